@@ -1,0 +1,148 @@
+"""Errors: numbered, with a place, a reason and a hint.
+
+A `Diagnostic` is one thing to tell the person who wrote the input; it is an error (`T012`) or a warning
+(`W001`).  Passes collect diagnostics instead of stopping at the first; `ProgramError` carries them all.
+Numbers are never reused:
+
+    T001–T009  text            T010–T029  program            T030–T049  data in and out
+    T050–T069  running         T070–T089  knowledge base and command line
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from typing import ClassVar
+
+
+@dataclass(frozen=True)
+class Source:
+    """A text and its name, with the starts of its lines."""
+
+    name: str
+    text: str = field(repr=False)
+    _starts: list[int] = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        starts = [0]
+        find = self.text.find
+        at = find("\n")
+        while at >= 0:
+            starts.append(at + 1)
+            at = find("\n", at + 1)
+        object.__setattr__(self, "_starts", starts)
+
+    def position(self, offset: int) -> tuple[int, int]:
+        """Line and column, both from 1."""
+        line = bisect_right(self._starts, offset)
+        return line, offset - self._starts[line - 1] + 1
+
+    def line(self, number: int) -> str:
+        start = self._starts[number - 1]
+        end = self.text.find("\n", start)
+        return self.text[start : end if end >= 0 else len(self.text)].rstrip("\r")
+
+
+@dataclass(frozen=True, slots=True)
+class Span:
+    """Offsets [start, end) into the text of a source."""
+
+    source: Source
+    start: int
+    end: int
+
+
+class Diagnostic:
+    """One message.  Subclasses give `number`, `title`, `reason`, `hint` as format strings over the
+    keyword arguments of the constructor; `reason` stands beside the underlined spot."""
+
+    number: ClassVar[str]
+    title: ClassVar[str]
+    reason: ClassVar[str] = ""
+    hint: ClassVar[str] = ""
+
+    def __init__(self, span: Span | None = None, /, **values: object) -> None:
+        self.span = span
+        self.values = values
+
+    @property
+    def is_warning(self) -> bool:
+        return self.number.startswith("W")
+
+    def _fill(self, text: str) -> str:
+        return text.format(**self.values)
+
+    @property
+    def message(self) -> str:
+        return self._fill(self.title)
+
+    def render(self) -> str:
+        """The text a person sees (EXAMPLES in docs/errors)."""
+        kind = "warning" if self.is_warning else "error"
+        lines = [f"{kind}[{self.number}]: {self.message}"]
+        reason, hint = self._fill(self.reason), self._fill(self.hint)
+        if self.span is not None:
+            source, start = self.span.source, self.span.start
+            number, column = source.position(min(start, len(source.text)))
+            text, shift = _excerpt(source.line(number), column)
+            width = max(1, min(self.span.end - start, len(text) - (column - shift) + 1))
+            gutter = str(number)
+            lines.append(f"  --> {source.name}:{number}:{column}")
+            lines.append(f"   {gutter} | {text}")
+            pad = " " * len(gutter)
+            blank = "".join("\t" if c == "\t" else " " for c in text[: column - shift - 1])
+            lines.append(f"   {pad} | {blank}{'^' * width} {reason}".rstrip())
+        elif reason:
+            lines.append(f"   {reason}")
+        if hint:
+            lines.append(f"   hint: {hint}")
+        return "\n".join(lines)
+
+    def to_json(self) -> dict[str, object]:
+        place: dict[str, object] = {}
+        if self.span is not None:
+            line, column = self.span.source.position(self.span.start)
+            place = {"file": self.span.source.name, "line": line, "column": column}
+        return {
+            "number": self.number,
+            "kind": "warning" if self.is_warning else "error",
+            "message": self.message,
+            "reason": self._fill(self.reason),
+            "hint": self._fill(self.hint),
+            **place,
+        }
+
+
+def _excerpt(line: str, column: int, limit: int = 160) -> tuple[str, int]:
+    """The part of a very long line around a column, and how many characters were cut before it."""
+    if len(line) <= limit:
+        return line, 0
+    start = max(0, column - limit // 2)
+    return line[start : start + limit], start
+
+
+class TidalogError(Exception):
+    """Whatever Tidalog raises on purpose.  `diagnostics` says it all; `str()` is what a person reads."""
+
+    def __init__(self, diagnostics: Diagnostic | Iterable[Diagnostic]) -> None:
+        self.diagnostics: tuple[Diagnostic, ...] = (
+            (diagnostics,) if isinstance(diagnostics, Diagnostic) else tuple(diagnostics)
+        )
+        super().__init__("\n\n".join(d.render() for d in self.diagnostics))
+
+
+class ProgramError(TidalogError):
+    """The program's text or meaning is wrong (T001–T029)."""
+
+
+class DataError(TidalogError):
+    """Data that was read or written is wrong (T030–T049)."""
+
+
+class RunError(TidalogError):
+    """Evaluation stopped: a limit, an interrupt, a violated constraint (T050–T069).  State is as before."""
+
+
+class UsageError(TidalogError):
+    """A call or a command line that cannot be carried out (T070–T089)."""
