@@ -1,0 +1,93 @@
+# Every target sets up what it needs: a virtual environment in .venv and packages from PyPI, once.
+# A stamp per set of packages remembers what is installed; a newer pyproject.toml makes it stale.
+
+SHELL := /bin/sh
+.DELETE_ON_ERROR:
+.DEFAULT_GOAL := help
+MAKEFLAGS += --no-builtin-rules --no-print-directory
+
+VENV := .venv
+BIN := $(VENV)/bin
+PY := $(BIN)/python
+PIP := $(PY) -m pip --disable-pip-version-check --no-input --quiet
+
+# The interpreter for the virtual environment; `make PYTHON=/path/to/python3.12 …` names another.
+PYTHON ?= $(shell for p in python3 python3.13 python3.12 python3.11 python; do \
+	command -v $$p >/dev/null 2>&1 \
+	&& $$p -c 'import sys; sys.exit(sys.version_info < (3, 11))' >/dev/null 2>&1 && { echo $$p; exit; }; done)
+
+# Processes for pytest; two fit every machine.
+JOBS ?= 2
+
+.PHONY: help
+help: ## Show this list
+	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{ printf "  make %-8s %s\n", $$1, $$2 }'
+
+# --- set-up -------------------------------------------------------------------------------------------
+
+$(VENV)/.made:
+	@if [ -z "$(PYTHON)" ]; then \
+	  echo "Tidalog needs Python 3.11 or newer; found: $$(python3 --version 2>&1 || echo 'no python3')." >&2; \
+	  echo "Install one, or name it: make PYTHON=/path/to/python3.12 demo" >&2; \
+	  exit 1; \
+	fi
+	@if ! $(PYTHON) -c 'import ensurepip, venv' >/dev/null 2>&1; then \
+	  echo "$(PYTHON) has no venv module. On Debian and Ubuntu: apt install python3-venv" >&2; \
+	  exit 1; \
+	fi
+	@[ -x $(PY) ] || echo "Making a virtual environment in $(VENV) with $$($(PYTHON) --version)"
+	@[ -x $(PY) ] || $(PYTHON) -m venv $(VENV)
+	@touch $@
+
+# One stamp per extra of pyproject.toml; `.installed-core` is the package alone.
+$(VENV)/.installed-core: $(VENV)/.made pyproject.toml
+	@echo "Installing tidalog and what it needs"
+	@$(PIP) install --editable .
+	@touch $@
+
+$(VENV)/.installed-%: $(VENV)/.made pyproject.toml
+	@echo "Installing tidalog[$*]"
+	@$(PIP) install --editable '.[$*]'
+	@touch $@
+
+# --- what people run ----------------------------------------------------------------------------------
+
+.PHONY: demo
+demo: $(VENV)/.installed-core ## Materialise the roads around a GPS track and show what was derived
+	@$(BIN)/tidalog run examples/map/map.rls
+
+.PHONY: test
+test: lint warm ## Lint, types, import contract and the whole test suite
+	@$(PY) -m pytest -n $(JOBS) --hypothesis-profile=ci
+	@echo "make test: all passed"
+
+.PHONY: lint
+lint: $(VENV)/.installed-dev ## ruff (lint and format), mypy --strict, import contract
+	@$(BIN)/ruff check .
+	@$(BIN)/ruff format --check .
+	@$(BIN)/mypy --strict src
+	@$(BIN)/lint-imports
+
+# Compiled once here, so that parallel test processes find it in the cache instead of each compiling it.
+.PHONY: warm
+warm: $(VENV)/.installed-dev
+	@$(PY) -m tidalog.engine.warm
+
+.PHONY: bench
+bench: $(VENV)/.installed-bench ## Tidalog beside its peers; prints a table and stores it in bench/results
+	@$(PY) -m bench
+
+.PHONY: docs
+docs: $(VENV)/.installed-docs ## Build the documentation into site/
+	@NO_MKDOCS_2_WARNING=1 $(PY) -m mkdocs build --strict --quiet
+	@echo "Documentation: site/index.html"
+
+.PHONY: fmt
+fmt: $(VENV)/.installed-dev ## Format the code and fix what ruff can fix
+	@$(BIN)/ruff format .
+	@$(BIN)/ruff check --fix .
+
+.PHONY: clean
+clean: ## Remove the virtual environment, caches and everything built
+	@rm -rf $(VENV) site dist build .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
+	@find src tests bench -name __pycache__ -type d -prune -exec rm -rf {} +
