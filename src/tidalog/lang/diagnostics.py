@@ -1,0 +1,98 @@
+"""What can be wrong with a text (T001–T009), and what is odd about it (W001–…)."""
+
+from __future__ import annotations
+
+from tidalog.errors import Diagnostic
+
+
+class UnexpectedText(Diagnostic):
+    number = "T001"
+    title = "unexpected {found}"
+    reason = "expected {expected}"
+    hint = "{advice}"
+
+
+class Unterminated(Diagnostic):
+    number = "T002"
+    title = "this {what} never ends"
+    reason = "it starts here and its {closing} is missing"
+    hint = "{advice}"
+
+
+class UnknownPrefix(Diagnostic):
+    number = "T003"
+    title = "unknown prefix {prefix}:"
+    reason = "nothing says what {prefix}: stands for"
+    hint = "{advice}"
+
+
+class BadLiteral(Diagnostic):
+    number = "T004"
+    title = "{what} cannot be read"
+    reason = "{problem}"
+    hint = "{advice}"
+
+
+class TooDeep(Diagnostic):
+    number = "T005"
+    title = "nested too deeply"
+    reason = "more than {limit} levels of brackets and operators"
+    hint = "split the expression over several rules or computations"
+
+
+class UnknownDirective(Diagnostic):
+    number = "T006"
+    title = "unknown directive @{name}"
+    reason = "no directive has this name"
+    hint = "{advice}"
+
+
+class MisplacedAggregate(Diagnostic):
+    number = "T007"
+    title = "{problem}"
+    reason = "{why}"
+    hint = "{advice}"
+
+
+class VariableInFact(Diagnostic):
+    number = "T008"
+    title = "variable {variable} in a fact"
+    reason = "a fact has constants only"
+    hint = "add a body that gives {variable} a value (… :- body.), or write a constant"
+
+
+class BadStatement(Diagnostic):
+    """What the grammar lets pass and the language does not: directives, options, names, dialect limits."""
+
+    number = "T009"
+    title = "{problem}"
+    reason = "{why}"
+    hint = "{advice}"
+
+
+class UpperCaseConstants(Diagnostic):
+    number = "W001"
+    title = "this rule has no variable: {names} {are}"
+    reason = "a name without ? is a constant"
+    hint = "write {example} for a variable, or read the file with --dialect zodiac"
+
+
+class SingleVariable(Diagnostic):
+    number = "W002"
+    title = "variable {variable} occurs only once"
+    reason = "nothing else in the rule refers to it"
+    hint = "write _ if any value will do"
+
+
+class BuiltinAsPredicate(Diagnostic):
+    number = "W003"
+    title = "predicate {name} has the name of a built-in"
+    reason = "in a body, {name}(…) is the built-in function {function}"
+    hint = "rename the predicate, or write <{name}>(…) in bodies"
+
+
+class IdleAttribute(Diagnostic):
+    number = "W004"
+    title = "attribute {name} has no effect"
+    reason = "only name is known here"
+    hint = '#[name("…")] names a rule'
