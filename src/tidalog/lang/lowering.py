@@ -124,9 +124,9 @@ class _Lowering:
         used = set(outside)
         for part in parts:
             used.update(_free(part))
-        flat: list[BodyLiteral | NegatedBody] = []
-        for part in parts:
-            flat.append(self.aggregate_atom(part) if isinstance(part, AggregatedBody) else part)
+        flat: list[BodyLiteral | NegatedBody] = [
+            self.aggregate_atom(part) if isinstance(part, AggregatedBody) else part for part in parts
+        ]
         positive = tuple(part for part in flat if isinstance(part, Atom | Condition))
         literals: list[BodyLiteral] = []
         for index, part in enumerate(flat):
@@ -243,10 +243,11 @@ def _unique(items: Iterable[Variable]) -> list[Variable]:
 
 
 def _fresh(name: str, used: set[Variable]) -> Variable:
-    number = 2
-    while Variable(f"{name}_{number}") in used:
+    candidate, number = Variable(name), 1
+    while candidate in used:
         number += 1
-    return Variable(f"{name}_{number}")
+        candidate = Variable(f"{name}_{number}")
+    return candidate
 
 
 def _bound(literals: Sequence[BodyLiteral]) -> set[Variable]:
