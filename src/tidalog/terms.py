@@ -29,6 +29,7 @@ RDF_TYPE: Final = RDF + "type"
 INT64_MIN: Final = -(2**63)
 INT64_MAX: Final = 2**63 - 1
 NAN: Final = math.nan
+_LONGEST_INT64: Final = 20  # characters of the longest numeral within 64 bits, with its sign
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,12 +121,23 @@ def integer(value: int) -> Term:
     return Literal(str(value), XSD + "integer")
 
 
+def integer_of(numeral: str) -> Term:
+    """The integer that a decimal numeral (`[+-]?[0-9]+`) of any length stands for."""
+    if len(numeral) > _LONGEST_INT64:
+        digits = numeral.lstrip("+-").lstrip("0")
+        sign = "-" if numeral[0] == "-" else ""
+        if len(digits) >= _LONGEST_INT64:
+            return Literal(sign + digits, XSD + "integer")
+        numeral = sign + (digits or "0")
+    return integer(int(numeral))
+
+
 def literal(lexical: str, datatype: str) -> Term:
     """A typed literal in the one form that its value has; ill-typed lexical forms stay as they are."""
     if datatype == XSD + "string":
         return String(lexical)
     if datatype == XSD + "integer" and _INTEGER.match(lexical):
-        return integer(int(lexical))
+        return integer_of(lexical)
     if datatype == XSD + "double":
         value = double_value(lexical)
         if value is not None:
