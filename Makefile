@@ -66,7 +66,7 @@ lint: $(VENV)/.installed-dev ## ruff (lint and format), mypy --strict, import co
 	@$(BIN)/ruff check .
 	@$(BIN)/ruff format --check .
 	@$(BIN)/mypy --strict src
-	@$(BIN)/lint-imports
+	@$(BIN)/lint-imports --no-logo
 
 # Compiled once here, so that parallel test processes find it in the cache instead of each compiling it.
 .PHONY: warm
