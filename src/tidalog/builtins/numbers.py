@@ -20,7 +20,7 @@ from tidalog.builtins.base import (
 from tidalog.terms import INT64_MAX, Boolean, Double, Integer, String, Term, double_value
 
 _WORD = 64
-_SHORT_INTEGER = re.compile(r"[+-]?0*[0-9]{1,19}\Z")  # whatever is longer is beyond 64 bits
+_SHORT_INTEGER = re.compile(r"[+-]?[0-9]{1,19}\Z")  # longer ones are read as doubles
 
 
 def add(left: Term, right: Term) -> Term:

@@ -1,0 +1,207 @@
+"""Rules as clauses: one head each, parameters filled in, RDF shorthand written out.
+
+A clause says no more and no less than the rule it comes from.  An expression in an argument of a positive
+body atom becomes a variable of its own and a condition that compares by value; in heads and in negated
+atoms expressions stay where they are and are computed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+
+from tidalog.builtins import CannotCompute, evaluate
+from tidalog.program import (
+    Aggregate,
+    Atom,
+    BodyLiteral,
+    Call,
+    Condition,
+    Expression,
+    Fact,
+    Negation,
+    Parameter,
+    Program,
+    Rule,
+    Variable,
+)
+from tidalog.terms import IRI, RDF_TYPE, Term
+
+TRIPLE = "triple"
+TYPE = IRI(RDF_TYPE)
+
+
+class NotEvaluable(ValueError):
+    """The program has no meaning: unsafe, not stratified, or an undefined name.  Analysis says so to users
+    in numbered errors; this is for whoever asks the reference without analysis."""
+
+
+@dataclass(frozen=True, slots=True)
+class Clause:
+    """`head :- atoms, ~negations, conditions`; no head is a constraint."""
+
+    head: Atom | None
+    atoms: tuple[Atom, ...]
+    """Arguments are variables and terms only."""
+    negations: tuple[Atom, ...]
+    conditions: tuple[Expression, ...]
+    rule: Rule
+
+    @property
+    def all_atoms(self) -> tuple[Atom, ...]:
+        return (*(() if self.head is None else (self.head,)), *self.atoms, *self.negations)
+
+    @property
+    def aggregates(self) -> bool:
+        return self.head is not None and any(isinstance(a, Aggregate) for a in self.head.arguments)
+
+
+def clauses_of(program: Program, parameters: Mapping[str, Term]) -> tuple[Clause, ...]:
+    """Every rule of the program, once for each of its heads."""
+    values = parameter_values(program, parameters)
+    triples = uses_triples(program)
+    tables = _tables(program)
+    result: list[Clause] = []
+    for rule in program.rules:
+        filled = _with_parameters(rule, values)
+        if triples:
+            filled = _with_triples(filled, tables)
+        heads: tuple[Atom | None, ...] = filled.heads or (None,)
+        result.extend(_clause(head, filled.body, rule) for head in heads)
+    return tuple(result)
+
+
+def _clause(head: Atom | None, body: tuple[BodyLiteral, ...], rule: Rule) -> Clause:
+    atoms, conditions = [], [literal.expression for literal in body if isinstance(literal, Condition)]
+    for number, literal in enumerate(body):
+        if isinstance(literal, Atom):
+            arguments: list[Expression | Aggregate] = []
+            for position, argument in enumerate(literal.arguments):
+                if isinstance(argument, Call):
+                    place = Variable(f"_#argument {number}.{position}")
+                    conditions.append(Call("=", (place, argument)))
+                    arguments.append(place)
+                else:
+                    arguments.append(argument)
+            atoms.append(replace(literal, arguments=tuple(arguments)))
+    negations = tuple(literal.atom for literal in body if isinstance(literal, Negation))
+    return Clause(head, tuple(atoms), negations, tuple(conditions), rule)
+
+
+# --- parameters -------------------------------------------------------------------------------------
+
+
+def parameter_values(program: Program, given: Mapping[str, Term]) -> dict[str, Term]:
+    """Values from outside go first; the others are computed from the program, in any order."""
+    values = dict(given)
+    open_ones = {name: e for name, e in program.parameters.items() if e is not None and name not in values}
+    while open_ones:
+        ready = {n: _filled(e, values) for n, e in open_ones.items() if _parameters(e) <= values.keys()}
+        if not ready:
+            raise NotEvaluable(f"no value for the parameters {', '.join(sorted(open_ones))}")
+        for name, expression in ready.items():
+            try:
+                values[name] = evaluate(expression, {})
+            except CannotCompute as failure:
+                raise NotEvaluable(f"parameter ${name}: {failure}") from None
+            del open_ones[name]
+    return values
+
+
+def _parameters(expression: Expression) -> set[str]:
+    if isinstance(expression, Parameter):
+        return {expression.name}
+    if isinstance(expression, Call):
+        return set().union(*map(_parameters, expression.arguments))
+    return set()
+
+
+def _filled(expression: Expression, values: Mapping[str, Term]) -> Expression:
+    if isinstance(expression, Parameter):
+        if expression.name not in values:
+            raise NotEvaluable(f"no value for the parameter {expression.name}")
+        return values[expression.name]
+    if isinstance(expression, Call):
+        return replace(expression, arguments=tuple(_filled(a, values) for a in expression.arguments))
+    return expression
+
+
+def _with_parameters(rule: Rule, values: Mapping[str, Term]) -> Rule:
+    def argument(item: Expression | Aggregate) -> Expression | Aggregate:
+        if isinstance(item, Aggregate):
+            return replace(item, arguments=tuple(_filled(a, values) for a in item.arguments))
+        return _filled(item, values)
+
+    def atom(item: Atom) -> Atom:
+        return replace(item, arguments=tuple(map(argument, item.arguments)))
+
+    def literal(item: BodyLiteral) -> BodyLiteral:
+        if isinstance(item, Atom):
+            return atom(item)
+        if isinstance(item, Negation):
+            return replace(item, atom=atom(item.atom))
+        return replace(item, expression=_filled(item.expression, values))
+
+    return replace(rule, heads=tuple(map(atom, rule.heads)), body=tuple(map(literal, rule.body)))
+
+
+# --- RDF --------------------------------------------------------------------------------------------
+
+
+def uses_triples(program: Program) -> bool:
+    """Whether anything in the program speaks of `triple` with three arguments."""
+    if TRIPLE in program.outputs or any(b.predicate == TRIPLE for b in (*program.imports, *program.exports)):
+        return True
+    if any(fact.predicate == TRIPLE and len(fact.arguments) == 3 for fact in program.facts):
+        return True
+    return any(a.predicate == TRIPLE and a.arity == 3 for rule in program.rules for a in _atoms(rule))
+
+
+def _tables(program: Program) -> frozenset[str]:
+    return frozenset(binding.predicate for binding in (*program.imports, *program.exports))
+
+
+def _atoms(rule: Rule) -> Iterator[Atom]:
+    yield from rule.heads
+    for literal in rule.body:
+        if isinstance(literal, Atom):
+            yield literal
+        elif isinstance(literal, Negation):
+            yield literal.atom
+
+
+def _with_triples(rule: Rule, tables: frozenset[str]) -> Rule:
+    def atom(item: Atom) -> Atom:
+        if not _is_shorthand(item.predicate, item.arity, tables):
+            return item
+        name = IRI(item.predicate)
+        if item.arity == 1:
+            return replace(item, predicate=TRIPLE, arguments=(item.arguments[0], TYPE, name))
+        return replace(item, predicate=TRIPLE, arguments=(item.arguments[0], name, item.arguments[1]))
+
+    def literal(item: BodyLiteral) -> BodyLiteral:
+        if isinstance(item, Atom):
+            return atom(item)
+        return replace(item, atom=atom(item.atom)) if isinstance(item, Negation) else item
+
+    return replace(rule, heads=tuple(map(atom, rule.heads)), body=tuple(map(literal, rule.body)))
+
+
+def _is_shorthand(predicate: str, arity: int, tables: frozenset[str]) -> bool:
+    return ":" in predicate and arity in (1, 2) and predicate not in tables
+
+
+def explicit_facts(
+    program: Program, given: Mapping[str, set[tuple[Term, ...]]]
+) -> dict[str, set[tuple[Term, ...]]]:
+    """The facts of the program's text and those given besides, RDF shorthand written out."""
+    triples, tables = uses_triples(program), _tables(program)
+    result: dict[str, set[tuple[Term, ...]]] = {}
+    more = [Fact(predicate, row) for predicate, rows in given.items() for row in rows]
+    for fact in (*program.facts, *more):
+        predicate, row = fact.predicate, fact.arguments
+        if triples and _is_shorthand(predicate, len(row), tables):
+            name = IRI(predicate)
+            predicate, row = TRIPLE, (row[0], TYPE, name) if len(row) == 1 else (row[0], name, row[1])
+        result.setdefault(predicate, set()).add(row)
+    return result

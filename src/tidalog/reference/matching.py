@@ -1,0 +1,149 @@
+"""The matches of one clause: every assignment of terms to variables under which its body is true.
+
+`matches` joins the positive atoms one after the other, then takes the steps of `schedule` (tests, and
+equations that give a variable its value), then asks that no fact matches a negated atom.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+from tidalog.builtins import CannotCompute, PythonFunction, evaluate, holds
+from tidalog.program import Aggregate, Atom, Call, Condition, Expression, Variable, variables
+from tidalog.reference.clauses import Clause, NotEvaluable
+from tidalog.terms import Term
+
+Row = tuple[Term, ...]
+Facts = Mapping[str, set[Row]]
+Bindings = dict[Variable, Term]
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """Give `variable` the value of `expression`; without a variable, ask that it is true."""
+
+    expression: Expression
+    variable: Variable | None = None
+
+
+def schedule(clause: Clause) -> tuple[Step, ...]:
+    """The conditions in an order in which each can be computed; refuses a clause that is not safe.
+
+    An equation with an unbound variable on one side binds it as soon as the other side can be computed.
+    Where several could bind the same variable, the choice goes by their form, not by their order.
+    """
+    bound = {variable for atom in clause.atoms for variable in variables(atom)}
+    waiting = list(clause.conditions)
+    steps: list[Step] = []
+    while waiting:
+        if ready := [c for c in waiting if set(variables(Condition(c))) <= bound]:
+            steps.extend(Step(condition) for condition in ready)
+            waiting = [condition for condition in waiting if condition not in ready]
+            continue
+        binding = [(step, c) for c in waiting for step in _equation(c, bound)]
+        if not binding:
+            raise NotEvaluable(f"a condition of {_name(clause)} has a variable that nothing binds")
+        step, condition = min(binding, key=lambda pair: _form(pair[0].expression))
+        assert step.variable is not None
+        steps.append(step)
+        bound.add(step.variable)
+        waiting.remove(condition)
+    _check_safety(clause, bound)
+    return tuple(steps)
+
+
+def _equation(condition: Expression, bound: set[Variable]) -> Iterator[Step]:
+    if isinstance(condition, Call) and condition.function == "=":
+        left, right = condition.arguments
+        for side, other in ((left, right), (right, left)):
+            if isinstance(side, Variable) and side not in bound and set(variables(Condition(other))) <= bound:
+                yield Step(other, side)
+
+
+def _form(expression: Expression) -> str:
+    """An expression with all variables alike."""
+    if isinstance(expression, Variable):
+        return "?"
+    if isinstance(expression, Call):
+        return f"{expression.function}({','.join(map(_form, expression.arguments))})"
+    return repr(expression)
+
+
+def _check_safety(clause: Clause, bound: set[Variable]) -> None:
+    if clause.head is not None and not set(variables(clause.head)) <= bound:
+        raise NotEvaluable(f"a variable in the head of {_name(clause)} is not bound")
+    for index, atom in enumerate(clause.negations):
+        shared = {v for other in clause.negations[:index] for v in variables(other)}
+        computed = {v for a in atom.arguments if isinstance(a, Call) for v in variables(a)}
+        if not (shared & set(variables(atom)) | computed) <= bound:
+            raise NotEvaluable(f"a variable in a negated atom of {_name(clause)} is not bound")
+
+
+def _name(clause: Clause) -> str:
+    return f"rule {clause.rule.name}" if clause.rule.name else "a rule"
+
+
+def matches(clause: Clause, facts: Facts, functions: Mapping[str, PythonFunction]) -> Iterator[Bindings]:
+    """Every match of the body, each once."""
+    steps = schedule(clause)
+    for bindings in _join(clause.atoms, facts):
+        if _take(steps, bindings, functions) and not any(
+            _has_match(atom, bindings, facts, functions) for atom in clause.negations
+        ):
+            yield bindings
+
+
+def _join(atoms: tuple[Atom, ...], facts: Facts) -> Iterator[Bindings]:
+    if not atoms:
+        yield {}
+        return
+    *before, last = atoms
+    rows = facts.get(last.predicate, set())
+    for bindings in _join(tuple(before), facts):
+        for row in rows:
+            extended = _unified(last.arguments, row, bindings)
+            if extended is not None:
+                yield extended
+
+
+def _unified(
+    pattern: tuple[Expression | Aggregate, ...], row: Row, bindings: Mapping[Variable, Term]
+) -> Bindings | None:
+    """The bindings extended so that the pattern is the row; None if there are none."""
+    if len(pattern) != len(row):
+        return None
+    added: Bindings = {}
+    for argument, term in zip(pattern, row, strict=True):
+        if isinstance(argument, Variable):
+            if (bindings.get(argument) or added.setdefault(argument, term)) != term:
+                return None
+        elif argument != term:
+            return None
+    return {**bindings, **added}
+
+
+def _take(steps: tuple[Step, ...], bindings: Bindings, functions: Mapping[str, PythonFunction]) -> bool:
+    for step in steps:
+        if step.variable is None:
+            if not holds(step.expression, bindings, functions):
+                return False
+        else:
+            try:
+                bindings[step.variable] = evaluate(step.expression, bindings, functions)
+            except CannotCompute:
+                return False
+    return True
+
+
+def _has_match(atom: Atom, bindings: Bindings, facts: Facts, functions: Mapping[str, PythonFunction]) -> bool:
+    """Whether some fact matches a negated atom, or an argument of it cannot be computed; in both cases the
+    negated literal is false.  Unbound variables are local and match anything."""
+    try:
+        pattern = tuple(
+            evaluate(argument, bindings, functions) if isinstance(argument, Call) else argument
+            for argument in atom.arguments
+        )
+    except CannotCompute:
+        return True
+    return any(_unified(pattern, row, bindings) is not None for row in facts.get(atom.predicate, set()))

@@ -1,0 +1,171 @@
+"""Naive evaluation: the stratified least model, straight from the definition.
+
+The strata are taken in order.  Within one, all its clauses are applied to everything known until nothing
+new comes.  A clause with an aggregate or a negation looks at lower strata only, so what it sees no longer
+changes.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+
+from tidalog.builtins import BUILTINS, NO_FUNCTIONS, CannotCompute, PythonFunction, aggregate
+from tidalog.builtins import evaluate as value_of
+from tidalog.program import Aggregate, Atom, Call, Expression, Program, Rule
+from tidalog.reference.clauses import Clause, NotEvaluable, clauses_of, explicit_facts
+from tidalog.reference.matching import Bindings, Facts, Row, matches, schedule
+from tidalog.reference.strata import strata
+from tidalog.terms import Term
+
+Model = Mapping[str, frozenset[Row]]
+NO_PARAMETERS: Mapping[str, Term] = MappingProxyType({})
+
+
+def evaluate(
+    program: Program,
+    facts: Mapping[str, set[Row]] | None = None,
+    *,
+    parameters: Mapping[str, Term] = NO_PARAMETERS,
+    functions: Mapping[str, PythonFunction] = NO_FUNCTIONS,
+    max_facts: int = 1_000_000,
+) -> Model:
+    """Every fact that is true: explicit ones and derived ones, by predicate.
+
+    `facts` are those that no text holds (imports are the caller's to read).  Every predicate of the program
+    has an entry, an empty one if nothing is true of it.  Constraints are not looked at; see `violations`.
+    Raises `NotEvaluable` for a program without a meaning, `OverflowError` past `max_facts`.
+    """
+    clauses = clauses_of(program, parameters)
+    by_name = _by_name(functions)
+    for clause in clauses:
+        _check_functions(clause, by_name)
+        schedule(clause)
+    known: dict[str, set[Row]] = defaultdict(set, explicit_facts(program, facts or {}))
+    for clause in clauses:
+        for atom in clause.all_atoms:
+            known.setdefault(atom.predicate, set())
+    for stratum in strata(clauses):
+        while _apply_all(stratum, known, by_name):
+            if sum(map(len, known.values())) > max_facts:
+                raise OverflowError(f"more than {max_facts} facts")
+    return MappingProxyType({predicate: frozenset(rows) for predicate, rows in known.items()})
+
+
+def _apply_all(
+    clauses: tuple[Clause, ...], known: dict[str, set[Row]], functions: Mapping[str, PythonFunction]
+) -> bool:
+    """Adds what the clauses derive from what is known before the call; whether that was anything new."""
+    derived: list[tuple[str, set[Row]]] = []
+    for clause in clauses:
+        assert clause.head is not None
+        rows = (
+            _aggregated(clause, clause.head, known, functions)
+            if clause.aggregates
+            else _heads(clause, clause.head, known, functions)
+        )
+        derived.append((clause.head.predicate, rows - known[clause.head.predicate]))
+    for predicate, rows in derived:
+        known[predicate] |= rows
+    return any(rows for _, rows in derived)
+
+
+def _heads(clause: Clause, head: Atom, facts: Facts, functions: Mapping[str, PythonFunction]) -> set[Row]:
+    rows = set()
+    for bindings in matches(clause, facts, functions):
+        row = _values(tuple(a for a in head.arguments if not isinstance(a, Aggregate)), bindings, functions)
+        if row is not None:
+            rows.add(row)
+    return rows
+
+
+def _values(
+    expressions: tuple[Expression, ...], bindings: Bindings, functions: Mapping[str, PythonFunction]
+) -> Row | None:
+    """The values of expressions; None if one of them has none, for then the match derives nothing."""
+    try:
+        return tuple(value_of(expression, bindings, functions) for expression in expressions)
+    except CannotCompute:
+        return None
+
+
+def _aggregated(
+    clause: Clause, head: Atom, facts: Facts, functions: Mapping[str, PythonFunction]
+) -> set[Row]:
+    """One row for each group: each distinct value of the head's other arguments."""
+    plain = tuple(a for a in head.arguments if not isinstance(a, Aggregate))
+    folds = tuple(a for a in head.arguments if isinstance(a, Aggregate))
+    groups: dict[Row, list[set[Row]]] = {}
+    for bindings in matches(clause, facts, functions):
+        group = _values(plain, bindings, functions)
+        parts = [_values(fold.arguments, bindings, functions) for fold in folds]
+        if group is None or any(part is None for part in parts):
+            continue
+        for rows, part in zip(groups.setdefault(group, [set() for _ in folds]), parts, strict=True):
+            if part is not None:
+                rows.add(part)
+    result = set()
+    for group, collected in groups.items():
+        try:
+            folded = iter([aggregate(f.operator, rows) for f, rows in zip(folds, collected, strict=True)])
+        except CannotCompute:
+            continue
+        others = iter(group)
+        result.add(tuple(next(folded if isinstance(a, Aggregate) else others) for a in head.arguments))
+    return result
+
+
+# --- constraints ------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Violation:
+    """A match of the body of a constraint; `bindings` are its named variables in order of their names."""
+
+    rule: Rule
+    bindings: tuple[tuple[str, Term], ...]
+
+
+def violations(
+    program: Program,
+    model: Model,
+    *,
+    parameters: Mapping[str, Term] = NO_PARAMETERS,
+    functions: Mapping[str, PythonFunction] = NO_FUNCTIONS,
+) -> tuple[Violation, ...]:
+    """Every way in which a model violates the program's constraints, each once."""
+    facts = {predicate: set(rows) for predicate, rows in model.items()}
+    found: dict[Violation, None] = {}
+    for clause in clauses_of(program, parameters):
+        if clause.head is None:
+            for bindings in matches(clause, facts, _by_name(functions)):
+                named = sorted((v.name, term) for v, term in bindings.items() if not v.anonymous)
+                found.setdefault(Violation(clause.rule, tuple(named)))
+    return tuple(found)
+
+
+# --- functions --------------------------------------------------------------------------------------
+
+
+def _by_name(functions: Mapping[str, PythonFunction]) -> dict[str, PythonFunction]:
+    return {name.upper(): function for name, function in functions.items()}
+
+
+def _check_functions(clause: Clause, functions: Mapping[str, PythonFunction]) -> None:
+    atoms = (*clause.atoms, *clause.negations, *((clause.head,) if clause.head else ()))
+    waiting: list[Expression | Aggregate] = [
+        *clause.conditions,
+        *(a for atom in atoms for a in atom.arguments),
+    ]
+    while waiting:
+        node = waiting.pop()
+        if isinstance(node, Call):
+            builtin = BUILTINS.get(node.function)
+            if builtin is None and node.function not in functions:
+                raise NotEvaluable(f"there is no function {node.function}")
+            if builtin is not None and not builtin.accepts(len(node.arguments)):
+                raise NotEvaluable(f"{node.function} does not take {len(node.arguments)} arguments")
+        if isinstance(node, Call | Aggregate):
+            waiting.extend(node.arguments)
