@@ -1,0 +1,161 @@
+"""Grammars: a lark file becomes a parser when first needed, and its complaints become T001 in words."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from functools import cache
+from pathlib import Path
+from typing import Final
+
+from lark import Lark, Token, Tree
+from lark.exceptions import UnexpectedCharacters, UnexpectedEOF, UnexpectedInput, UnexpectedToken
+from lark.lexer import PatternStr
+
+from tidalog.errors import Diagnostic, Source, Span
+from tidalog.lang.diagnostics import UnexpectedText
+
+Node = Tree[Token] | Token
+"""What a grammar gives: a tree over tokens, or a token where a rule was only one."""
+
+_WORDS: Final = {
+    "VARIABLE": "a variable",
+    "PARAMETER": "a parameter such as $limit",
+    "NAME": "a name",
+    "PREFIXED_NAME": "a prefixed name",
+    "NAMESPACE": "a prefix such as ex:",
+    "IRI_REFERENCE": "an IRI in < >",
+    "BLANK_NODE": "a blank node",
+    "STRING": "a string",
+    "LONG_STRING": "a string",
+    "LANGUAGE_TAG": "a language tag",
+    "INTEGER": "a number",
+    "RADIX_INTEGER": "a number",
+    "DOUBLE": "a number",
+    "COMPARISON": "a comparison",
+    "AGGREGATE": "an aggregate",
+    "$END": "the end of the text",
+}
+_TERM: Final = frozenset(
+    "VARIABLE ANONYMOUS PARAMETER NAME PREFIXED_NAME IRI_REFERENCE BLANK_NODE STRING LONG_STRING "
+    "INTEGER RADIX_INTEGER DOUBLE TRUE FALSE FORMAT_STRING AGGREGATE MINUS LPAR".split()
+)
+_ARITHMETIC: Final = frozenset({"+", "-", "*", "/", "%", "**"})
+_MANY: Final = 4  # so many kinds of term, or operators, are told in one word
+
+_ADVICE: Final = (
+    # beginning of the text found, advice
+    ("<-", "a rule is written head :- body"),
+    ("->", "a rule is written head :- body"),
+    ("==", "equality is a single ="),
+    ("<>", "inequality is !="),
+    ("'", 'strings stand in double quotes: "text"'),
+    (";", "literals are separated by commas"),
+    ("&", "literals are separated by commas"),
+    ("∧", "literals are separated by commas, or read the file with --dialect zodiac"),
+    ("[", "atoms are written p(?x, ?y); [?x, ?p, ?y] is the RDFox dialect (--dialect rdfox)"),
+)
+
+
+class Grammar:
+    """A lark file of this folder, ready to parse from any of its start rules."""
+
+    def __init__(self, name: str, starts: tuple[str, ...]) -> None:
+        self._lark = Lark.open(
+            str(Path(__file__).with_name(f"{name}.lark")),
+            parser="lalr",
+            lexer="contextual",
+            start=list(starts),
+            maybe_placeholders=False,
+            propagate_positions=True,
+        )
+        self._patterns = {terminal.name: terminal.pattern for terminal in self._lark.terminals}
+
+    def parse(
+        self, start: str, text: str, source: Source, offset: int, errors: list[Diagnostic]
+    ) -> Tree[Token] | None:
+        """The tree of `text`, which stands at `offset` of the source (blanked comments apart).  None and
+        one more error if it does not follow the grammar."""
+        try:
+            return self._lark.parse(text, start=start)
+        except UnexpectedInput as error:
+            errors.append(self._unexpected(error, text, source, offset))
+            return None
+
+    def _unexpected(self, error: UnexpectedInput, text: str, source: Source, offset: int) -> UnexpectedText:
+        at, length, accepted = _place(error, text)
+        found = "end of the text" if at >= len(text) else _shown(text[at : at + length])
+        expected = self._in_words(accepted)
+        return UnexpectedText(
+            Span(source, offset + at, offset + at + length),
+            found=found,
+            expected=expected,
+            advice=_advice(text, at, length, expected),
+        )
+
+    def _in_words(self, accepted: Iterable[str]) -> str:
+        names = set(accepted)
+        words: list[str] = []
+        if len(names & _TERM) > _MANY:
+            names -= _TERM
+            words.append("a term")
+        texts = {name: self._text(name) for name in names}
+        operators = {name for name in names if texts[name] in _ARITHMETIC or name == "COMPARISON"}
+        if len(operators) > _MANY:
+            names -= operators | {"VARIABLE", "ANONYMOUS", "PREFIXED_NAME", "IRI_REFERENCE", "A"}
+            words.append("an operator")
+        named = {_WORDS.get(name) for name in names} - {None}
+        exact = {f"`{text}`" for name in names if (text := texts[name]) is not None}
+        words += sorted(str(word) for word in named) + sorted(exact)
+        if not words:
+            return "something else"
+        return words[0] if len(words) == 1 else f"{', '.join(words[:-1])} or {words[-1]}"
+
+    def _text(self, terminal: str) -> str | None:
+        pattern = self._patterns.get(terminal)
+        return str(pattern.value) if isinstance(pattern, PatternStr) else None
+
+
+@cache
+def grammar(name: str, *starts: str) -> Grammar:
+    """The grammar in `name.lark`, built once in a process."""
+    return Grammar(name, starts)
+
+
+def _place(error: UnexpectedInput, text: str) -> tuple[int, int, Iterable[str]]:
+    """Offset and length of what was not expected, and the terminals that were."""
+    if isinstance(error, UnexpectedToken) and error.token.type != "$END":
+        return int(error.token.start_pos or 0), max(1, len(error.token)), error.accepts or error.expected
+    if isinstance(error, UnexpectedCharacters):
+        return int(error.pos_in_stream or 0), 1, error.allowed or ()
+    accepted: Iterable[str] = ()
+    if isinstance(error, UnexpectedToken):
+        accepted = error.accepts or error.expected
+    elif isinstance(error, UnexpectedEOF):
+        accepted = error.expected
+    return len(text.rstrip()), 1, accepted
+
+
+def _shown(text: str) -> str:
+    first = text.split("\n", 1)[0]
+    return f"`{first}`" if len(first) <= 40 else f"`{first[:39]}…`"
+
+
+def _advice(text: str, at: int, length: int, expected: str) -> str:
+    rest, before = text[at:], text[:at].rstrip()
+    for beginning, advice in _ADVICE:
+        if rest.startswith(beginning):
+            return advice
+    if rest[:1] in ("=", ">") and before[-1:] in ("=", "<"):
+        return "equality is a single =, and at most is <=" if rest[0] == "=" else "inequality is !="
+    if rest[:1] == "-" and before.endswith("<"):
+        return "a rule is written head :- body"
+    if rest[:1] == "!" and rest[1:2].isalpha():
+        return "existential variables are not part of the language; every variable is written ?x"
+    word = before.rsplit(None, 1)[-1].lower() if before else ""
+    if word == "not":
+        return "negation is written ~p(?x)"
+    if rest[:length].lower() in ("and", "not"):
+        return "literals are separated by commas, and a negated one starts with ~"
+    if "`.`" in expected and (at >= len(text) or "\n" in text[len(before) : at]):
+        return "a statement ends with a full stop"
+    return ""
