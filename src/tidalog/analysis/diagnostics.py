@@ -1,0 +1,180 @@
+"""What analysis can say to the author of a program: T010–T029 and W010–W029.
+
+One class per number; numbers are never given a second meaning.
+"""
+
+from __future__ import annotations
+
+import re
+
+from tidalog.errors import Diagnostic, Span
+
+
+class ArityDiffers(Diagnostic):
+    number = "T010"
+    title = "{predicate} has {arity} here and {first_arity} elsewhere"
+    reason = "{arity}, but {first_arity} at {first_place}"
+    hint = "a predicate has one number of arguments; rename one of the two, or add what is missing"
+
+
+class ImportArityDiffers(Diagnostic):
+    number = "T011"
+    title = "the import of {predicate} gives {arity}, its uses have {first_arity}"
+    reason = "{arity} from the format of the import, but {first_arity} at {first_place}"
+    hint = "let the format name one type per argument; `skip` leaves a column of the file out"
+
+
+class UnboundHeadVariable(Diagnostic):
+    number = "T012"
+    title = "variable {variable} of the head is not bound"
+    reason = "no positive literal gives {variable} a value"
+    hint = "add a literal with {variable} to the body, or put a constant in the head"
+
+
+class UnboundNegatedVariable(Diagnostic):
+    number = "T013"
+    title = "variable {variable} is shared by negated literals and not bound"
+    reason = "no positive literal gives {variable} a value"
+    hint = (
+        "bind {variable} by a positive literal; if the negated literals mean different things by it, "
+        "give it a different name in each, or write _"
+    )
+
+
+class UnboundConditionVariable(Diagnostic):
+    number = "T014"
+    title = "variable {variable} of a condition is not bound"
+    reason = "no positive literal gives {variable} a value"
+    hint = (
+        "a comparison tests values, it finds none: add a literal with {variable}, "
+        "or compute it by {variable} = … from variables that are bound"
+    )
+
+
+class UnboundExpressionVariable(Diagnostic):
+    number = "T015"
+    title = "variable {variable} of an expression is not bound"
+    reason = "no positive literal gives {variable} a value"
+    hint = "an expression in an argument is computed, not solved: add a literal with {variable}"
+
+
+class UnboundAggregateVariable(Diagnostic):
+    number = "T016"
+    title = "variable {variable} of an aggregate is not bound"
+    reason = "no positive literal gives {variable} a value"
+    hint = "add a literal with {variable} to the body, so that there is something to aggregate"
+
+
+class DuplicateRuleName(Diagnostic):
+    number = "T017"
+    title = "two rules are named {name}"
+    reason = "the first one is at {first_place}"
+    hint = "rules are removed and reported by name: give this one a name of its own"
+
+
+class UnknownFunction(Diagnostic):
+    number = "T018"
+    title = "there is no function {function}"
+    reason = "neither built in nor registered"
+    hint = "{suggestion}"
+
+
+class WrongArgumentCount(Diagnostic):
+    number = "T019"
+    title = "{function} takes {expected}, not {given}"
+    reason = "{given} given"
+    hint = "see {function} in the list of built-in functions"
+
+
+class NegationInCycle(Diagnostic):
+    number = "T020"
+    title = "negation in a cycle: {cycle}"
+    reason = "{predicate} is not complete before this literal is needed to derive it"
+    hint = "break the cycle in one of these rules: {rules}"
+
+
+class AggregationInCycle(Diagnostic):
+    number = "T021"
+    title = "aggregation in a cycle: {cycle}"
+    reason = "{predicate} is not complete before this aggregate is needed to derive it"
+    hint = "break the cycle in one of these rules: {rules}"
+
+
+class UndefinedParameter(Diagnostic):
+    number = "T022"
+    title = "parameter ${name} has no value"
+    reason = "${name} is used here"
+    hint = "write `@parameter ${name} = … .`, or give its value from outside{suggestion}"
+
+
+class ParameterNotComputable(Diagnostic):
+    number = "T023"
+    title = "the value of parameter ${name} cannot be computed: {why}"
+    reason = ""
+    hint = "a parameter is a constant, or an expression of constants and parameters that do not need it"
+
+
+class NeverDefined(Diagnostic):
+    number = "W010"
+    title = "{predicate} is used but nothing defines it"
+    reason = "no rule, fact or import gives {predicate} any facts"
+    hint = "{suggestion}"
+
+
+class UnusedParameter(Diagnostic):
+    number = "W011"
+    title = "parameter ${name} is never used"
+    reason = ""
+    hint = "remove it, or write ${name} where its value is meant"
+
+
+class RuleTwice(Diagnostic):
+    number = "W012"
+    title = "rule {name} says the same as rule {first_name}"
+    reason = "equal up to the names of variables; the first one is at {first_place}"
+    hint = "remove one of the two"
+
+
+class OutputOfNothing(Diagnostic):
+    number = "W013"
+    title = "{predicate} is written out but nothing defines it"
+    reason = "no rule, fact or import gives {predicate} any facts"
+    hint = "{suggestion}"
+
+
+class HeadInBody(Diagnostic):
+    number = "W014"
+    title = "rule {name} derives nothing new"
+    reason = "this literal of the head stands in the body as well"
+    hint = "remove the rule, or the literal"
+
+
+def place(span: Span | None) -> str:
+    """`file:line:column`, or words where the source is not known."""
+    if span is None:
+        return "a place outside the text"
+    line, column = span.source.position(span.start)
+    return f"{span.source.name}:{line}:{column}"
+
+
+def locate(span: Span | None, text: str) -> Span | None:
+    """The first whole occurrence of a name within a span; the span itself if it is not found there.
+
+    Variables carry no place of their own in the syntax tree.  Dialects that write them without `?` are
+    served by a second look for the bare name.
+    """
+    if span is None:
+        return None
+    excerpt = span.source.text[span.start : span.end]
+    for wanted in (text, text.lstrip("?$")):
+        if not wanted:
+            continue
+        found = re.search(rf"(?<![\w?$]){re.escape(wanted)}(?!\w)", excerpt)
+        if found:
+            return Span(span.source, span.start + found.start(), span.start + found.end())
+    return span
+
+
+def counted(number: int, noun: str) -> str:
+    """`1 argument`, `2 arguments`, `no arguments`."""
+    return f"{number or 'no'} {noun}{'' if number == 1 else 's'}"

@@ -1,0 +1,104 @@
+"""`Analysis`: everything that is known about a program before any fact is seen."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+from tidalog.analysis.hypernodes import HyperNode, RuleEdges, hyper_nodes, rule_edges
+from tidalog.analysis.normal import NormalRule
+from tidalog.analysis.triples import TripleLayout
+from tidalog.errors import Diagnostic
+from tidalog.program import Fact, Program
+
+
+@dataclass(frozen=True, slots=True)
+class PredicateInfo:
+    """`explicit`: facts can come from outside the rules, because the program has facts or an import for
+    it or because no rule derives it.  `derived`: at least one rule derives it."""
+
+    name: str
+    arity: int
+    explicit: bool
+    derived: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Component:
+    """A strongly connected component of the predicate graph with all rules for its predicates.
+
+    Invariant: whatever a rule of it reads is in this component or in one with a smaller index, and what it
+    reads under a negation or an aggregate is in one with a smaller stratum.
+    """
+
+    index: int
+    predicates: tuple[str, ...]
+    rules: tuple[NormalRule, ...]
+    recursive: bool
+    positive: frozenset[int]
+    """Other components that its rules read."""
+    negative: frozenset[int]
+    """Components that its rules read under a negation or an aggregate: these must be complete before."""
+    stratum: int
+
+    @property
+    def depends_on(self) -> frozenset[int]:
+        return self.positive | self.negative
+
+
+@dataclass(frozen=True)
+class Analysis:
+    """What the planner, the engine and the reports work from.
+
+    `facts` are the program's facts by the relations that hold them, which differ from `program.facts` only
+    where triples have relations of their own (`triples`).
+    """
+
+    program: Program
+    rules: tuple[NormalRule, ...]
+    """All rules in the order of the text, constraints and the bridges between triple relations too."""
+    facts: Sequence[Fact]
+    predicates: Mapping[str, PredicateInfo]
+    components: tuple[Component, ...]
+    """In an order in which they can be evaluated."""
+    triples: TripleLayout
+    warnings: tuple[Diagnostic, ...]
+
+    @cached_property
+    def constraints(self) -> tuple[NormalRule, ...]:
+        """Rules without a head; they are looked at when all components are done."""
+        return tuple(rule for rule in self.rules if rule.head is None)
+
+    @cached_property
+    def component_of(self) -> Mapping[str, int]:
+        """The index of the component that a predicate belongs to."""
+        return {name: component.index for component in self.components for name in component.predicates}
+
+    @cached_property
+    def strata(self) -> tuple[tuple[int, ...], ...]:
+        """Indices of components by stratum."""
+        count = 1 + max((component.stratum for component in self.components), default=-1)
+        return tuple(
+            tuple(component.index for component in self.components if component.stratum == stratum)
+            for stratum in range(count)
+        )
+
+    @property
+    def triple_relations(self) -> Mapping[str, str]:
+        """IRI of a property → the relation of arity 2 that holds its triples."""
+        return self.triples.properties
+
+    @cached_property
+    def hyper_nodes(self) -> tuple[HyperNode, ...]:
+        """Strongly connected components of the rule graph, in an order in which they can be evaluated."""
+        return hyper_nodes(self.rules)
+
+    @cached_property
+    def rule_edges(self) -> RuleEdges:
+        """The rule dependency graph."""
+        return rule_edges(self.rules)
+
+    def label(self, predicate: str) -> str:
+        """What the author of the program calls a predicate or a relation of triples."""
+        return self.triples.label(predicate, self.program.prefixes)

@@ -1,0 +1,183 @@
+"""From a rule with one head to normal form (see `normal`).
+
+*  An expression in the head, in a negated atom or in an aggregate becomes a computation of a fresh variable.
+*  An expression in a positive atom, `p(?x + 1)`, becomes a fresh variable with a *test*: the atom gives the
+   variable its value and the test compares by value, so that 3 and 3.0 both match `?x + 1` for ?x = 2.
+*  A condition `?v = e` or `e = ?v` is a computation if ?v has no other source, else a test.
+
+Which condition computes a variable does not depend on the order of the body: conditions are taken in
+rounds, a round looks only at what was bound before it, and of several conditions for one variable the
+simplest wins, judged by its shape and by where its variables occur, never by their names.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+
+from tidalog.analysis.draft import Draft, WorkingRule
+from tidalog.analysis.normal import AggregateColumn, Argument, Computation, NormalAtom, NormalRule
+from tidalog.analysis.shapes import Shapes
+from tidalog.program import Aggregate, Atom, Call, Condition, Expression, Negation, Parameter, Rule, Variable
+from tidalog.program import variables as variables_of
+
+LIFTED = "@"
+"""Starts the name of a variable that stands for an expression; no user can write it."""
+
+
+def split_heads(draft: Draft) -> None:
+    """Several heads become several rules: `r1`, `r1#2`, …"""
+    split: list[WorkingRule] = []
+    for working in draft.rules:
+        rule = working.rule
+        if len(rule.heads) <= 1:
+            split.append(working)
+            continue
+        for number, head in enumerate(rule.heads, 1):
+            name = working.name if number == 1 else f"{working.name}#{number}"
+            split.append(WorkingRule(name, Rule((head,), rule.body, name, rule.span), working.origin))
+    draft.rules = split
+
+
+def normalise_rules(draft: Draft) -> None:
+    draft.normal = [normal_rule(working) for working in draft.rules]
+
+
+def normal_rule(working: WorkingRule) -> NormalRule:
+    """The normal form of a rule with at most one head.  For an unsafe rule it breaks the invariants of
+    `normal`; `safety` finds out where."""
+    rule = working.rule
+    lifting = _Lifting()
+    head: NormalAtom | None = None
+    aggregates: tuple[AggregateColumn, ...] = ()
+    if rule.heads:
+        head, aggregates = lifting.head(rule.heads[0])
+    atoms = tuple(lifting.positive(literal) for literal in rule.body if isinstance(literal, Atom))
+    negations = tuple(lifting.negated(literal.atom) for literal in rule.body if isinstance(literal, Negation))
+    conditions = [literal.expression for literal in rule.body if isinstance(literal, Condition)]
+    bound = {variable for atom in atoms for variable in atom.variables}
+    computations, tests = _classify(rule, bound, lifting.lifted, conditions)
+    return NormalRule(
+        working.name,
+        head,
+        atoms,
+        negations,
+        computations,
+        (*tests, *lifting.tests),
+        aggregates,
+        working.origin,
+    )
+
+
+@dataclass
+class _Lifting:
+    """Takes expressions out of the arguments of one rule's atoms."""
+
+    lifted: dict[Expression, Variable] = field(default_factory=dict)
+    tests: list[Expression] = field(default_factory=list)
+    count: int = 0
+
+    def head(self, atom: Atom) -> tuple[NormalAtom, tuple[AggregateColumn, ...]]:
+        arguments: list[Argument] = []
+        columns: list[AggregateColumn] = []
+        for position, argument in enumerate(atom.arguments):
+            if isinstance(argument, Aggregate):
+                inputs = tuple(self._computed(a) for a in argument.arguments)
+                columns.append(AggregateColumn(position, argument.operator, inputs))
+                arguments.append(Variable(f"#{argument.operator}{position + 1}"))
+            else:
+                arguments.append(self._computed(argument))
+        return NormalAtom(atom.predicate, tuple(arguments)), tuple(columns)
+
+    def positive(self, atom: Atom) -> NormalAtom:
+        return NormalAtom(atom.predicate, tuple(self._matched(a) for a in _plain(atom)))
+
+    def negated(self, atom: Atom) -> NormalAtom:
+        return NormalAtom(atom.predicate, tuple(self._computed(a) for a in _plain(atom)))
+
+    def _computed(self, argument: Expression) -> Argument:
+        if not isinstance(argument, Call | Parameter):
+            return argument
+        variable = self.lifted.get(argument)
+        if variable is None:
+            variable = self.lifted[argument] = self._fresh()
+        return variable
+
+    def _matched(self, argument: Expression) -> Argument:
+        if not isinstance(argument, Call | Parameter):
+            return argument
+        variable = self._fresh()
+        self.tests.append(Call("=", (variable, argument)))
+        return variable
+
+    def _fresh(self) -> Variable:
+        self.count += 1
+        return Variable(f"{LIFTED}{self.count}")
+
+
+def _plain(atom: Atom) -> Iterable[Expression]:
+    """The arguments of a body atom, where the parsers let no aggregate stand."""
+    return (argument for argument in atom.arguments if not isinstance(argument, Aggregate))
+
+
+@dataclass(frozen=True, slots=True)
+class _Candidate:
+    variable: Variable
+    expression: Expression
+    condition: int
+    """Which of the open conditions it comes from."""
+
+
+def _classify(
+    rule: Rule, bound: set[Variable], lifted: dict[Expression, Variable], conditions: list[Expression]
+) -> tuple[tuple[Computation, ...], tuple[Expression, ...]]:
+    """Conditions and lifted expressions as computations in an order that can be followed, and tests."""
+    bound = set(bound)
+    computations: list[Computation] = []
+    waiting = {variable: expression for expression, variable in lifted.items()}
+    open_: dict[int, Expression] = {
+        number: condition for number, condition in enumerate(conditions) if _is_equation(condition)
+    }
+    shapes = Shapes(rule)
+    while True:
+        ready = [v for v, e in waiting.items() if bound.issuperset(variables_of(e))]
+        chosen = _choose(_candidates(open_, bound), shapes)
+        if not ready and not chosen:
+            break
+        computations.extend(Computation(variable, waiting.pop(variable)) for variable in ready)
+        for candidate in chosen:
+            computations.append(Computation(candidate.variable, candidate.expression))
+            shapes.define(candidate.variable, candidate.expression)
+            del open_[candidate.condition]
+        bound.update(c.variable for c in computations)
+    computed = {number for number, c in enumerate(conditions) if _is_equation(c) and number not in open_}
+    # What still waits lacks an input; it stays in the rule for `safety` to explain.
+    computations.extend(Computation(variable, expression) for variable, expression in waiting.items())
+    tests = tuple(c for number, c in enumerate(conditions) if number not in computed)
+    return tuple(computations), tests
+
+
+def _is_equation(condition: Expression) -> bool:
+    return isinstance(condition, Call) and condition.function == "=" and len(condition.arguments) == 2
+
+
+def _candidates(open_: dict[int, Expression], bound: set[Variable]) -> dict[Variable, list[_Candidate]]:
+    found: dict[Variable, list[_Candidate]] = {}
+    for number, condition in open_.items():
+        assert isinstance(condition, Call)
+        left, right = condition.arguments
+        for target, source in ((left, right), (right, left)):
+            if (
+                isinstance(target, Variable)
+                and target not in bound
+                and bound.issuperset(variables_of(source))
+            ):
+                found.setdefault(target, []).append(_Candidate(target, source, number))
+    return found
+
+
+def _choose(candidates: dict[Variable, list[_Candidate]], shapes: Shapes) -> list[_Candidate]:
+    return [
+        options[0] if len(options) == 1 else min(options, key=lambda option: shapes.key(option.expression))
+        for options in candidates.values()
+    ]

@@ -1,0 +1,114 @@
+"""Parameters: `$limit` gives way to its value.
+
+A value given from outside goes before the one that the program declares.  After this pass no parameter is
+left anywhere; one without a value is reported once, where it is used first.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from difflib import get_close_matches
+
+from tidalog.analysis.diagnostics import ParameterNotComputable, UndefinedParameter, UnusedParameter, locate
+from tidalog.analysis.draft import Draft
+from tidalog.analysis.rewrite import expression_with, map_leaves, nodes, rule_nodes
+from tidalog.builtins import BUILTINS, CannotCompute, evaluate
+from tidalog.errors import Span
+from tidalog.program import Call, Expression, Parameter, Rule, Variable
+from tidalog.terms import IRI, Term
+
+
+def substitute_parameters(draft: Draft) -> None:
+    declared = draft.program.parameters
+    used = _first_uses(rule.rule for rule in draft.rules)
+    values = _values(draft)
+    for name, span in used.items():
+        if (name not in declared and name not in draft.parameters) or _has_no_value(draft, name):
+            near = get_close_matches(name, [n for n in values if n != name], 1)
+            suggestion = f"; did you mean ${near[0]}?" if near else ""
+            draft.report(UndefinedParameter(locate(span, f"${name}"), name=name, suggestion=suggestion))
+    needed = set(used)
+    for expression in declared.values():
+        if expression is not None:
+            needed.update(_parameters_in(expression))
+    for name in (*declared, *(n for n in draft.parameters if n not in declared)):
+        if name not in needed:
+            draft.report(UnusedParameter(name=name))
+    if not used:
+        return
+
+    def replaced(leaf: Expression) -> Expression:
+        if isinstance(leaf, Parameter):
+            # The stand-in for a missing value lets the passes after this one look for further errors.
+            return values.get(leaf.name, IRI(f"${leaf.name}"))
+        return leaf
+
+    draft.rules = [rule.with_rule(map_leaves(rule.rule, replaced)) for rule in draft.rules]
+
+
+def _first_uses(rules: Iterable[Rule]) -> dict[str, Span | None]:
+    uses: dict[str, Span | None] = {}
+    for rule in rules:
+        for node, literal in rule_nodes(rule):
+            if isinstance(node, Parameter):
+                uses.setdefault(node.name, literal.span or rule.span)
+    return uses
+
+
+def _has_no_value(draft: Draft, name: str) -> bool:
+    return name not in draft.parameters and draft.program.parameters.get(name) is None
+
+
+def _parameters_in(expression: Expression) -> list[str]:
+    return [node.name for node in nodes(expression) if isinstance(node, Parameter)]
+
+
+def _values(draft: Draft) -> dict[str, Term]:
+    """The value of every parameter that has one.  Parameters may be given in terms of each other: values
+    are found in rounds, and what is left when a round finds none goes in a circle."""
+    values: dict[str, Term] = dict(draft.parameters)
+    open_: dict[str, Expression] = {
+        name: expression
+        for name, expression in draft.program.parameters.items()
+        if expression is not None and name not in values
+    }
+    while open_:
+        ready = [name for name, e in open_.items() if all(n in values for n in _parameters_in(e))]
+        if not ready:
+            break
+        for name in ready:
+            _compute(draft, name, open_.pop(name), values)
+    for name, expression in open_.items():
+        lacking = [n for n in _parameters_in(expression) if n not in values]
+        shown = ", ".join(f"${n}" for n in dict.fromkeys(lacking))
+        draft.report(ParameterNotComputable(name=name, why=f"it needs {shown}, which has no value before it"))
+        values[name] = IRI(f"${name}")
+    return values
+
+
+def _compute(draft: Draft, name: str, expression: Expression, values: dict[str, Term]) -> None:
+    def replaced(leaf: Expression) -> Expression:
+        return values[leaf.name] if isinstance(leaf, Parameter) else leaf
+
+    why = _why_not_constant(expression)
+    values[name] = IRI(f"${name}")
+    if why is None:
+        try:
+            values[name] = evaluate(expression_with(expression, replaced), {})
+        except CannotCompute as failure:
+            why = str(failure)
+    if why is not None:
+        draft.report(ParameterNotComputable(name=name, why=why))
+
+
+def _why_not_constant(expression: Expression) -> str | None:
+    for node in nodes(expression):
+        if isinstance(node, Variable):
+            return f"it has the variable ?{node.name}"
+        if isinstance(node, Call):
+            builtin = BUILTINS.get(node.function)
+            if builtin is None:
+                return f"{node.function} is not a built-in function"
+            if not builtin.accepts(len(node.arguments)):
+                return f"{node.function} does not take {len(node.arguments)} arguments"
+    return None

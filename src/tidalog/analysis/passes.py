@@ -1,0 +1,159 @@
+"""The passes from a program to its analysis, in order, in one place."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable, Mapping
+from types import MappingProxyType
+
+from tidalog.analysis.components import build_components, check_stratification
+from tidalog.analysis.draft import ArgumentRange, Draft, WorkingRule
+from tidalog.analysis.functions import check_functions
+from tidalog.analysis.model import Analysis, PredicateInfo
+from tidalog.analysis.normalise import normalise_rules, split_heads
+from tidalog.analysis.parameters import substitute_parameters
+from tidalog.analysis.predicates import (
+    check_arity,
+    name_rules,
+    warn_of_undefined_predicates,
+    warn_of_useless_rules,
+)
+from tidalog.analysis.rewrite import map_atoms
+from tidalog.analysis.safety import check_safety
+from tidalog.analysis.triples import (
+    TRIPLE,
+    TripleLayout,
+    bridge_rules,
+    choose_layout,
+    lower_atom,
+    lower_fact,
+    mentions_triples,
+    specialise_atom,
+    table_predicates,
+)
+from tidalog.errors import Diagnostic, ProgramError
+from tidalog.program import Fact, Program
+from tidalog.terms import Term
+
+Pass = Callable[[Draft], None]
+
+RegisteredFunctions = Mapping[str, ArgumentRange] | Collection[str]
+"""Names of registered functions, with the least and the greatest number of arguments if these are known."""
+
+
+def lower_rdf_atoms(draft: Draft) -> None:
+    """`ex:p(?x, ?y)` → triple(?x, ex:p, ?y) in a program that speaks of triples."""
+    if not draft.layout.active:
+        if not mentions_triples(draft.program):
+            return
+        draft.layout = TripleLayout(active=True, tables=table_predicates(draft.program))
+    tables = draft.layout.tables
+    draft.rules = [
+        working.with_rule(map_atoms(working.rule, lambda atom: lower_atom(atom, tables)))
+        for working in draft.rules
+    ]
+    draft.facts = [lower_fact(fact, tables) for fact in draft.facts]
+
+
+def specialise_triples(draft: Draft) -> None:
+    """Triples of a property that rules name go to a relation of their own (see `triples`)."""
+    if not draft.layout.active:
+        return
+    if draft.uses.get(TRIPLE) is not None and draft.uses[TRIPLE].arity != 3:
+        return
+    layout = choose_layout((working.rule for working in draft.rules), draft.layout.tables)
+    draft.layout = layout
+    draft.rules = [
+        working.with_rule(map_atoms(working.rule, lambda atom: specialise_atom(atom, layout)))
+        for working in draft.rules
+    ]
+    bridges = list(bridge_rules(layout, (working.rule for working in draft.rules)))
+    draft.rules += [WorkingRule(bridge.name or "", bridge, None) for bridge in bridges]
+    draft.facts = [_routed(fact, layout) for fact in draft.facts]
+
+
+def _routed(fact: Fact, layout: TripleLayout) -> Fact:
+    if fact.predicate != TRIPLE or len(fact.arguments) != 3:
+        return fact
+    relation, arguments = layout.route(*fact.arguments)
+    return fact if relation == TRIPLE else Fact(relation, arguments, fact.span)
+
+
+PASSES: tuple[Pass, ...] = (
+    name_rules,  # every rule has one name of its own
+    substitute_parameters,  # $limit → its value
+    check_functions,  # they exist and take that many arguments
+    warn_of_useless_rules,
+    lower_rdf_atoms,  # ex:p(?x, ?y) → triple(?x, ex:p, ?y)
+    check_arity,
+    specialise_triples,  # triple(?x, ex:p, ?y) → a relation of ex:p alone
+    warn_of_undefined_predicates,
+    split_heads,  # several heads → several rules
+    normalise_rules,  # expressions out of atoms; conditions → computations and tests
+    check_safety,
+)
+"""Components and strata follow from what these leave; see `analyse`."""
+
+
+def analyse(
+    program: Program,
+    parameters: Mapping[str, Term] | None = None,
+    functions: RegisteredFunctions = (),
+) -> Analysis:
+    """Everything that is known about a program before any fact is seen.
+
+    `parameters` are values from outside, which go before declared ones; `functions` the registered
+    functions that rules may call.  Raises `ProgramError` with every error found.
+    """
+    draft = Draft(program, parameters or {}, function_ranges(functions), facts=program.facts)
+    for step in PASSES:
+        step(draft)
+    predicates = _predicates(draft)
+    components = build_components(predicates, draft.normal)
+    check_stratification(draft, components)
+    warnings = refuse_errors(draft.diagnostics)
+    return Analysis(
+        program=program,
+        rules=tuple(draft.normal),
+        facts=draft.facts,
+        predicates=MappingProxyType(predicates),
+        components=components,
+        triples=draft.layout,
+        warnings=warnings,
+    )
+
+
+def function_ranges(functions: RegisteredFunctions) -> dict[str, ArgumentRange]:
+    if isinstance(functions, Mapping):
+        return {name.upper(): accepted for name, accepted in functions.items()}
+    return {name.upper(): (0, None) for name in functions}
+
+
+def refuse_errors(diagnostics: Iterable[Diagnostic]) -> tuple[Diagnostic, ...]:
+    """The warnings in the order of the text; raises if there is an error among the diagnostics."""
+    in_order = sorted(diagnostics, key=lambda d: -1 if d.span is None else d.span.start)
+    errors = [diagnostic for diagnostic in in_order if not diagnostic.is_warning]
+    if errors:
+        raise ProgramError(errors)
+    return tuple(in_order)
+
+
+def _predicates(draft: Draft) -> dict[str, PredicateInfo]:
+    derived = {rule.head.predicate for rule in draft.normal if rule.head is not None}
+    given = {fact.predicate for fact in draft.facts}
+    given.update(binding.predicate for binding in draft.program.imports)
+    arities: dict[str, int] = {}
+    for rule in draft.normal:
+        for atom in (*rule.atoms, *rule.negations, *(() if rule.head is None else (rule.head,))):
+            arities.setdefault(atom.predicate, len(atom.arguments))
+    for predicate, use in draft.uses.items():
+        arities.setdefault(predicate, use.arity)
+    for fact in draft.facts:
+        if fact.predicate not in arities:
+            arities[fact.predicate] = len(fact.arguments)
+    if draft.layout.active:
+        arities[TRIPLE] = 3
+        given.update((TRIPLE, *draft.layout.properties.values(), *draft.layout.classes.values()))
+    return {
+        name: PredicateInfo(name, arities[name], name in given or name not in derived, name in derived)
+        for name in sorted(arities)
+    }

@@ -1,0 +1,150 @@
+"""Predicates: one arity each, defined if used, rules named once and written once."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from difflib import get_close_matches
+
+from tidalog.analysis.diagnostics import (
+    ArityDiffers,
+    DuplicateRuleName,
+    HeadInBody,
+    ImportArityDiffers,
+    NeverDefined,
+    OutputOfNothing,
+    RuleTwice,
+    counted,
+    locate,
+    place,
+)
+from tidalog.analysis.draft import Draft, Use, WorkingRule
+from tidalog.analysis.rewrite import canonical_rule, placed_atoms
+from tidalog.analysis.triples import RDF_FORMATS, TRIPLE
+from tidalog.program import DataBinding, Rule
+
+
+def name_rules(draft: Draft) -> None:
+    """Every rule gets a name: its own, or `r3` for the third rule of the program."""
+    first: dict[str, Rule] = {}
+    for rule in draft.program.rules:
+        if rule.name is None:
+            continue
+        if rule.name in first:
+            where = place(first[rule.name].span)
+            draft.report(DuplicateRuleName(locate(rule.span, rule.name), name=rule.name, first_place=where))
+        else:
+            first[rule.name] = rule
+    for number, rule in enumerate(draft.program.rules, 1):
+        name = rule.name or f"r{number}"
+        while rule.name is None and name in first:
+            name += "_"
+        draft.rules.append(WorkingRule(name, rule, rule))
+
+
+def warn_of_useless_rules(draft: Draft) -> None:
+    first: dict[Rule, WorkingRule] = {}
+    for working in draft.rules:
+        earlier = first.setdefault(canonical_rule(working.rule), working)
+        if earlier is not working:
+            draft.report(
+                RuleTwice(
+                    working.rule.span,
+                    name=working.name,
+                    first_name=earlier.name,
+                    first_place=place(earlier.rule.span),
+                )
+            )
+        for head in working.rule.heads:
+            if head in working.rule.body:
+                draft.report(HeadInBody(head.span or working.rule.span, name=working.name))
+
+
+def check_arity(draft: Draft) -> None:
+    """Every use of a predicate has as many arguments as its first one: in a rule, else in a fact, else in
+    the format of an import."""
+    reported: set[tuple[str, int]] = set()
+    uses = draft.uses
+    for predicate, use in _uses_in_order(draft):
+        first = uses.setdefault(predicate, use)
+        if use.arity != first.arity and (predicate, use.arity) not in reported:
+            reported.add((predicate, use.arity))
+            draft.report(ArityDiffers(use.span, **_arity_words(draft, predicate, use, first)))
+    for fact in draft.facts:
+        known = uses.get(fact.predicate)
+        if known is None:
+            uses[fact.predicate] = Use(len(fact.arguments), fact.span)
+        elif known.arity != len(fact.arguments) and (fact.predicate, len(fact.arguments)) not in reported:
+            use = Use(len(fact.arguments), fact.span)
+            reported.add((fact.predicate, use.arity))
+            draft.report(ArityDiffers(use.span, **_arity_words(draft, fact.predicate, use, known)))
+    for binding in (*draft.program.imports, *draft.program.exports):
+        arity = binding_arity(binding)
+        if arity is None:
+            continue
+        use = Use(arity, binding.span)
+        first = uses.setdefault(binding.predicate, use)
+        if arity != first.arity:
+            words = _arity_words(draft, binding.predicate, use, first)
+            draft.report(ImportArityDiffers(binding.span, **words))
+
+
+def _uses_in_order(draft: Draft) -> Iterable[tuple[str, Use]]:
+    for working in draft.rules:
+        for atom, _ in placed_atoms(working.rule):
+            yield atom.predicate, Use(atom.arity, atom.span or working.rule.span)
+
+
+def _arity_words(draft: Draft, predicate: str, use: Use, first: Use) -> dict[str, object]:
+    return {
+        "predicate": draft.label(predicate),
+        "arity": counted(use.arity, "argument"),
+        "first_arity": counted(first.arity, "argument"),
+        "first_place": place(first.span),
+    }
+
+
+def binding_arity(binding: DataBinding) -> int | None:
+    """How many arguments the format of an import or export speaks of, if it says so."""
+    if binding.format in RDF_FORMATS:
+        return 3
+    columns = binding.options.get("format")
+    if isinstance(columns, tuple):
+        return sum(column != "skip" for column in columns)
+    return None
+
+
+def warn_of_undefined_predicates(draft: Draft) -> None:
+    """A predicate that no rule, fact or import defines is empty, and mostly a slip of the pen."""
+    defined = {fact.predicate for fact in draft.facts}
+    defined.update(binding.predicate for binding in draft.program.imports)
+    defined.update(head.predicate for working in draft.rules for head in working.rule.heads)
+    if draft.layout.active:
+        # Triples come from data, and which properties there are only the data knows.
+        defined |= {TRIPLE, *draft.layout.properties.values(), *draft.layout.classes.values()}
+    warned: set[str] = set()
+    for working in draft.rules:
+        for atom, in_head in placed_atoms(working.rule):
+            if in_head or atom.predicate in defined or atom.predicate in warned:
+                continue
+            warned.add(atom.predicate)
+            draft.report(
+                NeverDefined(
+                    locate(atom.span or working.rule.span, atom.predicate),
+                    predicate=draft.label(atom.predicate),
+                    suggestion=_suggestion(draft, atom.predicate, defined),
+                )
+            )
+    known = defined | warned
+    written = [(binding.predicate, binding.span) for binding in draft.program.exports]
+    for predicate, span in (*written, *((name, None) for name in draft.program.outputs)):
+        if predicate not in known and not (draft.layout.active and ":" in predicate):
+            suggestion = _suggestion(draft, predicate, defined)
+            label = draft.label(predicate)
+            draft.report(OutputOfNothing(span, predicate=label, suggestion=suggestion))
+
+
+def _suggestion(draft: Draft, predicate: str, defined: set[str]) -> str:
+    near = get_close_matches(predicate, sorted(defined), 1, 0.75)
+    if near:
+        return f"did you mean {draft.label(near[0])}?"
+    return "import it, write facts for it, or insert them before asking for results"

@@ -1,0 +1,130 @@
+"""Walking and rebuilding rules.  Nothing here recurses on the depth of an expression."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+
+from tidalog.program import (
+    Aggregate,
+    Atom,
+    BodyLiteral,
+    Call,
+    Condition,
+    Expression,
+    Negation,
+    Rule,
+    Variable,
+)
+
+Node = Expression | Aggregate
+
+
+def placed_atoms(rule: Rule) -> Iterator[tuple[Atom, bool]]:
+    """Every atom of a rule, negated ones too, and whether it stands in the head."""
+    for head in rule.heads:
+        yield head, True
+    for literal in rule.body:
+        if isinstance(literal, Atom):
+            yield literal, False
+        elif isinstance(literal, Negation):
+            yield literal.atom, False
+
+
+def atoms(rule: Rule) -> Iterator[Atom]:
+    return (atom for atom, _ in placed_atoms(rule))
+
+
+def nodes(root: Node | BodyLiteral) -> Iterator[Node]:
+    """Every expression and aggregate inside, from the outside in and from left to right."""
+    stack: list[Node | BodyLiteral] = [root]
+    while stack:
+        item = stack.pop()
+        if isinstance(item, Negation):
+            stack.append(item.atom)
+        elif isinstance(item, Condition):
+            stack.append(item.expression)
+        elif isinstance(item, Atom):
+            stack.extend(reversed(item.arguments))
+        else:
+            yield item
+            if isinstance(item, Call | Aggregate):
+                stack.extend(reversed(item.arguments))
+
+
+def rule_nodes(rule: Rule) -> Iterator[tuple[Node, Atom | BodyLiteral]]:
+    """Every expression of a rule with the literal that it stands in."""
+    literals: tuple[Atom | BodyLiteral, ...] = (*rule.heads, *rule.body)
+    for literal in literals:
+        for node in nodes(literal):
+            yield node, literal
+
+
+def map_atoms(rule: Rule, change: Callable[[Atom], Atom]) -> Rule:
+    """The rule with every atom replaced; the rule itself if no atom changes."""
+    heads = tuple(change(head) for head in rule.heads)
+    body = tuple(_map_literal(literal, change) for literal in rule.body)
+    unchanged = all(a is b for a, b in zip((*heads, *body), (*rule.heads, *rule.body), strict=True))
+    return rule if unchanged else replace(rule, heads=heads, body=body)
+
+
+def _map_literal(literal: BodyLiteral, change: Callable[[Atom], Atom]) -> BodyLiteral:
+    if isinstance(literal, Atom):
+        return change(literal)
+    if isinstance(literal, Negation):
+        atom = change(literal.atom)
+        return literal if atom is literal.atom else Negation(atom, literal.span)
+    return literal
+
+
+def map_leaves(rule: Rule, change: Callable[[Expression], Expression]) -> Rule:
+    """The rule with every variable, parameter and term replaced."""
+
+    def change_atom(atom: Atom) -> Atom:
+        return replace(atom, arguments=tuple(_rebuilt(argument, change) for argument in atom.arguments))
+
+    def change_condition(literal: BodyLiteral) -> BodyLiteral:
+        if not isinstance(literal, Condition):
+            return literal
+        return Condition(expression_with(literal.expression, change), literal.span)
+
+    changed = map_atoms(rule, change_atom)
+    return replace(changed, body=tuple(change_condition(literal) for literal in changed.body))
+
+
+def expression_with(expression: Expression, change: Callable[[Expression], Expression]) -> Expression:
+    """The expression with every leaf replaced."""
+    changed = _rebuilt(expression, change)
+    assert not isinstance(changed, Aggregate)
+    return changed
+
+
+def _rebuilt(root: Node, change: Callable[[Expression], Expression]) -> Node:
+    done: list[Node] = []
+    work: list[tuple[Node, bool]] = [(root, False)]
+    while work:
+        node, arguments_done = work.pop()
+        if not isinstance(node, Call | Aggregate):
+            done.append(change(node))
+        elif not arguments_done:
+            work.append((node, True))
+            work.extend((argument, False) for argument in reversed(node.arguments))
+        else:
+            cut = len(done) - len(node.arguments)
+            arguments = tuple(a for a in done[cut:] if not isinstance(a, Aggregate))
+            del done[cut:]
+            done.append(replace(node, arguments=arguments))
+    return done[0]
+
+
+def canonical_rule(rule: Rule) -> Rule:
+    """The rule without its name and with variables numbered in order of occurrence: two rules are the
+    same up to a renaming of variables exactly if these are equal."""
+    names: dict[Variable, Variable] = {}
+
+    def renamed(leaf: Expression) -> Expression:
+        if isinstance(leaf, Variable):
+            return names.setdefault(leaf, Variable(str(len(names))))
+        return leaf
+
+    return replace(map_leaves(rule, renamed), name=None)
