@@ -36,8 +36,26 @@ _WORDS: Final = {
     "$END": "the end of the text",
 }
 _TERM: Final = frozenset(
-    "VARIABLE ANONYMOUS PARAMETER NAME PREFIXED_NAME IRI_REFERENCE BLANK_NODE STRING LONG_STRING "
-    "INTEGER RADIX_INTEGER DOUBLE TRUE FALSE FORMAT_STRING AGGREGATE MINUS LPAR".split()
+    [
+        "VARIABLE",
+        "ANONYMOUS",
+        "PARAMETER",
+        "NAME",
+        "PREFIXED_NAME",
+        "IRI_REFERENCE",
+        "BLANK_NODE",
+        "STRING",
+        "LONG_STRING",
+        "INTEGER",
+        "RADIX_INTEGER",
+        "DOUBLE",
+        "TRUE",
+        "FALSE",
+        "FORMAT_STRING",
+        "AGGREGATE",
+        "MINUS",
+        "LPAR",
+    ]
 )
 _ARITHMETIC: Final = frozenset({"+", "-", "*", "/", "%", "**"})
 _MANY: Final = 4  # so many kinds of term, or operators, are told in one word
