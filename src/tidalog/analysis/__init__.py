@@ -3,19 +3,24 @@
 Reads the AST (`tidalog.program`), gives an `Analysis`.  No data, no plans and no engine enter here.
 """
 
+from tidalog.analysis.graph import GRAPH_FORMATS, GraphFormat, render_graph
 from tidalog.analysis.hypernodes import HyperNode, RuleEdges
 from tidalog.analysis.model import Analysis, Component, PredicateInfo
 from tidalog.analysis.normal import AggregateColumn, Argument, Computation, NormalAtom, NormalRule
 from tidalog.analysis.passes import PASSES, analyse
+from tidalog.analysis.query import analyse_query
+from tidalog.analysis.report import describe, describe_json
 from tidalog.analysis.triples import TripleLayout
 
 __all__ = [
+    "GRAPH_FORMATS",
     "PASSES",
     "AggregateColumn",
     "Analysis",
     "Argument",
     "Component",
     "Computation",
+    "GraphFormat",
     "HyperNode",
     "NormalAtom",
     "NormalRule",
@@ -23,4 +28,8 @@ __all__ = [
     "RuleEdges",
     "TripleLayout",
     "analyse",
+    "analyse_query",
+    "describe",
+    "describe_json",
+    "render_graph",
 ]

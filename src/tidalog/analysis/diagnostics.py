@@ -152,7 +152,7 @@ class HeadInBody(Diagnostic):
 def place(span: Span | None) -> str:
     """`file:line:column`, or words where the source is not known."""
     if span is None:
-        return "a place outside the text"
+        return "another place"
     line, column = span.source.position(span.start)
     return f"{span.source.name}:{line}:{column}"
 

@@ -151,7 +151,9 @@ def _predicates(draft: Draft) -> dict[str, PredicateInfo]:
         if fact.predicate not in arities:
             arities[fact.predicate] = len(fact.arguments)
     if draft.layout.active:
-        arities[TRIPLE] = 3
+        arities.setdefault(TRIPLE, 3)
+        arities.update(dict.fromkeys(draft.layout.properties.values(), 2))
+        arities.update(dict.fromkeys(draft.layout.classes.values(), 1))
         given.update((TRIPLE, *draft.layout.properties.values(), *draft.layout.classes.values()))
     return {
         name: PredicateInfo(name, arities[name], name in given or name not in derived, name in derived)

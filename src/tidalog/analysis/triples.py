@@ -29,6 +29,9 @@ from tidalog.terms import IRI, RDF_TYPE, Term
 TRIPLE: Final = "triple"
 RDF_FORMATS: Final = frozenset({"rdf", "turtle", "ntriples", "nquads", "trig", "rdfxml"})
 TYPE: Final = IRI(RDF_TYPE)
+BRIDGE_UP: Final = "up triple "
+BRIDGE_DOWN: Final = "down triple "
+"""How the names of bridge rules start; no rule of an author has a space in its name."""
 
 Pattern = tuple[Expression | Aggregate, ...]
 
@@ -188,7 +191,7 @@ def bridge_rules(layout: TripleLayout, rules: Iterable[Rule]) -> Iterator[Rule]:
     derived: set[str] = set()
     for rule in rules:
         for atom, in_head in placed_atoms(rule):
-            if atom.predicate == TRIPLE and isinstance(atom.arguments[1], Term):
+            if atom.predicate == TRIPLE and (atom.arity != 3 or isinstance(atom.arguments[1], Term)):
                 continue  # a property that no rule reads or derives under a variable needs no copy
             (derived if in_head else read).add(atom.predicate)
     types = layout.properties.get(RDF_TYPE)
@@ -210,6 +213,6 @@ def bridge_rules(layout: TripleLayout, rules: Iterable[Rule]) -> Iterator[Rule]:
 
 def _bridges(special: Atom, general: Atom, read: set[str], derived: set[str]) -> Iterator[Rule]:
     if general.predicate in read:
-        yield Rule((general,), (special,), f"up {special.predicate}")
+        yield Rule((general,), (special,), f"{BRIDGE_UP}{special.predicate}")
     if general.predicate in derived:
-        yield Rule((special,), (general,), f"down {special.predicate}")
+        yield Rule((special,), (general,), f"{BRIDGE_DOWN}{special.predicate}")
