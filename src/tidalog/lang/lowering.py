@@ -147,13 +147,10 @@ class _Lowering:
         """`part` as one negated atom.  A quantified variable that is also used elsewhere in the rule is
         another variable and gets a name of its own.  Where the negated body alone does not bind a shared
         variable (`NOT (q(?y), FILTER(?y > ?x))`), the auxiliary rule takes the rule's positive part in."""
-        renaming: dict[Variable, Variable] = {}
-        for variable in part.local:
-            if variable in used:
-                renaming[variable] = _fresh(variable.name, used)
-            used.add(renaming.get(variable, variable))
+        renaming = {v: _fresh(v.name, used) for v in part.local if v in used}
         parts = tuple(_rename_part(p, renaming) for p in part.body) if renaming else part.body
         if len(parts) == 1 and isinstance(parts[0], Atom):
+            used.update(variables(parts[0]))
             return Negation(parts[0], part.span)
         local = {renaming.get(v, v) for v in part.local}
         shared = [v for v in _unique(v for p in parts for v in _free(p)) if v in others and v not in local]
