@@ -129,6 +129,8 @@ class Grammar:
         return words[0] if len(words) == 1 else f"{', '.join(words[:-1])} or {words[-1]}"
 
     def _text(self, terminal: str) -> str | None:
+        if terminal.startswith("_") and not terminal.startswith("__"):
+            return terminal[1:]  # a keyword that may be written in any case
         pattern = self._patterns.get(terminal)
         return str(pattern.value) if isinstance(pattern, PatternStr) else None
 
