@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from pathlib import Path
 
 from bench.digest import Content, agree
@@ -96,19 +97,18 @@ def disagreements(
     found = []
     finished = [contender for contender in contenders if contender.good]
     for contender in finished:
-        for run in contender.good:
-            if not _same(run.contents, contender.contents):
-                found.append(f"{contender.system.label} gives different results in different runs")
+        if not all(_same(run.contents, contender.contents) for run in contender.good):
+            found.append(f"{contender.system.label} gives different results in different runs")
         for predicate, count in (expected or {}).items():
             content = contender.contents.get(predicate)
             if content is None or content.count != count:
                 got = "nothing" if content is None else f"{content.count:,}"
                 found.append(f"{contender.system.label}: {predicate} has {got} facts, expected {count:,}")
-    for one, other in zip(finished, finished[1:], strict=False):
+    for one, other in pairwise(finished):
         if not _same(one.contents, other.contents):
             found.append(f"{one.system.label} and {other.system.label} differ in their results")
     found.extend(
-        f"{contender.system.label} failed: {contender.detail}"
+        f"{contender.system.label} failed: {_last_line(contender.detail)}"
         for contender in contenders
         if contender.status == ERROR
     )
@@ -117,3 +117,8 @@ def disagreements(
 
 def _same(one: Mapping[str, Content], other: Mapping[str, Content]) -> bool:
     return one.keys() == other.keys() and all(agree(one[name], other[name]) for name in one)
+
+
+def _last_line(text: str) -> str:
+    """Of a traceback, the line that says what went wrong; the JSON file has all of it."""
+    return text.splitlines()[-1] if text else "without a word"

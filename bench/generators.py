@@ -80,6 +80,15 @@ def shop(customers: int, purchases: int, seed: int = 7) -> dict[str, pa.Table]:
     }
 
 
+def network(nodes: int, edges: int, seed: int = 7) -> dict[str, pa.Table]:
+    """A random digraph of which one node in forty is closed."""
+    node = np.arange(nodes, dtype=np.int64)
+    return {
+        "edge": random_digraph(nodes, edges, seed),
+        "closed": pa.table({"node": node[node % 40 == 11]}),
+    }
+
+
 def distinct_pairs(count: int, terms: int, seed: int = 7) -> Integers:
     """`count` distinct pairs of numbers below `terms`, in random order."""
     random_state = np.random.default_rng(seed)

@@ -66,9 +66,7 @@ def markdown(sections: Sequence[Section], machine: Record) -> str:
     lines += [f"* {key}: {value}" for key, value in machine.items()]
     for section in sections:
         lines += ["", f"## {section.title}", "", "| " + " | ".join(section.columns) + " |"]
-        marks = [
-            "---" if number < section.text_columns else "---:" for number in range(len(section.columns))
-        ]
+        marks = ["---" if number < section.text_columns else "---:" for number in range(len(section.columns))]
         lines.append("|" + "|".join(marks) + "|")
         lines += ["| " + " | ".join(row) + " |" for row in section.rows]
         if section.notes or section.problems:
@@ -102,9 +100,7 @@ def store(sections: Sequence[Section], machine: Record, folder: Path) -> Path:
 
 
 def machine_info() -> Record:
-    versions = {
-        system.label: system.version() or "not installed" for system in SYSTEMS.values()
-    }
+    versions = {system.label: system.version() or "not installed" for system in SYSTEMS.values()}
     return {
         "processor": _processor(),
         "cores": os.cpu_count() or 0,

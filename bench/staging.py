@@ -1,9 +1,9 @@
 """Jobs: a workload written to a folder, where a process of its own can read it.
 
-    job.json            name, scripts, result predicates
-    PREDICATE.parquet   the facts
-    PREDICATE.facts     the same, tab-separated without a header, as egglog and Soufflé read them
-    PREDICATE.csv       only where a job asks for it (loading)
+job.json            name, scripts, result predicates
+PREDICATE.parquet   the facts
+PREDICATE.facts     the same, tab-separated without a header, as egglog and Soufflé read them
+PREDICATE.csv       only where a job asks for it (loading)
 """
 
 from __future__ import annotations
@@ -15,10 +15,10 @@ from pathlib import Path
 
 import pyarrow as pa
 import pyarrow.csv
-import pyarrow.dataset  # noqa: F401  (Parquet reading would import it while a load is being timed)
+import pyarrow.dataset  # reading Parquet would import it while a load is being timed
 import pyarrow.parquet
 
-from bench.workloads import Workload
+from bench.workload import Workload
 
 
 @dataclass(frozen=True)

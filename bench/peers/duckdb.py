@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 
 import duckdb
@@ -27,7 +28,7 @@ def run(job: Job, folder: Path, threads: int, watch: Stopwatch) -> dict[str, Con
     return {predicate: _content(connection, predicate) for predicate in job.results}
 
 
-def _load_statement(kind: str, folder: Path, predicate: str, columns: dict[str, str]) -> str:
+def _load_statement(kind: str, folder: Path, predicate: str, columns: Mapping[str, str]) -> str:
     types = {name: _SQL_TYPES[arrow_type] for name, arrow_type in columns.items()}
     if kind == "load-csv":
         return f"CREATE TABLE {predicate} AS FROM read_csv('{folder}/{predicate}.csv', columns = {types})"

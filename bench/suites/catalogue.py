@@ -1,0 +1,19 @@
+"""All suites, in the order in which they run."""
+
+from __future__ import annotations
+
+from bench.suites import loading, scaling, speed, startup
+from bench.suites.options import Suite
+from bench.workloads import speed_workloads
+
+
+def _speed_names(quick: bool) -> tuple[str, ...]:
+    return tuple(workload.name for workload in speed_workloads(quick))
+
+
+SUITES: tuple[Suite, ...] = (
+    Suite("speed", "evaluation and memory, beside the peers", speed.run, _speed_names),
+    Suite("scaling", "three sizes that each double the result", scaling.run),
+    Suite("loading", "five million pairs from CSV and Parquet", loading.run),
+    Suite("startup", "cold and warm start of the command line", startup.run),
+)
