@@ -1,4 +1,59 @@
 """Text in and out: grammars, statements, printer; one module per dialect, all lowering to one AST.
 
+    text ──statements──▶ statement ──grammar──▶ tree ──builder──▶ Program        facts: the fast path
+
 Nothing here looks at what a program means beyond its text; that is analysis.
 """
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from tidalog.errors import Diagnostic, ProgramError, Source
+from tidalog.lang.dialects import DIALECTS, Dialect, dialect_of
+from tidalog.lang.pieces import QUERY, parse_fact, parse_query, parse_rule
+from tidalog.program import Program
+
+
+def parse(text: str, name: str = "<text>", dialect: str = "main") -> Program:
+    """The program that a text says.  Raises `ProgramError` with all errors there are."""
+    return parse_with_warnings(text, name, dialect)[0]
+
+
+def parse_with_warnings(
+    text: str, name: str = "<text>", dialect: str = "main"
+) -> tuple[Program, tuple[Diagnostic, ...]]:
+    """`parse`, and what is odd about the text though not wrong."""
+    program, found = DIALECTS[dialect].parse_source(Source(name, text))
+    if any(not diagnostic.is_warning for diagnostic in found):
+        raise ProgramError(found)
+    return program, tuple(found)
+
+
+def parse_file(path: str | Path, dialect: str | None = None) -> Program:
+    """The program in a file, in the dialect that its ending says unless told."""
+    return parse_file_with_warnings(path, dialect)[0]
+
+
+def parse_file_with_warnings(
+    path: str | Path, dialect: str | None = None
+) -> tuple[Program, tuple[Diagnostic, ...]]:
+    """`parse_file`, and what is odd about the text though not wrong.  A file that cannot be read raises
+    the `OSError` or `UnicodeDecodeError` of Python."""
+    text = Path(path).read_text(encoding="utf-8-sig")
+    return parse_with_warnings(text, str(path), dialect or dialect_of(path).name)
+
+
+__all__ = [
+    "DIALECTS",
+    "QUERY",
+    "Dialect",
+    "dialect_of",
+    "parse",
+    "parse_fact",
+    "parse_file",
+    "parse_file_with_warnings",
+    "parse_query",
+    "parse_rule",
+    "parse_with_warnings",
+]

@@ -123,6 +123,16 @@ class StatementReader:
         self.errors.append(Unterminated(span, what=what, closing=closing, advice=advice))
 
 
+def nesting(text: str) -> int:
+    """How deep the tree of a text without comments can be: for text inside an f-string."""
+    levels = _Nesting()
+    deepest = 0
+    for found in _PLAIN_TOKEN.finditer(text):
+        levels.take(found.lastgroup)
+        deepest = max(deepest, levels.depth)
+    return deepest
+
+
 class _Nesting:
     """How deep the tree of the text read so far can be: open brackets, plus the operators chained at each
     open level since its last comma."""
@@ -194,3 +204,4 @@ _TOKEN = r"""(?x)
 | (?P<operator>\*\*|[-+*/~!<>=&|]=?)
 | (?P<other>.)
 """
+_PLAIN_TOKEN = re.compile(_TOKEN.replace("LINE_COMMENT", "(?!)"), re.DOTALL)

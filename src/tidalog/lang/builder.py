@@ -1,0 +1,292 @@
+"""Trees of the main grammar to atoms, literals and expressions.
+
+One builder serves one statement: it numbers the anonymous variables in order of occurrence, and collects
+what the grammar lets pass but the language does not.  Recursion follows the nesting of the text, which the
+statement reader has limited.
+"""
+
+from __future__ import annotations
+
+import re
+from difflib import get_close_matches
+from typing import Final
+
+from lark import Token, Tree
+
+from tidalog.errors import Span
+from tidalog.lang.conditions import is_condition
+from tidalog.lang.diagnostics import BadLiteral, BadStatement, MisplacedAggregate, TooDeep
+from tidalog.lang.grammar import Grammar, Node, grammar
+from tidalog.lang.statements import MAX_DEPTH, nesting
+from tidalog.lang.tokens import TokenReader
+from tidalog.program import (
+    AGGREGATES,
+    Aggregate,
+    Atom,
+    BodyLiteral,
+    Call,
+    Condition,
+    Expression,
+    Negation,
+    Parameter,
+    Variable,
+)
+from tidalog.terms import IRI, RDF_TYPE, String
+
+TRIPLE: Final = "triple"
+HEAD, BODY = "head", "body"
+
+_OPERATORS: Final = {
+    "add": "+",
+    "subtract": "-",
+    "multiply": "*",
+    "divide": "/",
+    "remainder": "%",
+    "power": "**",
+}
+_NUMBERS: Final = ("INTEGER", "RADIX_INTEGER", "DOUBLE")
+_PREDICATES: Final = ("NAME", "PREFIXED_NAME", "IRI_REFERENCE")
+_OTHER_NAMES_OF_AGGREGATES: Final = {"mean": "avg", "average": "avg", "total": "sum", "size": "count"}
+_FORMAT_PART: Final = re.compile(r"\{\{|\}\}|\{([^{}]*)\}|[{}]|(?:[^{}\\]|\\.)+", re.DOTALL)
+
+
+class Builder(TokenReader):
+    """Builds the syntax tree of one statement."""
+
+    _anonymous = 0
+
+    # --- literals -----------------------------------------------------------------------------------
+
+    def heads(self, literals: Tree[Token]) -> tuple[Atom, ...]:
+        """The literals before `:-`, each of which must be an atom."""
+        atoms = []
+        for node in literals.children:
+            atom = self._atom(node, HEAD)
+            if atom is None:
+                self._not_an_atom(node, "in a head stand atoms only", "move it into the body, behind :-")
+            else:
+                atoms.append(atom)
+        return tuple(atoms)
+
+    def body(self, literals: Tree[Token]) -> tuple[BodyLiteral, ...]:
+        return tuple(literal for node in literals.children if (literal := self._body_literal(node)))
+
+    def _body_literal(self, node: Node) -> BodyLiteral | None:
+        if isinstance(node, Tree) and node.data == "negation":
+            inner = node.children[0]
+            if self._is_condition(inner):
+                return Condition(Call("NOT", (self.expression(inner),)), self.span(node))
+            atom = self._atom(inner, BODY)
+            if atom is None:
+                self._not_an_atom(
+                    inner, "~ negates an atom", "turn the comparison around, or write NOT(…) for a condition"
+                )
+                return None
+            return Negation(atom, self.span(node))
+        if not self._is_condition(node):
+            atom = self._atom(node, BODY)
+            if atom is not None:
+                return atom
+        return Condition(self.expression(node), self.span(node))
+
+    def _is_condition(self, node: Node) -> bool:
+        if isinstance(node, Tree) and node.data == "call":
+            name = self._predicate_token(node)
+            return name.type == "NAME" and is_condition(name)
+        return False
+
+    def _atom(self, node: Node, place: str) -> Atom | None:
+        """An atom, or None if the node is none: a comparison, a number, a negation."""
+        if isinstance(node, Token):
+            if node.type not in _PREDICATES:
+                return None
+            return Atom(self.iri(node), (), self.span(node))
+        span = self.span(node)
+        if node.data == "call":
+            arguments = tuple(self._argument(child, place) for child in _arguments(node))
+            return Atom(self.iri(self._predicate_token(node)), arguments, span)
+        if node.data == "triple":
+            subject, verb, value = node.children
+            first = self.expression(_only(subject))
+            second = self._verb(_only(verb))
+            return Atom(TRIPLE, (first, second, self._argument(value, place)), span)
+        return None
+
+    def _verb(self, token: Token) -> Expression:
+        return IRI(RDF_TYPE) if token.type == "A" else self.expression(token)
+
+    def _argument(self, node: Node, place: str) -> Expression | Aggregate:
+        if place == HEAD and isinstance(node, Tree) and node.data == "aggregate":
+            return self.aggregate(node)
+        return self.expression(node)
+
+    def _not_an_atom(self, node: Node, why: str, advice: str) -> None:
+        self.errors.append(
+            BadStatement(self.span(node), problem="this is not an atom", why=why, advice=advice)
+        )
+
+    def _predicate_token(self, call: Tree[Token]) -> Token:
+        return _only(call.children[0])
+
+    # --- expressions --------------------------------------------------------------------------------
+
+    def aggregate(self, node: Tree[Token]) -> Aggregate:
+        """An aggregate where one may stand."""
+        token = node.children[0]
+        assert isinstance(token, Token)
+        operator = token[1:].lower()
+        arguments = tuple(self.expression(child) for child in _arguments(node))
+        if operator not in AGGREGATES:
+            close = get_close_matches(operator, AGGREGATES, n=1)
+            meant = _OTHER_NAMES_OF_AGGREGATES.get(operator) or (close[0] if close else None)
+            known = "known are " + ", ".join(f"#{name}" for name in AGGREGATES)
+            self.errors.append(
+                MisplacedAggregate(
+                    self.span(token),
+                    problem=f"unknown aggregate #{operator}",
+                    why="no aggregate has this name",
+                    advice=f"did you mean #{meant}? {known}" if meant else known,
+                )
+            )
+        elif not arguments:
+            self.errors.append(
+                MisplacedAggregate(
+                    self.span(node),
+                    problem=f"#{operator} of nothing",
+                    why="an aggregate needs an argument",
+                    advice=f"name what it runs over: #{operator}(?x)",
+                )
+            )
+        return Aggregate(operator, arguments, self.span(node))
+
+    def expression(self, node: Node) -> Expression:
+        if isinstance(node, Token):
+            return self._leaf(node)
+        children = node.children
+        match node.data:
+            case "call":
+                name = self._predicate_token(node)
+                function = name.upper() if name.type == "NAME" else self.iri(name)
+                arguments = tuple(self.expression(child) for child in _arguments(node))
+                return Call(function, arguments, self.span(node))
+            case "parenthesis":
+                return self.expression(children[0])
+            case "comparison":
+                left, operator, right = children
+                return Call(str(operator), (self.expression(left), self.expression(right)), self.span(node))
+            case "negate":
+                (value,) = children
+                if isinstance(value, Token) and value.type in _NUMBERS:
+                    return self.number(value, "-")
+                return Call("neg", (self.expression(value),), self.span(node))
+            case "language_string":
+                return self.language_string(_token(children[0]), _token(children[1]))
+            case "typed_literal":
+                return self.typed_literal(_token(children[0]), _token(children[1]))
+            case "aggregate":
+                self.errors.append(
+                    MisplacedAggregate(
+                        self.span(node),
+                        problem="an aggregate cannot stand here",
+                        why="an aggregate is an argument of a head atom, by itself",
+                        advice="compute it in a rule of its own, n(#count(?x)) :- …, and use n here",
+                    )
+                )
+                return String("")
+            case "negation" | "triple":
+                why = "a literal is no value"
+                self._not_an_atom(node, why, "put it into the body as a literal of its own")
+                return String("")
+            case operation:
+                left, right = children
+                return Call(
+                    _OPERATORS[operation], (self.expression(left), self.expression(right)), self.span(node)
+                )
+
+    def _leaf(self, token: Token) -> Expression:
+        match token.type:
+            case "VARIABLE":
+                return Variable(token[1:])
+            case "ANONYMOUS":
+                self._anonymous += 1
+                return Variable(f"_#{self._anonymous}")
+            case "PARAMETER":
+                return Parameter(token[1:])
+            case "FORMAT_STRING":
+                return self._format_string(token)
+            case _:
+                return self.term(token)
+
+    # --- f-strings ----------------------------------------------------------------------------------
+
+    def _format_string(self, token: Token) -> Expression:
+        """`f"{?x} km"` is CONCAT(STR(?x), " km"); `{{` and `}}` are braces."""
+        parts: list[Expression] = []
+        text = ""
+        inside = (token.start_pos or 0) + 2
+        for found in _FORMAT_PART.finditer(token[2:-1]):
+            if found[1] is not None:
+                value = self._format_value(found[1], inside + found.start(1))
+                if value is not None:
+                    parts += [String(text)] if text else []
+                    parts.append(Call("STR", (value,)))
+                    text = ""
+            elif found[0] in ("{{", "}}"):
+                text += found[0][0]
+            elif found[0] in "{}":
+                self._bad_brace(inside + found.start(), found[0])
+            else:
+                text += self.unescape_at(found[0], inside + found.start())
+        if not parts:
+            return String(text)
+        parts += [String(text)] if text else []
+        return Call("CONCAT", tuple(parts), self.span(token))
+
+    def _format_value(self, text: str, at: int) -> Expression | None:
+        if nesting(text) > MAX_DEPTH:
+            start = self.offset + at
+            self.errors.append(TooDeep(Span(self.source, start, start + len(text)), limit=MAX_DEPTH))
+            return None
+        tree = main_grammar().parse("lone_expression", text, self.source, self.offset + at, self.errors)
+        if tree is None:
+            return None
+        inner = Builder(self.source, self.offset + at, self.names, self.errors)
+        inner._anonymous = self._anonymous
+        value = inner.expression(tree.children[0])
+        self._anonymous = inner._anonymous
+        return value
+
+    def _bad_brace(self, at: int, brace: str) -> None:
+        start = self.offset + at
+        self.errors.append(
+            BadLiteral(
+                Span(self.source, start, start + 1),
+                what="f-string",
+                problem=f"a {brace} without its partner",
+                advice=f"a brace as such is {brace}{brace}",
+            )
+        )
+
+
+def main_grammar() -> Grammar:
+    return grammar("main", "statement", "query", "lone_expression")
+
+
+def _arguments(node: Tree[Token]) -> list[Node]:
+    """The arguments of a call or an aggregate."""
+    if len(node.children) < 2:
+        return []
+    arguments = node.children[1]
+    assert isinstance(arguments, Tree)
+    return arguments.children
+
+
+def _only(node: Node) -> Token:
+    """The one token of a predicate, subject or verb."""
+    assert isinstance(node, Tree)
+    return _token(node.children[0])
+
+
+def _token(node: Node) -> Token:
+    assert isinstance(node, Token)
+    return node

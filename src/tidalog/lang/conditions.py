@@ -1,0 +1,34 @@
+"""Which names, standing alone as a body literal, are built-in conditions and not predicates."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from tidalog.builtins import BUILTINS
+
+CONDITIONS: Final = frozenset(
+    name
+    for name in BUILTINS
+    if name.startswith("IS")
+    or name
+    in (
+        "AND",
+        "OR",
+        "NOT",
+        "IF",
+        "COALESCE",
+        "BOUND",
+        "CONTAINS",
+        "STRSTARTS",
+        "STRENDS",
+        "REGEX",
+        "LANGMATCHES",
+        "SAMETERM",
+    )
+)
+"""The built-ins that answer true or false.  `CONTAINS(?x, "a")`, in any letter case, is a condition in a
+body; a predicate of that name is written `<contains>(?x, ?y)` there."""
+
+
+def is_condition(name: str) -> bool:
+    return name.upper() in CONDITIONS

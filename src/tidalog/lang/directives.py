@@ -1,0 +1,135 @@
+"""The directives of the main dialect: @prefix, @base, @import, @export, @output, @parameter."""
+
+from __future__ import annotations
+
+from types import MappingProxyType
+
+from lark import Token, Tree
+
+from tidalog.errors import Diagnostic, Source, Span
+from tidalog.lang.builder import Builder
+from tidalog.lang.diagnostics import BadStatement
+from tidalog.lang.grammar import Node
+from tidalog.lang.names import Names
+from tidalog.program import DataBinding, Expression, OptionValue, variables
+from tidalog.terms import Double, Integer, Literal
+
+
+class DirectiveReader:
+    """Collects what directives say, in the order of the text."""
+
+    def __init__(self, source: Source, names: Names, errors: list[Diagnostic]) -> None:
+        self.source = source
+        self.names = names
+        self.errors = errors
+        self.imports: list[DataBinding] = []
+        self.exports: list[DataBinding] = []
+        self.outputs: list[str] = []
+        self.parameters: dict[str, Expression | None] = {}
+
+    def take(self, directive: Node, offset: int) -> None:
+        """Adds what one directive says; `offset` is where its statement stands."""
+        assert isinstance(directive, Tree)
+        builder = Builder(self.source, offset, self.names, self.errors)
+        before = len(self.errors)
+        children = directive.children
+        match directive.data:
+            case "prefix":
+                iri = builder.iri(_token(children[1]))
+                if len(self.errors) == before:
+                    self.names.declare(_token(children[0])[:-1], iri)
+            case "base":
+                iri = builder.iri(_token(children[0]))
+                if len(self.errors) == before:
+                    self.names.base = iri
+            case "import_" | "export":
+                binding = self._binding(builder, directive)
+                if len(self.errors) == before:
+                    (self.imports if directive.data == "import_" else self.exports).append(binding)
+            case "output":
+                predicates = [builder.iri(_predicate(child)) for child in children]
+                if len(self.errors) == before:
+                    self.outputs += predicates
+            case "parameter":
+                self._parameter(builder, children)
+
+    def _binding(self, builder: Builder, directive: Tree[Token]) -> DataBinding:
+        predicate, data = directive.children
+        assert isinstance(data, Tree)
+        kind, *options = data.children
+        values: dict[str, OptionValue] = {}
+        for option in options:
+            assert isinstance(option, Tree)
+            name, value = option.children
+            if str(name) in values:
+                self._bad(
+                    builder.span(name), f"option {name} is given twice", "it has a value already", "keep one"
+                )
+            values[str(name)] = self._value(builder, value)
+        return DataBinding(
+            builder.iri(_predicate(predicate)),
+            str(kind).lower(),
+            MappingProxyType(values),
+            builder.span(directive),
+        )
+
+    def _value(self, builder: Builder, node: Node) -> OptionValue:
+        if isinstance(node, Tree):
+            if node.data == "tuple":
+                return tuple(self._value(builder, child) for child in node.children)
+            return self._number(builder, _token(node.children[0]), "-")
+        match node.type:
+            case "STRING" | "LONG_STRING":
+                return builder.string(node)
+            case "TRUE" | "FALSE":
+                return node.type == "TRUE"
+            case "NAME" | "PREFIXED_NAME" | "IRI_REFERENCE":
+                return builder.iri(node)
+            case _:
+                return self._number(builder, node, "")
+
+    def _number(self, builder: Builder, token: Token, sign: str) -> OptionValue:
+        number = builder.number(token, sign)
+        if isinstance(number, Integer | Double):
+            return number.value
+        if isinstance(number, Literal):
+            self._bad(
+                builder.span(token), "this number is too large", "an option's number has at most 64 bits", ""
+            )
+        return 0
+
+    def _parameter(self, builder: Builder, children: list[Node]) -> None:
+        token = _token(children[0])
+        name = token[1:]
+        before = len(self.errors)
+        value = builder.expression(children[1]) if len(children) > 1 else None
+        if name in self.parameters:
+            self._bad(
+                builder.span(token),
+                f"parameter ${name} is declared twice",
+                "it was declared before",
+                "keep one",
+            )
+        for variable in variables(value) if value is not None else ():
+            self._bad(
+                builder.span(children[1]),
+                f"variable ?{variable.name} in the value of a parameter",
+                "a parameter has one value, known before any rule is applied",
+                "write a constant, or another parameter",
+            )
+            break
+        if len(self.errors) == before:
+            self.parameters[name] = value
+
+    def _bad(self, span: Span, problem: str, why: str, advice: str) -> None:
+        self.errors.append(BadStatement(span, problem=problem, why=why, advice=advice))
+
+
+def _predicate(node: Node) -> Token:
+    assert isinstance(node, Tree)
+    return _token(node.children[0])
+
+
+def _token(node: Node) -> Token:
+    assert isinstance(node, Token)
+    return node

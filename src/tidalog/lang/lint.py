@@ -1,0 +1,68 @@
+"""Warnings: texts that are right but probably not meant."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterator
+
+from tidalog.errors import Diagnostic, Span
+from tidalog.lang.conditions import is_condition
+from tidalog.lang.diagnostics import BuiltinAsPredicate, SingleVariable, UpperCaseConstants
+from tidalog.program import Atom, Condition, Negation, Rule, variables
+from tidalog.terms import IRI
+from tidalog.termtext import NAME
+
+
+def rule_warnings(rule: Rule) -> Iterator[Diagnostic]:
+    """What is odd about one rule."""
+    occurrences = Counter(variable for part in (*rule.heads, *rule.body) for variable in variables(part))
+    if rule.body and not occurrences:
+        yield from _upper_case_constants(rule)
+    in_heads = {variable for head in rule.heads for variable in variables(head)}
+    for literal in rule.body:
+        if isinstance(literal, Condition):
+            continue
+        for variable in variables(literal):
+            once = occurrences[variable] == 1 and variable not in in_heads
+            if once and not variable.name.startswith("_"):
+                place = _place_of(rf"\?{re.escape(variable.name)}(?!\w)", literal.span)
+                yield SingleVariable(place, variable=f"?{variable.name}")
+
+
+def predicate_warning(predicate: str, span: Span | None) -> Iterator[Diagnostic]:
+    """What is odd about a predicate that has facts, rules or imported data."""
+    if is_condition(predicate):
+        yield BuiltinAsPredicate(span, name=predicate, function=predicate.upper())
+
+
+def _upper_case_constants(rule: Rule) -> Iterator[Diagnostic]:
+    names: dict[str, Span | None] = {}
+    for part in (*rule.heads, *rule.body):
+        atom = part.atom if isinstance(part, Negation) else part
+        if isinstance(atom, Atom):
+            for argument in atom.arguments:
+                if isinstance(argument, IRI) and NAME.match(argument.value) and argument.value[0].isupper():
+                    names.setdefault(
+                        argument.value, _place_of(rf"\b{re.escape(argument.value)}\b", atom.span)
+                    )
+    if names:
+        first = next(iter(names))
+        yield UpperCaseConstants(
+            names[first],
+            names=", ".join(names),
+            are="are constants" if len(names) > 1 else "is a constant",
+            example=f"?{first}",
+        )
+
+
+def _place_of(pattern: str, span: Span | None) -> Span | None:
+    """Where a pattern stands within a literal; the literal itself if it is not found as such."""
+    if span is None:
+        return None
+    text = span.source.text[span.start : span.end]
+    opening = text.find("(") + 1
+    found = re.compile(pattern).search(text, opening) or re.search(pattern, text)
+    if found is None:
+        return span
+    return Span(span.source, span.start + found.start(), span.start + found.end())
