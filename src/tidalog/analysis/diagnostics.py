@@ -82,7 +82,7 @@ class UnknownFunction(Diagnostic):
 class WrongArgumentCount(Diagnostic):
     number = "T019"
     title = "{function} takes {expected}, not {given}"
-    reason = "{given} given"
+    reason = "called with {given}"
     hint = "see {function} in the list of built-in functions"
 
 

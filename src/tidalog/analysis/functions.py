@@ -29,7 +29,7 @@ def check_functions(draft: Draft) -> None:
                         span,
                         function=node.function,
                         expected=_in_words(accepted),
-                        given=counted(given, "argument"),
+                        given=given,
                     )
                 )
 
@@ -44,7 +44,7 @@ def argument_range(function: str, registered: Mapping[str, ArgumentRange]) -> Ar
 
 def _suggestion(function: str, registered: Mapping[str, ArgumentRange]) -> str:
     known = [*(name for name in BUILTINS if name[:1].isalpha()), *registered]
-    near = get_close_matches(function.upper(), known, 1)
+    near = get_close_matches(function.upper(), known, 1, 0.7)
     if near:
         return f"did you mean {near[0]}?"
     return "register it before the program is loaded, or use a built-in function"

@@ -13,6 +13,7 @@ from tidalog.analysis.normalise import normalise_rules, split_heads
 from tidalog.analysis.parameters import substitute_parameters
 from tidalog.analysis.predicates import (
     check_arity,
+    free_name,
     name_rules,
     warn_of_undefined_predicates,
     warn_of_useless_rules,
@@ -66,8 +67,10 @@ def specialise_triples(draft: Draft) -> None:
         working.with_rule(map_atoms(working.rule, lambda atom: specialise_atom(atom, layout)))
         for working in draft.rules
     ]
-    bridges = list(bridge_rules(layout, (working.rule for working in draft.rules)))
-    draft.rules += [WorkingRule(bridge.name or "", bridge, None) for bridge in bridges]
+    taken = {working.name for working in draft.rules}
+    specialised = [working.rule for working in draft.rules]
+    for bridge in bridge_rules(layout, specialised, draft.program.prefixes):
+        draft.rules.append(WorkingRule(free_name(bridge.name or "", taken), bridge, None))
     draft.facts = [_routed(fact, layout) for fact in draft.facts]
 
 

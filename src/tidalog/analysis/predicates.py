@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Container, Iterable
 from difflib import get_close_matches
 
 from tidalog.analysis.diagnostics import (
@@ -35,10 +35,15 @@ def name_rules(draft: Draft) -> None:
         else:
             first[rule.name] = rule
     for number, rule in enumerate(draft.program.rules, 1):
-        name = rule.name or f"r{number}"
-        while rule.name is None and name in first:
-            name += "_"
+        name = rule.name or free_name(f"r{number}", first)
         draft.rules.append(WorkingRule(name, rule, rule))
+
+
+def free_name(wanted: str, taken: Container[str]) -> str:
+    """The name, lengthened until nobody has it."""
+    while wanted in taken:
+        wanted += "_"
+    return wanted
 
 
 def warn_of_useless_rules(draft: Draft) -> None:

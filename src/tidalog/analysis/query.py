@@ -75,7 +75,7 @@ def _unite_triples(analysis: Analysis, draft: Draft) -> list[NormalRule]:
     complete = {
         rule.head.predicate
         for rule in analysis.rules
-        if rule.head is not None and rule.name.startswith(BRIDGE_UP)
+        if rule.origin is None and rule.head is not None and rule.name.startswith(BRIDGE_UP)
     }
     types = layout.properties.get(RDF_TYPE, TRIPLE)
     spread_triples = bool(layout.properties or layout.classes) and TRIPLE not in complete

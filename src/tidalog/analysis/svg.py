@@ -6,11 +6,11 @@ dark setting.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Final
-from xml.sax.saxutils import escape
 
 from tidalog.analysis.layout import Point, lay_out
 
@@ -35,6 +35,8 @@ STYLE: Final = """
     .negative { stroke: #f0766a } .negative-tip { fill: #f0766a }
   }
 """
+
+_NOT_XML: Final = re.compile("[\x00-\x1f\ud800-\udfff\ufffe\uffff]")
 
 
 @dataclass(frozen=True, slots=True)
@@ -167,8 +169,4 @@ def _legend(y: float) -> str:
 
 def _text(text: str) -> str:
     """Escaped; what XML cannot hold is shown as a replacement character."""
-    printable = "".join(
-        c if c >= " " and not "\ud800" <= c <= "\udfff" and c not in "\ufffe\uffff" else "\ufffd"
-        for c in text
-    )
-    return escape(printable)
+    return _NOT_XML.sub("\ufffd", text).replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")

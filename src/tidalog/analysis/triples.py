@@ -29,9 +29,9 @@ from tidalog.terms import IRI, RDF_TYPE, Term
 TRIPLE: Final = "triple"
 RDF_FORMATS: Final = frozenset({"rdf", "turtle", "ntriples", "nquads", "trig", "rdfxml"})
 TYPE: Final = IRI(RDF_TYPE)
-BRIDGE_UP: Final = "up triple "
-BRIDGE_DOWN: Final = "down triple "
-"""How the names of bridge rules start; no rule of an author has a space in its name."""
+BRIDGE_UP: Final = "↑"
+BRIDGE_DOWN: Final = "↓"
+"""How the names of bridge rules start."""
 
 Pattern = tuple[Expression | Aggregate, ...]
 
@@ -184,9 +184,9 @@ def specialise_atom(atom: Atom, layout: TripleLayout) -> Atom:
     return atom
 
 
-def bridge_rules(layout: TripleLayout, rules: Iterable[Rule]) -> Iterator[Rule]:
+def bridge_rules(layout: TripleLayout, rules: Iterable[Rule], prefixes: Mapping[str, str]) -> Iterator[Rule]:
     """The rules that copy special relations up where general ones are read, and general ones down where
-    they are derived.  `rules` are specialised already."""
+    they are derived.  `rules` are specialised already.  Bridges are named `↑ex:p`, `↓a ex:C`."""
     read: set[str] = set()
     derived: set[str] = set()
     for rule in rules:
@@ -204,15 +204,17 @@ def bridge_rules(layout: TripleLayout, rules: Iterable[Rule]) -> Iterator[Rule]:
     subject, object_ = Variable("s"), Variable("o")
     for iri, relation in layout.properties.items():
         general = Atom(TRIPLE, (subject, IRI(iri), object_))
-        yield from _bridges(Atom(relation, (subject, object_)), general, read, derived)
+        name = shortened(iri, prefixes)
+        yield from _bridges(name, Atom(relation, (subject, object_)), general, read, derived)
     for iri, relation in layout.classes.items():
         class_ = IRI(iri)
         general = Atom(TRIPLE, (subject, TYPE, class_)) if types is None else Atom(types, (subject, class_))
-        yield from _bridges(Atom(relation, (subject,)), general, read, derived)
+        name = f"a {shortened(iri, prefixes)}"
+        yield from _bridges(name, Atom(relation, (subject,)), general, read, derived)
 
 
-def _bridges(special: Atom, general: Atom, read: set[str], derived: set[str]) -> Iterator[Rule]:
+def _bridges(name: str, special: Atom, general: Atom, read: set[str], derived: set[str]) -> Iterator[Rule]:
     if general.predicate in read:
-        yield Rule((general,), (special,), f"{BRIDGE_UP}{special.predicate}")
+        yield Rule((general,), (special,), f"{BRIDGE_UP}{name}")
     if general.predicate in derived:
-        yield Rule((special,), (general,), f"{BRIDGE_DOWN}{special.predicate}")
+        yield Rule((special,), (general,), f"{BRIDGE_DOWN}{name}")

@@ -1,0 +1,100 @@
+"""Rule dependency graph and hyper-nodes of the rule sets of Xu and Curé, "ZodiacEdge" (2023).
+
+Rule r5 of its Fig. 1 is not safe as printed: X of the head occurs in a negated atom only.  The graph looks
+at predicates alone, so it can be had for the printed rule and for a repaired one.
+"""
+
+from __future__ import annotations
+
+import pytest
+from analysis_programs import analysed, errors_of
+
+from tidalog.analysis.draft import WorkingRule
+from tidalog.analysis.hypernodes import hyper_nodes, rule_edges
+from tidalog.analysis.normalise import normal_rule
+from tidalog.lang import parse
+
+FIG_1 = """
+r1: p1(?X, ?Y) :- p0(?X, ?Y).
+r2: p2(?X, ?Z) :- p1(?X, ?Y), p3(?Y, ?Z).
+r3: p3(?X, ?Y) :- p4(?X, ?Y).
+r4: p4(?X, ?Y) :- p2(?X, ?Y).
+r5: p5(?X, ?Y) :- p6(?Y, ?Z), ~p2(?X, ?Z).
+r6: p6(?X, ?Y) :- p5(?X, ?Y).
+r7: p7(?X, ?Z) :- p3(?X, ?Y), p5(?Y, ?Z).
+"""
+REPAIRED = FIG_1.replace("p6(?Y, ?Z), ~p2(?X, ?Z)", "p6(?Y, ?X), ~p2(?X, ?Y)")
+
+RS1 = """
+r1: hasNeighbour(?X, ?Y) :- hasNeighbour(?Y, ?X).
+r2: hasNeighbour(?X, ?Y) :- hasNeighbour(?X, ?Z), hasNeighbour(?Z, ?Y), ?X != ?Y.
+r3: measurements(?X, #count(?T, ?Y)) :- hasNeighbour(?X, ?Y), temperature(?Y, ?T).
+r4: median(?X, #median(?T, ?Y)) :- hasNeighbour(?X, ?Y), temperature(?Y, ?T).
+r5: moreThan3Neighbours(?X) :- measurements(?X, ?N), ?N >= 3.
+r6: anomaly(?X) :- median(?X, ?M), moreThan3Neighbours(?X), temperature(?X, ?T), ?D = ABS(?T - ?M), ?D > 5.
+"""
+RS2 = """
+r1: p11(?X, ?Y) :- p1(?X, ?Y).
+r2: p11(?X, ?Y) :- p11(?Y, ?X).
+r3: p11(?X, ?Y) :- p11(?X, ?Z), p11(?Z, ?Y), ?X != ?Y.
+r4: p12(?X, ?Y) :- p2(?X, ?Y).
+r5: p12(?X, ?Y) :- p12(?X, ?Z), p12(?Z, ?Y), ?X != ?Y.
+r6: p13(?X, ?Y) :- p3(?X, ?Y).
+r7: p14(?X, ?Y) :- p13(?X, ?Y).
+r8: p13(?X, ?Y) :- p14(?Y, ?X).
+r9: p20(?X, ?Y) :- p11(?X, ?Y).
+r10: p20(?X, ?Y) :- p12(?X, ?Y).
+r11: p20(?X, ?Y) :- p13(?X, ?Y).
+r12: p21(?X, ?Y) :- p20(?X, ?Y).
+r13: p22(?X, ?Y) :- p21(?X, ?Y).
+r14: p20(?X, ?Y) :- p22(?X, ?Y).
+r15: p25(?X, ?Z) :- p11(?X, ?Y), p12(?Y, ?Z), ~p5(?Y, ?Z).
+r16: p26(?X, ?Z) :- p12(?X, ?Y), p13(?Z, ?Y), ~p5(?Z, ?Y).
+r17: p30(?X, ?Z) :- p22(?X, ?Y), p21(?Y, ?Z).
+r18: p31(?X, ?Y) :- p25(?X, ?Y), p26(?Y, ?Z).
+"""
+RS3 = RS2.replace("r10: p20(?X, ?Y) :- p12(?X, ?Y).", "r10: p20(?X, ?Y) :- p12(?X, ?Y), ~p13(?Y, ?Z).")
+
+
+def test_fig_1_as_printed_is_refused_because_r5_is_not_safe() -> None:
+    assert errors_of(FIG_1) == ["T012"]
+
+
+@pytest.mark.parametrize("text", [FIG_1, REPAIRED], ids=["as printed", "repaired"])
+def test_fig_1_gives_the_graphs_of_fig_2_and_fig_3a(text: str) -> None:
+    program = parse(text)
+    rules = [normal_rule(WorkingRule(rule.name or "", rule, rule)) for rule in program.rules]
+    edges = rule_edges(rules)
+    assert edges.positive == {
+        ("r1", "r2"), ("r2", "r4"), ("r4", "r3"), ("r3", "r2"), ("r3", "r7"),
+        ("r5", "r6"), ("r6", "r5"), ("r5", "r7"),
+    }  # fmt: skip
+    assert edges.negative == {("r2", "r5")}
+    nodes = hyper_nodes(rules)
+    assert {node.name: set(node.rules) for node in nodes} == {
+        "hn1": {"r1"},
+        "hn2": {"r2", "r3", "r4"},
+        "hn3": {"r5", "r6"},
+        "hn4": {"r7"},
+    }
+    name = [node.name for node in nodes]
+    assert {(n.name, name[t]) for n in nodes for t in n.positive} == {
+        ("hn1", "hn2"), ("hn2", "hn4"), ("hn3", "hn4"),
+    }  # fmt: skip
+    assert {(n.name, name[t]) for n in nodes for t in n.negative} == {("hn2", "hn3")}
+
+
+def test_the_repaired_program_is_accepted_with_the_same_hyper_nodes() -> None:
+    analysis = analysed(REPAIRED)
+    assert [node.rules for node in analysis.hyper_nodes] == [
+        ("r1",),
+        ("r2", "r3", "r4"),
+        ("r5", "r6"),
+        ("r7",),
+    ]
+    assert [component.stratum for component in analysis.components] == [0, 0, 0, 1, 1]
+
+
+@pytest.mark.parametrize(("text", "count"), [(RS1, 5), (RS2, 14), (RS3, 14)], ids=["RS1", "RS2", "RS3"])
+def test_rule_sets_have_as_many_hyper_nodes_as_table_1_says(text: str, count: int) -> None:
+    assert len(analysed(text).hyper_nodes) == count
