@@ -11,7 +11,16 @@ from pathlib import Path
 
 from tidalog.errors import Diagnostic, ProgramError, Source
 from tidalog.lang.dialects import DIALECTS, Dialect, dialect_of
+from tidalog.lang.formatter import format_text
 from tidalog.lang.pieces import QUERY, parse_fact, parse_query, parse_rule
+from tidalog.lang.printer import (
+    print_atom,
+    print_expression,
+    print_fact,
+    print_literal,
+    print_program,
+    print_rule,
+)
 from tidalog.program import Program
 
 
@@ -49,6 +58,7 @@ __all__ = [
     "QUERY",
     "Dialect",
     "dialect_of",
+    "format_text",
     "parse",
     "parse_fact",
     "parse_file",
@@ -56,4 +66,10 @@ __all__ = [
     "parse_query",
     "parse_rule",
     "parse_with_warnings",
+    "print_atom",
+    "print_expression",
+    "print_fact",
+    "print_literal",
+    "print_program",
+    "print_rule",
 ]

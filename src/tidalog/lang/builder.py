@@ -63,7 +63,9 @@ class Builder(TokenReader):
         for node in literals.children:
             atom = self._atom(node, HEAD)
             if atom is None:
-                self._not_an_atom(node, "in a head stand atoms only", "move it into the body, behind :-")
+                arrow = isinstance(node, Tree) and node.data == "comparison" and node.children[1] == "<"
+                advice = "a rule is written head :- body" if arrow else "move it into the body, behind :-"
+                self._not_an_atom(node, "in a head stand atoms only", advice)
             else:
                 atoms.append(atom)
         return tuple(atoms)

@@ -97,26 +97,33 @@ class FactReader:
 
     def read(self, offset: int, facts: list[Fact]) -> int:
         """Appends the facts that stand at an offset, one after the other; the offset behind the last."""
-        source, text, match = self.source, self.source.text, _FACT.match
-        term, predicates = self._terms.__getitem__, self._predicates
-        found = match(text, offset)
+        text, match, fact = self.source.text, _FACT.match, self._fact
         try:
-            while found:
-                written, arguments, subject, verb, value = found.groups()
-                end = found.end()
-                if written is None:
-                    span = Span(source, found.start(3), end)
-                    facts.append(self._triple(subject, verb, value, span))
-                else:
-                    span = Span(source, found.start(1), end)
-                    predicate = predicates.get(written) or self._predicate(written, span)
-                    pieces = _split(arguments) if arguments else ()
-                    facts.append(Fact(predicate, tuple([term(piece) for piece in pieces]), span))
-                offset = end
-                found = match(text, offset)
+            while found := match(text, offset):
+                facts.append(fact(found, 0))
+                offset = found.end()
         except _NotPlain:
             pass
         return offset
+
+    def read_alone(self, text: str, start: int) -> Fact | None:
+        """The plain fact that a whole statement is, or None."""
+        found = _FACT.fullmatch(text)
+        try:
+            return self._fact(found, start) if found else None
+        except _NotPlain:
+            return None
+
+    def _fact(self, found: re.Match[str], shift: int) -> Fact:
+        written, arguments, subject, verb, value = found.groups()
+        if written is None:
+            span = Span(self.source, shift + found.start(3), shift + found.end())
+            return self._triple(subject, verb, value, span)
+        span = Span(self.source, shift + found.start(1), shift + found.end())
+        predicate = self._predicates.get(written) or self._predicate(written, span)
+        terms = self._terms
+        pieces = _split(arguments) if arguments else ()
+        return Fact(predicate, tuple([terms[piece] for piece in pieces]), span)
 
     def _predicate(self, written: str, span: Span) -> str:
         if NAME.match(written) and written not in ("true", "false"):

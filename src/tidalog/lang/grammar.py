@@ -113,14 +113,14 @@ class Grammar:
     def _in_words(self, accepted: Iterable[str]) -> str:
         names = set(accepted)
         words: list[str] = []
-        if len(names & _TERM) > _MANY:
-            names -= _TERM
-            words.append("a term")
         texts = {name: self._text(name) for name in names}
         operators = {name for name in names if texts[name] in _ARITHMETIC or name == "COMPARISON"}
-        if len(operators) > _MANY:
-            names -= operators | {"VARIABLE", "ANONYMOUS", "PREFIXED_NAME", "IRI_REFERENCE", "A"}
+        if len(operators) > _MANY:  # behind an operand; the verb of a triple could follow too
+            names -= operators | _TERM | {"A"}
             words.append("an operator")
+        elif len(names & _TERM) > _MANY:
+            names -= _TERM
+            words.append("a term")
         named = {_WORDS.get(name) for name in names} - {None}
         exact = {f"`{text}`" for name in names if (text := texts[name]) is not None}
         words += sorted(str(word) for word in named) + sorted(exact)

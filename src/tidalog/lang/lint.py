@@ -20,6 +20,8 @@ def rule_warnings(rule: Rule) -> Iterator[Diagnostic]:
     if rule.body and not occurrences:
         yield from _upper_case_constants(rule)
     in_heads = {variable for head in rule.heads for variable in variables(head)}
+    if rule.is_constraint:
+        return  # a name there shows in the message when it is violated
     for literal in rule.body:
         if isinstance(literal, Condition):
             continue

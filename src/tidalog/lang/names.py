@@ -23,7 +23,7 @@ class Names:
 
     def namespace(self, prefix: str) -> str | None:
         """What a prefix stands for, or None."""
-        return self.declared.get(prefix) or STANDARD_PREFIXES.get(prefix)
+        return self.declared[prefix] if prefix in self.declared else STANDARD_PREFIXES.get(prefix)
 
     def resolve(self, reference: str) -> str:
         """An IRI as it stood in angle brackets, against the base if it has no scheme."""

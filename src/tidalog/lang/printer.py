@@ -1,0 +1,241 @@
+"""The printer: any program as text of the main dialect.
+
+Law: `parse(print_program(p)) == p`, and printing what was parsed from printed text changes nothing.  Where
+the plain form would mean something else, another is used that does not: `<contains>(?x)` for a predicate
+with the name of a built-in condition, parentheses for a function call that is a condition by itself.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Final
+
+from tidalog.lang.conditions import is_condition
+from tidalog.program import (
+    COMPARISONS,
+    Aggregate,
+    Atom,
+    BodyLiteral,
+    Call,
+    Condition,
+    DataBinding,
+    Expression,
+    Fact,
+    Negation,
+    OptionValue,
+    Parameter,
+    Program,
+    Rule,
+    Variable,
+    variables,
+)
+from tidalog.terms import IRI, RDF_TYPE, BlankNode
+from tidalog.termtext import NAME, TermWriter, iri_reference, is_absolute, quote
+
+LINE_LENGTH: Final = 100
+
+# How tightly an expression holds together; an operand that holds less tightly than its place asks for
+# stands in parentheses.
+_COMPARISON, _SUM, _PRODUCT, _UNARY, _POWER, _PRIMARY = range(6)
+_BINARY: Final = {
+    "+": (_SUM, _SUM, _PRODUCT),
+    "-": (_SUM, _SUM, _PRODUCT),
+    "*": (_PRODUCT, _PRODUCT, _UNARY),
+    "/": (_PRODUCT, _PRODUCT, _UNARY),
+    "%": (_PRODUCT, _PRODUCT, _UNARY),
+    "**": (_POWER, _PRIMARY, _UNARY),
+    **dict.fromkeys(COMPARISONS, (_COMPARISON, _SUM, _SUM)),
+}
+"""Operator: what it makes, what its left and its right operand must be at least."""
+
+
+class Printer:
+    """Prints nodes with one set of prefixes."""
+
+    def __init__(self, prefixes: Mapping[str, str] | None = None) -> None:
+        self.writer = TermWriter(prefixes)
+
+    # --- expressions --------------------------------------------------------------------------------
+
+    def expression(self, expression: Expression | Aggregate, least: int = _COMPARISON) -> str:
+        text, level = self._expression(expression)
+        return text if level >= least else f"({text})"
+
+    def _expression(self, expression: Expression | Aggregate) -> tuple[str, int]:
+        if isinstance(expression, Variable):
+            return ("_" if expression.anonymous else f"?{expression.name}"), _PRIMARY
+        if isinstance(expression, Parameter):
+            return f"${expression.name}", _PRIMARY
+        if isinstance(expression, Aggregate):
+            return f"#{expression.operator}({self._list(expression.arguments)})", _PRIMARY
+        if not isinstance(expression, Call):
+            text = self.writer.term(expression)
+            return text, _UNARY if text.startswith("-") else _PRIMARY
+        function, arguments = expression.function, expression.arguments
+        if function in _BINARY and len(arguments) == 2:
+            level, left, right = _BINARY[function]
+            return (
+                f"{self.expression(arguments[0], left)} {function} {self.expression(arguments[1], right)}",
+                level,
+            )
+        if function == "neg":
+            (operand,) = arguments
+            text = self.expression(operand, _UNARY)
+            # -5 is the number; the minus of 5 is -(5)
+            return (f"-({text})" if text[0].isdigit() or text[0] == "-" else f"-{text}"), _UNARY
+        name = function if NAME.match(function) else self.writer.full_iri(function)
+        return f"{name}({self._list(arguments)})", _PRIMARY
+
+    def _list(self, arguments: Iterable[Expression | Aggregate]) -> str:
+        return ", ".join([self.expression(argument) for argument in arguments])
+
+    # --- literals -----------------------------------------------------------------------------------
+
+    def atom(self, atom: Atom | Fact, in_body: bool = False) -> str:
+        if atom.predicate == "triple" and len(atom.arguments) == 3:
+            pattern = self._triple(atom.arguments)
+            if pattern is not None:
+                return pattern
+        if in_body and atom.arguments and is_condition(atom.predicate):
+            self.writer.relative = True
+            name = iri_reference(atom.predicate)
+        else:
+            name = self.writer.iri(atom.predicate)
+        return f"{name}({self._list(atom.arguments)})" if atom.arguments else name
+
+    def _triple(self, arguments: tuple[Expression | Aggregate, ...]) -> str | None:
+        """`?x ex:p ?y`, where all three parts can be written so."""
+        subject, verb, value = arguments
+        if not isinstance(verb, IRI) or isinstance(value, Aggregate | Call):
+            return None
+        if not isinstance(subject, Variable | IRI | BlankNode):
+            return None
+        if verb.value != RDF_TYPE and not is_absolute(verb.value):
+            return None
+        middle = "a" if verb.value == RDF_TYPE else self.writer.full_iri(verb.value)
+        return f"{self.expression(subject)} {middle} {self.expression(value)}"
+
+    def literal(self, literal: BodyLiteral) -> str:
+        if isinstance(literal, Atom):
+            return self.atom(literal, in_body=True)
+        if isinstance(literal, Negation):
+            return f"~{self.atom(literal.atom, in_body=True)}"
+        text = self.expression(literal.expression)
+        return f"({text})" if _reads_as_atom(literal) else text
+
+    # --- statements ---------------------------------------------------------------------------------
+
+    def rule(self, rule: Rule) -> str:
+        name = ""
+        if rule.name is not None:
+            name = f"{rule.name}: " if NAME.match(rule.name) else f"#[name({quote(rule.name)})] "
+        head = ", ".join([self.atom(atom) for atom in rule.heads])
+        body = [self.literal(literal) for literal in rule.body]
+        if not body:
+            return f"{name}{head}." if _stands_without_arrow(rule) else f"{name}{head} :- ."
+        start = f"{name}{head} :-" if head else f"{name}:-"
+        line = f"{start} {', '.join(body)}."
+        if len(line) <= LINE_LENGTH:
+            return line
+        return start + "\n    " + ",\n    ".join(body) + "."
+
+    def fact(self, fact: Fact) -> str:
+        return f"{self.atom(fact)}."
+
+    def binding(self, directive: str, binding: DataBinding) -> str:
+        options = ", ".join(f"{name} = {_option(value)}" for name, value in binding.options.items())
+        return f"@{directive} {self.writer.iri(binding.predicate)} :- {binding.format}{{{options}}} ."
+
+    def output(self, predicate: str) -> str:
+        return f"@output {self.writer.iri(predicate)} ."
+
+    def parameter(self, name: str, value: Expression | None) -> str:
+        return (
+            f"@parameter ${name} ." if value is None else f"@parameter ${name} = {self.expression(value)} ."
+        )
+
+    def prefix(self, name: str, iri: str) -> str:
+        if not is_absolute(iri):
+            self.writer.relative = True
+        return f"@prefix {name}: {iri_reference(iri)} ."
+
+    def program(self, program: Program) -> str:
+        groups = [
+            [self.prefix(name, iri) for name, iri in program.prefixes.items()],
+            [self.parameter(name, value) for name, value in program.parameters.items()],
+            [self.binding("import", binding) for binding in program.imports],
+            [self.fact(fact) for fact in program.facts],
+            [self.rule(rule) for rule in program.rules],
+            [self.output(predicate) for predicate in program.outputs],
+            [self.binding("export", binding) for binding in program.exports],
+        ]
+        if program.base is not None:
+            base = [f"@base {iri_reference(program.base)} ."]
+            # a base changes the relative IRIs behind it, which are meant as they stand
+            groups.insert(len(groups) if self.writer.relative else 0, base)
+        return "\n".join("\n".join(group) + "\n" for group in groups if group)
+
+
+def _reads_as_atom(condition: Condition) -> bool:
+    expression = condition.expression
+    if isinstance(expression, Call):
+        operator = expression.function in _BINARY or expression.function == "neg"
+        return not operator and not is_condition(expression.function)
+    return isinstance(expression, IRI)
+
+
+def _stands_without_arrow(rule: Rule) -> bool:
+    """Whether a rule without a body reads back as one when written like a fact."""
+    arguments = [argument for head in rule.heads for argument in head.arguments]
+    if any(isinstance(a, Aggregate) or next(variables(a), None) for a in arguments):
+        return False
+    return rule.name is not None or any(isinstance(a, Call | Parameter) for a in arguments)
+
+
+def _option(value: OptionValue) -> str:
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, str):
+        return quote(value)
+    if isinstance(value, tuple):
+        return "(" + ", ".join(_item(item) for item in value) + ")"
+    return repr(value)
+
+
+def _item(value: OptionValue) -> str:
+    """A name in a list stands without quotes: format = (string, int)."""
+    bare = isinstance(value, str) and NAME.match(value) and value not in ("true", "false")
+    return str(value) if bare else _option(value)
+
+
+def print_program(program: Program) -> str:
+    """A program as text of the main dialect; empty for an empty program."""
+    return Printer(program.prefixes).program(program)
+
+
+def print_rule(rule: Rule, prefixes: Mapping[str, str] | None = None) -> str:
+    """A rule with its full stop, or a query (whose head is `?`) without."""
+    printer = Printer(prefixes)
+    if len(rule.heads) == 1 and rule.heads[0].predicate == "?":
+        answers = ", ".join(printer.expression(answer) for answer in rule.heads[0].arguments)
+        body = ", ".join(printer.literal(literal) for literal in rule.body)
+        return f"{answers} :- {body}" if answers else body
+    return printer.rule(rule)
+
+
+def print_fact(fact: Fact, prefixes: Mapping[str, str] | None = None) -> str:
+    """A fact with its full stop."""
+    return Printer(prefixes).fact(fact)
+
+
+def print_atom(atom: Atom | Fact, prefixes: Mapping[str, str] | None = None) -> str:
+    """An atom, or a fact without its full stop."""
+    return Printer(prefixes).atom(atom)
+
+
+def print_literal(literal: BodyLiteral, prefixes: Mapping[str, str] | None = None) -> str:
+    return Printer(prefixes).literal(literal)
+
+
+def print_expression(expression: Expression | Aggregate, prefixes: Mapping[str, str] | None = None) -> str:
+    return Printer(prefixes).expression(expression)
