@@ -1,0 +1,47 @@
+"""Parquet and Arrow files (IPC file and stream, Feather)."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.ipc as ipc
+import pyarrow.parquet as pq
+
+from tidalog.errors import DataError
+from tidalog.io.columns import RawTable
+from tidalog.io.diagnostics import BrokenFile, Place
+
+
+def raw_table(table: pa.Table, name: str) -> RawTable:
+    """Rows of a table are found again by their number; their text is what they hold."""
+
+    def locate(row: int, field: int) -> tuple[Place, str]:
+        values = [column[row].as_py() for column in table.columns]
+        return Place(name, row + 1, unit="row"), repr(values)
+
+    return RawTable(name, list(table.columns), table.num_rows, locate, tuple(table.column_names))
+
+
+def read_parquet(path: Path, buffer: pa.Buffer) -> RawTable:
+    try:
+        return raw_table(pq.ParquetFile(pa.BufferReader(buffer)).read(), str(path))
+    except (pa.ArrowException, OSError) as error:
+        raise _broken(path, "Parquet", error) from error
+
+
+def read_arrow(path: Path, buffer: pa.Buffer) -> RawTable:
+    """The file format if the file starts as one, the stream format otherwise."""
+    is_file = buffer.slice(0, min(6, buffer.size)).to_pybytes() == b"ARROW1"
+    try:
+        reader = ipc.open_file(buffer) if is_file else ipc.open_stream(buffer)
+        table = reader.read_all()
+        table.validate(full=True)
+    except (pa.ArrowException, OSError) as error:
+        raise _broken(path, "Arrow", error) from error
+    return raw_table(table, str(path))
+
+
+def _broken(path: Path, format: str, error: Exception) -> DataError:
+    why = str(error).splitlines()[0] if str(error) else "it cannot be read"
+    return DataError(BrokenFile(path=path, format=format, why=why.rstrip(".")))

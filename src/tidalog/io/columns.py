@@ -1,0 +1,345 @@
+"""Arrow columns to term columns, by the column's type and its format.
+
+A format (`any`, `string`, `int`, `double`, `boolean`, `iri`, `skip`) says what a column's values mean.
+Conversion works on whole columns.  It never fails on a value: it gives the column together with a mask of the
+values that it could not take, and `to_terms` takes those rows out and reports them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from tidalog.errors import DataError
+from tidalog.io.diagnostics import DataDiagnostic, MissingValue, NoTermForType, Place, WrongArity, WrongValue
+from tidalog.io.result import BadRow, BadRowLog, Reading, TermColumn
+from tidalog.io.text_form import column_text, days_text, decimals_text, instants_text, times_text
+
+FORMATS: Final = ("any", "string", "int", "double", "boolean", "iri", "skip")
+_DESCRIPTIONS: Final = {
+    "int": "an integer",
+    "double": "a number",
+    "boolean": "true or false",
+    "iri": "an IRI",
+}
+_HINTS: Final = {
+    "int": "format any takes whatever stands there",
+    "double": "format any takes whatever stands there",
+    "boolean": "booleans are true, false, 1 and 0",
+    "iri": "an IRI has no spaces, quotes or angle brackets inside",
+}
+_MAX_CHUNK: Final = 2**31 - 1
+
+Mask = npt.NDArray[np.bool_]
+
+
+@dataclass(frozen=True)
+class RawTable:
+    """A file's columns as they were read, and how to find a row again.
+
+    `locate(row, field)` gives the place of a field (from 0) in the file, and the text of its row.
+    """
+
+    path: str
+    columns: list[pa.ChunkedArray]
+    rows: int
+    locate: Callable[[int, int], tuple[Place, str]]
+    names: tuple[str, ...] | None = None
+
+
+@dataclass(frozen=True)
+class _Converted:
+    array: pa.ChunkedArray
+    reading: Reading
+    bad: Mask | None = None
+
+
+def to_terms(
+    table: RawTable, formats: Sequence[str] | None, arity: int | None, log: BadRowLog
+) -> tuple[list[TermColumn], int]:
+    """The table's columns as terms, without the rows that are none; and the number of rows left."""
+    formats = check_shape(table.path, len(table.columns), formats, arity)
+    kept = [field for field, name in enumerate(formats) if name != "skip"]
+    converted = []
+    bad: Mask | None = None
+    for field in kept:
+        result = _convert(table, field, formats[field])
+        converted.append(result)
+        if result.bad is not None:
+            bad = result.bad if bad is None else bad | result.bad
+    if bad is None:
+        return [TermColumn(c.array, c.reading) for c in converted], table.rows
+    log.add(_bad_rows(table, kept, formats, converted, bad), int(np.count_nonzero(bad)))
+    good = pa.array(~bad)
+    return [TermColumn(c.array.filter(good), c.reading) for c in converted], len(good) - int(bad.sum())
+
+
+def check_shape(
+    path: str, width: int, formats: Sequence[str] | None, arity: int | None, hint: str | None = None
+) -> Sequence[str]:
+    """One format for each of the file's `width` columns, of which as many are kept as the predicate has
+    arguments."""
+    if formats is None:
+        formats = ("any",) * width
+    elif len(formats) != width:
+        raise DataError(
+            WrongArity(
+                path=path,
+                found=count(width, "column"),
+                wanted=f"the format lists {len(formats)}",
+                why=f"format = ({', '.join(formats)})",
+                hint=hint or "the format has one entry for each column of the file; skip leaves a column out",
+            )
+        )
+    kept = sum(name != "skip" for name in formats)
+    if arity is not None and kept != arity:
+        if hint is None:
+            hint = "a format with skip for some columns leaves these out" if kept > arity else ""
+        raise DataError(
+            WrongArity(
+                path=path,
+                found=count(kept, "column"),
+                wanted=f"the predicate has {count(arity, 'argument')}",
+                why="every column is one argument"
+                + (" (those with format skip are not)" if kept < width else ""),
+                hint=hint,
+            )
+        )
+    return formats
+
+
+def count(number: int, noun: str) -> str:
+    return f"{number:,} {noun}" + ("" if number == 1 else "s")
+
+
+def _bad_rows(
+    table: RawTable, kept: list[int], formats: Sequence[str], converted: list[_Converted], bad: Mask
+) -> Iterator[BadRow]:
+    """The first fault of each bad row."""
+    for row in np.flatnonzero(bad):
+        for field, result in zip(kept, converted, strict=True):
+            if result.bad is not None and result.bad[row]:
+                yield _bad_row(table, int(row), field, formats[field])
+                break
+
+
+def _bad_row(table: RawTable, row: int, field: int, format: str) -> BadRow:
+    place, text = table.locate(row, field)
+    value = table.columns[field][row].as_py()
+    name = f"{field + 1} ({table.names[field]})" if table.names is not None else str(field + 1)
+    diagnostic: DataDiagnostic
+    if value is None:
+        diagnostic = MissingValue(place, field=name)
+    else:
+        diagnostic = WrongValue(
+            place,
+            value=shown(value),
+            format=_DESCRIPTIONS[format],
+            format_name=format,
+            field=name,
+            hint=_HINTS[format],
+        )
+    return BadRow(diagnostic, field + 1, text)
+
+
+def shown(value: object) -> str:
+    """A value in a message: short, on one line, in quotes if it is text."""
+    text = repr(value) if not isinstance(value, str) else '"' + value.replace("\n", "\\n") + '"'
+    return text if len(text) <= 60 else text[:57] + "…"
+
+
+# --- one column -------------------------------------------------------------------------------------------
+
+
+def _convert(table: RawTable, field: int, format: str) -> _Converted:
+    column = table.columns[field]
+    missing: Mask | None = None
+    if column.null_count:
+        missing = column.is_null().to_numpy()
+    plain, reading = _plain(table, field, column)
+    if missing is not None:
+        plain = _filled(plain)
+    result = _formatted(plain, reading, format)
+    if missing is None:
+        return result
+    return _Converted(result.array, result.reading, missing if result.bad is None else missing | result.bad)
+
+
+def _filled(column: pa.ChunkedArray) -> pa.ChunkedArray:
+    """Stand-ins for nulls, which leave with their rows."""
+    if pa.types.is_string(column.type):
+        return column.fill_null("")
+    return column.fill_null(pa.scalar(0).cast(column.type))
+
+
+def _plain(table: RawTable, field: int, column: pa.ChunkedArray) -> tuple[pa.ChunkedArray, Reading]:
+    """The column as int64, float64, bool or string; nulls stay."""
+    kind, types = column.type, pa.types
+    if types.is_dictionary(kind):
+        return _plain(table, field, column.cast(kind.value_type))
+    if types.is_run_end_encoded(kind):
+        decoded = [pc.run_end_decode(chunk) for chunk in column.chunks]
+        return _plain(table, field, pa.chunked_array(decoded, kind.value_type))
+    if types.is_null(kind):
+        return column.cast(pa.string()), "any"
+    if types.is_boolean(kind):
+        return column, "native"
+    if types.is_integer(kind):
+        return _whole_numbers(column)
+    if types.is_floating(kind):
+        return column.cast(pa.float64()), "native"
+    if types.is_decimal(kind):
+        return _whole_numbers(column) if kind.scale <= 0 else (decimals_text(column), "any")
+    if types.is_timestamp(kind):
+        return instants_text(column), "any"
+    if types.is_date(kind):
+        return days_text(column), "any"
+    if types.is_time(kind):
+        return times_text(column), "any"
+    if types.is_string(kind):
+        return column, "any"
+    if types.is_large_string(kind) or types.is_string_view(kind) or types.is_binary(kind):
+        text = _small_strings(column)
+        if text is not None:
+            return text, "any"
+    raise DataError(
+        NoTermForType(
+            path=table.path,
+            field=f"{field + 1} ({table.names[field]})" if table.names is not None else field + 1,
+            type=f"values of type {kind}",
+            hint="leave the column out with format skip, or convert it first",
+        )
+    )
+
+
+def _whole_numbers(column: pa.ChunkedArray) -> tuple[pa.ChunkedArray, Reading]:
+    """int64 if all fit; otherwise as text, from which large integers are read exactly."""
+    try:
+        return column.cast(pa.int64()), "native"
+    except pa.ArrowInvalid:
+        return column.cast(pa.string()), "any"
+
+
+def _small_strings(column: pa.ChunkedArray) -> pa.ChunkedArray | None:
+    """utf8 with 32-bit offsets, in chunks that these can address; None if it is not UTF-8."""
+    pending = list(reversed(column.chunks))
+    chunks: list[pa.Array] = []
+    while pending:
+        chunk = pending.pop()
+        if chunk.nbytes > _MAX_CHUNK and len(chunk) > 1:
+            middle = len(chunk) // 2
+            pending += [chunk.slice(middle), chunk.slice(0, middle)]
+            continue
+        try:
+            chunks.append(chunk.cast(pa.string()))
+        except pa.ArrowInvalid:
+            return None
+    return pa.chunked_array(chunks, pa.string())
+
+
+def _formatted(column: pa.ChunkedArray, reading: Reading, format: str) -> _Converted:
+    is_text = pa.types.is_string(column.type)
+    match format:
+        case "any":
+            return _Converted(column, reading)
+        case "string":
+            return _Converted(column_text(column), "string")
+        case "int":
+            if pa.types.is_int64(column.type):
+                return _Converted(column, "native")
+            if pa.types.is_float64(column.type):
+                return _whole_doubles(column)
+            return _integers(column_text(column))
+        case "double":
+            if pa.types.is_floating(column.type):
+                return _Converted(column, "native")
+            if pa.types.is_int64(column.type):
+                return _Converted(column.cast(pa.float64(), safe=False), "native")
+            return _doubles(column_text(column))
+        case "boolean":
+            if pa.types.is_boolean(column.type):
+                return _Converted(column, "native")
+            return _booleans(column_text(column))
+        case _:
+            if is_text:
+                return _iris(column)
+            return _Converted(column_text(column), "iri", np.ones(len(column), dtype=np.bool_))
+
+
+def _numpy(mask: pa.ChunkedArray) -> Mask:
+    result: Mask = mask.to_numpy()
+    return result
+
+
+def _none_if_clean(bad: Mask) -> Mask | None:
+    return bad if bad.any() else None
+
+
+def _whole_doubles(column: pa.ChunkedArray) -> _Converted:
+    values = column.to_numpy()
+    good = (np.floor(values) == values) & (np.abs(values) < 2.0**63)
+    whole = np.where(good, values, 0.0).astype(np.int64)
+    return _Converted(pa.chunked_array([pa.array(whole)]), "native", _none_if_clean(~good))
+
+
+def _integers(text: pa.ChunkedArray) -> _Converted:
+    """Decimal digits with an optional sign, or 0x, 0o, 0b; beyond 64 bits they stay text in `any` form."""
+    # Arrow reads hexadecimal digits too, but lets them run into the sign.
+    if not pc.any(pc.match_substring(text, "x", ignore_case=True)).as_py():
+        try:
+            return _Converted(text.cast(pa.int64()), "native")
+        except pa.ArrowInvalid:
+            pass
+    text = pc.utf8_trim_whitespace(text)
+    decimal = pc.match_substring_regex(text, "^[+-]?[0-9]+$")
+    canonical = pc.replace_substring_regex(text, r"^\+?(-?)0*([0-9])", r"\1\2")
+    canonical = pc.if_else(pc.equal(canonical, "-0"), "0", canonical)
+    based = pc.match_substring_regex(
+        text, r"^[+-]?0([xX][0-9a-fA-F]{1,999}|[oO][0-7]{1,999}|[bB][01]{1,999})$"
+    )
+    if pc.any(based).as_py():
+        distinct = pc.unique(text.filter(based))
+        numbers = pa.array([str(int(t.as_py(), 0)) for t in distinct], pa.string())
+        found = pc.index_in(text, distinct)
+        canonical = pc.if_else(based, numbers.take(found.combine_chunks()), canonical)
+    good = pc.or_(decimal, based)
+    canonical = pc.if_else(good, canonical, "0")
+    bad = _none_if_clean(~_numpy(good))
+    try:
+        return _Converted(canonical.cast(pa.int64()), "native", bad)
+    except pa.ArrowInvalid:
+        return _Converted(canonical, "any", bad)
+
+
+def _doubles(text: pa.ChunkedArray) -> _Converted:
+    try:
+        return _Converted(text.cast(pa.float64()), "native")
+    except pa.ArrowInvalid:
+        pass
+    text = pc.utf8_trim_whitespace(text)
+    good = pc.match_substring_regex(
+        text, r"^(?i)([+-]?([0-9]+(\.[0-9]*)?|\.[0-9]+)(e[+-]?[0-9]+)?|[+-]?inf(inity)?|[+-]?nan)$"
+    )
+    values = pc.if_else(good, text, "0").cast(pa.float64())
+    return _Converted(values, "native", _none_if_clean(~_numpy(good)))
+
+
+def _booleans(text: pa.ChunkedArray) -> _Converted:
+    text = pc.utf8_lower(pc.utf8_trim_whitespace(text))
+    true = pc.is_in(text, pa.array(["true", "1"]))
+    good = pc.or_(true, pc.is_in(text, pa.array(["false", "0"])))
+    return _Converted(true, "native", _none_if_clean(~_numpy(good)))
+
+
+def _iris(text: pa.ChunkedArray) -> _Converted:
+    """With or without angle brackets."""
+    if pc.any(pc.starts_with(text, "<")).as_py():
+        text = pc.replace_substring_regex(text, "^<(.*)>$", r"\1")
+    good = pc.match_substring_regex(text, r"^[^\x00-\x20<>\"{}|^`\\]+$")
+    return _Converted(text, "iri", _none_if_clean(~_numpy(good)))

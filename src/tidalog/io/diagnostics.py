@@ -1,0 +1,227 @@
+"""What can be wrong with data: T030–T049.
+
+A diagnostic about a row knows its `Place`: the file, the line in that file (from 1; header, blank lines and
+line breaks inside quotes all count) and the spot in it.  One about a whole file has no place; if the file was
+named by an @import or @export, `at` puts it there.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final, Self
+
+from tidalog.errors import Diagnostic, Span
+
+_EXCERPT: Final = 160
+"""Characters of a very long line that are shown around the spot."""
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """A spot in a data file.  Text files have lines and columns of characters; tables in binary form and
+    Python data have rows alone (`text` is empty then)."""
+
+    file: str
+    line: int | None = None
+    column: int | None = None
+    text: str = ""
+    width: int = 1
+    unit: str = "line"
+
+    def __str__(self) -> str:
+        if self.line is None:
+            return self.file
+        if self.unit != "line":
+            return f"{self.file}, {self.unit} {self.line:,}"
+        return f"{self.file}:{self.line}" + (f":{self.column}" if self.column is not None else "")
+
+
+class DataDiagnostic(Diagnostic):
+    """A message about data, at a place in a data file or in a program."""
+
+    def __init__(self, where: Place | Span | None = None, /, **values: object) -> None:
+        super().__init__(where if isinstance(where, Span) else None, **values)
+        self.place = where if isinstance(where, Place) else None
+
+    def at(self, span: Span | None) -> Self:
+        """The same message, shown at the binding that asked for the file, unless it has a place already."""
+        if self.place is not None or self.span is not None or span is None:
+            return self
+        return type(self)(span, **self.values)
+
+    def render(self) -> str:
+        if self.place is None:
+            return super().render()
+        lines = [f"error[{self.number}]: {self.message}", f"  --> {self.place}"]
+        lines.extend(_underlined(self.place, self._fill(self.reason)))
+        hint = self._fill(self.hint)
+        if hint:
+            lines.append(f"   hint: {hint}")
+        return "\n".join(lines)
+
+    def to_json(self) -> dict[str, object]:
+        result = super().to_json()
+        if self.place is not None:
+            result["file"] = self.place.file
+            for name, value in ((self.place.unit, self.place.line), ("column", self.place.column)):
+                if value is not None:
+                    result[name] = value
+        return result
+
+
+def _underlined(place: Place, reason: str) -> list[str]:
+    """The line of the data with the spot underlined, or the reason alone where there is nothing to show."""
+    if place.line is None or place.unit != "line" or place.column is None:
+        return [f"   {reason}"] if reason else []
+    text, shift = place.text, 0
+    if len(text) > _EXCERPT:
+        shift = max(0, place.column - _EXCERPT // 2)
+        text = text[shift : shift + _EXCERPT]
+    before = place.column - shift - 1
+    width = max(1, min(place.width, len(text) - before))
+    blank = "".join("\t" if c == "\t" else " " for c in text[:before])
+    gutter = str(place.line)
+    return [
+        f"   {gutter} | {text}",
+        f"   {' ' * len(gutter)} | {blank}{'^' * width} {reason}".rstrip(),
+    ]
+
+
+class FileNotFound(DataDiagnostic):
+    number = "T030"
+    title = "there is no file {path}"
+    reason = "{why}"
+    hint = "{hint}"
+
+
+class FileNotReadable(DataDiagnostic):
+    number = "T031"
+    title = "{path} cannot be read"
+    reason = "{why}"
+    hint = "{hint}"
+
+
+class UnknownFormat(DataDiagnostic):
+    number = "T032"
+    title = "unknown data format {name}"
+    reason = "{why}"
+    hint = "formats are {known}"
+
+
+class WrongOption(DataDiagnostic):
+    number = "T033"
+    title = "{problem}"
+    reason = "{why}"
+    hint = "{hint}"
+
+
+class WrongArity(DataDiagnostic):
+    number = "T034"
+    title = "{path} has {found}, but {wanted}"
+    reason = "{why}"
+    hint = "{hint}"
+
+
+class WrongFieldCount(DataDiagnostic):
+    number = "T035"
+    title = "a row has {found} instead of {wanted}"
+    reason = "{why}"
+    hint = "{hint}"
+
+
+class WrongValue(DataDiagnostic):
+    number = "T036"
+    title = "{value} is not {format}"
+    reason = "column {field} is read as {format_name}"
+    hint = "{hint}"
+
+
+class MissingValue(DataDiagnostic):
+    number = "T037"
+    title = "a value is missing (null)"
+    reason = "column {field} has no value here, and every argument of a fact needs one"
+    hint = 'fill it in, leave the column out (format skip), or leave such rows out (on_error = "skip")'
+
+
+class OpenQuote(DataDiagnostic):
+    number = "T038"
+    title = "a quoted field is not closed"
+    reason = "the quote opened here has no end, so the rest of the file would be one field"
+    hint = "close the quote; if quotes are ordinary characters in this file, say quoting = false"
+
+
+class MoreBadRows(DataDiagnostic):
+    number = "T039"
+    title = "{count} more bad {rows}"
+    reason = "only the first {shown} are shown"
+    hint = 'on_error = "skip" reads the good rows and keeps the bad ones in a quarantine file'
+
+
+class WrongEncoding(DataDiagnostic):
+    number = "T040"
+    title = "{path} is not UTF-8 text"
+    reason = "{why}"
+    hint = "save the file as UTF-8"
+
+
+class BrokenCompression(DataDiagnostic):
+    number = "T041"
+    title = "{path} cannot be decompressed"
+    reason = "{why}"
+    hint = "{hint}"
+
+
+class BrokenFile(DataDiagnostic):
+    number = "T042"
+    title = "{path} is not a whole {format} file"
+    reason = "{why}"
+    hint = "it may have been cut off while it was written or copied, or it is of another format"
+
+
+class RdfSyntax(DataDiagnostic):
+    number = "T043"
+    title = "this is not {format}"
+    reason = "{why}"
+    hint = "{hint}"
+
+
+class JsonSyntax(DataDiagnostic):
+    number = "T044"
+    title = "this line is not a JSON row"
+    reason = "{why}"
+    hint = 'every line holds one object or one array, such as {{"from": "a", "to": "b"}} or ["a", "b"]'
+
+
+class NoTermForType(DataDiagnostic):
+    number = "T045"
+    title = "column {field} of {path} holds {type}, which are no terms"
+    reason = "terms are text, integers, doubles, booleans, dates and times"
+    hint = "{hint}"
+
+
+class NotRdf(DataDiagnostic):
+    number = "T046"
+    title = "{predicate} cannot be written as RDF"
+    reason = "{why}"
+    hint = "{hint}"
+
+
+class NotWritable(DataDiagnostic):
+    number = "T047"
+    title = "{path} cannot be written"
+    reason = "{why}"
+    hint = "{hint}"
+
+
+class NotRows(DataDiagnostic):
+    number = "T048"
+    title = "{problem}"
+    reason = "{why}"
+    hint = 'pass rows such as [("a", 1), ("b", 2)], a data frame, or an Arrow table'
+
+
+class NeedsQuoting(DataDiagnostic):
+    number = "T049"
+    title = "{path} cannot be written without quoting"
+    reason = "{value} has a quote, a delimiter or a line break in it"
+    hint = "leave out quoting = false, or choose another delimiter"

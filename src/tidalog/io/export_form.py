@@ -1,0 +1,76 @@
+"""The `format` of an @export: columns in the form that another program expects.
+
+`any` keeps the form that says which term it is.  The other formats write the plain value (the text `ann` of
+the string `"ann"`, an IRI without its brackets) and refuse a column that has anything else in it, so reading
+the file with the same format gives the same facts.  `skip` leaves a column out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Final
+
+import pyarrow as pa
+
+from tidalog.errors import DataError
+from tidalog.io.columns import check_shape
+from tidalog.io.diagnostics import NotWritable
+from tidalog.terms import IRI, Boolean, Double, Integer, String
+from tidalog.termtext import format_any, from_python, parse_any
+
+_TYPES: Final = {"int": pa.int64(), "double": pa.float64(), "boolean": pa.bool_()}
+_TERMS: Final = {"string": String, "int": Integer, "double": Double, "boolean": Boolean, "iri": IRI}
+_NOUNS: Final = {
+    "string": "a string",
+    "int": "an integer",
+    "double": "a double",
+    "boolean": "a boolean",
+    "iri": "an IRI",
+}
+
+
+def as_formats(table: pa.Table, formats: Sequence[str], predicate: str) -> pa.Table:
+    """The table with each column in its format."""
+    check_shape(predicate, table.num_columns, formats, None)
+    kept = [
+        (name, _as_format(column, format, predicate))
+        for name, column, format in zip(table.column_names, table.columns, formats, strict=True)
+        if format != "skip"
+    ]
+    return pa.Table.from_arrays([column for _, column in kept], names=[name for name, _ in kept])
+
+
+def _as_format(column: pa.ChunkedArray, format: str, predicate: str) -> pa.ChunkedArray:
+    if format == "any" or len(column) == 0 or column.type == _TYPES.get(format):
+        return column
+    if format in _TYPES or not (pa.types.is_string(column.type) or pa.types.is_large_string(column.type)):
+        raise _refusal(_first_unlike(column, format), format, predicate)
+    wanted = String if format == "string" else IRI
+    encoded = column.combine_chunks().dictionary_encode()
+    plain: list[str] = []
+    for text in encoded.dictionary.to_pylist():
+        term = parse_any(text)
+        if not isinstance(term, wanted):
+            raise _refusal(text, format, predicate)
+        plain.append(term.value)
+    return pa.chunked_array([pa.array(plain, pa.string()).take(encoded.indices)])
+
+
+def _first_unlike(column: pa.ChunkedArray, format: str) -> str:
+    """A value of the column that is not of the format.  Columns are native if all their values are, so in a
+    column of another type there is one, or the first will do."""
+    terms = (from_python(value) for value in column.to_pylist())
+    unlike = next(
+        (term for term in terms if not isinstance(term, _TERMS[format])), from_python(column[0].as_py())
+    )
+    return format_any(unlike)
+
+
+def _refusal(text: str, format: str, predicate: str) -> DataError:
+    return DataError(
+        NotWritable(
+            path=predicate,
+            why=f"{text} is not {_NOUNS[format]}, and the column is to be written as {format}",
+            hint="format any writes every term",
+        )
+    )

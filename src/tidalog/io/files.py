@@ -1,0 +1,183 @@
+"""Files: finding what a resource names, opening it whole, writing it whole or not at all.
+
+Input is one Arrow buffer a file: memory-mapped if it is plain, decompressed into memory if not.  Output goes
+to a temporary file beside the target, which takes the target's name when everything is written; a reader
+never sees half a file, and a failed export leaves the old one.
+"""
+
+from __future__ import annotations
+
+import difflib
+import io
+import os
+import secrets
+import stat
+from collections.abc import Sequence
+from pathlib import Path
+from typing import BinaryIO, Final, TextIO, cast
+
+import pyarrow as pa
+
+from tidalog.errors import DataError
+from tidalog.io.diagnostics import BrokenCompression, FileNotFound, FileNotReadable, NotWritable
+
+COMPRESSION_ENDINGS: Final = {".gz": "gzip", ".bz2": "bz2", ".zst": "zstd"}
+COMPRESSIONS: Final = ("none", *COMPRESSION_ENDINGS.values())
+_MAGIC: Final = {b"\x1f\x8b": "gzip", b"\x28\xb5\x2f\xfd": "zstd"}
+"""First bytes that no UTF-8 text has."""
+_GLOB: Final = frozenset("*?[")
+_REMOTE: Final = ("http://", "https://", "s3://", "gs://", "hdfs://")
+
+
+def find_files(resource: str | os.PathLike[str], base: Path, endings: Sequence[str]) -> list[Path]:
+    """The files that a resource names, in order of name: one file, a glob, or a folder (its files with one
+    of the `endings`, compressed or not; hidden files and those starting with `_` are left out)."""
+    text = os.fspath(resource)
+    if text.startswith(_REMOTE):
+        raise DataError(
+            FileNotReadable(path=text, why="data is read from local files", hint="fetch the file first")
+        )
+    path = base / Path(text).expanduser()
+    try:
+        if path.is_dir():
+            return _in_folder(path, endings)
+        if path.exists() or not _GLOB & set(text):
+            return [path] if path.exists() else _missing(path, text)
+    except PermissionError as error:
+        raise _not_readable(path, error) from error
+    except (OSError, ValueError) as error:
+        raise DataError(FileNotReadable(path=text, why=_reason(error), hint="")) from error
+    anchor = Path(path.anchor) if path.anchor else Path()
+    found = sorted(p for p in anchor.glob(str(path.relative_to(anchor))) if p.is_file())
+    if not found:
+        raise DataError(
+            FileNotFound(path=text, why="no file's name matches this pattern", hint=_near(path) or "")
+        )
+    return found
+
+
+def _in_folder(folder: Path, endings: Sequence[str]) -> list[Path]:
+    compressed = ["", *COMPRESSION_ENDINGS]
+    wanted = tuple(ending + c for ending in endings for c in compressed)
+    found = sorted(
+        p
+        for p in folder.iterdir()
+        if p.is_file() and p.name[0] not in "._" and p.name.lower().endswith(wanted)
+    )
+    if not found:
+        why = f"this folder has no file ending in {' or '.join(endings)}"
+        raise DataError(
+            FileNotFound(path=f"to read in {folder}", why=why, hint="name the file, or use a glob")
+        )
+    return found
+
+
+def _missing(path: Path, text: str) -> list[Path]:
+    parent = path.parent
+    if not parent.is_dir():
+        why = f"the folder {parent} does not exist"
+    else:
+        why = f"looked in {parent}"
+    raise DataError(FileNotFound(path=text, why=why, hint=_near(path) or ""))
+
+
+def _near(path: Path) -> str | None:
+    """Names in the folder that look like the missing one."""
+    try:
+        names = sorted(p.name for p in path.parent.iterdir())
+    except OSError:
+        return None
+    near = difflib.get_close_matches(path.name, names, n=3, cutoff=0.6)
+    return f"did you mean {' or '.join(near)}?" if near else None
+
+
+def _reason(error: OSError | ValueError) -> str:
+    return (error.strerror if isinstance(error, OSError) else None) or str(error)
+
+
+def _not_readable(path: Path, error: OSError) -> DataError:
+    hint = "check the file's permissions" if isinstance(error, PermissionError) else ""
+    return DataError(FileNotReadable(path=path, why=_reason(error), hint=hint))
+
+
+def open_buffer(path: Path, compression: str | None) -> pa.Buffer:
+    """The whole content, decompressed.  Compression is taken from the ending or the first bytes unless it
+    is given."""
+    try:
+        status = path.stat()
+        if stat.S_ISDIR(status.st_mode):
+            raise DataError(FileNotReadable(path=path, why="it is a folder", hint=""))
+        if stat.S_ISREG(status.st_mode) and status.st_size:
+            raw = pa.memory_map(str(path)).read_buffer()
+        else:
+            raw = pa.py_buffer(path.read_bytes())
+    except OSError as error:
+        raise _not_readable(path, error) from error
+    codec = compression or COMPRESSION_ENDINGS.get(path.suffix.lower()) or _sniffed(raw)
+    if codec in (None, "none") or raw.size == 0:
+        return raw
+    try:
+        with pa.CompressedInputStream(pa.BufferReader(raw), codec) as stream:
+            return stream.read_buffer()
+    except OSError as error:
+        truncated = "truncated" in str(error).lower()
+        raise DataError(
+            BrokenCompression(
+                path=path,
+                why=f"the {codec} data ends too early" if truncated else f"it is not {codec} data",
+                hint="copy or write the file again" if truncated else "compression = none reads it as it is",
+            )
+        ) from error
+
+
+def _sniffed(raw: pa.Buffer) -> str | None:
+    start = raw.slice(0, min(4, raw.size)).to_pybytes()
+    return next((codec for magic, codec in _MAGIC.items() if start.startswith(magic)), None)
+
+
+def base_ending(path: Path) -> str:
+    """The ending that names the format: `.csv` of `edges.csv.gz`."""
+    if path.suffix.lower() in COMPRESSION_ENDINGS:
+        path = path.with_suffix("")
+    return path.suffix.lower()
+
+
+class AtomicFile:
+    """A file under way: `stream` is written, then `commit` gives it its name or `abandon` removes it.
+
+    A target that is no regular file (a pipe, a terminal) is written to directly.
+    """
+
+    def __init__(self, target: Path) -> None:
+        self._target = Path(os.path.realpath(target))
+        self._direct = self._target.exists() and not self._target.is_file()
+        self._text: TextIO | None = None
+        try:
+            if self._target.is_dir():
+                raise IsADirectoryError(0, "it is a folder")
+            self._target.parent.mkdir(parents=True, exist_ok=True)
+            self._part = self._target.with_name(f".{self._target.name}.{secrets.token_hex(4)}.part")
+            self.stream: BinaryIO = open(  # noqa: SIM115 - closed by commit or abandon
+                self._target if self._direct else self._part, "wb" if self._direct else "xb"
+            )
+        except OSError as error:
+            hint = "check the folder's permissions" if isinstance(error, PermissionError) else ""
+            raise DataError(NotWritable(path=target, why=_reason(error), hint=hint)) from error
+
+    def text(self) -> TextIO:
+        """The stream as UTF-8 text."""
+        if self._text is None:
+            self._text = cast(TextIO, io.TextIOWrapper(self.stream, encoding="utf-8", newline=""))
+        return self._text
+
+    def commit(self) -> None:
+        if self._text is not None:
+            self._text.flush()
+        self.stream.close()
+        if not self._direct:
+            os.replace(self._part, self._target)
+
+    def abandon(self) -> None:
+        self.stream.close()
+        if not self._direct:
+            self._part.unlink(missing_ok=True)

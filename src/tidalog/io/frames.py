@@ -1,0 +1,260 @@
+"""Facts from Python: rows, data frames, Arrow, numpy.
+
+Whatever speaks Arrow (pyarrow, polars, pandas, DuckDB and the rest, through `__arrow_c_stream__`) comes over
+column by column; rows of Python values are turned into columns first.  Text follows `any`, as in a file;
+terms (`tidalog.terms`) stand for themselves.  pandas and polars are never imported here: who passes a frame
+has done so.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Final, Protocol, runtime_checkable
+
+import numpy as np
+import pyarrow as pa
+
+from tidalog.errors import DataError
+from tidalog.io.arrow_files import raw_table
+from tidalog.io.columns import RawTable, count, shown, to_terms
+from tidalog.io.diagnostics import NotRows, Place, WrongFieldCount, WrongValue
+from tidalog.io.formats import check_column_formats
+from tidalog.io.result import BadRow, BadRowLog, OnError, ReadResult, TermColumn
+from tidalog.io.values import column_of
+
+_SOURCE: Final = "the data"
+
+
+@runtime_checkable
+class ArrowStream(Protocol):
+    """Anything that hands out its columns as an Arrow stream."""
+
+    def __arrow_c_stream__(self, requested_schema: object = None) -> object: ...
+
+
+def from_python(
+    data: object,
+    arity: int | None = None,
+    names: Sequence[str] | None = None,
+    *,
+    formats: Sequence[str] | None = None,
+    on_error: OnError = "error",
+    quarantine: Path | None = None,
+) -> ReadResult:
+    """Facts from rows (tuples, lists, mappings; plain values for one argument), a mapping of columns, a
+    data frame, an Arrow table, batch or reader, or a numpy array.
+
+    `names` picks the columns of data that has names, in that order.  Raises `DataError` for data of another
+    kind, and for rows that are no facts unless these are to be skipped.
+    """
+    check_column_formats(formats)
+    log = BadRowLog(on_error, quarantine)
+    try:
+        raw = _raw(data, arity, names, log)
+        if arity == 0 and not raw.columns:
+            return ReadResult([], min(1, raw.rows), log.finish())
+        if not raw.columns and raw.rows == 0:
+            columns, rows = _empty(arity or 0), 0
+        else:
+            columns, rows = to_terms(raw, formats, arity, log)
+        return ReadResult(columns, rows, log.finish(), raw.names)
+    except BaseException:
+        log.abandon()
+        raise
+
+
+def _empty(arity: int) -> list[TermColumn]:
+    return [TermColumn(pa.chunked_array([], pa.string()), "any") for _ in range(arity)]
+
+
+def _raw(data: object, arity: int | None, names: Sequence[str] | None, log: BadRowLog) -> RawTable:
+    module = type(data).__module__.partition(".")[0]
+    if module == "pandas":
+        return _from_columns(_pandas_columns(data), names, log)
+    if module == "polars" and callable(collect := getattr(data, "collect", None)):
+        data = collect()
+    if isinstance(data, pa.Array | pa.ChunkedArray):
+        return _from_columns({"value": data}, names, log)
+    if isinstance(data, ArrowStream):
+        return raw_table(_picked(_from_stream(data), names), _SOURCE)
+    if isinstance(data, Mapping):
+        return _from_columns({str(name): column for name, column in data.items()}, names, log)
+    if isinstance(data, np.ndarray):
+        return _from_numpy(data, log)
+    if isinstance(data, str | bytes) or not isinstance(data, Iterable):
+        raise DataError(
+            NotRows(
+                problem=f"{shown(data)} cannot be taken as facts", why=f"it is of type {type(data).__name__}"
+            )
+        )
+    return _from_rows(data, arity, names, log)
+
+
+# --- data with columns --------------------------------------------------------------------------------------
+
+
+def _from_stream(data: ArrowStream) -> pa.Table:
+    """A table; a stream that is one column and no table (a Series) is a table of one column."""
+    try:
+        return pa.RecordBatchReader.from_stream(data).read_all()
+    except (pa.ArrowInvalid, pa.ArrowTypeError):
+        return pa.table({"value": pa.chunked_array(data)})
+
+
+def _picked(table: pa.Table, names: Sequence[str] | None) -> pa.Table:
+    if names is None:
+        return table
+    _check_names(names, table.column_names)
+    return table.select(list(names))
+
+
+def _check_names(names: Sequence[str], known: Sequence[str]) -> None:
+    missing = [name for name in names if name not in known]
+    if missing:
+        raise DataError(
+            NotRows(problem=f"the data has no column {missing[0]}", why=f"its columns are {', '.join(known)}")
+        )
+
+
+def _pandas_columns(data: object) -> dict[str, object]:
+    """The columns of a frame, or the one of a series; the index is no column."""
+    items = getattr(data, "items", None)
+    if hasattr(data, "columns") and callable(items):
+        return {str(name): _pandas_column(column) for name, column in items()}
+    return {str(getattr(data, "name", None) or "value"): _pandas_column(data)}
+
+
+def _pandas_column(series: object) -> object:
+    """Missing values are None: in pandas a NaN is one too."""
+    if str(getattr(series, "dtype", "")) == "object" and isinstance(series, Iterable):
+        return [None if isinstance(v, float) and v != v else v for v in series]
+    return pa.Array.from_pandas(series)
+
+
+def _from_columns(data: Mapping[str, object], names: Sequence[str] | None, log: BadRowLog) -> RawTable:
+    known = list(data)
+    if names is not None:
+        _check_names(names, known)
+    chosen = list(names) if names is not None else known
+    columns = [_values(data[name], name) for name in chosen]
+    lengths = {len(column) for column in columns}
+    if len(lengths) > 1:
+        raise DataError(
+            NotRows(
+                problem="the columns are not equally long",
+                why=", ".join(f"{n} has {len(c):,} rows" for n, c in zip(chosen, columns, strict=True)),
+            )
+        )
+    return _checked(columns, lengths.pop() if lengths else 0, tuple(chosen), log)
+
+
+def _values(column: object, name: str) -> pa.ChunkedArray | Sequence[object]:
+    if isinstance(column, pa.ChunkedArray):
+        return column
+    if isinstance(column, pa.Array):
+        return pa.chunked_array([column])
+    if isinstance(column, np.ndarray) and column.dtype != object and column.ndim == 1:
+        return pa.chunked_array([pa.array(column)])
+    if isinstance(column, Iterable) and not isinstance(column, str | bytes):
+        return list(column)
+    raise DataError(
+        NotRows(problem=f"column {name} is no column", why=f"it is of type {type(column).__name__}")
+    )
+
+
+def _from_numpy(data: np.ndarray, log: BadRowLog) -> RawTable:
+    if data.ndim not in (1, 2):
+        raise DataError(
+            NotRows(problem=f"an array of {count(data.ndim, 'dimension')} is no rows", why="rows have two")
+        )
+    matrix = data.reshape(-1, 1) if data.ndim == 1 else data
+    if data.dtype.names is not None:
+        return _from_columns({name: data[name] for name in data.dtype.names}, None, log)
+    columns = [
+        _values(np.ascontiguousarray(matrix[:, field]), str(field)) for field in range(matrix.shape[1])
+    ]
+    return _checked(columns, len(matrix), None, log)
+
+
+# --- rows ---------------------------------------------------------------------------------------------------
+
+
+def _from_rows(
+    data: Iterable[object], arity: int | None, names: Sequence[str] | None, log: BadRowLog
+) -> RawTable:
+    rows = list(data)
+    width = arity
+    if rows and isinstance(rows[0], Mapping):
+        names = names if names is not None else [str(key) for key in rows[0]]
+        width = len(names)
+        rows = [tuple(map(row.get, names)) if isinstance(row, Mapping) else row for row in rows]
+    tuples = [row if isinstance(row, tuple) else _as_row(row) for row in rows]
+    if width is None:
+        width = len(tuples[0]) if tuples else 0
+    wrong = [number for number, row in enumerate(tuples) if len(row) != width]
+    if wrong:
+        log.add((_wrong_width(tuples[number], number, width) for number in wrong), len(wrong))
+        tuples = [row for row in tuples if len(row) == width]
+    columns: list[Sequence[object]] = list(zip(*tuples, strict=True)) if tuples else [()] * width
+    return _checked(columns, len(tuples), tuple(names) if names is not None else None, log)
+
+
+def _as_row(row: object) -> tuple[object, ...]:
+    """A list is a row; a plain value is a row of one."""
+    return tuple(row) if isinstance(row, list) else (row,)
+
+
+def _wrong_width(row: tuple[object, ...], number: int, width: int) -> BadRow:
+    diagnostic = WrongFieldCount(
+        Place(_SOURCE, number + 1, unit="row"),
+        found=count(len(row), "value"),
+        wanted=str(width),
+        why=f"the row is {shown(row)}",
+        hint="",
+    )
+    return BadRow(diagnostic, None, repr(row))
+
+
+def _checked(
+    columns: Sequence[pa.ChunkedArray | Sequence[object]],
+    rows: int,
+    names: tuple[str, ...] | None,
+    log: BadRowLog,
+) -> RawTable:
+    """Columns as Arrow, without the rows that have a value which is no term."""
+    arrays: list[pa.ChunkedArray] = []
+    strange: dict[int, tuple[int, object]] = {}
+    for field, column in enumerate(columns):
+        if isinstance(column, pa.ChunkedArray):
+            arrays.append(column)
+            continue
+        array, odd = column_of(column)
+        arrays.append(array)
+        for row, value in odd.items():
+            strange.setdefault(row, (field, value))
+    numbers = range(rows)
+    if strange:
+        log.add((_no_term(row, *strange[row]) for row in sorted(strange)), len(strange))
+        kept = np.array([row for row in numbers if row not in strange], dtype=np.int64)
+        arrays = [array.take(pa.array(kept)) for array in arrays]
+    else:
+        kept = None
+
+    def locate(row: int, field: int) -> tuple[Place, str]:
+        number = int(kept[row]) if kept is not None else row
+        return Place(_SOURCE, number + 1, unit="row"), repr([array[row].as_py() for array in arrays])
+
+    return RawTable(_SOURCE, arrays, rows - len(strange), locate, names)
+
+
+def _no_term(row: int, field: int, value: object) -> BadRow:
+    diagnostic = WrongValue(
+        Place(_SOURCE, row + 1, unit="row"),
+        value=shown(value),
+        format="a term",
+        format_name=f"a term, and this is of type {type(value).__name__}",
+        field=field + 1,
+        hint="terms are text, numbers, booleans, dates, times and the terms of tidalog.terms",
+    )
+    return BadRow(diagnostic, field + 1, repr(value))

@@ -1,0 +1,209 @@
+"""JSON lines: one object or array a line.
+
+Fields of objects are arguments in the order of the first object.  Text follows the column's format; numbers
+and booleans are what they are, so `1` is an integer and `1.0` a double.  Arrow reads files of objects with
+one type a field; where it cannot, or would blur that difference, lines are read one by one.
+"""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Final
+
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.json as pajson
+
+from tidalog.io.columns import RawTable, count, shown
+from tidalog.io.diagnostics import JsonSyntax, Place, WrongFieldCount, WrongValue
+from tidalog.io.encoding import as_bytes, require_utf8, without_mark
+from tidalog.io.result import BadRow, BadRowLog
+from tidalog.io.row_scan import NO_DELIMITER, NO_QUOTE, survey
+from tidalog.io.values import column_of
+
+_BLOCK: Final = 1 << 22
+
+
+def read_json_lines(path: Path, buffer: pa.Buffer, log: BadRowLog) -> RawTable | None:
+    """The rows of the file; None if it has none."""
+    buffer = without_mark(buffer, path)
+    require_utf8(buffer, path)
+    lines = _Lines(path, buffer)
+    return _by_arrow(lines) or _by_line(lines, log)
+
+
+class _Lines:
+    """The lines that are not blank, made only when they are looked at."""
+
+    def __init__(self, path: Path, buffer: pa.Buffer) -> None:
+        self.path = path
+        self.buffer = buffer
+        self._numbered: list[tuple[int, bytes]] | None = None
+
+    def numbered(self) -> list[tuple[int, bytes]]:
+        if self._numbered is None:
+            split = self.buffer.to_pybytes().split(b"\n")
+            self._numbered = [(number, line) for number, line in enumerate(split, 1) if line.strip()]
+        return self._numbered
+
+    def place(self, row: int, column: int = 1, width: int | None = None) -> tuple[Place, str]:
+        number, line = self.numbered()[row]
+        text = line.decode("utf-8", "replace").rstrip("\r")
+        return Place(str(self.path), number, column, text, len(text) if width is None else width), text
+
+
+def _by_arrow(lines: _Lines) -> RawTable | None:
+    """None where the lines must be looked at one by one."""
+    start = lines.buffer.slice(0, min(64, lines.buffer.size)).to_pybytes().lstrip()
+    if not start.startswith(b"{"):
+        return None
+    try:
+        table = _arrow_table(lines.buffer, None)
+        stamps = [f.name for f in table.schema if pa.types.is_timestamp(f.type)]
+        if stamps:
+            # Arrow takes some texts for timestamps; in JSON they are text.
+            kept = [pa.field(f.name, pa.string() if f.name in stamps else f.type) for f in table.schema]
+            table = _arrow_table(lines.buffer, pa.schema(kept))
+    except pa.ArrowException:
+        return None
+    if table.num_columns == 0 or table.num_rows != _line_count(lines.buffer):
+        return None
+    for column in table.columns:
+        if pa.types.is_nested(column.type) or column.null_count or _may_hide_integers(column):
+            return None
+
+    def locate(row: int, field: int) -> tuple[Place, str]:
+        return lines.place(row)
+
+    return RawTable(str(lines.path), list(table.columns), table.num_rows, locate, tuple(table.column_names))
+
+
+def _arrow_table(buffer: pa.Buffer, schema: pa.Schema | None) -> pa.Table:
+    return pajson.read_json(
+        pa.BufferReader(buffer),
+        read_options=pajson.ReadOptions(block_size=_BLOCK),
+        parse_options=pajson.ParseOptions(explicit_schema=schema),
+    )
+
+
+def _line_count(buffer: pa.Buffer) -> int:
+    """Lines that are not empty.  With lines of spaces it is not the number of rows, which sends the file to
+    the careful way."""
+    return int(survey(as_bytes(buffer), 0, NO_DELIMITER, NO_QUOTE, 1)[0])
+
+
+def _may_hide_integers(column: pa.ChunkedArray) -> bool:
+    if not pa.types.is_floating(column.type):
+        return False
+    return bool(pc.any(pc.equal(pc.floor(column), column)).as_py())
+
+
+# --- line by line ------------------------------------------------------------------------------------------
+
+
+def _by_line(lines: _Lines, log: BadRowLog) -> RawTable | None:
+    names: tuple[str, ...] | None = None
+    width: int | None = None
+    kept: list[int] = []
+    rows: list[list[object]] = []
+    bad: list[BadRow] = []
+    for index, (_, line) in enumerate(lines.numbered()):
+        try:
+            value: object = json.loads(line)
+        except (ValueError, RecursionError) as error:
+            bad.append(_unreadable(lines, index, line, error))
+            continue
+        if isinstance(value, dict):
+            if names is None and width is None:
+                names = tuple(value)
+            row = [value.get(name) for name in names] if names is not None else list(value.values())
+            found = row if names is None or value.keys() <= set(names) else list(value)
+        elif isinstance(value, list):
+            row = found = value
+        else:
+            place, text = lines.place(index)
+            bad.append(BadRow(JsonSyntax(place, why="it is neither an object nor an array"), None, text))
+            continue
+        if width is None:
+            width = len(row)
+        if len(found) != width:
+            bad.append(_wrong_width(lines, index, len(found), width))
+            continue
+        kept.append(index)
+        rows.append(row)
+    if width is None:
+        log.add(bad, len(bad))
+        return None
+    columns, strange = _columns(rows, width)
+    for row_number, (field, odd) in strange.items():
+        bad.append(_odd_value(lines, kept[row_number], field, odd))
+    log.add(bad, len(bad))
+    good = [r for r in range(len(rows)) if r not in strange]
+    if strange:
+        columns = [column.take(pa.array(good, pa.int64())) for column in columns]
+
+    def locate(row: int, field: int) -> tuple[Place, str]:
+        return lines.place(kept[good[row]])
+
+    return RawTable(str(lines.path), columns, len(good), locate, names)
+
+
+def _unreadable(lines: _Lines, index: int, line: bytes, error: ValueError | RecursionError) -> BadRow:
+    if isinstance(error, json.JSONDecodeError):
+        at = min(error.pos, len(line.decode("utf-8", "replace").rstrip("\r")))
+        place, text = lines.place(index, at + 1, 1)
+        return BadRow(JsonSyntax(place, why=error.msg[0].lower() + error.msg[1:]), None, text)
+    place, text = lines.place(index)
+    why = "it is nested too deeply" if isinstance(error, RecursionError) else "a number is too long"
+    return BadRow(JsonSyntax(place, why=why), None, text)
+
+
+def _wrong_width(lines: _Lines, index: int, found: int, width: int) -> BadRow:
+    place, text = lines.place(index)
+    diagnostic = WrongFieldCount(
+        place,
+        found=count(found, "field"),
+        wanted=str(width),
+        why=f"the first row has {width}",
+        hint="",
+    )
+    return BadRow(diagnostic, None, text)
+
+
+def _columns(
+    rows: list[list[object]], width: int
+) -> tuple[list[pa.ChunkedArray], dict[int, tuple[int, object]]]:
+    """Columns, and of each row with a value that is no term the first such field."""
+    strange: dict[int, tuple[int, object]] = {}
+    columns = []
+    for field in range(width):
+        column, odd = column_of([row[field] for row in rows])
+        columns.append(column)
+        for row, value in odd.items():
+            strange.setdefault(row, (field, value))
+    return columns, strange
+
+
+def _odd_value(lines: _Lines, index: int, field: int, value: object) -> BadRow:
+    place, text = lines.place(index)
+    diagnostic = WrongValue(
+        place,
+        value=shown(value),
+        format="a term",
+        format_name="a term",
+        field=field + 1,
+        hint="values are text, numbers and booleans; nested objects and arrays are no terms",
+    )
+    return BadRow(diagnostic, field + 1, text)
+
+
+def json_texts(text: pa.ChunkedArray) -> pa.ChunkedArray:
+    """Text as JSON strings."""
+    if pc.any(pc.match_substring_regex(text, r"[\x00-\x1f]")).as_py():
+        encoded = text.combine_chunks().dictionary_encode()
+        words = pa.array([json.dumps(w.as_py(), ensure_ascii=False) for w in encoded.dictionary], pa.string())
+        return pa.chunked_array([words.take(encoded.indices)])
+    for plain, escaped in (("\\", "\\\\"), ('"', '\\"')):
+        text = pc.replace_substring(text, plain, escaped)
+    return pc.binary_join_element_wise('"', text, '"', "")

@@ -1,0 +1,191 @@
+"""Reading files: one call for every format, one file or many."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from tidalog.errors import DataError
+from tidalog.io.arrow_files import read_arrow, read_parquet
+from tidalog.io.columns import RawTable, check_shape, to_terms
+from tidalog.io.delimited import Layout, read_delimited
+from tidalog.io.diagnostics import WrongArity
+from tidalog.io.files import find_files, open_buffer
+from tidalog.io.formats import Format, check_column_formats, check_option, endings_of, format_named
+from tidalog.io.json_lines import read_json_lines
+from tidalog.io.rdf_read import NAMES, read_rdf
+from tidalog.io.result import BadRowLog, OnError, Progress, ReadResult, TermColumn
+from tidalog.io.text_form import column_text
+
+Resource = str | os.PathLike[str]
+
+
+@dataclass(frozen=True)
+class _Options:
+    """What a caller asked for; None is the format's own default."""
+
+    formats: Sequence[str] | None
+    arity: int | None
+    header: bool | None
+    delimiter: str | None
+    quoting: bool | None
+    skip: int | None
+    compression: str | None
+    base: str | None
+
+    def check(self, kind: Format) -> None:
+        """Refuses what the format does not know."""
+        for name in ("header", "delimiter", "quoting", "skip", "compression", "base"):
+            value = getattr(self, name)
+            if value is not None:
+                check_option(kind, kind.read_options, name, value)
+        if self.formats is not None:
+            check_option(kind, kind.read_options, "format", tuple(self.formats))
+
+    def layout(self, kind: Format) -> Layout:
+        return Layout(
+            delimiter=self.delimiter if self.delimiter is not None else kind.delimiter or ",",
+            quoting=self.quoting if self.quoting is not None else True,
+            header=bool(self.header),
+            skip=self.skip or 0,
+        )
+
+
+def read_table(
+    path: Resource | Sequence[Resource],
+    format: str | None = None,
+    *,
+    formats: Sequence[str] | None = None,
+    header: bool | None = None,
+    delimiter: str | None = None,
+    quoting: bool | None = None,
+    skip: int | None = None,
+    compression: str | None = None,
+    base: str | None = None,
+    on_error: OnError = "error",
+    quarantine: Path | None = None,
+    arity: int | None = None,
+    limit: int | None = None,
+    progress: Progress | None = None,
+    base_dir: Path | None = None,
+) -> ReadResult:
+    """Facts from a file, a glob, a folder, or several of these.
+
+    `format` is a format's name (`csv`, `parquet`, `rdf` …); without it the file's ending decides.
+    `formats` says what each column means (`any`, `string`, `int`, `double`, `boolean`, `iri`, `skip`).
+    `header`: whether the first row of delimited text holds names; without it every row is data.
+    `skip` counts lines to pass over before anything else.  `base` is the base of relative IRIs in RDF.
+    `limit` is the number of facts to read at most.  Bad rows are an error, or with `on_error="skip"` are
+    counted and written to `quarantine`.  Relative paths start at `base_dir`.
+
+    A predicate without arguments (`arity=0`) holds if a file of one boolean column says true.
+    """
+    if arity == 0:
+        formats, arity = ("boolean",), 1
+        proposition = True
+    else:
+        proposition = False
+    check_column_formats(formats)
+    options = _Options(formats, arity, header, delimiter, quoting, skip, compression, base)
+    resources = [path] if isinstance(path, str | os.PathLike) else list(path)
+    folder = base_dir if base_dir is not None else Path()
+    files = [file for resource in resources for file in find_files(resource, folder, endings_of(format))]
+    kinds = [format_named(format, file) for file in files]
+    for kind in kinds:
+        options.check(kind)
+    log = BadRowLog(on_error, quarantine)
+    parts: list[list[TermColumn]] = []
+    names: tuple[str, ...] | None = None
+    rows = 0
+    try:
+        for file, kind in zip(files, kinds, strict=True):
+            columns, found, file_names = _read_file(file, kind, options, log)
+            if limit is not None and rows + found > limit:
+                found = limit - rows
+                columns = [TermColumn(c.array.slice(0, found), c.reading) for c in columns]
+            rows += found
+            names = names or file_names
+            if columns:
+                parts.append(columns)
+            if progress is not None:
+                progress(str(file), rows)
+            if limit is not None and rows >= limit:
+                break
+        bad = log.finish()
+    except BaseException:
+        log.abandon()
+        raise
+    columns = _joined(parts, files)
+    if proposition:
+        holds = any(bool(pc.any(column.array).as_py()) for column in columns)
+        return ReadResult([], int(holds), bad)
+    return ReadResult(columns or _empty(formats, arity), rows, bad, names)
+
+
+def _read_file(
+    file: Path, kind: Format, options: _Options, log: BadRowLog
+) -> tuple[list[TermColumn], int, tuple[str, ...] | None]:
+    """The columns of one file, the number of its rows and the names of the columns it has."""
+    buffer = open_buffer(file, options.compression)
+    if kind.rdf:
+        if options.arity not in (None, 3):
+            check_shape(str(file), 3, None, options.arity)
+        raw: RawTable | None = read_rdf(file, buffer, kind.name, options.base, log)
+        assert raw is not None
+        return [TermColumn(column, "ntriples") for column in raw.columns], raw.rows, NAMES
+    if kind.name == "parquet":
+        raw = read_parquet(file, buffer)
+    elif kind.name == "arrow":
+        raw = read_arrow(file, buffer)
+    elif kind.name == "ndjson":
+        raw = read_json_lines(file, buffer, log)
+    else:
+        raw = read_delimited(file, buffer, options.layout(kind), options.formats, options.arity, log)
+    if raw is None:
+        return [], 0, None
+    columns, rows = to_terms(raw, options.formats, options.arity, log)
+    names = raw.names
+    if names is not None and options.formats is not None:
+        kept = zip(names, options.formats, strict=True)
+        names = tuple(name for name, format in kept if format != "skip")
+    return columns, rows, names
+
+
+def _joined(parts: list[list[TermColumn]], files: Sequence[Path]) -> list[TermColumn]:
+    """The columns of all files, one behind the other."""
+    if len(parts) <= 1:
+        return parts[0] if parts else []
+    widths = {len(part) for part in parts}
+    if len(widths) > 1:
+        raise DataError(
+            WrongArity(
+                path=files[0],
+                found=f"{len(parts[0])} columns",
+                wanted="other files of this resource have another number",
+                why="all files of a resource hold facts of one predicate",
+                hint="",
+            )
+        )
+    return [_joined_column([part[field] for part in parts]) for field in range(widths.pop())]
+
+
+def _joined_column(pieces: list[TermColumn]) -> TermColumn:
+    """One column of pieces; where they are of different types all become text in `any` form."""
+    types = {(piece.array.type, piece.reading) for piece in pieces}
+    if len(types) == 1:
+        arrays, reading = [piece.array for piece in pieces], pieces[0].reading
+    else:
+        arrays, reading = [column_text(piece.array) for piece in pieces], "any"
+    chunks = [chunk for array in arrays for chunk in array.chunks]
+    return TermColumn(pa.chunked_array(chunks, arrays[0].type), reading)
+
+
+def _empty(formats: Sequence[str] | None, arity: int | None) -> list[TermColumn]:
+    """Columns without rows, as many as can be known."""
+    kept = sum(name != "skip" for name in formats) if formats is not None else arity or 0
+    return [TermColumn(pa.chunked_array([], pa.string()), "any") for _ in range(kept)]

@@ -1,0 +1,132 @@
+"""What reading gives: columns for the dictionary, and an account of the rows that were no facts.
+
+Invariant.  The columns of a `ReadResult` have the same length, no nulls, and hold exactly the rows that are
+well formed; every other row is counted in `bad`, and stands in the quarantine file if one was asked for.
+"""
+
+from __future__ import annotations
+
+import csv
+import itertools
+from collections.abc import Callable, Iterable
+from contextlib import suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Final, Literal
+
+import pyarrow as pa
+
+from tidalog.errors import DataError
+from tidalog.io.diagnostics import DataDiagnostic, MoreBadRows, NotWritable
+from tidalog.io.files import AtomicFile
+
+Reading = Literal["any", "string", "iri", "native", "ntriples"]
+OnError = Literal["error", "skip"]
+Progress = Callable[[str, int], None]
+"""Called after each file with its name and the number of rows read so far."""
+
+SHOWN: Final = 10
+"""Bad rows that one error shows, and that a result keeps in memory."""
+
+
+@dataclass(frozen=True)
+class TermColumn:
+    """A column and how its values become terms:
+
+    native     int64, float64 or bool: numbers and booleans
+    any        text as in LANGUAGE, Terms in tables: `42`, `<iri>`, `"text"@en`, a bare name, any text
+    string     text that is a string whatever it looks like
+    iri        text that is an IRI, without angle brackets
+    ntriples   a term in N-Triples syntax, escapes included
+    """
+
+    array: pa.ChunkedArray
+    reading: Reading
+
+
+@dataclass(frozen=True)
+class BadRow:
+    """A row that is no fact: the message about it, the column at fault (from 1) and its text."""
+
+    diagnostic: DataDiagnostic
+    column: int | None
+    text: str
+
+
+@dataclass(frozen=True)
+class BadRows:
+    count: int = 0
+    first: tuple[BadRow, ...] = ()
+    quarantine: Path | None = None
+
+
+@dataclass(frozen=True)
+class ReadResult:
+    columns: list[TermColumn]
+    rows: int
+    bad: BadRows = field(default_factory=BadRows)
+    names: tuple[str, ...] | None = None
+    """The columns' names, where the data has names."""
+
+
+class BadRowLog:
+    """Takes bad rows while files are read; at the end raises them as one error, or quarantines them."""
+
+    def __init__(self, on_error: OnError, quarantine: Path | None) -> None:
+        self._skip = on_error == "skip"
+        self._target = quarantine if self._skip else None
+        self._file: AtomicFile | None = None
+        self._count = 0
+        self._first: list[BadRow] = []
+
+    def add(self, rows: Iterable[BadRow], count: int) -> None:
+        """`count` bad rows; no more of `rows` is asked for than is kept."""
+        self._count += count
+        if self._target is None:
+            self._first.extend(itertools.islice(rows, max(0, SHOWN - len(self._first))))
+            return
+        for row in rows:
+            if len(self._first) < SHOWN:
+                self._first.append(row)
+            self._write(row, self._target)
+
+    def _write(self, row: BadRow, target: Path) -> None:
+        if self._file is None:
+            self._file = AtomicFile(target)
+            self._writer = csv.writer(self._file.text(), lineterminator="\n")
+            self._writer.writerow(("line", "column", "reason", "text", "file"))
+        place = row.diagnostic.place
+        line = place.line if place is not None and place.line is not None else ""
+        self._writer.writerow(
+            (
+                line,
+                row.column or "",
+                row.diagnostic.message,
+                row.text,
+                place.file if place is not None else "",
+            )
+        )
+
+    def finish(self) -> BadRows:
+        """The account of all rows added.  Raises `DataError` if they were not to be skipped."""
+        if self._count and not self._skip:
+            shown: list[DataDiagnostic] = [row.diagnostic for row in self._first]
+            more = self._count - len(shown)
+            if more:
+                rows = "row" if more == 1 else "rows"
+                shown.append(MoreBadRows(count=f"{more:,}", rows=rows, shown=len(shown)))
+            raise DataError(shown)
+        if self._file is not None:
+            try:
+                self._file.commit()
+            except OSError as error:
+                raise DataError(
+                    NotWritable(path=self._target, why=error.strerror or str(error), hint="")
+                ) from error
+        return BadRows(self._count, tuple(self._first), self._target if self._file is not None else None)
+
+    def abandon(self) -> None:
+        """Forgets a quarantine file under way, after an error."""
+        if self._file is not None:
+            with suppress(OSError):
+                self._file.abandon()

@@ -1,0 +1,146 @@
+"""Where the rows of a delimited text are: compiled scans over its bytes.
+
+The scans read text exactly as Arrow's CSV reader does, so that the n-th row here is the n-th row there: a
+field is quoted if it *starts* with a quote; two quotes inside are one; after the closing quote the field goes
+on to the next delimiter; `\\n`, `\\r` and `\\r\\n` end a row; empty lines are no rows.  They add what that
+reader does not tell: the line a row stands in, its number of fields, and a quote that is never closed.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+from tidalog.engine.native import compiled
+
+Bytes = npt.NDArray[np.uint8]
+Positions = npt.NDArray[np.int64]
+
+NO_QUOTE = -1
+NO_DELIMITER = -1
+_LF = 10
+_CR = 13
+
+
+@compiled
+def scan_row(data: Bytes, start: int, delimiter: int, quote: int) -> tuple[int, int, int, int, int]:
+    """The row that starts at `start`: (end of its text, start of what follows, fields, line breaks up to
+    there, offset of a quote that is not closed or -1)."""
+    size = len(data)
+    at = start
+    fields = 1
+    breaks = 0
+    at_field_start = True
+    while at < size:
+        byte = data[at]
+        if at_field_start and byte == quote:
+            opened = at
+            at += 1
+            closed = False
+            while at < size:
+                byte = data[at]
+                if byte == quote:
+                    if at + 1 < size and data[at + 1] == quote:
+                        at += 1
+                    else:
+                        closed = True
+                        break
+                elif byte == _LF or (byte == _CR and not (at + 1 < size and data[at + 1] == _LF)):
+                    breaks += 1
+                at += 1
+            if not closed:
+                return size, size, fields, breaks, opened
+            at += 1
+            at_field_start = False
+            continue
+        at_field_start = False
+        if byte == delimiter:
+            fields += 1
+            at_field_start = True
+        elif byte == _LF:
+            return at, at + 1, fields, breaks + 1, -1
+        elif byte == _CR:
+            after = at + 2 if at + 1 < size and data[at + 1] == _LF else at + 1
+            return at, after, fields, breaks + 1, -1
+        at += 1
+    return size, size, fields, breaks, -1
+
+
+@compiled
+def skip_empty_lines(data: Bytes, start: int) -> tuple[int, int]:
+    """The first byte from `start` that ends no line, and the line breaks before it."""
+    size = len(data)
+    at = start
+    breaks = 0
+    while at < size:
+        byte = data[at]
+        if byte == _CR:
+            breaks += 1
+            at += 2 if at + 1 < size and data[at + 1] == _LF else 1
+        elif byte == _LF:
+            breaks += 1
+            at += 1
+        else:
+            break
+    return at, breaks
+
+
+@compiled
+def skip_lines(data: Bytes, start: int, lines: int) -> int:
+    """The offset after so many lines."""
+    size = len(data)
+    at = start
+    while lines > 0 and at < size:
+        byte = data[at]
+        at += 1
+        if byte == _CR and at < size and data[at] == _LF:
+            at += 1
+            lines -= 1
+        elif byte in (_CR, _LF):
+            lines -= 1
+    return at
+
+
+@compiled
+def survey(data: Bytes, start: int, delimiter: int, quote: int, width: int) -> tuple[int, int, int]:
+    """(rows, rows that do not have `width` fields, offset of a quote that is not closed or -1)."""
+    size = len(data)
+    rows = 0
+    wrong = 0
+    at = start
+    while at < size:
+        at, _ = skip_empty_lines(data, at)
+        if at >= size:
+            break
+        _, at, fields, _, opened = scan_row(data, at, delimiter, quote)
+        rows += 1
+        if fields != width:
+            wrong += 1
+        if opened >= 0:
+            return rows, wrong, opened
+    return rows, wrong, -1
+
+
+@compiled
+def index_rows(
+    data: Bytes, start: int, line: int, delimiter: int, quote: int, rows: int
+) -> tuple[Positions, Positions, Positions, Positions]:
+    """Of each row: where its text starts and ends, the line it starts in, its number of fields.
+
+    `line` is the line of `start`; `rows` is what `survey` counted.
+    """
+    starts = np.empty(rows, dtype=np.int64)
+    ends = np.empty(rows, dtype=np.int64)
+    lines = np.empty(rows, dtype=np.int64)
+    widths = np.empty(rows, dtype=np.int64)
+    at = start
+    for row in range(rows):
+        at, breaks = skip_empty_lines(data, at)
+        line += breaks
+        starts[row] = at
+        lines[row] = line
+        end, at, fields, breaks, _ = scan_row(data, at, delimiter, quote)
+        ends[row] = end
+        widths[row] = fields
+        line += breaks
+    return starts, ends, lines, widths

@@ -1,0 +1,90 @@
+"""Values as text in `any` form, the form that says which term a text in a table is.
+
+Invariant.  The text of a value, read as `any`, is the same term: an integer has digits alone, a double has a
+point or an exponent (or is written as a literal, if it is no finite number), dates and times are literals.
+"""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from typing import Final
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from tidalog.terms import NAN, XSD, Double, Literal
+from tidalog.termtext import format_any, from_python
+
+_SPECIAL: Final = {
+    "nan": format_any(Double(NAN)),
+    "-nan": format_any(Double(NAN)),
+    "inf": format_any(Double(float("inf"))),
+    "-inf": format_any(Double(float("-inf"))),
+}
+
+
+def value_text(value: object) -> str | None:
+    """A Python value in `any` form; text is taken as it is.  None for what is no term."""
+    if isinstance(value, str):
+        return value
+    if isinstance(value, datetime):
+        return format_any(Literal(_instant_text(value), XSD + "dateTime"))
+    try:
+        return format_any(from_python(value))
+    except TypeError:
+        return None
+
+
+def _instant_text(value: datetime) -> str:
+    """As Arrow columns are written below: an instant with a zone in UTC, no trailing zeros."""
+    if value.tzinfo is not None:
+        return _trimmed(value.astimezone(UTC).replace(tzinfo=None).isoformat()) + "Z"
+    return _trimmed(value.isoformat())
+
+
+def _trimmed(text: str) -> str:
+    return text.rstrip("0").rstrip(".") if "." in text else text
+
+
+def column_text(column: pa.ChunkedArray) -> pa.ChunkedArray:
+    """An int64, float64, bool or text column in `any` form."""
+    if pa.types.is_float64(column.type):
+        return _double_column_text(column)
+    return column if pa.types.is_string(column.type) else column.cast(pa.string())
+
+
+def _double_column_text(column: pa.ChunkedArray) -> pa.ChunkedArray:
+    text = column.cast(pa.string())
+    whole = pc.match_substring_regex(text, "^-?[0-9]+$")
+    text = pc.if_else(whole, pc.binary_join_element_wise(text, ".0", ""), text)
+    for special, literal in _SPECIAL.items():
+        text = pc.if_else(pc.equal(text, special), literal, text)
+    return text
+
+
+def instants_text(column: pa.ChunkedArray) -> pa.ChunkedArray:
+    """A column of timestamps as xsd:dateTime literals; with a zone they are instants in UTC."""
+    zone = "Z" if column.type.tz is not None else ""
+    naive = column.cast(pa.timestamp(column.type.unit))
+    text = pc.strftime(naive, format="%Y-%m-%dT%H:%M:%S")
+    text = pc.replace_substring_regex(text, r"(\.[0-9]*?)0+$", r"\1")
+    text = pc.replace_substring_regex(text, r"\.$", "")
+    return _as_literals(text, zone, "dateTime")
+
+
+def days_text(column: pa.ChunkedArray) -> pa.ChunkedArray:
+    return _as_literals(column.cast(pa.string()), "", "date")
+
+
+def times_text(column: pa.ChunkedArray) -> pa.ChunkedArray:
+    text = pc.replace_substring_regex(column.cast(pa.string()), r"(\.[0-9]*?)0+$", r"\1")
+    return _as_literals(pc.replace_substring_regex(text, r"\.$", ""), "", "time")
+
+
+def decimals_text(column: pa.ChunkedArray) -> pa.ChunkedArray:
+    """Decimals, exact, as xsd:decimal literals."""
+    return _as_literals(column.cast(pa.string()), "", "decimal")
+
+
+def _as_literals(text: pa.ChunkedArray, zone: str, kind: str) -> pa.ChunkedArray:
+    return pc.binary_join_element_wise('"', text, f'{zone}"^^<{XSD}{kind}>', "")

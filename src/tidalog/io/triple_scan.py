@@ -1,0 +1,182 @@
+"""N-Triples by compiled code: the plain statements of a block of lines, cut into terms.
+
+A line is *plain* if it is one statement in the common shape: IRIs without escapes, blank nodes, literals
+whose escapes are single letters.  Whatever else stands in a line (`\\u` escapes, comments behind a statement,
+errors) is left to a full parser; here it is only told where it is.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+from tidalog.engine.native import compiled
+
+Bytes = npt.NDArray[np.uint8]
+Positions = npt.NDArray[np.int64]
+
+_LF, _CR, _TAB, _SPACE, _HASH, _DOT = 10, 13, 9, 32, 35, 46
+_LESS, _GREATER, _QUOTE, _BACKSLASH, _AT, _CARET, _UNDERSCORE, _COLON, _MINUS = (
+    60,
+    62,
+    34,
+    92,
+    64,
+    94,
+    95,
+    58,
+    45,
+)
+_IRI_STOPS = np.zeros(256, dtype=np.bool_)
+_IRI_STOPS[:33] = True
+for _character in '<>"{}|^`\\':
+    _IRI_STOPS[ord(_character)] = True
+_NAME = np.zeros(256, dtype=np.bool_)
+_NAME[128:] = True
+for _character in "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_":
+    _NAME[ord(_character)] = True
+_ESCAPE = np.zeros(256, dtype=np.bool_)
+for _character in "tbnrf\"'\\":
+    _ESCAPE[ord(_character)] = True
+_NOT_PLAIN = -1
+
+
+@compiled
+def _end_of_iri(data: Bytes, at: int, end: int) -> int:
+    """`at` is on `<`.  An IRI is not empty."""
+    at += 1
+    first = at
+    while at < end and not _IRI_STOPS[data[at]]:
+        at += 1
+    if at < end and data[at] == _GREATER and at > first:
+        return at + 1
+    return _NOT_PLAIN
+
+
+@compiled
+def _end_of_blank_node(data: Bytes, at: int, end: int) -> int:
+    if at + 2 >= end or data[at + 1] != _COLON or not _NAME[data[at + 2]]:
+        return _NOT_PLAIN
+    at += 3
+    while at < end and (_NAME[data[at]] or data[at] == _DOT or data[at] == _MINUS):
+        at += 1
+    while data[at - 1] == _DOT:
+        at -= 1
+    return at
+
+
+@compiled
+def _is_letter(byte: int) -> bool:
+    return 65 <= byte <= 90 or 97 <= byte <= 122
+
+
+@compiled
+def _end_of_literal(data: Bytes, at: int, end: int) -> int:
+    at += 1
+    while at < end and data[at] != _QUOTE:
+        if data[at] == _BACKSLASH:
+            at += 1
+            if at >= end or not _ESCAPE[data[at]]:
+                return _NOT_PLAIN
+        at += 1
+    if at >= end:
+        return _NOT_PLAIN
+    at += 1
+    if at < end and data[at] == _AT:
+        at += 1
+        if at >= end or not _is_letter(data[at]):
+            return _NOT_PLAIN
+        while at < end and (_is_letter(data[at]) or 48 <= data[at] <= 57 or data[at] == _MINUS):
+            if data[at] == _MINUS and data[at - 1] == _MINUS:
+                return _NOT_PLAIN
+            at += 1
+        return at if data[at - 1] != _MINUS else _NOT_PLAIN
+    if at + 2 < end and data[at] == _CARET and data[at + 1] == _CARET and data[at + 2] == _LESS:
+        return _end_of_iri(data, at + 2, end)
+    return at
+
+
+@compiled
+def _past_blanks(data: Bytes, at: int, end: int) -> int:
+    while at < end and (data[at] == _SPACE or data[at] == _TAB):
+        at += 1
+    return at
+
+
+@compiled
+def _cut_statement(data: Bytes, at: int, end: int, cuts: Positions) -> bool:
+    """Writes the six bounds of the terms of a plain statement in [at, end); whether it is one."""
+    for position in range(3):
+        at = _past_blanks(data, at, end)
+        if at >= end:
+            return False
+        byte = data[at]
+        cuts[2 * position] = at
+        if byte == _LESS:
+            at = _end_of_iri(data, at, end)
+        elif byte == _UNDERSCORE and position != 1:
+            at = _end_of_blank_node(data, at, end)
+        elif byte == _QUOTE and position == 2:
+            at = _end_of_literal(data, at, end)
+        else:
+            return False
+        if at == _NOT_PLAIN:
+            return False
+        cuts[2 * position + 1] = at
+    at = _past_blanks(data, at, end)
+    if at >= end or data[at] != _DOT:
+        return False
+    return _past_blanks(data, at + 1, end) == end
+
+
+@compiled
+def cut_lines(data: Bytes, start: int, stop: int, cuts: Positions, others: Positions) -> tuple[int, int, int]:
+    """Cuts the lines of [start, stop) into terms.
+
+    `cuts[i]` gets the bounds of subject, predicate and object of the i-th plain statement; `others[j]` the
+    start, end and number (from 0, in this block) of the j-th line that is none of plain, blank and comment.
+    Returns how many there are of each, and the number of lines.
+    """
+    plain = 0
+    other = 0
+    lines = 0
+    at = start
+    while at < stop:
+        end = at
+        while end < stop and data[end] != _LF and data[end] != _CR:
+            end += 1
+        first = _past_blanks(data, at, end)
+        if first < end and data[first] != _HASH:
+            if _cut_statement(data, first, end, cuts[plain]):
+                plain += 1
+            else:
+                others[other, 0] = at
+                others[other, 1] = end
+                others[other, 2] = lines
+                other += 1
+        lines += 1
+        at = end + 1
+        if end + 1 < stop and data[end] == _CR and data[end + 1] == _LF:
+            at += 1
+    return plain, other, lines
+
+
+@compiled
+def count_lines(data: Bytes, start: int, stop: int) -> int:
+    """An upper bound of the lines in [start, stop)."""
+    lines = 1
+    for at in range(start, stop):
+        if data[at] == _LF or data[at] == _CR:
+            lines += 1
+    return lines
+
+
+@compiled
+def gather(data: Bytes, cuts: Positions, column: int, offsets: npt.NDArray[np.int32], text: Bytes) -> None:
+    """Copies one term of each statement into `text`, which `offsets` cuts as Arrow does."""
+    to = 0
+    for row in range(len(cuts)):
+        for at in range(cuts[row, 2 * column], cuts[row, 2 * column + 1]):
+            text[to] = data[at]
+            to += 1
+        offsets[row + 1] = to

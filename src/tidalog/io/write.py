@@ -1,0 +1,234 @@
+"""Writing files: a table of terms in `any` form, whole or not at all.
+
+The table's columns are int64, float64, bool, or text in `any` form; for RDF they are three columns of text in
+N-Triples syntax.  Reading what was written gives the same facts.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import BinaryIO, Final
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.ipc as ipc
+import pyarrow.parquet as pq
+import pyoxigraph as ox
+
+from tidalog.errors import DataError
+from tidalog.io.columns import shown
+from tidalog.io.diagnostics import NeedsQuoting, NotRdf, NotWritable, UnknownFormat
+from tidalog.io.files import COMPRESSION_ENDINGS, AtomicFile
+from tidalog.io.formats import FORMATS, Format, check_option, format_named
+from tidalog.io.json_lines import json_texts
+from tidalog.io.text_form import column_text
+
+_SLICE: Final = 1 << 18
+"""Rows that are put into text at a time."""
+
+
+@dataclass(frozen=True)
+class _Target:
+    table: pa.Table
+    path: Path
+    predicate: str
+    delimiter: str
+    quoting: bool
+    header: bool
+    prefixes: Mapping[str, str]
+
+
+def write_table(
+    table: pa.Table,
+    path: Path,
+    format: str | None = None,
+    *,
+    header: bool | None = None,
+    delimiter: str | None = None,
+    quoting: bool | None = None,
+    compression: str | None = None,
+    prefixes: Mapping[str, str] | None = None,
+    predicate: str = "the table",
+) -> None:
+    """Writes a table to a file of a format, by the ending of its name if none is given.
+
+    A table without columns stands for a predicate without arguments and is written as `true` if it has a
+    row.  `prefixes` shorten IRIs in Turtle; `predicate` is named in messages.
+    """
+    kind = format_named(format, path)
+    if not kind.writable:
+        writable = ", ".join(f.name for f in FORMATS if f.writable)
+        raise DataError(UnknownFormat(name=kind.name, why="it can be read, but not written", known=writable))
+    for name, value in (
+        ("header", header),
+        ("delimiter", delimiter),
+        ("quoting", quoting),
+        ("compression", compression),
+    ):
+        if value is not None:
+            check_option(kind, kind.write_options, name, value)
+    if table.num_columns == 0:
+        table = pa.table({"holds": pa.array([True] * min(1, table.num_rows), pa.bool_())})
+    target = _Target(
+        table,
+        path,
+        predicate,
+        delimiter if delimiter is not None else kind.delimiter or ",",
+        quoting if quoting is not None else True,
+        bool(header),
+        prefixes or {},
+    )
+    file = AtomicFile(path)
+    try:
+        _write(target, kind, compression, file.stream)
+        file.commit()
+    except OSError as error:
+        _abandon(file)
+        raise DataError(NotWritable(path=path, why=error.strerror or str(error), hint="")) from error
+    except BaseException:
+        _abandon(file)
+        raise
+
+
+def _abandon(file: AtomicFile) -> None:
+    with suppress(OSError):
+        file.abandon()
+
+
+def _write(target: _Target, kind: Format, compression: str | None, stream: BinaryIO) -> None:
+    if kind.name == "parquet":
+        pq.write_table(target.table, stream, compression=compression or "zstd")
+    elif kind.name == "arrow":
+        with ipc.new_file(stream, target.table.schema) as writer:
+            writer.write_table(target.table)
+    else:
+        codec = compression or COMPRESSION_ENDINGS.get(target.path.suffix.lower(), "none")
+        write = _WRITERS.get(kind.name, _delimited_text)
+        if codec == "none":
+            for piece in write(target):
+                stream.write(piece)
+        else:
+            with pa.CompressedOutputStream(stream, codec) as compressed:
+                for piece in write(target):
+                    compressed.write(piece)
+
+
+def _slices(table: pa.Table) -> Iterator[list[pa.ChunkedArray]]:
+    for start in range(0, table.num_rows, _SLICE):
+        columns = table.slice(start, _SLICE).columns
+        yield [c.cast(pa.string()) if pa.types.is_large_string(c.type) else c for c in columns]
+
+
+def _bytes_of(lines: pa.ChunkedArray) -> Iterator[memoryview]:
+    """The values of a text column, one behind the other: what its data buffers hold."""
+    for chunk in lines.chunks:
+        if len(chunk):
+            offsets = np.frombuffer(chunk.buffers()[1], dtype=np.int32)
+            start, end = offsets[chunk.offset], offsets[chunk.offset + len(chunk)]
+            yield memoryview(chunk.buffers()[2])[start:end] if end > start else memoryview(b"")
+
+
+# --- delimited text -----------------------------------------------------------------------------------------
+
+
+def _delimited_text(target: _Target) -> Iterator[bytes | memoryview]:
+    names = pa.table({str(i): [name] for i, name in enumerate(target.table.column_names)})
+    if target.header:
+        yield from _bytes_of(_delimited_lines(target, list(names.columns)))
+    for columns in _slices(target.table):
+        yield from _bytes_of(_delimited_lines(target, columns))
+
+
+def _delimited_lines(target: _Target, columns: list[pa.ChunkedArray]) -> pa.ChunkedArray:
+    fields = [_fields(target, column, alone=len(columns) == 1) for column in columns]
+    row = pc.binary_join_element_wise(*fields, target.delimiter)
+    return pc.binary_join_element_wise(row, "\n", "")
+
+
+def _fields(target: _Target, column: pa.ChunkedArray, alone: bool) -> pa.ChunkedArray:
+    """Fields, in quotes where they need it.  An empty line is no row, so an empty field alone needs it."""
+    text = column_text(column)
+    special = pc.match_substring_regex(text, f'["\\r\\n\\x{ord(target.delimiter):02x}]')
+    if alone:
+        special = pc.or_(special, pc.equal(text, ""))
+    if not pc.any(special).as_py():
+        return text
+    if not target.quoting:
+        example = text.filter(special)[0].as_py()
+        raise DataError(NeedsQuoting(path=target.path, value=shown(example)))
+    quoted = pc.binary_join_element_wise('"', pc.replace_substring(text, '"', '""'), '"', "")
+    return pc.if_else(special, quoted, text)
+
+
+# --- JSON lines ---------------------------------------------------------------------------------------------
+
+
+def _json_lines(target: _Target) -> Iterator[bytes | memoryview]:
+    keys = json_texts(pa.chunked_array([pa.array(target.table.column_names, pa.string())])).to_pylist()
+    for columns in _slices(target.table):
+        parts: list[object] = []
+        for number, (key, column) in enumerate(zip(keys, columns, strict=True)):
+            parts += ["{" if number == 0 else ",", key, ":", _json_values(column)]
+        yield from _bytes_of(pc.binary_join_element_wise(*parts, "}\n", ""))
+
+
+def _json_values(column: pa.ChunkedArray) -> pa.ChunkedArray:
+    """Numbers and booleans as they are; doubles that JSON has no number for as text in `any` form."""
+    text = column_text(column)
+    if pa.types.is_string(column.type):
+        return json_texts(text)
+    if not pa.types.is_float64(column.type):
+        return text
+    return pc.if_else(pc.is_finite(column), text, json_texts(text))
+
+
+# --- RDF ----------------------------------------------------------------------------------------------------
+
+
+def _n_triples(target: _Target) -> Iterator[bytes | memoryview]:
+    _check_rdf(target)
+    for columns in _slices(target.table):
+        row = pc.binary_join_element_wise(*columns, " ")
+        yield from _bytes_of(pc.binary_join_element_wise(row, " .\n", ""))
+
+
+def _turtle(target: _Target) -> Iterator[bytes | memoryview]:
+    lines = b"".join(_n_triples(target))
+    triples = ox.parse(lines, ox.RdfFormat.N_TRIPLES, lenient=True)
+    text = ox.serialize(triples, format=ox.RdfFormat.TURTLE, prefixes=dict(target.prefixes))
+    yield text or b""
+
+
+def _check_rdf(target: _Target) -> None:
+    """RDF has triples whose subject is no literal and whose predicate is an IRI."""
+    table = target.table
+    if table.num_columns != 3 or not all(_is_text(c) for c in table.columns):
+        _refuse(target, f"it has {table.num_columns} arguments, and RDF has triples", "write csv or parquet")
+    rules: tuple[tuple[int, str, str], ...] = (
+        (0, "^(<|_:)", "the subject of a triple is an IRI or a blank node"),
+        (1, "^<", "the predicate of a triple is an IRI"),
+    )
+    for field, pattern, rule in rules:
+        wrong = pc.invert(pc.match_substring_regex(table.column(field), pattern))
+        if pc.any(wrong).as_py():
+            example = " ".join(column[0].as_py() for column in table.filter(wrong).slice(0, 1).columns)
+            _refuse(target, f"{rule}, and here is {shown(example)}", "leave such facts out by a rule")
+
+
+def _is_text(column: pa.ChunkedArray) -> bool:
+    return bool(pa.types.is_string(column.type) or pa.types.is_large_string(column.type))
+
+
+def _refuse(target: _Target, why: str, hint: str) -> None:
+    raise DataError(NotRdf(predicate=target.predicate, why=why, hint=hint))
+
+
+_WRITERS: Final[dict[str, Callable[[_Target], Iterator[bytes | memoryview]]]] = {
+    "ndjson": _json_lines,
+    "ntriples": _n_triples,
+    "turtle": _turtle,
+}
