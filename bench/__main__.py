@@ -47,7 +47,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     path = store(sections, machine, _RESULTS)
     if asked.json:
         Path(asked.json).write_text(to_json(sections, machine))
-    console.print(f"stored as {path.relative_to(ROOT)} and .json", highlight=False)
+    console.print(f"stored as {path} and .json", highlight=False, soft_wrap=True)
     return 1 if any(section.problems for section in sections) else 0
 
 

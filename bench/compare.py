@@ -102,7 +102,7 @@ def disagreements(
         for predicate, count in (expected or {}).items():
             content = contender.contents.get(predicate)
             if content is None or content.count != count:
-                got = "nothing" if content is None else f"{content.count:,}"
+                got = "no" if content is None else f"{content.count:,}"
                 found.append(f"{contender.system.label}: {predicate} has {got} facts, expected {count:,}")
     for one, other in pairwise(finished):
         if not _same(one.contents, other.contents):

@@ -49,9 +49,7 @@ def stage(workload: Workload, folder: Path) -> Job:
     """Generate the facts of a workload and write everything that a run of it needs."""
     folder.mkdir(parents=True, exist_ok=True)
     tables = workload.facts()
-    for name, table in tables.items():
-        pyarrow.parquet.write_table(table, folder / f"{name}.parquet")
-        write_delimited(table, folder / f"{name}.facts")
+    write_files(tables, folder)
     job = Job(
         "evaluate",
         workload.name,
@@ -64,6 +62,10 @@ def stage(workload: Workload, folder: Path) -> Job:
     return job
 
 
-def write_delimited(table: pa.Table, path: Path) -> None:
-    options = pyarrow.csv.WriteOptions(include_header=False, delimiter="\t", quoting_style="none")
-    pyarrow.csv.write_csv(table, path, options)
+def write_files(tables: Mapping[str, pa.Table], folder: Path) -> None:
+    """The facts in every format that some system reads."""
+    plain = pyarrow.csv.WriteOptions(include_header=False, delimiter="\t", quoting_style="none")
+    for name, table in tables.items():
+        pyarrow.parquet.write_table(table, folder / f"{name}.parquet")
+        pyarrow.csv.write_csv(table, folder / f"{name}.csv")
+        pyarrow.csv.write_csv(table, folder / f"{name}.facts", plain)

@@ -57,7 +57,7 @@ def shop(
                 "spread(C,L,H) :- buyer(C), L = #min { V : counted(_,C,V) }, "
                 "H = #max { V : counted(_,C,V) }.",
                 "idle(C) :- customer(C,_), not buyer(C).",
-                "region(R) :- customer(_,R).",
+                "region(R) :- customer(C,R), spent(C,_).",
                 "turnover(R,T) :- region(R), T = #sum { S,C : customer(C,R), spent(C,S) }.",
                 "steady(C,S) :- spent(C,S), orders(C,N), N >= 20, spread(C,L,H), H - L < 950.",
             ),
@@ -92,7 +92,7 @@ def shop(
                 "orders(c,n) :- buyer(c), n = count : { counted(_,c,_) }.",
                 "spread(c,l,h) :- buyer(c), l = min v : { counted(_,c,v) }, h = max v : { counted(_,c,v) }.",
                 "idle(c) :- customer(c,_), !buyer(c).",
-                "turnover(r,t) :- customer(_,r), t = sum s : { customer(c,r), spent(c,s) }.",
+                "turnover(r,t) :- customer(d,r), spent(d,_), t = sum s : { customer(c,r), spent(c,s) }.",
                 "steady(c,s) :- spent(c,s), orders(c,n), n >= 20, spread(c,l,h), h - l < 950.",
             ),
         },

@@ -27,8 +27,10 @@ def run(job: Job, folder: Path, threads: int, watch: Stopwatch) -> dict[str, Con
             control.add("rules", [], "\n".join(job.scripts["clingo"]))
             control.ground([("rules", [])])
     watch.settle()
-    if len(control.symbolic_atoms) > _ROWS_WORTH_READING and len(job.results) == 1:
-        derived = len(control.symbolic_atoms) - (loaded if job.kind == "evaluate" else 0)
+    if job.kind != "evaluate":
+        return {predicate: Content(loaded) for predicate in job.results}
+    derived = len(control.symbolic_atoms) - loaded
+    if derived > _ROWS_WORTH_READING and len(job.results) == 1:
         return {predicate: Content(derived) for predicate in job.results}
     return {
         predicate: of_rows(

@@ -6,15 +6,11 @@ import tempfile
 from dataclasses import asdict
 from pathlib import Path
 
-import pyarrow as pa
-import pyarrow.csv
-import pyarrow.parquet
-
 from bench.compare import contest, disagreements
 from bench.generators import integer_pairs, string_pairs
 from bench.process import OK
 from bench.report import Section, megabytes, ratio, seconds
-from bench.staging import Job, columns_of, write_delimited
+from bench.staging import Job, columns_of, write_files
 from bench.suites.options import Options
 
 _COLUMNS = (
@@ -38,7 +34,7 @@ def run(options: Options) -> list[Section]:
             table = generate(count, count // 5)
             folder = Path(scratch) / kind
             folder.mkdir()
-            _write(table, folder)
+            write_files({"link": table}, folder)
             for file_format in ("csv", "parquet"):
                 options.say(f"loading: {kind}, {file_format}")
                 Job(
@@ -46,8 +42,8 @@ def run(options: Options) -> list[Section]:
                     f"{kind} {file_format}",
                     "",
                     {},
-                    {"pair": 2},
-                    columns_of({"pair": table}),
+                    {"link": 2},
+                    columns_of({"link": table}),
                 ).write(folder)
                 _compare(section, options, f"{kind}, {file_format}", file_format, folder, count)
     section.notes += [
@@ -55,12 +51,6 @@ def run(options: Options) -> list[Section]:
         "text of facts, CozoDB rows from Python; DuckDB keeps rows as they come, without making them a set.",
     ]
     return [section]
-
-
-def _write(table: pa.Table, folder: Path) -> None:
-    pyarrow.parquet.write_table(table, folder / "pair.parquet")
-    pyarrow.csv.write_csv(table, folder / "pair.csv")
-    write_delimited(table, folder / "pair.facts")
 
 
 def _compare(
@@ -99,4 +89,4 @@ def _compare(
             megabytes(contender.peak_bytes),
         )
     section.end_group()
-    section.problems += [f"{what}: {text}" for text in disagreements(contenders, {"pair": count})]
+    section.problems += [f"{what}: {text}" for text in disagreements(contenders, {"link": count})]
