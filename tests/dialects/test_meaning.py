@@ -111,6 +111,29 @@ def test_a_negated_conjunction_may_compare_with_the_rest_of_the_rule(p: Pairs) -
 
 @LAW
 @given(p=pairs, q=pairs)
+def test_what_a_rule_says_reaches_into_negations_of_any_depth(p: Pairs, q: Pairs) -> None:
+    inner = "NOT (:q[?z, ?w], FILTER(?w > ?n))"
+    program = read("rdfox", f"{PREFIX}:C[?x] :- :p[?x, ?n], NOT (:p[?x, ?z], {inner}) .")
+    expected = {x for x, n in p if not any(a == x and not any(b == z and w > n for b, w in q) for a, z in p)}
+    assert members(program, triples(p=p, q=q), "C") == expected
+
+
+@LAW
+@given(p=pairs, q=pairs)
+def test_an_existential_variable_deep_inside_is_its_own(p: Pairs, q: Pairs) -> None:
+    inner = "NOT EXISTS ?y IN (:q[?z, ?y], FILTER(?y > ?n))"
+    program = read("rdfox", f"{PREFIX}:C[?x] :- :p[?x, ?n], :q[?x, ?y], NOT (:p[?x, ?z], {inner}) .")
+    left = {a for a, _ in q}
+    expected = {
+        x
+        for x, n in p
+        if x in left and not any(a == x and not any(b == z and w > n for b, w in q) for a, z in p)
+    }
+    assert members(program, triples(p=p, q=q), "C") == expected
+
+
+@LAW
+@given(p=pairs, q=pairs)
 def test_an_existential_variable_is_not_the_one_outside(p: Pairs, q: Pairs) -> None:
     program = read("rdfox", PREFIX + ":C[?x] :- :p[?x, ?y], NOT EXISTS ?y IN :q[?x, ?y] .")
     assert members(program, triples(p=p, q=q), "C") == {x for x, _ in p} - {x for x, _ in q}

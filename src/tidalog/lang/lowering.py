@@ -119,15 +119,21 @@ class _Lowering:
         outside = [v for head in rule.heads for v in variables(head)]
         return Rule(rule.heads, self.body(rule.body, outside), rule.name, rule.span)
 
-    def body(self, parts: Sequence[BodyPart], outside: Iterable[Variable]) -> tuple[BodyLiteral, ...]:
-        """The parts as literals; `outside` are the variables that the rest of the rule has."""
-        used = set(outside)
+    def body(
+        self,
+        parts: Sequence[BodyPart],
+        outside: Iterable[Variable],
+        context: tuple[BodyLiteral, ...] = (),
+    ) -> tuple[BodyLiteral, ...]:
+        """The parts as literals.  `outside` are the variables that the rest of the rule has, `context` the
+        positive literals around the parts, which hold wherever these are looked at."""
+        used = {*outside, *(v for literal in context for v in variables(literal))}
         for part in parts:
             used.update(_free(part))
         flat: list[BodyLiteral | NegatedBody] = [
             self.aggregate_atom(part) if isinstance(part, AggregatedBody) else part for part in parts
         ]
-        positive = tuple(part for part in flat if isinstance(part, Atom | Condition))
+        positive = (*context, *(part for part in flat if isinstance(part, Atom | Condition)))
         literals: list[BodyLiteral] = []
         for index, part in enumerate(flat):
             if isinstance(part, NegatedBody):
@@ -146,7 +152,7 @@ class _Lowering:
     ) -> Negation:
         """`part` as one negated atom.  A quantified variable that is also used elsewhere in the rule is
         another variable and gets a name of its own.  Where the negated body alone does not bind a shared
-        variable (`NOT (q(?y), FILTER(?y > ?x))`), the auxiliary rule takes the rule's positive part in."""
+        variable (`NOT (q(?y), FILTER(?y > ?x))`), the auxiliary rule takes the positive part around it in."""
         renaming = {v: _fresh(v.name, used) for v in part.local if v in used}
         parts = tuple(_rename_part(p, renaming) for p in part.body) if renaming else part.body
         if len(parts) == 1 and isinstance(parts[0], Atom):
@@ -154,10 +160,10 @@ class _Lowering:
             return Negation(parts[0], part.span)
         local = {renaming.get(v, v) for v in part.local}
         shared = [v for v in _unique(v for p in parts for v in _free(p)) if v in others and v not in local]
-        literals = self.body(parts, shared)
+        head = Atom(self.name("negation"), tuple(shared), part.span)
+        literals = self.body(parts, shared, positive)
         if not set(shared) <= _bound(literals):
             literals = (*positive, *literals)
-        head = Atom(self.name("negation"), tuple(shared), part.span)
         self.auxiliary.append(Rule((head,), literals, head.predicate, part.span))
         return Negation(head, part.span)
 
