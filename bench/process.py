@@ -101,7 +101,7 @@ def watched(
         except subprocess.TimeoutExpired:
             if time.monotonic() > deadline:
                 _end(process)
-                return TIMEOUT, f"more than {limits.seconds:,.0f} s"
+                return TIMEOUT, f"more than {limits.seconds:g} s"
             if _resident(process.pid) > limits.bytes:
                 _end(process)
                 return MEMORY, f"more than {limits.bytes / 2**30:,.0f} GiB"

@@ -10,7 +10,7 @@ import json
 import os
 import platform
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -21,6 +21,15 @@ from rich.table import Table
 from bench.systems import SYSTEMS
 
 Record = dict[str, object]
+
+
+@dataclass(frozen=True)
+class Target:
+    """Something that Tidalog promises about its figures, and whether this run shows it.  A missed target
+    is shown and is no failure: the machine may have been busy."""
+
+    text: str
+    met: bool
 
 
 @dataclass
@@ -34,7 +43,8 @@ class Section:
     """Rows after which a line is drawn."""
     notes: list[str] = field(default_factory=list)
     problems: list[str] = field(default_factory=list)
-    """Results that differ, limits that are missed: reasons for a non-zero exit code."""
+    """Results that differ and runs that failed: reasons for a non-zero exit code."""
+    targets: list[Target] = field(default_factory=list)
     records: list[Record] = field(default_factory=list)
 
     def add(self, *cells: str) -> None:
@@ -56,6 +66,9 @@ def print_section(console: Console, section: Section) -> None:
     console.print(table)
     for note in section.notes:
         console.print(f"  {note}", style="dim", highlight=False)
+    for target in section.targets:
+        mark = "[green]met[/green]   " if target.met else "[yellow]missed[/yellow]"
+        console.print(f"  {mark} {target.text}", highlight=False)
     for problem in section.problems:
         console.print(f"  problem: {problem}", style="red", highlight=False, markup=False)
     console.print()
@@ -69,9 +82,10 @@ def markdown(sections: Sequence[Section], machine: Record) -> str:
         marks = ["---" if number < section.text_columns else "---:" for number in range(len(section.columns))]
         lines.append("|" + "|".join(marks) + "|")
         lines += ["| " + " | ".join(row) + " |" for row in section.rows]
-        if section.notes or section.problems:
+        if section.notes or section.targets or section.problems:
             lines.append("")
         lines += [f"* {note}" for note in section.notes]
+        lines += [f"* {'met' if target.met else '**missed**'}: {target.text}" for target in section.targets]
         lines += [f"* **problem**: {' '.join(problem.split())}" for problem in section.problems]
     return "\n".join(lines) + "\n"
 
@@ -81,7 +95,13 @@ def to_json(sections: Sequence[Section], machine: Record) -> str:
         {
             "machine": machine,
             "sections": [
-                {"title": s.title, "records": s.records, "notes": s.notes, "problems": s.problems}
+                {
+                    "title": s.title,
+                    "records": s.records,
+                    "notes": s.notes,
+                    "targets": [asdict(target) for target in s.targets],
+                    "problems": s.problems,
+                }
                 for s in sections
             ],
         },

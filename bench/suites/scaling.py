@@ -11,7 +11,7 @@ from pathlib import Path
 from bench.closures import chain_closure_size, left_closure
 from bench.compare import Contender, contest, disagreements
 from bench.generators import chains, random_digraph
-from bench.report import Section, ratio, seconds
+from bench.report import Section, Target, ratio, seconds
 from bench.staging import stage
 from bench.stratified import shop
 from bench.suites.options import Options
@@ -42,6 +42,8 @@ def run(options: Options) -> list[Section]:
             )
             section.problems += disagreements([contender], workload.expected)
             _add_row(section, family, workload, contender, before)
+            if before is not None and not options.quick:
+                _add_target(section, family, contender, before)
             before = contender
         section.end_group()
     return [section]
@@ -72,6 +74,15 @@ def _add_row(
         relative,
         f"{peak / 1e6:,.0f}",
     )
+
+
+def _add_target(section: Section, family: str, contender: Contender, before: Contender) -> None:
+    cpu, earlier = contender.best("evaluate", "cpu"), before.best("evaluate", "cpu")
+    if cpu is None or not earlier:
+        return
+    slower, larger = cpu / earlier, _facts(contender) / _facts(before)
+    text = f"{family}: {slower:.2f} times the time for {larger:.2f} times the result, within a tenth"
+    section.targets.append(Target(text, slower <= 1.1 * larger))
 
 
 def _facts(contender: Contender) -> float:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from bench.compare import Contender, contest, disagreements
 from bench.process import OK
-from bench.report import Record, Section, megabytes, ratio, seconds
+from bench.report import Record, Section, Target, megabytes, ratio, seconds
 from bench.staging import stage
 from bench.suites.options import Options
 from bench.workload import Workload
@@ -39,6 +39,9 @@ _MEMORY_COLUMNS = (
     "peak ÷ final",
 )
 
+_LEAST_RATE = 15.0
+_MOST_BYTES_A_FACT = 80
+
 
 def run(options: Options) -> list[Section]:
     speed = Section("Speed: evaluation, best of all runs", _COLUMNS)
@@ -54,6 +57,8 @@ def run(options: Options) -> list[Section]:
             contenders = contest(options.systems, able, folder, options.repeat, options.limits)
         _add_speed_rows(speed, workload, contenders)
         _add_memory_row(memory, workload, contenders)
+        if not options.quick:
+            _add_targets(speed, memory, workload, contenders)
     speed.notes += [
         "CPU and wall are of the evaluation alone; loading and start-up (imports, compiled code) are beside.",
         "Tidalog ÷ peer below 1: Tidalog is faster.  DuckDB: the better of one and two threads.",
@@ -67,7 +72,7 @@ def run(options: Options) -> list[Section]:
 
 
 def _add_speed_rows(section: Section, workload: Workload, contenders: list[Contender]) -> None:
-    own = next((c for c in contenders if c.system.key == "tidalog" and c.good), None)
+    own = _own(contenders)
     derivations = workload.derivations
     if derivations is None and own is not None:
         derivations = int(own.good[0].notes["derivations"])
@@ -110,7 +115,7 @@ def _rate(derivations: int | None, cpu: float | None) -> str:
 
 
 def _add_memory_row(section: Section, workload: Workload, contenders: list[Contender]) -> None:
-    own = next((c for c in contenders if c.system.key == "tidalog" and c.good), None)
+    own = _own(contenders)
     if own is None:
         return
     run = min(own.good, key=lambda run: run.peak_bytes)
@@ -126,6 +131,35 @@ def _add_memory_row(section: Section, workload: Workload, contenders: list[Conte
         megabytes(run.peak_bytes),
         f"{run.peak_bytes / run.final_bytes:.2f}",
     )
+
+
+def _add_targets(speed: Section, memory: Section, workload: Workload, contenders: list[Contender]) -> None:
+    own = _own(contenders)
+    if own is None:
+        return
+    cpu, wall = own.best("evaluate", "cpu") or 0.0, own.best("evaluate", "wall") or 0.0
+    if workload.derivations is not None:
+        rate = workload.derivations / max(cpu, 1e-9) / 1e6
+        text = f"{workload.name}: {rate:,.1f} million derivations a CPU second, at least {_LEAST_RATE:,.0f}"
+        speed.targets.append(Target(text, rate >= _LEAST_RATE))
+    for peer in contenders:
+        if peer is own or not peer.good:
+            continue
+        their_cpu, their_wall = peer.best("evaluate", "cpu") or 0.0, peer.best("evaluate", "wall") or 0.0
+        text = f"{workload.name}: faster than {peer.system.label} in CPU and wall time"
+        speed.targets.append(Target(text, cpu < their_cpu and wall < their_wall))
+    run = min(own.good, key=lambda run: run.peak_bytes)
+    if workload.derivations is not None:
+        size = run.notes["engine_bytes"] / run.notes["facts"]
+        text = f"{workload.name}: {size:.1f} bytes a fact, at most {_MOST_BYTES_A_FACT}"
+        memory.targets.append(Target(text, size <= _MOST_BYTES_A_FACT))
+    memory.targets.append(
+        Target(f"{workload.name}: peak at most twice the final size", run.peak_bytes <= 2 * run.final_bytes)
+    )
+
+
+def _own(contenders: list[Contender]) -> Contender | None:
+    return next((c for c in contenders if c.system.key == "tidalog" and c.good), None)
 
 
 def _record(workload: Workload, contender: Contender) -> Record:

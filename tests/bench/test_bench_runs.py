@@ -38,7 +38,7 @@ def test_a_run_reports_phases_memory_and_contents(tmp_path: Path) -> None:
 
 def test_a_run_that_takes_too_long_is_ended(tmp_path: Path) -> None:
     status, detail = watched([sys.executable, "-c", "while True: pass"], Limits(seconds=0.3), tmp_path)
-    assert (status, detail) == (TIMEOUT, "more than 0 s")
+    assert (status, detail) == (TIMEOUT, "more than 0.3 s")
 
 
 def test_a_run_that_grows_too_large_is_ended(tmp_path: Path) -> None:
@@ -115,3 +115,15 @@ def test_the_list_names_suites_workloads_and_systems(capsys: pytest.CaptureFixtu
     shown = capsys.readouterr().out
     for word in ("speed", "scaling", "loading", "startup", "samegen", "DuckDB"):
         assert word in shown
+
+
+def test_loading_is_compared_for_strings_and_integers(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    pytest.importorskip("egglog")
+    monkeypatch.setattr("bench.__main__._RESULTS", tmp_path / "results")
+    assert main(["loading", "--quick", "--repeat", "1", "--only", "egglog"]) == 0
+    shown = capsys.readouterr().out
+    assert "strings, csv" in shown
+    assert "integers, csv" in shown
+    assert "50,000" in shown
