@@ -18,17 +18,15 @@ from tidalog.analysis.predicates import (
     warn_of_undefined_predicates,
     warn_of_useless_rules,
 )
+from tidalog.analysis.relations import specialise
 from tidalog.analysis.rewrite import map_atoms
 from tidalog.analysis.safety import check_safety
 from tidalog.analysis.triples import (
     TRIPLE,
     TripleLayout,
-    bridge_rules,
-    choose_layout,
     lower_atom,
     lower_fact,
     mentions_triples,
-    specialise_atom,
     table_predicates,
 )
 from tidalog.errors import Diagnostic, ProgramError
@@ -61,16 +59,14 @@ def specialise_triples(draft: Draft) -> None:
         return
     if draft.uses.get(TRIPLE) is not None and draft.uses[TRIPLE].arity != 3:
         return
-    layout = choose_layout((working.rule for working in draft.rules), draft.layout.tables)
-    draft.layout = layout
-    draft.rules = [
-        working.with_rule(map_atoms(working.rule, lambda atom: specialise_atom(atom, layout)))
-        for working in draft.rules
-    ]
+    found = specialise([working.rule for working in draft.rules], draft.layout.tables, draft.program.prefixes)
+    layout = draft.layout = found.layout
+    draft.rules = [w.with_rule(rule) for w, rule in zip(draft.rules, found.rules, strict=True)]
     taken = {working.name for working in draft.rules}
-    specialised = [working.rule for working in draft.rules]
-    for bridge in bridge_rules(layout, specialised, draft.program.prefixes):
-        draft.rules.append(WorkingRule(free_name(bridge.name or "", taken), bridge, None))
+    for bridge in found.bridges:
+        name = free_name(bridge.name or "", taken)
+        taken.add(name)
+        draft.rules.append(WorkingRule(name, bridge, None))
     draft.facts = [_routed(fact, layout) for fact in draft.facts]
 
 

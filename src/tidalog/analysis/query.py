@@ -6,7 +6,7 @@ and the program itself had no reason to bring them together, rules for a union o
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Final
 
@@ -24,14 +24,12 @@ from tidalog.analysis.passes import (
     refuse_errors,
 )
 from tidalog.analysis.predicates import check_arity, name_rules
-from tidalog.analysis.rewrite import map_atoms
+from tidalog.analysis.relations import UP, read_atom, view_rules
+from tidalog.analysis.rewrite import atoms, map_atoms
 from tidalog.analysis.safety import check_safety
-from tidalog.analysis.triples import BRIDGE_UP, TRIPLE, TYPE, TripleLayout, specialise_atom
-from tidalog.program import Atom, Rule, Variable
-from tidalog.terms import IRI, RDF_TYPE, Term
-
-ALL_TRIPLES: Final = "?triple"
-ALL_TYPES: Final = "?type"
+from tidalog.analysis.triples import TRIPLE
+from tidalog.program import Rule
+from tidalog.terms import RDF_TYPE, Term
 
 QUERY_PASSES: Final[tuple[Pass, ...]] = (
     name_rules,
@@ -75,43 +73,21 @@ def _unite_triples(analysis: Analysis, draft: Draft) -> list[NormalRule]:
     complete = {
         rule.head.predicate
         for rule in analysis.rules
-        if rule.origin is None and rule.head is not None and rule.name.startswith(BRIDGE_UP)
+        if rule.origin is None and rule.head is not None and rule.name.startswith(UP)
     }
     types = layout.properties.get(RDF_TYPE, TRIPLE)
-    spread_triples = bool(layout.properties or layout.classes) and TRIPLE not in complete
-    spread_types = bool(layout.classes) and types not in complete
-    used: set[str] = set()
-
-    def relation_atom(atom: Atom) -> Atom:
-        special = specialise_atom(atom, layout)
-        if atom.predicate != TRIPLE or atom.arity != 3:
-            return atom
-        subject, predicate, object_ = atom.arguments
-        if spread_triples and not isinstance(predicate, Term):
-            special = Atom(ALL_TRIPLES, atom.arguments, atom.span)
-        elif spread_types and predicate == TYPE and not isinstance(object_, Term):
-            special = Atom(ALL_TYPES, (subject, object_), atom.span)
-        used.add(special.predicate)
-        return special
-
-    draft.rules = [working.with_rule(map_atoms(working.rule, relation_atom)) for working in draft.rules]
-    united = [rule for rule in _unions(layout) if rule.heads[0].predicate in used]
-    return [
-        normal_rule(WorkingRule(f"{rule.heads[0].predicate} {number}", rule, None))
-        for number, rule in enumerate(united, 1)
+    viewing_triples = bool(layout.properties or layout.classes) and TRIPLE not in complete
+    viewing_types = bool(layout.classes) and types not in complete
+    draft.rules = [
+        working.with_rule(
+            map_atoms(working.rule, lambda atom: read_atom(atom, layout, viewing_triples, viewing_types))
+        )
+        for working in draft.rules
     ]
-
-
-def _unions(layout: TripleLayout) -> Iterator[Rule]:
-    subject, predicate, object_ = Variable("s"), Variable("p"), Variable("o")
-    rest = Atom(TRIPLE, (subject, predicate, object_))
-    yield Rule((Atom(ALL_TRIPLES, rest.arguments),), (rest,))
-    for iri, relation in layout.properties.items():
-        yield Rule((Atom(ALL_TRIPLES, (subject, IRI(iri), object_)),), (Atom(relation, (subject, object_)),))
-    types = layout.properties.get(RDF_TYPE)
-    known = Atom(TRIPLE, (subject, TYPE, object_)) if types is None else Atom(types, (subject, object_))
-    yield Rule((Atom(ALL_TYPES, (subject, object_)),), (known,))
-    for iri, relation in layout.classes.items():
-        member = Atom(relation, (subject,))
-        yield Rule((Atom(ALL_TRIPLES, (subject, TYPE, IRI(iri))),), (member,))
-        yield Rule((Atom(ALL_TYPES, (subject, IRI(iri))),), (member,))
+    # A view that the program's own rules keep is there already.
+    wanted = {atom.predicate for working in draft.rules for atom in atoms(working.rule)} - complete
+    return [
+        normal_rule(WorkingRule(view.name or "", view, None))
+        for view in view_rules(layout, analysis.program.prefixes)
+        if view.heads[0].predicate in wanted
+    ]
