@@ -132,9 +132,9 @@ class _JenaReader(Reader):
         name = str(use.name)
         if name in REFUSED:
             why, advice = REFUSED[name]
-            self.refuse(use.place, f"built-in {name} is not for here", why, advice)
+            self.refuse(use.place, f"built-in {name} has no place here", why, advice)
             return
-        close = get_close_matches(name, BUILTINS, n=1)
+        close = get_close_matches(name, BUILTINS, n=1, cutoff=0.7)
         advice = f"did you mean {close[0]}?" if close else f"known are {', '.join(sorted(BUILTINS))}"
         self.refuse(use.name, f"unknown built-in {name}", "no built-in has this name", advice)
 
