@@ -7,6 +7,7 @@ with the name of a built-in condition, parentheses for a function call that is a
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping
 from typing import Final
 
@@ -37,7 +38,7 @@ LINE_LENGTH: Final = 100
 # How tightly an expression holds together; an operand that holds less tightly than its place asks for
 # stands in parentheses.
 _COMPARISON, _SUM, _PRODUCT, _UNARY, _POWER, _PRIMARY = range(6)
-_BINARY: Final = {
+_BINARY: Final = {  # operator: what it makes, what its left and its right operand must be at least
     "+": (_SUM, _SUM, _PRODUCT),
     "-": (_SUM, _SUM, _PRODUCT),
     "*": (_PRODUCT, _PRODUCT, _UNARY),
@@ -46,7 +47,7 @@ _BINARY: Final = {
     "**": (_POWER, _PRIMARY, _UNARY),
     **dict.fromkeys(COMPARISONS, (_COMPARISON, _SUM, _SUM)),
 }
-"""Operator: what it makes, what its left and its right operand must be at least."""
+_AFTER_PERCENT: Final = re.compile(r"(?:[?$]\w+|[0-9][\w.+-]*)\Z")
 
 
 class Printer:
@@ -73,11 +74,14 @@ class Printer:
             return text, _UNARY if text.startswith("-") else _PRIMARY
         function, arguments = expression.function, expression.arguments
         if function in _BINARY and len(arguments) == 2:
-            level, left, right = _BINARY[function]
-            return (
-                f"{self.expression(arguments[0], left)} {function} {self.expression(arguments[1], right)}",
-                level,
+            level, least_left, least_right = _BINARY[function]
+            left, right = (
+                self.expression(arguments[0], least_left),
+                self.expression(arguments[1], least_right),
             )
+            if function == "%" and not _AFTER_PERCENT.match(right):
+                return f"{left} %({right})", level  # % and a blank would start a comment
+            return f"{left} {function} {right}", level
         if function == "neg":
             (operand,) = arguments
             text = self.expression(operand, _UNARY)

@@ -41,7 +41,7 @@ class StatementReader:
     """Cuts statements off a source, one after the other, from any offset.
 
     `line_comments` are the marks that start a comment.  `%` is the remainder where it stands behind an
-    operand and before another (`?n % 2`), and a comment everywhere else.
+    operand and before another (`?n % 2`, `ABS(?n) %(?m + 1)`), and a comment everywhere else.
     """
 
     def __init__(
@@ -159,9 +159,10 @@ class _Nesting:
 
 def _is_remainder(text: str, at: int, before: str) -> bool:
     """Whether a `%` is an operator: behind an operand of the same line and before another."""
-    if text[at] != "%" or before not in ("number", "variable", "close"):
+    if text[at] != "%" or before not in _OPERANDS:
         return False
-    return bool(_REMAINDER.match(text, at) or (before != "close" and _REMAINDER_OF_GROUP.match(text, at)))
+    found = _REMAINDER.match(text, at)
+    return found is not None and (found["blank"] is None or before in ("number", "variable"))
 
 
 def _end_of_line(text: str, at: int) -> int:
@@ -180,9 +181,13 @@ def _bad_number(text: str, span: Span) -> BadLiteral:
 
 
 _BASES: Final = {"0x": 16, "0o": 8, "0b": 2}
-_AFTER_OPERAND = r"[ \t]*(?=[-,.()<>=!+*/%])"
-_REMAINDER = re.compile(rf"%[ \t]*(?:[?$]\w+|[0-9]+(?:\.[0-9]+)?){_AFTER_OPERAND}")
-_REMAINDER_OF_GROUP = re.compile(r"%[ \t]*\(")
+_OPERANDS: Final = ("number", "variable", "close", "name", "prefixed", "iri", "string", "blank")
+_REMAINDER = re.compile(
+    r"%[ \t]*(?:[?$]\w+|[0-9](?:(?<=[0-9.][eE])[+-]|\w|\.(?=[0-9]))*)\s*(?:(?=[-,.()<>=!+*/%:])|\Z)"
+    r"|%(?P<blank>[ \t]+)?\("
+)
+"""A variable or number behind which an expression can go on or end, or a parenthesis; a blank before the
+parenthesis makes it a comment, unless what stands before the % is surely a number."""
 
 # One token at a time; the first alternative that matches is taken.
 _TOKEN = r"""(?x)
