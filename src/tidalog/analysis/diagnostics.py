@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 
-from tidalog.errors import Diagnostic, Span
+from tidalog.errors import Diagnostic, Source, Span
 
 
 class ArityDiffers(Diagnostic):
@@ -89,14 +89,14 @@ class WrongArgumentCount(Diagnostic):
 class NegationInCycle(Diagnostic):
     number = "T020"
     title = "negation in a cycle: {cycle}"
-    reason = "{predicate} is not complete before this literal is needed to derive it"
+    reason = "this needs {predicate} complete, and {predicate} depends on it"
     hint = "break the cycle in one of these rules: {rules}"
 
 
 class AggregationInCycle(Diagnostic):
     number = "T021"
     title = "aggregation in a cycle: {cycle}"
-    reason = "{predicate} is not complete before this aggregate is needed to derive it"
+    reason = "this needs {predicate} complete, and {predicate} depends on it"
     hint = "break the cycle in one of these rules: {rules}"
 
 
@@ -110,7 +110,7 @@ class UndefinedParameter(Diagnostic):
 class ParameterNotComputable(Diagnostic):
     number = "T023"
     title = "the value of parameter ${name} cannot be computed: {why}"
-    reason = ""
+    reason = "declared here"
     hint = "a parameter is a constant, or an expression of constants and parameters that do not need it"
 
 
@@ -124,7 +124,7 @@ class NeverDefined(Diagnostic):
 class UnusedParameter(Diagnostic):
     number = "W011"
     title = "parameter ${name} is never used"
-    reason = ""
+    reason = "nothing reads its value"
     hint = "remove it, or write ${name} where its value is meant"
 
 
@@ -173,6 +173,14 @@ def locate(span: Span | None, text: str) -> Span | None:
         if found:
             return Span(span.source, span.start + found.start(), span.start + found.end())
     return span
+
+
+def locate_directive(source: Source | None, directive: str, name: str) -> Span | None:
+    """Where a directive such as `@parameter` names something; programs keep no place for these."""
+    if source is None:
+        return None
+    found = re.search(rf"@{directive}\s+({re.escape(name)})(?!\w)", source.text)
+    return Span(source, found.start(1), found.end(1)) if found else None
 
 
 def counted(number: int, noun: str) -> str:

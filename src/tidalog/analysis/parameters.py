@@ -9,7 +9,13 @@ from __future__ import annotations
 from collections.abc import Iterable
 from difflib import get_close_matches
 
-from tidalog.analysis.diagnostics import ParameterNotComputable, UndefinedParameter, UnusedParameter, locate
+from tidalog.analysis.diagnostics import (
+    ParameterNotComputable,
+    UndefinedParameter,
+    UnusedParameter,
+    locate,
+    locate_directive,
+)
 from tidalog.analysis.draft import Draft
 from tidalog.analysis.rewrite import expression_with, map_leaves, nodes, rule_nodes
 from tidalog.builtins import BUILTINS, CannotCompute, evaluate
@@ -33,7 +39,7 @@ def substitute_parameters(draft: Draft) -> None:
             needed.update(_parameters_in(expression))
     for name in (*declared, *(n for n in draft.parameters if n not in declared)):
         if name not in needed:
-            draft.report(UnusedParameter(name=name))
+            draft.report(UnusedParameter(_declaration(draft, name), name=name))
     if not used:
         return
 
@@ -53,6 +59,10 @@ def _first_uses(rules: Iterable[Rule]) -> dict[str, Span | None]:
             if isinstance(node, Parameter):
                 uses.setdefault(node.name, literal.span or rule.span)
     return uses
+
+
+def _declaration(draft: Draft, name: str) -> Span | None:
+    return locate_directive(draft.program.source, "parameter", f"${name}")
 
 
 def _has_no_value(draft: Draft, name: str) -> bool:
@@ -79,11 +89,11 @@ def _values(draft: Draft) -> dict[str, Term]:
         for name in ready:
             _compute(draft, name, open_.pop(name), values)
     for name, expression in open_.items():
-        lacking = [n for n in _parameters_in(expression) if n not in values]
-        shown = ", ".join(f"${n}" for n in dict.fromkeys(lacking))
-        draft.report(ParameterNotComputable(name=name, why=f"it needs {shown}, which has no value before it"))
-        values[name] = IRI(f"${name}")
-    return values
+        lacking = dict.fromkeys(n for n in _parameters_in(expression) if n not in values)
+        shown = ", ".join(f"${n}" for n in lacking)
+        why = f"it needs {shown}, which has no value before it"
+        draft.report(ParameterNotComputable(_declaration(draft, name), name=name, why=why))
+    return values | {name: IRI(f"${name}") for name in open_}
 
 
 def _compute(draft: Draft, name: str, expression: Expression, values: dict[str, Term]) -> None:
@@ -98,7 +108,7 @@ def _compute(draft: Draft, name: str, expression: Expression, values: dict[str, 
         except CannotCompute as failure:
             why = str(failure)
     if why is not None:
-        draft.report(ParameterNotComputable(name=name, why=why))
+        draft.report(ParameterNotComputable(_declaration(draft, name), name=name, why=why))
 
 
 def _why_not_constant(expression: Expression) -> str | None:

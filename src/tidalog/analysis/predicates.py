@@ -15,6 +15,7 @@ from tidalog.analysis.diagnostics import (
     RuleTwice,
     counted,
     locate,
+    locate_directive,
     place,
 )
 from tidalog.analysis.draft import Draft, Use, WorkingRule
@@ -141,7 +142,9 @@ def warn_of_undefined_predicates(draft: Draft) -> None:
             )
     known = defined | warned
     written = [(binding.predicate, binding.span) for binding in draft.program.exports]
-    for predicate, span in (*written, *((name, None) for name in draft.program.outputs)):
+    source = draft.program.source
+    written += [(name, locate_directive(source, "output", name)) for name in draft.program.outputs]
+    for predicate, span in written:
         if predicate not in known and not (draft.layout.active and ":" in predicate):
             suggestion = _suggestion(draft, predicate, defined)
             label = draft.label(predicate)
