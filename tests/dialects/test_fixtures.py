@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from tidalog.analysis import analyse
 from tidalog.lang import parse, parse_file, print_program
 
 HERE = Path(__file__).parent
@@ -22,6 +23,11 @@ def test_a_text_lowers_to_the_program_beside_it(path: Path) -> None:
 def test_what_is_printed_is_read_back_as_the_same_program(path: Path) -> None:
     program = parse_file(path)
     assert parse(print_program(program)) == program
+
+
+@pytest.mark.parametrize("path", FIXTURES, ids=names)
+def test_a_lowered_program_is_safe_and_stratified(path: Path) -> None:
+    analyse(parse_file(path))
 
 
 def test_every_expected_text_has_its_fixture() -> None:

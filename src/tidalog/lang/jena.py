@@ -22,10 +22,10 @@ from tidalog.errors import Diagnostic, Source, Span
 from tidalog.lang.diagnostics import TooDeep, Unterminated
 from tidalog.lang.jena_builtins import BUILTINS, REFUSED
 from tidalog.lang.lowering import BodyPart
-from tidalog.lang.reading import Reader
+from tidalog.lang.reading import Reader, rdf_number
 from tidalog.lang.statements import MAX_DEPTH, Statement
 from tidalog.program import Atom, Expression, Program, Variable
-from tidalog.terms import IRI
+from tidalog.terms import IRI, Term
 
 
 def parse_source(source: Source) -> tuple[Program, list[Diagnostic]]:
@@ -158,6 +158,11 @@ class _JenaReader(Reader):
 
     def ANONYMOUS(self, token: Token) -> Variable:
         return self.fresh()
+
+    def INTEGER(self, token: Token) -> Term:
+        return rdf_number(token.lstrip("+"))
+
+    DOUBLE = INTEGER
 
     def BARE_IRI(self, token: Token) -> IRI:
         return IRI(str(token))

@@ -14,6 +14,7 @@ from typing import Final
 
 from tidalog.errors import Span
 from tidalog.lang.lowering import BodyPart
+from tidalog.lang.reading import by_value
 from tidalog.program import Atom, Call, Condition, Expression, Negation
 from tidalog.terms import Integer, String
 
@@ -30,21 +31,28 @@ class JenaBuiltin:
     lower: Callable[[Arguments, Span], Lowered]
 
 
-def _holds(function: str, count: int) -> JenaBuiltin:
-    """A function that must be true of the arguments."""
-    return JenaBuiltin(count, count, lambda args, at: (Condition(Call(function, args, at), at),))
+def _compares(operator: str) -> JenaBuiltin:
+    """A comparison of two values."""
+    return JenaBuiltin(2, 2, lambda args, at: (Condition(Call(operator, _values(args), at), at),))
 
 
-def _fails(function: str, count: int) -> JenaBuiltin:
-    """A function that must be false of the arguments."""
-    return JenaBuiltin(
-        count, count, lambda args, at: (Condition(Call("NOT", (Call(function, args, at),), at), at),)
-    )
+def _calculates(function: str) -> JenaBuiltin:
+    """The last of three arguments is the function's value over the other two."""
+    return JenaBuiltin(3, 3, lambda args, at: _equation(args[2], Call(function, _values(args[:2]), at), at))
 
 
-def _gives(function: str, least: int, most: int | None) -> JenaBuiltin:
-    """The last argument is the function's value over the others."""
-    return JenaBuiltin(least, most, lambda args, at: _equation(args[-1], Call(function, args[:-1], at), at))
+def _values(args: Arguments) -> Arguments:
+    return tuple(by_value(arg) for arg in args)
+
+
+def _holds(function: str) -> JenaBuiltin:
+    """A function that must be true of the argument."""
+    return JenaBuiltin(1, 1, lambda args, at: (Condition(Call(function, args, at), at),))
+
+
+def _fails(function: str) -> JenaBuiltin:
+    """A function that must be false of the argument."""
+    return JenaBuiltin(1, 1, lambda args, at: (Condition(Call("NOT", (Call(function, args, at),), at), at),))
 
 
 def _equation(target: Expression, value: Expression, at: Span) -> Lowered:
@@ -53,6 +61,10 @@ def _equation(target: Expression, value: Expression, at: Span) -> Lowered:
 
 def _add_one(args: Arguments, at: Span) -> Lowered:
     return _equation(args[1], Call("+", (args[0], Integer(1)), at), at)
+
+
+def _str_concat(args: Arguments, at: Span) -> Lowered:
+    return _equation(args[-1], Call("CONCAT", args[:-1], at), at)
 
 
 def _uri_concat(args: Arguments, at: Span) -> Lowered:
@@ -100,16 +112,16 @@ def _always(args: Arguments, at: Span) -> Lowered:
 
 BUILTINS: Final[Mapping[str, JenaBuiltin]] = MappingProxyType(
     {
-        "equal": _holds("=", 2),
-        "notEqual": _holds("!=", 2),
-        "lessThan": _holds("<", 2),
-        "le": _holds("<=", 2),
-        "greaterThan": _holds(">", 2),
-        "ge": _holds(">=", 2),
-        "isLiteral": _holds("ISLITERAL", 1),
-        "notLiteral": _fails("ISLITERAL", 1),
-        "isBNode": _holds("ISBLANK", 1),
-        "notBNode": _fails("ISBLANK", 1),
+        "equal": _compares("="),
+        "notEqual": _compares("!="),
+        "lessThan": _compares("<"),
+        "le": _compares("<="),
+        "greaterThan": _compares(">"),
+        "ge": _compares(">="),
+        "isLiteral": _holds("ISLITERAL"),
+        "notLiteral": _fails("ISLITERAL"),
+        "isBNode": _holds("ISBLANK"),
+        "notBNode": _fails("ISBLANK"),
         "notFunctor": JenaBuiltin(1, 1, _always),  # no node is one
         "isDType": JenaBuiltin(2, 2, _is_type),
         "notDType": JenaBuiltin(2, 2, _is_not_type),
@@ -117,14 +129,14 @@ BUILTINS: Final[Mapping[str, JenaBuiltin]] = MappingProxyType(
         "unbound": JenaBuiltin(1, None, _unbound),
         "noValue": JenaBuiltin(2, 3, _no_value),
         "regex": JenaBuiltin(2, 2, _regex),
-        "sum": _gives("+", 3, 3),
+        "sum": _calculates("+"),
         "addOne": JenaBuiltin(2, 2, _add_one),
-        "difference": _gives("-", 3, 3),
-        "product": _gives("*", 3, 3),
-        "quotient": _gives("/", 3, 3),
-        "min": _gives("MIN", 3, 3),
-        "max": _gives("MAX", 3, 3),
-        "strConcat": _gives("CONCAT", 1, None),
+        "difference": _calculates("-"),
+        "product": _calculates("*"),
+        "quotient": _calculates("/"),
+        "min": _calculates("MIN"),
+        "max": _calculates("MAX"),
+        "strConcat": JenaBuiltin(1, None, _str_concat),
         "uriConcat": JenaBuiltin(1, None, _uri_concat),
     }
 )

@@ -17,9 +17,9 @@ from lark.visitors import v_args
 
 from tidalog.errors import Diagnostic, Source
 from tidalog.lang.lowering import AggregatedBody, BodyPart, Measure, NegatedBody
-from tidalog.lang.reading import Reader
+from tidalog.lang.reading import Reader, by_value, rdf_number
 from tidalog.program import Atom, Call, Condition, Expression, Negation, Program, Variable
-from tidalog.terms import IRI, RDF_TYPE, XSD
+from tidalog.terms import IRI, RDF_TYPE, XSD, Term
 
 TRIPLE: Final = "triple"
 _TYPE: Final = IRI(RDF_TYPE)
@@ -59,6 +59,9 @@ class _RdfoxReader(Reader):
     def heads(self, children: list[Atom]) -> tuple[Atom, ...]:
         return tuple(children)
 
+    def DOUBLE(self, token: Token) -> Term:
+        return rdf_number(str(token))
+
     # --- literals -----------------------------------------------------------------------------------
 
     def A(self, token: Token) -> IRI:
@@ -77,6 +80,13 @@ class _RdfoxReader(Reader):
 
     @v_args(meta=True, inline=True)
     def general_atom(self, meta: Meta, predicate: str, *arguments: Expression) -> Atom:
+        if predicate.upper() == "SKOLEM":
+            self.refuse(
+                meta,
+                "SKOLEM has no place here",
+                "it makes new nodes",
+                'build its IRI from what it depends on: BIND(IRI(CONCAT("http://…", STR(?x))) AS ?node)',
+            )
         return Atom(predicate, arguments, self.span(meta))
 
     @v_args(meta=True, inline=True)
@@ -140,7 +150,7 @@ class _RdfoxReader(Reader):
 
     @v_args(meta=True, inline=True)
     def compare(self, meta: Meta, left: Expression, comparator: Token, right: Expression) -> Call:
-        return self.compared(meta, left, str(comparator), right)
+        return self.compared(meta, by_value(left), str(comparator), by_value(right))
 
     @v_args(meta=True, inline=True)
     def among(self, meta: Meta, value: Expression, choices: tuple[Expression, ...]) -> Call:
@@ -153,7 +163,7 @@ class _RdfoxReader(Reader):
     def _each(
         self, meta: Meta, value: Expression, choices: tuple[Expression, ...], comparator: str, link: str
     ) -> Call:
-        tests = tuple(self.compared(meta, value, comparator, choice) for choice in choices)
+        tests = tuple(self.compared(meta, value, comparator, by_value(choice)) for choice in choices)
         return tests[0] if len(tests) == 1 else Call(link, tests, self.span(meta))
 
     def expressions(self, children: list[Expression]) -> tuple[Expression, ...]:

@@ -35,9 +35,29 @@ from tidalog.terms import (
     integer,
     integer_of,
     literal,
+    numeric_value,
 )
+from tidalog.termtext import parse_number
 
 _DIRECTIVE: Final = re.compile(r"@(\w+)")
+_DECIMAL: Final = XSD + "decimal"
+
+
+def rdf_number(text: str) -> Term:
+    """A number as RDF writes it: `2.5` is a decimal, `2.5e0` a double."""
+    if "." in text and "e" not in text.lower():
+        return literal(text, _DECIMAL)
+    number = parse_number(text)
+    assert number is not None  # every numeral of the grammars is one
+    return number
+
+
+def by_value(expression: Expression) -> Expression:
+    """A decimal constant as a double, for a place where numbers count by value."""
+    if isinstance(expression, Literal) and expression.datatype == _DECIMAL:
+        value = numeric_value(expression)
+        return expression if value is None else Double(float(value))
+    return expression
 
 
 class Reader(Transformer_NonRecursive[Token, object]):
@@ -196,7 +216,7 @@ class Reader(Transformer_NonRecursive[Token, object]):
             return first
         result = first
         for operator, operand in zip(rest[::2], rest[1::2], strict=True):
-            result = Call(str(operator), (result, cast(Expression, operand)), span)
+            result = Call(str(operator), (by_value(result), by_value(cast(Expression, operand))), span)
         return result
 
     @v_args(meta=True, inline=True)
@@ -208,6 +228,8 @@ class Reader(Transformer_NonRecursive[Token, object]):
             return Double(-operand.value)
         if isinstance(operand, Literal) and operand.datatype == XSD + "integer":
             return integer_of(f"-{operand.lexical}")
+        if isinstance(operand, Literal) and operand.datatype == _DECIMAL:
+            return literal(f"-{operand.lexical}", _DECIMAL)
         return Call("neg", (operand,), self.span(meta))
 
     def compared(self, meta: Meta, left: Expression, comparator: str, right: Expression) -> Call:
