@@ -8,7 +8,7 @@ from hypothesis import given
 from generators import terms
 from tidalog.builtins import CannotCompute, evaluate, holds
 from tidalog.program import Call, Expression, Variable
-from tidalog.terms import FALSE, TRUE, XSD, Boolean, Double, Integer, IRI, LangString, Literal, String, Term
+from tidalog.terms import FALSE, IRI, TRUE, XSD, Boolean, Double, Integer, LangString, Literal, String, Term
 
 FAILS = Call("/", (Integer(1), Integer(0)))
 NAN = Double(math.nan)

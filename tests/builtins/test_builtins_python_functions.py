@@ -6,7 +6,7 @@ import pytest
 
 from tidalog.builtins import CannotCompute, evaluate
 from tidalog.program import Call
-from tidalog.terms import TRUE, XSD, Boolean, Double, Integer, IRI, Literal, String, Term
+from tidalog.terms import IRI, TRUE, XSD, Boolean, Double, Integer, Literal, String, Term
 
 
 def answer(function: object, *arguments: Term) -> Term:

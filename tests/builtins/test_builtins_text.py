@@ -10,6 +10,7 @@ from generators import terms
 from tidalog.builtins import BUILTINS, CannotCompute
 from tidalog.terms import (
     FALSE,
+    IRI,
     RDF,
     TRUE,
     XSD,
@@ -17,7 +18,6 @@ from tidalog.terms import (
     Boolean,
     Double,
     Integer,
-    IRI,
     LangString,
     Literal,
     String,
@@ -167,7 +167,17 @@ KINDS: dict[str, tuple[Term, ...]] = {
     "ISLANGSTRING": (HALLO,),
     "ISBOOLEAN": (TRUE,),
 }
-ONE_OF_EACH = (IRI("a"), BlankNode("a"), S("a"), HALLO, I(1), Double(1.0), TRUE, DAY, Literal("1", XSD + "int"))
+ONE_OF_EACH = (
+    IRI("a"),
+    BlankNode("a"),
+    S("a"),
+    HALLO,
+    I(1),
+    Double(1.0),
+    TRUE,
+    DAY,
+    Literal("1", XSD + "int"),
+)
 
 
 @pytest.mark.parametrize("name", sorted(KINDS))

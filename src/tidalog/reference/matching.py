@@ -30,44 +30,49 @@ class Step:
 def schedule(clause: Clause) -> tuple[Step, ...]:
     """The conditions in an order in which each can be computed; refuses a clause that is not safe.
 
-    An equation with an unbound variable on one side binds it as soon as the other side can be computed.
-    Where several could bind the same variable, the choice goes by their form, not by their order.
+    An equation with an unbound variable on one side gives it the value of the other side as soon as that
+    can be computed.  Rounds look only at what was bound before them, and of several equations for one
+    variable the shortest gives the value and the others are tests: neither goes by the order of literals.
     """
     bound = {variable for atom in clause.atoms for variable in variables(atom)}
     waiting = list(clause.conditions)
     steps: list[Step] = []
-    while waiting:
-        if ready := [c for c in waiting if set(variables(Condition(c))) <= bound]:
-            steps.extend(Step(condition) for condition in ready)
-            waiting = [condition for condition in waiting if condition not in ready]
-            continue
-        binding = [(step, c) for c in waiting for step in _equation(c, bound)]
-        if not binding:
+    while options := _options(waiting, bound):
+        for variable, equations in options.items():
+            condition, value = min(equations, key=lambda pair: _form(pair[1]))
+            steps.append(Step(value, variable))
+            waiting.remove(condition)
+        bound.update(options)
+    for condition in waiting:
+        if not set(variables(Condition(condition))) <= bound:
             raise NotEvaluable(f"a condition of {_name(clause)} has a variable that nothing binds")
-        step, condition = min(binding, key=lambda pair: _form(pair[0].expression))
-        assert step.variable is not None
-        steps.append(step)
-        bound.add(step.variable)
-        waiting.remove(condition)
     _check_safety(clause, bound)
-    return tuple(steps)
+    return (*steps, *map(Step, waiting))
 
 
-def _equation(condition: Expression, bound: set[Variable]) -> Iterator[Step]:
-    if isinstance(condition, Call) and condition.function == "=":
-        left, right = condition.arguments
-        for side, other in ((left, right), (right, left)):
-            if isinstance(side, Variable) and side not in bound and set(variables(Condition(other))) <= bound:
-                yield Step(other, side)
+def _options(
+    conditions: list[Expression], bound: set[Variable]
+) -> dict[Variable, list[tuple[Expression, Expression]]]:
+    """For each unbound variable the equations that could give it a value now, with that value."""
+    found: dict[Variable, list[tuple[Expression, Expression]]] = {}
+    for condition in conditions:
+        if isinstance(condition, Call) and condition.function == "=":
+            left, right = condition.arguments
+            for side, other in ((left, right), (right, left)):
+                computable = set(variables(Condition(other))) <= bound
+                if computable and isinstance(side, Variable) and side not in bound:
+                    found.setdefault(side, []).append((condition, other))
+    return found
 
 
-def _form(expression: Expression) -> str:
-    """An expression with all variables alike."""
+def _form(expression: Expression) -> tuple[int, str]:
+    """The length of an expression and its text with all variables alike."""
     if isinstance(expression, Variable):
-        return "?"
+        return 1, "?"
     if isinstance(expression, Call):
-        return f"{expression.function}({','.join(map(_form, expression.arguments))})"
-    return repr(expression)
+        parts = [_form(argument) for argument in expression.arguments]
+        return 1 + sum(size for size, _ in parts), f"{expression.function}({','.join(t for _, t in parts)})"
+    return 1, repr(expression)
 
 
 def _check_safety(clause: Clause, bound: set[Variable]) -> None:
