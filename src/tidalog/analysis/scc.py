@@ -19,7 +19,7 @@ def natural_key(name: str) -> NaturalKey:
     """Sorts `p2` before `p10`."""
     parts = _DIGITS.split(name)
     numbered = ((0, int(part), "") if part.isdecimal() else (1, 0, part) for part in parts if part)
-    return (*numbered, (1, 0, name))
+    return (*numbered, (-1, 0, name))
 
 
 def strongly_connected(successors: Sequence[Sequence[int]]) -> list[list[int]]:
