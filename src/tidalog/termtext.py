@@ -55,7 +55,7 @@ _DOUBLE = re.compile(r"-?[0-9]+(?:\.[0-9]+(?:[eE][+-]?[0-9]+)?|[eE][+-]?[0-9]+)\
 _IRI = re.compile(rf'<((?:[^<>"{{}}|^`\\\x00-\x20]|{_ESCAPE})*)>\Z')
 _BLANK = re.compile(rf"_:((?:[\w.-]|{_ESCAPE})+)\Z")
 _QUOTED = re.compile(r'"((?:[^"\\]|\\.)*)"(?:@([A-Za-z]+(?:-[A-Za-z0-9]+)*)|\^\^(\S+))?\Z', re.DOTALL)
-_LONGEST_RADIX: Final = 3000  # Python refuses to write integers of more than 4,300 decimal digits
+_LONGEST_INT: Final = 3000  # Python refuses to read or write integers of more than 4,300 decimal digits
 _STANDARD_NAME = re.compile(r"(rdf|rdfs|owl|xsd):(\w+)\Z")
 
 _PREFIX = re.compile(r"(?:[^\W\d](?:[\w-]*\w)?)?\Z")
@@ -165,7 +165,7 @@ def parse_number(text: str) -> Term | None:
         return integer_of(text)
     if _DOUBLE.match(text):
         return Double(float(text))
-    if _RADIX.match(text) and len(text) < _LONGEST_RADIX:
+    if _RADIX.match(text) and len(text) < _LONGEST_INT:
         return integer(int(text, 0))
     return None
 
@@ -344,6 +344,6 @@ def to_python(term: Term) -> int | float | bool | str:
     """Numbers and booleans as such, anything else as the text of a table's cell."""
     if isinstance(term, Integer | Double | Boolean):
         return term.value
-    if isinstance(term, Literal) and _is_big_integer(term):
+    if isinstance(term, Literal) and _is_big_integer(term) and len(term.lexical) < _LONGEST_INT:
         return int(term.lexical)
     return format_any(term)

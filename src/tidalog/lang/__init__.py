@@ -34,8 +34,9 @@ def parse_with_warnings(
 ) -> tuple[Program, tuple[Diagnostic, ...]]:
     """`parse`, and what is odd about the text though not wrong."""
     program, found = DIALECTS[dialect].parse_source(Source(name, text))
-    if any(not diagnostic.is_warning for diagnostic in found):
-        raise ProgramError(found)
+    errors = [diagnostic for diagnostic in found if not diagnostic.is_warning]
+    if errors:
+        raise ProgramError(errors)
     return program, tuple(found)
 
 

@@ -63,8 +63,9 @@ class Builder(TokenReader):
         for node in literals.children:
             atom = self._atom(node, HEAD)
             if atom is None:
-                arrow = isinstance(node, Tree) and node.data == "comparison" and node.children[1] == "<"
-                advice = "a rule is written head :- body" if arrow else "move it into the body, behind :-"
+                advice = "a rule is written head :- body"
+                if not _is_arrow(node):
+                    advice = "move it into the body, behind :-"
                 self._not_an_atom(node, "in a head stand atoms only", advice)
             else:
                 atoms.append(atom)
@@ -247,7 +248,7 @@ class Builder(TokenReader):
     def _format_value(self, text: str, at: int) -> Expression | None:
         if nesting(text) > MAX_DEPTH:
             start = self.offset + at
-            self.errors.append(TooDeep(Span(self.source, start, start + len(text)), limit=MAX_DEPTH))
+            self.errors.append(TooDeep(Span(self.source, start, start + 1), limit=MAX_DEPTH))
             return None
         tree = main_grammar().parse("lone_expression", text, self.source, self.offset + at, self.errors)
         if tree is None:
@@ -272,6 +273,14 @@ class Builder(TokenReader):
 
 def main_grammar() -> Grammar:
     return grammar("main", "statement", "query", "lone_expression")
+
+
+def _is_arrow(node: Node) -> bool:
+    """`head <- body` reads as a comparison with a negative number."""
+    if not (isinstance(node, Tree) and node.data == "comparison" and node.children[1] == "<"):
+        return False
+    right = node.children[2]
+    return isinstance(right, Tree) and right.data == "negate"
 
 
 def _arguments(node: Tree[Token]) -> list[Node]:

@@ -21,8 +21,9 @@ def format_text(text: str, name: str = "<text>", dialect: str = "main") -> str:
     source = Source(name, text)
     if dialect != "main":
         program, found = DIALECTS[dialect].parse_source(source)
-        if any(not diagnostic.is_warning for diagnostic in found):
-            raise ProgramError(found)
+        errors = [diagnostic for diagnostic in found if not diagnostic.is_warning]
+        if errors:
+            raise ProgramError(errors)
         return print_program(program)
     formatter = _Formatter(source)
     formatter.run()
@@ -49,7 +50,7 @@ class _Formatter:
             else:
                 break
         if self.reader.errors:
-            raise ProgramError(self.reader.diagnostics())
+            raise ProgramError(self.reader.errors)
 
     def _comments(self, statement: Statement) -> None:
         text = self.source.text

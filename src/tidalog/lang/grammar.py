@@ -96,11 +96,15 @@ class Grammar:
         try:
             return self._lark.parse(text, start=start)
         except UnexpectedInput as error:
-            errors.append(self._unexpected(error, text, source, offset))
+            errors.append(self._unexpected(error, start, text, source, offset))
             return None
 
-    def _unexpected(self, error: UnexpectedInput, text: str, source: Source, offset: int) -> UnexpectedText:
+    def _unexpected(
+        self, error: UnexpectedInput, start: str, text: str, source: Source, offset: int
+    ) -> UnexpectedText:
         at, length, accepted = _place(error, text)
+        if isinstance(error, UnexpectedCharacters):
+            accepted = self._accepted_behind(text[:at], start) or accepted
         found = "end of the text" if at >= len(text) else _shown(text[at : at + length])
         expected = self._in_words(accepted)
         return UnexpectedText(
@@ -110,10 +114,21 @@ class Grammar:
             advice=_advice(text, at, length, expected),
         )
 
+    def _accepted_behind(self, text: str, start: str) -> set[str]:
+        """The terminals that can follow a text, as far as that can be said."""
+        parser = self._lark.parse_interactive(text, start=start)
+        try:
+            parser.exhaust_lexer()
+        except UnexpectedInput:
+            return set()
+        return set(parser.accepts())  # type: ignore[no-untyped-call]
+
     def _in_words(self, accepted: Iterable[str]) -> str:
         names = set(accepted)
         words: list[str] = []
         texts = {name: self._text(name) for name in names}
+        if "@prefix" in texts.values():
+            return "a fact, a rule or a directive"
         operators = {name for name in names if texts[name] in _ARITHMETIC or name == "COMPARISON"}
         if len(operators) > _MANY:  # behind an operand; the verb of a triple could follow too
             names -= operators | _TERM | {"A"}
@@ -176,6 +191,10 @@ def _advice(text: str, at: int, length: int, expected: str) -> str:
         return "negation is written ~p(?x)"
     if rest[:length].lower() in ("and", "not"):
         return "literals are separated by commas, and a negated one starts with ~"
-    if "`.`" in expected and (at >= len(text) or "\n" in text[len(before) : at]):
+    new_line = "\n" in text[len(before) : at]
+    if rest[:1].isalnum() and "`,`" in expected and not new_line:
+        quotes = " A text of several words stands in double quotes" if before[-1:].isalnum() else ""
+        return f"is a comma missing before it?{quotes}"
+    if "`.`" in expected and (at >= len(text) or new_line):
         return "a statement ends with a full stop"
     return ""

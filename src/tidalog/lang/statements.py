@@ -79,7 +79,8 @@ class StatementReader:
                 return self._statement(start, end, comments, broken)
             if kind == "quote" or kind == "block":
                 self._unterminated(at)
-                end = size if kind == "block" else _end_of_line(text, at)
+                of_many_lines = kind == "block" or text.startswith('"""', at)
+                end = size if of_many_lines else _end_of_line(text, at)
                 return self._statement(start, end, comments, True)
             if kind == "comment":
                 kind, end = "operator", at + 1

@@ -124,7 +124,7 @@ class TokenReader:
         similar = self.names.similar(prefix)
         if similar is not None:
             return f"did you mean {similar}: ?"
-        if not token.start_pos and prefix:
+        if not token.start_pos and prefix and prefix not in _WELL_KNOWN:
             return (
                 f"declare it: @prefix {prefix}: <http://…> .  "
                 f"If {prefix} is the rule's name, put a space behind the colon"

@@ -1,0 +1,132 @@
+"""Terms as text: what is written reads back, and a bare name is one constant everywhere."""
+
+from __future__ import annotations
+
+import math
+from datetime import UTC, date, datetime
+from decimal import Decimal
+
+import numpy as np
+import pytest
+import strategies
+from hypothesis import given
+
+from tidalog.lang import parse_fact
+from tidalog.terms import FALSE, IRI, TRUE, XSD, BlankNode, Double, Integer, LangString, Literal, String, Term
+from tidalog.termtext import format_any, from_python, parse_any, term_text, to_python
+
+
+@given(strategies.terms)
+def test_a_cell_reads_back_as_the_term_that_was_written(term: Term) -> None:
+    assert parse_any(format_any(term)) == term
+
+
+@given(strategies.texts)
+def test_every_text_is_some_term_and_stays_itself(text: str) -> None:
+    term = parse_any(text)
+    assert parse_any(format_any(term)) == term
+
+
+@given(strategies.terms)
+def test_the_main_dialect_reads_what_term_text_writes(term: Term) -> None:
+    assert parse_fact(f"p({term_text(term)})").arguments == (term,)
+
+
+@given(strategies.texts)
+def test_quoted_text_is_a_string_in_tables_and_programs_alike(text: str) -> None:
+    written = term_text(String(text))
+    assert parse_any(written) == String(text) == parse_fact(f"p({written})").arguments[0]
+
+
+@given(strategies.terms)
+def test_python_values_come_back_as_the_same_term(term: Term) -> None:
+    assert from_python(to_python(term)) == term
+
+
+@pytest.mark.parametrize(
+    ("text", "term"),
+    [
+        ("42", Integer(42)),
+        ("-7", Integer(-7)),
+        ("007", Integer(7)),
+        ("0x1F", Integer(31)),
+        ("0o17", Integer(15)),
+        ("-0b11", Integer(-3)),
+        ("9223372036854775808", Literal("9223372036854775808", XSD + "integer")),
+        ("2.5", Double(2.5)),
+        ("1e3", Double(1000.0)),
+        ("-1.5E-2", Double(-0.015)),
+        ("a", IRI("a")),
+        ("node_7", IRI("node_7")),
+        ("true", TRUE),
+        ("false", FALSE),
+        ("<http://example.org/a>", IRI("http://example.org/a")),
+        ("<http://example.org/\\u00E9>", IRI("http://example.org/é")),
+        ("_:b1", BlankNode("b1")),
+        ('"text"', String("text")),
+        ('"a \\"b\\" \\u00e9\\n"', String('a "b" é\n')),
+        ('"text"@EN', LangString("text", "en")),
+        ('"5"^^<http://www.w3.org/2001/XMLSchema#int>', Literal("5", XSD + "int")),
+        ('"5"^^xsd:integer', Integer(5)),
+        ('"INF"^^xsd:double', Double(math.inf)),
+        # anything else is a string
+        ("", String("")),
+        ("New York", String("New York")),
+        ("ex:a", String("ex:a")),
+        ("+5", String("+5")),
+        (".5", String(".5")),
+        ("12ab", String("12ab")),
+        ("1,5", String("1,5")),
+        (" a", String(" a")),
+        ("_", String("_")),
+        ('"open', String('"open')),
+        ('"bad \\q"', String('"bad \\q"')),
+        ("<a b>", String("<a b>")),
+        ("2024-01-01", String("2024-01-01")),
+    ],
+)
+def test_a_cell_of_any_format_means(text: str, term: Term) -> None:
+    assert parse_any(text) == term
+
+
+def test_an_integer_may_be_longer_than_python_likes_to_convert() -> None:
+    numeral = "1" + "0" * 6000
+    assert format_any(parse_any(numeral)) == numeral
+    assert parse_any("0" * 6000 + "7") == Integer(7)
+
+
+@pytest.mark.parametrize(
+    ("value", "term"),
+    [
+        (3, Integer(3)),
+        (True, TRUE),
+        (2.5, Double(2.5)),
+        ("a", IRI("a")),
+        ("a b", String("a b")),
+        (np.int32(4), Integer(4)),
+        (np.float32(0.5), Double(0.5)),
+        (np.bool_(True), TRUE),
+        (Decimal("1.50"), Literal("1.50", XSD + "decimal")),
+        (date(2024, 2, 29), Literal("2024-02-29", XSD + "date")),
+        (datetime(2024, 2, 29, 12, tzinfo=UTC), Literal("2024-02-29T12:00:00+00:00", XSD + "dateTime")),
+        (String("7"), String("7")),
+    ],
+)
+def test_a_python_value_stands_for(value: object, term: Term) -> None:
+    assert from_python(value) == term
+
+
+@pytest.mark.parametrize("value", [None, object(), [1], {"a": 1}, b"bytes", 1j])
+def test_other_python_values_are_refused_in_words(value: object) -> None:
+    with pytest.raises(TypeError, match="cannot be a term"):
+        from_python(value)
+
+
+def test_prefixes_shorten_only_where_the_short_form_reads_back() -> None:
+    prefixes = {"ex": "http://example.org/", "": "http://example.org/deep/"}
+    assert term_text(IRI("http://example.org/a"), prefixes) == "ex:a"
+    assert term_text(IRI("http://example.org/deep/a"), prefixes) == ":a"
+    assert term_text(IRI("http://example.org/a/b"), prefixes) == "<http://example.org/a/b>"
+    assert term_text(IRI("http://example.org/"), prefixes) == "<http://example.org/>"
+    assert term_text(Literal("5", XSD + "int")) == '"5"^^xsd:int'
+    assert term_text(Literal("5", XSD + "int"), {"xsd": "http://other.org/"}) == f'"5"^^<{XSD}int>'

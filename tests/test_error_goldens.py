@@ -1,0 +1,80 @@
+"""Every message is part of the interface: tests/errors/NUMBER-slug/{program.*, expected.txt}.
+
+A folder holds a program that is wrong or odd, and what a person is told about it, word for word.  Errors of
+the text stop there; a text without errors goes on to analysis.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from importlib import import_module
+from pathlib import Path
+from pkgutil import iter_modules
+
+import pytest
+
+import tidalog.analysis
+import tidalog.lang
+from tidalog.errors import Diagnostic, ProgramError, Source
+from tidalog.lang import DIALECTS, dialect_of
+
+ROOT = Path(__file__).parent / "errors"
+FOLDERS = sorted(folder for folder in ROOT.iterdir() if folder.is_dir())
+
+
+def diagnostics_of(path: Path) -> list[Diagnostic]:
+    """What is said about a file, which goes by its bare name."""
+    text = path.read_text(encoding="utf-8")
+    program, found = DIALECTS[dialect_of(path).name].parse_source(Source(path.name, text))
+    if any(not diagnostic.is_warning for diagnostic in found):
+        return found
+    try:
+        return [*found, *tidalog.analysis.analyse(program).warnings]
+    except ProgramError as error:
+        return [*found, *error.diagnostics]
+
+
+@pytest.mark.parametrize("folder", FOLDERS, ids=lambda folder: folder.name)
+def test_the_message_is_the_golden_one(folder: Path) -> None:
+    (program,) = folder.glob("program.*")
+    found = diagnostics_of(program)
+    shown = "\n\n".join(diagnostic.render() for diagnostic in found) + "\n"
+    assert shown == (folder / "expected.txt").read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("folder", FOLDERS, ids=lambda folder: folder.name)
+def test_the_folder_shows_the_number_it_is_named_after(folder: Path) -> None:
+    (program,) = folder.glob("program.*")
+    assert folder.name.split("-")[0] in {diagnostic.number for diagnostic in diagnostics_of(program)}
+
+
+def _subclasses(kind: type[Diagnostic]) -> Iterator[type[Diagnostic]]:
+    for child in kind.__subclasses__():
+        yield child
+        yield from _subclasses(child)
+
+
+def _numbers_of_programs() -> set[str]:
+    """The numbers that a program's text and analysis can have."""
+    for package in (tidalog.lang, tidalog.analysis):
+        for module in iter_modules(package.__path__, package.__name__ + "."):
+            import_module(module.name)
+    return {
+        kind.number
+        for kind in _subclasses(Diagnostic)
+        if kind.__module__.startswith(("tidalog.lang.", "tidalog.analysis."))
+        and hasattr(kind, "number")
+        and (kind.number.startswith("W") or "T001" <= kind.number <= "T029")
+    }
+
+
+@pytest.mark.parametrize("number", sorted(_numbers_of_programs()))
+def test_every_number_has_a_golden_message(number: str) -> None:
+    assert any(folder.name.startswith(f"{number}-") for folder in FOLDERS)
+
+
+def test_a_file_is_named_in_its_messages_by_the_path_it_was_given(tmp_path: Path) -> None:
+    path = tmp_path / "wrong.rls"
+    path.write_text("p(?x).", encoding="utf-8")
+    with pytest.raises(ProgramError, match=r"--> .*wrong\.rls:1:3"):
+        tidalog.lang.parse_file(path)
