@@ -9,6 +9,7 @@ the dictionary to say.
 from tidalog.io.binding import export_path, is_rdf, read_binding, write_binding
 from tidalog.io.diagnostics import DataDiagnostic, Place
 from tidalog.io.frames import from_python
+from tidalog.io.rdf_terms import ntriples_text
 from tidalog.io.read import read_table
 from tidalog.io.result import BadRow, BadRows, ReadResult, TermColumn
 from tidalog.io.write import write_table
@@ -23,6 +24,7 @@ __all__ = [
     "export_path",
     "from_python",
     "is_rdf",
+    "ntriples_text",
     "read_binding",
     "read_table",
     "write_binding",

@@ -20,6 +20,7 @@ from tidalog.errors import DataError
 from tidalog.io.diagnostics import DataDiagnostic, MissingValue, NoTermForType, Place, WrongArity, WrongValue
 from tidalog.io.result import BadRow, BadRowLog, Reading, TermColumn
 from tidalog.io.text_form import column_text, days_text, decimals_text, instants_text, times_text
+from tidalog.terms import XSD
 
 FORMATS: Final = ("any", "string", "int", "double", "boolean", "iri", "skip")
 _DESCRIPTIONS: Final = {
@@ -34,6 +35,7 @@ _HINTS: Final = {
     "boolean": "booleans are true, false, 1 and 0",
     "iri": "an IRI has no spaces, quotes or angle brackets inside",
 }
+_DOUBLE_LITERAL: Final = rf'^"([^"]*)"\^\^<{XSD}double>$'
 _MAX_CHUNK: Final = 2**31 - 1
 
 Mask = npt.NDArray[np.bool_]
@@ -322,7 +324,8 @@ def _doubles(text: pa.ChunkedArray) -> _Converted:
         return _Converted(text.cast(pa.float64()), "native")
     except pa.ArrowInvalid:
         pass
-    text = pc.utf8_trim_whitespace(text)
+    # An exported infinity is a literal.
+    text = pc.replace_substring_regex(pc.utf8_trim_whitespace(text), _DOUBLE_LITERAL, r"\1")
     good = pc.match_substring_regex(
         text, r"^(?i)([+-]?([0-9]+(\.[0-9]*)?|\.[0-9]+)(e[+-]?[0-9]+)?|[+-]?inf(inity)?|[+-]?nan)$"
     )

@@ -77,7 +77,7 @@ def _missing(path: Path, text: str) -> list[Path]:
     if not parent.is_dir():
         why = f"the folder {parent} does not exist"
     else:
-        why = f"looked in {parent}"
+        why = "looked in the current folder" if parent == Path() else f"looked in {parent}"
     raise DataError(FileNotFound(path=text, why=why, hint=_near(path) or ""))
 
 
@@ -161,8 +161,11 @@ class AtomicFile:
                 self._target if self._direct else self._part, "wb" if self._direct else "xb"
             )
         except OSError as error:
+            why = _reason(error)
+            if isinstance(error, FileExistsError | NotADirectoryError):
+                why = f"{target.parent} is a file and no folder"
             hint = "check the folder's permissions" if isinstance(error, PermissionError) else ""
-            raise DataError(NotWritable(path=target, why=_reason(error), hint=hint)) from error
+            raise DataError(NotWritable(path=target, why=why, hint=hint)) from error
 
     def text(self) -> TextIO:
         """The stream as UTF-8 text."""

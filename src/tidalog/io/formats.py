@@ -97,7 +97,7 @@ def format_named(name: str | None, path: Path) -> Format:
 def check_option(kind: Format, known: Sequence[str], name: str, value: object) -> None:
     """Refuses an option that the format does not have, and a value that the option cannot take."""
     if name not in known:
-        near = difflib.get_close_matches(name, known, n=1)
+        near = difflib.get_close_matches(name, known, n=1, cutoff=0.75)
         raise DataError(
             WrongOption(
                 problem=f"{kind.name} has no option {name}",
@@ -105,6 +105,8 @@ def check_option(kind: Format, known: Sequence[str], name: str, value: object) -
                 hint=f"options of {kind.name} are {', '.join(known)}",
             )
         )
+    if name == "format" and isinstance(value, tuple) and all(isinstance(v, str) for v in value):
+        check_column_formats([str(v) for v in value])
     if not _takes(name, value, kind):
         raise DataError(
             WrongOption(

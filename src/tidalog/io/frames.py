@@ -143,7 +143,9 @@ def _from_columns(data: Mapping[str, object], names: Sequence[str] | None, log: 
         raise DataError(
             NotRows(
                 problem="the columns are not equally long",
-                why=", ".join(f"{n} has {len(c):,} rows" for n, c in zip(chosen, columns, strict=True)),
+                why=", ".join(
+                    f"{n} has {count(len(c), 'row')}" for n, c in zip(chosen, columns, strict=True)
+                ),
             )
         )
     return _checked(columns, lengths.pop() if lengths else 0, tuple(chosen), log)

@@ -8,8 +8,10 @@ their labels.
 
 from __future__ import annotations
 
+import re
+import secrets
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final
 
@@ -20,6 +22,7 @@ import pyoxigraph as ox
 from tidalog.io.columns import RawTable
 from tidalog.io.diagnostics import Place, RdfSyntax
 from tidalog.io.encoding import as_bytes, line_text, require_utf8, without_mark
+from tidalog.io.rdf_terms import IRI_CHARACTERS
 from tidalog.io.result import BadRow, BadRowLog
 from tidalog.io.row_scan import skip_lines
 from tidalog.io.triple_scan import Bytes, Positions, count_lines, cut_lines, gather
@@ -32,6 +35,11 @@ SYNTAXES: Final = {
     "rdfxml": ox.RdfFormat.RDF_XML,
     "trig": ox.RdfFormat.TRIG,
 }
+_NO_BASE: Final = f"without-base-{secrets.token_hex(8)}:/"
+"""The base where none is given, which the parser needs to check relative IRIs; it is taken off again."""
+_VALID_IRIS: Final = re.compile(
+    rf'(<{IRI_CHARACTERS}*>|_:\S+|".*"(@[\w-]+|\^\^<{IRI_CHARACTERS}*>)?)\Z', re.DOTALL
+)
 _NAMES: Final = {
     "ntriples": "an N-Triples statement",
     "turtle": "Turtle",
@@ -52,6 +60,8 @@ class _Fault:
     column: int
     width: int
     why: str
+    what: str | None = None
+    """What it is not, if it is right as syntax goes."""
 
 
 def read_rdf(path: Path, buffer: pa.Buffer, syntax: str, base: str | None, log: BadRowLog) -> RawTable:
@@ -62,10 +72,10 @@ def read_rdf(path: Path, buffer: pa.Buffer, syntax: str, base: str | None, log: 
         _read_lines(path, buffer, buffer, chunks, log)
     else:
         faults: list[_Fault] = []
-        # A named base makes relative IRIs absolute; without one they pass as they are.
-        parser = ox.parse(buffer.to_pybytes(), SYNTAXES[syntax], base_iri=base, lenient=base is None)
+        parser = ox.parse(buffer.to_pybytes(), SYNTAXES[syntax], base_iri=base or _NO_BASE)
         triples = _triples(parser, faults.append)
-        text = pa.py_buffer(ox.serialize(triples, format=ox.RdfFormat.N_TRIPLES) or b"")
+        lines = ox.serialize(triples, format=ox.RdfFormat.N_TRIPLES) or b""
+        text = pa.py_buffer(lines.replace(b"<" + _NO_BASE.encode(), b"<"))
         _report(path, buffer, syntax, faults, log)
         _read_lines(path, buffer, text, chunks, log)
     columns = [pa.chunked_array(column, pa.string()) for column in chunks]
@@ -94,11 +104,12 @@ def _triples(parser: ox.QuadParser, report: Callable[[_Fault], object]) -> Itera
                 return
             continue
         if not isinstance(quad.graph_name, ox.DefaultGraph):
-            report(_Fault(None, 1, 1, f"a triple stands in the named graph {quad.graph_name}"))
+            why = f"a triple stands in the graph {quad.graph_name}, and facts have no graphs"
+            report(_Fault(None, 1, 1, why, "one graph without a name"))
         elif _is_plain(quad.object):
             yield quad.triple
         else:
-            report(_Fault(None, 1, 1, _NO_TRIPLE_TERMS))
+            report(_Fault(None, 1, 1, _NO_TRIPLE_TERMS, "a triple of terms"))
 
 
 def _is_plain(term: object) -> bool:
@@ -162,17 +173,23 @@ def _read_others(
     chunks: Chunks,
     log: BadRowLog,
 ) -> None:
-    """Lines that are not plain, all at once through the full parser.  `block` is the first line of their
-    block, and its offset."""
-    pieces = [text.slice(int(start), int(end - start)).to_pybytes() for start, end, _ in others]
+    """Lines that are not plain, each through the full parser.  `block` is the first line of their block, and
+    its offset."""
     faults: list[_Fault] = []
+    rows: list[tuple[str, str, str]] = []
+    for start, end, number in others.tolist():
 
-    def report(fault: _Fault) -> None:
-        number = block[0] + int(others[fault.line - 1, 2]) if fault.line is not None else None
-        faults.append(_Fault(number, fault.column, fault.width, fault.why))
+        def report(fault: _Fault, line: int = block[0] + number) -> None:
+            faults.append(replace(fault, line=line))
 
-    parser = ox.parse(b"\n".join(pieces), ox.RdfFormat.N_TRIPLES, lenient=True)
-    rows = [(str(t.subject), str(t.predicate), str(t.object)) for t in _triples(parser, report)]
+        # Lenient, since relative IRIs are welcome; but then the parser lets anything pass in an IRI.
+        parser = ox.parse(text.slice(start, end - start).to_pybytes(), ox.RdfFormat.N_TRIPLES, lenient=True)
+        for triple in _triples(parser, report):
+            row = (str(triple.subject), str(triple.predicate), str(triple.object))
+            if all(map(_VALID_IRIS.match, row)):
+                rows.append(row)
+            else:
+                report(_Fault(None, 1, end - start, "an IRI has a character in it that no IRI has"))
     _report(path, source, "ntriples", faults, log, block)
     if rows:
         for chunk, terms in zip(chunks, zip(*rows, strict=True), strict=True):
@@ -195,16 +212,17 @@ def _report(
             bad.setdefault(fault.line, fault)
     nowhere = [fault for fault in faults if fault.line is None]
 
+    def diagnostic(fault: _Fault, place: Place) -> RdfSyntax:
+        return RdfSyntax(place, format=fault.what or _NAMES[syntax], why=fault.why, hint=_HINT)
+
     def bad_rows() -> Iterator[BadRow]:
         line, start = known
         for number in sorted(bad):
             start, line = start + int(skip_lines(as_bytes(source)[start:], 0, number - line)), number
             fault, text = bad[number], line_text(source, start)
             place = Place(str(path), number, min(fault.column, len(text) + 1), text, fault.width)
-            yield BadRow(RdfSyntax(place, format=_NAMES[syntax], why=fault.why, hint=_HINT), None, text)
+            yield BadRow(diagnostic(fault, place), None, text)
         for fault in nowhere:
-            yield BadRow(
-                RdfSyntax(Place(str(path)), format=_NAMES[syntax], why=fault.why, hint=_HINT), None, ""
-            )
+            yield BadRow(diagnostic(fault, Place(str(path))), None, fault.why)
 
     log.add(bad_rows(), len(bad) + len(nowhere))

@@ -134,7 +134,7 @@ def _read_file(
     buffer = open_buffer(file, options.compression)
     if kind.rdf:
         if options.arity not in (None, 3):
-            check_shape(str(file), 3, None, options.arity)
+            check_shape(str(file), 3, None, options.arity, "RDF is triples: subject, predicate, object")
         raw: RawTable | None = read_rdf(file, buffer, kind.name, options.base, log)
         assert raw is not None
         return [TermColumn(column, "ntriples") for column in raw.columns], raw.rows, NAMES

@@ -6,6 +6,7 @@ N-Triples syntax.  Reading what was written gives the same facts.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
@@ -21,7 +22,7 @@ import pyoxigraph as ox
 
 from tidalog.errors import DataError
 from tidalog.io.columns import shown
-from tidalog.io.diagnostics import NeedsQuoting, NotRdf, NotWritable, UnknownFormat
+from tidalog.io.diagnostics import NeedsQuoting, NotRdf, NotWritable
 from tidalog.io.files import COMPRESSION_ENDINGS, AtomicFile
 from tidalog.io.formats import FORMATS, Format, check_option, format_named
 from tidalog.io.json_lines import json_texts
@@ -44,7 +45,7 @@ class _Target:
 
 def write_table(
     table: pa.Table,
-    path: Path,
+    path: str | os.PathLike[str],
     format: str | None = None,
     *,
     header: bool | None = None,
@@ -59,10 +60,12 @@ def write_table(
     A table without columns stands for a predicate without arguments and is written as `true` if it has a
     row.  `prefixes` shorten IRIs in Turtle; `predicate` is named in messages.
     """
+    path = Path(path)
     kind = format_named(format, path)
     if not kind.writable:
         writable = ", ".join(f.name for f in FORMATS if f.writable)
-        raise DataError(UnknownFormat(name=kind.name, why="it can be read, but not written", known=writable))
+        why = f"{kind.name} can be read, but not written"
+        raise DataError(NotWritable(path=path, why=why, hint=f"formats to write are {writable}"))
     for name, value in (
         ("header", header),
         ("delimiter", delimiter),
@@ -209,8 +212,9 @@ def _check_rdf(target: _Target) -> None:
     if table.num_columns != 3 or not all(_is_text(c) for c in table.columns):
         _refuse(target, f"it has {table.num_columns} arguments, and RDF has triples", "write csv or parquet")
     rules: tuple[tuple[int, str, str], ...] = (
-        (0, "^(<|_:)", "the subject of a triple is an IRI or a blank node"),
-        (1, "^<", "the predicate of a triple is an IRI"),
+        (0, r"^(<[^\\]*>|_:[^\\]+)$", "the subject of a triple is an IRI or a blank node"),
+        (1, r"^<[^\\]*>$", "the predicate of a triple is an IRI"),
+        (2, r"^([^<]|<[^\\]*>$)", "an IRI has no spaces, quotes or brackets inside"),
     )
     for field, pattern, rule in rules:
         wrong = pc.invert(pc.match_substring_regex(table.column(field), pattern))

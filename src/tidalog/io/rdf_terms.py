@@ -1,0 +1,52 @@
+"""Terms in N-Triples syntax.
+
+Law: what `ntriples_text` writes is read back as the same term, by the dictionary and by other RDF tools.
+A bare constant `a` is the IRI `<a>`, which other tools take as relative.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from typing import Final
+
+from tidalog.terms import IRI, XSD, BlankNode, Boolean, Double, Integer, LangString, Literal, String, Term
+from tidalog.termtext import quote
+
+IRI_CHARACTERS: Final = r"[^\x00-\x20<>\"{}|^`\\]"
+"""What may stand in an IRI; as a class of characters it means the same to Python and to Arrow."""
+_NOT_IN_IRI: Final = re.compile(r"[\x00-\x20<>\"{}|^`\\]")
+
+
+def ntriples_text(term: Term) -> str:
+    match term:
+        case IRI(value):
+            return iri_text(value)
+        case BlankNode(label):
+            return f"_:{label}"
+        case String(value):
+            return quote(value)
+        case LangString(value, language):
+            return f"{quote(value)}@{language}"
+        case Integer(value):
+            return _typed(str(value), XSD + "integer")
+        case Double(value):
+            return _typed(_double_lexical(value), XSD + "double")
+        case Boolean(value):
+            return _typed("true" if value else "false", XSD + "boolean")
+        case Literal(lexical, datatype):
+            return _typed(lexical, datatype)
+
+
+def iri_text(iri: str) -> str:
+    return "<" + _NOT_IN_IRI.sub(lambda found: f"\\u{ord(found[0]):04X}", iri) + ">"
+
+
+def _typed(lexical: str, datatype: str) -> str:
+    return f"{quote(lexical)}^^{iri_text(datatype)}"
+
+
+def _double_lexical(value: float) -> str:
+    if math.isfinite(value):
+        return repr(value)
+    return "NaN" if value != value else "INF" if value > 0 else "-INF"
