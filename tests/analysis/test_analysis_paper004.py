@@ -9,6 +9,7 @@ from __future__ import annotations
 import pytest
 from analysis_programs import analysed, errors_of
 
+from tidalog.analysis import analyse
 from tidalog.analysis.draft import WorkingRule
 from tidalog.analysis.hypernodes import hyper_nodes, rule_edges
 from tidalog.analysis.normalise import normal_rule
@@ -93,6 +94,21 @@ def test_the_repaired_program_is_accepted_with_the_same_hyper_nodes() -> None:
         ("r7",),
     ]
     assert [component.stratum for component in analysis.components] == [0, 0, 0, 1, 1]
+
+
+def test_rule_set_1_in_its_own_dialect_has_the_same_hyper_nodes() -> None:
+    text = """
+    r1: hasNeighbour(X, Y) :- hasNeighbour(Y, X).
+    r2: hasNeighbour(X, Y) :- hasNeighbour(X, Z) ∧ hasNeighbour(Z, Y) ∧ COMP(X, !=, Y).
+    r3: measurements(X, Z) :- aggregate(hasNeighbour(X, Y) ∧ temperature(Y, T)) on X with count(T) as Z.
+    r4: median(X, Z) :- aggregate(hasNeighbour(X, Y) ∧ temperature(Y, T)) on X with Med(T) as Z.
+    r5: MoreThan3Neighbours(X) :- measurements(X, N) ∧ Comp(N, >=, 3).
+    r6: Anomaly(X) :- median(X, M) ∧ MoreThan3Neighbours(X) ∧ temperature(X, T) and bind(abs(T-M) as D)
+        ∧ Comp(D, >, 5).
+    """
+    analysis = analyse(parse(text, dialect="zodiac"))
+    own = analysed(RS1)
+    assert [node.rules for node in analysis.hyper_nodes] == [node.rules for node in own.hyper_nodes]
 
 
 @pytest.mark.parametrize(("text", "count"), [(RS1, 5), (RS2, 14), (RS3, 14)], ids=["RS1", "RS2", "RS3"])

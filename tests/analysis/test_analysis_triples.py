@@ -63,11 +63,26 @@ def test_reading_under_a_variable_copies_up() -> None:
     ]
 
 
+def copies(text: str) -> dict[str, str]:
+    """Relation → the relation that a bridge copies into it from."""
+    rules = [rule for rule in analysed(PREFIX + text).rules if rule.origin is None]
+    return {rule.head.predicate: rule.atoms[0].predicate for rule in rules if rule.head is not None}
+
+
 def test_deriving_under_a_variable_copies_down() -> None:
-    text = "?x ?p ?y :- base(?x, ?p, ?y). r(?x) :- ?x ex:p ?y, ?x rdf:type ?y, ex:C(?y)."
-    analysis = analysed(PREFIX + text)
-    copied = {rule.head.predicate: rule.atoms[0].predicate for rule in analysis.rules[2:] if rule.head}
-    assert copied == {P: "triple", TYPES: "triple", C: TYPES} or not analysis.triples.classes
+    derived = "?x ?p ?y :- base(?x, ?p, ?y). "
+    assert copies(derived + "r(?x) :- ?x ex:p ?y, ex:C(?y).") == {P: "triple", C: "triple"}
+    # Classes are read under a variable as well: they stay together in the relation of all types.
+    assert copies(derived + "r(?x) :- ?x ex:p ?y, ?x rdf:type ?y, ex:C(?y).") == {
+        P: "triple",
+        TYPES: "triple",
+    }
+
+
+def test_classes_are_copied_by_way_of_the_relation_of_all_types() -> None:
+    text = "q(?p) :- ?x ?p ?y . c(?y) :- ?x rdf:type ?y . r(?x) :- ex:C(?x)."
+    assert bridges(text) == ["↑rdf:type", "↑a ex:C"]
+    assert copies(text) == {"triple": TYPES, TYPES: C}
 
 
 def test_reading_and_deriving_under_a_variable_needs_no_special_relations() -> None:

@@ -142,17 +142,18 @@ def _wanted_left(cells: list[_Cell], cell: _Cell, downwards: bool) -> float:
 def _positions(cells: list[_Cell], layers: list[list[int]], through: list[list[int]], boxes: int) -> Layout:
     shift = -min((cell.left for cell in cells), default=0.0)
     top_of: dict[int, float] = {}
-    middle_of: dict[int, float] = {}
+    layer_of: dict[int, tuple[float, float]] = {}
     top = 0.0
     for layer in layers:
         height = max(cells[c].height for c in layer)
         for cell in layer:
             top_of[cell] = top + (height - cells[cell].height) / 2
-            middle_of[cell] = top + height / 2
+            layer_of[cell] = (top, top + height)
         top += height + LAYER_GAP
     return Layout(
         boxes=[(cells[c].left + shift, top_of[c]) for c in range(boxes)],
-        routes=[[(cells[c].middle + shift, middle_of[c]) for c in chain] for chain in through],
+        # An arrow passes a layer straight from top to bottom, so that it keeps clear of the boxes there.
+        routes=[[(cells[c].middle + shift, y) for c in chain for y in layer_of[c]] for chain in through],
         width=max((cell.left + cell.width for cell in cells), default=0.0) + shift,
         height=max(0.0, top - LAYER_GAP),
     )
