@@ -66,7 +66,7 @@ def run(options: Options) -> list[Section]:
     _add_target(section, "cold", cold, _COLD_SECONDS)
     _add_target(section, "warm", warm, _WARM_SECONDS)
     section.notes.append(
-        "Cold: a new folder for numba's cache.  The program has eleven rules and eight facts."
+        "Cold: a new folder for numba's cache.  The program has a few facts and a little of everything."
     )
     return [section]
 
