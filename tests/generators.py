@@ -174,8 +174,8 @@ class RuleBuilder:
                 arguments.append(self.constant())
             elif place == joined or (self.bound and self.sometimes(8)):
                 arguments.append(self.pick(self.bound))
-            elif arguments and self.sometimes(12):
-                arguments.append(self.pick(arguments))
+            elif (named := [a for a in arguments if a in VARIABLES]) and self.sometimes(12):
+                arguments.append(self.pick(named))
             elif self.sometimes(8):
                 arguments.append(self.anonymous())
             else:
