@@ -53,12 +53,12 @@ class TestNTriples:
 
     def test_faulty_lines_are_skipped_one_by_one(self, tmp_path: Path) -> None:
         path = tmp_path / "a.nt"
-        path.write_text("<a> <p> <b> .\n<a> <p> oops .\n<a> 'q' <b> .\n<a> <p> <c> .\n")
+        path.write_text("<a> <p> <b> .\n<a> <p> oops .\n<a> 'q' <b> .\n<a> <p> <d> x\n<a> <p> <c> .\n")
         result = read_table(path, on_error="skip", quarantine=tmp_path / "bad.csv")
         assert rows_of(result) == [("<a>", "<p>", "<b>"), ("<a>", "<p>", "<c>")]
-        assert result.bad.count == 2
+        assert result.bad.count == 3
         lines = (tmp_path / "bad.csv").read_text().splitlines()
-        assert [line.split(",")[0] for line in lines] == ["line", "2", "3"]
+        assert [line.split(",")[0] for line in lines] == ["line", "2", "3", "4"]
 
     def test_lines_are_counted_over_blocks(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr("tidalog.io.rdf_read._BLOCK", 64)
@@ -90,7 +90,7 @@ class TestNTriples:
         expected: set[tuple[str, str, str]] = set()
         for line in lines:
             try:
-                for quad in ox.parse(line, ox.RdfFormat.N_TRIPLES, lenient=True):
+                for quad in list(ox.parse(line, ox.RdfFormat.N_TRIPLES, lenient=True)):
                     iris = [term.value for term in quad if isinstance(term, ox.NamedNode)]
                     if isinstance(quad.object, ox.Literal):
                         iris.append(quad.object.datatype.value)

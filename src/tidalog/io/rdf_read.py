@@ -178,22 +178,25 @@ def _read_others(
     faults: list[_Fault] = []
     rows: list[tuple[str, str, str]] = []
     for start, end, number in others.tolist():
-
-        def report(fault: _Fault, line: int = block[0] + number) -> None:
-            faults.append(replace(fault, line=line))
-
-        # Lenient, since relative IRIs are welcome; but then the parser lets anything pass in an IRI.
-        parser = ox.parse(text.slice(start, end - start).to_pybytes(), ox.RdfFormat.N_TRIPLES, lenient=True)
-        for triple in _triples(parser, report):
-            row = (str(triple.subject), str(triple.predicate), str(triple.object))
-            if all(map(_VALID_IRIS.match, row)):
-                rows.append(row)
-            else:
-                report(_Fault(None, 1, end - start, "an IRI has a character in it that no IRI has"))
+        found, why = _one_statement(text.slice(start, end - start).to_pybytes())
+        rows += found
+        faults += [replace(fault, line=block[0] + number) for fault in why]
     _report(path, source, "ntriples", faults, log, block)
     if rows:
         for chunk, terms in zip(chunks, zip(*rows, strict=True), strict=True):
             chunk.append(pa.array(terms, pa.string()))
+
+
+def _one_statement(line: bytes) -> tuple[list[tuple[str, str, str]], list[_Fault]]:
+    """The terms of the statement in a line, or what is wrong with it: never both, though the parser may have
+    found a triple beside a fault."""
+    faults: list[_Fault] = []
+    # Lenient, since relative IRIs are welcome; but then the parser lets anything pass in an IRI.
+    triples = list(_triples(ox.parse(line, ox.RdfFormat.N_TRIPLES, lenient=True), faults.append))
+    rows = [(str(t.subject), str(t.predicate), str(t.object)) for t in triples]
+    if not all(_VALID_IRIS.match(term) for row in rows for term in row):
+        faults.append(_Fault(1, 1, len(line), "an IRI has a character in it that no IRI has"))
+    return ([], faults) if faults else (rows, [])
 
 
 def _report(

@@ -39,6 +39,7 @@ _ESCAPE = np.zeros(256, dtype=np.bool_)
 for _character in "tbnrf\"'\\":
     _ESCAPE[ord(_character)] = True
 _NOT_PLAIN = -1
+_LONGEST_SUBTAG = 8
 
 
 @compiled
@@ -71,6 +72,22 @@ def _is_letter(byte: int) -> bool:
 
 
 @compiled
+def _end_of_language(data: Bytes, at: int, end: int) -> int:
+    """Subtags of at most eight characters with hyphens between; the first has letters only."""
+    first = True
+    while True:
+        begin = at
+        while at < end and (_is_letter(data[at]) or (not first and 48 <= data[at] <= 57)):
+            at += 1
+        if at == begin or at - begin > _LONGEST_SUBTAG:
+            return _NOT_PLAIN
+        if at >= end or data[at] != _MINUS:
+            return at
+        at += 1
+        first = False
+
+
+@compiled
 def _end_of_literal(data: Bytes, at: int, end: int) -> int:
     at += 1
     while at < end and data[at] != _QUOTE:
@@ -83,14 +100,7 @@ def _end_of_literal(data: Bytes, at: int, end: int) -> int:
         return _NOT_PLAIN
     at += 1
     if at < end and data[at] == _AT:
-        at += 1
-        if at >= end or not _is_letter(data[at]):
-            return _NOT_PLAIN
-        while at < end and (_is_letter(data[at]) or 48 <= data[at] <= 57 or data[at] == _MINUS):
-            if data[at] == _MINUS and data[at - 1] == _MINUS:
-                return _NOT_PLAIN
-            at += 1
-        return at if data[at - 1] != _MINUS else _NOT_PLAIN
+        return _end_of_language(data, at + 1, end)
     if at + 2 < end and data[at] == _CARET and data[at + 1] == _CARET and data[at + 2] == _LESS:
         return _end_of_iri(data, at + 2, end)
     return at
