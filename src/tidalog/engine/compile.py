@@ -1,0 +1,279 @@
+"""From logical plans to integers: registers, operands, live registers.
+
+Every variable of a rule has one register, the same at every level; register 0 is the pivot's fact id.  A step
+keeps only the registers that a later step reads, so a block moves no more columns than it must.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+import numpy.typing as npt
+
+from tidalog.analysis.normal import Argument, NormalAtom
+from tidalog.engine import opcodes as op
+from tidalog.engine.expressions import encode
+from tidalog.engine.folds import OPERATORS
+from tidalog.engine.machine import PIVOT_REGISTER
+from tidalog.plan.lowered import Fold
+from tidalog.plan.order import Absent, Compute, LogicalPlan, Member, Probe, Test
+from tidalog.program import Variable, variables
+from tidalog.terms import Term
+
+
+@dataclass(slots=True)
+class Catalogue:
+    """What the compiler asks of the engine."""
+
+    predicate: Callable[[str, int], int]
+    index: Callable[[int, tuple[int, ...]], int]
+    term: Callable[[Term], int]
+
+
+@dataclass(slots=True)
+class Code:
+    """Compiled plans, one after the other."""
+
+    numbers: list[int] = field(default_factory=list)
+    starts: list[int] = field(default_factory=list)
+    names: list[str] = field(default_factory=list)
+    pivots: list[int] = field(default_factory=list)
+    filters: list[tuple[int, int, int]] = field(default_factory=list)
+    levels: int = 1
+    registers: int = 1
+    arity: int = 1
+
+    def array(self) -> npt.NDArray[np.int32]:
+        return np.array(self.numbers or [0], np.int32)
+
+    def filter_array(self) -> npt.NDArray[np.int32]:
+        return np.array(self.filters or [(0, 0, 0)], np.int32)
+
+
+def compile_plan(
+    plan: LogicalPlan, catalogue: Catalogue, code: Code, order: Callable[[int], int]
+) -> int:
+    """Appends a plan; `order` gives the id order (ANY_ID …) for each body position.  Returns its number."""
+    writer = _Writer(catalogue, code, plan.rule.name)
+    pivot = plan.rule.atoms[plan.pivot] if plan.pivot is not None else None
+    writer.pivot(pivot)
+    for step in plan.steps:
+        match step:
+            case Probe(atom, position, bound):
+                writer.probe(atom, bound, order(position))
+            case Member(atom, position):
+                writer.member(atom, order(position))
+            case Absent(atom, _, bound):
+                writer.absent(atom, bound)
+            case Compute(variable, expression):
+                writer.expression(op.COMPUTE, expression, variable)
+            case Test(expression):
+                writer.expression(op.TEST, expression, None)
+    assert plan.rule.head is not None
+    writer.emit(plan.rule.head)
+    return writer.finish()
+
+
+def compile_fold(fold: Fold, catalogue: Catalogue, code: Code) -> int:
+    """Appends the plan that gives one head fact per group."""
+    writer = _Writer(catalogue, code, fold.name)
+    width = len(fold.group)
+    first = fold.columns[0].relation
+    writer.pivot(NormalAtom(first, fold.group), partial=True)
+    writer.first(first, width, fold.group)
+    for column in fold.columns:
+        writer.fold(column.relation, width, fold.group, column.operator, column.column, column.variable)
+    writer.emit(fold.head)
+    return writer.finish()
+
+
+@dataclass(slots=True)
+class _Draft:
+    """A step before its kept registers are known: numbers, then `keep`, then numbers."""
+
+    before: list[int]
+    reads: set[int]
+    writes: set[int]
+    after: list[int] = field(default_factory=list)
+    keeps: bool = True
+
+
+class _Writer:
+    def __init__(self, catalogue: Catalogue, code: Code, name: str) -> None:
+        self.catalogue, self.code, self.name = catalogue, code, name
+        self.register: dict[Variable, int] = {}
+        self.header: list[int] = []
+        self.drafts: list[_Draft] = []
+        self.levels = 1
+        self.pivot_predicate = -1
+
+    def _number(self, variable: Variable) -> int:
+        return self.register.setdefault(variable, len(self.register) + 1)
+
+    def _operand(self, argument: Argument) -> int:
+        if isinstance(argument, Variable):
+            return self._number(argument)
+        return -1 - self.catalogue.term(argument)
+
+    def _filter(self, order: int) -> int:
+        self.code.filters.append((0, 0, order))
+        return len(self.code.filters) - 1
+
+    def pivot(self, atom: NormalAtom | None, partial: bool = False) -> None:
+        if atom is None:
+            self.header = [-1, 0, 0, 0, 0]
+            return
+        arity = -1 if partial else len(atom.arguments)
+        self.pivot_predicate = self.catalogue.predicate(atom.predicate, arity)
+        constants: list[int] = []
+        repeats: list[int] = []
+        loads: list[int] = []
+        seen: dict[Variable, int] = {}
+        for column, argument in enumerate(atom.arguments):
+            if not isinstance(argument, Variable):
+                constants += [column, self._operand(argument)]
+            elif argument in seen:
+                repeats += [seen[argument], column]
+            else:
+                seen[argument] = column
+                loads += [column, self._number(argument)]
+        self.header = [self.pivot_predicate, self._filter(op.ANY_ID)]
+        self.header += [len(constants) // 2, *constants, len(repeats) // 2, *repeats]
+        self.header += [len(loads) // 2, *loads]
+
+    def probe(self, atom: NormalAtom, bound: tuple[int, ...], order: int) -> None:
+        predicate = self.catalogue.predicate(atom.predicate, len(atom.arguments))
+        keys = [self._operand(atom.arguments[c]) for c in bound]
+        repeats, new = self._free_columns(atom, bound)
+        reads = {k for k in keys if k >= 0} | _pivot_if(order)
+        head = [self.catalogue.index(predicate, bound), self._filter(order), -1]
+        self.drafts.append(
+            _Draft(
+                [op.PROBE, 0, *head, len(keys), *keys, len(repeats) // 2, *repeats],
+                reads,
+                set(new[1::2]),
+                [len(new) // 2, *new],
+            )
+        )
+        self.levels += 1
+
+    def _free_columns(self, atom: NormalAtom, bound: tuple[int, ...]) -> tuple[list[int], list[int]]:
+        repeats: list[int] = []
+        new: list[int] = []
+        seen: dict[Variable, int] = {}
+        for column, argument in enumerate(atom.arguments):
+            if column in bound:
+                continue
+            assert isinstance(argument, Variable)
+            if argument in seen:
+                repeats += [seen[argument], column]
+            else:
+                seen[argument] = column
+                new += [column, self._number(argument)]
+        return repeats, new
+
+    def member(self, atom: NormalAtom, order: int) -> None:
+        predicate = self.catalogue.predicate(atom.predicate, len(atom.arguments))
+        operands = [self._operand(a) for a in atom.arguments]
+        self.drafts.append(
+            _Draft(
+                [op.MEMBER, 0, predicate, self._filter(order), -1, len(operands), *operands],
+                {o for o in operands if o >= 0} | _pivot_if(order),
+                set(),
+            )
+        )
+
+    def absent(self, atom: NormalAtom, bound: tuple[int, ...]) -> None:
+        predicate = self.catalogue.predicate(atom.predicate, len(atom.arguments))
+        keys = [self._operand(atom.arguments[c]) for c in bound]
+        whole = len(bound) == len(atom.arguments)
+        index = -1 if whole else self.catalogue.index(predicate, bound)
+        seen: dict[Variable, int] = {}
+        repeats: list[int] = []
+        for column, argument in enumerate(atom.arguments):
+            if column not in bound and isinstance(argument, Variable):
+                if argument in seen:
+                    repeats += [seen[argument], column]
+                seen.setdefault(argument, column)
+        self.drafts.append(
+            _Draft(
+                [
+                    *(op.ABSENT, 0, index, predicate, self._filter(op.ANY_ID)),
+                    *(len(keys), *keys, len(repeats) // 2, *repeats),
+                ],
+                {k for k in keys if k >= 0},
+                set(),
+            )
+        )
+
+    def expression(self, opcode: int, expression: object, variable: Variable | None) -> None:
+        body = encode(expression, self._number, self.catalogue.term)  # type: ignore[arg-type]
+        reads = {self._number(v) for v in variables(expression)}  # type: ignore[arg-type]
+        target = [] if variable is None else [self._number(variable)]
+        self.drafts.append(_Draft([opcode, 0, *target, len(body), *body], reads, set(target)))
+
+    def first(self, relation: str, width: int, group: Sequence[Variable]) -> None:
+        index, keys = self._group(relation, width, group)
+        self.drafts.append(
+            _Draft([op.FIRST, 0, index, len(keys), *keys], {*keys, PIVOT_REGISTER}, set())
+        )
+
+    def fold(
+        self, relation: str, width: int, group: Sequence[Variable], operator: str, column: int, target: Variable
+    ) -> None:
+        index, keys = self._group(relation, width, group)
+        register = self._number(target)
+        self.drafts.append(
+            _Draft(
+                [op.FOLD, 0, index, len(keys), *keys, OPERATORS[operator], column, register],
+                set(keys),
+                {register},
+            )
+        )
+
+    def _group(self, relation: str, width: int, group: Sequence[Variable]) -> tuple[int, list[int]]:
+        index = self.catalogue.index(self.catalogue.predicate(relation, -1), tuple(range(width)))
+        return index, [self._number(v) for v in group]
+
+    def emit(self, head: NormalAtom) -> None:
+        predicate = self.catalogue.predicate(head.predicate, len(head.arguments))
+        operands = [self._operand(a) for a in head.arguments]
+        self.drafts.append(
+            _Draft(
+                [op.EMIT, 0, predicate, len(operands), *operands],
+                {o for o in operands if o >= 0},
+                set(),
+                keeps=False,
+            )
+        )
+        self.code.arity = max(self.code.arity, len(operands))
+
+    def finish(self) -> int:
+        """Fills in the kept registers, from the last step to the first, and writes the plan."""
+        live: set[int] = set()
+        steps: list[list[int]] = []
+        for draft in reversed(self.drafts):
+            numbers = list(draft.before)
+            if draft.keeps:
+                kept = sorted(live - draft.writes)
+                numbers += [len(kept), *kept]
+            numbers += draft.after
+            numbers[1] = len(numbers)
+            steps.append(numbers)
+            live = (live - draft.writes) | draft.reads
+        code = self.code
+        code.starts.append(len(code.numbers))
+        code.names.append(self.name)
+        code.pivots.append(self.pivot_predicate)
+        code.numbers += self.header
+        for numbers in reversed(steps):
+            code.numbers += numbers
+        code.levels = max(code.levels, self.levels)
+        code.registers = max(code.registers, len(self.register) + 1)
+        return len(code.starts) - 1
+
+
+def _pivot_if(order: int) -> set[int]:
+    return set() if order == op.ANY_ID else {PIVOT_REGISTER}

@@ -1,0 +1,281 @@
+"""The dictionary: terms ↔ 32-bit ids, one by one and in columns.
+
+Columns come and go as Arrow arrays and are turned in compiled code; Python sees only the distinct texts that
+the plain cases do not cover.  Ids are given out in order and never reused, except by `truncate`, which undoes
+additions from the end.
+"""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Callable, Iterable
+from typing import Final
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from tidalog import termtext
+from tidalog.engine import dictionary_kernels as kernels
+from tidalog.engine import text_kernels as texts
+from tidalog.engine.dictionary_kernels import TERMS, TEXT, Terms
+from tidalog.engine.facts import GROWTH, resized
+from tidalog.engine.table import has_room, move_entries, table_size
+from tidalog.terms import (
+    IRI,
+    BlankNode,
+    Boolean,
+    Double,
+    Integer,
+    LangString,
+    Literal,
+    String,
+    Term,
+    instant_value,
+    numeric_value,
+)
+
+Ids = npt.NDArray[np.int32]
+
+_READINGS: Final = {"any": texts.READ_ANY, "ntriples": texts.READ_ANY, "string": texts.READ_STRING, "iri": texts.READ_IRI}
+_INTEGERS: Final = 1 << kernels.INTEGER
+_DOUBLES: Final = 1 << kernels.DOUBLE
+_BOOLEANS: Final = 1 << kernels.BOOLEAN
+
+
+class Dictionary:
+    """Owns the arrays of terms and grows them."""
+
+    def __init__(self, capacity: int = 1024) -> None:
+        self.arrays = Terms(
+            kind=np.empty(capacity, np.uint8),
+            value=np.empty(capacity, np.uint8),
+            number=np.empty(capacity, np.int64),
+            start=np.empty(capacity, np.int64),
+            length=np.empty(capacity, np.int32),
+            extra=np.empty(capacity, np.int32),
+            text=np.empty(capacity * 16, np.uint8),
+            slots=np.zeros(table_size(capacity), np.uint64),
+            state=np.zeros(2, np.int64),
+        )
+        self._ids: dict[Term, int] = {}
+
+    def __len__(self) -> int:
+        return int(self.arrays.state[TERMS])
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes in use."""
+        a = self.arrays
+        columns = (a.kind, a.value, a.number, a.start, a.length, a.extra)
+        return len(self) * sum(c.itemsize for c in columns) + int(a.state[TEXT]) + a.slots.nbytes
+
+    def ensure(self, more: int, text: int = 0) -> None:
+        """Makes room for `more` terms with `text` bytes in all."""
+        a = self.arrays
+        count, used = int(a.state[TERMS]) + more, int(a.state[TEXT]) + text
+        if count >= 2**31 - 1:
+            raise MemoryError("the dictionary holds at most 2^31 terms")
+        if count > len(a.kind):
+            size = max(count, len(a.kind) * GROWTH)
+            a = a._replace(
+                **{
+                    name: resized(getattr(a, name), size, len(self))
+                    for name in ("kind", "value", "number", "start", "length", "extra")
+                }
+            )
+        if used > len(a.text):
+            size = max(used, len(a.text) * GROWTH)
+            a = a._replace(text=resized(a.text, size, int(a.state[TEXT])))
+        if not has_room(count, len(a.slots)):
+            slots = np.zeros(table_size(count), np.uint64)
+            move_entries(a.slots, slots)
+            a = a._replace(slots=slots)
+        self.arrays = a
+
+    def truncate(self, length: int) -> None:
+        """Forgets every term with an id of `length` or more."""
+        kernels.truncate_terms(self.arrays, length)
+        self._ids = {term: number for term, number in self._ids.items() if number < length}
+
+    # --- one by one ---------------------------------------------------------------------------------
+
+    def id_of(self, term: Term) -> int:
+        """The id of a term, given out if it is new."""
+        known = self._ids.get(term)
+        if known is None:
+            known = self._ids[term] = self._intern(term)
+        return known
+
+    def ids_of(self, terms: Iterable[Term]) -> Ids:
+        return np.fromiter((self.id_of(t) for t in terms), np.int32)
+
+    def _intern(self, term: Term) -> int:
+        self.ensure(1)
+        match term:
+            case Integer(value):
+                return int(kernels.intern_integer(self.arrays, value))
+            case Double(value):
+                return int(kernels.intern_double(self.arrays, value))
+            case Boolean(value):
+                return int(kernels.intern_boolean(self.arrays, int(value)))
+            case IRI(value):
+                return self._intern_text(kernels.IRI, -1, value)
+            case BlankNode(label):
+                return self._intern_text(kernels.BLANK, -1, label)
+            case String(value):
+                return self._intern_text(kernels.STRING, -1, value)
+            case LangString(value, language):
+                return self._intern_text(kernels.LANGUAGE, self.id_of(String(language)), value)
+            case Literal(lexical, datatype):
+                number = self._intern_text(kernels.LITERAL, self.id_of(IRI(datatype)), lexical)
+                self._note_value(number, term)
+                return number
+
+    def _intern_text(self, kind: int, extra: int, text: str) -> int:
+        data = np.frombuffer(text.encode("utf-8", "surrogatepass"), np.uint8)
+        self.ensure(1, len(data))
+        return int(kernels.intern_text(self.arrays, kind, extra, data, 0, len(data)))
+
+    def _note_value(self, number: int, term: Literal) -> None:
+        """What a typed literal counts as in arithmetic and comparison."""
+        a = self.arrays
+        value = numeric_value(term)
+        moment = instant_value(term)
+        if isinstance(value, int):
+            a.value[number], a.number[number] = kernels.INT_VALUE, value
+        elif value is not None:
+            bits = struct.unpack("<q", struct.pack("<d", value + 0.0))[0]
+            a.value[number], a.number[number] = kernels.DOUBLE_VALUE, bits
+        elif moment is not None:
+            a.value[number], a.number[number] = kernels.INSTANT_VALUE, moment
+
+    def term(self, number: int) -> Term:
+        """The term of an id."""
+        a = self.arrays
+        kind, bits = int(a.kind[number]), int(a.number[number])
+        if kind == kernels.INTEGER:
+            return Integer(bits)
+        if kind == kernels.DOUBLE:
+            return Double(struct.unpack("<d", struct.pack("<q", bits))[0])
+        if kind == kernels.BOOLEAN:
+            return Boolean(bool(bits))
+        start = int(a.start[number])
+        text = a.text[start : start + int(a.length[number])].tobytes().decode("utf-8", "surrogatepass")
+        if kind == kernels.IRI:
+            return IRI(text)
+        if kind == kernels.BLANK:
+            return BlankNode(text)
+        if kind == kernels.STRING:
+            return String(text)
+        extra = self.term(int(a.extra[number]))
+        if kind == kernels.LANGUAGE:
+            assert isinstance(extra, String)
+            return LangString(text, extra.value)
+        assert isinstance(extra, IRI)
+        return Literal(text, extra.value)
+
+    # --- columns in ---------------------------------------------------------------------------------
+
+    def encode(self, column: pa.Array | pa.ChunkedArray, reading: str) -> Ids:
+        """The ids of a column without nulls.  `reading`: `native` for int64, double and boolean columns;
+        `any`, `ntriples`, `string` or `iri` for text."""
+        chunks = column.chunks if isinstance(column, pa.ChunkedArray) else [column]
+        parts = [self._encode_chunk(chunk, reading) for chunk in chunks if len(chunk)]
+        return np.concatenate(parts) if parts else np.empty(0, np.int32)
+
+    def _encode_chunk(self, chunk: pa.Array, reading: str) -> Ids:
+        ids = np.empty(len(chunk), np.int32)
+        if reading == "native":
+            if pa.types.is_boolean(chunk.type):
+                false, true = self.id_of(Boolean(False)), self.id_of(Boolean(True))
+                return np.where(chunk.to_numpy(zero_copy_only=False), true, false).astype(np.int32)
+            values = chunk.to_numpy(zero_copy_only=False)
+            kernel = texts.encode_doubles if pa.types.is_floating(chunk.type) else texts.encode_integers
+            self._in_batches(len(ids), 0, lambda begin: kernel(self.arrays, values, begin, ids))
+            return ids
+        if not pa.types.is_string(chunk.type):
+            chunk = chunk.cast(pa.string())
+        _, offset_buffer, data_buffer = chunk.buffers()
+        offsets = np.frombuffer(offset_buffer, np.int32)[chunk.offset : chunk.offset + len(chunk) + 1]
+        data = np.frombuffer(data_buffer, np.uint8) if data_buffer else np.empty(0, np.uint8)
+        slow = np.empty(len(ids), np.int32)
+        slow_count = np.zeros(1, np.int64)
+        longest = int(np.diff(offsets).max()) if len(ids) else 0
+        mode = _READINGS[reading]
+        self._in_batches(
+            len(ids),
+            longest,
+            lambda begin: texts.encode_texts(self.arrays, offsets, data, begin, mode, ids, slow, slow_count),
+        )
+        if slow_count[0]:
+            rows = slow[: slow_count[0]]
+            ids[rows] = self._encode_slowly(chunk.take(pa.array(rows)))
+        return ids
+
+    def _in_batches(self, rows: int, longest: int, kernel: Callable[[int], int]) -> None:
+        """Calls a kernel until it is through, growing in between in proportion to what is left."""
+        done = 0
+        while done < rows:
+            now = int(kernel(done))
+            if now < rows:
+                more = min(rows - now, max(1024, len(self) // 2))
+                text = max(longest, int(self.arrays.state[TEXT]) // 2)
+                self.ensure(more, text)
+            done = now
+
+    def _encode_slowly(self, cells: pa.Array) -> Ids:
+        """Cells that only `parse_any` can read: each distinct text once, doubles by Arrow."""
+        encoded = cells.dictionary_encode()
+        distinct = encoded.dictionary
+        numbers = np.empty(len(distinct), np.int32)
+        is_double = pc.match_substring_regex(distinct, r"^-?[0-9]+(\.[0-9]+([eE][+-]?[0-9]+)?|[eE][+-]?[0-9]+)$")
+        mask = is_double.to_numpy(zero_copy_only=False)
+        if mask.any():
+            numbers[mask] = self._encode_chunk(distinct.filter(is_double).cast(pa.float64()), "native")
+        rest = np.flatnonzero(~mask)
+        numbers[rest] = self.ids_of(termtext.parse_any(t) for t in distinct.take(pa.array(rest)).to_pylist())
+        result: Ids = numbers[encoded.indices.to_numpy()]
+        return result
+
+    # --- columns out --------------------------------------------------------------------------------
+
+    def decode(self, ids: Ids) -> pa.Array:
+        """A column of int64, double or boolean if every term is of that kind, else text of format `any`."""
+        kinds = int(texts.kinds_among(self.arrays, ids))
+        if kinds in (_INTEGERS, _DOUBLES, _BOOLEANS):
+            numbers = np.empty(len(ids), np.int64)
+            texts.gather_numbers(self.arrays, ids, numbers)
+            if kinds == _BOOLEANS:
+                return pa.array(numbers.astype(bool))
+            return pa.array(numbers.view(np.float64) if kinds == _DOUBLES else numbers)
+        return self.decode_text(ids)
+
+    def decode_text(self, ids: Ids, write: Callable[[Term], str] | None = None) -> pa.Array:
+        """Text of format `any`, or what `write` makes of every distinct term."""
+        forms, sizes = np.empty(len(ids), np.uint8), np.empty(len(ids), np.int64)
+        if write is None:
+            left = texts.measure_texts(self.arrays, ids, forms, sizes)
+            write = termtext.format_any
+        else:
+            forms[:], sizes[:], left = texts.BY_PYTHON, 0, len(ids)
+        rows = which = starts = written = None
+        if left:
+            rows = np.flatnonzero(forms == texts.BY_PYTHON)
+            distinct, which = np.unique(ids[rows], return_inverse=True)
+            cells = [write(self.term(t)).encode("utf-8", "surrogatepass") for t in distinct.tolist()]
+            starts = np.zeros(len(cells) + 1, np.int64)
+            np.cumsum([len(c) for c in cells], out=starts[1:])
+            written = np.frombuffer(b"".join(cells), np.uint8)
+            sizes[rows] = np.diff(starts)[which]
+        offsets = np.zeros(len(ids) + 1, np.int64)
+        np.cumsum(sizes, out=offsets[1:])
+        out = np.empty(int(offsets[-1]), np.uint8)
+        texts.write_texts(self.arrays, ids, forms, offsets, out)
+        if left:
+            texts.place_texts(rows, which, starts, written, offsets, out)
+        if offsets[-1] < 2**31:
+            small = offsets.astype(np.int32)
+            return pa.StringArray.from_buffers(len(ids), pa.py_buffer(small), pa.py_buffer(out))
+        return pa.LargeStringArray.from_buffers(len(ids), pa.py_buffer(offsets), pa.py_buffer(out))

@@ -1,0 +1,260 @@
+"""The dictionary's arrays and what compiled code does with them.
+
+A term is a 32-bit id.  Its *kind* says what it is; a number keeps its value in `number` (an integer, the bits
+of a double, microseconds of an instant), text lies in one arena of UTF-8 bytes.  Invariants:
+
+*  equal terms have equal ids: an integer or double is found by (kind, number), a text by (kind, extra, bytes),
+   where `extra` is the term id of a literal's datatype or language tag;
+*  it is found in the table `slots` (see `table`; values are id + 1).
+"""
+
+from __future__ import annotations
+
+from typing import Final, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from tidalog.engine.native import bits_double, compiled, double_bits, hash_add, hash_end, hash_start
+from tidalog.engine.table import EMPTY, HALF, LOW32, ONE, has_room, make_entry, remove_entry, table_shift
+
+IRI: Final = 0
+BLANK: Final = 1
+STRING: Final = 2
+LANGUAGE: Final = 3
+INTEGER: Final = 4
+DOUBLE: Final = 5
+BOOLEAN: Final = 6
+LITERAL: Final = 7
+KINDS: Final = 8
+
+# What a term's `number` means in arithmetic and comparison.
+NO_VALUE: Final = 0
+INT_VALUE: Final = 1
+DOUBLE_VALUE: Final = 2
+INSTANT_VALUE: Final = 3
+BOOLEAN_VALUE: Final = 4
+
+TERMS: Final = 0  # state[TERMS]: how many terms
+TEXT: Final = 1  # state[TEXT]: how many bytes of text
+
+
+class Terms(NamedTuple):
+    """The arrays that compiled code sees."""
+
+    kind: npt.NDArray[np.uint8]
+    value: npt.NDArray[np.uint8]
+    number: npt.NDArray[np.int64]
+    start: npt.NDArray[np.int64]  # where the text begins
+    length: npt.NDArray[np.int32]  # bytes of text
+    extra: npt.NDArray[np.int32]
+    text: npt.NDArray[np.uint8]
+    slots: npt.NDArray[np.uint64]
+    state: npt.NDArray[np.int64]
+
+
+@compiled
+def room_for_terms(terms: Terms, more: int) -> bool:
+    """Whether `more` numbers can be interned without growth."""
+    n = terms.state[TERMS] + more
+    return n <= len(terms.kind) and has_room(n, len(terms.slots))
+
+
+@compiled
+def number_hash(kind: int, bits: int) -> np.uint64:
+    h = hash_start(kind)
+    h = hash_add(h, bits & 0xFFFFFFFF)
+    h = hash_add(h, (bits >> 32) & 0xFFFFFFFF)
+    return hash_end(h)
+
+
+@compiled
+def text_hash(kind: int, extra: int, text: np.ndarray, start: int, length: int) -> np.uint64:
+    h = hash_add(hash_start(kind), extra + 1)
+    word = np.uint64(0)
+    filled = 0
+    for i in range(length):
+        word = (word << np.uint64(8)) | np.uint64(text[start + i])
+        filled += 1
+        if filled == 8:
+            h = hash_add(h, word)
+            word = np.uint64(0)
+            filled = 0
+    h = hash_add(h, word)
+    return hash_end(hash_add(h, length))
+
+
+@compiled
+def intern_number(terms: Terms, kind: int, value: int, bits: int) -> int:
+    """The id of an integer, double or boolean; room has been made."""
+    h = number_hash(kind, bits)
+    tag = h >> HALF
+    mask = np.uint64(len(terms.slots) - 1)
+    s = h >> table_shift(len(terms.slots))
+    while True:
+        entry = terms.slots[s]
+        if entry == EMPTY:
+            n = terms.state[TERMS]
+            terms.slots[s] = make_entry(h, n + 1)
+            terms.kind[n] = kind
+            terms.value[n] = value
+            terms.number[n] = bits
+            terms.start[n] = 0
+            terms.length[n] = 0
+            terms.extra[n] = -1
+            terms.state[TERMS] = n + 1
+            return n
+        if entry >> HALF == tag:
+            t = np.int64(entry & LOW32) - 1
+            if terms.kind[t] == kind and terms.number[t] == bits:
+                return t
+        s = (s + ONE) & mask
+
+
+@compiled
+def intern_integer(terms: Terms, number: int) -> int:
+    return intern_number(terms, INTEGER, INT_VALUE, number)
+
+
+@compiled
+def intern_double(terms: Terms, number: float) -> int:
+    """One NaN, and no negative zero."""
+    if number != number:
+        number = np.nan
+    elif number == 0.0:
+        number = 0.0
+    return intern_number(terms, DOUBLE, DOUBLE_VALUE, double_bits(number))
+
+
+@compiled
+def intern_boolean(terms: Terms, number: int) -> int:
+    return intern_number(terms, BOOLEAN, BOOLEAN_VALUE, number)
+
+
+@compiled
+def intern_text(terms: Terms, kind: int, extra: int, text: np.ndarray, start: int, length: int) -> int:
+    """The id of a text; room for the term and its bytes has been made."""
+    h = text_hash(kind, extra, text, start, length)
+    tag = h >> HALF
+    mask = np.uint64(len(terms.slots) - 1)
+    s = h >> table_shift(len(terms.slots))
+    while True:
+        entry = terms.slots[s]
+        if entry == EMPTY:
+            n, at = terms.state[TERMS], terms.state[TEXT]
+            terms.slots[s] = make_entry(h, n + 1)
+            terms.kind[n] = kind
+            terms.value[n] = NO_VALUE
+            terms.number[n] = 0
+            terms.start[n] = at
+            terms.length[n] = length
+            terms.extra[n] = extra
+            for i in range(length):
+                terms.text[at + i] = text[start + i]
+            terms.state[TERMS] = n + 1
+            terms.state[TEXT] = at + length
+            return n
+        if entry >> HALF == tag:
+            t = np.int64(entry & LOW32) - 1
+            if terms.kind[t] == kind and terms.extra[t] == extra and terms.length[t] == length:
+                at = terms.start[t]
+                same = True
+                for i in range(length):
+                    if terms.text[at + i] != text[start + i]:
+                        same = False
+                        break
+                if same:
+                    return t
+        s = (s + ONE) & mask
+
+
+@compiled
+def term_hash(terms: Terms, t: int) -> np.uint64:
+    kind = terms.kind[t]
+    if kind == INTEGER or kind == DOUBLE or kind == BOOLEAN:
+        return number_hash(kind, terms.number[t])
+    return text_hash(kind, terms.extra[t], terms.text, terms.start[t], terms.length[t])
+
+
+@compiled
+def truncate_terms(terms: Terms, length: int) -> None:
+    mask, shift = np.uint64(len(terms.slots) - 1), table_shift(len(terms.slots))
+    for t in range(terms.state[TERMS] - 1, length - 1, -1):
+        s = term_hash(terms, t) >> shift
+        while terms.slots[s] & LOW32 != np.uint64(t + 1):
+            s = (s + ONE) & mask
+        remove_entry(terms.slots, s)
+        kind = terms.kind[t]
+        if not (kind == INTEGER or kind == DOUBLE or kind == BOOLEAN):
+            terms.state[TEXT] = terms.start[t]
+        terms.state[TERMS] = t
+
+
+# --- comparison -------------------------------------------------------------------------------------
+
+
+@compiled
+def compare_int_double(a: int, b: float) -> int:
+    """-1, 0 or 1, exactly; b is not NaN."""
+    if b >= 9223372036854775808.0:
+        return -1
+    if b < -9223372036854775808.0:
+        return 1
+    whole = np.int64(b)
+    if a != whole:
+        return -1 if a < whole else 1
+    rest = b - np.float64(whole)
+    if rest > 0.0:
+        return -1
+    return 1 if rest < 0.0 else 0
+
+
+@compiled
+def compare_text(terms: Terms, a: int, b: int) -> int:
+    """By bytes of UTF-8, which is the order of code points."""
+    at, bt = terms.start[a], terms.start[b]
+    m, n = terms.length[a], terms.length[b]
+    for i in range(min(m, n)):
+        x, y = terms.text[at + i], terms.text[bt + i]
+        if x != y:
+            return -1 if x < y else 1
+    if m == n:
+        return 0
+    return -1 if m < n else 1
+
+
+_RANK: Final = (5, 6, 2, 4, 1, 1, 0, 3)  # kind → place in the order of terms (terms.sort_key)
+
+
+@compiled
+def compare_terms(terms: Terms, a: int, b: int) -> int:
+    """The total order of terms: see `terms.sort_key`."""
+    if a == b:
+        return 0
+    ka, kb = terms.kind[a], terms.kind[b]
+    ra, rb = _RANK[ka], _RANK[kb]
+    if ra != rb:
+        return -1 if ra < rb else 1
+    if ka == BOOLEAN or (ka == INTEGER and kb == INTEGER):
+        return -1 if terms.number[a] < terms.number[b] else 1
+    if ra == 1:
+        if ka == DOUBLE and kb == DOUBLE:
+            x, y = bits_double(terms.number[a]), bits_double(terms.number[b])
+            if x != x:
+                return 1
+            if y != y:
+                return -1
+            return -1 if x < y else 1
+        if ka == INTEGER:
+            y = bits_double(terms.number[b])
+            c = -1 if y != y else compare_int_double(terms.number[a], y)
+            return -1 if c == 0 else c
+        x = bits_double(terms.number[a])
+        c = 1 if x != x else -compare_int_double(terms.number[b], x)
+        return 1 if c == 0 else c
+    if ka == LITERAL and terms.extra[a] != terms.extra[b]:
+        return compare_text(terms, terms.extra[a], terms.extra[b])
+    c = compare_text(terms, a, b)
+    if c == 0:
+        return compare_text(terms, terms.extra[a], terms.extra[b])
+    return c

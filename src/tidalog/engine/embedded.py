@@ -1,0 +1,160 @@
+"""The embedded engine: predicates by name, facts by id, everything that a run needs in one place."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from tidalog.engine.bits import EXPLICIT
+from tidalog.engine.compile import Catalogue
+from tidalog.engine.dictionary import Dictionary
+from tidalog.engine.facts import STATUS_EXPLICIT, FactStore
+from tidalog.engine.index import Indexes
+
+Ids = npt.NDArray[np.int32]
+
+_SAMPLE = 2048
+_UNKNOWN = 1_000_000.0  # facts that a predicate without facts is taken to have: it is about to be derived
+
+
+@dataclass(frozen=True, slots=True)
+class Mark:
+    """A moment to go back to."""
+
+    facts: int
+    terms: int
+
+
+class EmbeddedEngine:
+    """Dictionary, facts and indexes.  Runs are `maintain.seminaive`'s; this class only keeps the state."""
+
+    def __init__(self) -> None:
+        self.dictionary = Dictionary()
+        self.catalogue = Catalogue(self.predicate, self.index, self.dictionary.id_of)
+        self._empty()
+
+    def _empty(self) -> None:
+        """No facts and no predicates; terms stay."""
+        self.store = FactStore()
+        self.indexes = Indexes()
+        self.names: list[str] = []
+        self.arities: list[int] = []
+        self._numbers: dict[str, int] = {}
+        self._distinct: dict[tuple[int, int, int], float] = {}
+        self.derived = False
+        """Whether some fact may be there that is not explicit."""
+
+    def index(self, predicate: int, columns: tuple[int, ...]) -> int:
+        return self.indexes.number(predicate, columns)
+
+    # --- predicates ---------------------------------------------------------------------------------
+
+    def predicate(self, name: str, arity: int = -1) -> int:
+        """The number of a predicate, made if it is new.  An arity of -1 asks for one that exists."""
+        number = self._numbers.get(name)
+        if number is None:
+            if arity < 0:
+                raise KeyError(name)
+            number = self._numbers[name] = len(self.names)
+            self.names.append(name)
+            self.arities.append(arity)
+            self.store.ensure_predicates(len(self.names) + 1)
+        elif arity >= 0 and self.arities[number] != arity:
+            raise ValueError(f"{name} has {self.arities[number]} arguments, not {arity}")
+        return number
+
+    def has(self, name: str) -> bool:
+        return name in self._numbers
+
+    def arity(self, name: str) -> int:
+        return self.arities[self._numbers[name]]
+
+    def count(self, name: str) -> int:
+        return self.store.count(self._numbers[name]) if name in self._numbers else 0
+
+    # --- facts --------------------------------------------------------------------------------------
+
+    def insert(self, name: str, columns: list[Ids], rows: int) -> int:
+        """Adds explicit facts; returns how many were not there."""
+        number = self.predicate(name, len(columns))
+        return self.store.insert(number, columns, rows, STATUS_EXPLICIT)
+
+    def ids(self, name: str, mask: int = 0, want: int = 0) -> Ids:
+        if name not in self._numbers:
+            return np.empty(0, np.int32)
+        return self.store.ids(self._numbers[name], 0, mask, want)
+
+    def columns(self, name: str, mask: int = 0, want: int = 0) -> list[Ids]:
+        """The facts of a predicate, column by column, in order of id."""
+        ids = self.ids(name, mask, want)
+        return [self.store.column(ids, c) for c in range(self.arity(name))] if self.has(name) else []
+
+    # --- going back ---------------------------------------------------------------------------------
+
+    def mark(self) -> Mark:
+        return Mark(len(self.store), len(self.dictionary))
+
+    def back_to(self, mark: Mark) -> None:
+        """Takes away every fact and term that came since, from the indexes too."""
+        self.indexes.truncate(self.store.arrays, mark.facts)
+        self.store.truncate(mark.facts)
+        self.dictionary.truncate(mark.terms)
+
+    def forget_derived(self) -> None:
+        """Only explicit facts stay, in the order they had within their predicates; hidden predicates go."""
+        if not self.derived:
+            return
+        explicit = [
+            (name, self.arity(name), self.ids(name, int(EXPLICIT), int(EXPLICIT)))
+            for name in self.names
+            if not name.startswith("#")
+        ]
+        old = self.store
+        self._empty()
+        for name, arity, _ in explicit:
+            self.predicate(name, arity)
+        for name, arity, ids in explicit:
+            self.insert(name, [old.column(ids, c) for c in range(arity)], len(ids))
+        self.derived = False
+
+    def forget_hidden(self) -> None:
+        """Forgets the names of hidden predicates that have no facts; they are the last ones."""
+        while self.names and self.names[-1].startswith("#") and self.store.count(len(self.names) - 1) == 0:
+            del self._numbers[self.names.pop()]
+            self.arities.pop()
+        self._distinct.clear()
+
+    def tidy(self) -> None:
+        """Gives back room that growth left over."""
+        self.store.trim()
+
+    # --- figures ------------------------------------------------------------------------------------
+
+    @property
+    def nbytes(self) -> int:
+        return self.store.nbytes + self.indexes.nbytes + self.dictionary.nbytes
+
+    def fan_out(self, name: str, columns: tuple[int, ...]) -> float:
+        """Estimated facts of a predicate that agree with one value in each column, from a sample."""
+        number = self._numbers.get(name)
+        count = self.store.count(number) if number is not None else 0
+        if number is None or count == 0:
+            return _UNKNOWN ** (1.0 - 0.5 * min(len(columns), 2)) if columns else _UNKNOWN
+        estimate = float(count)
+        for column in columns:
+            estimate /= self._distinct_in(number, column, count)
+        return max(estimate, 1.0 / count)
+
+    def _distinct_in(self, number: int, column: int, count: int) -> float:
+        key = (number, column, count)
+        if key not in self._distinct:
+            ids = self.store.ids(number)
+            sample = ids[:: max(1, len(ids) // _SAMPLE)]
+            values = self.store.column(sample, column)
+            distinct = len(np.unique(values))
+            # Few repetitions in a sample mean that the column is nearly a key.
+            share = distinct / len(sample)
+            self._distinct[key] = max(1.0, distinct if share < 0.5 else count * share)
+        return self._distinct[key]

@@ -1,0 +1,127 @@
+"""What compiled code shares: the decorator, hashing, and arrays by address.
+
+Compiled functions are cached on disk, so a machine pays for compilation once.  The cache knows a function by its
+own file only, while a kernel holds the code of whatever it calls: so the folder of the cache is named by a
+digest of every file of this package, and a change anywhere compiles anew.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import TypeVar
+
+import numba
+import numpy as np
+from llvmlite import ir
+from numba import types
+from numba.core import cgutils
+from numba.extending import intrinsic
+
+F = TypeVar("F", bound=Callable[..., object])
+
+
+def cache_folder() -> Path:
+    """Where compiled code lies: below `NUMBA_CACHE_DIR`, or the user's folder for caches."""
+    digest = hashlib.sha256(numba.__version__.encode())
+    for file in sorted(Path(__file__).parent.glob("*.py")):
+        digest.update(file.read_bytes())
+    if numba.config.CACHE_DIR:
+        base = Path(numba.config.CACHE_DIR)
+    elif sys.platform == "win32":
+        base = Path(os.environ.get("LOCALAPPDATA", Path.home() / "AppData" / "Local"))
+    else:
+        base = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
+    return base / "tidalog" / digest.hexdigest()[:16]
+
+
+_CACHE = str(cache_folder())
+
+
+def compiled(function: F) -> F:
+    """Machine code for a kernel: nopython, cached, without the GIL."""
+    before = numba.config.CACHE_DIR
+    numba.config.CACHE_DIR = _CACHE
+    try:
+        result: F = numba.njit(cache=True, nogil=True, boundscheck=False)(function)
+    finally:
+        numba.config.CACHE_DIR = before
+    return result
+
+
+def inlined(function: F) -> F:
+    """A few lines that every caller gets a copy of: for what is called once per row."""
+    result: F = numba.njit(inline="always", nogil=True)(function)
+    return result
+
+
+_SEED = np.uint64(0x9E3779B97F4A7C15)
+_MIX = np.uint64(0xBF58476D1CE4E5B9)
+_END = np.uint64(0x94D049BB133111EB)
+_S32 = np.uint64(32)
+_S29 = np.uint64(29)
+
+
+@inlined
+def hash_start(seed: int) -> np.uint64:
+    return (np.uint64(seed) + np.uint64(1)) * _SEED
+
+
+@inlined
+def hash_add(h: np.uint64, value: int) -> np.uint64:
+    """Mixes in one number; the order of calls matters."""
+    h ^= np.uint64(value)
+    h *= _MIX
+    return h ^ (h >> _S29)
+
+
+@inlined
+def hash_end(h: np.uint64) -> np.uint64:
+    h *= _END
+    return h ^ (h >> _S32)
+
+
+@intrinsic
+def _pointer(typing_context, address):  # type: ignore[no-untyped-def]
+    signature = types.voidptr(address)
+
+    def codegen(context, builder, signature, arguments):  # type: ignore[no-untyped-def]
+        return builder.inttoptr(arguments[0], cgutils.voidptr_t)
+
+    return signature, codegen
+
+
+@compiled
+def int32_at(address: int, length: int) -> np.ndarray:
+    """The int32 array at an address that Python keeps alive (see `Indexes`)."""
+    return numba.carray(_pointer(address), (length,), np.int32)
+
+
+@compiled
+def uint64_at(address: int, length: int) -> np.ndarray:
+    return numba.carray(_pointer(address), (length,), np.uint64)
+
+
+@intrinsic
+def double_bits(typing_context, value):  # type: ignore[no-untyped-def]
+    """The 64 bits of a double as an integer."""
+    signature = types.int64(types.float64)
+
+    def codegen(context, builder, signature, arguments):  # type: ignore[no-untyped-def]
+        return builder.bitcast(arguments[0], ir.IntType(64))
+
+    return signature, codegen
+
+
+@intrinsic
+def bits_double(typing_context, bits):  # type: ignore[no-untyped-def]
+    """The double whose bits an integer holds."""
+    signature = types.float64(types.int64)
+
+    def codegen(context, builder, signature, arguments):  # type: ignore[no-untyped-def]
+        return builder.bitcast(arguments[0], ir.DoubleType())
+
+    return signature, codegen

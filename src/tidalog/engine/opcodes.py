@@ -1,0 +1,53 @@
+"""Plans as integers: the layout that the compiler writes and the machine reads.
+
+A plan is one run of int32 numbers.  An *operand* is a register (0 or more) or a constant term (-1 - id).
+Register 0 holds the id of the pivot's fact.
+
+    plan    PIVOT_PREDICATE (or -1: start with one empty row), FILTER, checks, loads, steps …
+    checks  count, then (column, operand) each: the column equals a constant
+            count, then (column, column) each: a repeated variable
+    loads   count, then (column, register) each
+
+    step    OPCODE, LENGTH (to the next step), then
+    PROBE   index, filter, fact register or -1, keys: count, operands; same: count, (column, column);
+            keep: count, registers; new: count, (column, register)
+    MEMBER  predicate, filter, fact register or -1, arguments: count, operands; keep: count, registers
+    ABSENT  index or -1, predicate, filter, keys: count, operands; same: count, (column, column);
+            keep: count, registers
+    TEST    expression: length, code; keep: count, registers
+    COMPUTE target register, expression: length, code; keep: count, registers (the target is not in it)
+    FIRST   index, keys: count, operands; keep: count, registers: the pivot is the first fact of its group
+    FOLD    index, keys: count, operands; aggregate, column, target register; keep: count, registers
+    EMIT    predicate, arguments: count, operands
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+PROBE: Final = 1
+MEMBER: Final = 2
+ABSENT: Final = 3
+TEST: Final = 4
+COMPUTE: Final = 5
+FIRST: Final = 6
+FOLD: Final = 7
+EMIT: Final = 8
+
+# Filters come from the algorithm, one row per filter number of a plan.
+FILTER_MASK: Final = 0  # status bits looked at; 0 looks at none
+FILTER_WANT: Final = 1  # their wanted value
+FILTER_ORDER: Final = 2  # ANY_ID, BELOW_PIVOT or UP_TO_PIVOT
+FILTER_FIELDS: Final = 3
+
+ANY_ID: Final = 0
+BELOW_PIVOT: Final = 1
+UP_TO_PIVOT: Final = 2
+
+# Why the machine came back.
+DONE: Final = 0
+GROW_FACTS: Final = 1
+GROW_INDEX: Final = 2
+GROW_TERMS: Final = 3
+PAUSE: Final = 4
+STRICT: Final = 5

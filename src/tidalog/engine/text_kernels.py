@@ -1,0 +1,321 @@
+"""Texts of tables in bulk: which term a cell holds, and how a term is written into one.
+
+The meaning is `termtext.parse_any` and `format_any`; compiled code decides the plain cases (numbers in base
+ten, ASCII names, IRIs, texts that can be nothing but strings) and leaves the rest to them, distinct by
+distinct.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+import numpy as np
+
+from tidalog.engine.dictionary_kernels import (
+    BLANK,
+    IRI,
+    STRING,
+    TERMS,
+    TEXT,
+    Terms,
+    intern_boolean,
+    intern_double,
+    intern_integer,
+    intern_text,
+    room_for_terms,
+)
+from tidalog.engine.native import compiled
+
+AS_IRI: Final = 0
+AS_BLANK: Final = 1
+AS_STRING: Final = 2
+AS_INTEGER: Final = 3
+AS_TRUE: Final = 4
+AS_FALSE: Final = 5
+AS_SLOW: Final = 6
+
+_QUOTE, _LESS, _GREATER, _UNDERSCORE, _COLON, _MINUS, _BACKSLASH = (
+    np.uint8(ord(c)) for c in '"<>_:-\\'
+)
+_MAX_DIGITS: Final = 18  # every number of so many digits fits 64 bits
+_TRUE = np.frombuffer(b"true", np.uint8)
+_FALSE = np.frombuffer(b"false", np.uint8)
+
+READ_ANY: Final = 0
+READ_STRING: Final = 1
+READ_IRI: Final = 2
+
+
+@compiled
+def is_digit(c: int) -> bool:
+    return 48 <= c <= 57
+
+
+@compiled
+def is_letter(c: int) -> bool:
+    return 65 <= c <= 90 or 97 <= c <= 122 or c == _UNDERSCORE
+
+
+@compiled
+def equals(text: np.ndarray, start: int, length: int, word: np.ndarray) -> bool:
+    if length != len(word):
+        return False
+    for i in range(length):
+        if text[start + i] != word[i]:
+            return False
+    return True
+
+
+@compiled
+def classify(text: np.ndarray, start: int, length: int) -> tuple[int, int, int]:
+    """(reading, start and length of its inner text); AS_SLOW where only Python knows."""
+    if length == 0:
+        return AS_STRING, start, 0
+    first = text[start]
+    if is_letter(first):
+        return classify_word(text, start, length)
+    if is_digit(first) or first == _MINUS:
+        return classify_numeral(text, start, length)
+    if first == _QUOTE:
+        if length >= 2 and text[start + length - 1] == _QUOTE:
+            for i in range(1, length - 1):
+                c = text[start + i]
+                if c == _QUOTE or c == _BACKSLASH:
+                    return AS_SLOW, start, length
+            return AS_STRING, start + 1, length - 2
+        return AS_SLOW, start, length
+    if first == _LESS:
+        if text[start + length - 1] != _GREATER:
+            return AS_SLOW, start, length
+        for i in range(1, length - 1):
+            if not is_plain_in_iri(text[start + i]):
+                return AS_SLOW, start, length
+        return AS_IRI, start + 1, length - 2
+    if first >= 128:
+        return AS_SLOW, start, length
+    return AS_STRING, start, length
+
+
+@compiled
+def classify_word(text: np.ndarray, start: int, length: int) -> tuple[int, int, int]:
+    """What begins with a letter: a name, a boolean, a blank node, or a string."""
+    if text[start] == _UNDERSCORE and (length == 1 or text[start + 1] == _COLON):
+        if length < 3:
+            return AS_SLOW, start, length
+        for i in range(2, length):
+            c = text[start + i]
+            if not (is_letter(c) or is_digit(c)):
+                return AS_SLOW, start, length
+        return AS_BLANK, start + 2, length - 2
+    unsure = False
+    for i in range(length):
+        c = text[start + i]
+        if not (is_letter(c) or is_digit(c)):
+            if c >= 128 or c == _MINUS:
+                unsure = True
+            else:
+                return AS_STRING, start, length
+    if unsure:
+        return AS_SLOW, start, length
+    if equals(text, start, length, _TRUE):
+        return AS_TRUE, start, length
+    if equals(text, start, length, _FALSE):
+        return AS_FALSE, start, length
+    return AS_IRI, start, length
+
+
+@compiled
+def classify_numeral(text: np.ndarray, start: int, length: int) -> tuple[int, int, int]:
+    """What begins with a digit or a minus: an integer, something Python must read, or a string."""
+    sign = 1 if text[start] == _MINUS else 0
+    digits = length - sign
+    whole = digits > 0
+    for i in range(sign, length):
+        c = text[start + i]
+        if not is_digit(c):
+            whole = False
+            # A dot, a sign, or a letter of an exponent or a radix keeps it open.
+            if not (c == 46 or c == 43 or c == 45 or 65 <= c <= 70 or 97 <= c <= 102 or c == 111 or c == 79 or c == 120 or c == 88):
+                return AS_STRING, start, length
+    if whole and digits <= _MAX_DIGITS:
+        return AS_INTEGER, start, length
+    if digits == 0:
+        return AS_STRING, start, length
+    return AS_SLOW, start, length
+
+
+@compiled
+def read_integer(text: np.ndarray, start: int, length: int) -> int:
+    sign = text[start] == _MINUS
+    value = np.int64(0)
+    for i in range(1 if sign else 0, length):
+        value = value * 10 + np.int64(text[start + i] - np.uint8(48))
+    return -value if sign else value
+
+
+@compiled
+def is_plain_in_iri(c: int) -> bool:
+    """ASCII that an IRI reference may hold as it is; `iri_reference` escapes some more in relative ones."""
+    if c <= 32 or c >= 127:
+        return False
+    return not (
+        c == 34 or c == 60 or c == 62 or c == 92 or c == 94 or c == 96 or c == 123 or c == 124 or c == 125
+    )
+
+
+@compiled
+def encode_texts(
+    terms: Terms,
+    offsets: np.ndarray,
+    data: np.ndarray,
+    begin: int,
+    reading: int,
+    ids: np.ndarray,
+    slow: np.ndarray,
+    slow_count: np.ndarray,
+) -> int:
+    """Interns the cells from `begin` on; stops and says where when room runs out.  Rows that Python must
+    read are appended to `slow`."""
+    for i in range(begin, len(ids)):
+        start = np.int64(offsets[i])
+        length = np.int64(offsets[i + 1]) - start
+        if not room_for_terms(terms, 1) or terms.state[TEXT] + length > len(terms.text):
+            return i
+        if reading == READ_STRING:
+            ids[i] = intern_text(terms, STRING, -1, data, start, length)
+            continue
+        if reading == READ_IRI:
+            ids[i] = intern_text(terms, IRI, -1, data, start, length)
+            continue
+        kind, at, size = classify(data, start, length)
+        if kind == AS_IRI:
+            ids[i] = intern_text(terms, IRI, -1, data, at, size)
+        elif kind == AS_STRING:
+            ids[i] = intern_text(terms, STRING, -1, data, at, size)
+        elif kind == AS_INTEGER:
+            ids[i] = intern_integer(terms, read_integer(data, at, size))
+        elif kind == AS_BLANK:
+            ids[i] = intern_text(terms, BLANK, -1, data, at, size)
+        elif kind == AS_TRUE or kind == AS_FALSE:
+            ids[i] = intern_boolean(terms, 1 if kind == AS_TRUE else 0)
+        else:
+            ids[i] = -1
+            slow[slow_count[0]] = i
+            slow_count[0] += 1
+    return len(ids)
+
+
+@compiled
+def encode_integers(terms: Terms, values: np.ndarray, begin: int, ids: np.ndarray) -> int:
+    for i in range(begin, len(ids)):
+        if not room_for_terms(terms, 1):
+            return i
+        ids[i] = intern_integer(terms, values[i])
+    return len(ids)
+
+
+@compiled
+def encode_doubles(terms: Terms, values: np.ndarray, begin: int, ids: np.ndarray) -> int:
+    for i in range(begin, len(ids)):
+        if not room_for_terms(terms, 1):
+            return i
+        ids[i] = intern_double(terms, values[i])
+    return len(ids)
+
+
+# --- out --------------------------------------------------------------------------------------------
+
+RAW: Final = 0
+BRACKETED: Final = 1
+BY_PYTHON: Final = 2
+
+
+@compiled
+def written_form(terms: Terms, term: int) -> int:
+    """How a term stands in a cell of format `any`."""
+    kind, start, length = terms.kind[term], terms.start[term], np.int64(terms.length[term])
+    if kind == STRING:
+        reading, at, size = classify(terms.text, start, length)
+        return RAW if reading == AS_STRING and size == length else BY_PYTHON
+    if kind == IRI:
+        reading, at, size = classify(terms.text, start, length)
+        if reading == AS_IRI and size == length:
+            return RAW
+        absolute = False
+        for i in range(length):
+            c = terms.text[start + i]
+            if not is_plain_in_iri(c):
+                return BY_PYTHON
+            if c == _COLON:
+                absolute = True
+            # Parentheses, commas, `?`, `=` and `$` are escaped in relative IRIs, `,?` in all.
+            if c == 44 or c == 63 or (not absolute and (c == 40 or c == 41 or c == 61 or c == 36)):
+                return BY_PYTHON
+        return BRACKETED
+    return BY_PYTHON
+
+
+@compiled
+def measure_texts(terms: Terms, ids: np.ndarray, forms: np.ndarray, sizes: np.ndarray) -> int:
+    """Form and size of each cell; how many are left to Python (size 0 so far)."""
+    left = 0
+    for i in range(len(ids)):
+        form = written_form(terms, ids[i])
+        forms[i] = form
+        length = np.int64(terms.length[ids[i]])
+        if form == RAW:
+            sizes[i] = length
+        elif form == BRACKETED:
+            sizes[i] = length + 2
+        else:
+            sizes[i] = 0
+            left += 1
+    return left
+
+
+@compiled
+def write_texts(terms: Terms, ids: np.ndarray, forms: np.ndarray, offsets: np.ndarray, out: np.ndarray) -> None:
+    """Copies the cells that compiled code writes itself to their places."""
+    for i in range(len(ids)):
+        if forms[i] == BY_PYTHON:
+            continue
+        at = offsets[i]
+        start, length = terms.start[ids[i]], terms.length[ids[i]]
+        if forms[i] == BRACKETED:
+            out[at] = _LESS
+            out[at + 1 + length] = _GREATER
+            at += 1
+        for k in range(length):
+            out[at + k] = terms.text[start + k]
+
+
+@compiled
+def place_texts(
+    rows: np.ndarray, which: np.ndarray, starts: np.ndarray, text: np.ndarray, offsets: np.ndarray, out: np.ndarray
+) -> None:
+    """Copies the texts that Python wrote, distinct ones once, to the rows that have them."""
+    for r in range(len(rows)):
+        begin, end = starts[which[r]], starts[which[r] + 1]
+        at = offsets[rows[r]]
+        for k in range(end - begin):
+            out[at + k] = text[begin + k]
+
+
+@compiled
+def kinds_among(terms: Terms, ids: np.ndarray) -> int:
+    """A bit for each kind of term that occurs."""
+    found = 0
+    for i in range(len(ids)):
+        found |= 1 << np.int64(terms.kind[ids[i]])
+    return found
+
+
+@compiled
+def gather_numbers(terms: Terms, ids: np.ndarray, out: np.ndarray) -> None:
+    for i in range(len(ids)):
+        out[i] = terms.number[ids[i]]
+
+
+@compiled
+def terms_in_use(terms: Terms) -> int:
+    return terms.state[TERMS]

@@ -1,0 +1,139 @@
+"""Materialising a program, and answering a query, on an embedded engine."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+import numpy.typing as npt
+
+from tidalog.analysis import Analysis
+from tidalog.analysis.normal import NormalAtom, NormalRule
+from tidalog.builtins import NO_FUNCTIONS, PythonFunction
+from tidalog.engine.embedded import EmbeddedEngine
+from tidalog.engine.limits import Limits, ProgressCallback, RunStats
+from tidalog.errors import Diagnostic, RunError
+from tidalog.maintain.run import Interrupted, Runner
+from tidalog.maintain.seminaive import SemiNaive, constraint_predicate
+from tidalog.program import Variable
+from tidalog.termtext import term_text
+
+NO_LIMITS = Limits()
+_EXAMPLES = 3  # violations that a message shows
+
+
+class Violated(Diagnostic):
+    number = "T055"
+    title = "constraint {rule} is violated {times}"
+    reason = "for example {examples}"
+    hint = "every fact is as it was before; take the facts away that make it true, or the constraint"
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """The rows of a query, as term ids, column by column."""
+
+    columns: list[npt.NDArray[np.int32]]
+    rows: int
+
+
+def materialise(
+    engine: EmbeddedEngine,
+    analysis: Analysis,
+    *,
+    functions: Mapping[str, PythonFunction] = NO_FUNCTIONS,
+    limits: Limits = NO_LIMITS,
+    progress: ProgressCallback | None = None,
+) -> RunStats:
+    """Derives everything from the explicit facts, and nothing else stays.  On any error the explicit facts
+    are as before and nothing is derived."""
+    engine.forget_derived()
+    mark = engine.mark()
+    engine.derived = True
+    runner = Runner(engine, limits, progress)
+    evaluation = SemiNaive(engine, runner, functions)
+    runner.components = len(analysis.components) + 1
+    try:
+        for component in analysis.components:
+            runner.component = component.index
+            evaluation.run_component(component.rules, component.predicates)
+            runner.look()
+        runner.component = len(analysis.components)
+        evaluation.run_component(analysis.constraints, ())
+        _check_constraints(engine, analysis.constraints)
+        engine.tidy()
+        return runner.finish()
+    except BaseException as stop:
+        engine.back_to(mark)
+        engine.derived = False
+        if isinstance(stop, KeyboardInterrupt):
+            raise RunError(Interrupted(rule=runner.rule or "(none)")) from None
+        raise
+
+
+def answer(
+    engine: EmbeddedEngine,
+    rules: Sequence[NormalRule],
+    *,
+    functions: Mapping[str, PythonFunction] = NO_FUNCTIONS,
+    limits: Limits = NO_LIMITS,
+    progress: ProgressCallback | None = None,
+) -> Answer:
+    """Evaluates the rules of a query in order; the answer is the last one's head.  Facts leave no trace;
+    terms that were computed stay in the dictionary, for the answer names them."""
+    mark = engine.mark()
+    runner = Runner(engine, limits, progress)
+    runner.components = 1
+    evaluation = SemiNaive(engine, runner, functions)
+    query = rules[-1].head
+    assert query is not None
+    try:
+        for rule in rules:
+            evaluation.run_component([_hide(rule, query.predicate)], ())
+        columns = engine.columns(_hidden(query.predicate))
+        return Answer(columns, engine.count(_hidden(query.predicate)))
+    except KeyboardInterrupt:
+        raise RunError(Interrupted(rule="of the query")) from None
+    finally:
+        engine.back_to(replace(mark, terms=len(engine.dictionary)))
+        engine.forget_hidden()
+
+
+def _hidden(predicate: str) -> str:
+    return f"#query:{predicate}"
+
+
+def _hide(rule: NormalRule, predicate: str) -> NormalRule:
+    head = rule.head
+    if head is None or head.predicate != predicate:
+        return rule
+    return replace(rule, head=NormalAtom(_hidden(predicate), head.arguments))
+
+
+def _check_constraints(engine: EmbeddedEngine, constraints: Sequence[NormalRule]) -> None:
+    found: list[Diagnostic] = []
+    for rule in constraints:
+        name = constraint_predicate(rule.name)
+        count = engine.count(name)
+        if count:
+            span = rule.origin.span if rule.origin is not None else None
+            times = "once" if count == 1 else f"{count:,} times"
+            found.append(Violated(span, rule=rule.name, times=times, examples=_examples(engine, rule, name)))
+    if found:
+        raise RunError(found)
+
+
+def _examples(engine: EmbeddedEngine, rule: NormalRule, name: str) -> str:
+    variables = list(dict.fromkeys(v for a in rule.atoms for v in a.arguments if isinstance(v, Variable)))
+    variables += [c.variable for c in rule.computations]
+    shown = [(i, v) for i, v in enumerate(variables) if not v.anonymous]
+    columns = engine.columns(name)
+    if not shown:
+        return "its body is true"
+    texts = [
+        ", ".join(f"?{v.name} = {term_text(engine.dictionary.term(int(columns[i][row])))}" for i, v in shown)
+        for row in range(min(_EXAMPLES, engine.count(name)))
+    ]
+    return "; ".join(texts)
+

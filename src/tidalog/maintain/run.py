@@ -1,0 +1,137 @@
+"""Running plans to their end: growth, limits, progress, interruption.
+
+The machine comes back whenever it wants something; `Runner.drive` gives it that and calls it again.  These are
+the safe points: nothing is half done here, so a limit, Ctrl-C or an error can stop the run, and the caller goes
+back to the mark it took before.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+
+from tidalog.engine import opcodes as op
+from tidalog.engine.compile import Code
+from tidalog.engine.embedded import EmbeddedEngine
+from tidalog.engine.limits import Limits, Progress, ProgressCallback, RunStats
+from tidalog.engine.machine import BLOCK, BUDGET, DERIVATIONS, FAILED, IS_STRICT, WANTED, Frame
+from tidalog.errors import Diagnostic, RunError
+
+_SLICE = 4_000_000  # rows between two looks at limits: a tenth of a second or so
+
+
+class TooManyFacts(Diagnostic):
+    number = "T050"
+    title = "stopped at {limit:,} facts, in rule {rule}"
+    reason = "the run would go beyond max_facts; every fact is as it was before"
+    hint = "a rule that computes new terms in a cycle may never end: bound it by a comparison, or raise the limit"
+
+
+class TooManySeconds(Diagnostic):
+    number = "T051"
+    title = "stopped after {limit:g} seconds, in rule {rule}"
+    reason = "the run took longer than max_seconds; every fact is as it was before"
+    hint = "raise the limit, or look at the rule with `tidalog check`"
+
+
+class TooMuchMemory(Diagnostic):
+    number = "T052"
+    title = "stopped at {limit:,} bytes, in rule {rule}"
+    reason = "the run would take more than max_memory; every fact is as it was before"
+    hint = "raise the limit, or find the rule that joins too much"
+
+
+class Interrupted(Diagnostic):
+    number = "T053"
+    title = "interrupted in rule {rule}"
+    reason = "every fact is as it was before"
+
+
+class NotComputable(Diagnostic):
+    number = "T054"
+    title = "a built-in of rule {rule} cannot be computed"
+    reason = "strict mode makes of this an error; without it the literal is false and counted"
+    hint = "guard the computation by a test, such as ?n != 0 or isNumeric(?x)"
+
+
+class Runner:
+    """Drives one run: owns its clock, its limits and its figures."""
+
+    def __init__(self, engine: EmbeddedEngine, limits: Limits, progress: ProgressCallback | None) -> None:
+        self.engine = engine
+        self.limits = limits
+        self.progress = progress
+        self.stats = RunStats()
+        self.component, self.components = 0, 0
+        self.rule = ""
+        self._start, self._cpu_start = time.perf_counter(), time.process_time()
+        self._facts_before = len(engine.store)
+
+    @property
+    def seconds(self) -> float:
+        return time.perf_counter() - self._start
+
+    def drive(
+        self, step: Callable[[], int], code: Code, frame: Frame, rule: Callable[[], str], rounds: Callable[[], int]
+    ) -> None:
+        """Calls `step` until it is done."""
+        control = frame.control
+        control[IS_STRICT] = self.limits.strict
+        while True:
+            control[BUDGET] = _SLICE
+            reason = step()
+            self.rule = rule()
+            if control[FAILED]:
+                self.count_failures(int(control[FAILED]))
+                control[FAILED] = 0
+            self.stats.derivations += int(control[DERIVATIONS])
+            control[DERIVATIONS] = 0
+            if reason == op.DONE:
+                return
+            if reason == op.GROW_FACTS:
+                self.engine.store.ensure(BLOCK, code.arity)
+            elif reason == op.GROW_INDEX:
+                self.engine.indexes.grow(int(control[WANTED]))
+            elif reason == op.GROW_TERMS:
+                self.engine.dictionary.ensure(BLOCK * 4)
+            self.look(rounds())
+
+    def count_failures(self, failures: int) -> None:
+        """Computations of the rule at work that could not be made."""
+        if self.limits.strict:
+            raise RunError(NotComputable(rule=self.rule))
+        self.stats.uncomputed[self.rule] = self.stats.uncomputed.get(self.rule, 0) + failures
+
+    def look(self, rounds: int = 0) -> None:
+        """A safe point: limits and progress."""
+        limits = self.limits
+        facts = len(self.engine.store)
+        memory = self.engine.nbytes
+        self.stats.peak_memory = max(self.stats.peak_memory, memory)
+        if limits.max_facts is not None and facts > limits.max_facts:
+            raise RunError(TooManyFacts(limit=limits.max_facts, rule=self.rule))
+        if limits.max_seconds is not None and self.seconds > limits.max_seconds:
+            raise RunError(TooManySeconds(limit=limits.max_seconds, rule=self.rule))
+        if limits.max_memory is not None and memory > limits.max_memory:
+            raise RunError(TooMuchMemory(limit=limits.max_memory, rule=self.rule))
+        if self.progress is not None:
+            self.progress(
+                Progress(
+                    self.component,
+                    self.components,
+                    self.rule,
+                    facts,
+                    self.stats.derivations,
+                    self.stats.rounds + rounds,
+                    self.seconds,
+                )
+            )
+
+    def finish(self) -> RunStats:
+        stats = self.stats
+        stats.seconds = self.seconds
+        stats.cpu_seconds = time.process_time() - self._cpu_start
+        stats.derived = len(self.engine.store) - self._facts_before
+        stats.memory = self.engine.nbytes
+        stats.peak_memory = max(stats.peak_memory, stats.memory)
+        return stats

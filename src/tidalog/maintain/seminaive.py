@@ -1,0 +1,247 @@
+"""Materialisation from scratch: component by component, semi-naive inside one.
+
+Invariant.  When a component is done, the store holds exactly the consequences of its rules over what lies
+below it, and every rule instance has been derived once: by the plan whose pivot is the instance's fact with
+the largest id (the first such atom, where it occurs twice), with the atoms before it below that id and the
+atoms after it up to it.  Atoms of lower components match any id: they are complete before.
+
+A component runs in stages, each to its fixpoint: rules that collect groups; folds; everything else.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from tidalog.analysis.normal import NormalAtom, NormalRule
+from tidalog.builtins import NO_FUNCTIONS, CannotCompute, PythonFunction, evaluate
+from tidalog.engine import opcodes as op
+from tidalog.engine.compile import Code, compile_fold, compile_plan
+from tidalog.engine.embedded import EmbeddedEngine
+from tidalog.engine.expressions import is_native
+from tidalog.engine.facts import FIRST, LAST, STATUS_DERIVED
+from tidalog.engine.machine import BLOCK, new_frame, run_frame
+from tidalog.engine.sweep import CURRENT, ROUND, Plans, new_sweep, run_sweep, start_empty
+from tidalog.maintain.run import Runner
+from tidalog.plan.lowered import Fold, Memo, lower
+from tidalog.plan.order import best_start, plan
+from tidalog.program import Variable
+
+
+class SemiNaive:
+    """Evaluates sets of rules on an engine; the rules' lower predicates are complete."""
+
+    def __init__(
+        self,
+        engine: EmbeddedEngine,
+        runner: Runner,
+        functions: Mapping[str, PythonFunction] = NO_FUNCTIONS,
+    ) -> None:
+        self.engine, self.runner, self.functions = engine, runner, functions
+
+    def run_component(self, rules: Sequence[NormalRule], predicates: Iterable[str]) -> None:
+        """All rules for some predicates that depend on each other; constraints count as rules for a hidden
+        predicate of their own."""
+        rules = [constraint_rule(r) if r.head is None else r for r in rules]
+        collecting = lower([r for r in rules if r.aggregates], is_native)
+        self._fixpoint(collecting.rules, set(), collecting.memos)
+        self._folds(collecting.folds)
+        plain = lower([r for r in rules if not r.aggregates], is_native)
+        self._fixpoint(plain.rules, set(predicates), plain.memos)
+
+    # --- one stage ----------------------------------------------------------------------------------
+
+    def _fixpoint(self, rules: Sequence[NormalRule], own: set[str], memos: Sequence[Memo]) -> None:
+        """Runs rules over the facts there are and those they derive."""
+        if not rules:
+            return
+        self._declare(rules, memos)
+        growing = own | {m.memo for m in memos}
+        self._run_base([r for r in rules if not _pivots(r, growing)])
+        recursive = [r for r in rules if _pivots(r, growing)]
+        code = Code()
+        for rule in recursive:
+            for pivot in _pivots(rule, growing):
+                logical = plan(rule, pivot, self.engine.fan_out)
+                compile_plan(logical, self.engine.catalogue, code, _order(rule, pivot, growing))
+        answered = [0] * len(memos)
+        if recursive:
+            self._sweep(code, self._begin(growing), -1, lambda: self._answer_all(memos, answered))
+
+    def _run_base(self, rules: Sequence[NormalRule]) -> None:
+        """Rules whose bodies are complete: one pass over the facts of one atom each."""
+        scanning, single = Code(), Code()
+        for rule in rules:
+            start = best_start(rule, self.engine.fan_out)
+            logical = plan(rule, start, self.engine.fan_out)
+            code = single if start is None else scanning
+            compile_plan(logical, self.engine.catalogue, code, lambda _: op.ANY_ID)
+        self._run_single(single)
+        self._run_scans(scanning)
+
+    def _folds(self, folds: Sequence[Fold]) -> None:
+        code = Code()
+        for fold in folds:
+            self.engine.predicate(fold.head.predicate, len(fold.head.arguments))
+            compile_fold(fold, self.engine.catalogue, code)
+        self._run_scans(code)
+
+    def _declare(self, rules: Sequence[NormalRule], memos: Sequence[Memo]) -> None:
+        for memo in memos:
+            self.engine.predicate(memo.ask, len(memo.inputs))
+            self.engine.predicate(memo.memo, len(memo.inputs) + 1)
+        for rule in rules:
+            assert rule.head is not None
+            for atom in (rule.head, *rule.atoms, *rule.negations):
+                self.engine.predicate(atom.predicate, len(atom.arguments))
+
+    def _begin(self, predicates: set[str]) -> int:
+        """The first fact of any of these predicates, or the end of the store."""
+        engine = self.engine
+        extents = [
+            engine.store.arrays.extent[engine.predicate(p)] for p in predicates if engine.count(p) > 0
+        ]
+        return min((int(e[FIRST]) for e in extents), default=len(engine.store))
+
+    # --- driving the machine ------------------------------------------------------------------------
+
+    def _run_single(self, code: Code) -> None:
+        """Plans that begin with one empty row."""
+        if not code.starts:
+            return
+        plans = self._plans(code)
+        frame = new_frame(code.levels, code.registers, code.arity)
+        engine = self.engine
+        for number, at in enumerate(code.starts):
+            start_empty(plans.code, at, frame)
+            self.runner.drive(
+                lambda: int(
+                    run_frame(
+                        engine.store.arrays,
+                        engine.dictionary.arrays,
+                        engine.indexes.meta,
+                        plans.filters,
+                        plans.code,
+                        frame,
+                        STATUS_DERIVED,
+                    )
+                ),
+                code,
+                frame,
+                lambda number=number: code.names[number],  # type: ignore[misc]
+                lambda: 0,
+            )
+
+    def _run_scans(self, code: Code) -> None:
+        """Plans over all facts of their pivots' predicates as they are now."""
+        extents = [self.engine.store.arrays.extent[p] for p in set(code.pivots) if self.engine.store.count(p)]
+        if extents:
+            begin, end = min(int(e[FIRST]) for e in extents), max(int(e[LAST]) for e in extents) + 1
+            self._sweep(code, begin, end, lambda: False)
+
+    def _sweep(self, code: Code, begin: int, limit: int, between: Callable[[], bool]) -> None:
+        """Sweeps, and goes on as long as `between` adds facts."""
+        engine = self.engine
+        plans = self._plans(code)
+        frame = new_frame(code.levels, code.registers, code.arity)
+        sweep = new_sweep(len(engine.names), BLOCK, begin, limit)
+        control = sweep.control
+
+        def step() -> int:
+            return int(
+                run_sweep(
+                    engine.store.arrays,
+                    engine.dictionary.arrays,
+                    engine.indexes.meta,
+                    plans,
+                    frame,
+                    sweep,
+                    STATUS_DERIVED,
+                )
+            )
+
+        def rule() -> str:
+            return code.names[control[CURRENT]] if control[CURRENT] >= 0 else ""
+
+        while True:
+            self.runner.drive(step, code, frame, rule, lambda: int(control[ROUND]))
+            if not between():
+                break
+        self.runner.stats.rounds += int(control[ROUND])
+
+    def _plans(self, code: Code) -> Plans:
+        pivots = np.array(code.pivots, np.int32)
+        order = np.argsort(pivots, kind="stable").astype(np.int32)
+        first = np.searchsorted(pivots[order], np.arange(len(self.engine.names) + 1)).astype(np.int32)
+        return Plans(code.array(), code.filter_array(), np.array(code.starts, np.int32), first, order)
+
+    # --- memo relations -----------------------------------------------------------------------------
+
+    def _answer_all(self, memos: Sequence[Memo], answered: list[int]) -> bool:
+        """Answers what was asked since; whether any fact came of it."""
+        before = len(self.engine.store)
+        for i, memo in enumerate(memos):
+            end = len(self.engine.store)
+            ids = self.engine.store.ids(self.engine.predicate(memo.ask), answered[i])
+            answered[i] = end
+            if len(ids):
+                self._answer(memo, [self.engine.store.column(ids, c) for c in range(len(memo.inputs))], len(ids))
+        return len(self.engine.store) > before
+
+    def _answer(self, memo: Memo, inputs: list[np.ndarray], rows: int) -> None:
+        """Evaluates an expression for distinct inputs and stores the values that there are."""
+        dictionary = self.engine.dictionary
+        self.runner.rule = memo.name
+        kept: list[int] = []
+        values: list[int] = []
+        known: dict[int, object] = {}
+        columns = [column.tolist() for column in inputs]
+        for row in range(rows):
+            if row % 65536 == 65535:
+                self.runner.look()
+            bindings: dict[Variable, object] = {}
+            for variable, column in zip(memo.inputs, columns, strict=True):
+                number = column[row]
+                term = known.get(number)
+                if term is None:
+                    term = known[number] = dictionary.term(number)
+                bindings[variable] = term
+            try:
+                value = evaluate(memo.expression, bindings, self.functions)  # type: ignore[arg-type]
+            except CannotCompute:
+                continue
+            kept.append(row)
+            values.append(dictionary.id_of(value))
+        if len(kept) < rows:
+            self.runner.count_failures(rows - len(kept))
+        selected = np.array(kept, np.int64)
+        table = [column[selected] for column in inputs] + [np.array(values, np.int32)]
+        self.engine.store.insert(self.engine.predicate(memo.memo), table, len(kept), STATUS_DERIVED)
+
+
+def constraint_rule(rule: NormalRule) -> NormalRule:
+    """A constraint collects the bindings that violate it."""
+    bound = dict.fromkeys(v for atom in rule.atoms for v in atom.arguments if isinstance(v, Variable))
+    bound |= dict.fromkeys(c.variable for c in rule.computations)
+    return replace(rule, head=NormalAtom(constraint_predicate(rule.name), tuple(bound)))
+
+
+def constraint_predicate(name: str) -> str:
+    return f"#constraint:{name}"
+
+
+def _pivots(rule: NormalRule, growing: set[str]) -> list[int]:
+    return [i for i, atom in enumerate(rule.atoms) if atom.predicate in growing]
+
+
+def _order(rule: NormalRule, pivot: int, growing: set[str]) -> Callable[[int], int]:
+    """Atoms of growing predicates before the pivot match smaller ids, after it up to its own."""
+
+    def order(position: int) -> int:
+        if rule.atoms[position].predicate not in growing:
+            return op.ANY_ID
+        return op.BELOW_PIVOT if position < pivot else op.UP_TO_PIVOT
+
+    return order

@@ -1,0 +1,179 @@
+"""Lowering: aggregates and Python functions become relations of their own.
+
+*  A rule with aggregates becomes rules that collect the distinct tuples of each argument list under their
+   group in a hidden relation, and a `Fold` that reads the groups off an index.
+*  An expression that the engine cannot compute itself becomes a *memo relation*: a rule that collects its
+   distinct inputs (`ask`), answered in batches by Python, and an atom over the answers (`memo`).  The
+   algorithms then need to know nothing about it.
+
+Hidden predicates have names that no program can write: they begin with `#`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, replace
+
+from tidalog.analysis.normal import AggregateColumn, Argument, Computation, NormalAtom, NormalRule
+from tidalog.program import Call, Expression, Variable, variables
+from tidalog.terms import TRUE
+
+
+@dataclass(frozen=True, slots=True)
+class FoldColumn:
+    """`operator` over the groups of a hidden relation whose first columns are the group."""
+
+    variable: Variable
+    operator: str
+    relation: str
+    column: int
+
+
+@dataclass(frozen=True, slots=True)
+class Fold:
+    """One head fact per group; every relation has the same groups."""
+
+    name: str
+    head: NormalAtom
+    group: tuple[Variable, ...]
+    columns: tuple[FoldColumn, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Memo:
+    """`memo(inputs…, result)` holds the value of `expression` for every row of `ask(inputs…)`."""
+
+    name: str
+    ask: str
+    memo: str
+    inputs: tuple[Variable, ...]
+    expression: Expression
+
+
+@dataclass(frozen=True, slots=True)
+class Lowered:
+    """What a component's rules have become.  `rules` have no aggregates and only native expressions."""
+
+    rules: tuple[NormalRule, ...]
+    folds: tuple[Fold, ...]
+    memos: tuple[Memo, ...]
+
+
+def is_hidden(predicate: str) -> bool:
+    return predicate.startswith("#")
+
+
+def lower(rules: Iterable[NormalRule], is_native: Callable[[Expression], bool]) -> Lowered:
+    """`is_native` says whether the engine computes an expression itself."""
+    result: list[NormalRule] = []
+    folds: list[Fold] = []
+    memos: list[Memo] = []
+    for rule in rules:
+        heads = [rule]
+        if rule.aggregates:
+            heads, fold = _split_aggregates(rule)
+            folds.append(fold)
+        for one in heads:
+            result.extend(_lift_foreign(one, is_native, memos))
+    return Lowered(tuple(result), tuple(folds), tuple(memos))
+
+
+def _split_aggregates(rule: NormalRule) -> tuple[list[NormalRule], Fold]:
+    assert rule.head is not None
+    places = {column.position for column in rule.aggregates}
+    group = tuple(
+        dict.fromkeys(
+            a for i, a in enumerate(rule.head.arguments) if i not in places and isinstance(a, Variable)
+        )
+    )
+    relations: dict[tuple[Argument, ...], str] = {}
+    rules: list[NormalRule] = []
+    columns: list[FoldColumn] = []
+    for column in rule.aggregates:
+        relation = relations.get(column.arguments)
+        if relation is None:
+            relation = relations[column.arguments] = f"#group:{rule.name}:{len(relations)}"
+            rules.append(_collecting_rule(rule, relation, group, column))
+        variable = rule.head.arguments[column.position]
+        assert isinstance(variable, Variable)
+        columns.append(FoldColumn(variable, column.operator, relation, len(group)))
+    return rules, Fold(rule.name, rule.head, group, tuple(columns))
+
+
+def _collecting_rule(
+    rule: NormalRule, relation: str, group: tuple[Variable, ...], column: AggregateColumn
+) -> NormalRule:
+    return replace(rule, head=NormalAtom(relation, group + column.arguments), aggregates=())
+
+
+def _lift_foreign(
+    rule: NormalRule, is_native: Callable[[Expression], bool], memos: list[Memo]
+) -> list[NormalRule]:
+    """Takes foreign expressions out one after the other, in the order in which their inputs are bound."""
+    foreign = [c for c in rule.computations if not is_native(c.expression)]
+    foreign_tests = [t for t in rule.tests if not is_native(t)]
+    if not foreign and not foreign_tests:
+        return [rule]
+    native_computations = [c for c in rule.computations if is_native(c.expression)]
+    native_tests = [t for t in rule.tests if is_native(t)]
+    atoms = list(rule.atoms)
+    rules: list[NormalRule] = []
+    pending: list[Computation | Expression] = [*foreign_tests, *foreign]
+    while pending:
+        bound = _bound(atoms, native_computations)
+        ready = next(p for p in pending if set(variables(_expression(p))) <= bound)
+        pending.remove(ready)
+        expression = _expression(ready)
+        inputs = tuple(dict.fromkeys(variables(expression)))
+        number = len(memos)
+        memo = Memo(rule.name, f"#ask:{rule.name}:{number}", f"#memo:{rule.name}:{number}", inputs, expression)
+        memos.append(memo)
+        rules.append(
+            replace(
+                rule,
+                head=NormalAtom(memo.ask, inputs),
+                atoms=tuple(atoms),
+                negations=tuple(n for n in rule.negations if _is_ready(n, rule, bound)),
+                computations=_needed(native_computations, _bound(atoms, native_computations)),
+                tests=tuple(t for t in native_tests if set(variables(t)) <= bound),
+            )
+        )
+        result: Argument = ready.variable if isinstance(ready, Computation) else TRUE
+        atoms.append(NormalAtom(memo.memo, (*inputs, result)))
+    rules.append(
+        replace(rule, atoms=tuple(atoms), computations=tuple(native_computations), tests=tuple(native_tests))
+    )
+    return rules
+
+
+def _expression(item: Computation | Expression) -> Expression:
+    return item.expression if isinstance(item, Computation) else item
+
+
+def _bound(atoms: list[NormalAtom], computations: list[Computation]) -> set[Variable]:
+    bound = {v for atom in atoms for v in atom.variables}
+    for computation in computations:
+        if set(variables(computation.expression)) <= bound:
+            bound.add(computation.variable)
+    return bound
+
+
+def _needed(computations: list[Computation], bound: set[Variable]) -> tuple[Computation, ...]:
+    return tuple(c for c in computations if c.variable in bound)
+
+
+def _is_ready(negation: NormalAtom, rule: NormalRule, bound: set[Variable]) -> bool:
+    """A negation can be asked once its variables are bound, except those that are local to it."""
+    elsewhere = {v for atom in rule.atoms for v in atom.variables}
+    elsewhere |= {c.variable for c in rule.computations}
+    return (negation.variables & elsewhere) <= bound
+
+
+def calls(expression: Expression) -> Iterable[str]:
+    """The functions in an expression."""
+    stack = [expression]
+    while stack:
+        item = stack.pop()
+        if isinstance(item, Call):
+            yield item.function
+            stack.extend(item.arguments)
