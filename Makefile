@@ -71,7 +71,7 @@ lint: $(VENV)/.installed-dev ## ruff (lint and format), mypy --strict, import co
 # Compiled once here, so that parallel test processes find it in the cache instead of each compiling it.
 .PHONY: warm
 warm: $(VENV)/.installed-dev
-	@$(PY) -m tidalog.engine.warm
+	@$(PY) -m tidalog.warm
 
 .PHONY: bench
 bench: $(VENV)/.installed-bench ## Tidalog beside its peers; prints a table and stores it in bench/results
