@@ -10,7 +10,7 @@ from tidalog.reference import evaluate
 from tidalog.terms import IRI, Integer
 
 JUDGED = settings(
-    deadline=None, max_examples=80, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large]
+    deadline=None, max_examples=150, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large]
 )
 RULES_AND_NEGATION = Features(aggregates=(), functions=False, arithmetic=False, all_terms=False)
 ARITHMETIC = Features(aggregates=(), functions=False, all_terms=False)

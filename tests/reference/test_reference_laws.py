@@ -17,13 +17,13 @@ RELAXED = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow, H
 
 
 @pytest.mark.parametrize("change", SHUFFLES)
-@settings(RELAXED, max_examples=60)
+@settings(RELAXED, max_examples=100)
 @given(program=programs(), seed=st.integers(0, 2**16))
 def test_order_and_names_change_nothing(change: str, program: Program, seed: int) -> None:
     assert evaluate(SHUFFLES[change](program, random.Random(seed))) == evaluate(program)
 
 
-@settings(RELAXED, max_examples=60)
+@settings(RELAXED, max_examples=100)
 @given(programs())
 def test_the_model_holds_the_facts_and_is_closed_under_the_rules(program: Program) -> None:
     model = evaluate(program)

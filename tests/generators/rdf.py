@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from hypothesis import strategies as st
 
-from generators import VARIABLES
+from generators.datalog import VARIABLES
 from tidalog.program import Aggregate, Atom, Expression, Fact, Negation, Program, Rule, Variable
 from tidalog.terms import IRI, RDF_TYPE, Integer, Term
 
@@ -25,9 +25,9 @@ def triple_programs(draw: st.DrawFn) -> Program:
     rows = [(s, p, o) for s, (p, o) in facts] + [(p, IRI(EX + "under"), q) for p, q in about]
     rules = draw(st.lists(_triple_rule(), min_size=1, max_size=4))
     x, y, p = VARIABLES[0], VARIABLES[1], Variable("p")
-    above: Expression = draw(st.sampled_from((PROPERTIES[0], TYPE, p)))
+    above: Expression = draw(st.sampled_from([PROPERTIES[0], TYPE, p]))
     rules.append(Rule((Atom("n", (x, Aggregate("count", (y,)))),), (Atom("triple", (x, above, y)),)))
-    verb: Expression = draw(st.sampled_from((*PROPERTIES, Variable("_#1"))))
+    verb: Expression = draw(st.sampled_from([*PROPERTIES, Variable("_#1")]))
     negated = Negation(Atom("triple", (y, verb, x)))
     rules.append(Rule((Atom("m", (x, y)),), (Atom("triple", (x, PROPERTIES[0], y)), negated)))
     return Program(tuple(rules), tuple(Fact("triple", row) for row in dict.fromkeys(rows)))

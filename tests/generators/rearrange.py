@@ -1,0 +1,77 @@
+"""Changes to a program's text that change nothing of its meaning."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable
+from dataclasses import replace
+
+from tidalog.program import Aggregate, Atom, BodyLiteral, Call, Expression, Negation, Program, Rule, Variable
+
+
+def shuffle_rules(program: Program, chance: random.Random) -> Program:
+    return replace(program, rules=tuple(chance.sample(program.rules, len(program.rules))))
+
+
+def shuffle_facts(program: Program, chance: random.Random) -> Program:
+    return replace(program, facts=tuple(chance.sample(program.facts, len(program.facts))))
+
+
+def shuffle_bodies(program: Program, chance: random.Random) -> Program:
+    return replace(
+        program,
+        rules=tuple(replace(r, body=tuple(chance.sample(r.body, len(r.body)))) for r in program.rules),
+    )
+
+
+def shuffle_heads(program: Program, chance: random.Random) -> Program:
+    return replace(
+        program,
+        rules=tuple(replace(r, heads=tuple(chance.sample(r.heads, len(r.heads)))) for r in program.rules),
+    )
+
+
+def alpha_rename(program: Program, chance: random.Random) -> Program:
+    """Every rule with its named variables renamed, one to one; some names pass from one to another."""
+    return replace(program, rules=tuple(_renamed(rule, chance) for rule in program.rules))
+
+
+def _renamed(rule: Rule, chance: random.Random) -> Rule:
+    names: dict[str, str] = {}
+    candidates = [*(f"q{number}" for number in range(60)), *"xyzuvw"]
+    chance.shuffle(candidates)
+
+    def expression(node: Expression) -> Expression:
+        if isinstance(node, Variable) and not node.anonymous:
+            if node.name not in names:
+                names[node.name] = candidates.pop()
+            return Variable(names[node.name])
+        if isinstance(node, Call):
+            return replace(node, arguments=tuple(map(expression, node.arguments)))
+        return node
+
+    def argument(node: Expression | Aggregate) -> Expression | Aggregate:
+        if isinstance(node, Aggregate):
+            return replace(node, arguments=tuple(map(expression, node.arguments)))
+        return expression(node)
+
+    def atom(node: Atom) -> Atom:
+        return replace(node, arguments=tuple(map(argument, node.arguments)))
+
+    def literal(node: BodyLiteral) -> BodyLiteral:
+        if isinstance(node, Atom):
+            return atom(node)
+        if isinstance(node, Negation):
+            return replace(node, atom=atom(node.atom))
+        return replace(node, expression=expression(node.expression))
+
+    return replace(rule, heads=tuple(map(atom, rule.heads)), body=tuple(map(literal, rule.body)))
+
+
+SHUFFLES: dict[str, Callable[[Program, random.Random], Program]] = {
+    "rules": shuffle_rules,
+    "facts": shuffle_facts,
+    "bodies": shuffle_bodies,
+    "heads": shuffle_heads,
+    "names of variables": alpha_rename,
+}
