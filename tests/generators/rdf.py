@@ -25,9 +25,11 @@ def triple_programs(draw: st.DrawFn) -> Program:
     rows = [(s, p, o) for s, (p, o) in facts] + [(p, IRI(EX + "under"), q) for p, q in about]
     rules = draw(st.lists(_triple_rule(), min_size=1, max_size=4))
     x, y, p = VARIABLES[0], VARIABLES[1], Variable("p")
-    above: Expression = draw(st.sampled_from([PROPERTIES[0], TYPE, p]))
+    places: list[Expression] = [PROPERTIES[0], TYPE, p]
+    above = draw(st.sampled_from(places))
     rules.append(Rule((Atom("n", (x, Aggregate("count", (y,)))),), (Atom("triple", (x, above, y)),)))
-    verb: Expression = draw(st.sampled_from([*PROPERTIES, Variable("_#1")]))
+    verbs_below: list[Expression] = [*PROPERTIES, Variable("_#1")]
+    verb = draw(st.sampled_from(verbs_below))
     negated = Negation(Atom("triple", (y, verb, x)))
     rules.append(Rule((Atom("m", (x, y)),), (Atom("triple", (x, PROPERTIES[0], y)), negated)))
     return Program(tuple(rules), tuple(Fact("triple", row) for row in dict.fromkeys(rows)))
