@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import pytest
 from engine_harness import Model, evaluate_engine
-from generators import EVERYTHING, PLAIN, Features, programs
-from generators_rdf import triple_programs
+from generators import EVERYTHING, PLAIN, Features, programs, triple_programs
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 

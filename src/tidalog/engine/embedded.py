@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 import numpy as np
@@ -118,6 +119,18 @@ class EmbeddedEngine:
         for name, arity, ids in explicit:
             self.insert(name, [old.column(ids, c) for c in range(arity)], len(ids))
         self.derived = False
+
+    def replace_facts(self, relations: Iterable[tuple[str, list[Ids], int]]) -> None:
+        """Only these explicit facts (name, columns, rows) are there from now on; an error leaves all as before."""
+        before = self.__dict__.copy()
+        facts = list(relations)
+        try:
+            self._empty()
+            for name, columns, rows in facts:
+                self.insert(name, columns, rows)
+        except BaseException:
+            self.__dict__.update(before)
+            raise
 
     def forget_hidden(self) -> None:
         """Forgets the names of hidden predicates that have no facts; they are the last ones."""

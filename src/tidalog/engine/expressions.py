@@ -163,8 +163,9 @@ def _postfix(expression: Expression) -> list[Expression]:
 
 @compiled
 def add_checked(a: int, b: int) -> tuple[int, int]:
-    """(tag, sum): FAILED if it does not fit 64 bits."""
-    r = a + b
+    """(tag, sum): FAILED if it does not fit 64 bits.  Computed without sign: compiled signed arithmetic may
+    assume that it never overflows, and drop the check."""
+    r = np.int64(np.uint64(a) + np.uint64(b))
     if ((a ^ r) & (b ^ r)) < 0:
         return FAILED, 0
     return INT, r
@@ -178,7 +179,7 @@ def multiply_checked(a: int, b: int) -> tuple[int, int]:
         return (FAILED, 0) if a == _MIN64 else (INT, -a)
     if a == -1:
         return (FAILED, 0) if b == _MIN64 else (INT, -b)
-    r = a * b
+    r = np.int64(np.uint64(a) * np.uint64(b))
     if r // b != a or r % b != 0:
         return FAILED, 0
     return INT, r
@@ -207,7 +208,7 @@ def integer_arithmetic(function: int, a: int, b: int) -> tuple[int, int, float]:
         tag, r = add_checked(a, b)
         return tag, r, 0.0
     if function == SUBTRACT:
-        r = a - b
+        r = np.int64(np.uint64(a) - np.uint64(b))
         if ((a ^ b) & (a ^ r)) < 0:
             return FAILED, 0, 0.0
         return INT, r, 0.0

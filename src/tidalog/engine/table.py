@@ -19,7 +19,7 @@ HALF: Final = np.uint64(32)
 EMPTY: Final = np.uint64(0)
 ONE: Final = np.uint64(1)
 
-MAX_LOAD_NUMERATOR: Final = 5  # a table is at most 5/8 full
+MAX_LOAD_NUMERATOR: Final = 6  # a table is at most 3/4 full
 MAX_LOAD_DENOMINATOR: Final = 8
 SMALLEST: Final = 64
 
