@@ -1,0 +1,76 @@
+"""Tidalog keeps a Datalog materialisation right while facts, rules and time move under it.
+
+The public names.  They are imported when first used, so that a command which needs no engine starts at once.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Final
+
+if TYPE_CHECKING:
+    from tidalog.engine.limits import Limits, Progress, RunStats
+    from tidalog.errors import DataError, Diagnostic, ProgramError, RunError, TidalogError, UsageError
+    from tidalog.program import Program
+    from tidalog.results import Result
+    from tidalog.session import KnowledgeBase, Stats, open
+    from tidalog.terms import IRI, BlankNode, Boolean, Double, Integer, LangString, Literal, String, Term
+
+_HOMES: Final = {
+    "tidalog.engine.limits": ("Limits", "Progress", "RunStats"),
+    "tidalog.errors": ("DataError", "Diagnostic", "ProgramError", "RunError", "TidalogError", "UsageError"),
+    "tidalog.program": ("Program",),
+    "tidalog.results": ("Result",),
+    "tidalog.session": ("KnowledgeBase", "Stats", "open"),
+    "tidalog.terms": (
+        "IRI",
+        "BlankNode",
+        "Boolean",
+        "Double",
+        "Integer",
+        "LangString",
+        "Literal",
+        "String",
+        "Term",
+    ),
+}
+_HOME_OF: Final = {name: home for home, names in _HOMES.items() for name in names}
+
+__all__ = [
+    "IRI",
+    "BlankNode",
+    "Boolean",
+    "DataError",
+    "Diagnostic",
+    "Double",
+    "Integer",
+    "KnowledgeBase",
+    "LangString",
+    "Limits",
+    "Literal",
+    "Program",
+    "ProgramError",
+    "Progress",
+    "Result",
+    "RunError",
+    "RunStats",
+    "Stats",
+    "String",
+    "Term",
+    "TidalogError",
+    "UsageError",
+    "open",
+]
+
+
+def __getattr__(name: str) -> object:
+    home = _HOME_OF.get(name)
+    if home is None:
+        raise AttributeError(f"module 'tidalog' has no attribute {name!r}")
+    value: object = getattr(import_module(home), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *_HOME_OF})

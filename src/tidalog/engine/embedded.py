@@ -121,7 +121,7 @@ class EmbeddedEngine:
         self.derived = False
 
     def replace_facts(self, relations: Iterable[tuple[str, list[Ids], int]]) -> None:
-        """Only these explicit facts (name, columns, rows) are there from now on; an error leaves all as before."""
+        """From now on these explicit facts (name, columns, rows) alone are there; an error changes nothing."""
         before = self.__dict__.copy()
         facts = list(relations)
         try:

@@ -1,0 +1,28 @@
+"""The knowledge base that a user holds: loading, inserting, materialising, asking.
+
+Knows every room below it and none of the command line above it.
+"""
+
+from __future__ import annotations
+
+from tidalog.engine.limits import Limits
+from tidalog.session.knowledge_base import KnowledgeBase
+from tidalog.session.stats import Stats
+
+
+def open(
+    *,
+    max_facts: int | None = None,
+    max_seconds: float | None = None,
+    max_memory: int | None = None,
+    strict: bool = False,
+) -> KnowledgeBase:
+    """An empty knowledge base in memory.
+
+    The limits hold for every materialisation and query: facts in all, seconds of a run, bytes of the engine.
+    `strict` makes a built-in that cannot be computed an error instead of a literal that is false.
+    """
+    return KnowledgeBase(Limits(max_facts, max_seconds, max_memory, strict))
+
+
+__all__ = ["KnowledgeBase", "Stats", "open"]

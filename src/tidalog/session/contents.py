@@ -1,0 +1,141 @@
+"""What a knowledge base knows: a program, its analysis, and the explicit facts in an engine, in step.
+
+Invariant.  `engine` holds the explicit facts in the relations that `analysis` names.  A change is prepared as
+a `Change`, which touches nothing; `take` carries it out whole or not at all.
+
+Facts live in the engine alone.  The analysis sees one *witness* for each predicate and number of arguments
+that has explicit facts, which is all that it needs to know of them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+from tidalog.analysis import Analysis, TripleLayout, analyse
+from tidalog.analysis.draft import ArgumentRange
+from tidalog.engine.embedded import EmbeddedEngine
+from tidalog.io import ReadResult
+from tidalog.program import Fact, Program
+from tidalog.session.relations import Rows, explicit_rows, routed
+from tidalog.terms import IRI, Term
+
+Witness = tuple[str, int]
+"""A predicate and its number of arguments."""
+
+
+@dataclass(frozen=True)
+class Setting:
+    """What comes from outside the program: values of parameters, and the functions that rules may call."""
+
+    parameters: Mapping[str, Term] = field(default_factory=dict)
+    functions: Mapping[str, ArgumentRange] = field(default_factory=dict)
+
+
+@dataclass
+class Change:
+    """A program and data to be known from now on; `analysis` fits both."""
+
+    program: Program
+    setting: Setting
+    facts: Sequence[Fact]
+    """New facts of a text."""
+    witnesses: dict[Witness, Fact]
+    analysis: Analysis
+    tables: list[tuple[str, ReadResult]] = field(default_factory=list)
+    """New facts of data, by predicate."""
+
+    def add_table(self, predicate: str, table: ReadResult) -> None:
+        """Data for a predicate.  Raises `ProgramError` if the program cannot have it."""
+        self.tables.append((predicate, table))
+        arity = len(table.columns)
+        if table.rows == 0 and arity == 0:
+            return  # not even the number of arguments is known
+        if (predicate, arity) not in self.witnesses:
+            self.witnesses[predicate, arity] = Fact(predicate, (IRI("…"),) * arity)
+            self.analysis = analysed(self.program, self.setting, self.witnesses, self.facts)
+
+    def text_facts(self) -> Iterator[tuple[str, list[tuple[Term, ...]]]]:
+        """New facts of the text by the relation that holds them."""
+        grouped: dict[str, list[tuple[Term, ...]]] = {}
+        for fact in self.analysis.facts[len(self.witnesses) :]:
+            grouped.setdefault(fact.predicate, []).append(fact.arguments)
+        yield from grouped.items()
+
+
+class Contents:
+    def __init__(self) -> None:
+        self.program = Program()
+        self.analysis = analyse(self.program)
+        self.engine = EmbeddedEngine()
+        self.setting = Setting()
+        self._witnesses: dict[Witness, Fact] = {}
+
+    def change(self, program: Program, setting: Setting, facts: Sequence[Fact] = ()) -> Change:
+        """The change to a program, with more facts.  Raises `ProgramError` if they do not go together."""
+        witnesses = dict(self._witnesses)
+        if program is self.program and setting is self.setting and not facts:
+            return Change(program, setting, facts, witnesses, self.analysis)
+        analysis = analysed(program, setting, witnesses, facts)
+        return Change(program, setting, facts, witnesses, analysis)
+
+    def take(self, change: Change) -> tuple[int, bool]:
+        """Carries a change out.  Gives the number of explicit facts that are new, and whether anything that
+        was derived may be out of date."""
+        engine, layout = self.engine, change.analysis.triples
+        moved = not same_relations(self.analysis.triples, layout)
+        new_rules = change.analysis.rules != self.analysis.rules
+        batches = list(self._batches(change, layout))
+        if moved:
+            engine.replace_facts(
+                (part.predicate, part.columns, part.rows)
+                for whole in explicit_rows(engine, self.analysis.triples)
+                for part in routed(whole, layout, engine.dictionary)
+            )
+        new = self._insert(batches) if batches else 0
+        for fact in change.facts:
+            key = fact.predicate, len(fact.arguments)
+            if key not in change.witnesses:
+                change.witnesses[key] = fact
+        self.program, self.setting = change.program, change.setting
+        self.analysis = replace(change.analysis, program=change.program, facts=())
+        self._witnesses = change.witnesses
+        return new, moved or new_rules or bool(batches)
+
+    def _batches(self, change: Change, layout: TripleLayout) -> Iterator[Rows]:
+        """All new facts by relation.  Terms get their ids here, which no fact notices."""
+        dictionary = self.engine.dictionary
+        for relation, rows in change.text_facts():
+            columns = [dictionary.ids_of(column) for column in zip(*rows, strict=True)]
+            yield Rows(relation, columns, len(rows))
+        for predicate, table in change.tables:
+            if table.rows:
+                columns = [dictionary.encode(column.array, column.reading) for column in table.columns]
+                yield from routed(Rows(predicate, columns, table.rows), layout, dictionary)
+
+    def _insert(self, batches: Iterable[Rows]) -> int:
+        self.engine.forget_derived()
+        mark = self.engine.mark()
+        try:
+            return sum(self.engine.insert(b.predicate, b.columns, b.rows) for b in batches)
+        except BaseException:
+            self.engine.back_to(mark)
+            raise
+
+
+def analysed(
+    program: Program, setting: Setting, witnesses: Mapping[Witness, Fact], facts: Sequence[Fact]
+) -> Analysis:
+    """The analysis of a program with its facts; those of the witnesses come first in `Analysis.facts`."""
+    whole = replace(program, facts=(*witnesses.values(), *facts))
+    return analyse(whole, setting.parameters, setting.functions)
+
+
+def same_relations(one: TripleLayout, other: TripleLayout) -> bool:
+    """Whether two layouts keep every explicit triple in the same place."""
+    return (one.active, dict(one.properties), dict(one.classes), one.tables) == (
+        other.active,
+        dict(other.properties),
+        dict(other.classes),
+        other.tables,
+    )

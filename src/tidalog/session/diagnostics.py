@@ -1,0 +1,75 @@
+"""What can be wrong with a call of the knowledge base or a command: T070–T089."""
+
+from __future__ import annotations
+
+from tidalog.errors import Diagnostic
+
+
+class UnknownPredicate(Diagnostic):
+    number = "T070"
+    title = "there is no predicate {name}"
+    reason = "no rule, fact, import or insertion speaks of it"
+    hint = "{hint}"
+
+
+class ProgramNotFound(Diagnostic):
+    number = "T071"
+    title = "there is no program {path}"
+    reason = "{why}"
+    hint = "{hint}"
+
+
+class ProgramNotReadable(Diagnostic):
+    number = "T072"
+    title = "{path} cannot be read"
+    reason = "{why}"
+    hint = "a program is a file of UTF-8 text"
+
+
+class UnknownDialect(Diagnostic):
+    number = "T073"
+    title = "there is no dialect {name}"
+    reason = "dialects are {known}"
+    hint = "leave it out to go by the ending of the file"
+
+
+class BadFunction(Diagnostic):
+    number = "T074"
+    title = "{name} cannot be registered as a function"
+    reason = "{why}"
+    hint = "{hint}"
+
+
+class Closed(Diagnostic):
+    number = "T075"
+    title = "this knowledge base is closed"
+    reason = "its facts are gone"
+    hint = "open another one, or do this before it is closed"
+
+
+class BadArgument(Diagnostic):
+    number = "T076"
+    title = "{problem}"
+    reason = "{why}"
+    hint = "{hint}"
+
+
+class BadCommand(Diagnostic):
+    number = "T077"
+    title = "{problem}"
+    reason = "the command was not carried out"
+    hint = "{hint}"
+
+
+class OutputNotWritable(Diagnostic):
+    number = "T078"
+    title = "{path} cannot be written"
+    reason = "{why}"
+    hint = "name a file in a folder that you may write to"
+
+
+class OutOfMemory(Diagnostic):
+    number = "T079"
+    title = "the memory of this machine is used up"
+    reason = "every fact is as it was before"
+    hint = "set a limit with max_memory to be told which rule takes so much"
