@@ -17,7 +17,7 @@ from tidalog.engine import opcodes as op
 from tidalog.engine.expressions import encode
 from tidalog.engine.folds import OPERATORS
 from tidalog.engine.machine import PIVOT_REGISTER
-from tidalog.plan.lowered import Fold
+from tidalog.plan.lowered import Fold, FoldColumn
 from tidalog.plan.order import Absent, Compute, LogicalPlan, Member, Probe, Test
 from tidalog.program import Variable, variables
 from tidalog.terms import Term
@@ -53,9 +53,10 @@ class Code:
 
 
 def compile_plan(
-    plan: LogicalPlan, catalogue: Catalogue, code: Code, order: Callable[[int], int]
+    plan: LogicalPlan, catalogue: Catalogue, code: Code, order: Callable[[int], int], is_new: bool = False
 ) -> int:
-    """Appends a plan; `order` gives the id order (ANY_ID …) for each body position.  Returns its number."""
+    """Appends a plan; `order` gives the id order (ANY_ID …) for each body position.  `is_new`: no head comes
+    twice, nor is any there before.  Returns its number."""
     writer = _Writer(catalogue, code, plan.rule.name)
     pivot = plan.rule.atoms[plan.pivot] if plan.pivot is not None else None
     writer.pivot(pivot)
@@ -72,21 +73,24 @@ def compile_plan(
             case Test(expression):
                 writer.expression(op.TEST, expression, None)
     assert plan.rule.head is not None
-    writer.emit(plan.rule.head)
+    writer.emit(plan.rule.head, is_new)
     return writer.finish()
 
 
-def compile_fold(fold: Fold, catalogue: Catalogue, code: Code) -> int:
-    """Appends the plan that gives one head fact per group."""
+def compile_fold(fold: Fold, catalogue: Catalogue, code: Code, is_new: bool) -> int:
+    """Appends the plan that gives one head fact per group; its pivots are one fact of each group."""
     writer = _Writer(catalogue, code, fold.name)
-    width = len(fold.group)
-    first = fold.columns[0].relation
-    writer.pivot(NormalAtom(first, fold.group), partial=True)
-    writer.first(first, width, fold.group)
+    first = fold.columns[0]
+    writer.pivot_columns(first, fold.group)
     for column in fold.columns:
-        writer.fold(column.relation, width, fold.group, column.operator, column.column, column.variable)
-    writer.emit(fold.head)
+        writer.fold(column, fold.group)
+    writer.emit(fold.head, is_new)
     return writer.finish()
+
+
+def group_index(column: FoldColumn, catalogue: Catalogue) -> int:
+    """The index of a relation by its group."""
+    return catalogue.index(catalogue.predicate(column.relation, column.arity), tuple(sorted(column.group)))
 
 
 @dataclass(slots=True)
@@ -121,12 +125,17 @@ class _Writer:
         self.code.filters.append((0, 0, order))
         return len(self.code.filters) - 1
 
-    def pivot(self, atom: NormalAtom | None, partial: bool = False) -> None:
+    def pivot_columns(self, column: FoldColumn, group: Sequence[Variable]) -> None:
+        """A pivot of which only the columns of a group are read."""
+        self.pivot_predicate = self.catalogue.predicate(column.relation, column.arity)
+        loads = [n for c, v in zip(column.group, group, strict=True) for n in (c, self._number(v))]
+        self.header = [self.pivot_predicate, self._filter(op.ANY_ID), 0, 0, len(group), *loads]
+
+    def pivot(self, atom: NormalAtom | None) -> None:
         if atom is None:
             self.header = [-1, 0, 0, 0, 0]
             return
-        arity = -1 if partial else len(atom.arguments)
-        self.pivot_predicate = self.catalogue.predicate(atom.predicate, arity)
+        self.pivot_predicate = self.catalogue.predicate(atom.predicate, len(atom.arguments))
         constants: list[int] = []
         repeats: list[int] = []
         loads: list[int] = []
@@ -214,35 +223,27 @@ class _Writer:
         target = [] if variable is None else [self._number(variable)]
         self.drafts.append(_Draft([opcode, 0, *target, len(body), *body], reads, set(target)))
 
-    def first(self, relation: str, width: int, group: Sequence[Variable]) -> None:
-        index, keys = self._group(relation, width, group)
-        self.drafts.append(
-            _Draft([op.FIRST, 0, index, len(keys), *keys], {*keys, PIVOT_REGISTER}, set())
-        )
-
-    def fold(
-        self, relation: str, width: int, group: Sequence[Variable], operator: str, column: int, target: Variable
-    ) -> None:
-        index, keys = self._group(relation, width, group)
-        register = self._number(target)
+    def fold(self, column: FoldColumn, group: Sequence[Variable]) -> None:
+        keys = [self._number(v) for _, v in sorted(zip(column.group, group, strict=True), key=lambda p: p[0])]
+        target = self._number(column.variable)
         self.drafts.append(
             _Draft(
-                [op.FOLD, 0, index, len(keys), *keys, OPERATORS[operator], column, register],
+                [
+                    *(op.FOLD, 0, group_index(column, self.catalogue), len(keys), *keys),
+                    *(OPERATORS[column.operator], target, int(column.distinct)),
+                    *(len(column.columns), *column.columns),
+                ],
                 set(keys),
-                {register},
+                {target},
             )
         )
 
-    def _group(self, relation: str, width: int, group: Sequence[Variable]) -> tuple[int, list[int]]:
-        index = self.catalogue.index(self.catalogue.predicate(relation, -1), tuple(range(width)))
-        return index, [self._number(v) for v in group]
-
-    def emit(self, head: NormalAtom) -> None:
+    def emit(self, head: NormalAtom, is_new: bool) -> None:
         predicate = self.catalogue.predicate(head.predicate, len(head.arguments))
         operands = [self._operand(a) for a in head.arguments]
         self.drafts.append(
             _Draft(
-                [op.EMIT, 0, predicate, len(operands), *operands],
+                [op.EMIT, 0, predicate, int(is_new), len(operands), *operands],
                 {o for o in operands if o >= 0},
                 set(),
                 keeps=False,

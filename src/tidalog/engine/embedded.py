@@ -53,7 +53,7 @@ class EmbeddedEngine:
     # --- predicates ---------------------------------------------------------------------------------
 
     def predicate(self, name: str, arity: int = -1) -> int:
-        """The number of a predicate, made if it is new.  An arity of -1 asks for one that exists."""
+        """The number of a predicate, made if it is new; without an arity it must exist."""
         number = self._numbers.get(name)
         if number is None:
             if arity < 0:

@@ -6,6 +6,8 @@ Invariants:
 
 *  ids are dense, 0 … n-1, and a derived fact has a larger id than the facts of its first derivation;
 *  a (predicate, arguments) pair has at most one id, found in the table `slots` (see `table`; values are id + 1).
+   Facts that are known to be new go without; a predicate's are brought in when one is first looked up, all
+   ids below its TABLED being there.
 
 Arrays grow by a factor of four: what is not written yet is address space, not memory.
 """
@@ -37,13 +39,18 @@ Ints = npt.NDArray[np.int32]
 FACTS: Final = 0  # state[FACTS]: how many facts
 USED: Final = 1  # state[USED]: how much of the arena is in use
 TOUCHED: Final = 2  # state[TOUCHED]: of no meaning, see look_ahead
+ENTRIES: Final = 3  # state[ENTRIES]: facts in the table
+STATE: Final = 4
 AHEAD: Final = 256
 NONE: Final = -1
 
-# Columns of `extent`: how many facts a predicate has, and ids between which all of them lie.
+# Columns of `extent`: how many facts a predicate has, ids between which all of them lie, and the id below
+# which they are in the table.
 COUNT: Final = 0
 FIRST: Final = 1
 LAST: Final = 2
+TABLED: Final = 3
+EXTENT: Final = 4
 
 
 class Facts(NamedTuple):
@@ -54,7 +61,7 @@ class Facts(NamedTuple):
     status: npt.NDArray[np.uint16]  # fact → bits
     slots: npt.NDArray[np.uint64]  # hash table of all facts
     state: npt.NDArray[np.int64]  # FACTS, USED
-    extent: npt.NDArray[np.int64]  # [predicate, (COUNT, FIRST, LAST)]
+    extent: npt.NDArray[np.int64]  # [predicate, (COUNT, FIRST, LAST, TABLED)]
 
 
 class FactStore:
@@ -66,8 +73,8 @@ class FactStore:
             offset=np.empty(capacity, np.uint32),
             status=np.empty(capacity, np.uint16),
             slots=np.zeros(table_size(capacity), np.uint64),
-            state=np.zeros(3, np.int64),
-            extent=np.zeros((16, 3), np.int64),
+            state=np.zeros(STATE, np.int64),
+            extent=np.zeros((16, EXTENT), np.int64),
         )
 
     def __len__(self) -> int:
@@ -81,8 +88,9 @@ class FactStore:
         used = len(self) * per_fact + int(a.state[USED]) * a.arguments.itemsize
         return used + a.slots.nbytes + a.extent.nbytes
 
-    def ensure(self, more: int, arity: int) -> None:
-        """Makes room for `more` facts of an arity without any growth inside compiled code."""
+    def ensure(self, more: int, arity: int, predicate: int = NONE) -> None:
+        """Makes room for `more` facts of an arity without any growth inside compiled code; also for those of
+        a predicate that are not in the table yet."""
         a = self.arrays
         facts, used = int(a.state[FACTS]) + more, int(a.state[USED]) + more * (arity + 1)
         if facts >= 2**31 - 1 or used >= 2**32 - 1:
@@ -96,8 +104,11 @@ class FactStore:
         if used > len(a.arguments):
             size = max(used, len(a.arguments) * GROWTH)
             a = a._replace(arguments=resized(a.arguments, size, int(a.state[USED])))
-        if not has_room(facts, len(a.slots)):
-            size = table_size(facts)
+        entries = int(a.state[ENTRIES]) + more
+        if predicate >= 0:
+            entries += int(untabled(a, predicate))
+        if not has_room(entries, len(a.slots)):
+            size = table_size(entries)
             slots = np.zeros(size * 2 if size <= ROOMY else size, np.uint64)
             move_entries(a.slots, slots)
             a = a._replace(slots=slots)
@@ -106,7 +117,8 @@ class FactStore:
     def trim(self) -> None:
         """A table that is less than half as full as it may be becomes smaller."""
         a = self.arrays
-        size = table_size(len(self) + len(self) // 16)
+        entries = int(a.state[ENTRIES])
+        size = table_size(entries + entries // 16)
         if size < len(a.slots):
             slots = np.zeros(size, np.uint64)
             move_entries(a.slots, slots)
@@ -115,7 +127,7 @@ class FactStore:
     def ensure_predicates(self, count: int) -> None:
         a = self.arrays
         if count > len(a.extent):
-            extent = np.zeros((max(count, 2 * len(a.extent)), 3), np.int64)
+            extent = np.zeros((max(count, 2 * len(a.extent)), EXTENT), np.int64)
             extent[: len(a.extent)] = a.extent
             self.arrays = a._replace(extent=extent)
 
@@ -124,7 +136,7 @@ class FactStore:
 
     def ids(self, predicate: int, begin: int = 0, mask: int = 0, want: int = 0) -> Ints:
         """The facts of a predicate from an id on whose status under `mask` is `want`, ascending."""
-        count, first, last = (int(x) for x in self.arrays.extent[predicate])
+        count, first, last, _ = (int(x) for x in self.arrays.extent[predicate])
         out = np.empty(count, np.int32)
         if count == 0:
             return out
@@ -146,7 +158,8 @@ class FactStore:
         hashes = np.empty(min(step, max(rows, 1)), np.uint64)
         for start in range(0, rows, step):
             count = min(step, rows - start)
-            self.ensure(count, len(columns))
+            self.ensure(count, len(columns), predicate)
+            bring_in(self.arrays, predicate)
             new += int(insert_rows(self.arrays, predicate, table[:, start : start + count], count, hashes, status))
         return new
 
@@ -260,8 +273,60 @@ def insert_pairs(
                         break
                 s = (s + ONE) & mask
     facts.state[TOUCHED] = touched
+    facts.state[ENTRIES] += n - facts.state[FACTS]
     facts.state[FACTS] = n
     facts.state[USED] = used
+    facts.extent[predicate, TABLED] = n
+
+
+@compiled
+def untabled(facts: Facts, predicate: int) -> int:
+    """At most so many facts of a predicate are not in the table."""
+    extent = facts.extent[predicate]
+    if extent[COUNT] == 0 or extent[TABLED] > extent[LAST]:
+        return 0
+    return min(extent[COUNT], extent[LAST] + 1 - max(extent[FIRST], extent[TABLED]))
+
+
+@compiled
+def bring_in(facts: Facts, predicate: int) -> None:
+    """Puts the rest of a predicate's facts into the table; room has been made."""
+    if untabled(facts, predicate) == 0:
+        return
+    extent = facts.extent[predicate]
+    slots, arguments, offset = facts.slots, facts.arguments, facts.offset
+    mask, shift = np.uint64(len(slots) - 1), table_shift(len(slots))
+    for f in range(max(extent[FIRST], extent[TABLED]), extent[LAST] + 1):
+        at = np.int64(offset[f])
+        if arguments[at - 1] != predicate:
+            continue
+        h = fact_hash(facts, f, fact_arity(facts, f))
+        s = h >> shift
+        while slots[s] != EMPTY:
+            s = (s + ONE) & mask
+        slots[s] = make_entry(h, f + 1)
+        facts.state[ENTRIES] += 1
+    extent[TABLED] = extent[LAST] + 1
+
+
+@compiled
+def append_rows(facts: Facts, predicate: int, rows: np.ndarray, count: int, status: int) -> None:
+    """Adds rows that are known to be new, past the table."""
+    arity = rows.shape[0]
+    n, used = facts.state[FACTS], facts.state[USED]
+    arguments, offset, bits = facts.arguments, facts.offset, np.uint16(status)
+    for i in range(count):
+        at = used + i * (arity + 1)
+        arguments[at] = predicate
+        offset[n + i] = np.uint32(at + 1)
+        facts.status[n + i] = bits
+    for c in range(arity):
+        column = rows[c]
+        for i in range(count):
+            arguments[used + i * (arity + 1) + 1 + c] = column[i]
+    facts.state[FACTS] = n + count
+    facts.state[USED] = used + count * (arity + 1)
+    note_extent(facts, predicate, n)
 
 
 @compiled
@@ -330,8 +395,10 @@ def insert_wide(
                         break
                 s = (s + ONE) & mask
     facts.state[TOUCHED] = touched
+    facts.state[ENTRIES] += n - facts.state[FACTS]
     facts.state[FACTS] = n
     facts.state[USED] = used
+    facts.extent[predicate, TABLED] = n
 
 
 @compiled
@@ -353,14 +420,18 @@ def fact_arity(facts: Facts, fact: int) -> int:
 def truncate_facts(facts: Facts, length: int) -> None:
     mask, shift = np.uint64(len(facts.slots) - 1), table_shift(len(facts.slots))
     for f in range(facts.state[FACTS] - 1, length - 1, -1):
-        s = fact_hash(facts, f, fact_arity(facts, f)) >> shift
-        while facts.slots[s] & LOW32 != np.uint64(f + 1):
-            s = (s + ONE) & mask
-        remove_entry(facts.slots, s)
         at = np.int64(facts.offset[f])
+        if f < facts.extent[facts.arguments[at - 1], TABLED]:
+            s = fact_hash(facts, f, fact_arity(facts, f)) >> shift
+            while facts.slots[s] & LOW32 != np.uint64(f + 1):
+                s = (s + ONE) & mask
+            remove_entry(facts.slots, s)
+            facts.state[ENTRIES] -= 1
         facts.state[USED] = at - 1
         facts.state[FACTS] = f
         facts.extent[facts.arguments[at - 1], COUNT] -= 1
+    for p in range(len(facts.extent)):
+        facts.extent[p, TABLED] = min(facts.extent[p, TABLED], length)
 
 
 @compiled

@@ -20,7 +20,7 @@ from tidalog.engine.dictionary_kernels import (
     intern_integer,
 )
 from tidalog.engine.facts import Facts
-from tidalog.engine.native import bits_double, compiled
+from tidalog.engine.native import bits_double, compiled, hash_add, hash_end, hash_start
 
 COUNT: Final = 0
 SUM: Final = 1
@@ -31,12 +31,56 @@ MEDIAN: Final = 5
 OPERATORS: Final = {"count": COUNT, "sum": SUM, "min": MIN, "max": MAX, "avg": AVG, "median": MEDIAN}
 
 _PARTIALS: Final = 64  # 2098 bits of exponent range in steps of 53
+_SCALE: Final = 2.0**-100  # of doubles whose partial sums overflow
 
 
 @compiled
-def value_at(facts: Facts, pool: np.ndarray, start: int, k: int, column: int) -> int:
-    fact = np.int64(-1 - start) if start < 0 else np.int64(pool[start + k])
-    return facts.arguments[np.int64(facts.offset[fact]) + column]
+def gather_values(
+    facts: Facts, pool: np.ndarray, start: int, length: int, columns: np.ndarray, distinct: bool
+) -> np.ndarray:
+    """The values of a run: the first column of its tuples, of those that differ if `distinct`."""
+    arguments, offset = facts.arguments, facts.offset
+    rows = np.empty(length, np.int64)
+    for k in range(length):
+        fact = np.int64(-1 - start) if start < 0 else np.int64(pool[start + k])
+        rows[k] = np.int64(offset[fact])
+    if distinct and length > 1:
+        length = distinct_rows(arguments, rows, columns)
+    values = np.empty(length, np.int32)
+    column = columns[0]
+    for k in range(length):
+        values[k] = arguments[rows[k] + column]
+    return values
+
+
+@compiled
+def distinct_rows(arguments: np.ndarray, rows: np.ndarray, columns: np.ndarray) -> int:
+    """Moves rows whose tuples differ to the front, by a small table; how many."""
+    size = 4
+    while size < 2 * len(rows):
+        size *= 2
+    table = np.full(size, -1, np.int32)
+    count = 0
+    for k in range(len(rows)):
+        h = hash_start(0)
+        for j in range(len(columns)):
+            h = hash_add(h, arguments[rows[k] + columns[j]])
+        s = np.int64(hash_end(h) & np.uint64(size - 1))
+        found = False
+        while table[s] >= 0:
+            found = True
+            for j in range(len(columns)):
+                if arguments[rows[table[s]] + columns[j]] != arguments[rows[k] + columns[j]]:
+                    found = False
+                    break
+            if found:
+                break
+            s = (s + 1) & (size - 1)
+        if not found:
+            table[s] = count
+            rows[count] = rows[k]
+            count += 1
+    return count
 
 
 @compiled
@@ -135,31 +179,21 @@ def sort_numbers(terms: Terms, values: np.ndarray, size: int) -> None:
 
 
 @compiled
-def fold_extreme(
-    facts: Facts, terms: Terms, pool: np.ndarray, start: int, length: int, sign: int, column: int
-) -> int:
-    best = value_at(facts, pool, start, 0, column)
-    for k in range(1, length):
-        value = value_at(facts, pool, start, k, column)
-        if value != best and compare_terms(terms, value, best) * sign > 0:
-            best = value
+def fold_extreme(terms: Terms, values: np.ndarray, sign: int) -> int:
+    best = values[0]
+    for k in range(1, len(values)):
+        if values[k] != best and compare_terms(terms, values[k], best) * sign > 0:
+            best = values[k]
     return best
 
 
 @compiled
-def fold_sum(
-    facts: Facts, terms: Terms, pool: np.ndarray, start: int, length: int, average: bool, column: int
-) -> tuple[int, int]:
+def fold_sum(terms: Terms, values: np.ndarray, average: bool) -> tuple[int, int]:
     """The sum or the average of the numbers in a group; what is not a number is left out and counted."""
     low, high = np.uint64(0), np.int64(0)  # an exact sum of integers
-    partials = np.empty(_PARTIALS, np.float64)
-    parts = 0
-    special = 0.0
     numbers = 0
     has_double = False
-    finite = True
-    for k in range(length):
-        t = value_at(facts, pool, start, k, column)
+    for t in values:
         kind = terms.value[t]
         if kind == INT_VALUE:
             numbers += 1
@@ -167,67 +201,97 @@ def fold_sum(
             before = low
             low += np.uint64(v)
             high += (np.int64(1) if low < before else np.int64(0)) + (v >> 63)
-            parts = add_partial(partials, parts, np.float64(v))
         elif kind == DOUBLE_VALUE:
             numbers += 1
             has_double = True
-            x = bits_double(terms.number[t])
-            if x - x != 0.0:
-                special += x
-                finite = False
-            else:
-                parts = add_partial(partials, parts, x)
-    failed = length - numbers
+    failed = len(values) - numbers
     if numbers == 0:
         return -1, failed
-    if not has_double:
-        if high != np.int64(low) >> 63:
+    if has_double:
+        computed, total = sum_doubles(terms, values)
+        if not computed:
             return -1, failed + 1
-        if average:
-            return intern_double(terms, np.float64(np.int64(low)) / numbers), failed
-        return intern_integer(terms, np.int64(low)), failed
-    if not finite:
-        total = special
-    else:
-        total = round_partials(partials, parts)
-        if total - total != 0.0:
-            return -1, failed + 1
+        return intern_double(terms, total / numbers if average else total), failed
+    if high != np.int64(low) >> 63:
+        return -1, failed + 1
     if average:
-        total /= numbers
-    return intern_double(terms, total), failed
+        return intern_double(terms, np.float64(np.int64(low)) / numbers), failed
+    return intern_integer(terms, np.int64(low)), failed
 
 
 @compiled
-def fold_median(
-    facts: Facts, terms: Terms, pool: np.ndarray, start: int, length: int, column: int
-) -> tuple[int, int]:
-    values = np.empty(length, np.int32)
+def sum_doubles(terms: Terms, values: np.ndarray) -> tuple[bool, float]:
+    """The exact sum of all numbers as doubles, rounded once; none for infinities of both signs."""
+    special, nan_among, infinite = 0.0, False, False
+    for t in values:
+        if terms.value[t] == DOUBLE_VALUE:
+            x = bits_double(terms.number[t])
+            if x - x != 0.0:
+                special += x
+                infinite = True
+                nan_among = nan_among or x != x
+    if infinite:
+        return nan_among or special == special, special
+    total = add_all(terms, values, 1.0)
+    if total - total != 0.0:
+        # A partial sum overflowed: add everything up far below the limit instead.
+        total = add_all(terms, values, _SCALE) / _SCALE
+    return True, total
+
+
+@compiled
+def add_all(terms: Terms, values: np.ndarray, scale: float) -> float:
+    partials = np.empty(_PARTIALS, np.float64)
+    parts = 0
+    for t in values:
+        kind = terms.value[t]
+        if kind == INT_VALUE or kind == DOUBLE_VALUE:
+            parts = add_partial(partials, parts, as_double(terms, t) * scale)
+    return round_partials(partials, parts)
+
+
+@compiled
+def fold_median(terms: Terms, values: np.ndarray) -> tuple[int, int]:
+    """The middle number as a plain integer or double; the mean of the middle two."""
+    numbers = np.empty(len(values), np.int32)
     n = 0
-    for k in range(length):
-        t = value_at(facts, pool, start, k, column)
+    for t in values:
         if terms.value[t] == INT_VALUE or terms.value[t] == DOUBLE_VALUE:
-            values[n] = t
+            numbers[n] = t
             n += 1
+    failed = len(values) - n
     if n == 0:
-        return -1, length
-    sort_numbers(terms, values, n)
-    if n % 2 == 1:
-        return values[n // 2], length - n
-    a, b = as_double(terms, values[n // 2 - 1]), as_double(terms, values[n // 2])
-    return intern_double(terms, (a + b) / 2.0), length - n
+        return -1, failed
+    sort_numbers(terms, numbers, n)
+    middle = numbers[n // 2]
+    if n % 2 == 0:
+        return intern_double(terms, (as_double(terms, numbers[n // 2 - 1]) + as_double(terms, middle)) / 2.0), failed
+    if terms.value[middle] == INT_VALUE:
+        return intern_integer(terms, terms.number[middle]), failed
+    return intern_double(terms, bits_double(terms.number[middle])), failed
 
 
 @compiled
 def fold_run(
-    facts: Facts, terms: Terms, pool: np.ndarray, start: int, length: int, operator: int, column: int
+    facts: Facts,
+    terms: Terms,
+    pool: np.ndarray,
+    start: int,
+    length: int,
+    operator: int,
+    columns: np.ndarray,
+    distinct: bool,
 ) -> tuple[int, int]:
     """(the term, or -1 for none; how many values could not be used)."""
-    if operator == COUNT:
+    if operator == COUNT and not distinct:
         return intern_integer(terms, length), 0
+    values = gather_values(facts, pool, start, length, columns, distinct)
+    if operator == COUNT:
+        return intern_integer(terms, len(values)), 0
     if operator == MIN:
-        return fold_extreme(facts, terms, pool, start, length, -1, column), 0
+        return fold_extreme(terms, values, -1), 0
     if operator == MAX:
-        return fold_extreme(facts, terms, pool, start, length, 1, column), 0
+        return fold_extreme(terms, values, 1), 0
     if operator == MEDIAN:
-        return fold_median(facts, terms, pool, start, length, column)
-    return fold_sum(facts, terms, pool, start, length, operator == AVG, column)
+        return fold_median(terms, values)
+    return fold_sum(terms, values, operator == AVG)

@@ -129,6 +129,17 @@ class Indexes:
             records[: len(self._records[number])] = self._records[number]
             self._put_records(number, records)
 
+    def catch_up(self, number: int, facts: Facts) -> None:
+        while not catch_up(facts, self.meta[number]):
+            self.grow(number)
+
+    def groups(self, number: int, facts: Facts) -> npt.NDArray[np.int32]:
+        """The first fact of every key of an index, ascending."""
+        self.catch_up(number, facts)
+        out = np.empty(int(self.meta[number, KEYS]), np.int32)
+        first_facts(self.meta[number], out)
+        return np.sort(out)
+
     def truncate(self, facts: Facts, length: int) -> None:
         """Takes facts with ids of `length` and more out of every index; before the store forgets them."""
         for number in range(len(self)):
@@ -310,3 +321,22 @@ def truncate_index(facts: Facts, row: np.ndarray, length: int) -> None:
             s = (s + ONE) & mask
     if row[CAUGHT_UP] > length:
         row[CAUGHT_UP] = length
+
+
+@compiled
+def first_facts(row: np.ndarray, out: np.ndarray) -> int:
+    """The first fact of every key, in no order; how many."""
+    slots = uint64_at(row[SLOTS], row[SIZE])
+    records = int32_at(row[RECORDS], row[RECORD_SIZE] * RECORD)
+    pool = int32_at(row[POOL], row[POOL_SIZE])
+    count = 0
+    for s in range(row[SIZE]):
+        entry = slots[s]
+        if entry != EMPTY:
+            value = entry & LOW32
+            if value & IS_RECORD:
+                out[count] = pool[records[np.int64(value & VALUE) * RECORD + START]]
+            else:
+                out[count] = np.int32(np.int64(value) - 1)
+            count += 1
+    return count

@@ -18,7 +18,18 @@ import numpy.typing as npt
 
 from tidalog.engine.dictionary_kernels import Terms, room_for_terms
 from tidalog.engine.expressions import evaluate_rows
-from tidalog.engine.facts import FACTS, USED, Facts, insert_pairs, insert_rows, note_extent
+from tidalog.engine.facts import (
+    ENTRIES,
+    FACTS,
+    USED,
+    Facts,
+    append_rows,
+    bring_in,
+    insert_pairs,
+    insert_rows,
+    note_extent,
+    untabled,
+)
 from tidalog.engine.folds import fold_run
 from tidalog.engine.index import (
     COLUMN,
@@ -54,7 +65,6 @@ from tidalog.engine.opcodes import (
     FILTER_MASK,
     FILTER_ORDER,
     FILTER_WANT,
-    FIRST,
     FOLD,
     GROW_FACTS,
     GROW_INDEX,
@@ -83,7 +93,7 @@ CURSOR: Final = 5
 LEVEL: Final = 0  # -1: nothing under way
 DERIVATIONS: Final = 1
 BUDGET: Final = 2  # derivations until the machine pauses
-WANTED: Final = 3  # the index to grow
+WANTED: Final = 3  # the index to grow, or the predicate whose facts need room
 FAILED: Final = 4  # computations that could not be made
 IS_STRICT: Final = 5
 CONTROL: Final = 8
@@ -128,8 +138,18 @@ def room_for_facts(facts: Facts, rows: int, arity: int) -> bool:
     return (
         n <= len(facts.offset)
         and facts.state[USED] + rows * (arity + 1) <= len(facts.arguments)
-        and has_room(n, len(facts.slots))
     )
+
+
+@compiled
+def is_tabled(facts: Facts, predicate: int, more: int) -> bool:
+    """Brings all facts of a predicate into the table if there is room for them and for `more`."""
+    missing = untabled(facts, predicate)
+    if not has_room(facts.state[ENTRIES] + missing + more, len(facts.slots)):
+        return False
+    if missing > 0:
+        bring_in(facts, predicate)
+    return True
 
 
 @compiled
@@ -581,25 +601,6 @@ def step_expression(terms: Terms, code: np.ndarray, pc: int, frame: Frame, level
 
 
 @compiled
-def step_first(facts: Facts, indexes: np.ndarray, code: np.ndarray, pc: int, frame: Frame, level: int) -> int:
-    """Keeps the rows whose pivot is the first fact of its group."""
-    block, rows = frame.registers[level], frame.cursors[level, ROWS]
-    meta = indexes[code[pc + 2]]
-    width = code[pc + 3]
-    start, length = frame.run_start[level], frame.run_length[level]
-    find_runs(facts, meta, block, rows, code, pc + 4, frame.hashes, start, length)
-    pool = int32_at(meta[POOL], meta[POOL_SIZE])
-    kept = 0
-    for i in range(rows):
-        first = -1 - start[i] if start[i] < 0 else pool[start[i]]
-        if length[i] > 0 and first == block[PIVOT_REGISTER, i]:
-            frame.source[kept] = i
-            kept += 1
-    keep_rows(block, code, pc + 4 + width, frame.source, kept)
-    return kept
-
-
-@compiled
 def step_fold(
     facts: Facts, terms: Terms, indexes: np.ndarray, code: np.ndarray, pc: int, frame: Frame, level: int
 ) -> int:
@@ -607,19 +608,21 @@ def step_fold(
     block, rows = frame.registers[level], frame.cursors[level, ROWS]
     meta = indexes[code[pc + 2]]
     width = code[pc + 3]
-    operator, column, target = code[pc + 4 + width], code[pc + 5 + width], code[pc + 6 + width]
+    at = pc + 4 + width
+    operator, target, distinct, count = code[at], code[at + 1], code[at + 2] != 0, code[at + 3]
+    columns = code[at + 4 : at + 4 + count]
     start, length = frame.run_start[level], frame.run_length[level]
     find_runs(facts, meta, block, rows, code, pc + 4, frame.hashes, start, length)
     pool = int32_at(meta[POOL], meta[POOL_SIZE])
     kept = 0
     for i in range(rows):
-        value, failed = fold_run(facts, terms, pool, start[i], length[i], operator, column)
+        value, failed = fold_run(facts, terms, pool, start[i], length[i], operator, columns, distinct)
         frame.control[FAILED] += failed
         if value >= 0:
             frame.match[kept] = value
             frame.source[kept] = i
             kept += 1
-    keep_rows(block, code, pc + 7 + width, frame.source, kept)
+    keep_rows(block, code, at + 4 + count, frame.source, kept)
     for i in range(kept):
         block[target, i] = frame.match[i]
     return kept
@@ -628,14 +631,14 @@ def step_fold(
 @compiled
 def step_emit(facts: Facts, code: np.ndarray, pc: int, frame: Frame, level: int, status: int) -> None:
     block, rows = frame.registers[level], frame.cursors[level, ROWS]
-    predicate, arity = code[pc + 2], code[pc + 3]
-    if arity == 2 and code[pc + 4] >= 0 and code[pc + 5] >= 0:
+    predicate, is_new, arity, at = code[pc + 2], code[pc + 3] != 0, code[pc + 4], pc + 5
+    if arity == 2 and code[at] >= 0 and code[at + 1] >= 0 and not is_new:
         before = facts.state[FACTS]
-        insert_pairs(facts, predicate, block[code[pc + 4]], block[code[pc + 5]], rows, frame.hashes, status)
+        insert_pairs(facts, predicate, block[code[at]], block[code[at + 1]], rows, frame.hashes, status)
         note_extent(facts, predicate, before)
         return
     for c in range(arity):
-        operand = code[pc + 4 + c]
+        operand = code[at + c]
         head = frame.heads[c]
         if operand >= 0:
             column = block[operand]
@@ -644,7 +647,10 @@ def step_emit(facts: Facts, code: np.ndarray, pc: int, frame: Frame, level: int,
         else:
             for i in range(rows):
                 head[i] = -1 - operand
-    insert_rows(facts, predicate, frame.heads[:arity], rows, frame.hashes, status)
+    if is_new:
+        append_rows(facts, predicate, frame.heads[:arity], rows, status)
+    else:
+        insert_rows(facts, predicate, frame.heads[:arity], rows, frame.hashes, status)
 
 
 @compiled
@@ -682,16 +688,25 @@ def run_frame(
             continue
         if opcode == EMIT:
             rows = cursor[ROWS]
-            if not room_for_facts(facts, rows, code[pc + 3]):
+            if not room_for_facts(facts, rows, code[pc + 4]) or not (
+                code[pc + 3] != 0 or is_tabled(facts, code[pc + 2], rows)
+            ):
+                control[WANTED] = code[pc + 2]
                 return GROW_FACTS
             step_emit(facts, code, pc, frame, level, status)
             control[DERIVATIONS] += rows
             control[LEVEL] = level - 1
             continue
         if opcode == MEMBER:
+            if not is_tabled(facts, code[pc + 2], 0):
+                control[WANTED] = code[pc + 2]
+                return GROW_FACTS
             kept = step_member(facts, filters, code, pc, frame, level)
         elif opcode == ABSENT:
             index = code[pc + 2]
+            if index < 0 and not is_tabled(facts, code[pc + 3], 0):
+                control[WANTED] = code[pc + 3]
+                return GROW_FACTS
             if index >= 0 and not catch_up(facts, indexes[index]):
                 control[WANTED] = index
                 return GROW_INDEX
@@ -707,10 +722,7 @@ def run_frame(
             if not catch_up(facts, indexes[index]):
                 control[WANTED] = index
                 return GROW_INDEX
-            if opcode == FIRST:
-                kept = step_first(facts, indexes, code, pc, frame, level)
-            else:
-                kept = step_fold(facts, terms, indexes, code, pc, frame, level)
+            kept = step_fold(facts, terms, indexes, code, pc, frame, level)
         cursor[ROWS] = kept
         cursor[PC] = pc + code[pc + 1]
         if control[FAILED] > 0 and control[IS_STRICT] != 0:

@@ -16,9 +16,9 @@ Register 0 holds the id of the pivot's fact.
             keep: count, registers
     TEST    expression: length, code; keep: count, registers
     COMPUTE target register, expression: length, code; keep: count, registers (the target is not in it)
-    FIRST   index, keys: count, operands; keep: count, registers: the pivot is the first fact of its group
-    FOLD    index, keys: count, operands; aggregate, column, target register; keep: count, registers
-    EMIT    predicate, arguments: count, operands
+    FOLD    index, keys: count, operands; aggregate, target register, distinct (0 or 1);
+            columns: count, columns; keep: count, registers
+    EMIT    predicate, whether the head is known to be new (0 or 1), arguments: count, operands
 """
 
 from __future__ import annotations
@@ -30,9 +30,8 @@ MEMBER: Final = 2
 ABSENT: Final = 3
 TEST: Final = 4
 COMPUTE: Final = 5
-FIRST: Final = 6
-FOLD: Final = 7
-EMIT: Final = 8
+FOLD: Final = 6
+EMIT: Final = 7
 
 # Filters come from the algorithm, one row per filter number of a plan.
 FILTER_MASK: Final = 0  # status bits looked at; 0 looks at none

@@ -89,7 +89,7 @@ class Runner:
             if reason == op.DONE:
                 return
             if reason == op.GROW_FACTS:
-                self.engine.store.ensure(BLOCK, code.arity)
+                self.engine.store.ensure(BLOCK, code.arity, int(control[WANTED]))
             elif reason == op.GROW_INDEX:
                 self.engine.indexes.grow(int(control[WANTED]))
             elif reason == op.GROW_TERMS:

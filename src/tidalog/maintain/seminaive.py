@@ -10,22 +10,24 @@ A component runs in stages, each to its fixpoint: rules that collect groups; fol
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 
 import numpy as np
+import numpy.typing as npt
 
 from tidalog.analysis.normal import NormalAtom, NormalRule
 from tidalog.builtins import NO_FUNCTIONS, CannotCompute, PythonFunction, evaluate
 from tidalog.engine import opcodes as op
-from tidalog.engine.compile import Code, compile_fold, compile_plan
+from tidalog.engine.compile import Code, compile_fold, compile_plan, group_index
 from tidalog.engine.embedded import EmbeddedEngine
 from tidalog.engine.expressions import is_native
 from tidalog.engine.facts import FIRST, LAST, STATUS_DERIVED
-from tidalog.engine.machine import BLOCK, new_frame, run_frame
-from tidalog.engine.sweep import CURRENT, ROUND, Plans, new_sweep, run_sweep, start_empty
+from tidalog.engine.machine import BLOCK, Frame, new_frame, run_frame
+from tidalog.engine.sweep import CURRENT, ROUND, Plans, new_sweep, run_sweep, start_empty, start_plan
 from tidalog.maintain.run import Runner
-from tidalog.plan.lowered import Fold, Memo, lower
+from tidalog.plan.lowered import Fold, Memo, is_hidden, lower
 from tidalog.plan.order import best_start, plan
 from tidalog.program import Variable
 
@@ -40,11 +42,14 @@ class SemiNaive:
         functions: Mapping[str, PythonFunction] = NO_FUNCTIONS,
     ) -> None:
         self.engine, self.runner, self.functions = engine, runner, functions
+        self._alone: set[str] = set()
 
     def run_component(self, rules: Sequence[NormalRule], predicates: Iterable[str]) -> None:
         """All rules for some predicates that depend on each other; constraints count as rules for a hidden
         predicate of their own."""
         rules = [constraint_rule(r) if r.head is None else r for r in rules]
+        heads = Counter(r.head.predicate for r in rules if r.head is not None)
+        self._alone = {p for p, count in heads.items() if count == 1 and self.engine.count(p) == 0}
         collecting = lower([r for r in rules if r.aggregates], is_native)
         self._fixpoint(collecting.rules, set(), collecting.memos)
         self._folds(collecting.folds)
@@ -77,16 +82,26 @@ class SemiNaive:
             start = best_start(rule, self.engine.fan_out)
             logical = plan(rule, start, self.engine.fan_out)
             code = single if start is None else scanning
-            compile_plan(logical, self.engine.catalogue, code, lambda _: op.ANY_ID)
+            compile_plan(logical, self.engine.catalogue, code, lambda _: op.ANY_ID, self._is_new(rule))
         self._run_single(single)
         self._run_scans(scanning)
 
+    def _is_new(self, rule: NormalRule) -> bool:
+        """Whether no head comes twice: nothing else gives facts of its predicate, and it names every variable
+        that the body's facts differ in."""
+        assert rule.head is not None
+        if rule.head.predicate not in self._alone and not is_hidden(rule.head.predicate):
+            return False
+        return all(atom.variables <= rule.head.variables for atom in rule.atoms)
+
     def _folds(self, folds: Sequence[Fold]) -> None:
-        code = Code()
         for fold in folds:
-            self.engine.predicate(fold.head.predicate, len(fold.head.arguments))
-            compile_fold(fold, self.engine.catalogue, code)
-        self._run_scans(code)
+            code = Code()
+            engine = self.engine
+            engine.predicate(fold.head.predicate, len(fold.head.arguments))
+            compile_fold(fold, engine.catalogue, code, fold.head.predicate in self._alone)
+            index = group_index(fold.columns[0], engine.catalogue)
+            self._run_list(code, engine.indexes.groups(index, engine.store.arrays))
 
     def _declare(self, rules: Sequence[NormalRule], memos: Sequence[Memo]) -> None:
         for memo in memos:
@@ -113,26 +128,38 @@ class SemiNaive:
             return
         plans = self._plans(code)
         frame = new_frame(code.levels, code.registers, code.arity)
-        engine = self.engine
         for number, at in enumerate(code.starts):
             start_empty(plans.code, at, frame)
-            self.runner.drive(
-                lambda: int(
-                    run_frame(
-                        engine.store.arrays,
-                        engine.dictionary.arrays,
-                        engine.indexes.meta,
-                        plans.filters,
-                        plans.code,
-                        frame,
-                        STATUS_DERIVED,
-                    )
-                ),
-                code,
-                frame,
-                lambda number=number: code.names[number],  # type: ignore[misc]
-                lambda: 0,
-            )
+            self._run_plan(plans, frame, code, number)
+
+    def _run_list(self, code: Code, ids: npt.NDArray[np.int32]) -> None:
+        """One plan over given facts."""
+        plans = self._plans(code)
+        frame = new_frame(code.levels, code.registers, code.arity)
+        for begin in range(0, len(ids), BLOCK):
+            block = ids[begin : begin + BLOCK]
+            start_plan(self.engine.store.arrays, plans.filters, plans.code, 0, block, len(block), frame)
+            self._run_plan(plans, frame, code, 0)
+
+    def _run_plan(self, plans: Plans, frame: Frame, code: Code, number: int) -> None:
+        engine = self.engine
+        self.runner.drive(
+            lambda: int(
+                run_frame(
+                    engine.store.arrays,
+                    engine.dictionary.arrays,
+                    engine.indexes.meta,
+                    plans.filters,
+                    plans.code,
+                    frame,
+                    STATUS_DERIVED,
+                )
+            ),
+            code,
+            frame,
+            lambda: code.names[number],
+            lambda: 0,
+        )
 
     def _run_scans(self, code: Code) -> None:
         """Plans over all facts of their pivots' predicates as they are now."""

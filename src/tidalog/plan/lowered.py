@@ -1,7 +1,8 @@
 """Lowering: aggregates and Python functions become relations of their own.
 
 *  A rule with aggregates becomes rules that collect the distinct tuples of each argument list under their
-   group in a hidden relation, and a `Fold` that reads the groups off an index.
+   group in a hidden relation, and a `Fold` that reads the groups off an index.  Where the body is a single
+   plain atom, its relation is read as it is.
 *  An expression that the engine cannot compute itself becomes a *memo relation*: a rule that collects its
    distinct inputs (`ask`), answered in batches by Python, and an atom over the answers (`memo`).  The
    algorithms then need to know nothing about it.
@@ -21,17 +22,21 @@ from tidalog.terms import TRUE
 
 @dataclass(frozen=True, slots=True)
 class FoldColumn:
-    """`operator` over the groups of a hidden relation whose first columns are the group."""
+    """`variable` is `operator` over a relation's facts that agree with the group in the `group` columns: over
+    their tuples in `columns`, the value first.  `distinct`: such tuples may repeat and count once."""
 
     variable: Variable
     operator: str
     relation: str
-    column: int
+    arity: int
+    group: tuple[int, ...]
+    columns: tuple[int, ...]
+    distinct: bool
 
 
 @dataclass(frozen=True, slots=True)
 class Fold:
-    """One head fact per group; every relation has the same groups."""
+    """One head fact per group; every relation has the same groups, in the order of `group`."""
 
     name: str
     head: NormalAtom
@@ -86,6 +91,9 @@ def _split_aggregates(rule: NormalRule) -> tuple[list[NormalRule], Fold]:
             a for i, a in enumerate(rule.head.arguments) if i not in places and isinstance(a, Variable)
         )
     )
+    direct = _fold_over_body(rule, group)
+    if direct is not None:
+        return [], direct
     relations: dict[tuple[Argument, ...], str] = {}
     rules: list[NormalRule] = []
     columns: list[FoldColumn] = []
@@ -94,10 +102,50 @@ def _split_aggregates(rule: NormalRule) -> tuple[list[NormalRule], Fold]:
         if relation is None:
             relation = relations[column.arguments] = f"#group:{rule.name}:{len(relations)}"
             rules.append(_collecting_rule(rule, relation, group, column))
-        variable = rule.head.arguments[column.position]
-        assert isinstance(variable, Variable)
-        columns.append(FoldColumn(variable, column.operator, relation, len(group)))
+        width = len(group)
+        values = tuple(range(width, width + len(column.arguments)))
+        variable = _place(rule.head, column)
+        columns.append(
+            FoldColumn(
+                variable, column.operator, relation, width + len(values), tuple(range(width)), values, False
+            )
+        )
     return rules, Fold(rule.name, rule.head, group, tuple(columns))
+
+
+def _fold_over_body(rule: NormalRule, group: tuple[Variable, ...]) -> Fold | None:
+    """A body of one atom whose arguments are different variables is its own relation of tuples."""
+    if len(rule.atoms) != 1 or rule.negations or rule.computations or rule.tests:
+        return None
+    atom = rule.atoms[0]
+    if len(atom.variables) != len(atom.arguments):
+        return None
+    place = {v: i for i, v in enumerate(atom.arguments) if isinstance(v, Variable)}
+    columns: list[FoldColumn] = []
+    assert rule.head is not None
+    for column in rule.aggregates:
+        used = [a for a in column.arguments if isinstance(a, Variable)]
+        if len(used) != len(column.arguments):
+            return None
+        distinct = column.operator not in ("min", "max") and not atom.variables <= {*group, *used}
+        columns.append(
+            FoldColumn(
+                _place(rule.head, column),
+                column.operator,
+                atom.predicate,
+                len(atom.arguments),
+                tuple(place[v] for v in group),
+                tuple(place[v] for v in used),
+                distinct,
+            )
+        )
+    return Fold(rule.name, rule.head, group, tuple(columns))
+
+
+def _place(head: NormalAtom, column: AggregateColumn) -> Variable:
+    variable = head.arguments[column.position]
+    assert isinstance(variable, Variable)
+    return variable
 
 
 def _collecting_rule(
