@@ -14,16 +14,16 @@ from __future__ import annotations
 
 import csv
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
 
-from engine_harness import evaluate_engine
+import tidalog
 from golden_data import FOLDERS, Row, imported_facts
 from tidalog.errors import ProgramError, RunError
 from tidalog.lang import parse, parse_file
-from tidalog.program import Fact, Program
+from tidalog.program import Program
 from tidalog.reference import NotEvaluable, evaluate, violations
 from tidalog.reference.clauses import uses_triples
 from tidalog.termtext import parse_any, term_text
@@ -47,17 +47,21 @@ def by_reference(folder: Path) -> Outcome:
     return Outcome(model, frozenset(str(v.rule.name) for v in violations(program, model)))
 
 
-def by_engine(folder: Path) -> Outcome:
-    program = parse_file(folder / "program.rls")
-    data = [Fact(name, row) for name, rows in imported_facts(folder, program).items() for row in rows]
-    try:
-        model, _ = evaluate_engine(replace(program, facts=(*program.facts, *data)))
-    except RunError as error:
-        return Outcome({}, frozenset(str(d.values["rule"]) for d in error.diagnostics))
-    return Outcome(model)
+def by_knowledge_base(folder: Path) -> Outcome:
+    """The way of a user: the program and its imports as they stand."""
+    with tidalog.open() as kb:
+        try:
+            kb.load(folder / "program.rls")
+            facts = {name: frozenset(kb.facts(name).to_terms()) for name in kb.predicates}
+        except RunError as error:
+            return Outcome({}, frozenset(str(d.values["rule"]) for d in error.diagnostics))
+    return Outcome(facts)
 
 
-EVALUATORS: dict[str, Callable[[Path], Outcome]] = {"reference": by_reference, "engine": by_engine}
+EVALUATORS: dict[str, Callable[[Path], Outcome]] = {
+    "reference": by_reference,
+    "knowledge base": by_knowledge_base,
+}
 
 
 # --- the tests --------------------------------------------------------------------------------------
