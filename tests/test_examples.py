@@ -1,0 +1,119 @@
+"""The examples say what a reader who works them out by hand expects them to say."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable
+from pathlib import Path
+
+import pytest
+
+import tidalog
+from tidalog.termtext import term_text
+
+EXAMPLES = Path(__file__).resolve().parent.parent / "examples"
+
+
+def rows(text: str) -> set[tuple[str, ...]]:
+    """One row a line, fields separated by blanks."""
+    return {tuple(line.split()) for line in text.strip().splitlines()}
+
+
+def pairs(left: str, right: str) -> set[tuple[str, ...]]:
+    """Every ordered pair of two different names."""
+    return {(a, b) for a in left.split() for b in right.split() if a != b}
+
+
+EXPECTED: dict[str, dict[str, set[tuple[str, ...]]]] = {
+    "access/access.rls": {
+        "mayRead": rows("""
+            ann payroll
+            ann budget
+            ann roadmap
+            ann handbook
+            ben budget
+            ben roadmap
+            ben handbook
+            cho handbook
+            dia roadmap
+        """),
+        "readers": rows("payroll 1\nbudget 2\nroadmap 3\nhandbook 3"),
+        "lockedOut": rows("eli"),
+    },
+    "fraud/fraud.rls": {
+        "ring": rows("acc1 acc1\nacc1 acc2\nacc1 acc3\nacc6 acc6\nacc6 acc7"),
+        "ringSize": rows("acc1 3\nacc6 2"),
+        "turnover": rows("acc1 2550.0\nacc6 160.0"),
+        "watch": rows("acc1\nacc2\nacc3"),
+    },
+    "family/family.rls": {
+        "descendants": rows("ada 8\nbea 3\ncarl 3\ndora 1\nfinn 1"),
+        "sameGeneration": pairs("bea carl", "bea carl")
+        | pairs("dora emil finn greta", "dora emil finn greta")
+        | pairs("hugo ida", "hugo ida"),
+        "cousin": pairs("dora emil", "finn greta")
+        | pairs("finn greta", "dora emil")
+        | pairs("hugo ida", "hugo ida"),
+    },
+    "turbines/turbines.rules": {
+        "hasNeighbour": pairs("wt1 wt2 wt3 wt4 wt5", "wt1 wt2 wt3 wt4 wt5") | pairs("wt8 wt9", "wt8 wt9"),
+        "moreThan3Neighbours": rows("wt1\nwt2\nwt3\nwt4\nwt5"),
+        "sensorAnomalyWindTurbine": rows("wt5"),
+    },
+    "rdf/museums.rls": {
+        "attractions": {
+            (f"<http://example.org/museum/{place}>", count)
+            for place, count in (("harbour", "2"), ("market", "1"), ("oldTown", "3"))
+        },
+        "free": {("<http://example.org/museum/oldPump>",)},
+    },
+}
+
+
+def derived(program: Path, predicate: str) -> set[tuple[str, ...]]:
+    with tidalog.open() as kb:
+        kb.load(program)
+        return {tuple(term_text(term) for term in row) for row in kb.facts(predicate).to_terms()}
+
+
+@pytest.mark.parametrize(
+    ("program", "predicate"),
+    [(program, predicate) for program in EXPECTED for predicate in EXPECTED[program]],
+)
+def test_an_example_derives_what_a_reader_expects(program: str, predicate: str) -> None:
+    assert derived(EXAMPLES / program, predicate) == EXPECTED[program][predicate]
+
+
+def closure(edges: Iterable[tuple[str, str]]) -> set[tuple[str, str]]:
+    """The transitive closure by a search from every node."""
+    following = defaultdict(set)
+    for start, end in edges:
+        following[start].add(end)
+    found = set()
+    for start in list(following):
+        seen: set[str] = set()
+        waiting = [start]
+        while waiting:
+            new = following[waiting.pop()] - seen
+            seen |= new
+            waiting.extend(new)
+        found.update((start, end) for end in seen)
+    return found
+
+
+def test_ways_of_the_map_are_connected_if_they_share_nodes_along_a_chain() -> None:
+    ways_at = defaultdict(set)
+    for line in (EXAMPLES / "map" / "nextInWay.csv").read_text().splitlines()[1:]:
+        node, following, way = line.split(",")
+        ways_at[node].add(way)
+        ways_at[following].add(way)
+    touching = {(a, b) for ways in ways_at.values() for a in ways for b in ways if a != b}
+    assert derived(EXAMPLES / "map" / "map.rls", "connection") == closure(touching)
+
+
+def test_every_example_is_in_the_list_of_examples() -> None:
+    text = (EXAMPLES / "README.md").read_text()
+    programs = [*EXAMPLES.glob("*/*.rls"), *EXAMPLES.glob("*/*.rules")]
+    assert len(programs) >= 6
+    for program in programs:
+        assert f"tidalog run examples/{program.relative_to(EXAMPLES)}" in text
