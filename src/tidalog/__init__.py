@@ -13,7 +13,9 @@ if TYPE_CHECKING:
     from tidalog.errors import DataError, Diagnostic, ProgramError, RunError, TidalogError, UsageError
     from tidalog.program import Program
     from tidalog.results import Result
-    from tidalog.session import KnowledgeBase, Stats, open
+    from tidalog.session import open
+    from tidalog.session.knowledge_base import KnowledgeBase
+    from tidalog.session.stats import Stats
     from tidalog.terms import IRI, BlankNode, Boolean, Double, Integer, LangString, Literal, String, Term
 
 _HOMES: Final = {
@@ -21,7 +23,9 @@ _HOMES: Final = {
     "tidalog.errors": ("DataError", "Diagnostic", "ProgramError", "RunError", "TidalogError", "UsageError"),
     "tidalog.program": ("Program",),
     "tidalog.results": ("Result",),
-    "tidalog.session": ("KnowledgeBase", "Stats", "open"),
+    "tidalog.session": ("open",),
+    "tidalog.session.knowledge_base": ("KnowledgeBase",),
+    "tidalog.session.stats": ("Stats",),
     "tidalog.terms": (
         "IRI",
         "BlankNode",

@@ -1,13 +1,15 @@
 """The knowledge base that a user holds: loading, inserting, materialising, asking.
 
-Knows every room below it and none of the command line above it.
+Knows every room below it and none of the command line above it.  The engine is imported when the first
+knowledge base is opened, so that what needs no engine starts at once.
 """
 
 from __future__ import annotations
 
-from tidalog.engine.limits import Limits
-from tidalog.session.knowledge_base import KnowledgeBase
-from tidalog.session.stats import Stats
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from tidalog.session.knowledge_base import KnowledgeBase
 
 
 def open(
@@ -22,7 +24,10 @@ def open(
     The limits hold for every materialisation and query: facts in all, seconds of a run, bytes of the engine.
     `strict` makes a built-in that cannot be computed an error instead of a literal that is false.
     """
+    from tidalog.engine.limits import Limits
+    from tidalog.session.knowledge_base import KnowledgeBase
+
     return KnowledgeBase(Limits(max_facts, max_seconds, max_memory, strict))
 
 
-__all__ = ["KnowledgeBase", "Stats", "open"]
+__all__ = ["open"]

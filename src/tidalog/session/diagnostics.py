@@ -73,3 +73,9 @@ class OutOfMemory(Diagnostic):
     title = "the memory of this machine is used up"
     reason = "every fact is as it was before"
     hint = "set a limit with max_memory to be told which rule takes so much"
+
+
+class Stopped(Diagnostic):
+    number = "T080"
+    title = "interrupted"
+    reason = "no rule was at work; nothing was changed"

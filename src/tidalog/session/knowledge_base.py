@@ -104,7 +104,7 @@ class KnowledgeBase:
         A `str` that names a file is a path.  Without `dialect` the file's ending decides.  @import is carried
         out now; relative paths start at `base_dir`, or at the folder of the file.  `parameters` are values of
         `$name`, which go before those that the program declares.  Rows of data that are no facts are an
-        error, or with `on_error="skip"` are counted and kept in `quarantine_dir`, in `PREDICATE.quarantine.csv`.
+        error, or with `on_error="skip"` are counted and go to `PREDICATE.quarantine.csv` in `quarantine_dir`.
         """
         contents = self._open()
         read = read_program(source, dialect, Path(base_dir) if base_dir is not None else None)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 import numpy as np
 import numpy.typing as npt
@@ -17,9 +17,11 @@ import numpy.typing as npt
 from tidalog.analysis import Analysis, TripleLayout
 from tidalog.analysis.triples import ALL_TRIPLES, ALL_TYPES, TRIPLE
 from tidalog.engine.bits import EXPLICIT
-from tidalog.engine.dictionary import Dictionary
-from tidalog.engine.embedded import EmbeddedEngine
 from tidalog.terms import IRI, RDF_TYPE
+
+if TYPE_CHECKING:
+    from tidalog.engine.dictionary import Dictionary
+    from tidalog.engine.embedded import EmbeddedEngine
 
 Ids = npt.NDArray[np.int32]
 _EXPLICIT: Final = int(EXPLICIT)

@@ -12,7 +12,7 @@ from types import MappingProxyType
 from typing import Final, TypeVar
 
 from tidalog.errors import Diagnostic, UsageError
-from tidalog.lang import DIALECTS, dialect_of, parse_file_with_warnings, parse_with_warnings
+from tidalog.lang import DIALECTS, dialect_of, parse_with_warnings
 from tidalog.program import Program
 from tidalog.session.diagnostics import ProgramNotFound, ProgramNotReadable, UnknownDialect
 
@@ -34,8 +34,7 @@ class ReadProgram:
 
 def read_program(source: ProgramSource, dialect: str | None, base_dir: Path | None) -> ReadProgram:
     """A path is one that names a file, or looks like the path of a program; any other `str` is a text."""
-    if dialect is not None and dialect not in DIALECTS:
-        raise UsageError(UnknownDialect(name=dialect, known=", ".join(DIALECTS)))
+    check_dialect(dialect)
     if isinstance(source, Program):
         return ReadProgram(source, (), base_dir or Path())
     if isinstance(source, str) and not _names_a_file(source):
@@ -46,10 +45,20 @@ def read_program(source: ProgramSource, dialect: str | None, base_dir: Path | No
     return ReadProgram(program, warnings, base_dir or path.parent)
 
 
+def check_dialect(name: str | None) -> None:
+    if name is not None and name not in DIALECTS:
+        raise UsageError(UnknownDialect(name=name, known=", ".join(DIALECTS)))
+
+
 def read_program_file(path: Path, dialect: str | None) -> tuple[Program, tuple[Diagnostic, ...]]:
-    """The program in a file and its warnings; what keeps the file from being read is a `UsageError`."""
+    """The program in a file, in the dialect that its ending says unless told, and its warnings."""
+    return parse_with_warnings(read_program_text(path), str(path), dialect or dialect_of(path).name)
+
+
+def read_program_text(path: Path) -> str:
+    """The text of a file; what keeps it from being read is a `UsageError`."""
     try:
-        return parse_file_with_warnings(path, dialect or dialect_of(path).name)
+        return path.read_text(encoding="utf-8-sig")
     except FileNotFoundError:
         raise UsageError(
             ProgramNotFound(path=path, why=_where_looked(path), hint=_similar_files(path))

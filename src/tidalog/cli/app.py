@@ -1,0 +1,224 @@
+"""The commands and their options.  What they do stands in a module each, imported when it is called."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Annotated, Protocol, runtime_checkable
+
+import typer
+
+from tidalog.cli.options import (
+    AsJson,
+    DialectName,
+    FactFiles,
+    MaxFacts,
+    MaxMemory,
+    MaxSeconds,
+    OnBadRow,
+    OneProgram,
+    Parameters,
+    Programs,
+    Quarantine,
+    RowLimit,
+    Strict,
+)
+from tidalog.cli.report import INTERRUPTED, USAGE, Report, reporting
+from tidalog.results import SHOWN_ROWS
+from tidalog.session.diagnostics import BadCommand
+
+app = typer.Typer(
+    name="tidalog",
+    help="Rules in, facts out: a Datalog materialiser.  Every command has --help.",
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+
+
+_CommandError: type[Exception] = typer.BadParameter.__mro__[2]
+"""What is wrong with a command line is a ClickException; typer brings a Click of its own in some versions."""
+
+
+@runtime_checkable
+class _HasMessage(Protocol):
+    def format_message(self) -> str: ...
+
+
+def run(arguments: Sequence[str]) -> int:
+    """Carries out a command line and gives its exit code.  A reader who closes the pipe early is no error."""
+    try:
+        outcome = app(list(arguments), prog_name="tidalog", standalone_mode=False)
+        sys.stdout.flush()
+        return outcome if isinstance(outcome, int) else 0
+    except typer.Abort:
+        return INTERRUPTED
+    except _CommandError as error:
+        return _usage(error, "--json" in arguments)
+    except BrokenPipeError:
+        # What is still in the buffer has nowhere to go; Python would complain about it at exit.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 0
+
+
+def _usage(error: Exception, as_json: bool) -> int:
+    command = getattr(getattr(error, "ctx", None), "command_path", "tidalog")
+    message = error.format_message().rstrip(".") if isinstance(error, _HasMessage) else str(error)
+    problem = message[:1].lower() + message[1:]
+    Report(as_json).show_errors([BadCommand(problem=problem, hint=f"see {command} --help")], USAGE)
+    return USAGE
+
+
+@app.callback(invoke_without_command=True)
+def start(
+    context: typer.Context,
+    version: Annotated[bool, typer.Option("--version", help="Print the version.")] = False,
+) -> None:
+    if version:
+        print(f"tidalog {_version()}")
+    elif context.invoked_subcommand is None:
+        print(context.get_help())
+
+
+@app.command("run")
+def run_command(
+    programs: Programs,
+    facts: FactFiles = None,
+    output: Annotated[
+        list[str] | None,
+        typer.Option("--output", "-o", metavar="PREDICATE", help="Print this, and not what @output says."),
+    ] = None,
+    parameter: Parameters = None,
+    export_dir: Annotated[
+        Path | None,
+        typer.Option(metavar="FOLDER", help="Where @export writes.  Default: the program's folder."),
+    ] = None,
+    dialect: DialectName = None,
+    max_facts: MaxFacts = None,
+    max_seconds: MaxSeconds = None,
+    max_memory: MaxMemory = None,
+    strict: Strict = False,
+    on_error: OnBadRow = "error",
+    quarantine: Quarantine = None,
+    rows: RowLimit = SHOWN_ROWS,
+    stats: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Write the figures of the run as JSON.")
+    ] = None,
+    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print the outputs alone.")] = False,
+    json: AsJson = False,
+) -> None:
+    """Materialise programs, write what @export says, print what @output says."""
+    with reporting(json) as report:
+        from tidalog.cli.run import run
+        from tidalog.cli.work import Work
+
+        work = Work(
+            programs,
+            dialect,
+            facts,
+            parameter,
+            max_facts,
+            max_seconds,
+            max_memory,
+            strict,
+            on_error,
+            quarantine,
+        )
+        run(report, work, output, export_dir, stats, rows, quiet)
+
+
+@app.command("query")
+def query_command(
+    program: OneProgram,
+    query: Annotated[str, typer.Argument(metavar="QUERY", help="Such as '?x, ?y :- path(?x, ?y), ?x != a'.")],
+    facts: FactFiles = None,
+    parameter: Parameters = None,
+    dialect: DialectName = None,
+    max_facts: MaxFacts = None,
+    max_seconds: MaxSeconds = None,
+    max_memory: MaxMemory = None,
+    strict: Strict = False,
+    rows: RowLimit = SHOWN_ROWS,
+    json: AsJson = False,
+) -> None:
+    """Materialise a program and answer a query."""
+    with reporting(json) as report:
+        from tidalog.cli.query import query as answer
+        from tidalog.cli.work import Work
+
+        work = Work([program], dialect, facts, parameter, max_facts, max_seconds, max_memory, strict)
+        answer(report, work, query, rows)
+
+
+@app.command("check")
+def check_command(
+    program: OneProgram,
+    graph: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Draw the rule graph: .svg, .mmd or .dot.")
+    ] = None,
+    parameter: Parameters = None,
+    dialect: DialectName = None,
+    json: AsJson = False,
+) -> None:
+    """Say what a program means without evaluating it: its predicates, components and rules in order."""
+    with reporting(json) as report:
+        from tidalog.cli.check import check
+
+        check(report, program, dialect, parameter, graph)
+
+
+@app.command("fmt")
+def fmt_command(
+    programs: Programs,
+    check: Annotated[
+        bool, typer.Option("--check", help="Change and print nothing; exit with 1 if a file is not tidy.")
+    ] = False,
+    write: Annotated[bool, typer.Option("--write", "-w", help="Put the tidy text in its place.")] = False,
+    dialect: DialectName = None,
+    json: AsJson = False,
+) -> None:
+    """Print programs of any dialect as tidy text of the main one."""
+    with reporting(json) as report:
+        from tidalog.cli.fmt import fmt
+
+        fmt(report, programs, dialect, check, write)
+
+
+@app.command("repl")
+def repl_command(
+    programs: Annotated[
+        list[Path] | None, typer.Argument(metavar="[PROGRAM…]", help="Files of rules to begin with.")
+    ] = None,
+    facts: FactFiles = None,
+    parameter: Parameters = None,
+    dialect: DialectName = None,
+    max_facts: MaxFacts = None,
+    max_seconds: MaxSeconds = None,
+    max_memory: MaxMemory = None,
+    strict: Strict = False,
+    rows: RowLimit = SHOWN_ROWS,
+    json: AsJson = False,
+) -> int:
+    """Type facts, rules and queries, and see what follows."""
+    with reporting(json) as report:
+        from tidalog.cli.repl import repl
+        from tidalog.cli.work import Work
+
+        work = Work(programs or [], dialect, facts, parameter, max_facts, max_seconds, max_memory, strict)
+        return repl(report, work, rows)
+
+
+@app.command("version")
+def version_command(json: AsJson = False) -> None:
+    """Print the version."""
+    with reporting(json) as report:
+        report.finish({"version": _version()})
+        if not json:
+            print(f"tidalog {_version()}")
+
+
+def _version() -> str:
+    from importlib.metadata import version
+
+    return version("tidalog")

@@ -1,0 +1,165 @@
+"""What a command says, to whom: a person at a terminal, or a program that reads JSON."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Final, NoReturn, TextIO
+
+import typer
+
+from tidalog.errors import Diagnostic, TidalogError, UsageError
+
+if TYPE_CHECKING:
+    from rich.console import RenderableType
+
+    from tidalog.results import Result
+
+FAILED: Final = 1
+USAGE: Final = 2
+LIMIT: Final = 3
+INTERRUPTED: Final = 130
+
+_LIMITS: Final = frozenset({"T050", "T051", "T052", "T079"})
+_INTERRUPTS: Final = frozenset({"T053", "T080"})
+_COLOURS: Final = {"error": "\x1b[1;31m", "warning": "\x1b[1;33m"}
+_PLAIN: Final = "\x1b[0m"
+_UNLIMITED: Final = 10_000
+"""Columns of a table that goes to a file or a pipe."""
+
+
+def exit_code(error: TidalogError) -> int:
+    numbers = {diagnostic.number for diagnostic in error.diagnostics}
+    if numbers & _INTERRUPTS:
+        return INTERRUPTED
+    if numbers & _LIMITS:
+        return LIMIT
+    return USAGE if isinstance(error, UsageError) else FAILED
+
+
+class Report:
+    """The outcome of one command.  With `as_json` everything is kept for the one object at the end."""
+
+    def __init__(self, as_json: bool) -> None:
+        self.as_json = as_json
+        self._warnings: list[Diagnostic] = []
+
+    def warn(self, warnings: Iterable[Diagnostic]) -> None:
+        for warning in warnings:
+            if any(known.render() == warning.render() for known in self._warnings):
+                continue
+            self._warnings.append(warning)
+            if not self.as_json:
+                print(rendered(warning), end="\n\n", file=sys.stderr)
+
+    def note(self, text: str) -> None:
+        """A remark beside the result."""
+        if not self.as_json:
+            print(text, file=sys.stderr)
+
+    def finish(self, content: Mapping[str, object]) -> None:
+        """All went well; `content` is what JSON says of it."""
+        if self.as_json:
+            print_json({"ok": True, "warnings": _messages(self._warnings), **content})
+
+    def fail(self, errors: Iterable[Diagnostic], code: int) -> NoReturn:
+        """Says what went wrong and ends the command."""
+        self.show_errors(errors, code)
+        raise typer.Exit(code)
+
+    def show_errors(self, errors: Iterable[Diagnostic], code: int) -> None:
+        if self.as_json:
+            failure = {"errors": _messages(errors), "exit_code": code}
+            print_json({"ok": False, "warnings": _messages(self._warnings), **failure})
+        else:
+            sys.stdout.flush()
+            print("\n\n".join(map(rendered, errors)), file=sys.stderr)
+
+
+@contextmanager
+def reporting(as_json: bool) -> Iterator[Report]:
+    """Turns whatever a command raises on purpose into messages and an exit code."""
+    report = Report(as_json)
+    try:
+        yield report
+    except (TidalogError, KeyboardInterrupt, MemoryError) as error:
+        report.fail(*failure_of(error))
+
+
+def failure_of(error: TidalogError | KeyboardInterrupt | MemoryError) -> tuple[tuple[Diagnostic, ...], int]:
+    """The messages and the exit code that an exception stands for."""
+    if isinstance(error, TidalogError):
+        return error.diagnostics, exit_code(error)
+    from tidalog.session.diagnostics import OutOfMemory, Stopped
+
+    return ((OutOfMemory(),), LIMIT) if isinstance(error, MemoryError) else ((Stopped(),), INTERRUPTED)
+
+
+def _messages(diagnostics: Iterable[Diagnostic]) -> list[dict[str, object]]:
+    return [diagnostic.to_json() for diagnostic in diagnostics]
+
+
+def rendered(diagnostic: Diagnostic) -> str:
+    """The message, its first word in colour on a terminal."""
+    text = diagnostic.render()
+    if not in_colour(sys.stderr):
+        return text
+    kind = "warning" if diagnostic.is_warning else "error"
+    head, _, rest = text.partition(":")
+    return f"{_COLOURS[kind]}{head}{_PLAIN}:{rest}"
+
+
+def in_colour(stream: TextIO) -> bool:
+    return stream.isatty() and "NO_COLOR" not in os.environ
+
+
+def print_json(value: Mapping[str, object]) -> None:
+    print(json.dumps(value, ensure_ascii=False, allow_nan=False))
+
+
+def print_table(table: RenderableType) -> None:
+    """A table of rich; as wide as it needs unless it goes to a terminal."""
+    from rich.console import Console
+
+    terminal = sys.stdout.isatty()
+    console = Console(file=sys.stdout, width=None if terminal else _UNLIMITED, highlight=False)
+    with console.capture() as captured:
+        console.print(table)
+    print("\n".join(line.rstrip() for line in captured.get().rstrip("\n").split("\n")))
+
+
+def print_output(name: str, result: Result, limit: int | None) -> None:
+    """The facts of a predicate under its name."""
+    if not result.columns:
+        print(f"{name}  {'true' if len(result) else 'false'}")
+        return
+    print(f"{name}  {len(result):,} {'fact' if len(result) == 1 else 'facts'}")
+    if len(result):
+        print_table(result.in_reading_order().as_rich_table(limit))
+        left_out = 0 if limit is None else len(result) - limit
+        if left_out > 0:
+            print(f"… {left_out:,} more (--rows 0 shows all)")
+
+
+def print_answer(result: Result, limit: int | None) -> None:
+    """The answers to a query and how many there are; of one without variables, whether it is true."""
+    if not result.columns:
+        print("true" if len(result) else "false")
+        return
+    if len(result):
+        print_table(result.in_reading_order().as_rich_table(limit))
+    print(result.footer(limit))
+
+
+def result_json(result: Result) -> dict[str, object]:
+    """`columns` and `rows`; a number that JSON does not have (NaN, infinity) is text as in a table."""
+    from tidalog.termtext import format_any, from_python
+
+    rows = [
+        [format_any(from_python(v)) if isinstance(v, float) and v - v != 0.0 else v for v in row]
+        for row in result.in_reading_order()
+    ]
+    return {"columns": list(result.columns), "rows": rows}

@@ -1,0 +1,95 @@
+"""`tidalog run`: materialise, write @export, print @output.
+
+JSON: `outputs` (predicate → columns, rows), `exports` (paths), `stats` (as `--stats` writes them).
+"""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from tidalog.cli.options import read_limit
+from tidalog.cli.report import Report, print_output, print_table, result_json
+from tidalog.cli.work import Work, prepared
+from tidalog.errors import UsageError
+from tidalog.session.diagnostics import OutputNotWritable
+from tidalog.session.stats import Stats, summary
+
+if TYPE_CHECKING:
+    from rich.table import Table
+
+    from tidalog.session.knowledge_base import KnowledgeBase
+
+
+def run(
+    report: Report,
+    work: Work,
+    outputs: list[str] | None,
+    export_dir: Path | None,
+    stats_file: Path | None,
+    rows: int,
+    quiet: bool,
+) -> None:
+    kb = prepared(work, report)
+    kb.materialise()
+    written = kb.write_exports(export_dir)
+    wanted = outputs or list(kb.program.outputs)
+    results = {kb.analysis.label(name): kb.facts(name) for name in wanted}
+    stats = kb.stats()
+    if stats_file is not None:
+        write_text(stats_file, json.dumps(stats.to_json(), indent=2) + "\n")
+    for predicate, count in stats.skipped.items():
+        report.note(f"{predicate}: {count:,} bad {'row' if count == 1 else 'rows'} left out")
+    report.finish(
+        {
+            "outputs": {name: result_json(result) for name, result in results.items()}
+            if report.as_json
+            else {},
+            "exports": [str(path) for path in written],
+            "stats": stats.to_json(),
+        }
+    )
+    if report.as_json:
+        return
+    for name, result in results.items():
+        print_output(name, result, read_limit(rows))
+        print()
+    if not quiet:
+        _print_figures(kb, stats, written, with_counts=not results)
+
+
+def _print_figures(kb: KnowledgeBase, stats: Stats, written: list[Path], *, with_counts: bool) -> None:
+    if with_counts:
+        print_table(_counts(kb, stats))
+        print()
+    for path in written:
+        print(f"wrote {path}")
+    print(summary(stats))
+    for rule, count in stats.uncomputed.items():
+        times = "once" if count == 1 else f"{count:,} times"
+        print(f"rule {rule}: a built-in could not be computed {times} (--strict makes that an error)")
+
+
+def _counts(kb: KnowledgeBase, stats: Stats) -> Table:
+    from rich import box
+    from rich.table import Table
+    from rich.text import Text
+
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False)
+    table.add_column("predicate")
+    table.add_column("facts", justify="right")
+    table.add_column("")
+    for name, info in kb.predicates.items():
+        kinds = [word for word, holds in (("explicit", info.explicit), ("derived", info.derived)) if holds]
+        count = f"{stats.predicates[name]:,}"
+        table.add_row(Text(f"{kb.analysis.label(name)}/{info.arity}"), count, " and ".join(kinds))
+    return table
+
+
+def write_text(path: Path, text: str) -> None:
+    """A file of text; that it cannot be written is the user's to know."""
+    try:
+        path.write_text(text, encoding="utf-8")
+    except OSError as error:
+        raise UsageError(OutputNotWritable(path=path, why=error.strerror or str(error))) from error

@@ -1,0 +1,230 @@
+"""What the REPL does with what is typed; where it is typed is none of its business.
+
+Lines collect until a statement is complete.  A statement is a command (`:facts path`), a query (it starts
+with `?-`, `? ` or a variable, or ends with `?`), or text of the main dialect, whose facts, rules and
+directives are added.  Errors are shown and change nothing.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+from tidalog.cli.options import bad_option
+from tidalog.cli.report import Report, failure_of, print_answer, result_json
+from tidalog.errors import Diagnostic, ProgramError, Source, TidalogError
+from tidalog.lang import print_rule
+from tidalog.lang.main import MainReader
+from tidalog.lang.names import Names
+from tidalog.lang.statements import StatementReader
+
+if TYPE_CHECKING:
+    from tidalog.results import Result
+    from tidalog.session.knowledge_base import KnowledgeBase
+
+_COMMAND: Final = re.compile(r":([A-Za-z]\w*|\?)\s*(.*?)\s*", re.DOTALL)
+_QUERY: Final = re.compile(r"\?(?:-|(?=\s|\w|~|#))|#(?!\[)")
+_TRIPLE_HEAD: Final = re.compile(
+    r"\?\w+\s+(?:<[^\s<>]+>|[A-Za-z][\w-]*:[\w.-]+|:[A-Za-z][\w.-]*|a|\?\w+)\s+\S.*:-", re.DOTALL
+)
+"""A rule whose head is a triple pattern starts with a variable too."""
+_OPEN_ENDED: Final = ("*/", '"""')
+
+HELP: Final = """\
+edge(a, b).                     add a fact
+path(?x, ?y) :- edge(?x, ?y).   add a rule
+?- path(a, ?x).                 ask; also: ?x, #count(?y) :- edge(?x, ?y).
+:facts PREDICATE                its facts
+:predicates                     all predicates and how many facts they have
+:rules                          the rules
+:load FILE                      add a program
+:insert PREDICATE FILE          add the facts of a file
+:stats                          figures of the last run
+:help                           this list
+:quit                           leave; so does Ctrl-D
+A statement ends with . and may take several lines; an empty line gives it up."""
+
+
+class Shell:
+    """One conversation with a knowledge base."""
+
+    def __init__(self, kb: KnowledgeBase, report: Report, rows: int | None) -> None:
+        self.kb = kb
+        self.report = report
+        self.done = False
+        self.failed = False
+        """Whether anything that was typed could not be carried out."""
+        self._rows = rows
+        self._lines: list[str] = []
+        self._commands: dict[str, Callable[[str], None]] = {
+            "facts": self._facts,
+            "predicates": self._predicates,
+            "rules": self._rules,
+            "load": self._load,
+            "insert": self._insert,
+            "stats": self._stats,
+            "help": self._help,
+            "quit": self._quit,
+        }
+
+    @property
+    def commands(self) -> Iterator[str]:
+        return (f":{name}" for name in self._commands)
+
+    @property
+    def in_statement(self) -> bool:
+        """Whether a statement is begun and not complete."""
+        return bool(self._lines)
+
+    def feed(self, line: str) -> None:
+        """Takes a line; carries out what is complete."""
+        if not self._lines and not line.strip():
+            return
+        if not self._lines and _COMMAND.fullmatch(line.strip()):
+            self._carry_out(line.strip(), self._command)
+            return
+        self._lines.append(line)
+        text = "\n".join(self._lines)
+        if is_complete(text):
+            self._lines.clear()
+            self._carry_out(text, self._statement)
+        elif not line.strip():
+            self._lines.clear()
+
+    def finish(self) -> None:
+        """The end of the input completes what is begun."""
+        text = "\n".join(self._lines)
+        self._lines.clear()
+        if text.strip():
+            self._carry_out(text, self._statement)
+
+    def give_up(self) -> None:
+        self._lines.clear()
+
+    def _carry_out(self, text: str, action: Callable[[str], None]) -> None:
+        try:
+            action(text)
+        except (TidalogError, KeyboardInterrupt, MemoryError) as error:
+            self.failed = True
+            self.report.show_errors(*failure_of(error))
+
+    # --- statements ---------------------------------------------------------------------------------
+
+    def _statement(self, text: str) -> None:
+        query = as_query(text)
+        if query is not None:
+            self._show(self.kb.query(query))
+            return
+        reader = MainReader(Source("<input>", text), Names(dict(self.kb.program.prefixes)))
+        reader.read()
+        errors = [found for found in reader.diagnostics() if not found.is_warning]
+        if errors:
+            raise ProgramError(errors)
+        before = {warning.render() for warning in self.kb.warnings}
+        program = reader.program()
+        self.kb.load(program)
+        new = [w for w in (*reader.diagnostics(), *self.kb.warnings) if w.render() not in before]
+        self.report.warn(new)
+        counts = ((len(program.facts), "fact"), (len(program.rules), "rule"))
+        added = [f"{count} {noun}{'' if count == 1 else 's'}" for count, noun in counts if count]
+        self._say(f"{' and '.join(added)} added" if added else "done")
+
+    # --- commands -----------------------------------------------------------------------------------
+
+    def _command(self, text: str) -> None:
+        found = _COMMAND.fullmatch(text)
+        assert found is not None
+        word = "help" if found[1] == "?" else found[1].lower()
+        matching = [name for name in self._commands if name.startswith(word)]
+        if word not in self._commands and len(matching) != 1:
+            raise bad_option(f"there is no command :{word}", "commands start with a colon", "try :help")
+        self._commands[word if word in self._commands else matching[0]](found[2].rstrip("."))
+
+    def _facts(self, argument: str) -> None:
+        if not argument:
+            raise bad_option(":facts needs a predicate", "none is named", "write :facts path")
+        self._show(self.kb.facts(argument))
+
+    def _predicates(self, _: str) -> None:
+        counts = self.kb.stats().predicates
+        lines = [
+            f"{self.kb.analysis.label(name)}/{info.arity}  {counts[name]:,} facts"
+            for name, info in self.kb.predicates.items()
+        ]
+        self._say("\n".join(lines) or "no predicates yet")
+
+    def _rules(self, _: str) -> None:
+        rules = [print_rule(rule, self.kb.program.prefixes) for rule in self.kb.program.rules]
+        self._say("\n".join(rules) or "no rules yet")
+
+    def _load(self, argument: str) -> None:
+        if not argument:
+            raise bad_option(":load needs a file", "none is named", "write :load rules.rls")
+        self.kb.load(Path(argument.strip("\"'")))
+        self.report.warn(self.kb.warnings)
+        self._say(f"{argument} loaded")
+
+    def _insert(self, argument: str) -> None:
+        predicate, _, file = argument.partition(" ")
+        if not file.strip():
+            raise bad_option(
+                ":insert needs a predicate and a file",
+                "one of them is missing",
+                "write :insert edge edges.csv",
+            )
+        new = self.kb.insert(predicate, Path(file.strip().strip("\"'")))
+        self._say(f"{new:,} new facts")
+
+    def _stats(self, _: str) -> None:
+        stats = self.kb.stats()
+        if self.report.as_json:
+            self.report.finish({"stats": stats.to_json()})
+        else:
+            print(stats)
+
+    def _help(self, _: str) -> None:
+        self._say(HELP)
+
+    def _quit(self, _: str) -> None:
+        self.done = True
+
+    # --- saying -------------------------------------------------------------------------------------
+
+    def _say(self, text: str) -> None:
+        if self.report.as_json:
+            self.report.finish({"message": text})
+        else:
+            print(text)
+
+    def _show(self, result: Result) -> None:
+        if self.report.as_json:
+            self.report.finish({**result_json(result), "count": len(result)})
+        else:
+            print_answer(result, self._rows)
+
+
+def as_query(text: str) -> str | None:
+    """The query that a statement asks, or None if it asks none."""
+    stripped = text.strip()
+    found = _QUERY.match(stripped)
+    if (found is None and not stripped.endswith("?")) or _TRIPLE_HEAD.match(stripped):
+        return None
+    if stripped.startswith("?-"):
+        stripped = stripped[2:]
+    elif re.match(r"\?[\s~]", stripped):
+        stripped = stripped[1:]
+    return stripped.strip().removesuffix("?")
+
+
+def is_complete(text: str) -> bool:
+    """Whether the last statement of a text has its end."""
+    errors: list[Diagnostic] = []
+    reader = StatementReader(Source("<input>", text), errors)
+    at, last = 0, ""
+    while (statement := reader.read(at)) is not None and statement.text:
+        at, last = statement.end, statement.text
+    if any(error.values.get("closing") in _OPEN_ENDED for error in errors):
+        return False
+    return bool(errors) or last.endswith((".", "?")) or not last
