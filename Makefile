@@ -50,14 +50,23 @@ $(VENV)/.installed-%: $(VENV)/.made pyproject.toml
 	@$(PIP) install --editable '.[$*]'
 	@touch $@
 
+# The compiled part of the engine, once for each state of its sources.  Numba keeps it in its own cache; the stamp
+# saves the time of looking, and parallel test processes find the code instead of each compiling it.
+$(VENV)/.compiled: $(wildcard src/tidalog/engine/*.py src/tidalog/warm.py)
+	@echo "Compiling the engine; this takes about a minute, once"
+	@$(PY) -m tidalog.warm
+	@touch $@
+
 # --- what people run ----------------------------------------------------------------------------------
 
 .PHONY: demo
 demo: $(VENV)/.installed-core ## Materialise the roads around a GPS track and show what was derived
+	@$(MAKE) $(VENV)/.compiled
 	@$(BIN)/tidalog run examples/map/map.rls
 
 .PHONY: test
-test: lint warm ## Lint, types, import contract and the whole test suite
+test: lint ## Lint, types, import contract and the whole test suite
+	@$(MAKE) $(VENV)/.compiled
 	@$(PY) -m pytest -n $(JOBS) --hypothesis-profile=ci
 	@echo "make test: all passed"
 
@@ -67,11 +76,6 @@ lint: $(VENV)/.installed-dev ## ruff (lint and format), mypy --strict, import co
 	@$(BIN)/ruff format --check .
 	@$(BIN)/mypy --strict src
 	@$(BIN)/lint-imports --no-logo
-
-# Compiled once here, so that parallel test processes find it in the cache instead of each compiling it.
-.PHONY: warm
-warm: $(VENV)/.installed-dev
-	@$(PY) -m tidalog.warm
 
 .PHONY: bench
 bench: $(VENV)/.installed-bench ## Tidalog beside its peers; prints a table and stores it in bench/results

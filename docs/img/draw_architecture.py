@@ -43,7 +43,7 @@ BOXES = {
     "reference": Box("reference", "the oracle: plain sets", 2, 1, "judge"),
     "session": Box("session", "tidalog.open(), queries", 3, 1),
     "store": Box("facts", "dictionary, arena, indexes", 4, 1, "data"),
-    "cli": Box("cli", "run, check, fmt, repl", 3, 2),
+    "cli": Box("cli", "run, query, check, repl", 3, 2),
 }
 
 ARROWS = (
