@@ -9,7 +9,7 @@ MAKEFLAGS += --no-builtin-rules --no-print-directory
 VENV := .venv
 BIN := $(VENV)/bin
 PY := $(BIN)/python
-PIP := $(PY) -m pip --disable-pip-version-check --no-input --quiet
+PIP := $(PY) -m pip --disable-pip-version-check --no-input --quiet --quiet
 
 # The interpreter for the virtual environment; `make PYTHON=/path/to/python3.12 …` names another.
 PYTHON ?= $(shell for p in python3 python3.13 python3.12 python3.11 python; do \
@@ -61,12 +61,12 @@ $(VENV)/.compiled: $(wildcard src/tidalog/engine/*.py src/tidalog/warm.py)
 
 .PHONY: demo
 demo: $(VENV)/.installed-core ## Materialise the roads around a GPS track and show what was derived
-	@$(MAKE) $(VENV)/.compiled
+	@$(MAKE) -s $(VENV)/.compiled
 	@$(BIN)/tidalog run examples/map/map.rls
 
 .PHONY: test
 test: lint ## Lint, types, import contract and the whole test suite
-	@$(MAKE) $(VENV)/.compiled
+	@$(MAKE) -s $(VENV)/.compiled
 	@$(PY) -m pytest -n $(JOBS) --hypothesis-profile=ci
 	@echo "make test: all passed"
 
