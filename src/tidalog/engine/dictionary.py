@@ -20,8 +20,8 @@ from tidalog import termtext
 from tidalog.engine import dictionary_kernels as kernels
 from tidalog.engine import text_kernels as texts
 from tidalog.engine.dictionary_kernels import TERMS, TEXT, Terms
-from tidalog.engine.facts import GROWTH, resized
-from tidalog.engine.table import has_room, move_entries, table_size
+from tidalog.engine.memory import resized
+from tidalog.engine.table import Table, has_room
 from tidalog.terms import (
     IRI,
     BlankNode,
@@ -38,7 +38,14 @@ from tidalog.terms import (
 
 Ids = npt.NDArray[np.int32]
 
-_READINGS: Final = {"any": texts.READ_ANY, "ntriples": texts.READ_ANY, "string": texts.READ_STRING, "iri": texts.READ_IRI}
+_READINGS: Final = {
+    "any": texts.READ_ANY,
+    "ntriples": texts.READ_ANY,
+    "string": texts.READ_STRING,
+    "iri": texts.READ_IRI,
+}
+_MOST_TERMS: Final = 2**31 - 2
+_MOST_TEXT: Final = 2**36
 _INTEGERS: Final = 1 << kernels.INTEGER
 _DOUBLES: Final = 1 << kernels.DOUBLE
 _BOOLEANS: Final = 1 << kernels.BOOLEAN
@@ -48,6 +55,7 @@ class Dictionary:
     """Owns the arrays of terms and grows them."""
 
     def __init__(self, capacity: int = 1024) -> None:
+        self._table = Table(capacity)
         self.arrays = Terms(
             kind=np.empty(capacity, np.uint8),
             value=np.empty(capacity, np.uint8),
@@ -56,7 +64,7 @@ class Dictionary:
             length=np.empty(capacity, np.int32),
             extra=np.empty(capacity, np.int32),
             text=np.empty(capacity * 16, np.uint8),
-            slots=np.zeros(table_size(capacity), np.uint64),
+            slots=self._table.slots,
             state=np.zeros(2, np.int64),
         )
         self._ids: dict[Term, int] = {}
@@ -75,23 +83,21 @@ class Dictionary:
         """Makes room for `more` terms with `text` bytes in all."""
         a = self.arrays
         count, used = int(a.state[TERMS]) + more, int(a.state[TEXT]) + text
-        if count >= 2**31 - 1:
+        if count > _MOST_TERMS:
             raise MemoryError("the dictionary holds at most 2^31 terms")
-        if count > len(a.kind):
-            size = max(count, len(a.kind) * GROWTH)
-            a = a._replace(
-                **{
-                    name: resized(getattr(a, name), size, len(self))
-                    for name in ("kind", "value", "number", "start", "length", "extra")
-                }
-            )
-        if used > len(a.text):
-            size = max(used, len(a.text) * GROWTH)
-            a = a._replace(text=resized(a.text, size, int(a.state[TEXT])))
+        n = len(self)
+        a = a._replace(
+            kind=resized(a.kind, n, count, _MOST_TERMS),
+            value=resized(a.value, n, count, _MOST_TERMS),
+            number=resized(a.number, n, count, _MOST_TERMS),
+            start=resized(a.start, n, count, _MOST_TERMS),
+            length=resized(a.length, n, count, _MOST_TERMS),
+            extra=resized(a.extra, n, count, _MOST_TERMS),
+            text=resized(a.text, int(a.state[TEXT]), used, _MOST_TEXT),
+        )
         if not has_room(count, len(a.slots)):
-            slots = np.zeros(table_size(count), np.uint64)
-            move_entries(a.slots, slots)
-            a = a._replace(slots=slots)
+            self._table.grow(count)
+            a = a._replace(slots=self._table.slots)
         self.arrays = a
 
     def truncate(self, length: int) -> None:
@@ -230,7 +236,9 @@ class Dictionary:
         encoded = cells.dictionary_encode()
         distinct = encoded.dictionary
         numbers = np.empty(len(distinct), np.int32)
-        is_double = pc.match_substring_regex(distinct, r"^-?[0-9]+(\.[0-9]+([eE][+-]?[0-9]+)?|[eE][+-]?[0-9]+)$")
+        is_double = pc.match_substring_regex(
+            distinct, r"^-?[0-9]+(\.[0-9]+([eE][+-]?[0-9]+)?|[eE][+-]?[0-9]+)$"
+        )
         mask = is_double.to_numpy(zero_copy_only=False)
         if mask.any():
             numbers[mask] = self._encode_chunk(distinct.filter(is_double).cast(pa.float64()), "native")

@@ -57,7 +57,8 @@ class Terms(NamedTuple):
 def room_for_terms(terms: Terms, more: int) -> bool:
     """Whether `more` numbers can be interned without growth."""
     n = terms.state[TERMS] + more
-    return n <= len(terms.kind) and has_room(n, len(terms.slots))
+    columns = min(len(terms.kind), len(terms.number), len(terms.start), len(terms.length), len(terms.extra))
+    return n <= min(columns, len(terms.value)) and has_room(n, len(terms.slots))
 
 
 @compiled

@@ -121,7 +121,7 @@ class EmbeddedEngine:
         self.derived = False
 
     def replace_facts(self, relations: Iterable[tuple[str, list[Ids], int]]) -> None:
-        """From now on these explicit facts (name, columns, rows) alone are there; an error changes nothing."""
+        """These explicit facts (name, columns, rows) are all from now on; an error changes nothing."""
         before = self.__dict__.copy()
         facts = list(relations)
         try:
@@ -138,10 +138,6 @@ class EmbeddedEngine:
             del self._numbers[self.names.pop()]
             self.arities.pop()
         self._distinct.clear()
-
-    def tidy(self) -> None:
-        """Gives back room that growth left over."""
-        self.store.trim()
 
     # --- figures ------------------------------------------------------------------------------------
 

@@ -309,9 +309,7 @@ def compare_values(ta: int, ia: int, xa: float, tb: int, ib: int, xb: float) -> 
 
 
 @compiled
-def equal_values(
-    ta: int, ia: int, xa: float, term_a: int, tb: int, ib: int, xb: float, term_b: int
-) -> bool:
+def equal_values(ta: int, ia: int, xa: float, term_a: int, tb: int, ib: int, xb: float, term_b: int) -> bool:
     if (ta == INT or ta == REAL) and (tb == INT or tb == REAL):
         c = compare_values(ta, ia, xa, tb, ib, xb)
         if c == 2:
@@ -419,16 +417,28 @@ def run_expression(
         elif function == EQUAL or function == UNEQUAL:
             if tags[first] != FAILED and tags[first + 1] != FAILED:
                 same = equal_values(
-                    tags[first], ints[first], reals[first], ids[first],
-                    tags[first + 1], ints[first + 1], reals[first + 1], ids[first + 1],
+                    tags[first],
+                    ints[first],
+                    reals[first],
+                    ids[first],
+                    tags[first + 1],
+                    ints[first + 1],
+                    reals[first + 1],
+                    ids[first + 1],
                 )
                 tag = TRUTH
                 i = np.int64(1) if same == (function == EQUAL) else np.int64(0)
         elif function <= GREATER_EQUAL:
             c = order_values(
                 terms,
-                tags[first], ints[first], reals[first], ids[first],
-                tags[first + 1], ints[first + 1], reals[first + 1], ids[first + 1],
+                tags[first],
+                ints[first],
+                reals[first],
+                ids[first],
+                tags[first + 1],
+                ints[first + 1],
+                reals[first + 1],
+                ids[first + 1],
             )
             if c != 3:
                 tag = TRUTH

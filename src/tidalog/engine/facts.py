@@ -8,8 +8,6 @@ Invariants:
 *  a (predicate, arguments) pair has at most one id, found in the table `slots` (see `table`; values are id + 1).
    Facts that are known to be new go without; a predicate's are brought in when one is first looked up, all
    ids below its TABLED being there.
-
-Arrays grow by a factor of four: what is not written yet is address space, not memory.
 """
 
 from __future__ import annotations
@@ -20,18 +18,18 @@ import numpy as np
 import numpy.typing as npt
 
 from tidalog.engine.bits import EXPLICIT, PRESENT
+from tidalog.engine.memory import resized
 from tidalog.engine.native import compiled, hash_add, hash_end, hash_start, inlined
 from tidalog.engine.table import (
     EMPTY,
     HALF,
     LOW32,
     ONE,
+    Table,
     has_room,
     make_entry,
-    move_entries,
     remove_entry,
     table_shift,
-    table_size,
 )
 
 Ints = npt.NDArray[np.int32]
@@ -41,7 +39,10 @@ USED: Final = 1  # state[USED]: how much of the arena is in use
 TOUCHED: Final = 2  # state[TOUCHED]: of no meaning, see look_ahead
 ENTRIES: Final = 3  # state[ENTRIES]: facts in the table
 STATE: Final = 4
-AHEAD: Final = 256
+AHEAD: Final = 256  # rows whose memory is brought in before they are looked at
+CACHED: Final = 1 << 18  # a table of so many slots stays in a processor's cache anyway
+MOST_FACTS: Final = 2**31 - 2
+MOST_ARGUMENTS: Final = 2**32 - 2
 NONE: Final = -1
 
 # Columns of `extent`: how many facts a predicate has, ids between which all of them lie, and the id below
@@ -68,11 +69,12 @@ class FactStore:
     """Owns the arrays and grows them."""
 
     def __init__(self, capacity: int = 1024) -> None:
+        self._table = Table(capacity)
         self.arrays = Facts(
             arguments=np.empty(capacity * 3, np.int32),
             offset=np.empty(capacity, np.uint32),
             status=np.empty(capacity, np.uint16),
-            slots=np.zeros(table_size(capacity), np.uint64),
+            slots=self._table.slots,
             state=np.zeros(STATE, np.int64),
             extent=np.zeros((16, EXTENT), np.int64),
         )
@@ -93,36 +95,20 @@ class FactStore:
         a predicate that are not in the table yet."""
         a = self.arrays
         facts, used = int(a.state[FACTS]) + more, int(a.state[USED]) + more * (arity + 1)
-        if facts >= 2**31 - 1 or used >= 2**32 - 1:
+        if facts > MOST_FACTS or used > MOST_ARGUMENTS:
             raise MemoryError("the store holds at most 2^31 facts and 2^32 arguments")
-        if facts > len(a.offset):
-            size = max(facts, len(a.offset) * GROWTH)
-            a = a._replace(
-                offset=resized(a.offset, size, len(self)),
-                status=resized(a.status, size, len(self)),
-            )
-        if used > len(a.arguments):
-            size = max(used, len(a.arguments) * GROWTH)
-            a = a._replace(arguments=resized(a.arguments, size, int(a.state[USED])))
+        a = a._replace(
+            arguments=resized(a.arguments, int(a.state[USED]), used, MOST_ARGUMENTS),
+            offset=resized(a.offset, len(self), facts, MOST_FACTS),
+            status=resized(a.status, len(self), facts, MOST_FACTS),
+        )
         entries = int(a.state[ENTRIES]) + more
         if predicate >= 0:
             entries += int(untabled(a, predicate))
         if not has_room(entries, len(a.slots)):
-            size = table_size(entries)
-            slots = np.zeros(size * 2 if size <= ROOMY else size, np.uint64)
-            move_entries(a.slots, slots)
-            a = a._replace(slots=slots)
+            self._table.grow(entries)
+            a = a._replace(slots=self._table.slots)
         self.arrays = a
-
-    def trim(self) -> None:
-        """A table that is less than half as full as it may be becomes smaller."""
-        a = self.arrays
-        entries = int(a.state[ENTRIES])
-        size = table_size(entries + entries // 16)
-        if size < len(a.slots):
-            slots = np.zeros(size, np.uint64)
-            move_entries(a.slots, slots)
-            self.arrays = a._replace(slots=slots)
 
     def ensure_predicates(self, count: int) -> None:
         a = self.arrays
@@ -160,22 +146,14 @@ class FactStore:
             count = min(step, rows - start)
             self.ensure(count, len(columns), predicate)
             bring_in(self.arrays, predicate)
-            new += int(insert_rows(self.arrays, predicate, table[:, start : start + count], count, hashes, status))
+            new += int(
+                insert_rows(self.arrays, predicate, table[:, start : start + count], count, hashes, status)
+            )
         return new
 
     def truncate(self, length: int) -> None:
         """Takes away every fact with an id of `length` or more."""
         truncate_facts(self.arrays, length)
-
-
-GROWTH: Final = 4
-ROOMY: Final = 1 << 23  # tables up to this size grow by four, and are trimmed after the run
-
-
-def resized(array: npt.NDArray[np.generic], size: int, used: int) -> npt.NDArray[np.generic]:
-    result = np.empty(size, array.dtype)
-    result[:used] = array[:used]
-    return result
 
 
 # --- compiled ---------------------------------------------------------------------------------------
@@ -233,7 +211,13 @@ def look_ahead(
 
 @compiled
 def insert_pairs(
-    facts: Facts, predicate: int, left: np.ndarray, right: np.ndarray, count: int, hashes: np.ndarray, status: int
+    facts: Facts,
+    predicate: int,
+    left: np.ndarray,
+    right: np.ndarray,
+    count: int,
+    hashes: np.ndarray,
+    status: int,
 ) -> None:
     """`insert_rows` for two columns, which most facts have: the same steps, spelled out."""
     start = hash_start(predicate)
@@ -247,7 +231,8 @@ def insert_pairs(
     touched = np.int64(0)
     for begin in range(0, count, AHEAD):
         end = min(count, begin + AHEAD)
-        touched += look_ahead(slots, offset, arguments, hashes, begin, end, shift, home)
+        if len(slots) > CACHED:
+            touched += look_ahead(slots, offset, arguments, hashes, begin, end, shift, home)
         for i in range(begin, end):
             h, a, b = hashes[i], left[i], right[i]
             tag = h >> HALF
@@ -369,7 +354,8 @@ def insert_wide(
     touched = np.int64(0)
     for begin in range(0, count, AHEAD):
         end = min(count, begin + AHEAD)
-        touched += look_ahead(slots, offset, arguments, hashes, begin, end, shift, home)
+        if len(slots) > CACHED:
+            touched += look_ahead(slots, offset, arguments, hashes, begin, end, shift, home)
         for i in range(begin, end):
             h = hashes[i]
             tag = h >> HALF
@@ -457,12 +443,16 @@ def find_row(facts: Facts, predicate: int, row: np.ndarray) -> int:
 
 
 @compiled
-def facts_of(facts: Facts, predicate: int, first: int, last: int, mask: int, want: int, out: np.ndarray) -> int:
+def facts_of(
+    facts: Facts, predicate: int, first: int, last: int, mask: int, want: int, out: np.ndarray
+) -> int:
     """The ids in [first, last) of a predicate whose status under `mask` is `want`, ascending."""
     count = 0
     arguments, offset = facts.arguments, facts.offset
     for f in range(first, last):
-        if arguments[np.int64(offset[f]) - 1] == predicate and (facts.status[f] & np.uint16(mask)) == np.uint16(want):
+        if arguments[np.int64(offset[f]) - 1] == predicate and (
+            facts.status[f] & np.uint16(mask)
+        ) == np.uint16(want):
             out[count] = f
             count += 1
     return count

@@ -265,7 +265,9 @@ def fold_median(terms: Terms, values: np.ndarray) -> tuple[int, int]:
     sort_numbers(terms, numbers, n)
     middle = numbers[n // 2]
     if n % 2 == 0:
-        return intern_double(terms, (as_double(terms, numbers[n // 2 - 1]) + as_double(terms, middle)) / 2.0), failed
+        return intern_double(
+            terms, (as_double(terms, numbers[n // 2 - 1]) + as_double(terms, middle)) / 2.0
+        ), failed
     if terms.value[middle] == INT_VALUE:
         return intern_integer(terms, terms.number[middle]), failed
     return intern_double(terms, bits_double(terms.number[middle])), failed

@@ -135,9 +135,8 @@ def new_frame(levels: int, registers: int, arity: int, block: int = BLOCK) -> Fr
 @compiled
 def room_for_facts(facts: Facts, rows: int, arity: int) -> bool:
     n = facts.state[FACTS] + rows
-    return (
-        n <= len(facts.offset)
-        and facts.state[USED] + rows * (arity + 1) <= len(facts.arguments)
+    return n <= min(len(facts.offset), len(facts.status)) and facts.state[USED] + rows * (arity + 1) <= len(
+        facts.arguments
     )
 
 
@@ -153,7 +152,9 @@ def is_tabled(facts: Facts, predicate: int, more: int) -> bool:
 
 
 @compiled
-def hash_operands(block: np.ndarray, rows: int, code: np.ndarray, at: int, count: int, hashes: np.ndarray) -> None:
+def hash_operands(
+    block: np.ndarray, rows: int, code: np.ndarray, at: int, count: int, hashes: np.ndarray
+) -> None:
     """Goes on hashing: column by column, a register or a constant."""
     for j in range(count):
         operand = code[at + j]
@@ -170,7 +171,14 @@ def hash_operands(block: np.ndarray, rows: int, code: np.ndarray, at: int, count
 
 @inlined
 def has_key(
-    arguments: np.ndarray, offset: int, meta: np.ndarray, width: int, block: np.ndarray, row: int, code: np.ndarray, at: int
+    arguments: np.ndarray,
+    offset: int,
+    meta: np.ndarray,
+    width: int,
+    block: np.ndarray,
+    row: int,
+    code: np.ndarray,
+    at: int,
 ) -> bool:
     same = True
     for j in range(width):
@@ -239,21 +247,24 @@ def find_runs(
     run_length: np.ndarray,
 ) -> None:
     """The run of every row's key: start and length, (-1 - fact, 1) for a single fact, length 0 for none."""
-    start = hash_start(0)
-    for i in range(rows):
-        hashes[i] = start
     width = meta[WIDTH]
-    hash_operands(block, rows, code, keys, width, hashes)
     arguments, offset = facts.arguments, facts.offset
     slots = uint64_at(meta[SLOTS], meta[SIZE])
     pool = int32_at(meta[POOL], meta[POOL_SIZE])
     records = int32_at(meta[RECORDS], meta[RECORD_SIZE] * RECORD)
-    mask, shift = np.uint64(meta[SIZE] - 1), table_shift(meta[SIZE])
+    start = hash_start(0)
     if width == 1 and code[keys] >= 0:
+        wanted = block[code[keys]]
+        for i in range(rows):
+            hashes[i] = hash_end(hash_add(start, wanted[i]))
         find_runs_by_one(
-            arguments, offset, slots, pool, records, meta[COLUMN], block[code[keys]], rows, hashes, run_start, run_length
+            arguments, offset, slots, pool, records, meta[COLUMN], wanted, rows, hashes, run_start, run_length
         )
         return
+    for i in range(rows):
+        hashes[i] = start
+    hash_operands(block, rows, code, keys, width, hashes)
+    mask, shift = np.uint64(meta[SIZE] - 1), table_shift(meta[SIZE])
     for i in range(rows):
         h = hashes[i]
         tag = h >> HALF
@@ -337,9 +348,16 @@ def expand(
             continue
         count = min(length - position, size - m)
         first = start + position
-        for k in range(count):
-            source[m + k] = i
-            match[m + k] = pool[first + k]
+        if count == 2:
+            # The most frequent length by far where runs are short; a loop costs more to set up.
+            source[m] = i
+            source[m + 1] = i
+            match[m] = pool[first]
+            match[m + 1] = pool[first + 1]
+        else:
+            for k in range(count):
+                source[m + k] = i
+                match[m + k] = pool[first + k]
         m += count
         position += count
         if position >= length:
@@ -359,7 +377,9 @@ def expand(
 
 
 @compiled
-def keep_repeats(facts: Facts, code: np.ndarray, at: int, count: int, m: int, source: np.ndarray, match: np.ndarray) -> int:
+def keep_repeats(
+    facts: Facts, code: np.ndarray, at: int, count: int, m: int, source: np.ndarray, match: np.ndarray
+) -> int:
     """Keeps the matches whose columns agree where the atom repeats a variable."""
     for j in range(count):
         a, b = code[at + 2 * j], code[at + 2 * j + 1]
@@ -441,12 +461,24 @@ def passes(status: np.ndarray, fact: int, mask: int, want: int, order: int, pivo
 
 @compiled
 def any_match(
-    facts: Facts, meta: np.ndarray, start: int, length: int, filters: np.ndarray, number: int, pivot: int,
-    code: np.ndarray, same: int, repeats: int,
+    facts: Facts,
+    meta: np.ndarray,
+    start: int,
+    length: int,
+    filters: np.ndarray,
+    number: int,
+    pivot: int,
+    code: np.ndarray,
+    same: int,
+    repeats: int,
 ) -> bool:
     """Whether a run holds a fact that passes a filter and has equal columns where asked."""
     pool = int32_at(meta[POOL], meta[POOL_SIZE])
-    mask, want, order = filters[number, FILTER_MASK], filters[number, FILTER_WANT], filters[number, FILTER_ORDER]
+    mask, want, order = (
+        filters[number, FILTER_MASK],
+        filters[number, FILTER_WANT],
+        filters[number, FILTER_ORDER],
+    )
     for k in range(length):
         fact = np.int64(-1 - start) if start < 0 else np.int64(pool[start + k])
         if not passes(facts.status, fact, mask, want, order, pivot):
@@ -538,7 +570,11 @@ def step_member(
     match = frame.match
     find_members(facts, predicate, block, rows, code, pc + 6, arity, frame.hashes, match)
     pivots = block[PIVOT_REGISTER]
-    mask, want, order = filters[number, FILTER_MASK], filters[number, FILTER_WANT], filters[number, FILTER_ORDER]
+    mask, want, order = (
+        filters[number, FILTER_MASK],
+        filters[number, FILTER_WANT],
+        filters[number, FILTER_ORDER],
+    )
     kept = 0
     for i in range(rows):
         if match[i] >= 0 and passes(facts.status, match[i], mask, want, order, pivots[i]):
@@ -554,7 +590,13 @@ def step_member(
 
 @compiled
 def step_absent(
-    facts: Facts, indexes: np.ndarray, filters: np.ndarray, code: np.ndarray, pc: int, frame: Frame, level: int
+    facts: Facts,
+    indexes: np.ndarray,
+    filters: np.ndarray,
+    code: np.ndarray,
+    pc: int,
+    frame: Frame,
+    level: int,
 ) -> int:
     block, rows = frame.registers[level], frame.cursors[level, ROWS]
     index, predicate, number, width = code[pc + 2], code[pc + 3], code[pc + 4], code[pc + 5]
@@ -563,7 +605,11 @@ def step_absent(
     pivots = block[PIVOT_REGISTER]
     kept = 0
     if index < 0:
-        mask, want, order = filters[number, FILTER_MASK], filters[number, FILTER_WANT], filters[number, FILTER_ORDER]
+        mask, want, order = (
+            filters[number, FILTER_MASK],
+            filters[number, FILTER_WANT],
+            filters[number, FILTER_ORDER],
+        )
         find_members(facts, predicate, block, rows, code, pc + 6, width, frame.hashes, frame.match)
         for i in range(rows):
             if frame.match[i] < 0 or not passes(facts.status, frame.match[i], mask, want, order, pivots[i]):

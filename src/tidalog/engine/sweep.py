@@ -38,7 +38,8 @@ ROUND: Final = 6  # how often the sweep has caught up with where the store ended
 ROUND_END: Final = 7
 BEGIN: Final = 8  # first fact of the block under way; its last is before NEXT
 TAKEN: Final = 9  # facts of the predicate under way
-SWEEP_CONTROL: Final = 10
+ONE_GROUP: Final = 10  # whether the block holds facts of one predicate only
+SWEEP_CONTROL: Final = 11
 
 
 class Plans(NamedTuple):
@@ -93,6 +94,10 @@ def start_plan(
     mask, want = filters[number, FILTER_MASK], filters[number, FILTER_WANT]
     arguments, offsets, status = facts.arguments, facts.offset, facts.status
     rows = 0
+    if mask == 0 and constants == 0 and repeats == 0:
+        for i in range(count):
+            pivots[i] = ids[i]
+        rows, count = count, 0
     for i in range(count):
         fact = ids[i]
         if not passes(status, fact, mask, want, ANY_ID, 0):
@@ -137,8 +142,20 @@ def start_empty(code: np.ndarray, at: int, frame: Frame) -> None:
 @compiled
 def sort_block(facts: Facts, plans: Plans, sweep: Sweep, begin: int, end: int) -> None:
     """Chains the facts of a block by predicate, in order of id."""
-    groups = 0
     arguments, offset, first = facts.arguments, facts.offset, plans.first
+    # Most blocks hold one predicate alone, and need no chains.
+    alone = arguments[np.int64(offset[begin]) - 1]
+    f = begin + 1
+    while f < end and arguments[np.int64(offset[f]) - 1] == alone:
+        f += 1
+    sweep.control[GROUP] = 0
+    sweep.control[PLAN] = 0
+    sweep.control[ONE_GROUP] = 1 if f == end else 0
+    if f == end:
+        sweep.touched[0] = alone
+        sweep.control[GROUPS] = 1 if first[alone] < first[alone + 1] else 0
+        return
+    groups = 0
     for f in range(begin, end):
         p = arguments[np.int64(offset[f]) - 1]
         if first[p] == first[p + 1]:
@@ -152,14 +169,17 @@ def sort_block(facts: Facts, plans: Plans, sweep: Sweep, begin: int, end: int) -
         else:
             sweep.links[sweep.tails[p] - 1] = place + 1
         sweep.tails[p] = place + 1
-    sweep.control[GROUP] = 0
     sweep.control[GROUPS] = groups
-    sweep.control[PLAN] = 0
 
 
 @compiled
 def take_group(sweep: Sweep, predicate: int, begin: int) -> int:
     """The ids of a predicate of the block; its chain is given up."""
+    if sweep.control[ONE_GROUP] != 0:
+        count = sweep.control[NEXT] - begin
+        for i in range(count):
+            sweep.ids[i] = begin + i
+        return count
     place = sweep.heads[predicate]
     count = 0
     while place > 0:

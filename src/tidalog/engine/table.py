@@ -3,7 +3,8 @@
 A table is an array of 64-bit entries, `tag << 32 | value`, 0 for empty; its length is a power of two.  The
 *tag* is the upper half of a hash, and the top bits of the tag are the entry's home slot; collisions go to the
 next slot.  So a probe that finds nothing, or finds another tag, has touched one cache line and no data; and a
-table grows, and gives entries up, by looking at nothing but itself, in order of its slots.
+table grows, and gives entries up, by looking at nothing but itself, in order of its slots.  A large table
+grows in place (see `memory`).
 """
 
 from __future__ import annotations
@@ -11,7 +12,9 @@ from __future__ import annotations
 from typing import Final
 
 import numpy as np
+import numpy.typing as npt
 
+from tidalog.engine.memory import reserve
 from tidalog.engine.native import compiled, inlined
 
 LOW32: Final = np.uint64(0xFFFFFFFF)
@@ -19,9 +22,40 @@ HALF: Final = np.uint64(32)
 EMPTY: Final = np.uint64(0)
 ONE: Final = np.uint64(1)
 
-MAX_LOAD_NUMERATOR: Final = 6  # a table is at most 3/4 full
+MAX_LOAD_NUMERATOR: Final = 5  # a table is at most 5/8 full
 MAX_LOAD_DENOMINATOR: Final = 8
 SMALLEST: Final = 64
+
+
+_IN_PLACE: Final = 1 << 17  # slots from which a table lies in reserved memory
+_MOST: Final = 1 << 32
+_FRONT: Final = 4096  # slots at the front that are emptied first when a table grows in place
+
+
+class Table:
+    """A table that grows.  `slots` is what compiled code sees; it is replaced by growth."""
+
+    def __init__(self, entries: int = 0) -> None:
+        self.slots: npt.NDArray[np.uint64] = np.zeros(table_size(entries), np.uint64)
+        self._area: npt.NDArray[np.uint64] | None = None
+
+    def grow(self, entries: int) -> None:
+        """Makes room for so many entries in all."""
+        while not has_room(entries, len(self.slots)):
+            size = len(self.slots) * 2
+            if self._area is None and size >= _IN_PLACE:
+                self._area = reserve(np.dtype(np.uint64), _MOST)
+                if self._area is not None:
+                    move_entries(self.slots, self._area[:size])
+                    self.slots = self._area[:size]
+                    continue
+            if self._area is not None:
+                spread_entries(self._area[:size])
+                self.slots = self._area[:size]
+            else:
+                slots = np.zeros(size, np.uint64)
+                move_entries(self.slots, slots)
+                self.slots = slots
 
 
 def table_size(entries: int) -> int:
@@ -65,6 +99,47 @@ def move_entries(old: np.ndarray, new: np.ndarray) -> None:
             while new[s] != EMPTY:
                 s = (s + ONE) & mask
             new[s] = entry
+
+
+@compiled
+def spread_entries(slots: np.ndarray) -> None:
+    """Doubles a table in place: its entries lie in the lower half, the upper half is empty.
+
+    From the last slot down, an entry moves to its new home, at twice its old one: at or above where it lay,
+    where everything is final already.  Entries that collisions have pushed so far that this does not hold,
+    which is so at the front alone or in a table gone bad, are set aside and put back last.
+    """
+    half = len(slots) // 2
+    shift = table_shift(len(slots))
+    mask = np.uint64(len(slots) - 1)
+    front = min(half, _FRONT)
+    aside = np.empty(2 * _FRONT, np.uint64)
+    waiting = 0
+    for i in range(front):
+        if slots[i] != EMPTY:
+            aside[waiting] = slots[i]
+            slots[i] = EMPTY
+            waiting += 1
+    for i in range(half - 1, front - 1, -1):
+        entry = slots[i]
+        if entry == EMPTY:
+            continue
+        slots[i] = EMPTY
+        s = entry >> shift
+        if s < np.uint64(i):
+            if waiting == len(aside):
+                aside = np.concatenate((aside, np.empty(len(aside), np.uint64)))
+            aside[waiting] = entry
+            waiting += 1
+            continue
+        while slots[s] != EMPTY:
+            s = (s + ONE) & mask
+        slots[s] = entry
+    for i in range(waiting):
+        s = aside[i] >> shift
+        while slots[s] != EMPTY:
+            s = (s + ONE) & mask
+        slots[s] = aside[i]
 
 
 @compiled

@@ -34,9 +34,7 @@ AS_TRUE: Final = 4
 AS_FALSE: Final = 5
 AS_SLOW: Final = 6
 
-_QUOTE, _LESS, _GREATER, _UNDERSCORE, _COLON, _MINUS, _BACKSLASH = (
-    np.uint8(ord(c)) for c in '"<>_:-\\'
-)
+_QUOTE, _LESS, _GREATER, _UNDERSCORE, _COLON, _MINUS, _BACKSLASH = (np.uint8(ord(c)) for c in '"<>_:-\\')
 _MAX_DIGITS: Final = 18  # every number of so many digits fits 64 bits
 _TRUE = np.frombuffer(b"true", np.uint8)
 _FALSE = np.frombuffer(b"false", np.uint8)
@@ -135,7 +133,17 @@ def classify_numeral(text: np.ndarray, start: int, length: int) -> tuple[int, in
         if not is_digit(c):
             whole = False
             # A dot, a sign, or a letter of an exponent or a radix keeps it open.
-            if not (c == 46 or c == 43 or c == 45 or 65 <= c <= 70 or 97 <= c <= 102 or c == 111 or c == 79 or c == 120 or c == 88):
+            if not (
+                c == 46
+                or c == 43
+                or c == 45
+                or 65 <= c <= 70
+                or 97 <= c <= 102
+                or c == 111
+                or c == 79
+                or c == 120
+                or c == 88
+            ):
                 return AS_STRING, start, length
     if whole and digits <= _MAX_DIGITS:
         return AS_INTEGER, start, length
@@ -274,7 +282,9 @@ def measure_texts(terms: Terms, ids: np.ndarray, forms: np.ndarray, sizes: np.nd
 
 
 @compiled
-def write_texts(terms: Terms, ids: np.ndarray, forms: np.ndarray, offsets: np.ndarray, out: np.ndarray) -> None:
+def write_texts(
+    terms: Terms, ids: np.ndarray, forms: np.ndarray, offsets: np.ndarray, out: np.ndarray
+) -> None:
     """Copies the cells that compiled code writes itself to their places."""
     for i in range(len(ids)):
         if forms[i] == BY_PYTHON:
@@ -291,7 +301,12 @@ def write_texts(terms: Terms, ids: np.ndarray, forms: np.ndarray, offsets: np.nd
 
 @compiled
 def place_texts(
-    rows: np.ndarray, which: np.ndarray, starts: np.ndarray, text: np.ndarray, offsets: np.ndarray, out: np.ndarray
+    rows: np.ndarray,
+    which: np.ndarray,
+    starts: np.ndarray,
+    text: np.ndarray,
+    offsets: np.ndarray,
+    out: np.ndarray,
 ) -> None:
     """Copies the texts that Python wrote, distinct ones once, to the rows that have them."""
     for r in range(len(rows)):

@@ -62,7 +62,6 @@ def materialise(
         runner.component = len(analysis.components)
         evaluation.run_component(analysis.constraints, ())
         _check_constraints(engine, analysis.constraints)
-        engine.tidy()
         return runner.finish()
     except BaseException as stop:
         engine.back_to(mark)
@@ -136,4 +135,3 @@ def _examples(engine: EmbeddedEngine, rule: NormalRule, name: str) -> str:
         for row in range(min(_EXAMPLES, engine.count(name)))
     ]
     return "; ".join(texts)
-

@@ -72,7 +72,12 @@ class Runner:
         return time.perf_counter() - self._start
 
     def drive(
-        self, step: Callable[[], int], code: Code, frame: Frame, rule: Callable[[], str], rounds: Callable[[], int]
+        self,
+        step: Callable[[], int],
+        code: Code,
+        frame: Frame,
+        rule: Callable[[], str],
+        rounds: Callable[[], int],
     ) -> None:
         """Calls `step` until it is done."""
         control = frame.control

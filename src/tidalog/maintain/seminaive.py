@@ -115,9 +115,7 @@ class SemiNaive:
     def _begin(self, predicates: set[str]) -> int:
         """The first fact of any of these predicates, or the end of the store."""
         engine = self.engine
-        extents = [
-            engine.store.arrays.extent[engine.predicate(p)] for p in predicates if engine.count(p) > 0
-        ]
+        extents = [engine.store.arrays.extent[engine.predicate(p)] for p in predicates if engine.count(p) > 0]
         return min((int(e[FIRST]) for e in extents), default=len(engine.store))
 
     # --- driving the machine ------------------------------------------------------------------------
@@ -214,7 +212,9 @@ class SemiNaive:
             ids = self.engine.store.ids(self.engine.predicate(memo.ask), answered[i])
             answered[i] = end
             if len(ids):
-                self._answer(memo, [self.engine.store.column(ids, c) for c in range(len(memo.inputs))], len(ids))
+                self._answer(
+                    memo, [self.engine.store.column(ids, c) for c in range(len(memo.inputs))], len(ids)
+                )
         return len(self.engine.store) > before
 
     def _answer(self, memo: Memo, inputs: list[np.ndarray], rows: int) -> None:

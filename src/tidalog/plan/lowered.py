@@ -174,7 +174,9 @@ def _lift_foreign(
         expression = _expression(ready)
         inputs = tuple(dict.fromkeys(variables(expression)))
         number = len(memos)
-        memo = Memo(rule.name, f"#ask:{rule.name}:{number}", f"#memo:{rule.name}:{number}", inputs, expression)
+        memo = Memo(
+            rule.name, f"#ask:{rule.name}:{number}", f"#memo:{rule.name}:{number}", inputs, expression
+        )
         memos.append(memo)
         rules.append(
             replace(

@@ -1,0 +1,50 @@
+"""Memory that grows in place.
+
+A large array is a view of a stretch of address space that was reserved once and is backed by memory only
+where it has been written.  So growth copies nothing, touches nothing twice and never holds two copies.
+Where the system grants no such reservation, arrays are allocated and copied as usual.
+"""
+
+from __future__ import annotations
+
+import mmap
+from typing import Final, TypeVar
+
+import numpy as np
+import numpy.typing as npt
+
+Element = TypeVar("Element", bound=np.generic)
+
+_NO_RESERVE: Final = 0x4000  # MAP_NORESERVE of Linux; Python has no name for it before 3.13
+_SMALL: Final = 1 << 20  # bytes below which copying is cheaper than a mapping of its own
+_FACTOR: Final = 4
+
+
+def resized(array: npt.NDArray[Element], used: int, needed: int, most: int) -> npt.NDArray[Element]:
+    """An array with room for `needed` elements that begins with the `used` ones of this one, or itself if it
+    has that room; the rest is undefined.  It will never be asked for more than `most`."""
+    if needed <= len(array):
+        return array
+    size = max(needed, len(array) * _FACTOR)
+    if size * array.itemsize > _SMALL:
+        reserved = reserve(array.dtype, most)
+        if reserved is not None:
+            reserved[:used] = array[:used]
+            return reserved
+    result = np.empty(size, array.dtype)
+    result[:used] = array[:used]
+    return result
+
+
+def reserve(dtype: np.dtype[Element], length: int) -> npt.NDArray[Element] | None:
+    """Zeros that take memory only once they are written, or None where that cannot be had."""
+    if not hasattr(mmap, "MAP_ANONYMOUS"):
+        return None
+    flags = mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS | _NO_RESERVE
+    try:
+        area = mmap.mmap(-1, length * dtype.itemsize, flags=flags)
+    except (OSError, ValueError):
+        return None
+    if hasattr(mmap, "MADV_HUGEPAGE"):
+        area.madvise(mmap.MADV_HUGEPAGE)
+    return np.frombuffer(area, dtype)
