@@ -12,6 +12,7 @@ import io
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Final, TypeVar
 
+import numpy as np
 import pyarrow as pa
 
 from tidalog.terms import Boolean, Double, Integer, Term, sort_key
@@ -47,7 +48,7 @@ class Result:
         if names:
             self._table = pa.Table.from_arrays(list(columns), names=list(names))
         else:
-            empty = pa.array([{}] * rows, pa.struct([]))
+            empty = pa.StructArray.from_buffers(pa.struct([]), rows, [None])
             self._table = pa.Table.from_batches([pa.RecordBatch.from_struct_array(empty)])
 
     # --- as a table ---------------------------------------------------------------------------------
@@ -103,8 +104,10 @@ class Result:
     def sorted(self) -> Result:
         """The same rows in the order of terms (`terms.sort_key`), by the first column, then the second …"""
         keys = [[sort_key(term) for term in row] for row in self.to_terms()]
-        order = sorted(range(len(keys)), key=keys.__getitem__)
-        return self._like(self._table.take(pa.array(order, pa.int64())))
+        order = np.array(sorted(range(len(keys)), key=keys.__getitem__), np.int64)
+        # pa.array would import pandas where it is installed, which takes longer than a small program.
+        places = pa.Array.from_buffers(pa.int64(), len(order), [None, pa.py_buffer(order)])
+        return self._like(self._table.take(places))
 
     def first(self, count: int) -> Result:
         """The first rows."""
@@ -134,6 +137,22 @@ class Result:
         for row in self._shown(rows):
             table.add_row(*map(Text, row))
         return table
+
+    def lines(self, rows: int | None = SHOWN_ROWS) -> Iterator[str]:
+        """The same table as lines of any length, for files, pipes and many rows."""
+        cells = self._shown(rows)
+        widths = [max(map(len, column)) for column in zip(self.columns, *cells, strict=True)]
+        to_the_left = [_is_text(column) for column in self._table.columns]
+
+        def line(row: Sequence[str]) -> str:
+            padded = zip(row, widths, to_the_left, strict=True)
+            return "   ".join(
+                c.ljust(width) if left else c.rjust(width) for c, width, left in padded
+            ).rstrip()
+
+        yield line(self.columns)
+        yield "─" * (sum(widths) + 3 * (len(widths) - 1))
+        yield from map(line, cells)
 
     def __repr__(self) -> str:
         if not self.columns:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -11,6 +10,7 @@ from typing import Annotated, Protocol, runtime_checkable
 import typer
 
 from tidalog.cli.options import (
+    SHOWN_ROWS,
     AsJson,
     DialectName,
     FactFiles,
@@ -25,8 +25,7 @@ from tidalog.cli.options import (
     RowLimit,
     Strict,
 )
-from tidalog.cli.report import INTERRUPTED, USAGE, Report, reporting
-from tidalog.results import SHOWN_ROWS
+from tidalog.cli.report import INTERRUPTED, USAGE, Report, reporting, silence_stdout
 from tidalog.session.diagnostics import BadCommand
 
 app = typer.Typer(
@@ -47,7 +46,7 @@ class _HasMessage(Protocol):
 
 
 def run(arguments: Sequence[str]) -> int:
-    """Carries out a command line and gives its exit code.  A reader who closes the pipe early is no error."""
+    """Carries out a command line and gives its exit code."""
     try:
         outcome = app(list(arguments), prog_name="tidalog", standalone_mode=False)
         sys.stdout.flush()
@@ -57,8 +56,7 @@ def run(arguments: Sequence[str]) -> int:
     except _CommandError as error:
         return _usage(error, "--json" in arguments)
     except BrokenPipeError:
-        # What is still in the buffer has nowhere to go; Python would complain about it at exit.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        silence_stdout()
         return 0
 
 

@@ -13,6 +13,8 @@ from tidalog.errors import UsageError
 from tidalog.session.diagnostics import BadArgument
 
 STANDARD_INPUT: Final = "-"
+SHOWN_ROWS: Final = 20
+"""Rows of a table that are printed unless told."""
 _SIZE: Final = re.compile(r"\s*([0-9]+(?:\.[0-9]+)?)\s*([kMGT]?)(i?)B?\s*", re.IGNORECASE)
 _POWERS: Final = {"": 0, "k": 1, "m": 2, "g": 3, "t": 4}
 

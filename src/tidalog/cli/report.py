@@ -27,6 +27,8 @@ _LIMITS: Final = frozenset({"T050", "T051", "T052", "T079"})
 _INTERRUPTS: Final = frozenset({"T053", "T080"})
 _COLOURS: Final = {"error": "\x1b[1;31m", "warning": "\x1b[1;33m"}
 _PLAIN: Final = "\x1b[0m"
+_RENDERED: Final = 1_000
+"""Rows up to which a table is fitted to a terminal."""
 _UNLIMITED: Final = 10_000
 """Columns of a table that goes to a file or a pipe."""
 
@@ -87,6 +89,14 @@ def reporting(as_json: bool) -> Iterator[Report]:
         yield report
     except (TidalogError, KeyboardInterrupt, MemoryError) as error:
         report.fail(*failure_of(error))
+    except BrokenPipeError:
+        silence_stdout()
+        raise typer.Exit(0) from None
+
+
+def silence_stdout() -> None:
+    """A reader who stops early is no error; what is left in the buffer has nowhere to go."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def failure_of(error: TidalogError | KeyboardInterrupt | MemoryError) -> tuple[tuple[Diagnostic, ...], int]:
@@ -121,7 +131,7 @@ def print_json(value: Mapping[str, object]) -> None:
 
 
 def print_table(table: RenderableType) -> None:
-    """A table of rich; as wide as it needs unless it goes to a terminal."""
+    """A table of rich; as wide as it needs to be unless it goes to a terminal."""
     from rich.console import Console
 
     terminal = sys.stdout.isatty()
@@ -131,6 +141,18 @@ def print_table(table: RenderableType) -> None:
     print("\n".join(line.rstrip() for line in captured.get().rstrip("\n").split("\n")))
 
 
+def print_rows(result: Result, limit: int | None) -> None:
+    """The rows of a result in reading order, at most so many.  rich breaks long cells to fit a terminal, which
+    takes its time."""
+    ordered = result.in_reading_order()
+    shown = len(ordered) if limit is None else min(limit, len(ordered))
+    if sys.stdout.isatty() and shown <= _RENDERED:
+        print_table(ordered.as_rich_table(limit))
+    else:
+        for line in ordered.lines(limit):
+            print(line)
+
+
 def print_output(name: str, result: Result, limit: int | None) -> None:
     """The facts of a predicate under its name."""
     if not result.columns:
@@ -138,7 +160,7 @@ def print_output(name: str, result: Result, limit: int | None) -> None:
         return
     print(f"{name}  {len(result):,} {'fact' if len(result) == 1 else 'facts'}")
     if len(result):
-        print_table(result.in_reading_order().as_rich_table(limit))
+        print_rows(result, limit)
         left_out = 0 if limit is None else len(result) - limit
         if left_out > 0:
             print(f"… {left_out:,} more (--rows 0 shows all)")
@@ -150,7 +172,7 @@ def print_answer(result: Result, limit: int | None) -> None:
         print("true" if len(result) else "false")
         return
     if len(result):
-        print_table(result.in_reading_order().as_rich_table(limit))
+        print_rows(result, limit)
     print(result.footer(limit))
 
 

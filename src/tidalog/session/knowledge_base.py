@@ -288,7 +288,8 @@ class KnowledgeBase:
         with _bar(None) as bar:
             found = answer(
                 contents.engine,
-                rules,
+                # Hidden relations are named after rules: no name may be one of the program's.
+                [replace(rule, name=f"(query) {rule.name}") for rule in rules],
                 functions=self._functions,
                 limits=self._limits,
                 progress=bar.on_run,

@@ -1,0 +1,140 @@
+"""`tidalog repl` over piped lines: the same shell that a terminal has."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from command_line import Command
+
+from tidalog.cli.shell import as_query, is_complete
+
+
+def test_a_conversation(tidalog: Command) -> None:
+    outcome = tidalog(
+        "repl",
+        stdin="""\
+edge(a, b).
+edge(b, c).  % a comment. with a stop
+path(?x, ?y)
+  :- edge(?x, ?y) .
+path(?x, ?z) :- path(?x, ?y), edge(?y, ?z) .
+?- path(a, ?y).
+?x, #count(?y) :- path(?x, ?y).
+path(a, c)?
+? path(c, a).
+:facts path
+:rules
+:predicates
+:quit
+edge(never, read).
+""",
+    )
+    assert (outcome.code, outcome.err) == (
+        0,
+        "",
+    )
+    assert outcome.out == (
+        "1 fact added\n1 fact added\n1 rule added\n1 rule added\n"
+        "y\n─\nb\nc\n2 rows\n"
+        "x   count_y\n───────────\na         2\nb         1\n2 rows\n"
+        "true\nfalse\n"
+        "arg1   arg2\n───────────\na      b\na      c\nb      c\n3 rows\n"
+        "path(?x, ?y) :- edge(?x, ?y).\npath(?x, ?z) :- path(?x, ?y), edge(?y, ?z).\n"
+        "edge/2  2 facts\npath/2  3 facts\n"
+    )
+
+
+def test_errors_are_told_and_nothing_ends(tidalog: Command) -> None:
+    outcome = tidalog(
+        "repl",
+        "--max-facts",
+        1000,
+        stdin='p(a).\np(a, b).\n"open\n?- q(?x).\n:nonsense\n:facts\n:load nowhere.rls\n:insert p\n'
+        "p(\n\n"
+        "n(0). up: n(?m) :- n(?k), ?m = ?k + 1 .\n?- n(?x).\n?- p(?x)",
+    )
+    assert outcome.code == 1
+    numbers = [line[6:10] for line in outcome.err.splitlines() if line.startswith("error[")]
+    assert numbers == ["T010", "T002", "T070", "T076", "T076", "T071", "T076", "T050", "T050"]
+    assert outcome.out.startswith("1 fact added\n")
+
+
+def test_prefixes_that_were_typed_hold(tidalog: Command) -> None:
+    lines = "@prefix ex: <http://e.org/> .\nex:p(a, b).\n?- ex:p(?x, ?y).\n:predicates\n"
+    outcome = tidalog("repl", stdin=lines)
+    assert outcome.out.splitlines() == [
+        "done",
+        "1 fact added",
+        "x   y",
+        "─────",
+        "a   b",
+        "1 row",
+        "ex:p/2  1 facts",
+    ]
+
+
+def test_it_begins_with_programs_and_loads_more(tidalog: Command, family: Path, tmp_path: Path) -> None:
+    (tmp_path / "more.rls").write_text("oldest(?x) :- ancestor(_, ?x), ~ancestor(?x, _) .")
+    (tmp_path / "born.csv").write_text("gus,finn\n")
+    lines = ":load more.rls\n:facts oldest\n:insert parent born.csv\n?- grandparent(gus, ?x).\n"
+    outcome = tidalog("repl", family, stdin=lines)
+    assert outcome.code == 0
+    assert outcome.out.splitlines()[0] == "more.rls loaded"
+    assert outcome.out.splitlines()[-4:] == ["x", "────", "carl", "1 row"]
+    assert "1 new facts" in outcome.out
+
+
+def test_json_is_one_object_a_statement(tidalog: Command) -> None:
+    outcome = tidalog("repl", "--json", stdin="p(a).\n?- p(?x).\n?- q(?x).\n:stats\n")
+    answers = [json.loads(line) for line in outcome.out.splitlines()]
+    assert [answer["ok"] for answer in answers] == [True, True, False, True]
+    assert answers[1]["rows"] == [["a"]]
+    assert answers[2]["errors"][0]["number"] == "T070"
+    assert answers[3]["stats"]["facts"] == 1
+    assert outcome.err == ""
+
+
+@pytest.mark.parametrize(
+    ("text", "query"),
+    [
+        ("?- p(?x).", "p(?x)."),
+        ("? p(?x) .", "p(?x) ."),
+        ("?~p(a), q(?x).", "~p(a), q(?x)."),
+        ("?x, ?y :- p(?x, ?y).", "?x, ?y :- p(?x, ?y)."),
+        ("?x :- p(?x).", "?x :- p(?x)."),
+        ("#count(?x) :- p(?x).", "#count(?x) :- p(?x)."),
+        ("p(a)?", "p(a)"),
+        ("?x ex:p ?y .", "?x ex:p ?y ."),
+        ("?x ex:q ?y :- ?x ex:p ?y .", None),
+        ("?x a ex:D :- ?x a ex:C .", None),
+        ('#[name("r")] p(?x) :- q(?x) .', None),
+        ("p(?x) :- q(?x).", None),
+        (":- p(?x).", None),
+        ("p(a).", None),
+    ],
+)
+def test_what_is_a_query(text: str, query: str | None) -> None:
+    assert as_query(text) == query
+
+
+@pytest.mark.parametrize(
+    ("text", "complete"),
+    [
+        ("p(a).", True),
+        ("p(a)", False),
+        ("p(a)?", True),
+        ("p(2.5", False),
+        ("p(a). q(b", False),
+        ("p(a). % more", True),
+        ("p(a) % not. yet", False),
+        ('p("a. b")', False),
+        ('p("open', True),
+        ('p("""open.', False),
+        ("/* open.", False),
+        ("% only a comment", True),
+    ],
+)
+def test_when_a_statement_is_complete(text: str, complete: bool) -> None:
+    assert is_complete(text) is complete
