@@ -30,6 +30,8 @@ class Catalogue:
     predicate: Callable[[str, int], int]
     index: Callable[[int, tuple[int, ...]], int]
     term: Callable[[Term], int]
+    is_small: Callable[[int], bool]
+    """Whether a predicate has so few facts that an index of its own is quicker to ask than the table of all."""
 
 
 @dataclass(slots=True)
@@ -185,6 +187,9 @@ class _Writer:
 
     def member(self, atom: NormalAtom, order: int) -> None:
         predicate = self.catalogue.predicate(atom.predicate, len(atom.arguments))
+        if self.catalogue.is_small(predicate):
+            self.probe(atom, tuple(range(len(atom.arguments))), order)
+            return
         operands = [self._operand(a) for a in atom.arguments]
         self.drafts.append(
             _Draft(
@@ -197,7 +202,7 @@ class _Writer:
     def absent(self, atom: NormalAtom, bound: tuple[int, ...]) -> None:
         predicate = self.catalogue.predicate(atom.predicate, len(atom.arguments))
         keys = [self._operand(atom.arguments[c]) for c in bound]
-        whole = len(bound) == len(atom.arguments)
+        whole = len(bound) == len(atom.arguments) and not self.catalogue.is_small(predicate)
         index = -1 if whole else self.catalogue.index(predicate, bound)
         seen: dict[Variable, int] = {}
         repeats: list[int] = []

@@ -17,6 +17,7 @@ from tidalog.engine.index import Indexes
 Ids = npt.NDArray[np.int32]
 
 _SAMPLE = 2048
+_SMALL_SHARE = 16
 _UNKNOWN = 1_000_000.0  # facts that a predicate without facts is taken to have: it is about to be derived
 
 
@@ -33,7 +34,7 @@ class EmbeddedEngine:
 
     def __init__(self) -> None:
         self.dictionary = Dictionary()
-        self.catalogue = Catalogue(self.predicate, self.index, self.dictionary.id_of)
+        self.catalogue = Catalogue(self.predicate, self.index, self.dictionary.id_of, self._is_small)
         self._empty()
 
     def _empty(self) -> None:
@@ -144,6 +145,9 @@ class EmbeddedEngine:
     @property
     def nbytes(self) -> int:
         return self.store.nbytes + self.indexes.nbytes + self.dictionary.nbytes
+
+    def _is_small(self, predicate: int) -> bool:
+        return 0 < self.store.count(predicate) * _SMALL_SHARE < len(self.store)
 
     def fan_out(self, name: str, columns: tuple[int, ...]) -> float:
         """Estimated facts of a predicate that agree with one value in each column, from a sample."""

@@ -12,6 +12,7 @@ import numpy as np
 
 from tidalog.engine.dictionary_kernels import (
     DOUBLE_VALUE,
+    INTEGER,
     INT_VALUE,
     Terms,
     compare_int_double,
@@ -31,6 +32,7 @@ MEDIAN: Final = 5
 OPERATORS: Final = {"count": COUNT, "sum": SUM, "min": MIN, "max": MAX, "avg": AVG, "median": MEDIAN}
 
 _PARTIALS: Final = 64  # 2098 bits of exponent range in steps of 53
+_FEW: Final = 48  # values that are sorted in by hand
 _SCALE: Final = 2.0**-100  # of doubles whose partial sums overflow
 
 
@@ -45,12 +47,33 @@ def gather_values(
         fact = np.int64(-1 - start) if start < 0 else np.int64(pool[start + k])
         rows[k] = np.int64(offset[fact])
     if distinct and length > 1:
+        if len(columns) == 1 and length <= _FEW:
+            return few_distinct(arguments, rows, columns[0])
         length = distinct_rows(arguments, rows, columns)
     values = np.empty(length, np.int32)
     column = columns[0]
     for k in range(length):
         values[k] = arguments[rows[k] + column]
     return values
+
+
+@compiled
+def few_distinct(arguments: np.ndarray, rows: np.ndarray, column: int) -> np.ndarray:
+    """The distinct values of a column in a short run, by insertion into a sorted array."""
+    values = np.empty(len(rows), np.int32)
+    count = 0
+    for k in range(len(rows)):
+        value = arguments[rows[k] + column]
+        at = count
+        while at > 0 and values[at - 1] > value:
+            at -= 1
+        if at > 0 and values[at - 1] == value:
+            continue
+        for j in range(count, at, -1):
+            values[j] = values[j - 1]
+        values[at] = value
+        count += 1
+    return values[:count]
 
 
 @compiled
@@ -180,10 +203,16 @@ def sort_numbers(terms: Terms, values: np.ndarray, size: int) -> None:
 
 @compiled
 def fold_extreme(terms: Terms, values: np.ndarray, sign: int) -> int:
+    kind, number = terms.kind, terms.number
     best = values[0]
     for k in range(1, len(values)):
-        if values[k] != best and compare_terms(terms, values[k], best) * sign > 0:
-            best = values[k]
+        t = values[k]
+        if kind[t] == INTEGER and kind[best] == INTEGER:
+            better = number[t] < number[best] if sign < 0 else number[t] > number[best]
+        else:
+            better = t != best and compare_terms(terms, t, best) * sign > 0
+        if better:
+            best = t
     return best
 
 

@@ -4,9 +4,9 @@ An index is made for a predicate and a set of columns when a plan asks for it, a
 in bulk just before it is probed, and only then.  Per distinct key:
 
     one fact       the slot itself holds the fact id; nothing else is spent
-    more           the slot names a *record* (start, length, capacity) of a run in the pool: fact ids in
-                   rising order, contiguous.  A full run moves to one of twice the size; the room it leaves is
-                   kept in a list per size and used again.
+    more           the slot names a *record* (start, length, capacity, first value of the key) of a run in the
+                   pool: fact ids in rising order, contiguous.  A full run moves to one of twice the size;
+                   the room it leaves is kept in a list per size and used again.
 
 So a probe ends in a contiguous, ascending run that a bound on ids cuts by bisection.  An index without
 columns has one key, and its run is all facts of the predicate.  Python owns the arrays; compiled code gets
@@ -50,7 +50,7 @@ KEYS: Final = 2  # keys in it
 POOL: Final = 3  # address of the pool of runs
 POOL_SIZE: Final = 4
 POOL_USED: Final = 5
-RECORDS: Final = 6  # address of the records, three numbers each
+RECORDS: Final = 6  # address of the records, RECORD numbers each
 RECORD_SIZE: Final = 7  # records there is room for
 RECORD_COUNT: Final = 8
 CAUGHT_UP: Final = 9  # facts below this id are in the index
@@ -62,10 +62,11 @@ FREE: Final = 16  # FREE + k: first free run of size 2^k in the pool, + 1; 0 is 
 COLUMN: Final = 48  # COLUMN + j: the j-th column of the key
 FIELDS: Final = 128
 MAX_WIDTH: Final = FIELDS - COLUMN
-RECORD: Final = 3
+RECORD: Final = 4
 START: Final = 0
 LENGTH: Final = 1
 CAPACITY: Final = 2
+VALUE_OF_KEY: Final = 3  # the value in the key's first column; with one column, that is the key
 
 WANT_KEYS: Final = 1
 WANT_POOL: Final = 2
@@ -216,7 +217,7 @@ def catch_up(facts: Facts, row: np.ndarray) -> bool:
     pool = int32_at(row[POOL], row[POOL_SIZE])
     records = int32_at(row[RECORDS], row[RECORD_SIZE] * RECORD)
     mask, shift = np.uint64(row[SIZE] - 1), table_shift(row[SIZE])
-    predicate, width = row[PREDICATE], row[WIDTH]
+    predicate, width, first_column = row[PREDICATE], row[WIDTH], row[COLUMN]
     arguments, offset = facts.arguments, facts.offset
     end = facts.state[FACTS]
     for f in range(row[CAUGHT_UP], end):
@@ -224,6 +225,7 @@ def catch_up(facts: Facts, row: np.ndarray) -> bool:
         if arguments[here - 1] != predicate:
             continue
         h = key_hash(arguments, here, row, width)
+        value_of_key = arguments[here + first_column] if width > 0 else 0
         tag = h >> HALF
         s = h >> shift
         while True:
@@ -241,7 +243,9 @@ def catch_up(facts: Facts, row: np.ndarray) -> bool:
                 if value & IS_RECORD:
                     at = np.int64(value & VALUE) * RECORD
                     start, length = records[at + START], records[at + LENGTH]
-                    if same_key(arguments, np.int64(offset[pool[start]]), here, row, width):
+                    if records[at + VALUE_OF_KEY] == value_of_key and (
+                        width <= 1 or same_key(arguments, np.int64(offset[pool[start]]), here, row, width)
+                    ):
                         if length == records[at + CAPACITY]:
                             size_class = size_class_of(length)
                             moved = new_run(row, pool, size_class + 1)
@@ -275,6 +279,7 @@ def catch_up(facts: Facts, row: np.ndarray) -> bool:
                         records[record * RECORD + START] = np.int32(run)
                         records[record * RECORD + LENGTH] = 2
                         records[record * RECORD + CAPACITY] = 2
+                        records[record * RECORD + VALUE_OF_KEY] = value_of_key
                         row[RECORD_COUNT] = record + 1
                         slots[s] = make_entry(h, record) | IS_RECORD
                         break

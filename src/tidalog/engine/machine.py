@@ -44,6 +44,7 @@ from tidalog.engine.index import (
     SLOTS,
     START,
     VALUE,
+    VALUE_OF_KEY,
     WIDTH,
     catch_up,
 )
@@ -219,8 +220,8 @@ def find_runs_by_one(
                 value = entry & LOW32
                 if value & IS_RECORD:
                     at = np.int64(value & VALUE) * RECORD
-                    start = records[at + START]
-                    if arguments[np.int64(offset[pool[start]]) + column] == wanted[i]:
+                    if records[at + VALUE_OF_KEY] == wanted[i]:
+                        start = records[at + START]
                         length = records[at + LENGTH]
                         break
                 else:

@@ -22,8 +22,8 @@ HALF: Final = np.uint64(32)
 EMPTY: Final = np.uint64(0)
 ONE: Final = np.uint64(1)
 
-MAX_LOAD_NUMERATOR: Final = 5  # a table is at most 5/8 full
-MAX_LOAD_DENOMINATOR: Final = 8
+MAX_LOAD_NUMERATOR: Final = 11  # a table is at most 11/16 full
+MAX_LOAD_DENOMINATOR: Final = 16
 SMALLEST: Final = 64
 
 
