@@ -142,8 +142,8 @@ def print_table(table: RenderableType) -> None:
 
 
 def print_rows(result: Result, limit: int | None) -> None:
-    """The rows of a result in reading order, at most so many.  rich breaks long cells to fit a terminal, which
-    takes its time."""
+    """The rows of a result in reading order, at most so many.  rich breaks long cells to fit a terminal,
+    which takes its time."""
     ordered = result.in_reading_order()
     shown = len(ordered) if limit is None else min(limit, len(ordered))
     if sys.stdout.isatty() and shown <= _RENDERED:
