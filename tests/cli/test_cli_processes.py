@@ -8,6 +8,7 @@ import select
 import signal
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -17,46 +18,57 @@ ENDLESS = "n(0). up: n(?m) :- n(?k), ?m = ?k + 1 ."
 LONGEST = 120
 
 
-def read_until(terminal: int, wanted: bytes) -> bytes:
-    """What a terminal shows up to a text.  A process that ends closes it, which ends the reading."""
-    seen = b""
-    while wanted not in seen:
-        ready, _, _ = select.select([terminal], [], [], LONGEST)
-        assert ready, f"{wanted!r} did not come after {seen!r}"
-        try:
-            piece = os.read(terminal, 4096)
-        except OSError:  # the other side is closed
-            break
-        if not piece:
-            break
-        seen += piece
-    return seen
+class Terminal:
+    """Our side of a terminal: what a process shows there, in order, and what we type."""
+
+    def __init__(self) -> None:
+        self.ours, self.theirs = pty.openpty()
+        self._unread = b""
+
+    def until(self, wanted: bytes) -> str:
+        """What is shown up to and with a text.  The end of the process ends it too."""
+        while wanted not in self._unread:
+            ready, _, _ = select.select([self.ours], [], [], LONGEST)
+            assert ready, f"{wanted!r} did not come after {self._unread!r}"
+            try:
+                piece = os.read(self.ours, 4096)
+            except OSError:  # nobody is on the other side any more
+                piece = b""
+            if not piece:
+                wanted = self._unread
+                break
+            self._unread += piece
+        end = self._unread.index(wanted) + len(wanted)
+        shown, self._unread = self._unread[:end], self._unread[end:]
+        return shown.decode()
+
+    def type(self, keys: bytes) -> None:
+        os.write(self.ours, keys)
 
 
 @pytest.fixture
-def terminal() -> tuple[int, int]:
-    return pty.openpty()
+def terminal() -> Iterator[Terminal]:
+    opened = Terminal()
+    yield opened
+    os.close(opened.ours)
 
 
-def test_ctrl_c_stops_a_run_and_names_the_rule(tmp_path: Path, terminal: tuple[int, int]) -> None:
-    ours, theirs = terminal
+def test_ctrl_c_stops_a_run_and_names_the_rule(tmp_path: Path, terminal: Terminal) -> None:
     (tmp_path / "endless.rls").write_text(ENDLESS)
     process = subprocess.Popen(
         [*COMMAND, "run", "endless.rls", "--max-seconds", str(LONGEST)],
         cwd=tmp_path,
         stdout=subprocess.PIPE,
-        stderr=theirs,
+        stderr=terminal.theirs,
         env={**os.environ, "TERM": "xterm", "COLUMNS": "120"},
         start_new_session=True,
     )
-    os.close(theirs)
+    os.close(terminal.theirs)
     # The progress bar shows up when the rules are at work for two seconds.
-    shown = read_until(ours, b"facts/s")
-    assert b"rule up" in shown
+    assert "rule up" in terminal.until(b"facts/s")
     process.send_signal(signal.SIGINT)
-    rest = read_until(ours, b"as it was before").decode()
+    rest = terminal.until(b"as it was before")
     out, _ = process.communicate(timeout=LONGEST)
-    os.close(ours)
     assert process.returncode == 130
     assert "T053" in rest
     assert "interrupted in rule up" in rest
@@ -82,28 +94,27 @@ def test_a_reader_who_stops_early_is_no_error(tmp_path: Path) -> None:
     assert process.wait(LONGEST) == 0
 
 
-def test_a_terminal_has_a_prompt_history_and_completion(tmp_path: Path, terminal: tuple[int, int]) -> None:
-    ours, theirs = terminal
+def test_a_terminal_has_a_prompt_history_and_completion(tmp_path: Path, terminal: Terminal) -> None:
     process = subprocess.Popen(
         [*COMMAND, "repl"],
         cwd=tmp_path,
-        stdin=theirs,
-        stdout=theirs,
-        stderr=theirs,
+        stdin=terminal.theirs,
+        stdout=terminal.theirs,
+        stderr=terminal.theirs,
         env={**os.environ, "TERM": "xterm", "XDG_STATE_HOME": str(tmp_path), "PROMPT_TOOLKIT_NO_CPR": "1"},
         start_new_session=True,
     )
-    os.close(theirs)
-    read_until(ours, b"tidalog>")
-    os.write(ours, b"person(ada).\r")
-    read_until(ours, b"1 fact added")
-    read_until(ours, b"tidalog>")
-    os.write(ours, b":facts pers\t")
-    read_until(ours, b"on")
-    os.write(ours, b"\r")
-    assert b"1 row" in read_until(ours, b"1 row")
-    os.write(ours, b"\x04")
-    read_until(ours, b"no such text")
+    os.close(terminal.theirs)
+    terminal.until(b"tidalog>")
+    terminal.type(b"person(ada).\r")
+    terminal.until(b"1 fact added")
+    terminal.until(b"tidalog>")
+    terminal.type(b":facts pers\t")
+    terminal.until(b"on")
+    terminal.type(b"\r")
+    assert "ada" in terminal.until(b"1 row")
+    terminal.until(b"tidalog>")
+    terminal.type(b"\x04")
+    terminal.until(b"the end of the process")
     assert process.wait(LONGEST) == 0
-    os.close(ours)
     assert "+person(ada)." in (tmp_path / "tidalog" / "history").read_text()

@@ -20,28 +20,31 @@ def knowledge(text: str) -> tidalog.KnowledgeBase:
     return kb
 
 
+@pytest.fixture
+def kb() -> tidalog.KnowledgeBase:
+    return knowledge("edge(a, b). edge(a, c). edge(b, c). size(a, 3). size(b, 4). node(z).")
+
+
 class TestQueries:
-    KB = knowledge("edge(a, b). edge(a, c). edge(b, c). size(a, 3). size(b, 4). node(z).")
+    def test_variables_name_the_columns(self, kb: tidalog.KnowledgeBase) -> None:
+        assert kb.query("edge(?from, ?to)").columns == ("from", "to")
+        assert kb.query("?y, ?x :- edge(?x, ?y)").columns == ("y", "x")
 
-    def test_variables_name_the_columns(self) -> None:
-        assert self.KB.query("edge(?from, ?to)").columns == ("from", "to")
-        assert self.KB.query("?y, ?x :- edge(?x, ?y)").columns == ("y", "x")
-
-    def test_aggregates_constants_and_repetitions_have_names_too(self) -> None:
-        result = self.KB.query("?x, ?x, #count(?y), 17, ?n + 1 :- edge(?x, ?y), size(?x, ?n)")
+    def test_aggregates_constants_and_repetitions_have_names_too(self, kb: tidalog.KnowledgeBase) -> None:
+        result = kb.query("?x, ?x, #count(?y), 17, ?n + 1 :- edge(?x, ?y), size(?x, ?n)")
         assert result.columns == ("x", "x_", "count_y", "arg4", "arg5")
         assert set(result) == {("a", "a", 2, 17, 4), ("b", "b", 1, 17, 5)}
 
-    def test_negation_comparison_and_computation(self) -> None:
+    def test_negation_comparison_and_computation(self, kb: tidalog.KnowledgeBase) -> None:
         text = "?x, ?m :- size(?x, ?n), ~edge(?x, b), ?m = ?n * 2, ?m > 5"
-        assert self.KB.query(text).to_rows() == [("b", 8)]
+        assert kb.query(text).to_rows() == [("b", 8)]
 
-    def test_parameters(self) -> None:
-        assert self.KB.query("size(?x, ?n), ?n > $least", least=3).to_rows() == [("b", 4)]
-        assert self.KB.query("edge($from, ?y)", **{"from": "b"}).to_rows() == [("c",)]
+    def test_parameters(self, kb: tidalog.KnowledgeBase) -> None:
+        assert kb.query("size(?x, ?n), ?n > $least", least=3).to_rows() == [("b", 4)]
+        assert kb.query("edge($from, ?y)", **{"from": "b"}).to_rows() == [("c",)]
 
-    def test_a_question_without_variables_is_true_or_false(self) -> None:
-        yes, no = self.KB.query("edge(a, b)"), self.KB.query("edge(b, a)")
+    def test_a_question_without_variables_is_true_or_false(self, kb: tidalog.KnowledgeBase) -> None:
+        yes, no = kb.query("edge(a, b)"), kb.query("edge(b, a)")
         assert (len(yes), repr(yes), len(no), repr(no)) == (1, "true", 0, "false")
 
 

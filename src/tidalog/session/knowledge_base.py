@@ -7,6 +7,7 @@ as it was.  Materialisation is lazy: results ask for it, and it runs if somethin
 from __future__ import annotations
 
 import os
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -29,7 +30,7 @@ from tidalog.io import (
     write_table,
 )
 from tidalog.io.formats import format_named
-from tidalog.io.result import OnError, ReadResult
+from tidalog.io.result import OnError
 from tidalog.lang import parse_query
 from tidalog.maintain.materialise import answer, materialise
 from tidalog.program import DataBinding, Program
@@ -46,7 +47,7 @@ from tidalog.session.naming import (
     user_predicates,
 )
 from tidalog.session.progress import ProgressBar, ProgressOption
-from tidalog.session.relations import Rows, is_rdf_name, rows_of
+from tidalog.session.relations import Rows, count_of, is_rdf_name, rows_of
 from tidalog.session.sources import ProgramSource, joined, read_program
 from tidalog.session.stats import Stats
 
@@ -63,7 +64,7 @@ class KnowledgeBase:
         self._functions: dict[str, PythonFunction] = {}
         self._exports: list[tuple[DataBinding, Path]] = []
         self._text_warnings: list[Diagnostic] = []
-        self._skipped: dict[str, int] = {}
+        self._skipped: Counter[str] = Counter()
         self._run: RunStats | None = None
 
     def __enter__(self) -> Self:
@@ -114,7 +115,7 @@ class KnowledgeBase:
         )
         program = joined(contents.program, read.program)
         change = contents.change(program, setting, read.program.facts)
-        skipped: dict[str, int] = {}
+        skipped: Counter[str] = Counter()
         with _bar(progress) as bar:
             for binding in read.program.imports:
                 known = change.analysis.predicates.get(binding.predicate)
@@ -126,12 +127,12 @@ class KnowledgeBase:
                     quarantine_dir=Path(quarantine_dir) if quarantine_dir is not None else None,
                     progress=bar.on_read(binding.predicate),
                 )
-                _count_skipped(skipped, binding.predicate, table)
+                skipped[binding.predicate] += table.bad.count
                 change.add_table(binding.predicate, table)
             _, outdated = contents.take(change)
         if outdated:
             self._run = None
-        self._count_all_skipped(skipped)
+        self._skipped += skipped
         bound = [(binding, read.folder) for binding in read.program.exports]
         self._exports += [export for export in bound if export not in self._exports]
         shown = {warning.render() for warning in self._text_warnings}
@@ -182,9 +183,7 @@ class KnowledgeBase:
             new, outdated = contents.take(change)
         if outdated:
             self._run = None
-        skipped: dict[str, int] = {}
-        _count_skipped(skipped, name, table)
-        self._count_all_skipped(skipped)
+        self._skipped += Counter({name: table.bad.count})
         return new
 
     def register(self, name: str, function: PythonFunction) -> None:
@@ -272,7 +271,7 @@ class KnowledgeBase:
     def count(self, predicate: str) -> int:
         """How many facts a predicate has."""
         self.materialise()
-        return self._rows(predicate, None).rows
+        return self._count(predicate, None)
 
     def query(self, text: str, /, **parameters: object) -> Result:
         """The answers to a query such as `?x, #count(?y) :- edge(?x, ?y), ~old(?y), ?x != b`.
@@ -349,8 +348,8 @@ class KnowledgeBase:
         """Figures of what is held and of the last materialisation."""
         self.materialise()
         contents, run = self._open(), self._run or _NO_RUN
-        counts = {name: self._rows(name, None).rows for name in self.predicates}
-        explicit = sum(self._rows(name, True).rows for name in self.predicates)
+        counts = {name: self._count(name, None) for name in self.predicates}
+        explicit = sum(self._count(name, True) for name in self.predicates)
         facts = sum(counts.values())
         return Stats(
             predicates=counts,
@@ -380,6 +379,11 @@ class KnowledgeBase:
         name = known_predicate(predicate, contents.analysis)
         return rows_of(contents.engine, contents.analysis, name, explicit)
 
+    def _count(self, predicate: str, explicit: bool | None) -> int:
+        contents = self._open()
+        name = known_predicate(predicate, contents.analysis)
+        return count_of(contents.engine, contents.analysis, name, explicit)
+
     def _result(self, names: Sequence[str], rows: Rows) -> Result:
         dictionary = self._open().engine.dictionary
         columns = [dictionary.decode(column) for column in rows.columns]
@@ -392,15 +396,6 @@ class KnowledgeBase:
             columns = [dictionary.decode_text(column, ntriples_text) for column in rows.columns]
             return Result(argument_names(rows), columns, rows.rows).table
         return self._result(argument_names(rows), rows).table
-
-    def _count_all_skipped(self, skipped: Mapping[str, int]) -> None:
-        for predicate, count in skipped.items():
-            self._skipped[predicate] = self._skipped.get(predicate, 0) + count
-
-
-def _count_skipped(skipped: dict[str, int], predicate: str, table: ReadResult) -> None:
-    if table.bad.count:
-        skipped[predicate] = skipped.get(predicate, 0) + table.bad.count
 
 
 def argument_names(rows: Rows) -> list[str]:

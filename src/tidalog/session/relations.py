@@ -128,6 +128,18 @@ def rows_of(engine: EmbeddedEngine, analysis: Analysis, predicate: str, explicit
     return _relation(engine, predicate, analysis.predicates[predicate].arity, explicit)
 
 
+def count_of(engine: EmbeddedEngine, analysis: Analysis, predicate: str, explicit: bool | None) -> int:
+    """How many facts `rows_of` gives, without gathering them where they stand in one relation."""
+    layout = analysis.triples
+    if (layout.active and predicate == TRIPLE) or is_rdf_name(layout, predicate):
+        return rows_of(engine, analysis, predicate, explicit).rows
+    if explicit is None:
+        return engine.count(predicate)
+    if explicit and not analysis.predicates[predicate].explicit:
+        return 0
+    return len(engine.ids(predicate, _EXPLICIT, _EXPLICIT if explicit else 0))
+
+
 def explicit_rows(engine: EmbeddedEngine, layout: TripleLayout) -> Iterator[Rows]:
     """All explicit facts by the predicates that people use: what `routed` was given."""
     triples = relations_of_triples(layout)
