@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import pytest
-from engine_harness import Model, evaluate_engine
-from generators import EVERYTHING, PLAIN, Features, programs, triple_programs
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from engine_harness import Model, evaluate_engine
+from generators import EVERYTHING, PLAIN, Features, programs, triple_programs
 from tidalog.program import Program
 from tidalog.reference import evaluate
 

@@ -13,3 +13,6 @@ import numpy as np
 
 EXPLICIT: Final = np.uint16(1 << 0)
 PRESENT: Final = np.uint16(1 << 1)
+
+STATUS_EXPLICIT: Final = int(EXPLICIT | PRESENT)
+STATUS_DERIVED: Final = int(PRESENT)

@@ -16,7 +16,7 @@ from tidalog.analysis.normal import Argument, NormalAtom
 from tidalog.engine import opcodes as op
 from tidalog.engine.expressions import encode
 from tidalog.engine.folds import OPERATORS
-from tidalog.engine.machine import PIVOT_REGISTER
+from tidalog.engine.frame import PIVOT_REGISTER
 from tidalog.plan.lowered import Fold, FoldColumn
 from tidalog.plan.order import Absent, Compute, LogicalPlan, Member, Probe, Test
 from tidalog.program import Variable, variables
@@ -31,7 +31,7 @@ class Catalogue:
     index: Callable[[int, tuple[int, ...]], int]
     term: Callable[[Term], int]
     is_small: Callable[[int], bool]
-    """Whether a predicate has so few facts that an index of its own is quicker to ask than the table of all."""
+    """Whether a predicate has so few facts that an index of its own answers quicker than the table of all."""
 
 
 @dataclass(slots=True)

@@ -264,25 +264,21 @@ class Dictionary:
         """Text of format `any`, or what `write` makes of every distinct term."""
         forms, sizes = np.empty(len(ids), np.uint8), np.empty(len(ids), np.int64)
         if write is None:
-            left = texts.measure_texts(self.arrays, ids, forms, sizes)
+            texts.measure_texts(self.arrays, ids, forms, sizes)
             write = termtext.format_any
         else:
-            forms[:], sizes[:], left = texts.BY_PYTHON, 0, len(ids)
-        rows = which = starts = written = None
-        if left:
-            rows = np.flatnonzero(forms == texts.BY_PYTHON)
-            distinct, which = np.unique(ids[rows], return_inverse=True)
-            cells = [write(self.term(t)).encode("utf-8", "surrogatepass") for t in distinct.tolist()]
-            starts = np.zeros(len(cells) + 1, np.int64)
-            np.cumsum([len(c) for c in cells], out=starts[1:])
-            written = np.frombuffer(b"".join(cells), np.uint8)
-            sizes[rows] = np.diff(starts)[which]
+            forms[:], sizes[:] = texts.BY_PYTHON, 0
+        rows = np.flatnonzero(forms == texts.BY_PYTHON)
+        distinct, which = np.unique(ids[rows], return_inverse=True)
+        cells = [write(self.term(t)).encode("utf-8", "surrogatepass") for t in distinct.tolist()]
+        starts = np.zeros(len(cells) + 1, np.int64)
+        np.cumsum([len(c) for c in cells], out=starts[1:])
+        sizes[rows] = np.diff(starts)[which]
         offsets = np.zeros(len(ids) + 1, np.int64)
         np.cumsum(sizes, out=offsets[1:])
         out = np.empty(int(offsets[-1]), np.uint8)
         texts.write_texts(self.arrays, ids, forms, offsets, out)
-        if left:
-            texts.place_texts(rows, which, starts, written, offsets, out)
+        texts.place_texts(rows, which, starts, np.frombuffer(b"".join(cells), np.uint8), offsets, out)
         if offsets[-1] < 2**31:
             small = offsets.astype(np.int32)
             return pa.StringArray.from_buffers(len(ids), pa.py_buffer(small), pa.py_buffer(out))

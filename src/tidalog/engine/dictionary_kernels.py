@@ -3,8 +3,8 @@
 A term is a 32-bit id.  Its *kind* says what it is; a number keeps its value in `number` (an integer, the bits
 of a double, microseconds of an instant), text lies in one arena of UTF-8 bytes.  Invariants:
 
-*  equal terms have equal ids: an integer or double is found by (kind, number), a text by (kind, extra, bytes),
-   where `extra` is the term id of a literal's datatype or language tag;
+*  equal terms have equal ids: an integer or double is found by (kind, number), a text by (kind, extra,
+   bytes), where `extra` is the term id of a literal's datatype or language tag;
 *  it is found in the table `slots` (see `table`; values are id + 1).
 """
 

@@ -8,10 +8,10 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from tidalog.engine.bits import EXPLICIT
+from tidalog.engine.bits import EXPLICIT, STATUS_EXPLICIT
 from tidalog.engine.compile import Catalogue
 from tidalog.engine.dictionary import Dictionary
-from tidalog.engine.facts import STATUS_EXPLICIT, FactStore
+from tidalog.engine.facts import FactStore
 from tidalog.engine.index import Indexes
 
 Ids = npt.NDArray[np.int32]

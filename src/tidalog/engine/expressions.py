@@ -8,12 +8,11 @@ through a memo relation.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
-from typing import Final
 
 import numpy as np
 
+from tidalog.engine.arithmetic import compare_values, double_arithmetic, integer_arithmetic, unary_number
 from tidalog.engine.dictionary_kernels import (
     BLANK,
     BOOLEAN_VALUE,
@@ -24,98 +23,45 @@ from tidalog.engine.dictionary_kernels import (
     IRI,
     STRING,
     Terms,
-    compare_int_double,
     compare_text,
     intern_boolean,
     intern_double,
     intern_integer,
 )
+from tidalog.engine.functions import (
+    AND,
+    COALESCE,
+    EQUAL,
+    EXP,
+    FAILED,
+    GREATER,
+    GREATER_EQUAL,
+    IF,
+    INSTANT,
+    INT,
+    IS_BLANK,
+    IS_DOUBLE,
+    IS_IRI,
+    IS_NUMERIC,
+    LESS,
+    LESS_EQUAL,
+    LOAD,
+    MAXIMUM,
+    MINIMUM,
+    NATIVE,
+    NO_TERM,
+    NOT,
+    OR,
+    OTHER,
+    POWER,
+    REAL,
+    STACK,
+    TRUTH,
+    UNEQUAL,
+)
 from tidalog.engine.native import bits_double, compiled
 from tidalog.program import Call, Expression, Variable
 from tidalog.terms import Term
-
-LOAD: Final = 0
-ADD: Final = 1
-SUBTRACT: Final = 2
-MULTIPLY: Final = 3
-DIVIDE: Final = 4
-REMAINDER: Final = 5
-POWER: Final = 6
-NEGATE: Final = 7
-ABSOLUTE: Final = 8
-ROUND: Final = 9
-FLOOR: Final = 10
-CEIL: Final = 11
-SQRT: Final = 12
-EXP: Final = 13
-MINIMUM: Final = 14
-MAXIMUM: Final = 15
-EQUAL: Final = 16
-UNEQUAL: Final = 17
-LESS: Final = 18
-LESS_EQUAL: Final = 19
-GREATER: Final = 20
-GREATER_EQUAL: Final = 21
-AND: Final = 22
-OR: Final = 23
-NOT: Final = 24
-IF: Final = 25
-COALESCE: Final = 26
-IS_IRI: Final = 28
-IS_BLANK: Final = 29
-IS_STRING: Final = 30
-IS_NUMERIC: Final = 31
-IS_DOUBLE: Final = 32
-
-NATIVE: Final = {
-    "+": ADD,
-    "-": SUBTRACT,
-    "*": MULTIPLY,
-    "/": DIVIDE,
-    "%": REMAINDER,
-    "REM": REMAINDER,
-    "**": POWER,
-    "POW": POWER,
-    "neg": NEGATE,
-    "ABS": ABSOLUTE,
-    "ROUND": ROUND,
-    "FLOOR": FLOOR,
-    "CEIL": CEIL,
-    "SQRT": SQRT,
-    "EXP": EXP,
-    "MIN": MINIMUM,
-    "MAX": MAXIMUM,
-    "=": EQUAL,
-    "!=": UNEQUAL,
-    "<": LESS,
-    "<=": LESS_EQUAL,
-    ">": GREATER,
-    ">=": GREATER_EQUAL,
-    "AND": AND,
-    "OR": OR,
-    "NOT": NOT,
-    "IF": IF,
-    "COALESCE": COALESCE,
-    "ISIRI": IS_IRI,
-    "ISURI": IS_IRI,
-    "ISBLANK": IS_BLANK,
-    "ISNULL": IS_BLANK,
-    "ISSTRING": IS_STRING,
-    "ISNUMERIC": IS_NUMERIC,
-    "ISDOUBLE": IS_DOUBLE,
-}
-STACK: Final = 64
-
-# Tags of values.
-FAILED: Final = 0
-INT: Final = 1
-REAL: Final = 2
-TRUTH: Final = 3
-INSTANT: Final = 4
-OTHER: Final = 5
-
-NO_TERM: Final = -1
-_MIN64: Final = np.int64(-(2**63))
 
 
 def is_native(expression: Expression) -> bool:
@@ -142,7 +88,7 @@ def encode(
         elif isinstance(node, Variable):
             code += [LOAD, register(node)]
         else:
-            code += [LOAD, -1 - term(node)]  # type: ignore[arg-type]
+            code += [LOAD, -1 - term(node)]
     return code
 
 
@@ -159,153 +105,6 @@ def _postfix(expression: Expression) -> list[Expression]:
 
 
 # --- compiled ---------------------------------------------------------------------------------------
-
-
-@compiled
-def add_checked(a: int, b: int) -> tuple[int, int]:
-    """(tag, sum): FAILED if it does not fit 64 bits.  Computed without sign: compiled signed arithmetic may
-    assume that it never overflows, and drop the check."""
-    r = np.int64(np.uint64(a) + np.uint64(b))
-    if ((a ^ r) & (b ^ r)) < 0:
-        return FAILED, 0
-    return INT, r
-
-
-@compiled
-def multiply_checked(a: int, b: int) -> tuple[int, int]:
-    if a == 0 or b == 0:
-        return INT, 0
-    if b == -1:
-        return (FAILED, 0) if a == _MIN64 else (INT, -a)
-    if a == -1:
-        return (FAILED, 0) if b == _MIN64 else (INT, -b)
-    r = np.int64(np.uint64(a) * np.uint64(b))
-    if r // b != a or r % b != 0:
-        return FAILED, 0
-    return INT, r
-
-
-@compiled
-def power_checked(a: int, b: int) -> tuple[int, int]:
-    if a == 0:
-        return INT, 1 if b == 0 else 0
-    if a == 1 or a == -1:
-        return INT, a if b % 2 == 1 else 1
-    if b >= 64:
-        return FAILED, 0
-    result = np.int64(1)
-    for _ in range(b):
-        tag, result = multiply_checked(result, a)
-        if tag == FAILED:
-            return FAILED, 0
-    return INT, result
-
-
-@compiled
-def integer_arithmetic(function: int, a: int, b: int) -> tuple[int, int, float]:
-    """(tag, integer, double) of a binary operation on two integers."""
-    if function == ADD:
-        tag, r = add_checked(a, b)
-        return tag, r, 0.0
-    if function == SUBTRACT:
-        r = np.int64(np.uint64(a) - np.uint64(b))
-        if ((a ^ b) & (a ^ r)) < 0:
-            return FAILED, 0, 0.0
-        return INT, r, 0.0
-    if function == MULTIPLY:
-        tag, r = multiply_checked(a, b)
-        return tag, r, 0.0
-    if function == POWER:
-        if b >= 0:
-            tag, r = power_checked(a, b)
-            return tag, r, 0.0
-        return double_arithmetic(POWER, np.float64(a), np.float64(b))
-    if b == 0:
-        return FAILED, 0, 0.0
-    if b == -1:
-        if function == REMAINDER:
-            return INT, 0, 0.0
-        return (FAILED, 0, 0.0) if a == _MIN64 else (INT, -a, 0.0)
-    m = a % b
-    if function == REMAINDER:
-        if m != 0 and (a < 0) != (b < 0):
-            m -= b
-        return INT, m, 0.0
-    if m == 0:
-        return INT, a // b, 0.0
-    return REAL, 0, np.float64(a) / np.float64(b)
-
-
-@compiled
-def double_arithmetic(function: int, a: float, b: float) -> tuple[int, int, float]:
-    """A NaN that arises from numbers is a failure; a NaN that comes in goes out."""
-    if function == ADD:
-        r = a + b
-    elif function == SUBTRACT:
-        r = a - b
-    elif function == MULTIPLY:
-        r = a * b
-    elif function == POWER:
-        if a == 0.0 and b < 0.0:
-            return FAILED, 0, 0.0
-        r = math.pow(a, b)
-    else:
-        if b == 0.0:
-            return FAILED, 0, 0.0
-        r = a / b if function == DIVIDE else np.fmod(a, b)
-    if r != r and a == a and b == b:
-        return FAILED, 0, 0.0
-    return REAL, 0, r
-
-
-@compiled
-def round_double(function: int, x: float) -> float:
-    if x - x != 0.0:
-        return x
-    if function == FLOOR:
-        return np.floor(x)
-    if function == CEIL:
-        return np.ceil(x)
-    whole = np.trunc(x)
-    if abs(x - whole) >= 0.5:
-        return whole + (1.0 if x > 0.0 else -1.0)
-    return whole
-
-
-@compiled
-def unary_number(function: int, tag: int, i: int, x: float) -> tuple[int, int, float]:
-    if tag != INT and tag != REAL:
-        return FAILED, 0, 0.0
-    if function == SQRT or function == EXP:
-        v = np.float64(i) if tag == INT else x
-        if function == SQRT:
-            if v < 0.0:
-                return FAILED, 0, 0.0
-            return REAL, 0, math.sqrt(v)
-        return REAL, 0, np.exp(v)
-    if tag == INT:
-        if function == NEGATE or (function == ABSOLUTE and i < 0):
-            return (FAILED, 0, 0.0) if i == _MIN64 else (INT, -i, 0.0)
-        return INT, i, 0.0
-    if function == NEGATE:
-        return REAL, 0, -x
-    if function == ABSOLUTE:
-        return REAL, 0, abs(x)
-    return REAL, 0, round_double(function, x)
-
-
-@compiled
-def compare_values(ta: int, ia: int, xa: float, tb: int, ib: int, xb: float) -> int:
-    """-1, 0, 1; 2 if a NaN is among them."""
-    if ta == INT and tb == INT:
-        return -1 if ia < ib else (1 if ia > ib else 0)
-    if ta == INT:
-        return 2 if xb != xb else compare_int_double(ia, xb)
-    if tb == INT:
-        return 2 if xa != xa else -compare_int_double(ib, xa)
-    if xa != xa or xb != xb:
-        return 2
-    return -1 if xa < xb else (1 if xa > xb else 0)
 
 
 @compiled

@@ -1,68 +1,45 @@
 """The fact store: one flat space of facts for all predicates.
 
-A fact is a number (its id, given out in order of arrival) and a row of int32 in one arena: its predicate, then
-its arguments.  A wide predicate costs the narrow ones nothing, and one cache line holds all of a fact.
+A fact is a number (its id, given out in order of arrival) and a row of int32 in one arena: its predicate,
+then its arguments.  A wide predicate costs the narrow ones nothing, and a cache line or two holds a fact.
 Invariants:
 
 *  ids are dense, 0 … n-1, and a derived fact has a larger id than the facts of its first derivation;
-*  a (predicate, arguments) pair has at most one id, found in the table `slots` (see `table`; values are id + 1).
-   Facts that are known to be new go without; a predicate's are brought in when one is first looked up, all
-   ids below its TABLED being there.
+*  a (predicate, arguments) pair has at most one id, found in the table `slots` (see `table`; values are
+   id + 1).  Facts that are known to be new go without; a predicate's are brought in when one is first looked
+   up, all ids below its TABLED being there.
 """
 
 from __future__ import annotations
 
-from typing import Final, NamedTuple
+from typing import Final
 
 import numpy as np
 import numpy.typing as npt
 
-from tidalog.engine.bits import EXPLICIT, PRESENT
-from tidalog.engine.memory import resized
-from tidalog.engine.native import compiled, hash_add, hash_end, hash_start, inlined
-from tidalog.engine.table import (
-    EMPTY,
-    HALF,
-    LOW32,
-    ONE,
-    Table,
-    has_room,
-    make_entry,
-    remove_entry,
-    table_shift,
+from tidalog.engine.fact_kernels import (
+    COUNT,
+    ENTRIES,
+    EXTENT,
+    FACTS,
+    NONE,
+    STATE,
+    USED,
+    Facts,
+    bring_in,
+    facts_of,
+    gather_column,
+    insert_rows,
+    truncate_facts,
+    untabled,
 )
+from tidalog.engine.memory import resized
+from tidalog.engine.table import Table, has_room
 
 Ints = npt.NDArray[np.int32]
 
-FACTS: Final = 0  # state[FACTS]: how many facts
-USED: Final = 1  # state[USED]: how much of the arena is in use
-TOUCHED: Final = 2  # state[TOUCHED]: of no meaning, see look_ahead
-ENTRIES: Final = 3  # state[ENTRIES]: facts in the table
-STATE: Final = 4
-AHEAD: Final = 256  # rows whose memory is brought in before they are looked at
-CACHED: Final = 1 << 18  # a table of so many slots stays in a processor's cache anyway
 MOST_FACTS: Final = 2**31 - 2
 MOST_ARGUMENTS: Final = 2**32 - 2
-NONE: Final = -1
-
-# Columns of `extent`: how many facts a predicate has, ids between which all of them lie, and the id below
-# which they are in the table.
-COUNT: Final = 0
-FIRST: Final = 1
-LAST: Final = 2
-TABLED: Final = 3
-EXTENT: Final = 4
-
-
-class Facts(NamedTuple):
-    """The arrays that compiled code sees.  Python replaces them when they grow, between calls."""
-
-    arguments: Ints  # arena of rows
-    offset: npt.NDArray[np.uint32]  # fact → where its arguments start; its predicate is just before
-    status: npt.NDArray[np.uint16]  # fact → bits
-    slots: npt.NDArray[np.uint64]  # hash table of all facts
-    state: npt.NDArray[np.int64]  # FACTS, USED
-    extent: npt.NDArray[np.int64]  # [predicate, (COUNT, FIRST, LAST, TABLED)]
 
 
 class FactStore:
@@ -157,312 +134,3 @@ class FactStore:
 
 
 # --- compiled ---------------------------------------------------------------------------------------
-
-
-@inlined
-def same_arguments(arguments: np.ndarray, at: int, rows: np.ndarray, row: int) -> bool:
-    same = True
-    for c in range(rows.shape[0]):
-        if arguments[at + c] != rows[c, row]:
-            same = False
-            break
-    return same
-
-
-@compiled
-def hash_rows(predicate: int, rows: np.ndarray, count: int, hashes: np.ndarray) -> None:
-    start = hash_start(predicate)
-    for i in range(count):
-        hashes[i] = start
-    for c in range(rows.shape[0]):
-        column = rows[c]
-        for i in range(count):
-            hashes[i] = hash_add(hashes[i], column[i])
-    for i in range(count):
-        hashes[i] = hash_end(hashes[i])
-
-
-@compiled
-def look_ahead(
-    slots: np.ndarray,
-    offset: np.ndarray,
-    arguments: np.ndarray,
-    hashes: np.ndarray,
-    begin: int,
-    end: int,
-    shift: np.uint64,
-    home: np.ndarray,
-) -> int:
-    """Brings in what the rows of a stretch will need, each kind of memory in a loop of its own: loads that
-    do not wait for each other overlap, while a loop that decides after each load would pay for every one.
-    The sum is of no meaning; it keeps the loads."""
-    total = np.int64(0)
-    for i in range(begin, end):
-        entry = slots[hashes[i] >> shift]
-        home[i - begin] = np.int64(entry & LOW32) - 1 if entry >> HALF == hashes[i] >> HALF else -1
-    for i in range(end - begin):
-        if home[i] >= 0:
-            home[i] = np.int64(offset[home[i]])
-    for i in range(end - begin):
-        if home[i] >= 0:
-            total += arguments[home[i]]
-    return total
-
-
-@compiled
-def insert_pairs(
-    facts: Facts,
-    predicate: int,
-    left: np.ndarray,
-    right: np.ndarray,
-    count: int,
-    hashes: np.ndarray,
-    status: int,
-) -> None:
-    """`insert_rows` for two columns, which most facts have: the same steps, spelled out."""
-    start = hash_start(predicate)
-    for i in range(count):
-        hashes[i] = hash_end(hash_add(hash_add(start, left[i]), right[i]))
-    slots, arguments, offset = facts.slots, facts.arguments, facts.offset
-    all_status, bits = facts.status, np.uint16(status)
-    mask, shift = np.uint64(len(slots) - 1), table_shift(len(slots))
-    n, used = facts.state[FACTS], facts.state[USED]
-    home = np.empty(AHEAD, np.int64)
-    touched = np.int64(0)
-    for begin in range(0, count, AHEAD):
-        end = min(count, begin + AHEAD)
-        if len(slots) > CACHED:
-            touched += look_ahead(slots, offset, arguments, hashes, begin, end, shift, home)
-        for i in range(begin, end):
-            h, a, b = hashes[i], left[i], right[i]
-            tag = h >> HALF
-            s = h >> shift
-            while True:
-                entry = slots[s]
-                if entry == EMPTY:
-                    slots[s] = make_entry(h, n + 1)
-                    offset[n] = np.uint32(used + 1)
-                    all_status[n] = bits
-                    arguments[used] = predicate
-                    arguments[used + 1] = a
-                    arguments[used + 2] = b
-                    used += 3
-                    n += 1
-                    break
-                if entry >> HALF == tag:
-                    f = np.int64(entry & LOW32) - 1
-                    at = np.int64(offset[f])
-                    if arguments[at] == a and arguments[at + 1] == b and arguments[at - 1] == predicate:
-                        if (all_status[f] | bits) != all_status[f]:
-                            all_status[f] |= bits
-                        break
-                s = (s + ONE) & mask
-    facts.state[TOUCHED] = touched
-    facts.state[ENTRIES] += n - facts.state[FACTS]
-    facts.state[FACTS] = n
-    facts.state[USED] = used
-    facts.extent[predicate, TABLED] = n
-
-
-@compiled
-def untabled(facts: Facts, predicate: int) -> int:
-    """At most so many facts of a predicate are not in the table."""
-    extent = facts.extent[predicate]
-    if extent[COUNT] == 0 or extent[TABLED] > extent[LAST]:
-        return 0
-    return min(extent[COUNT], extent[LAST] + 1 - max(extent[FIRST], extent[TABLED]))
-
-
-@compiled
-def bring_in(facts: Facts, predicate: int) -> None:
-    """Puts the rest of a predicate's facts into the table; room has been made."""
-    if untabled(facts, predicate) == 0:
-        return
-    extent = facts.extent[predicate]
-    slots, arguments, offset = facts.slots, facts.arguments, facts.offset
-    mask, shift = np.uint64(len(slots) - 1), table_shift(len(slots))
-    for f in range(max(extent[FIRST], extent[TABLED]), extent[LAST] + 1):
-        at = np.int64(offset[f])
-        if arguments[at - 1] != predicate:
-            continue
-        h = fact_hash(facts, f, fact_arity(facts, f))
-        s = h >> shift
-        while slots[s] != EMPTY:
-            s = (s + ONE) & mask
-        slots[s] = make_entry(h, f + 1)
-        facts.state[ENTRIES] += 1
-    extent[TABLED] = extent[LAST] + 1
-
-
-@compiled
-def append_rows(facts: Facts, predicate: int, rows: np.ndarray, count: int, status: int) -> None:
-    """Adds rows that are known to be new, past the table."""
-    arity = rows.shape[0]
-    n, used = facts.state[FACTS], facts.state[USED]
-    arguments, offset, bits = facts.arguments, facts.offset, np.uint16(status)
-    for i in range(count):
-        at = used + i * (arity + 1)
-        arguments[at] = predicate
-        offset[n + i] = np.uint32(at + 1)
-        facts.status[n + i] = bits
-    for c in range(arity):
-        column = rows[c]
-        for i in range(count):
-            arguments[used + i * (arity + 1) + 1 + c] = column[i]
-    facts.state[FACTS] = n + count
-    facts.state[USED] = used + count * (arity + 1)
-    note_extent(facts, predicate, n)
-
-
-@compiled
-def note_extent(facts: Facts, predicate: int, before: int) -> None:
-    """After facts of a predicate were added to a store that had `before`."""
-    n = facts.state[FACTS]
-    if n > before:
-        extent = facts.extent[predicate]
-        if extent[COUNT] == 0:
-            extent[FIRST] = before
-        extent[COUNT] += n - before
-        extent[LAST] = n - 1
-
-
-@compiled
-def insert_rows(
-    facts: Facts, predicate: int, rows: np.ndarray, count: int, hashes: np.ndarray, status: int
-) -> int:
-    """Adds `count` rows (columns first); room has been made.  Returns the number of new facts."""
-    before = facts.state[FACTS]
-    if rows.shape[0] == 2:
-        insert_pairs(facts, predicate, rows[0], rows[1], count, hashes, status)
-    else:
-        insert_wide(facts, predicate, rows, count, hashes, status)
-    note_extent(facts, predicate, before)
-    return facts.state[FACTS] - before
-
-
-@compiled
-def insert_wide(
-    facts: Facts, predicate: int, rows: np.ndarray, count: int, hashes: np.ndarray, status: int
-) -> None:
-    arity = rows.shape[0]
-    hash_rows(predicate, rows, count, hashes)
-    slots, arguments, offset = facts.slots, facts.arguments, facts.offset
-    all_status, bits = facts.status, np.uint16(status)
-    mask, shift = np.uint64(len(slots) - 1), table_shift(len(slots))
-    n, used = facts.state[FACTS], facts.state[USED]
-    home = np.empty(AHEAD, np.int64)
-    touched = np.int64(0)
-    for begin in range(0, count, AHEAD):
-        end = min(count, begin + AHEAD)
-        if len(slots) > CACHED:
-            touched += look_ahead(slots, offset, arguments, hashes, begin, end, shift, home)
-        for i in range(begin, end):
-            h = hashes[i]
-            tag = h >> HALF
-            s = h >> shift
-            while True:
-                entry = slots[s]
-                if entry == EMPTY:
-                    slots[s] = make_entry(h, n + 1)
-                    arguments[used] = predicate
-                    offset[n] = np.uint32(used + 1)
-                    all_status[n] = bits
-                    for c in range(arity):
-                        arguments[used + 1 + c] = rows[c, i]
-                    used += arity + 1
-                    n += 1
-                    break
-                if entry >> HALF == tag:
-                    f = np.int64(entry & LOW32) - 1
-                    at = np.int64(offset[f])
-                    if arguments[at - 1] == predicate and same_arguments(arguments, at, rows, i):
-                        if (all_status[f] | bits) != all_status[f]:
-                            all_status[f] |= bits
-                        break
-                s = (s + ONE) & mask
-    facts.state[TOUCHED] = touched
-    facts.state[ENTRIES] += n - facts.state[FACTS]
-    facts.state[FACTS] = n
-    facts.state[USED] = used
-    facts.extent[predicate, TABLED] = n
-
-
-@compiled
-def fact_hash(facts: Facts, fact: int, arity: int) -> np.uint64:
-    at = np.int64(facts.offset[fact])
-    h = hash_start(facts.arguments[at - 1])
-    for c in range(arity):
-        h = hash_add(h, facts.arguments[at + c])
-    return hash_end(h)
-
-
-@compiled
-def fact_arity(facts: Facts, fact: int) -> int:
-    end = np.int64(facts.offset[fact + 1]) - 1 if fact + 1 < facts.state[FACTS] else facts.state[USED]
-    return end - np.int64(facts.offset[fact])
-
-
-@compiled
-def truncate_facts(facts: Facts, length: int) -> None:
-    mask, shift = np.uint64(len(facts.slots) - 1), table_shift(len(facts.slots))
-    for f in range(facts.state[FACTS] - 1, length - 1, -1):
-        at = np.int64(facts.offset[f])
-        if f < facts.extent[facts.arguments[at - 1], TABLED]:
-            s = fact_hash(facts, f, fact_arity(facts, f)) >> shift
-            while facts.slots[s] & LOW32 != np.uint64(f + 1):
-                s = (s + ONE) & mask
-            remove_entry(facts.slots, s)
-            facts.state[ENTRIES] -= 1
-        facts.state[USED] = at - 1
-        facts.state[FACTS] = f
-        facts.extent[facts.arguments[at - 1], COUNT] -= 1
-    for p in range(len(facts.extent)):
-        facts.extent[p, TABLED] = min(facts.extent[p, TABLED], length)
-
-
-@compiled
-def find_row(facts: Facts, predicate: int, row: np.ndarray) -> int:
-    """The id of the fact with these arguments, or NONE."""
-    h = hash_start(predicate)
-    for c in range(len(row)):
-        h = hash_add(h, row[c])
-    h = hash_end(h)
-    rows = row.reshape((len(row), 1))
-    mask = np.uint64(len(facts.slots) - 1)
-    s = h >> table_shift(len(facts.slots))
-    while True:
-        entry = facts.slots[s]
-        if entry == EMPTY:
-            return NONE
-        if entry >> HALF == h >> HALF:
-            f = np.int64(entry & LOW32) - 1
-            at = np.int64(facts.offset[f])
-            if facts.arguments[at - 1] == predicate and same_arguments(facts.arguments, at, rows, 0):
-                return f
-        s = (s + ONE) & mask
-
-
-@compiled
-def facts_of(
-    facts: Facts, predicate: int, first: int, last: int, mask: int, want: int, out: np.ndarray
-) -> int:
-    """The ids in [first, last) of a predicate whose status under `mask` is `want`, ascending."""
-    count = 0
-    arguments, offset = facts.arguments, facts.offset
-    for f in range(first, last):
-        if arguments[np.int64(offset[f]) - 1] == predicate and (
-            facts.status[f] & np.uint16(mask)
-        ) == np.uint16(want):
-            out[count] = f
-            count += 1
-    return count
-
-
-@compiled
-def gather_column(facts: Facts, ids: np.ndarray, column: int, out: np.ndarray) -> None:
-    for i in range(len(ids)):
-        out[i] = facts.arguments[np.int64(facts.offset[ids[i]]) + column]
-
-
-STATUS_EXPLICIT: Final = int(EXPLICIT | PRESENT)
-STATUS_DERIVED: Final = int(PRESENT)

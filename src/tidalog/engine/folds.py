@@ -12,15 +12,15 @@ import numpy as np
 
 from tidalog.engine.dictionary_kernels import (
     DOUBLE_VALUE,
-    INTEGER,
     INT_VALUE,
+    INTEGER,
     Terms,
     compare_int_double,
     compare_terms,
     intern_double,
     intern_integer,
 )
-from tidalog.engine.facts import Facts
+from tidalog.engine.fact_kernels import Facts
 from tidalog.engine.native import bits_double, compiled, hash_add, hash_end, hash_start
 
 COUNT: Final = 0

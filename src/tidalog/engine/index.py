@@ -20,7 +20,7 @@ from typing import Final
 import numpy as np
 import numpy.typing as npt
 
-from tidalog.engine.facts import FACTS, NONE, Facts
+from tidalog.engine.fact_kernels import FACTS, NONE, Facts
 from tidalog.engine.native import (
     compiled,
     hash_add,
@@ -310,7 +310,7 @@ def truncate_index(facts: Facts, row: np.ndarray, length: int) -> None:
                     if same_key(arguments, np.int64(offset[pool[records[at + START]]]), here, row, width):
                         left = records[at + LENGTH] - 1
                         if left == 1:
-                            # Back to a slot that holds its one fact; the record stays unused, its run is freed.
+                            # Back to a slot that holds its one fact; the record stays unused.
                             start = records[at + START]
                             slots[s] = make_entry(h, pool[start] + 1)
                             size_class = size_class_of(records[at + CAPACITY])

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """Where a run stops with the state as before.  `strict`: a built-in that cannot be computed stops it too."""
+    """Where a run stops with the state as before; `strict`: also where a built-in cannot be computed."""
 
     max_facts: int | None = None
     max_seconds: float | None = None

@@ -1,8 +1,8 @@
 """What compiled code shares: the decorator, hashing, and arrays by address.
 
-Compiled functions are cached on disk, so a machine pays for compilation once.  The cache knows a function by its
-own file only, while a kernel holds the code of whatever it calls: so the folder of the cache is named by a
-digest of every file of this package, and a change anywhere compiles anew.
+Compiled functions are cached on disk, so a machine pays for compilation once.  The cache knows a function by
+its own file only, while a kernel holds the code of whatever it calls: so the folder of the cache is named
+by a digest of every file of this package, and a change anywhere compiles anew.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """A sweep: facts in order of id, each the pivot of every plan that begins with its predicate.
 
 Facts are taken in blocks of consecutive ids and sorted by predicate inside a block.  A sweep over a growing
-store ends when it has caught up with its own results; that is semi-naive evaluation, if the plans' filters let
-the other atoms match ids up to the pivot's only.  A sweep can stop anywhere and be called again.
+store ends when it has caught up with its own results; that is semi-naive evaluation, if the plans' filters
+let the other atoms match ids up to the pivot's only.  A sweep can stop anywhere and be called again.
 """
 
 from __future__ import annotations
@@ -13,19 +13,12 @@ import numpy as np
 import numpy.typing as npt
 
 from tidalog.engine.dictionary_kernels import Terms
-from tidalog.engine.facts import FACTS, Facts
-from tidalog.engine.machine import (
-    EXPANDING,
-    LEVEL,
-    PC,
-    PIVOT_REGISTER,
-    ROWS,
-    Frame,
-    passes,
-    run_frame,
-)
+from tidalog.engine.fact_kernels import FACTS, Facts
+from tidalog.engine.frame import EXPANDING, LEVEL, PC, PIVOT_REGISTER, ROWS, Frame
+from tidalog.engine.machine import run_frame
 from tidalog.engine.native import compiled
 from tidalog.engine.opcodes import ANY_ID, DONE, FILTER_MASK, FILTER_WANT
+from tidalog.engine.probing import passes
 
 # Control of a sweep.
 NEXT: Final = 0  # the next fact id

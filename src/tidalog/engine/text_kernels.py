@@ -243,10 +243,10 @@ def written_form(terms: Terms, term: int) -> int:
     """How a term stands in a cell of format `any`."""
     kind, start, length = terms.kind[term], terms.start[term], np.int64(terms.length[term])
     if kind == STRING:
-        reading, at, size = classify(terms.text, start, length)
+        reading, _, size = classify(terms.text, start, length)
         return RAW if reading == AS_STRING and size == length else BY_PYTHON
     if kind == IRI:
-        reading, at, size = classify(terms.text, start, length)
+        reading, _, size = classify(terms.text, start, length)
         if reading == AS_IRI and size == length:
             return RAW
         absolute = False
@@ -264,9 +264,8 @@ def written_form(terms: Terms, term: int) -> int:
 
 
 @compiled
-def measure_texts(terms: Terms, ids: np.ndarray, forms: np.ndarray, sizes: np.ndarray) -> int:
-    """Form and size of each cell; how many are left to Python (size 0 so far)."""
-    left = 0
+def measure_texts(terms: Terms, ids: np.ndarray, forms: np.ndarray, sizes: np.ndarray) -> None:
+    """Form and size of each cell; 0 for those left to Python."""
     for i in range(len(ids)):
         form = written_form(terms, ids[i])
         forms[i] = form
@@ -277,8 +276,6 @@ def measure_texts(terms: Terms, ids: np.ndarray, forms: np.ndarray, sizes: np.nd
             sizes[i] = length + 2
         else:
             sizes[i] = 0
-            left += 1
-    return left
 
 
 @compiled

@@ -1,8 +1,8 @@
 """Running plans to their end: growth, limits, progress, interruption.
 
-The machine comes back whenever it wants something; `Runner.drive` gives it that and calls it again.  These are
-the safe points: nothing is half done here, so a limit, Ctrl-C or an error can stop the run, and the caller goes
-back to the mark it took before.
+The machine comes back whenever it wants something; `Runner.drive` gives it that and calls it again.  These
+are the safe points: nothing is half done here, so a limit, Ctrl-C or an error can stop the run, and the
+caller goes back to the mark it took before.
 """
 
 from __future__ import annotations
@@ -13,8 +13,8 @@ from collections.abc import Callable
 from tidalog.engine import opcodes as op
 from tidalog.engine.compile import Code
 from tidalog.engine.embedded import EmbeddedEngine
+from tidalog.engine.frame import BLOCK, BUDGET, DERIVATIONS, FAILED, IS_STRICT, WANTED, Frame
 from tidalog.engine.limits import Limits, Progress, ProgressCallback, RunStats
-from tidalog.engine.machine import BLOCK, BUDGET, DERIVATIONS, FAILED, IS_STRICT, WANTED, Frame
 from tidalog.errors import Diagnostic, RunError
 
 _SLICE = 4_000_000  # rows between two looks at limits: a tenth of a second or so
@@ -24,7 +24,7 @@ class TooManyFacts(Diagnostic):
     number = "T050"
     title = "stopped at {limit:,} facts, in rule {rule}"
     reason = "the run would go beyond max_facts; every fact is as it was before"
-    hint = "a rule that computes new terms in a cycle may never end: bound it by a comparison, or raise the limit"
+    hint = "a rule that computes terms in a cycle may never end: bound it by a comparison, or raise the limit"
 
 
 class TooManySeconds(Diagnostic):

@@ -20,11 +20,13 @@ import numpy.typing as npt
 from tidalog.analysis.normal import NormalAtom, NormalRule
 from tidalog.builtins import NO_FUNCTIONS, CannotCompute, PythonFunction, evaluate
 from tidalog.engine import opcodes as op
+from tidalog.engine.bits import STATUS_DERIVED
 from tidalog.engine.compile import Code, compile_fold, compile_plan, group_index
 from tidalog.engine.embedded import EmbeddedEngine
 from tidalog.engine.expressions import is_native
-from tidalog.engine.facts import FIRST, LAST, STATUS_DERIVED
-from tidalog.engine.machine import BLOCK, Frame, new_frame, run_frame
+from tidalog.engine.fact_kernels import FIRST, LAST
+from tidalog.engine.frame import BLOCK, Frame, new_frame
+from tidalog.engine.machine import run_frame
 from tidalog.engine.sweep import CURRENT, ROUND, Plans, new_sweep, run_sweep, start_empty, start_plan
 from tidalog.maintain.run import Runner
 from tidalog.plan.lowered import Fold, Memo, is_hidden, lower

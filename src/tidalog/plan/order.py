@@ -1,10 +1,10 @@
 """Join order: which literal comes next.
 
-Greedy, left-deep, for a rule and a *pivot* (a body atom whose facts are given, or none).  Whatever only filters
-comes as soon as its variables are bound: tests, computations, atoms that are fully bound, negations.  Among
-the other atoms the one with the smallest estimated fan-out is next; where the data says nothing, the number
-of bound columns decides, then constants, then the order of the text.  Paper 004, section 4.6, ranks by
-bound-ness in the same way; the estimates refine it.
+Greedy, left-deep, for a rule and a *pivot* (a body atom whose facts are given, or none).  Whatever only
+filters comes as soon as its variables are bound: tests, computations, atoms that are fully bound, negations.
+Among the other atoms the one with the smallest estimated fan-out is next; where the data says nothing, the
+number of bound columns decides, then constants, then the order of the text.  ZodiacEdge ranks by bound-ness
+in the same way; the estimates refine it.
 """
 
 from __future__ import annotations

@@ -1,0 +1,58 @@
+"""A plan under way: blocks of bindings by level, and a cursor for each."""
+
+from __future__ import annotations
+
+from typing import Final, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+BLOCK: Final = 4096  # rows of a level
+PIVOT_REGISTER: Final = 0
+
+# Cursor of a level.
+PC: Final = 0  # where the next step stands in the code
+ROWS: Final = 1
+ROW: Final = 2  # probe: the row being expanded
+POSITION: Final = 3  # probe: how far into its run
+EXPANDING: Final = 4  # probe: the runs have been found
+CURSOR: Final = 5
+
+# Control of a frame.
+LEVEL: Final = 0  # -1: nothing under way
+DERIVATIONS: Final = 1
+BUDGET: Final = 2  # derivations until the machine pauses
+WANTED: Final = 3  # the index to grow, or the predicate whose facts need room
+FAILED: Final = 4  # computations that could not be made
+IS_STRICT: Final = 5
+CONTROL: Final = 8
+
+
+class Frame(NamedTuple):
+    """Everything a plan under way consists of."""
+
+    registers: npt.NDArray[np.int32]  # [level, register, row]
+    run_start: npt.NDArray[np.int32]  # [level, row]: place in the pool, or -1 - fact id
+    run_length: npt.NDArray[np.int32]
+    source: npt.NDArray[np.int32]  # scratch: row of a match
+    match: npt.NDArray[np.int32]  # scratch: fact of a match
+    hashes: npt.NDArray[np.uint64]
+    heads: npt.NDArray[np.int32]  # scratch: [column, row] of facts to insert
+    cursors: npt.NDArray[np.int64]  # [level, CURSOR]
+    control: npt.NDArray[np.int64]
+
+
+def new_frame(levels: int, registers: int, arity: int, block: int = BLOCK) -> Frame:
+    control = np.zeros(CONTROL, np.int64)
+    control[LEVEL] = -1
+    return Frame(
+        registers=np.empty((levels, max(registers, 1), block), np.int32),
+        run_start=np.empty((levels, block), np.int32),
+        run_length=np.empty((levels, block), np.int32),
+        source=np.empty(block, np.int32),
+        match=np.empty(block, np.int32),
+        hashes=np.empty(block, np.uint64),
+        heads=np.empty((max(arity, 1), block), np.int32),
+        cursors=np.zeros((levels, CURSOR), np.int64),
+        control=control,
+    )
