@@ -196,16 +196,17 @@ class Dictionary:
         if reading == "native":
             if pa.types.is_boolean(chunk.type):
                 false, true = self.id_of(Boolean(False)), self.id_of(Boolean(True))
-                return np.where(chunk.to_numpy(zero_copy_only=False), true, false).astype(np.int32)
-            values = chunk.to_numpy(zero_copy_only=False)
-            kernel = texts.encode_doubles if pa.types.is_floating(chunk.type) else texts.encode_integers
+                return np.where(_numpy_of(chunk.cast(pa.int8()), np.int8), true, false).astype(np.int32)
+            floating = pa.types.is_floating(chunk.type)
+            values = _numpy_of(chunk, np.float64 if floating else np.int64)
+            kernel = texts.encode_doubles if floating else texts.encode_integers
             self._in_batches(len(ids), 0, lambda begin: kernel(self.arrays, values, begin, ids))
             return ids
         if not pa.types.is_string(chunk.type):
             chunk = chunk.cast(pa.string())
         _, offset_buffer, data_buffer = chunk.buffers()
         offsets = np.frombuffer(offset_buffer, np.int32)[chunk.offset : chunk.offset + len(chunk) + 1]
-        data = np.frombuffer(data_buffer, np.uint8) if data_buffer else np.empty(0, np.uint8)
+        data = np.frombuffer(data_buffer or b"", np.uint8)
         slow = np.empty(len(ids), np.int32)
         slow_count = np.zeros(1, np.int64)
         longest = int(np.diff(offsets).max()) if len(ids) else 0
@@ -217,7 +218,7 @@ class Dictionary:
         )
         if slow_count[0]:
             rows = slow[: slow_count[0]]
-            ids[rows] = self._encode_slowly(chunk.take(pa.array(rows)))
+            ids[rows] = self._encode_slowly(chunk.take(_arrow_of(rows)))
         return ids
 
     def _in_batches(self, rows: int, longest: int, kernel: Callable[[int], int]) -> None:
@@ -239,12 +240,12 @@ class Dictionary:
         is_double = pc.match_substring_regex(
             distinct, r"^-?[0-9]+(\.[0-9]+([eE][+-]?[0-9]+)?|[eE][+-]?[0-9]+)$"
         )
-        mask = is_double.to_numpy(zero_copy_only=False)
+        mask = _numpy_of(is_double.cast(pa.int8()), np.int8).astype(bool)
         if mask.any():
             numbers[mask] = self._encode_chunk(distinct.filter(is_double).cast(pa.float64()), "native")
         rest = np.flatnonzero(~mask)
-        numbers[rest] = self.ids_of(termtext.parse_any(t) for t in distinct.take(pa.array(rest)).to_pylist())
-        result: Ids = numbers[encoded.indices.to_numpy()]
+        numbers[rest] = self.ids_of(termtext.parse_any(t) for t in distinct.take(_arrow_of(rest)).to_pylist())
+        result: Ids = numbers[_numpy_of(encoded.indices, np.int32)]
         return result
 
     # --- columns out --------------------------------------------------------------------------------
@@ -256,8 +257,8 @@ class Dictionary:
             numbers = np.empty(len(ids), np.int64)
             texts.gather_numbers(self.arrays, ids, numbers)
             if kinds == _BOOLEANS:
-                return pa.array(numbers.astype(bool))
-            return pa.array(numbers.view(np.float64) if kinds == _DOUBLES else numbers)
+                return _arrow_of(numbers).cast(pa.bool_())
+            return _arrow_of(numbers.view(np.float64) if kinds == _DOUBLES else numbers)
         return self.decode_text(ids)
 
     def decode_text(self, ids: Ids, write: Callable[[Term], str] | None = None) -> pa.Array:
@@ -283,3 +284,18 @@ class Dictionary:
             small = offsets.astype(np.int32)
             return pa.StringArray.from_buffers(len(ids), pa.py_buffer(small), pa.py_buffer(out))
         return pa.LargeStringArray.from_buffers(len(ids), pa.py_buffer(offsets), pa.py_buffer(out))
+
+
+# Arrow's own conversions ask pandas first, where it is installed, and importing that takes longer than a run.
+
+
+def _numpy_of(array: pa.Array, dtype: type[np.generic]) -> npt.NDArray[np.generic]:
+    """A view of a primitive Arrow array without nulls."""
+    values = np.frombuffer(array.buffers()[1] or b"", dtype)
+    return values[array.offset : array.offset + len(array)]
+
+
+def _arrow_of(values: npt.NDArray[np.generic]) -> pa.Array:
+    return pa.Array.from_buffers(
+        pa.from_numpy_dtype(values.dtype), len(values), [None, pa.py_buffer(np.ascontiguousarray(values))]
+    )

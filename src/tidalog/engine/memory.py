@@ -16,7 +16,7 @@ import numpy.typing as npt
 Element = TypeVar("Element", bound=np.generic)
 
 _NO_RESERVE: Final = 0x4000  # MAP_NORESERVE of Linux; Python has no name for it before 3.13
-_SMALL: Final = 1 << 20  # bytes below which copying is cheaper than a mapping of its own
+_SMALL: Final = 1 << 23  # bytes below which copying is cheaper than a mapping of its own
 _FACTOR: Final = 4
 
 

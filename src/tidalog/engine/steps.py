@@ -158,7 +158,7 @@ def step_absent(
         start, length = frame.run_start[level], frame.run_length[level]
         find_runs(facts, meta, block, rows, code, pc + 6, frame.hashes, start, length)
         for i in range(rows):
-            if not any_match(
+            if length[i] == 0 or not any_match(
                 facts, meta, start[i], length[i], filters, number, pivots[i], code, same + 1, repeats
             ):
                 frame.source[kept] = i

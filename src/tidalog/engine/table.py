@@ -27,7 +27,7 @@ MAX_LOAD_DENOMINATOR: Final = 16
 SMALLEST: Final = 64
 
 
-_IN_PLACE: Final = 1 << 17  # slots from which a table lies in reserved memory
+_IN_PLACE: Final = 1 << 20  # slots from which a table lies in reserved memory
 _MOST: Final = 1 << 32
 _FRONT: Final = 4096  # slots at the front that are emptied first when a table grows in place
 
