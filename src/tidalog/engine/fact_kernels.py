@@ -300,6 +300,7 @@ def truncate_facts(facts: Facts, length: int) -> None:
         facts.extent[facts.arguments[at - 1], COUNT] -= 1
     for p in range(len(facts.extent)):
         facts.extent[p, TABLED] = min(facts.extent[p, TABLED], length)
+        facts.extent[p, LAST] = min(facts.extent[p, LAST], length - 1)
 
 
 @compiled
