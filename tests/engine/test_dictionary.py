@@ -1,0 +1,227 @@
+"""The dictionary: equal terms have equal ids, columns in bulk mean what `termtext` says cell by cell."""
+
+from __future__ import annotations
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from hypothesis import HealthCheck, example, given, settings
+from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, precondition, rule
+
+from generators import terms
+from tidalog.engine.dictionary import Dictionary
+from tidalog.terms import (
+    INT64_MAX,
+    INT64_MIN,
+    IRI,
+    XSD,
+    BlankNode,
+    Boolean,
+    Double,
+    Integer,
+    LangString,
+    Literal,
+    String,
+    Term,
+    integer,
+)
+from tidalog.termtext import format_any, parse_any
+
+MANY = settings(max_examples=300, deadline=None, suppress_health_check=list(HealthCheck))
+
+WORDS = r"""
+    a _ __ _: _:b _:b.c _:b- _a a_b a-b a-1 a- -a a:b true false True trueish ü übel aü é ٠ ５ 'a' 😀 a😀
+    0 -0 00 007 -7 +7 - --1 1- 1-2 1_000 2.5 .5 5. -2.5 1.50 1.0f 1.2.3 0.0 -0.0 NaN INF -INF inf nan
+    1e3 1E3 1e+3 1e e1 1.5e 1e5e5 1e999 -1e999 1e-999 0x1F 0X1f 0o17 0b101 0b2 0xg -0x10 0x
+    9223372036854775807 9223372036854775808 -9223372036854775808 -9223372036854775809 0xFFFFFFFFFFFFFFFF
+    999999999999999999 1000000000000000000 123456789012345678901234567890 0000000000000000000000000000001
+    <> <a> <a <a>b a> <http://e.x/ü> <a\u0062> <a\>
+    "" "a" " "a a" "a"@en "a"@EN-us "a"@ "a"^^<x> "5"^^ "5"^^xsd:int "5"^^xsd:integer "5"^^xsd:string
+    "a\nb" "a\"b" "\u00e9" "\ud800"
+"""
+SPACED = ("", " ", "a b", "<a b>", '"a" ', ' "a"', "a\nb", "\ta", "1\n", "2.5\n", "a\x00b", "\x00", "\ufeffa")
+TRICKY = (*WORDS.split(), *SPACED)
+pieces = st.sampled_from((*TRICKY, *'"<>_:-\\.eExX0123456789@^ abtruflsINF', "^^<", "\\u00"))
+cells = st.one_of(
+    st.sampled_from(TRICKY),
+    st.lists(pieces, max_size=6).map("".join),
+    st.text(max_size=8),
+    st.integers(-(2**70), 2**70).map(str),
+    st.floats().map(repr),
+    st.text(st.characters(exclude_categories=["Cs"]), min_size=100, max_size=120),
+)
+
+
+def same(left: Term, right: Term) -> bool:
+    """NaN is the same term as NaN, which Python's equality of floats does not say."""
+    return left == right or repr(left) == repr(right)
+
+
+@MANY
+@given(st.lists(cells, max_size=30))
+@example(list(TRICKY))
+def test_cells_of_any_mean_what_parse_any_says(texts: list[str]) -> None:
+    dictionary = Dictionary()
+    ids = dictionary.encode(pa.array(texts, pa.string()), "any")
+    assert ids.dtype == np.int32
+    assert [repr(dictionary.term(int(i))) for i in ids] == [repr(parse_any(text)) for text in texts]
+    assert [dictionary.id_of(parse_any(text)) for text in texts] == ids.tolist()
+
+
+@MANY
+@given(st.lists(cells, max_size=20), st.sampled_from([("string", String), ("iri", IRI)]))
+def test_cells_of_one_kind_are_of_that_kind(texts: list[str], reading: tuple[str, type]) -> None:
+    dictionary = Dictionary()
+    ids = dictionary.encode(pa.array(texts, pa.string()), reading[0])
+    assert [dictionary.term(int(i)) for i in ids] == [reading[1](text) for text in texts]
+
+
+@MANY
+@given(st.lists(cells, min_size=1, max_size=20), st.data())
+def test_slices_chunks_and_large_texts_make_no_difference(texts: list[str], data: st.DataObject) -> None:
+    start = data.draw(st.integers(0, len(texts)))
+    cut = data.draw(st.integers(start, len(texts)))
+    kind = data.draw(st.sampled_from((pa.string(), pa.large_string())))
+    whole = pa.array(texts, kind)
+    chunked = pa.chunked_array([whole[start:cut], whole[:0], whole[cut:]], kind)
+    dictionary = Dictionary()
+    ids = dictionary.encode(chunked, "any")
+    assert [repr(dictionary.term(int(i))) for i in ids] == [repr(parse_any(text)) for text in texts[start:]]
+
+
+texts_with_surrogates = st.text(st.characters(codec=None), max_size=4)
+every_term = st.one_of(
+    terms(),
+    cells.map(String),
+    cells.map(IRI),
+    texts_with_surrogates.map(String),
+    st.integers(-(2**66), 2**66).map(integer),
+    st.text("ab.-_ü0", min_size=1, max_size=5).map(BlankNode),
+    st.builds(LangString, cells, st.sampled_from(("en", "DE-at"))),
+    st.builds(Literal, cells, st.sampled_from((XSD + "int", XSD + "date", "http://e.x/#t", "t"))),
+)
+
+
+@MANY
+@given(st.lists(every_term, max_size=20))
+def test_every_term_comes_back_and_is_written_as_format_any_says(some: list[Term]) -> None:
+    dictionary = Dictionary()
+    ids = dictionary.ids_of(some)
+    assert all(same(dictionary.term(int(i)), term) for i, term in zip(ids, some, strict=True))
+    written = dictionary.decode_text(ids)
+    raw = [written[i].as_buffer().to_pybytes() for i in range(len(written))]
+    assert raw == [format_any(term).encode("utf-8", "surrogatepass") for term in some]
+
+
+@MANY
+@given(st.lists(every_term, max_size=12))
+def test_a_column_of_one_kind_of_number_comes_back_as_numbers(some: list[Term]) -> None:
+    dictionary = Dictionary()
+    for kind, arrow in ((Integer, pa.int64()), (Double, pa.float64()), (Boolean, pa.bool_())):
+        numbers = [term for term in some if isinstance(term, kind)]
+        column = dictionary.decode(dictionary.ids_of(numbers))
+        if numbers:
+            assert column.type == arrow
+            assert list(map(repr, column.to_pylist())) == [repr(term.value) for term in numbers]
+
+
+@pytest.mark.parametrize(
+    ("values", "kind"),
+    [
+        ([INT64_MIN, INT64_MAX, 0, -1, 0], Integer),
+        ([0.0, -0.0, float("nan"), float("inf"), 5e-324, -1.5], Double),
+        ([True, False, True], Boolean),
+    ],
+)
+def test_native_columns_keep_their_kind(values: list[int] | list[float], kind: type) -> None:
+    dictionary = Dictionary()
+    array = pa.array(values)
+    expected = [repr(kind(value)) for value in values]
+    for column in (array, array[1:], pa.chunked_array([array[:1], array[1:]])):
+        found = [repr(dictionary.term(int(i))) for i in dictionary.encode(column, "native")]
+        assert found == expected[len(values) - len(column) :]
+
+
+@pytest.mark.parametrize("reading", ["any", "string", "iri"])
+def test_no_cell_at_all(reading: str) -> None:
+    dictionary = Dictionary()
+    assert dictionary.encode(pa.array([], pa.string()), reading).tolist() == []
+    assert dictionary.encode(pa.chunked_array([], pa.string()), reading).tolist() == []
+    assert len(dictionary.decode(np.empty(0, np.int32))) == 0
+
+
+def test_a_text_of_a_megabyte_and_its_neighbours() -> None:
+    dictionary = Dictionary()
+    long, longer = "x" * 1_000_000, "x" * 1_000_000 + "y"
+    texts = ["a", long, longer, "a", long, "é" * 500_000]
+    ids = dictionary.encode(pa.array(texts), "any")
+    assert [dictionary.term(int(i)) for i in ids] == [parse_any(text) for text in texts]
+    assert dictionary.decode_text(ids).to_pylist() == [format_any(parse_any(text)) for text in texts]
+
+
+def test_many_distinct_texts_and_numbers_grow_the_dictionary() -> None:
+    dictionary, count = Dictionary(), 150_000
+    texts = pa.array([f"n{i}" for i in range(count)])
+    first = dictionary.encode(texts, "any")
+    numbers = dictionary.encode(pa.array(np.arange(count)), "native")
+    assert len(dictionary) == 2 * count
+    assert np.array_equal(first, np.arange(count))
+    assert np.array_equal(dictionary.encode(texts, "any"), first)
+    assert np.array_equal(dictionary.encode(pa.array(np.arange(count)), "native"), numbers)
+    assert dictionary.decode_text(first).equals(texts)
+    dictionary.truncate(count // 2)
+    assert np.array_equal(dictionary.encode(texts, "any"), first)
+    assert dictionary.term(count - 1) == IRI(f"n{count - 1}")
+
+
+class Terms(RuleBasedStateMachine):
+    """The terms by id never change, never repeat, and are forgotten from the end only."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.dictionary = Dictionary(capacity=4)
+        self.known: list[str] = []
+
+    def check(self) -> None:
+        found = [repr(self.dictionary.term(i)) for i in range(len(self.dictionary))]
+        assert found[: len(self.known)] == self.known
+        assert len(set(found)) == len(found)
+        self.known = found
+
+    @rule(term=every_term)
+    def one(self, term: Term) -> None:
+        number = self.dictionary.id_of(term)
+        assert same(self.dictionary.term(number), term)
+        assert self.dictionary.id_of(term) == number
+        self.check()
+
+    @rule(texts=st.lists(cells, max_size=10))
+    def a_column(self, texts: list[str]) -> None:
+        ids = self.dictionary.encode(pa.array(texts, pa.string()), "any")
+        assert [self.dictionary.id_of(parse_any(text)) for text in texts] == ids.tolist()
+        self.check()
+
+    @rule(first=st.integers(-1000, 1000), count=st.sampled_from((10, 2000)))
+    def many_numbers(self, first: int, count: int) -> None:
+        numbers = range(first, first + count)
+        ids = self.dictionary.encode(pa.array(numbers, pa.int64()), "native")
+        assert [self.dictionary.term(int(i)) for i in ids[::50]] == [Integer(n) for n in numbers[::50]]
+        assert len(set(ids.tolist())) == count
+        self.check()
+
+    @precondition(lambda self: self.known)
+    @rule(data=st.data())
+    def forget(self, data: st.DataObject) -> None:
+        n = len(self.known)
+        length = data.draw(st.one_of(st.integers(max(0, n - 4), n), st.integers(0, n)))
+        self.dictionary.truncate(length)
+        del self.known[length:]
+        assert len(self.dictionary) == length
+        self.check()
+
+
+TestTerms = Terms.TestCase
+TestTerms.settings = settings(
+    max_examples=50, stateful_step_count=20, deadline=None, suppress_health_check=list(HealthCheck)
+)
