@@ -1,0 +1,250 @@
+"""Facts and their indexes against Python's lists and dicts, through insertions, growth and going back in any
+order."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, settings
+from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
+
+from tidalog.engine import memory, table
+from tidalog.engine.bits import EXPLICIT, STATUS_DERIVED, STATUS_EXPLICIT
+from tidalog.engine.fact_kernels import NONE, append_rows, bring_in, find_row
+from tidalog.engine.facts import FactStore
+from tidalog.engine.index import POOL, POOL_SIZE, Indexes
+from tidalog.engine.native import int32_at
+from tidalog.engine.probing import find_runs
+
+Row = tuple[int, ...]
+ARITIES = (2, 1, 3, 0, 2, 8)
+PREDICATES = st.integers(0, len(ARITIES) - 1)
+INDEXES = (
+    *((0, (0,)), (0, (1,)), (0, (0, 1)), (0, ()), (1, (0,)), (1, ()), (2, (0, 2)), (2, (1,)), (2, (0, 1, 2))),
+    *((3, ()), (4, (0,)), (5, (7,)), (5, (0, 3, 5)), (5, tuple(range(8)))),
+)
+
+
+def columns(rows: list[Row], arity: int) -> list[np.ndarray]:
+    return [np.array([row[c] for row in rows], np.int32) for c in range(arity)]
+
+
+def find(store: FactStore, predicate: int, row: Row) -> int:
+    store.ensure(0, ARITIES[predicate], predicate)
+    bring_in(store.arrays, predicate)
+    return int(find_row(store.arrays, predicate, np.array(row, np.int32)))
+
+
+def run(store: FactStore, indexes: Indexes, number: int, keys: list[Row]) -> list[list[int]]:
+    """The facts that an index has for each key, as the machine finds them."""
+    width = len(keys[0])
+    block = np.empty((width + 1, len(keys)), np.int32)
+    for c in range(width):
+        block[c + 1] = [key[c] for key in keys]
+    code = np.arange(1, width + 2, dtype=np.int32)
+    hashes = np.empty(len(keys), np.uint64)
+    start, length = np.empty(len(keys), np.int32), np.empty(len(keys), np.int32)
+    meta = indexes.meta[number]
+    find_runs(store.arrays, meta, block, len(keys), code, 0, hashes, start, length)
+    pool = int32_at(meta[POOL], meta[POOL_SIZE])
+    return [
+        [] if n == 0 else [-1 - s] if s < 0 else pool[s : s + n].tolist()
+        for s, n in zip(start.tolist(), length.tolist(), strict=True)
+    ]
+
+
+class Store(RuleBasedStateMachine):
+    """`facts[i]` is what the store should hold under id i: predicate, row, status."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.store = FactStore(capacity=8)
+        self.store.ensure_predicates(len(ARITIES))
+        self.indexes = Indexes()
+        self.facts: list[tuple[int, Row]] = []
+        self.status: list[int] = []
+        self.ids: dict[tuple[int, Row], int] = {}
+
+    @initialize(data=st.data())
+    def make_indexes(self, data: st.DataObject) -> None:
+        wanted = data.draw(st.lists(st.sampled_from(INDEXES), unique=True))
+        self.keys = {self.indexes.number(p, key): (p, key) for p, key in wanted}
+
+    def rows(self, data: st.DataObject, predicate: int) -> list[Row]:
+        """A few drawn rows, or a stretch of many."""
+        arity = ARITIES[predicate]
+        if arity and data.draw(st.integers(0, 4)) == 4:
+            count, step = (
+                data.draw(st.sampled_from((300, 1500, 5000))),
+                data.draw(st.sampled_from((1, 7, 64))),
+            )
+            first = data.draw(st.integers(0, 1000))
+            return [tuple((first + i) // (step if c % 2 else 1) for c in range(arity)) for i in range(count)]
+        value = st.one_of(st.integers(0, 3), st.integers(0, 2**31 - 1))
+        return data.draw(st.lists(st.tuples(*[value] * arity), max_size=20))
+
+    def remember(self, predicate: int, row: Row, status: int) -> bool:
+        known = self.ids.get((predicate, row))
+        if known is None:
+            self.ids[predicate, row] = len(self.facts)
+            self.facts.append((predicate, row))
+            self.status.append(status)
+            return True
+        self.status[known] |= status
+        return False
+
+    @rule(data=st.data(), predicate=PREDICATES, status=st.sampled_from((STATUS_EXPLICIT, STATUS_DERIVED)))
+    def insert(self, data: st.DataObject, predicate: int, status: int) -> None:
+        rows = self.rows(data, predicate)
+        new = self.store.insert(predicate, columns(rows, ARITIES[predicate]), len(rows), status)
+        assert new == sum([self.remember(predicate, row, status) for row in rows])
+
+    @rule(data=st.data(), predicate=PREDICATES)
+    def append_what_is_new(self, data: st.DataObject, predicate: int) -> None:
+        """Facts that go past the table."""
+        drawn = dict.fromkeys(self.rows(data, predicate))
+        rows = [row for row in drawn if (predicate, row) not in self.ids]
+        self.store.ensure(len(rows), ARITIES[predicate])
+        table = np.array(rows, np.int32).reshape(len(rows), ARITIES[predicate]).T.copy()
+        append_rows(self.store.arrays, predicate, table, len(rows), STATUS_DERIVED)
+        for row in rows:
+            assert self.remember(predicate, row, STATUS_DERIVED)
+
+    @precondition(lambda self: self.facts)
+    @rule(data=st.data())
+    def go_back(self, data: st.DataObject) -> None:
+        n = len(self.facts)
+        length = data.draw(st.one_of(st.integers(max(0, n - 5), n), st.integers(0, n)))
+        self.indexes.truncate(self.store.arrays, length)
+        self.store.truncate(length)
+        for fact in self.facts[length:]:
+            del self.ids[fact]
+        del self.facts[length:], self.status[length:]
+
+    @rule(data=st.data(), predicate=PREDICATES)
+    def look_up(self, data: st.DataObject, predicate: int) -> None:
+        stored = [row for p, row in self.facts if p == predicate]
+        asked = stored[:: max(1, len(stored) // 20)]
+        value = st.integers(0, 3)
+        asked += data.draw(st.lists(st.tuples(*[value] * ARITIES[predicate]), max_size=5))
+        for row in asked:
+            assert find(self.store, predicate, row) == self.ids.get((predicate, row), NONE)
+
+    @precondition(lambda self: self.keys)
+    @rule(data=st.data())
+    def probe(self, data: st.DataObject) -> None:
+        number = data.draw(st.sampled_from(sorted(self.keys)))
+        predicate, key = self.keys[number]
+        self.indexes.catch_up(number, self.store.arrays)
+        wanted: dict[Row, list[int]] = defaultdict(list)
+        for fact, (p, row) in enumerate(self.facts):
+            if p == predicate:
+                wanted[tuple(row[c] for c in key)].append(fact)
+        groups = self.indexes.groups(number, self.store.arrays).tolist()
+        assert groups == sorted(facts[0] for facts in wanted.values())
+        keys = [
+            *wanted,
+            *data.draw(st.lists(st.tuples(*[st.integers(0, 3)] * len(key)), min_size=1, max_size=3)),
+        ]
+        assert run(self.store, self.indexes, number, keys) == [wanted.get(k, []) for k in keys]
+
+    @invariant()
+    def counts_agree(self) -> None:
+        assert len(self.store) == len(self.facts)
+        for predicate in range(len(ARITIES)):
+            assert self.store.count(predicate) == sum(p == predicate for p, _ in self.facts)
+
+    @rule(predicate=PREDICATES, begin=st.integers(0, 50))
+    def read(self, predicate: int, begin: int) -> None:
+        ids = self.store.ids(predicate, begin)
+        expected = [i for i, (p, _) in enumerate(self.facts) if p == predicate and i >= begin]
+        assert ids.tolist() == expected
+        for c in range(ARITIES[predicate]):
+            assert self.store.column(ids, c).tolist() == [self.facts[i][1][c] for i in expected]
+        explicit = self.store.ids(predicate, 0, int(EXPLICIT), int(EXPLICIT)).tolist()
+        all_of = [i for i, (p, _) in enumerate(self.facts) if p == predicate]
+        assert explicit == [i for i in all_of if self.status[i] & EXPLICIT]
+
+    def teardown(self) -> None:
+        for predicate in range(len(ARITIES)):
+            self.read(predicate, 0)
+            for fact, (p, row) in enumerate(self.facts[:200]):
+                if p == predicate:
+                    assert find(self.store, predicate, row) == fact
+
+
+TestStore = Store.TestCase
+TestStore.settings = settings(
+    max_examples=60, stateful_step_count=25, deadline=None, suppress_health_check=list(HealthCheck)
+)
+
+
+@pytest.mark.parametrize("reserved", [True, False], ids=["in place", "copied"])
+def test_a_store_of_many_facts_finds_each_one_and_goes_back(
+    reserved: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Large enough for arrays that grow in place, where the system grants that; ids go by arrival."""
+    if not reserved:
+        for module in (memory, table):
+            monkeypatch.setattr(module, "reserve", lambda dtype, length: None)
+    store, rows = FactStore(), 300_000
+    numbers = np.arange(rows, dtype=np.int32)
+    mixed = ((np.arange(rows) * 7919) % rows).astype(np.int32)
+    assert store.insert(0, [numbers // 3, mixed], rows, STATUS_EXPLICIT) == rows
+    assert store.insert(1, [mixed], rows, STATUS_EXPLICIT) == rows
+    assert store.insert(0, [numbers // 3, mixed], rows, STATUS_DERIVED) == 0
+    assert store.insert(1, [numbers], rows, STATUS_DERIVED) == 0
+    for i in range(0, rows, 997):
+        assert find_row(store.arrays, 0, np.array([i // 3, mixed[i]], np.int32)) == i
+        assert find_row(store.arrays, 1, np.array([mixed[i]], np.int32)) == rows + i
+    store.truncate(100_000)
+    assert (store.count(0), store.count(1)) == (100_000, 0)
+    for i in range(0, rows, 997):
+        expected = i if i < 100_000 else NONE
+        assert find_row(store.arrays, 0, np.array([i // 3, mixed[i]], np.int32)) == expected
+    assert store.insert(0, [numbers // 3, mixed], rows, STATUS_EXPLICIT) == 200_000
+    assert np.array_equal(store.ids(0), numbers)
+
+
+@pytest.mark.parametrize("rows", [1, 255, 256, 257, 4095, 4096, 4097, (1 << 18) - 1, 1 << 18, (1 << 18) + 1])
+def test_duplicates_within_one_insertion_count_once(rows: int) -> None:
+    """Around the sizes in which rows are looked ahead, blocked and inserted."""
+    numbers = np.arange(rows, dtype=np.int32) // 2
+    for arity in (1, 2, 3):
+        store = FactStore()
+        assert store.insert(0, [numbers] * arity, rows, STATUS_EXPLICIT) == (rows + 1) // 2
+        assert np.array_equal(store.column(store.ids(0), arity - 1), np.arange((rows + 1) // 2))
+
+
+def test_a_fact_without_arguments_is_there_once() -> None:
+    store = FactStore()
+    assert store.insert(0, [], 5, STATUS_EXPLICIT) == 1
+    assert store.insert(0, [], 1, STATUS_DERIVED) == 0
+    assert store.insert(1, [], 1, STATUS_DERIVED) == 1
+    assert store.ids(0).tolist() == [0]
+
+
+def test_predicates_with_the_same_rows_do_not_mix() -> None:
+    store = FactStore()
+    store.ensure_predicates(1000)
+    for predicate in range(1000):
+        assert store.insert(predicate, columns([(1, 2), (2, 1)], 2), 2, STATUS_EXPLICIT) == 2
+    for predicate in range(1000):
+        assert store.ids(predicate).tolist() == [2 * predicate, 2 * predicate + 1]
+
+
+def test_a_skewed_index_has_one_long_run_and_many_short_ones() -> None:
+    store, indexes, rows = FactStore(), Indexes(), 100_000
+    keys = np.where(np.arange(rows) % 2 == 0, 0, np.arange(rows)).astype(np.int32)
+    store.insert(0, [keys, np.arange(rows, dtype=np.int32)], rows, STATUS_EXPLICIT)
+    number = indexes.number(0, (0,))
+    indexes.catch_up(number, store.arrays)
+    found = run(store, indexes, number, [(0,), (1,), (99_999,), (2,)])
+    assert found == [list(range(0, rows, 2)), [1], [99_999], []]
+    indexes.truncate(store.arrays, 3)
+    store.truncate(3)
+    assert run(store, indexes, number, [(0,), (1,), (99_999,)]) == [[0, 2], [1], []]
+    assert indexes.groups(number, store.arrays).tolist() == [0, 1]
