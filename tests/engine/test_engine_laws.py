@@ -5,12 +5,14 @@ from __future__ import annotations
 
 import random
 
+import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from clingo_judge import JUDGED_AGGREGATES, judge
 from engine_harness import Model, evaluate_engine, loaded, model_of
+from engine_harness import rows as engine_rows
 from generators import EVERYTHING, SHUFFLES, Features, programs, triple_programs
 from tidalog.analysis import analyse
 from tidalog.engine.embedded import EmbeddedEngine
@@ -73,6 +75,20 @@ def test_facts_that_come_between_runs_are_facts_from_the_start(program: Program,
         insert(engine, facts[begin : begin + 1 + len(facts) // 3])
         materialise(engine, analysis)
     assert model_of(engine, analysis) == by_reference(program)
+
+
+@settings(FEW, max_examples=100)
+@given(program=programs(EVERYTHING))
+def test_among_many_other_facts_a_program_means_the_same(program: Program) -> None:
+    """Predicates that are small beside the rest of the store are looked up in another way."""
+    analysis = analyse(program)
+    engine = EmbeddedEngine()
+    engine.insert("other", [np.arange(5_000, dtype=np.int32)] * 2, 5_000)
+    insert(engine, list(analysis.facts))
+    materialise(engine, analysis)
+    assert engine.count("other") == 5_000
+    model = {p: engine_rows(engine, p) for p in by_reference(program)}
+    assert model == by_reference(program)
 
 
 @FEW
