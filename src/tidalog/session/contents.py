@@ -17,6 +17,7 @@ from tidalog.analysis.draft import ArgumentRange
 from tidalog.engine.embedded import EmbeddedEngine
 from tidalog.io import ReadResult
 from tidalog.program import Fact, Program
+from tidalog.session.bulk_terms import ids_of_many
 from tidalog.session.relations import Rows, explicit_rows, routed
 from tidalog.terms import IRI, Term
 
@@ -106,7 +107,8 @@ class Contents:
         """All new facts by relation.  Terms get their ids here, which no fact notices."""
         dictionary = self.engine.dictionary
         for relation, rows in change.text_facts():
-            columns = [dictionary.ids_of(column) for column in zip(*rows, strict=True)]
+            arity = len(rows[0])
+            columns = [ids_of_many(dictionary, [row[place] for row in rows]) for place in range(arity)]
             yield Rows(relation, columns, len(rows))
         for predicate, table in change.tables:
             if table.rows:

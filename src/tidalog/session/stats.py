@@ -42,8 +42,8 @@ class Stats:
         width = max((len(name) for name in self.predicates), default=0)
         lines = [f"{name:<{width}}  {count:>12,}" for name, count in self.predicates.items()]
         lines.append(summary(self))
-        lines += [f"rule {rule}: {count:,} built-ins not computed" for rule, count in self.uncomputed.items()]
-        lines += [f"{name}: {count:,} bad rows left out" for name, count in self.skipped.items()]
+        lines += [f"rule {rule}: not computable {times(count)}" for rule, count in self.uncomputed.items()]
+        lines += [f"{name}: {bad_rows(count)} left out" for name, count in self.skipped.items()]
         return "\n".join(lines)
 
 
@@ -57,6 +57,14 @@ def summary(stats: Stats) -> str:
         size(stats.bytes),
     ]
     return " · ".join(parts)
+
+
+def times(count: int) -> str:
+    return "once" if count == 1 else f"{count:,} times"
+
+
+def bad_rows(count: int) -> str:
+    return "1 bad row" if count == 1 else f"{count:,} bad rows"
 
 
 def amount(value: float) -> str:
