@@ -10,11 +10,13 @@ from __future__ import annotations
 import html
 import io
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from importlib.util import find_spec
 from typing import TYPE_CHECKING, Final, TypeVar
 
 import numpy as np
 import pyarrow as pa
 
+from tidalog.errors import Diagnostic, UsageError
 from tidalog.terms import Boolean, Double, Integer, Term, sort_key
 from tidalog.termtext import TermWriter, parse_any, to_python
 
@@ -31,6 +33,13 @@ SHOWN_ROWS: Final = 20
 """Rows of a result that print."""
 _SORTED_BY_PYTHON: Final = 100_000
 """Rows up to which text is sorted in the order of terms without being asked for."""
+
+
+class NotInstalled(Diagnostic):
+    number = "T082"
+    title = "{package} is not installed"
+    reason = "Tidalog itself does without it; this conversion does not"
+    hint = "install it with: pip install 'tidalog[{package}]', or use to_arrow()"
 
 
 class Result:
@@ -68,10 +77,12 @@ class Result:
 
     def to_pandas(self) -> pandas.DataFrame:
         """A pandas frame; pandas must be installed."""
+        _require("pandas")
         return self._table.to_pandas()
 
     def to_polars(self) -> polars.DataFrame:
         """A polars frame; polars must be installed."""
+        _require("polars")
         import polars
 
         frame = polars.from_arrow(self._table)
@@ -193,6 +204,11 @@ _WIDTH: Final = 110
 
 def _is_text(column: pa.ChunkedArray) -> bool:
     return bool(pa.types.is_string(column.type) or pa.types.is_large_string(column.type))
+
+
+def _require(package: str) -> None:
+    if find_spec(package) is None:
+        raise UsageError(NotInstalled(package=package))
 
 
 def _rows(columns: list[list[T]], rows: int) -> list[tuple[T, ...]]:

@@ -5,7 +5,9 @@ from __future__ import annotations
 import pandas
 import polars
 import pyarrow as pa
+import pytest
 
+from tidalog.errors import UsageError
 from tidalog.results import Result
 from tidalog.terms import IRI, Boolean, Double, Integer, LangString, String, sort_key
 from tidalog.termtext import format_any
@@ -86,3 +88,12 @@ def test_a_result_without_columns_is_true_or_false() -> None:
     yes, no = Result([], [], 1), Result([], [], 0)
     assert (repr(yes), repr(no), list(yes), list(no)) == ("true", "false", [()], [])
     assert yes.sorted().first(5).to_terms() == [()]
+
+
+@pytest.mark.parametrize("package", ["pandas", "polars"])
+def test_a_conversion_without_its_package_says_what_to_install(
+    package: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("tidalog.results.find_spec", lambda name: None)
+    with pytest.raises(UsageError, match=rf"T082(.|\n)*tidalog\[{package}\]"):
+        getattr(mixed(), f"to_{package}")()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas
@@ -223,3 +224,25 @@ def test_progress_is_told_to_a_callback() -> None:
     kb.materialise(progress=seen.append)
     assert seen
     assert seen[-1].facts == 2
+
+
+@pytest.mark.parametrize(
+    "limit",
+    [
+        {"max_facts": 0},
+        {"max_facts": -3},
+        {"max_facts": 2.5},
+        {"max_facts": True},
+        {"max_seconds": 0},
+        {"max_seconds": float("nan")},
+        {"max_seconds": "5"},
+        {"max_memory": "2GB"},
+    ],
+)
+def test_what_is_no_limit_is_refused_before_a_run_meets_it(limit: dict[str, Any]) -> None:
+    with pytest.raises(tidalog.UsageError, match=f"T076.*{next(iter(limit))}"):
+        tidalog.open(**limit)
+    kb = tidalog.open()
+    with pytest.raises(tidalog.UsageError, match="T076"):
+        kb.materialise(**limit)
+    kb.materialise()

@@ -24,10 +24,10 @@ def open(
     The limits hold for every materialisation and query: facts in all, seconds of a run, bytes of the engine.
     `strict` makes a built-in that cannot be computed an error instead of a literal that is false.
     """
-    from tidalog.engine.limits import Limits
     from tidalog.session.knowledge_base import KnowledgeBase
+    from tidalog.session.limits import checked_limits
 
-    return KnowledgeBase(Limits(max_facts, max_seconds, max_memory, strict))
+    return KnowledgeBase(checked_limits(max_facts, max_seconds, max_memory, strict))
 
 
 __all__ = ["open"]

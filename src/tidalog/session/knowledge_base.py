@@ -38,6 +38,7 @@ from tidalog.results import Result
 from tidalog.session.contents import Contents
 from tidalog.session.diagnostics import Closed
 from tidalog.session.functions import argument_range, function_name
+from tidalog.session.limits import checked_limits
 from tidalog.session.naming import (
     check_query,
     checked_name,
@@ -238,7 +239,7 @@ class KnowledgeBase:
         """
         contents = self._open()
         default = self._limits
-        limits = Limits(
+        limits = checked_limits(
             max_facts if max_facts is not None else default.max_facts,
             max_seconds if max_seconds is not None else default.max_seconds,
             max_memory if max_memory is not None else default.max_memory,
