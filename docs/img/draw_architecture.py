@@ -35,10 +35,10 @@ class Box:
 BOXES = {
     "text": Box("rules", ".rls .dlog .rules .jrules", 0, 0, "data"),
     "lang": Box("lang", "dialects → one program", 1, 0),
-    "analysis": Box("analysis", "safety, strata, components", 2, 0),
+    "analysis": Box("analysis", "safety, components", 2, 0),
     "plan": Box("plan", "join order → steps", 3, 0),
-    "engine": Box("engine", "numba machine over blocks", 4, 0),
-    "data": Box("data", "CSV, Parquet, RDF, frames", 0, 1, "data"),
+    "engine": Box("engine", "numba, over blocks", 4, 0),
+    "data": Box("data", "tables, RDF, frames", 0, 1, "data"),
     "io": Box("io", "tables ↔ terms, via Arrow", 1, 1),
     "reference": Box("reference", "the oracle: plain sets", 2, 1, "judge"),
     "session": Box("session", "tidalog.open(), queries", 3, 1),
