@@ -71,7 +71,7 @@ class Diagnostic:
         return self.number.startswith("W")
 
     def _fill(self, text: str) -> str:
-        return text.format(**self.values)
+        return _printable(text.format(**self.values))
 
     @property
     def message(self) -> str:
@@ -85,7 +85,7 @@ class Diagnostic:
         if self.span is not None:
             source, start = self.span.source, self.span.start
             number, column = source.position(min(start, len(source.text)))
-            text, shift = _excerpt(source.line(number), column)
+            text, shift = _excerpt(_printable(source.line(number)), column)
             width = max(1, min(self.span.end - start, len(text) - (column - shift) + 1))
             gutter = str(number)
             lines.append(f"  --> {source.name}:{number}:{column}")
@@ -112,6 +112,11 @@ class Diagnostic:
             "hint": self._fill(self.hint),
             **place,
         }
+
+
+def _printable(text: str) -> str:
+    """Half a surrogate pair, which no stream takes, becomes a question mark; nothing moves."""
+    return text if text.isascii() else text.encode("utf-8", "replace").decode()
 
 
 def _excerpt(line: str, column: int, limit: int = 160) -> tuple[str, int]:

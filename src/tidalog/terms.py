@@ -16,8 +16,10 @@ from __future__ import annotations
 
 import math
 import re
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, date, datetime
+from decimal import Decimal
 from typing import Final
 
 XSD: Final = "http://www.w3.org/2001/XMLSchema#"
@@ -114,11 +116,23 @@ _DOUBLE = re.compile(r"[+-]?([0-9]+(\.[0-9]*)?|\.[0-9]+)([eE][+-]?[0-9]+)?\Z")
 _SPECIAL_DOUBLES = {"NaN": NAN, "INF": math.inf, "+INF": math.inf, "-INF": -math.inf}
 
 
+def is_text(value: str) -> bool:
+    """Whether a `str` of Python is text: one with half a surrogate pair in it is not."""
+    if value.isascii():
+        return True
+    try:
+        value.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
 def integer(value: int) -> Term:
     """An integer of any size: `Integer` within 64 bits, an exact literal beyond."""
     if INT64_MIN <= value <= INT64_MAX:
         return Integer(value)
-    return Literal(str(value), XSD + "integer")
+    # Python refuses to write out integers of more than 4,300 digits; decimals have no such limit.
+    return Literal(f"{Decimal(value):f}", XSD + "integer")
 
 
 def integer_of(numeral: str) -> Term:
@@ -130,6 +144,18 @@ def integer_of(numeral: str) -> Term:
             return Literal(sign + digits, XSD + "integer")
         numeral = sign + (digits or "0")
     return integer(int(numeral))
+
+
+def instant(moment: datetime) -> Literal:
+    """A point in time in the one form that it has everywhere: in UTC if it has a zone, no trailing zeros."""
+    zone = ""
+    if moment.tzinfo is not None:
+        with suppress(OverflowError):  # at the very ends of the calendar UTC has no such date
+            moment, zone = moment.astimezone(UTC).replace(tzinfo=None), "Z"
+    text = moment.isoformat()
+    if moment.tzinfo is None and "." in text:
+        text = text.rstrip("0").rstrip(".")
+    return Literal(text + zone, XSD + "dateTime")
 
 
 def literal(lexical: str, datatype: str) -> Term:

@@ -14,7 +14,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Mapping
-from datetime import date, datetime
+from datetime import date, datetime, time
 from decimal import Decimal
 from numbers import Integral, Real
 from typing import Final, Protocol, runtime_checkable
@@ -35,8 +35,10 @@ from tidalog.terms import (
     Literal,
     String,
     Term,
+    instant,
     integer,
     integer_of,
+    is_text,
     literal,
 )
 
@@ -97,7 +99,7 @@ def unescape(text: str) -> str:
         code = found[1] or found[2]
         if code:
             number = int(code, 16)
-            if number > 0x10FFFF:
+            if number > 0x10FFFF or 0xD800 <= number <= 0xDFFF:  # half a surrogate pair is no character
                 raise BadEscape(found.start(), found[0])
             return chr(number)
         if found[3] not in _PLAIN_ESCAPES:
@@ -315,28 +317,58 @@ def from_python(value: object) -> Term:
     Raises `TypeError` for a value that no term stands for, None among them.
     """
     if isinstance(value, str):
+        if not is_text(value):
+            raise TypeError("half a surrogate pair is no character of a text")
         return parse_any(value)
     if isinstance(value, IRI | BlankNode | String | LangString | Integer | Double | Boolean | Literal):
         return value
     if isinstance(value, bool):
         return Boolean(value)
+    if type(value).__name__ == "timedelta64":  # to numpy that is an integer
+        raise _no_term(value)
     if isinstance(value, Integral):
         return integer(int(value))
     if isinstance(value, Real):
-        return Double(float(value))
+        return _double_of(value)
     if isinstance(value, Decimal):
-        return literal(str(value), XSD + "decimal")
+        return literal(f"{value:f}", XSD + "decimal") if value.is_finite() else Double(float(value))
     if isinstance(value, datetime):
-        return Literal(value.isoformat(), XSD + "dateTime")
+        return instant(value)
     if isinstance(value, date):
         return Literal(value.isoformat(), XSD + "date")
+    if isinstance(value, time):
+        text = value.isoformat()
+        return Literal(text.rstrip("0") if value.microsecond and not value.tzinfo else text, XSD + "time")
     if isinstance(value, _ScalarOfALibrary):
+        return _from_scalar(value)
+    raise _no_term(value)
+
+
+def _double_of(value: Real) -> Term:
+    try:
+        return Double(float(value))
+    except OverflowError:
+        raise TypeError("a number of this size is no double") from None
+
+
+def _from_scalar(value: _ScalarOfALibrary) -> Term:
+    """Times finer than Python's (`numpy.datetime64[ns]`) give a bare count and are read off their text."""
+    if type(value).__name__ == "datetime64" and "T" in (text := str(value)):
+        lexical = text.rstrip("0").rstrip(".") if "." in text else text
+        return Literal(lexical, XSD + "dateTime")
+    try:
         inner = value.item()
-        if not isinstance(inner, _ScalarOfALibrary):
-            return from_python(inner)
+    except ValueError:  # an array of several values
+        raise _no_term(value) from None
+    if isinstance(inner, _ScalarOfALibrary):
+        raise _no_term(value)
+    return from_python(inner)
+
+
+def _no_term(value: object) -> TypeError:
     kind = type(value).__name__
-    raise TypeError(
-        f"a {kind} cannot be a term: give an int, float, bool, str, date, datetime or a tidalog term"
+    return TypeError(
+        f"a {kind} cannot be a term: give an int, float, bool, str, date, time, datetime or a tidalog term"
     )
 
 

@@ -114,6 +114,13 @@ class ParameterNotComputable(Diagnostic):
     hint = "a parameter is a constant, or an expression of constants and parameters that do not need it"
 
 
+class ReservedName(Diagnostic):
+    number = "T024"
+    title = "<{predicate}> cannot be the name of a predicate"
+    reason = "names that start with # or ? are kept for relations of the system"
+    hint = "write the IRI in full, or say what it is relative to: @base <http://example.org/> ."
+
+
 class NeverDefined(Diagnostic):
     number = "W010"
     title = "{predicate} is used but nothing defines it"

@@ -15,6 +15,7 @@ from tidalog.analysis.predicates import (
     check_arity,
     free_name,
     name_rules,
+    refuse_reserved_names,
     warn_of_undefined_predicates,
     warn_of_useless_rules,
 )
@@ -84,6 +85,7 @@ PASSES: tuple[Pass, ...] = (
     warn_of_useless_rules,
     lower_rdf_atoms,  # ex:p(?x, ?y) → triple(?x, ex:p, ?y)
     check_arity,
+    refuse_reserved_names,  # <#p> is none of the user's
     specialise_triples,  # triple(?x, ex:p, ?y) → a relation of ex:p alone
     warn_of_undefined_predicates,
     split_heads,  # several heads → several rules

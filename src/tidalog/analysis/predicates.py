@@ -12,6 +12,7 @@ from tidalog.analysis.diagnostics import (
     ImportArityDiffers,
     NeverDefined,
     OutputOfNothing,
+    ReservedName,
     RuleTwice,
     counted,
     locate,
@@ -92,6 +93,15 @@ def check_arity(draft: Draft) -> None:
         if arity != first.arity:
             words = _arity_words(draft, binding.predicate, use, first)
             draft.report(ImportArityDiffers(binding.span, **words))
+
+
+def refuse_reserved_names(draft: Draft) -> None:
+    """Memo relations, groups and views have names that start with `#` or `?`; no other predicate has."""
+    spans = {binding.predicate: binding.span for binding in draft.program.imports}
+    spans.update((predicate, use.span) for predicate, use in draft.uses.items())
+    for predicate, span in spans.items():
+        if predicate.startswith(("#", "?")):
+            draft.report(ReservedName(span, predicate=predicate))
 
 
 def _uses_in_order(draft: Draft) -> Iterable[tuple[str, Use]]:

@@ -7,7 +7,7 @@ as an outcome until a function asks for it, so that special forms can look at it
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from datetime import UTC, date, datetime
+from datetime import date, datetime
 from types import MappingProxyType
 from typing import Final
 
@@ -31,6 +31,8 @@ from tidalog.terms import (
     Literal,
     String,
     Term,
+    instant,
+    is_text,
 )
 
 BUILTINS: Final[Mapping[str, Builtin]] = MappingProxyType(
@@ -157,7 +159,9 @@ def python_value(term: Term) -> object:
 
 
 def term_of_answer(answer: object) -> Term:
-    """The term that a registered function's answer stands for."""
+    """The term that a registered function's answer stands for; a scalar of numpy is what it holds."""
+    if type(answer).__module__ == "numpy" and getattr(answer, "ndim", None) == 0:
+        answer = getattr(answer, "item", lambda: answer)()
     match answer:
         case IRI() | BlankNode() | String() | LangString() | Integer() | Double() | Boolean() | Literal():
             return answer
@@ -170,17 +174,14 @@ def term_of_answer(answer: object) -> Term:
         case float():
             return Double(float(answer))
         case str():
+            if not is_text(answer):
+                raise CannotCompute("the function answered with half a surrogate pair, which is no text")
             return String(str(answer))
         case datetime():
-            return Literal(_instant_text(answer), XSD + "dateTime")
+            return instant(answer)
         case date():
             return Literal(answer.isoformat(), XSD + "date")
         case None:
             raise CannotCompute("the function gave no answer")
         case _:
             raise CannotCompute(f"the function answered with a {type(answer).__name__}, which is no term")
-
-
-def _instant_text(moment: datetime) -> str:
-    text = moment.isoformat()
-    return text.removesuffix("+00:00") + "Z" if moment.utcoffset() == UTC.utcoffset(None) else text

@@ -36,6 +36,10 @@ _HINTS: Final = {
     "iri": "an IRI has no spaces, quotes or angle brackets inside",
 }
 _DOUBLE_LITERAL: Final = rf'^"([^"]*)"\^\^<{XSD}double>$'
+_PER_DAY: Final = {"s": 86_400, "ms": 86_400_000, "us": 86_400 * 10**6, "ns": 86_400 * 10**9}
+_FIRST_DAY: Final = -719_162
+_LAST_DAY: Final = 2_932_896
+"""Days since 1970 of 0001-01-01 and of 9999-12-31."""
 _MAX_CHUNK: Final = 2**31 - 1
 
 Mask = npt.NDArray[np.bool_]
@@ -184,7 +188,7 @@ def _plain(table: RawTable, field: int, column: pa.ChunkedArray) -> tuple[pa.Chu
     """The column as int64, float64, bool or string; nulls stay."""
     kind, types = column.type, pa.types
     if types.is_dictionary(kind):
-        return _plain(table, field, column.cast(kind.value_type))
+        return _plain(table, field, _decoded(column))
     if types.is_run_end_encoded(kind):
         decoded = [pc.run_end_decode(chunk) for chunk in column.chunks]
         return _plain(table, field, pa.chunked_array(decoded, kind.value_type))
@@ -198,6 +202,8 @@ def _plain(table: RawTable, field: int, column: pa.ChunkedArray) -> tuple[pa.Chu
         return column.cast(pa.float64()), "native"
     if types.is_decimal(kind):
         return _whole_numbers(column) if kind.scale <= 0 else (decimals_text(column), "any")
+    if (types.is_timestamp(kind) or types.is_date(kind)) and not _in_the_calendar(column):
+        raise _no_term_for(table, field, "dates outside the years 1 to 9999")
     if types.is_timestamp(kind):
         return instants_text(column), "any"
     if types.is_date(kind):
@@ -205,19 +211,54 @@ def _plain(table: RawTable, field: int, column: pa.ChunkedArray) -> tuple[pa.Chu
     if types.is_time(kind):
         return times_text(column), "any"
     if types.is_string(kind):
+        if not _is_utf8(column):
+            raise _no_term_for(table, field, "text that is not UTF-8")
         return column, "any"
     if types.is_large_string(kind) or types.is_string_view(kind) or types.is_binary(kind):
         text = _small_strings(column)
-        if text is not None:
+        if text is not None and _is_utf8(text):
             return text, "any"
-    raise DataError(
+    raise _no_term_for(table, field, f"values of type {kind}")
+
+
+def _no_term_for(table: RawTable, field: int, what: str) -> DataError:
+    return DataError(
         NoTermForType(
             path=table.path,
             field=f"{field + 1} ({table.names[field]})" if table.names is not None else field + 1,
-            type=f"values of type {kind}",
+            type=what,
             hint="leave the column out with format skip, or convert it first",
         )
     )
+
+
+def _decoded(column: pa.ChunkedArray) -> pa.ChunkedArray:
+    """The values that a dictionary column stands for.  Arrow cannot take from views of text."""
+    kind = column.type.value_type
+    if not pa.types.is_string_view(kind):
+        return column.cast(kind)
+    chunks = [chunk.dictionary.cast(pa.string()).take(chunk.indices) for chunk in column.chunks]
+    return pa.chunked_array(chunks, pa.string())
+
+
+def _is_utf8(column: pa.ChunkedArray) -> bool:
+    """Arrow trusts whoever made a column of text."""
+    try:
+        column.validate(full=True)
+    except pa.ArrowInvalid:
+        return False
+    return True
+
+
+def _in_the_calendar(column: pa.ChunkedArray) -> bool:
+    """Whether all dates are of the years that have four digits."""
+    kind = column.type
+    units = 1 if pa.types.is_date32(kind) else _PER_DAY["ms" if pa.types.is_date64(kind) else kind.unit]
+    bare = column.cast(pa.int32() if pa.types.is_date32(kind) else pa.int64())
+    bounds = pc.min_max(bare).as_py()
+    if bounds["min"] is None:
+        return True
+    return bool(bounds["min"] // units >= _FIRST_DAY and bounds["max"] // units <= _LAST_DAY)
 
 
 def _whole_numbers(column: pa.ChunkedArray) -> tuple[pa.ChunkedArray, Reading]:

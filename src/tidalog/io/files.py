@@ -149,10 +149,10 @@ class AtomicFile:
     """
 
     def __init__(self, target: Path) -> None:
-        self._target = Path(os.path.realpath(target))
-        self._direct = self._target.exists() and not self._target.is_file()
         self._text: TextIO | None = None
         try:
+            self._target = Path(os.path.realpath(target))
+            self._direct = self._target.exists() and not self._target.is_file()
             if self._target.is_dir():
                 raise IsADirectoryError(0, "it is a folder")
             self._target.parent.mkdir(parents=True, exist_ok=True)
@@ -160,7 +160,7 @@ class AtomicFile:
             self.stream: BinaryIO = open(  # noqa: SIM115 - closed by commit or abandon
                 self._target if self._direct else self._part, "wb" if self._direct else "xb"
             )
-        except OSError as error:
+        except (OSError, ValueError) as error:
             why = _reason(error)
             if isinstance(error, FileExistsError | NotADirectoryError):
                 why = f"{target.parent} is a file and no folder"

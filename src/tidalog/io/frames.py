@@ -75,11 +75,11 @@ def _raw(data: object, arity: int | None, names: Sequence[str] | None, log: BadR
     if module == "polars" and callable(collect := getattr(data, "collect", None)):
         data = collect()
     if isinstance(data, pa.Array | pa.ChunkedArray):
-        return _from_columns({"value": data}, names, log)
+        return _from_columns([("value", data)], names, log)
     if isinstance(data, ArrowStream):
         return raw_table(_picked(_from_stream(data), names), _SOURCE)
     if isinstance(data, Mapping):
-        return _from_columns({str(name): column for name, column in data.items()}, names, log)
+        return _from_columns([(str(name), column) for name, column in data.items()], names, log)
     if isinstance(data, np.ndarray):
         return _from_numpy(data, log)
     if isinstance(data, str | bytes) or not isinstance(data, Iterable):
@@ -99,7 +99,14 @@ def _from_stream(data: ArrowStream) -> pa.Table:
     try:
         return pa.RecordBatchReader.from_stream(data).read_all()
     except (pa.ArrowInvalid, pa.ArrowTypeError):
+        pass
+    try:
         return pa.table({"value": pa.chunked_array(data)})
+    except pa.ArrowException as error:
+        why = str(error).splitlines()[0] if str(error) else "Arrow does not know its types"
+        raise DataError(
+            NotRows(problem=f"this {type(data).__name__} cannot be taken as facts", why=why)
+        ) from error
 
 
 def _picked(table: pa.Table, names: Sequence[str] | None) -> pa.Table:
@@ -115,29 +122,43 @@ def _check_names(names: Sequence[str], known: Sequence[str]) -> None:
         raise DataError(
             NotRows(problem=f"the data has no column {missing[0]}", why=f"its columns are {', '.join(known)}")
         )
+    twice = [name for name in names if list(known).count(name) > 1]
+    if twice:
+        raise DataError(
+            NotRows(problem=f"which column {twice[0]} is meant?", why="the data has several of this name")
+        )
 
 
-def _pandas_columns(data: object) -> dict[str, object]:
+def _pandas_columns(data: object) -> list[tuple[str, object]]:
     """The columns of a frame, or the one of a series; the index is no column."""
     items = getattr(data, "items", None)
     if hasattr(data, "columns") and callable(items):
-        return {str(name): _pandas_column(column) for name, column in items()}
-    return {str(getattr(data, "name", None) or "value"): _pandas_column(data)}
+        return [(str(name), _pandas_column(column)) for name, column in items()]
+    return [(str(getattr(data, "name", None) or "value"), _pandas_column(data))]
 
 
 def _pandas_column(series: object) -> object:
     """Missing values are None: in pandas a NaN is one too."""
-    if str(getattr(series, "dtype", "")) == "object" and isinstance(series, Iterable):
-        return [None if isinstance(v, float) and v != v else v for v in series]
-    return pa.Array.from_pandas(series)
+    if str(getattr(series, "dtype", "")) != "object":
+        try:
+            return pa.Array.from_pandas(series)
+        except pa.ArrowException:
+            pass  # a kind of column that Arrow does not know, such as a sparse one
+    assert isinstance(series, Iterable)
+    return [None if isinstance(v, float) and v != v else v for v in series]
 
 
-def _from_columns(data: Mapping[str, object], names: Sequence[str] | None, log: BadRowLog) -> RawTable:
-    known = list(data)
+def _from_columns(
+    data: Sequence[tuple[str, object]], names: Sequence[str] | None, log: BadRowLog
+) -> RawTable:
+    """Columns with their names, of which several may have the same."""
+    known = [name for name, _ in data]
     if names is not None:
         _check_names(names, known)
-    chosen = list(names) if names is not None else known
-    columns = [_values(data[name], name) for name in chosen]
+        by_name = dict(data)
+        data = [(name, by_name[name]) for name in names]
+    chosen = [name for name, _ in data]
+    columns = [_values(column, name) for name, column in data]
     lengths = {len(column) for column in columns}
     if len(lengths) > 1:
         raise DataError(
@@ -157,7 +178,11 @@ def _values(column: object, name: str) -> pa.ChunkedArray | Sequence[object]:
     if isinstance(column, pa.Array):
         return pa.chunked_array([column])
     if isinstance(column, np.ndarray) and column.dtype != object and column.ndim == 1:
-        return pa.chunked_array([pa.array(column)])
+        mask = np.ma.getmaskarray(column) if isinstance(column, np.ma.MaskedArray) else None
+        try:
+            return pa.chunked_array([pa.array(np.ma.getdata(column), mask=mask)])
+        except pa.ArrowException:
+            return list(column.tolist())  # a kind of number that Arrow does not know
     if isinstance(column, Iterable) and not isinstance(column, str | bytes):
         return list(column)
     raise DataError(
@@ -172,10 +197,9 @@ def _from_numpy(data: np.ndarray, log: BadRowLog) -> RawTable:
         )
     matrix = data.reshape(-1, 1) if data.ndim == 1 else data
     if data.dtype.names is not None:
-        return _from_columns({name: data[name] for name in data.dtype.names}, None, log)
-    columns = [
-        _values(np.ascontiguousarray(matrix[:, field]), str(field)) for field in range(matrix.shape[1])
-    ]
+        flat = data.reshape(-1)
+        return _from_columns([(name, flat[name]) for name in data.dtype.names], None, log)
+    columns = [_values(matrix[:, field].copy(), str(field)) for field in range(matrix.shape[1])]
     return _checked(columns, len(matrix), None, log)
 
 
@@ -188,9 +212,11 @@ def _from_rows(
     rows = list(data)
     width = arity
     if rows and isinstance(rows[0], Mapping):
-        names = names if names is not None else [str(key) for key in rows[0]]
+        keys: list[object] = list(names) if names is not None else list(rows[0])
+        known = None if names is not None else frozenset(keys)
+        rows = [_named_row(row, keys, known) if isinstance(row, Mapping) else row for row in rows]
+        names = [str(key) for key in keys]
         width = len(names)
-        rows = [tuple(map(row.get, names)) if isinstance(row, Mapping) else row for row in rows]
     tuples = [row if isinstance(row, tuple) else _as_row(row) for row in rows]
     if width is None:
         width = len(tuples[0]) if tuples else 0
@@ -200,6 +226,16 @@ def _from_rows(
         tuples = [row for row in tuples if len(row) == width]
     columns: list[Sequence[object]] = list(zip(*tuples, strict=True)) if tuples else [()] * width
     return _checked(columns, len(tuples), tuple(names) if names is not None else None, log)
+
+
+def _named_row(
+    row: Mapping[object, object], keys: list[object], known: frozenset[object] | None
+) -> tuple[object, ...]:
+    """The values under the keys.  What stands under others than the `known` ones makes the row too long."""
+    values = tuple(map(row.get, keys))
+    if known is None or row.keys() <= known:
+        return values
+    return (*values, *(value for key, value in row.items() if key not in known))
 
 
 def _as_row(row: object) -> tuple[object, ...]:

@@ -75,7 +75,12 @@ def read_rdf(path: Path, buffer: pa.Buffer, syntax: str, base: str | None, log: 
         parser = ox.parse(buffer.to_pybytes(), SYNTAXES[syntax], base_iri=base or _NO_BASE)
         triples = _triples(parser, faults.append)
         lines = ox.serialize(triples, format=ox.RdfFormat.N_TRIPLES) or b""
-        text = pa.py_buffer(lines.replace(b"<" + _NO_BASE.encode(), b"<"))
+        mark = b"<" + _NO_BASE.encode()
+        if mark in lines and not faults and syntax != "rdfxml":
+            # Every IRI is one, and some are relative: without a base `</a>` stays what it is.
+            again = ox.parse(buffer.to_pybytes(), SYNTAXES[syntax], base_iri=base, lenient=True)
+            lines = ox.serialize(_triples(again, faults.append), format=ox.RdfFormat.N_TRIPLES) or b""
+        text = pa.py_buffer(lines.replace(mark, b"<"))
         _report(path, buffer, syntax, faults, log)
         _read_lines(path, buffer, text, chunks, log)
     columns = [pa.chunked_array(column, pa.string()) for column in chunks]

@@ -6,13 +6,12 @@ point or an exponent (or is written as a literal, if it is no finite number), da
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
 from typing import Final
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from tidalog.terms import NAN, XSD, Double, Literal
+from tidalog.terms import NAN, XSD, Double
 from tidalog.termtext import format_any, from_python
 
 _SPECIAL: Final = {
@@ -27,23 +26,10 @@ def value_text(value: object) -> str | None:
     """A Python value in `any` form; text is taken as it is.  None for what is no term."""
     if isinstance(value, str):
         return value
-    if isinstance(value, datetime):
-        return format_any(Literal(_instant_text(value), XSD + "dateTime"))
     try:
         return format_any(from_python(value))
     except TypeError:
         return None
-
-
-def _instant_text(value: datetime) -> str:
-    """As Arrow columns are written below: an instant with a zone in UTC, no trailing zeros."""
-    if value.tzinfo is not None:
-        return _trimmed(value.astimezone(UTC).replace(tzinfo=None).isoformat()) + "Z"
-    return _trimmed(value.isoformat())
-
-
-def _trimmed(text: str) -> str:
-    return text.rstrip("0").rstrip(".") if "." in text else text
 
 
 def column_text(column: pa.ChunkedArray) -> pa.ChunkedArray:
@@ -82,8 +68,12 @@ def times_text(column: pa.ChunkedArray) -> pa.ChunkedArray:
 
 
 def decimals_text(column: pa.ChunkedArray) -> pa.ChunkedArray:
-    """Decimals, exact, as xsd:decimal literals."""
-    return _as_literals(column.cast(pa.string()), "", "decimal")
+    """Decimals, exact, as xsd:decimal literals; these have no exponents."""
+    text = column.cast(pa.string())
+    if pc.any(pc.match_substring(text, "E")).as_py():
+        plain = [None if value is None else f"{value:f}" for value in column.to_pylist()]
+        text = pa.chunked_array([pa.array(plain, pa.string())])
+    return _as_literals(text, "", "decimal")
 
 
 def _as_literals(text: pa.ChunkedArray, zone: str, kind: str) -> pa.ChunkedArray:

@@ -11,6 +11,7 @@ from collections.abc import Sequence
 import pyarrow as pa
 
 from tidalog.io.text_form import value_text
+from tidalog.terms import is_text
 
 _ARROW_TYPES = {int: pa.int64(), float: pa.float64(), bool: pa.bool_(), str: pa.string()}
 
@@ -29,7 +30,7 @@ def column_of(values: Sequence[object]) -> tuple[pa.ChunkedArray, dict[int, obje
     strange: dict[int, object] = {}
     for row, value in enumerate(values):
         text = None if _missing(value) else value_text(value)
-        if text is not None and not _encodable(text):
+        if text is not None and not is_text(text):
             text = None
         if text is None and not _missing(value):
             strange[row] = value
@@ -40,11 +41,3 @@ def column_of(values: Sequence[object]) -> tuple[pa.ChunkedArray, dict[int, obje
 def _missing(value: object) -> bool:
     """None, and the missing values of pandas, which are known by not being equal to anything."""
     return value is None or type(value).__name__ in ("NAType", "NaTType")
-
-
-def _encodable(text: str) -> bool:
-    try:
-        text.encode()
-    except UnicodeEncodeError:
-        return False
-    return True

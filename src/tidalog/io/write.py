@@ -212,9 +212,9 @@ def _check_rdf(target: _Target) -> None:
     if table.num_columns != 3 or not all(_is_text(c) for c in table.columns):
         _refuse(target, f"it has {table.num_columns} arguments, and RDF has triples", "write csv or parquet")
     rules: tuple[tuple[int, str, str], ...] = (
-        (0, r"^(<[^\\]*>|_:[^\\]+)$", "the subject of a triple is an IRI or a blank node"),
-        (1, r"^<[^\\]*>$", "the predicate of a triple is an IRI"),
-        (2, r"^([^<]|<[^\\]*>$)", "an IRI has no spaces, quotes or brackets inside"),
+        (0, r"^(<([^\\:][^\\]*)?>|_:[^\\]+)$", "the subject of a triple is an IRI or a blank node"),
+        (1, r"^<([^\\:][^\\]*)?>$", "the predicate of a triple is an IRI"),
+        (2, r"^([^<]|<([^\\:][^\\]*)?>$)", "an IRI has no spaces, quotes or brackets inside"),
     )
     for field, pattern, rule in rules:
         wrong = pc.invert(pc.match_substring_regex(table.column(field), pattern))

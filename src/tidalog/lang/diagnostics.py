@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tidalog.errors import Diagnostic
+from tidalog.errors import Diagnostic, Source, Span
 
 
 class UnexpectedText(Diagnostic):
@@ -96,3 +96,17 @@ class IdleAttribute(Diagnostic):
     title = "attribute {name} has no effect"
     reason = "only name is known here"
     hint = '#[name("…")] names a rule'
+
+
+def half_character(source: Source) -> Diagnostic | None:
+    """Half a surrogate pair, which a `str` of Python can hold and no text can; None if there is none."""
+    try:
+        source.text.encode()
+    except UnicodeEncodeError as error:
+        return BadLiteral(
+            Span(source, error.start, error.start + 1),
+            what="a character",
+            problem="half a surrogate pair is no character",
+            advice="read the text as UTF-8",
+        )
+    return None

@@ -68,6 +68,13 @@ class OutputNotWritable(Diagnostic):
     hint = "name a file in a folder that you may write to"
 
 
+class InUse(Diagnostic):
+    number = "T081"
+    title = "this knowledge base is at work"
+    reason = "a function that its rules call, or a callback of its progress, asks it for something"
+    hint = "let functions work with their arguments alone"
+
+
 class OutOfMemory(Diagnostic):
     number = "T079"
     title = "the memory of this machine is used up"

@@ -40,6 +40,8 @@ from tidalog.session.diagnostics import Closed
 from tidalog.session.functions import argument_range, function_name
 from tidalog.session.limits import checked_limits
 from tidalog.session.naming import (
+    check_fitting,
+    check_on_error,
     check_query,
     checked_name,
     column_names,
@@ -51,6 +53,7 @@ from tidalog.session.progress import ProgressBar, ProgressOption
 from tidalog.session.relations import Rows, count_of, is_rdf_name, rows_of
 from tidalog.session.sources import ProgramSource, joined, read_program
 from tidalog.session.stats import Stats
+from tidalog.session.turns import Turns, in_turn
 
 F = TypeVar("F", bound=Callable[..., object])
 _NO_RUN: Final = RunStats()
@@ -60,6 +63,7 @@ class KnowledgeBase:
     """Rules, facts and what follows from them, in memory.  Use `tidalog.open()`."""
 
     def __init__(self, limits: Limits) -> None:
+        self._turns = Turns()
         self._limits = limits
         self._contents: Contents | None = Contents()
         self._functions: dict[str, PythonFunction] = {}
@@ -76,6 +80,7 @@ class KnowledgeBase:
     ) -> None:
         self.close()
 
+    @in_turn
     def close(self) -> None:
         """Lets go of all facts.  Results that were handed out stay."""
         self._contents = None
@@ -90,6 +95,7 @@ class KnowledgeBase:
 
     # --- in -----------------------------------------------------------------------------------------
 
+    @in_turn
     def load(
         self,
         source: ProgramSource,
@@ -109,6 +115,7 @@ class KnowledgeBase:
         error, or with `on_error="skip"` are counted and go to `PREDICATE.quarantine.csv` in `quarantine_dir`.
         """
         contents = self._open()
+        check_on_error(on_error)
         read = read_program(source, dialect, Path(base_dir) if base_dir is not None else None)
         setting = replace(
             contents.setting,
@@ -139,6 +146,7 @@ class KnowledgeBase:
         shown = {warning.render() for warning in self._text_warnings}
         self._text_warnings += [warning for warning in read.warnings if warning.render() not in shown]
 
+    @in_turn
     def insert(
         self,
         predicate: str,
@@ -161,6 +169,9 @@ class KnowledgeBase:
         `quarantine`.
         """
         contents = self._open()
+        check_on_error(on_error)
+        from_file = isinstance(data, str | os.PathLike)
+        check_fitting(from_file, format=format, header=header, columns=columns)
         name = checked_name(predicate, contents.program.prefixes)
         known = contents.analysis.predicates.get(name)
         arity = None if known is None or is_rdf_name(contents.analysis.triples, name) else known.arity
@@ -187,6 +198,7 @@ class KnowledgeBase:
         self._skipped += Counter({name: table.bad.count})
         return new
 
+    @in_turn
     def register(self, name: str, function: PythonFunction) -> None:
         """Makes a Python function known to rules and queries as `name`, in any case.
 
@@ -222,6 +234,7 @@ class KnowledgeBase:
 
     # --- materialisation ----------------------------------------------------------------------------
 
+    @in_turn
     def materialise(
         self,
         *,
@@ -248,7 +261,7 @@ class KnowledgeBase:
         if self._run is not None and not (limits.strict and self._run.uncomputed):
             return self._run
         self._run = None
-        with _bar(None if callable(progress) else progress) as bar:
+        with self._turns.work(), _bar(None if callable(progress) else progress) as bar:
             self._run = materialise(
                 contents.engine,
                 contents.analysis,
@@ -260,6 +273,7 @@ class KnowledgeBase:
 
     # --- out ----------------------------------------------------------------------------------------
 
+    @in_turn
     def facts(self, predicate: str, explicit: bool | None = None) -> Result:
         """The facts of a predicate: all, only the explicit ones, or only those that are derived alone."""
         if explicit is not True:
@@ -269,11 +283,13 @@ class KnowledgeBase:
         rows = self._rows(predicate, explicit)
         return self._result(argument_names(rows), rows)
 
+    @in_turn
     def count(self, predicate: str) -> int:
         """How many facts a predicate has."""
         self.materialise()
         return self._count(predicate, None)
 
+    @in_turn
     def query(self, text: str, /, **parameters: object) -> Result:
         """The answers to a query such as `?x, #count(?y) :- edge(?x, ?y), ~old(?y), ?x != b`.
 
@@ -285,7 +301,7 @@ class KnowledgeBase:
         given = {**contents.setting.parameters, **parameter_terms(parameters)}
         rules = analyse_query(contents.analysis, rule, given, contents.setting.functions)
         self.materialise()
-        with _bar(None) as bar:
+        with self._turns.work(), _bar(None) as bar:
             found = answer(
                 contents.engine,
                 # Hidden relations are named after rules: no name may be one of the program's.
@@ -296,6 +312,7 @@ class KnowledgeBase:
             )
         return self._result(column_names(rule.heads[0]), Rows("", found.columns, found.rows))
 
+    @in_turn
     def export(
         self,
         predicate: str,
@@ -312,6 +329,7 @@ class KnowledgeBase:
         write_table(table, target, format, header=header, prefixes=self.program.prefixes, predicate=predicate)
         return target
 
+    @in_turn
     def write_exports(self, base_dir: str | os.PathLike[str] | None = None) -> list[Path]:
         """Carries out every @export; relative paths start at `base_dir`, or at the folder of the program that
         says so.  Gives the paths written."""
@@ -336,15 +354,18 @@ class KnowledgeBase:
         return self._open().analysis
 
     @property
+    @in_turn
     def predicates(self) -> Mapping[str, PredicateInfo]:
         """Predicates by name; triples are one, `triple`."""
         return MappingProxyType(user_predicates(self._open().analysis))
 
     @property
+    @in_turn
     def warnings(self) -> tuple[Diagnostic, ...]:
         """What is odd about the program, though not wrong."""
         return (*self._text_warnings, *self._open().analysis.warnings)
 
+    @in_turn
     def stats(self) -> Stats:
         """Figures of what is held and of the last materialisation."""
         self.materialise()

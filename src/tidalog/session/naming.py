@@ -1,4 +1,4 @@
-"""Names that people use: of predicates, of the columns of a result, of parameters."""
+"""Names that people use: of predicates, of the columns of a result, of parameters; and other arguments."""
 
 from __future__ import annotations
 
@@ -16,6 +16,7 @@ from tidalog.session.relations import is_hidden, is_rdf_name, relations_of_tripl
 from tidalog.terms import Term
 from tidalog.termtext import NAME, STANDARD_PREFIXES, from_python
 
+_NOT_IN_AN_IRI: Final = re.compile(r'[\x00-\x20<>"{}|^`\\\ud800-\udfff]')
 _PREFIXED: Final = re.compile(r"([\w-]*):(.*)", re.DOTALL)
 
 
@@ -33,8 +34,8 @@ def full_name(predicate: str, prefixes: Mapping[str, str]) -> str:
 
 def checked_name(predicate: str, prefixes: Mapping[str, str]) -> str:
     """The full name of a predicate that data is to be added to."""
-    name = full_name(predicate, prefixes)
-    if NAME.fullmatch(name) or ":" in name:
+    name = full_name(predicate, prefixes) if isinstance(predicate, str) else ""
+    if NAME.fullmatch(name) or (":" in name and not _NOT_IN_AN_IRI.search(name) and name[0] not in "#?"):
         return name
     raise UsageError(
         BadArgument(
@@ -107,3 +108,24 @@ def parameter_terms(parameters: Mapping[str, object]) -> dict[str, Term]:
             hint = "a parameter is a number, a boolean, a text or a term"
             raise UsageError(BadArgument(problem=problem, why=str(error), hint=hint)) from error
     return terms
+
+
+def check_on_error(value: str) -> None:
+    if value not in ("error", "skip"):
+        raise UsageError(
+            BadArgument(problem=f"on_error={value!r} is not known", why="it is error or skip", hint="")
+        )
+
+
+def check_fitting(from_file: bool, *, format: object, header: object, columns: object) -> None:
+    """`format` and `header` are about files, `columns` is about data in memory."""
+    wrong = {"columns": columns} if from_file else {"format": format, "header": header}
+    for name, value in wrong.items():
+        if value is not None:
+            raise UsageError(
+                BadArgument(
+                    problem=f"{name} has no meaning here",
+                    why="the data is a file" if from_file else "the data is no file",
+                    hint="formats says what each column means, and skip leaves one out",
+                )
+            )

@@ -14,7 +14,7 @@ from typing import Final, TypeVar
 from tidalog.errors import Diagnostic, UsageError
 from tidalog.lang import DIALECTS, dialect_of, parse_with_warnings
 from tidalog.program import Program
-from tidalog.session.diagnostics import ProgramNotFound, ProgramNotReadable, UnknownDialect
+from tidalog.session.diagnostics import BadArgument, ProgramNotFound, ProgramNotReadable, UnknownDialect
 
 ProgramSource = str | os.PathLike[str] | Program
 _PATH: Final = re.compile(r"[^\n(){}<>?\"]+\.(?:rls|rules|dlog|jrules)")
@@ -40,6 +40,14 @@ def read_program(source: ProgramSource, dialect: str | None, base_dir: Path | No
     if isinstance(source, str) and not _names_a_file(source):
         program, warnings = parse_with_warnings(source, dialect=dialect or "main")
         return ReadProgram(program, warnings, base_dir or Path())
+    if not isinstance(source, str | os.PathLike):
+        raise UsageError(
+            BadArgument(
+                problem=f"a {type(source).__name__} cannot be loaded",
+                why="a program is a path, a text or a Program",
+                hint="pass bytes as text: data.decode()" if isinstance(source, bytes) else "",
+            )
+        )
     path = Path(source).expanduser()
     program, warnings = read_program_file(path, dialect)
     return ReadProgram(program, warnings, base_dir or path.parent)
@@ -64,17 +72,19 @@ def read_program_text(path: Path) -> str:
             ProgramNotFound(path=path, why=_where_looked(path), hint=_similar_files(path))
         ) from None
     except OSError as error:
-        why = "it is a folder" if path.is_dir() else error.strerror or str(error)
+        why = "it is a folder" if os.path.isdir(path) else error.strerror or str(error)
         raise UsageError(ProgramNotReadable(path=path, why=why)) from error
     except UnicodeDecodeError as error:
         why = f"the byte at offset {error.start:,} is not UTF-8"
         raise UsageError(ProgramNotReadable(path=path, why=why)) from error
+    except ValueError as error:  # a name that no file can have
+        raise UsageError(ProgramNotReadable(path=path, why=str(error))) from error
 
 
 def _names_a_file(text: str) -> bool:
     if len(text) > _LONGEST_PATH or "\n" in text or "\0" in text:
         return False
-    return _PATH.fullmatch(text.strip()) is not None or (bool(text.strip()) and Path(text).is_file())
+    return _PATH.fullmatch(text.strip()) is not None or (bool(text.strip()) and os.path.isfile(text))
 
 
 def _where_looked(path: Path) -> str:
