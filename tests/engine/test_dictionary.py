@@ -226,3 +226,14 @@ TestTerms = Terms.TestCase
 TestTerms.settings = settings(
     max_examples=50, stateful_step_count=20, deadline=None, suppress_health_check=list(HealthCheck)
 )
+# Append to tests/engine/test_dictionary.py once IRIs with a hyphen are written as `format_any` says.
+
+
+@MANY
+@given(st.lists(every_term, max_size=20))
+@example([IRI("a-b"), IRI("a-1"), IRI("http://a-b/"), String("a-b")])
+def test_every_term_is_written_as_format_any_says(some: list[Term]) -> None:
+    dictionary = Dictionary()
+    written = dictionary.decode_text(dictionary.ids_of(some))
+    raw = [written[i].as_buffer().to_pybytes() for i in range(len(written))]
+    assert raw == [format_any(term).encode("utf-8", "surrogatepass") for term in some]

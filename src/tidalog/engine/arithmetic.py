@@ -122,7 +122,7 @@ def double_arithmetic(function: int, a: float, b: float) -> tuple[int, int, floa
             return FAILED, 0, 0.0
         r = math.pow(a, b)
     else:
-        if b == 0.0:
+        if b == 0.0 or (function == REMAINDER and (a == np.inf or a == -np.inf)):
             return FAILED, 0, 0.0
         r = a / b if function == DIVIDE else np.fmod(a, b)
     if r != r and a == a and b == b:

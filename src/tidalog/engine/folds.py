@@ -34,6 +34,8 @@ OPERATORS: Final = {"count": COUNT, "sum": SUM, "min": MIN, "max": MAX, "avg": A
 _PARTIALS: Final = 64  # 2098 bits of exponent range in steps of 53
 _FEW: Final = 48  # values that are sorted in by hand
 _SCALE: Final = 2.0**-100  # of doubles whose partial sums overflow
+_TINY: Final = 2.0**-900  # below it, scaling would lose bits
+_LEAST: Final = 5e-324
 
 
 @compiled
@@ -157,7 +159,7 @@ def round_partials(partials: np.ndarray, count: int) -> float:
 
 @compiled
 def compare_numbers(terms: Terms, a: int, b: int) -> int:
-    """By value (NaN last); equal values in the order of terms."""
+    """By value (NaN last); of equal values integers first."""
     c = 0
     if terms.value[a] == INT_VALUE:
         if terms.value[b] == INT_VALUE:
@@ -176,7 +178,9 @@ def compare_numbers(terms: Terms, a: int, b: int) -> int:
                 c = (1 if x != x else 0) - (1 if y != y else 0)
             elif x != y:
                 c = -1 if x < y else 1
-    return c if c != 0 else compare_terms(terms, a, b)
+    if c == 0 and terms.value[a] != terms.value[b]:
+        c = -1 if terms.value[a] == INT_VALUE else 1
+    return c
 
 
 @compiled
@@ -261,22 +265,46 @@ def sum_doubles(terms: Terms, values: np.ndarray) -> tuple[bool, float]:
                 nan_among = nan_among or x != x
     if infinite:
         return nan_among or special == special, special
-    total = add_all(terms, values, 1.0)
+    total = add_all(terms, values)
     if total - total != 0.0:
         # A partial sum overflowed: add everything up far below the limit instead.
-        total = add_all(terms, values, _SCALE) / _SCALE
+        total = add_far_below(terms, values)
     return True, total
 
 
 @compiled
-def add_all(terms: Terms, values: np.ndarray, scale: float) -> float:
+def add_all(terms: Terms, values: np.ndarray) -> float:
     partials = np.empty(_PARTIALS, np.float64)
     parts = 0
     for t in values:
         kind = terms.value[t]
         if kind == INT_VALUE or kind == DOUBLE_VALUE:
-            parts = add_partial(partials, parts, as_double(terms, t) * scale)
+            parts = add_partial(partials, parts, as_double(terms, t))
     return round_partials(partials, parts)
+
+
+@compiled
+def add_far_below(terms: Terms, values: np.ndarray) -> float:
+    """The same scaled down.  What would lose bits so far down is added up apart: it joins the rest scaled up
+    again where that is possible, and otherwise only tips a tie."""
+    large, tiny = np.empty(_PARTIALS, np.float64), np.empty(_PARTIALS, np.float64)
+    larges = tinies = 0
+    for t in values:
+        kind = terms.value[t]
+        if kind == INT_VALUE or kind == DOUBLE_VALUE:
+            x = as_double(terms, t)
+            if abs(x) >= _TINY:
+                larges = add_partial(large, larges, x * _SCALE)
+            else:
+                tinies = add_partial(tiny, tinies, x)
+    if larges == 0 or abs(large[larges - 1]) < 1.0:
+        for j in range(larges):
+            tinies = add_partial(tiny, tinies, large[j] / _SCALE)
+        return round_partials(tiny, tinies)
+    rest = round_partials(tiny, tinies)
+    if rest != 0.0:
+        larges = add_partial(large, larges, _LEAST if rest > 0.0 else -_LEAST)
+    return round_partials(large, larges) / _SCALE
 
 
 @compiled
@@ -294,9 +322,11 @@ def fold_median(terms: Terms, values: np.ndarray) -> tuple[int, int]:
     sort_numbers(terms, numbers, n)
     middle = numbers[n // 2]
     if n % 2 == 0:
-        return intern_double(
-            terms, (as_double(terms, numbers[n // 2 - 1]) + as_double(terms, middle)) / 2.0
-        ), failed
+        low, high = as_double(terms, numbers[n // 2 - 1]), as_double(terms, middle)
+        mean = (low + high) / 2.0
+        if mean != mean and low == low and high == high:
+            return -1, failed + 1
+        return intern_double(terms, mean), failed
     if terms.value[middle] == INT_VALUE:
         return intern_integer(terms, terms.number[middle]), failed
     return intern_double(terms, bits_double(terms.number[middle])), failed

@@ -61,7 +61,6 @@ WANT_SIZE: Final = 13  # for WANT_POOL: how much
 FREE: Final = 16  # FREE + k: first free run of size 2^k in the pool, + 1; 0 is none
 COLUMN: Final = 48  # COLUMN + j: the j-th column of the key
 FIELDS: Final = 128
-MAX_WIDTH: Final = FIELDS - COLUMN
 RECORD: Final = 4
 START: Final = 0
 LENGTH: Final = 1
@@ -102,6 +101,9 @@ class Indexes:
         number = self._numbers[key] = len(self._slots)
         if number == len(self.meta):
             self.meta = np.concatenate([self.meta, np.zeros_like(self.meta)])
+        missing = COLUMN + len(columns) - self.meta.shape[1]
+        if missing > 0:
+            self.meta = np.pad(self.meta, ((0, 0), (0, missing)))
         row = self.meta[number]
         row[PREDICATE], row[WIDTH] = predicate, len(columns)
         row[COLUMN : COLUMN + len(columns)] = columns

@@ -8,6 +8,7 @@ Where the system grants no such reservation, arrays are allocated and copied as 
 from __future__ import annotations
 
 import mmap
+import sys
 from typing import Final, TypeVar
 
 import numpy as np
@@ -15,7 +16,9 @@ import numpy.typing as npt
 
 Element = TypeVar("Element", bound=np.generic)
 
-_NO_RESERVE: Final = 0x4000  # MAP_NORESERVE of Linux; Python has no name for it before 3.13
+_NO_RESERVE: Final[int] = getattr(  # Python has no name for it before 3.13
+    mmap, "MAP_NORESERVE", {"linux": 0x4000, "darwin": 0x40}.get(sys.platform, 0)
+)
 _SMALL: Final = 1 << 23  # bytes below which copying is cheaper than a mapping of its own
 _FACTOR: Final = 4
 

@@ -14,10 +14,10 @@ import numpy.typing as npt
 
 from tidalog.engine.dictionary_kernels import Terms
 from tidalog.engine.fact_kernels import FACTS, Facts
-from tidalog.engine.frame import EXPANDING, LEVEL, PC, PIVOT_REGISTER, ROWS, Frame
+from tidalog.engine.frame import BUDGET, EXPANDING, LEVEL, PC, PIVOT_REGISTER, ROWS, Frame
 from tidalog.engine.machine import run_frame
 from tidalog.engine.native import compiled
-from tidalog.engine.opcodes import ANY_ID, DONE, FILTER_MASK, FILTER_WANT
+from tidalog.engine.opcodes import ANY_ID, DONE, FILTER_MASK, FILTER_WANT, PAUSE
 from tidalog.engine.probing import passes
 
 # Control of a sweep.
@@ -33,6 +33,8 @@ BEGIN: Final = 8  # first fact of the block under way; its last is before NEXT
 TAKEN: Final = 9  # facts of the predicate under way
 ONE_GROUP: Final = 10  # whether the block holds facts of one predicate only
 SWEEP_CONTROL: Final = 11
+
+START_COST: Final = 64  # rows that starting a plan counts as, so that blocks of one come to a look too
 
 
 class Plans(NamedTuple):
@@ -204,6 +206,9 @@ def run_sweep(
                 control[CURRENT] = plans.order[j]
                 at = plans.starts[plans.order[j]]
                 start_plan(facts, plans.filters, plans.code, at, sweep.ids, control[TAKEN], frame)
+                frame.control[BUDGET] -= control[TAKEN] + START_COST
+                if frame.control[BUDGET] < 0:
+                    return PAUSE
             else:
                 control[GROUP] += 1
                 control[PLAN] = 0

@@ -249,6 +249,8 @@ def written_form(terms: Terms, term: int) -> int:
         reading, _, size = classify(terms.text, start, length)
         if reading == AS_IRI and size == length:
             return RAW
+        if reading == AS_SLOW:
+            return BY_PYTHON  # a name or not: only `format_any` knows
         absolute = False
         for i in range(length):
             c = terms.text[start + i]

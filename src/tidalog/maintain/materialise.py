@@ -104,10 +104,11 @@ def _hidden(predicate: str) -> str:
 
 
 def _hide(rule: NormalRule, predicate: str) -> NormalRule:
+    """The rule under a name that no rule of the program has, for hidden relations are named by rules."""
     head = rule.head
-    if head is None or head.predicate != predicate:
-        return rule
-    return replace(rule, head=NormalAtom(_hidden(predicate), head.arguments))
+    if head is not None and head.predicate == predicate:
+        head = NormalAtom(_hidden(predicate), head.arguments)
+    return replace(rule, name=f"?{rule.name}", head=head)
 
 
 def _check_constraints(engine: EmbeddedEngine, constraints: Sequence[NormalRule]) -> None:

@@ -65,7 +65,7 @@ class Runner:
         self.component, self.components = 0, 0
         self.rule = ""
         self._start, self._cpu_start = time.perf_counter(), time.process_time()
-        self._facts_before = len(engine.store)
+        self._facts_before = self._visible_facts()
 
     @property
     def seconds(self) -> float:
@@ -132,11 +132,17 @@ class Runner:
                 )
             )
 
+    def _visible_facts(self) -> int:
+        """Facts of predicates that a program can name."""
+        engine = self.engine
+        return sum(engine.count(name) for name in engine.names if not name.startswith(("#", "?")))
+
     def finish(self) -> RunStats:
         stats = self.stats
         stats.seconds = self.seconds
         stats.cpu_seconds = time.process_time() - self._cpu_start
-        stats.derived = len(self.engine.store) - self._facts_before
+        stats.facts = self._visible_facts()
+        stats.derived = stats.facts - self._facts_before
         stats.memory = self.engine.nbytes
         stats.peak_memory = max(stats.peak_memory, stats.memory)
         return stats
