@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import pty
 import select
+import shlex
 import signal
 import subprocess
 import sys
@@ -118,3 +119,43 @@ def test_a_terminal_has_a_prompt_history_and_completion(tmp_path: Path, terminal
     terminal.until(b"the end of the process")
     assert process.wait(LONGEST) == 0
     assert "+person(ada)." in (tmp_path / "tidalog" / "history").read_text()
+
+
+FACTS = 'p("é─東"). @output p .'
+
+
+def on_streams(text: str, shell: str, **environment: str) -> subprocess.CompletedProcess[str]:
+    """A run of a program whose standard streams a shell has arranged."""
+    command = f"{shlex.join(COMMAND)} run - {shell}"
+    variables = {**os.environ, **environment}
+    return subprocess.run(
+        ["sh", "-c", command], input=text, capture_output=True, text=True, timeout=LONGEST, env=variables
+    )
+
+
+def test_a_full_disk_is_said_and_no_traceback() -> None:
+    done = on_streams(FACTS, "> /dev/full")
+    assert done.returncode == 2
+    assert "error[T078]: the output cannot be written" in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+@pytest.mark.parametrize("closed", [">&-", "2>&-"])
+def test_a_closed_stream_takes_what_is_printed_nowhere(closed: str) -> None:
+    done = on_streams(FACTS, closed)
+    assert (done.returncode, done.stderr) == (0, "")
+
+
+def test_an_encoding_that_lacks_letters_gets_escapes() -> None:
+    done = on_streams(FACTS, "", PYTHONIOENCODING="ascii:strict", PYTHONUTF8="0")
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "\\xe9\\u2500\\u6771" in done.stdout
+
+
+@pytest.mark.parametrize("command", ["run", "check", "fmt", "repl"])
+def test_a_program_that_is_no_text_is_said_to_be_none(command: str) -> None:
+    piped = [*COMMAND, command, *([] if command == "repl" else ["-"])]
+    done = subprocess.run(piped, input=b'p("\xff").\n', capture_output=True, timeout=LONGEST)
+    assert done.returncode == 1
+    assert b"error[T00" in done.stderr
+    assert b"Traceback" not in done.stderr

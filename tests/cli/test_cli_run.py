@@ -162,6 +162,13 @@ def test_a_query_is_answered(tidalog: Command, family: Path) -> None:
     assert tidalog("query", family, "ancestor(ada, finn)").out == "false\n"
 
 
+def test_a_parameter_of_the_query_is_one_that_is_used(tidalog: Command, family: Path) -> None:
+    asked = tidalog("query", family, "grandparent(?x, $y)", "-p", "y=ada")
+    assert "$y is never used" not in asked.err
+    assert "$unused is never used" in asked.err
+    assert "$y is never used" in tidalog("query", family, "grandparent(?x, _)", "-p", "y=ada").err
+
+
 def test_a_query_as_json(tidalog: Command, family: Path) -> None:
     outcome = tidalog("query", family, "grandparent(?x, $y)", "-p", "y=ada", "--json")
     found = {key: outcome.json[key] for key in ("ok", "columns", "rows", "count")}

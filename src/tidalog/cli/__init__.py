@@ -26,7 +26,9 @@ import sys
 def main() -> None:
     """The `tidalog` command."""
     from tidalog.cli.app import run
+    from tidalog.cli.report import ready_streams
 
+    ready_streams()
     sys.exit(run(sys.argv[1:]))
 
 

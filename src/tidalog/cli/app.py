@@ -26,7 +26,7 @@ from tidalog.cli.options import (
     Strict,
 )
 from tidalog.cli.report import INTERRUPTED, USAGE, Report, reporting, silence_stdout
-from tidalog.session.diagnostics import BadCommand
+from tidalog.session.diagnostics import BadCommand, OutputNotWritable
 
 app = typer.Typer(
     name="tidalog",
@@ -58,6 +58,11 @@ def run(arguments: Sequence[str]) -> int:
     except BrokenPipeError:
         silence_stdout()
         return 0
+    except OSError as error:  # files are looked after where they are named; this is what is printed to
+        silence_stdout()
+        why = error.strerror or str(error)
+        Report("--json" in arguments).show_errors([OutputNotWritable(path="the output", why=why)], USAGE)
+        return USAGE
 
 
 def _usage(error: Exception, as_json: bool) -> int:

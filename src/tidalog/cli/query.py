@@ -11,7 +11,7 @@ from tidalog.cli.work import Work, prepared
 
 
 def query(report: Report, work: Work, text: str, rows: int) -> None:
-    kb = prepared(work, report)
+    kb = prepared(work, report, text)
     result = kb.query(text)
     if report.as_json:
         report.finish({**result_json(result), "count": len(result)})

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 import os
 import sys
@@ -92,6 +93,22 @@ def reporting(as_json: bool) -> Iterator[Report]:
     except BrokenPipeError:
         silence_stdout()
         raise typer.Exit(0) from None
+
+
+def ready_streams() -> None:
+    """Makes the standard streams take whatever is printed: one that is closed takes it nowhere, and what its
+    encoding cannot say is written as an escape.  Programs are UTF-8 wherever they come from; bytes that are
+    not stay for the parser to show."""
+    if isinstance(sys.stdin, io.TextIOWrapper) and not sys.stdin.isatty():
+        sys.stdin.reconfigure(encoding="utf-8-sig", errors="surrogateescape")
+    elif sys.stdin is None:
+        sys.stdin = open(os.devnull, encoding="utf-8")  # noqa: SIM115 - until the end
+    for name in ("stdout", "stderr"):
+        stream = getattr(sys, name)
+        if stream is None:
+            setattr(sys, name, open(os.devnull, "w", encoding="utf-8"))  # noqa: SIM115 - until the end
+        elif isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")
 
 
 def silence_stdout() -> None:

@@ -10,7 +10,6 @@ from __future__ import annotations
 from pathlib import Path
 
 from tidalog.errors import Diagnostic, ProgramError, Source
-from tidalog.lang.diagnostics import half_character
 from tidalog.lang.dialects import DIALECTS, Dialect, dialect_of
 from tidalog.lang.formatter import format_text
 from tidalog.lang.pieces import QUERY, parse_fact, parse_query, parse_rule
@@ -34,11 +33,7 @@ def parse_with_warnings(
     text: str, name: str = "<text>", dialect: str = "main"
 ) -> tuple[Program, tuple[Diagnostic, ...]]:
     """`parse`, and what is odd about the text though not wrong."""
-    source = Source(name, text)
-    unreadable = half_character(source)
-    if unreadable is not None:
-        raise ProgramError(unreadable)
-    program, found = DIALECTS[dialect].parse_source(source)
+    program, found = DIALECTS[dialect].parse_source(Source(name, text))
     errors = [diagnostic for diagnostic in found if not diagnostic.is_warning]
     if errors:
         raise ProgramError(errors)

@@ -9,7 +9,7 @@ from lark import Token, Tree
 from tidalog.builtins import BUILTINS
 from tidalog.errors import Diagnostic, ProgramError, Source, Span
 from tidalog.lang.builder import Builder, main_grammar
-from tidalog.lang.diagnostics import BadStatement, half_character
+from tidalog.lang.diagnostics import BadStatement
 from tidalog.lang.grammar import Node
 from tidalog.lang.main import MainReader
 from tidalog.lang.names import Names
@@ -84,11 +84,9 @@ def _read(text: str, prefixes: Mapping[str, str] | None, name: str, what: str) -
 
 
 def _only_statement(source: Source, errors: list[Diagnostic], what: str) -> Statement | None:
-    unreadable = half_character(source)
-    if unreadable is not None:
-        errors.append(unreadable)
-        return None
     reader = StatementReader(source, errors)
+    if errors:
+        return None
     statement = reader.read(0)
     if statement is None or not statement.text:
         span = Span(source, 0, 0)

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from tidalog.errors import Diagnostic, Source, Span
-from tidalog.lang.diagnostics import BadLiteral, TooDeep, Unterminated
+from tidalog.lang.diagnostics import BadLiteral, TooDeep, Unterminated, half_character
 from tidalog.termtext import parse_number
 
 MAX_DEPTH: Final = 200
@@ -49,6 +49,9 @@ class StatementReader:
     ) -> None:
         self.source = source
         self.errors = errors
+        unreadable = half_character(source)
+        if unreadable is not None:
+            errors.append(unreadable)
         marks = "|".join(re.escape(mark) for mark in line_comments)
         self._token = re.compile(_TOKEN.replace("LINE_COMMENT", marks), re.DOTALL)
 
