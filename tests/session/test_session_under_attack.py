@@ -181,3 +181,45 @@ def test_relative_iris_of_turtle_stay_what_they_are(tmp_path: Path) -> None:
     kb.insert("triple", tmp_path / "t.ttl")
     names = {term.value for row in kb.facts("triple").to_terms() for term in row if isinstance(term, IRI)}
     assert names == {"a", "/b", "../c", "#d", "e", ""}
+
+
+@pytest.mark.parametrize("width", [0, 3])
+def test_an_iri_that_is_no_class_and_no_property_is_a_predicate_beside_triples(width: int) -> None:
+    row = tuple(range(width))
+    kb = tidalog.open()
+    kb.load("triple(a, b, c) .")
+    kb.insert("http://x/p", [row])
+    assert kb.facts("http://x/p").to_rows() == [row]
+    assert kb.count("http://x/p") == 1
+    assert len(kb.facts("triple")) == 1
+
+
+def test_bad_rows_are_not_written_over_the_data_they_come_from(tmp_path: Path) -> None:
+    data = tmp_path / "p.csv"
+    data.write_text("a,b\nc\n")
+    kb = tidalog.open()
+    with pytest.raises(tidalog.DataError, match="T047"):
+        kb.insert("p", data, on_error="skip", quarantine=data)
+    assert data.read_text() == "a,b\nc\n"
+
+
+def test_bad_rows_of_every_import_are_kept(tmp_path: Path) -> None:
+    (tmp_path / "one.csv").write_text("a,b\nfirst\n")
+    (tmp_path / "two.csv").write_text("c,d\nsecond\n")
+    kb = tidalog.open()
+    text = '@import p :- csv{resource = "one.csv"} . @import p :- csv{resource = "two.csv"} .'
+    kb.load(text, base_dir=tmp_path, on_error="skip")
+    assert kb.stats().skipped == {"p": 2}
+    assert "first" in (tmp_path / "p.quarantine.csv").read_text()
+    assert "second" in (tmp_path / "p.2.quarantine.csv").read_text()
+
+
+def test_two_exports_to_one_file_are_refused_before_anything_is_written(tmp_path: Path) -> None:
+    kb = tidalog.open()
+    kb.load(
+        'p(1). q(2). @export p :- csv{resource = "x.csv"} . @export q :- csv{resource = "./x.csv"} .',
+        base_dir=tmp_path,
+    )
+    with pytest.raises(tidalog.DataError, match="T047"):
+        kb.write_exports()
+    assert not list(tmp_path.iterdir())

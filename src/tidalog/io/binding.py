@@ -31,19 +31,22 @@ def read_binding(
     arity: int | None = None,
     on_error: OnError | None = None,
     quarantine_dir: Path | None = None,
+    number: int = 1,
     progress: Progress | None = None,
 ) -> ReadResult:
     """The facts that an @import names.
 
     `on_error` holds where the binding says nothing.  Bad rows that are skipped go to the binding's
-    `quarantine` file, or to `PREDICATE.quarantine.csv` in `quarantine_dir` (`base_dir` if None).
+    `quarantine` file, or to `PREDICATE.quarantine.csv` in `quarantine_dir` (`base_dir` if None); those of
+    the predicate's second import (`number`) to `PREDICATE.2.quarantine.csv`.
     """
     with _shown_at(binding.span):
         kind, options = _checked(binding, base_dir, reading=True)
         resource = options.get("resource", default_name(binding.predicate, kind, options))
         wanted = cast("OnError", options.get("on_error", on_error or "error"))
         folder = quarantine_dir if quarantine_dir is not None else base_dir
-        quarantine = folder / f"{_file_name(binding.predicate)}.quarantine.csv"
+        ending = ".quarantine.csv" if number == 1 else f".{number}.quarantine.csv"
+        quarantine = folder / (_file_name(binding.predicate) + ending)
         if "quarantine" in options:
             quarantine = base_dir / str(options["quarantine"])
         return read_table(

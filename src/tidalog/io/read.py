@@ -14,7 +14,7 @@ from tidalog.errors import DataError
 from tidalog.io.arrow_files import read_arrow, read_parquet
 from tidalog.io.columns import RawTable, check_shape, to_terms
 from tidalog.io.delimited import Layout, read_delimited
-from tidalog.io.diagnostics import WrongArity
+from tidalog.io.diagnostics import NotWritable, WrongArity
 from tidalog.io.files import find_files, open_buffer
 from tidalog.io.formats import Format, check_column_formats, check_option, endings_of, format_named
 from tidalog.io.json_lines import read_json_lines
@@ -95,6 +95,10 @@ def read_table(
     resources = [path] if isinstance(path, str | os.PathLike) else list(path)
     folder = base_dir if base_dir is not None else Path()
     files = [file for resource in resources for file in find_files(resource, folder, endings_of(format))]
+    if quarantine is not None and any(_same_file(quarantine, file) for file in files):
+        raise DataError(
+            NotWritable(path=quarantine, why="this is the file that is read", hint="quarantine elsewhere")
+        )
     kinds = [format_named(format, file) for file in files]
     for kind in kinds:
         options.check(kind)
@@ -125,6 +129,13 @@ def read_table(
         holds = any(bool(pc.any(column.array).as_py()) for column in columns)
         return ReadResult([], int(holds), bad)
     return ReadResult(columns or _empty(formats, arity), rows, bad, names)
+
+
+def _same_file(one: Path, other: Path) -> bool:
+    try:
+        return one.samefile(other)
+    except (OSError, ValueError):  # there is none to be the same
+        return False
 
 
 def _read_file(

@@ -51,7 +51,7 @@ from tidalog.session.naming import (
 )
 from tidalog.session.progress import ProgressBar, ProgressOption
 from tidalog.session.relations import Rows, count_of, is_rdf_name, rows_of
-from tidalog.session.sources import ProgramSource, joined, read_program
+from tidalog.session.sources import ProgramSource, check_targets, import_number, joined, read_program
 from tidalog.session.stats import Stats
 from tidalog.session.turns import Turns, in_turn
 
@@ -133,6 +133,7 @@ class KnowledgeBase:
                     arity=known.arity if known is not None else None,
                     on_error=on_error,
                     quarantine_dir=Path(quarantine_dir) if quarantine_dir is not None else None,
+                    number=import_number(program, binding),
                     progress=bar.on_read(binding.predicate),
                 )
                 skipped[binding.predicate] += table.bad.count
@@ -335,8 +336,9 @@ class KnowledgeBase:
         says so.  Gives the paths written."""
         self.materialise()
         written: list[Path] = []
-        for binding, own_folder in self._exports:
-            folder = Path(base_dir) if base_dir is not None else own_folder
+        exports = [(b, Path(base_dir) if base_dir is not None else own) for b, own in self._exports]
+        check_targets(exports)
+        for binding, folder in exports:
             rows = self._rows(binding.predicate, None)
             table = self._written(rows, is_rdf(binding, folder))
             written.append(write_binding(binding, table, folder, prefixes=self.program.prefixes))

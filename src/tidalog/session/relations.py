@@ -46,6 +46,15 @@ def is_rdf_name(layout: TripleLayout, predicate: str) -> bool:
     return layout.active and ":" in predicate and predicate not in layout.tables
 
 
+def holds_triples(analysis: Analysis, predicate: str) -> bool:
+    """Whether the facts of a predicate, asked by its name, are triples.  An IRI with no argument or more than
+    two is a predicate like any other."""
+    layout, known = analysis.triples, analysis.predicates.get(predicate)
+    if layout.active and predicate == TRIPLE:
+        return True
+    return is_rdf_name(layout, predicate) and (known is None or known.arity in (1, 2))
+
+
 def relations_of_triples(layout: TripleLayout) -> frozenset[str]:
     """Every relation that holds triples."""
     if not layout.active:
@@ -123,15 +132,14 @@ def rows_of(engine: EmbeddedEngine, analysis: Analysis, predicate: str, explicit
     layout = analysis.triples
     if layout.active and predicate == TRIPLE:
         return Rows(TRIPLE, *_all_triples(engine, layout, explicit))
-    if is_rdf_name(layout, predicate):
+    if holds_triples(analysis, predicate):
         return _rdf_rows(engine, layout, predicate, explicit)
     return _relation(engine, predicate, analysis.predicates[predicate].arity, explicit)
 
 
 def count_of(engine: EmbeddedEngine, analysis: Analysis, predicate: str, explicit: bool | None) -> int:
     """How many facts `rows_of` gives, without gathering them where they stand in one relation."""
-    layout = analysis.triples
-    if (layout.active and predicate == TRIPLE) or is_rdf_name(layout, predicate):
+    if holds_triples(analysis, predicate):
         return rows_of(engine, analysis, predicate, explicit).rows
     if explicit is None:
         return engine.count(predicate)
