@@ -7,6 +7,7 @@ from typing import Final, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from tidalog.engine.bits import PRESENT
 from tidalog.engine.native import compiled, hash_add, hash_end, hash_start, inlined
 from tidalog.engine.table import EMPTY, HALF, LOW32, ONE, make_entry, remove_entry, table_shift
 
@@ -17,6 +18,7 @@ USED: Final = 1  # state[USED]: how much of the arena is in use
 TOUCHED: Final = 2  # state[TOUCHED]: of no meaning, see look_ahead
 ENTRIES: Final = 3  # state[ENTRIES]: facts in the table
 STATE: Final = 4
+HEADER: Final = 2  # numbers of a row before its arguments: the fact's id, its predicate
 AHEAD: Final = 256  # rows whose memory is brought in before they are looked at
 CACHED: Final = 1 << 18  # a table of so many slots stays in a processor's cache anyway
 NONE: Final = -1
@@ -34,7 +36,7 @@ class Facts(NamedTuple):
     """The arrays that compiled code sees.  Python replaces them when they grow, between calls."""
 
     arguments: Ints  # arena of rows
-    offset: npt.NDArray[np.uint32]  # fact → where its arguments start; its predicate is just before
+    offset: npt.NDArray[np.uint32]  # fact → where its arguments start, behind HEADER
     status: npt.NDArray[np.uint16]  # fact → bits
     slots: npt.NDArray[np.uint64]  # hash table of all facts
     state: npt.NDArray[np.int64]  # FACTS, USED
@@ -67,7 +69,6 @@ def hash_rows(predicate: int, rows: np.ndarray, count: int, hashes: np.ndarray) 
 @compiled
 def look_ahead(
     slots: np.ndarray,
-    offset: np.ndarray,
     arguments: np.ndarray,
     hashes: np.ndarray,
     begin: int,
@@ -81,10 +82,7 @@ def look_ahead(
     total = np.int64(0)
     for i in range(begin, end):
         entry = slots[hashes[i] >> shift]
-        home[i - begin] = np.int64(entry & LOW32) - 1 if entry >> HALF == hashes[i] >> HALF else -1
-    for i in range(end - begin):
-        if home[i] >= 0:
-            home[i] = np.int64(offset[home[i]])
+        home[i - begin] = np.int64(entry & LOW32) if entry >> HALF == hashes[i] >> HALF else -1
     for i in range(end - begin):
         if home[i] >= 0:
             total += arguments[home[i]]
@@ -114,7 +112,7 @@ def insert_pairs(
     for begin in range(0, count, AHEAD):
         end = min(count, begin + AHEAD)
         if len(slots) > CACHED:
-            touched += look_ahead(slots, offset, arguments, hashes, begin, end, shift, home)
+            touched += look_ahead(slots, arguments, hashes, begin, end, shift, home)
         for i in range(begin, end):
             h, a, b = hashes[i], left[i], right[i]
             tag = h >> HALF
@@ -122,21 +120,21 @@ def insert_pairs(
             while True:
                 entry = slots[s]
                 if entry == EMPTY:
-                    slots[s] = make_entry(h, n + 1)
-                    offset[n] = np.uint32(used + 1)
+                    slots[s] = make_entry(h, used + HEADER)
+                    offset[n] = np.uint32(used + HEADER)
                     all_status[n] = bits
-                    arguments[used] = predicate
-                    arguments[used + 1] = a
-                    arguments[used + 2] = b
-                    used += 3
+                    arguments[used] = n
+                    arguments[used + 1] = predicate
+                    arguments[used + 2] = a
+                    arguments[used + 3] = b
+                    used += 2 + HEADER
                     n += 1
                     break
                 if entry >> HALF == tag:
-                    f = np.int64(entry & LOW32) - 1
-                    at = np.int64(offset[f])
+                    at = np.int64(entry & LOW32)
                     if arguments[at] == a and arguments[at + 1] == b and arguments[at - 1] == predicate:
-                        if (all_status[f] | bits) != all_status[f]:
-                            all_status[f] |= bits
+                        if bits != PRESENT:
+                            all_status[arguments[at - HEADER]] |= bits
                         break
                 s = (s + ONE) & mask
     facts.state[TOUCHED] = touched
@@ -171,7 +169,7 @@ def bring_in(facts: Facts, predicate: int) -> None:
         s = h >> shift
         while slots[s] != EMPTY:
             s = (s + ONE) & mask
-        slots[s] = make_entry(h, f + 1)
+        slots[s] = make_entry(h, at)
         facts.state[ENTRIES] += 1
     extent[TABLED] = extent[LAST] + 1
 
@@ -180,19 +178,21 @@ def bring_in(facts: Facts, predicate: int) -> None:
 def append_rows(facts: Facts, predicate: int, rows: np.ndarray, count: int, status: int) -> None:
     """Adds rows that are known to be new, past the table."""
     arity = rows.shape[0]
+    width = arity + HEADER
     n, used = facts.state[FACTS], facts.state[USED]
     arguments, offset, bits = facts.arguments, facts.offset, np.uint16(status)
     for i in range(count):
-        at = used + i * (arity + 1)
-        arguments[at] = predicate
-        offset[n + i] = np.uint32(at + 1)
+        at = used + i * width
+        arguments[at] = n + i
+        arguments[at + 1] = predicate
+        offset[n + i] = np.uint32(at + HEADER)
         facts.status[n + i] = bits
     for c in range(arity):
         column = rows[c]
         for i in range(count):
-            arguments[used + i * (arity + 1) + 1 + c] = column[i]
+            arguments[used + i * width + HEADER + c] = column[i]
     facts.state[FACTS] = n + count
-    facts.state[USED] = used + count * (arity + 1)
+    facts.state[USED] = used + count * width
     note_extent(facts, predicate, n)
 
 
@@ -237,7 +237,7 @@ def insert_wide(
     for begin in range(0, count, AHEAD):
         end = min(count, begin + AHEAD)
         if len(slots) > CACHED:
-            touched += look_ahead(slots, offset, arguments, hashes, begin, end, shift, home)
+            touched += look_ahead(slots, arguments, hashes, begin, end, shift, home)
         for i in range(begin, end):
             h = hashes[i]
             tag = h >> HALF
@@ -245,21 +245,21 @@ def insert_wide(
             while True:
                 entry = slots[s]
                 if entry == EMPTY:
-                    slots[s] = make_entry(h, n + 1)
-                    arguments[used] = predicate
-                    offset[n] = np.uint32(used + 1)
+                    slots[s] = make_entry(h, used + HEADER)
+                    offset[n] = np.uint32(used + HEADER)
                     all_status[n] = bits
+                    arguments[used] = n
+                    arguments[used + 1] = predicate
                     for c in range(arity):
-                        arguments[used + 1 + c] = rows[c, i]
-                    used += arity + 1
+                        arguments[used + HEADER + c] = rows[c, i]
+                    used += arity + HEADER
                     n += 1
                     break
                 if entry >> HALF == tag:
-                    f = np.int64(entry & LOW32) - 1
-                    at = np.int64(offset[f])
+                    at = np.int64(entry & LOW32)
                     if arguments[at - 1] == predicate and same_arguments(arguments, at, rows, i):
-                        if (all_status[f] | bits) != all_status[f]:
-                            all_status[f] |= bits
+                        if bits != PRESENT:
+                            all_status[arguments[at - HEADER]] |= bits
                         break
                 s = (s + ONE) & mask
     facts.state[TOUCHED] = touched
@@ -280,7 +280,7 @@ def fact_hash(facts: Facts, fact: int, arity: int) -> np.uint64:
 
 @compiled
 def fact_arity(facts: Facts, fact: int) -> int:
-    end = np.int64(facts.offset[fact + 1]) - 1 if fact + 1 < facts.state[FACTS] else facts.state[USED]
+    end = np.int64(facts.offset[fact + 1]) - HEADER if fact + 1 < facts.state[FACTS] else facts.state[USED]
     return end - np.int64(facts.offset[fact])
 
 
@@ -291,11 +291,11 @@ def truncate_facts(facts: Facts, length: int) -> None:
         at = np.int64(facts.offset[f])
         if f < facts.extent[facts.arguments[at - 1], TABLED]:
             s = fact_hash(facts, f, fact_arity(facts, f)) >> shift
-            while facts.slots[s] & LOW32 != np.uint64(f + 1):
+            while facts.slots[s] & LOW32 != np.uint64(at):
                 s = (s + ONE) & mask
             remove_entry(facts.slots, s)
             facts.state[ENTRIES] -= 1
-        facts.state[USED] = at - 1
+        facts.state[USED] = at - HEADER
         facts.state[FACTS] = f
         facts.extent[facts.arguments[at - 1], COUNT] -= 1
     for p in range(len(facts.extent)):
@@ -318,10 +318,9 @@ def find_row(facts: Facts, predicate: int, row: np.ndarray) -> int:
         if entry == EMPTY:
             return NONE
         if entry >> HALF == h >> HALF:
-            f = np.int64(entry & LOW32) - 1
-            at = np.int64(facts.offset[f])
+            at = np.int64(entry & LOW32)
             if facts.arguments[at - 1] == predicate and same_arguments(facts.arguments, at, rows, 0):
-                return f
+                return facts.arguments[at - HEADER]
         s = (s + ONE) & mask
 
 

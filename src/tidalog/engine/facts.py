@@ -1,13 +1,13 @@
 """The fact store: one flat space of facts for all predicates.
 
-A fact is a number (its id, given out in order of arrival) and a row of int32 in one arena: its predicate,
-then its arguments.  A wide predicate costs the narrow ones nothing, and a cache line or two holds a fact.
+A fact is a number (its id, given out in order of arrival) and a row of int32 in one arena: its id, its
+predicate, its arguments.  A wide predicate costs the narrow ones nothing; a cache line or two holds a fact.
 Invariants:
 
 *  ids are dense, 0 … n-1, and a derived fact has a larger id than the facts of its first derivation;
 *  a (predicate, arguments) pair has at most one id, found in the table `slots` (see `table`; values are
-   id + 1).  Facts that are known to be new go without; a predicate's are brought in when one is first looked
-   up, all ids below its TABLED being there.
+   where its arguments start), and is PRESENT.  Facts that are known to be new go without; a predicate's are
+   brought in when one is first looked up, all ids below its TABLED being there.
 """
 
 from __future__ import annotations
@@ -22,6 +22,7 @@ from tidalog.engine.fact_kernels import (
     ENTRIES,
     EXTENT,
     FACTS,
+    HEADER,
     NONE,
     STATE,
     USED,
@@ -48,7 +49,7 @@ class FactStore:
     def __init__(self, capacity: int = 1024) -> None:
         self._table = Table(capacity)
         self.arrays = Facts(
-            arguments=np.empty(capacity * 3, np.int32),
+            arguments=np.empty(capacity * 4, np.int32),
             offset=np.empty(capacity, np.uint32),
             status=np.empty(capacity, np.uint16),
             slots=self._table.slots,
@@ -71,7 +72,7 @@ class FactStore:
         """Makes room for `more` facts of an arity without any growth inside compiled code; also for those of
         a predicate that are not in the table yet."""
         a = self.arrays
-        facts, used = int(a.state[FACTS]) + more, int(a.state[USED]) + more * (arity + 1)
+        facts, used = int(a.state[FACTS]) + more, int(a.state[USED]) + more * (arity + HEADER)
         if facts > MOST_FACTS or used > MOST_ARGUMENTS:
             raise MemoryError("the store holds at most 2^31 facts and 2^32 arguments")
         a = a._replace(

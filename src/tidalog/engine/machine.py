@@ -14,7 +14,7 @@ from __future__ import annotations
 import numpy as np
 
 from tidalog.engine.dictionary_kernels import Terms, room_for_terms
-from tidalog.engine.fact_kernels import ENTRIES, FACTS, USED, Facts, bring_in, untabled
+from tidalog.engine.fact_kernels import ENTRIES, FACTS, HEADER, USED, Facts, bring_in, untabled
 from tidalog.engine.frame import (
     BUDGET,
     DERIVATIONS,
@@ -51,10 +51,8 @@ from tidalog.engine.table import has_room
 
 @compiled
 def room_for_facts(facts: Facts, rows: int, arity: int) -> bool:
-    n = facts.state[FACTS] + rows
-    return n <= min(len(facts.offset), len(facts.status)) and facts.state[USED] + rows * (arity + 1) <= len(
-        facts.arguments
-    )
+    n, used = facts.state[FACTS] + rows, facts.state[USED] + rows * (arity + HEADER)
+    return n <= min(len(facts.offset), len(facts.status)) and used <= len(facts.arguments)
 
 
 @compiled

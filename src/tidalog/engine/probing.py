@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from tidalog.engine.fact_kernels import Facts
+from tidalog.engine.fact_kernels import HEADER, Facts
 from tidalog.engine.frame import POSITION, ROW, ROWS
 from tidalog.engine.index import (
     COLUMN,
@@ -287,7 +287,7 @@ def find_members(
     for i in range(rows):
         hashes[i] = start
     hash_operands(block, rows, code, arguments, arity, hashes)
-    terms, offsets, slots = facts.arguments, facts.offset, facts.slots
+    terms, slots = facts.arguments, facts.slots
     mask, shift = np.uint64(len(facts.slots) - 1), table_shift(len(facts.slots))
     for i in range(rows):
         h = hashes[i]
@@ -299,8 +299,7 @@ def find_members(
             if entry == EMPTY:
                 break
             if entry >> HALF == tag:
-                fact = np.int64(entry & LOW32) - 1
-                offset = np.int64(offsets[fact])
+                offset = np.int64(entry & LOW32)
                 if terms[offset - 1] == predicate:
                     same = True
                     for j in range(arity):
@@ -310,7 +309,7 @@ def find_members(
                             same = False
                             break
                     if same:
-                        match[i] = fact
+                        match[i] = terms[offset - HEADER]
                         break
             s = (s + ONE) & mask
 
