@@ -49,7 +49,7 @@ class EmbeddedEngine:
         """Whether some fact may be there that is not explicit."""
 
     def index(self, predicate: int, columns: tuple[int, ...]) -> int:
-        return self.indexes.number(predicate, columns)
+        return self.indexes.number(predicate, columns, self.store.count(predicate))
 
     # --- predicates ---------------------------------------------------------------------------------
 

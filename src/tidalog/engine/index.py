@@ -21,6 +21,7 @@ import numpy as np
 import numpy.typing as npt
 
 from tidalog.engine.fact_kernels import FACTS, NONE, Facts
+from tidalog.engine.memory import resized
 from tidalog.engine.native import (
     compiled,
     hash_add,
@@ -35,12 +36,12 @@ from tidalog.engine.table import (
     HALF,
     LOW32,
     ONE,
-    SMALLEST,
     has_room,
     make_entry,
     move_entries,
     remove_entry,
     table_shift,
+    table_size,
 )
 
 # Fields of a row of `meta`.
@@ -67,6 +68,8 @@ LENGTH: Final = 1
 CAPACITY: Final = 2
 VALUE_OF_KEY: Final = 3  # the value in the key's first column; with one column, that is the key
 
+MOST_IN_POOL: Final = 2**31 - 1
+
 WANT_KEYS: Final = 1
 WANT_POOL: Final = 2
 WANT_RECORDS: Final = 3
@@ -90,11 +93,12 @@ class Indexes:
 
     @property
     def nbytes(self) -> int:
-        arrays = [*self._slots, *self._pools, *self._records]
-        return sum(a.nbytes for a in arrays) + self.meta.nbytes
+        """Bytes in use."""
+        used = 4 * (self.meta[:, POOL_USED] + self.meta[:, RECORD_COUNT] * RECORD)
+        return int(used.sum()) + sum(slots.nbytes for slots in self._slots) + self.meta.nbytes
 
-    def number(self, predicate: int, columns: tuple[int, ...]) -> int:
-        """The index of a predicate on columns, made empty if it is new."""
+    def number(self, predicate: int, columns: tuple[int, ...], expected: int = 0) -> int:
+        """The index of a predicate on columns, made empty if it is new; it will see so many facts or more."""
         key = (predicate, columns)
         if key in self._numbers:
             return self._numbers[key]
@@ -110,9 +114,9 @@ class Indexes:
         self._slots.append(np.empty(0, np.uint64))
         self._pools.append(np.empty(0, np.int32))
         self._records.append(np.empty(0, np.int32))
-        self._put_slots(number, np.zeros(SMALLEST, np.uint64))
-        self._put_pool(number, np.empty(64, np.int32))
-        self._put_records(number, np.empty(16 * RECORD, np.int32))
+        self._put_slots(number, np.zeros(table_size(expected // 4), np.uint64))
+        self._put_pool(number, np.empty(max(64, expected // 2), np.int32))
+        self._put_records(number, np.empty(max(16, expected // 32) * RECORD, np.int32))
         return number
 
     def grow(self, number: int) -> None:
@@ -124,13 +128,11 @@ class Indexes:
             self._put_slots(number, slots)
         elif row[WANT] == WANT_POOL:
             used = int(row[POOL_USED])
-            pool = np.empty(max(used + int(row[WANT_SIZE]), int(row[POOL_SIZE]) * 2), np.int32)
-            pool[:used] = self._pools[number][:used]
-            self._put_pool(number, pool)
+            needed = used + max(int(row[WANT_SIZE]), used)
+            self._put_pool(number, resized(self._pools[number], used, needed, MOST_IN_POOL))
         else:
-            records = np.empty(int(row[RECORD_SIZE]) * 2 * RECORD, np.int32)
-            records[: len(self._records[number])] = self._records[number]
-            self._put_records(number, records)
+            used = int(row[RECORD_COUNT]) * RECORD
+            self._put_records(number, resized(self._records[number], used, 2 * used, MOST_IN_POOL))
 
     def catch_up(self, number: int, facts: Facts) -> None:
         while not catch_up(facts, self.meta[number]):
