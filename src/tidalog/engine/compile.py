@@ -19,7 +19,7 @@ from tidalog.engine.folds import OPERATORS
 from tidalog.engine.frame import PIVOT_REGISTER
 from tidalog.plan.lowered import Fold, FoldColumn
 from tidalog.plan.order import Absent, Compute, LogicalPlan, Member, Probe, Test
-from tidalog.program import Variable, variables
+from tidalog.program import Expression, Variable, variables
 from tidalog.terms import Term
 
 
@@ -222,9 +222,9 @@ class _Writer:
             )
         )
 
-    def expression(self, opcode: int, expression: object, variable: Variable | None) -> None:
-        body = encode(expression, self._number, self.catalogue.term)  # type: ignore[arg-type]
-        reads = {self._number(v) for v in variables(expression)}  # type: ignore[arg-type]
+    def expression(self, opcode: int, expression: Expression, variable: Variable | None) -> None:
+        body = encode(expression, self._number, self.catalogue.term)
+        reads = {self._number(v) for v in variables(expression)}
         target = [] if variable is None else [self._number(variable)]
         self.drafts.append(_Draft([opcode, 0, *target, len(body), *body], reads, set(target)))
 

@@ -150,9 +150,6 @@ class Indexes:
         for number in range(len(self)):
             truncate_index(facts, self.meta[number], length)
 
-    def clear(self) -> None:
-        self.__init__()  # type: ignore[misc]
-
     def _put_slots(self, number: int, slots: npt.NDArray[np.uint64]) -> None:
         self._slots[number] = slots
         self.meta[number, SLOTS], self.meta[number, SIZE] = slots.ctypes.data, len(slots)

@@ -15,7 +15,6 @@ from tidalog.engine.dictionary_kernels import (
     BLANK,
     IRI,
     STRING,
-    TERMS,
     TEXT,
     Terms,
     intern_boolean,
@@ -328,8 +327,3 @@ def kinds_among(terms: Terms, ids: np.ndarray) -> int:
 def gather_numbers(terms: Terms, ids: np.ndarray, out: np.ndarray) -> None:
     for i in range(len(ids)):
         out[i] = terms.number[ids[i]]
-
-
-@compiled
-def terms_in_use(terms: Terms) -> int:
-    return terms.state[TERMS]

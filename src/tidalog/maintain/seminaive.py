@@ -32,6 +32,7 @@ from tidalog.maintain.run import Runner
 from tidalog.plan.lowered import Fold, Memo, is_hidden, lower
 from tidalog.plan.order import best_start, plan
 from tidalog.program import Variable
+from tidalog.terms import Term
 
 
 class SemiNaive:
@@ -225,12 +226,12 @@ class SemiNaive:
         self.runner.rule = memo.name
         kept: list[int] = []
         values: list[int] = []
-        known: dict[int, object] = {}
+        known: dict[int, Term] = {}
         columns = [column.tolist() for column in inputs]
         for row in range(rows):
             if row % 65536 == 65535:
                 self.runner.look()
-            bindings: dict[Variable, object] = {}
+            bindings: dict[Variable, Term] = {}
             for variable, column in zip(memo.inputs, columns, strict=True):
                 number = column[row]
                 term = known.get(number)
@@ -238,7 +239,7 @@ class SemiNaive:
                     term = known[number] = dictionary.term(number)
                 bindings[variable] = term
             try:
-                value = evaluate(memo.expression, bindings, self.functions)  # type: ignore[arg-type]
+                value = evaluate(memo.expression, bindings, self.functions)
             except CannotCompute:
                 continue
             kept.append(row)

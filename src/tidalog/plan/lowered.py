@@ -16,7 +16,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 
 from tidalog.analysis.normal import AggregateColumn, Argument, Computation, NormalAtom, NormalRule
-from tidalog.program import Call, Expression, Variable, variables
+from tidalog.program import Expression, Variable, variables
 from tidalog.terms import TRUE
 
 
@@ -217,13 +217,3 @@ def _is_ready(negation: NormalAtom, rule: NormalRule, bound: set[Variable]) -> b
     elsewhere = {v for atom in rule.atoms for v in atom.variables}
     elsewhere |= {c.variable for c in rule.computations}
     return (negation.variables & elsewhere) <= bound
-
-
-def calls(expression: Expression) -> Iterable[str]:
-    """The functions in an expression."""
-    stack = [expression]
-    while stack:
-        item = stack.pop()
-        if isinstance(item, Call):
-            yield item.function
-            stack.extend(item.arguments)
