@@ -51,8 +51,9 @@ from tidalog.session.naming import (
 )
 from tidalog.session.progress import ProgressBar, ProgressOption
 from tidalog.session.relations import Rows, count_of, is_rdf_name, rows_of
-from tidalog.session.sources import ProgramSource, check_targets, import_number, joined, read_program
+from tidalog.session.sources import ProgramSource, import_number, joined, read_program
 from tidalog.session.stats import Stats
+from tidalog.session.targets import check_targets
 from tidalog.session.turns import Turns, in_turn
 
 F = TypeVar("F", bound=Callable[..., object])

@@ -11,9 +11,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Final, TypeVar
 
-from tidalog.errors import DataError, Diagnostic, UsageError
-from tidalog.io import export_path
-from tidalog.io.diagnostics import NotWritable
+from tidalog.errors import Diagnostic, UsageError
 from tidalog.lang import DIALECTS, dialect_of, parse_with_warnings
 from tidalog.program import DataBinding, Program
 from tidalog.session.diagnostics import BadArgument, ProgramNotFound, ProgramNotReadable, UnknownDialect
@@ -134,14 +132,3 @@ def _added(old: tuple[T, ...], new: Iterable[T]) -> tuple[T, ...]:
 def import_number(program: Program, binding: DataBinding) -> int:
     """Which of a predicate's imports this is, from 1."""
     return [b for b in program.imports if b.predicate == binding.predicate].index(binding) + 1
-
-
-def check_targets(exports: Iterable[tuple[DataBinding, Path]]) -> None:
-    """No two exports, each with the folder that its path starts from, write the same file."""
-    seen: dict[str, DataBinding] = {}
-    for binding, folder in exports:
-        path = export_path(binding, folder)
-        other = seen.setdefault(os.path.realpath(path), binding)
-        if other is not binding:
-            why = f"the exports of {other.predicate} and {binding.predicate} both go to this file"
-            raise DataError(NotWritable(path=path, why=why, hint="give each a resource of its own"))
