@@ -81,8 +81,8 @@ def _add_target(section: Section, family: str, contender: Contender, before: Con
     if cpu is None or not earlier:
         return
     slower, larger = cpu / earlier, _facts(contender) / _facts(before)
-    text = f"{family}: {slower:.2f} times the time for {larger:.2f} times the result, within a tenth"
-    section.targets.append(Target(text, slower <= 1.1 * larger))
+    text = f"{family}: {slower:.2f} times the time for {larger:.2f} times the result"
+    section.targets.append(Target(text, slower <= larger))
 
 
 def _facts(contender: Contender) -> float:
