@@ -1,7 +1,7 @@
 """Every message is part of the interface: tests/errors/NUMBER-slug/{program.*, expected.txt}.
 
-A folder holds a program that is wrong or odd, and what a person is told about it, word for word.  Errors of
-the text stop there; a text without errors goes on to analysis.
+A folder holds a program or an update script (`program.upd`) that is wrong or odd, and what a person is told
+about it, word for word.  Errors of the text stop there; a program without errors goes on to analysis.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ import tidalog.analysis
 import tidalog.lang
 from tidalog.errors import Diagnostic, ProgramError, Source
 from tidalog.lang import DIALECTS, dialect_of
+from tidalog.lang.updates import read_updates
 
 ROOT = Path(__file__).parent / "errors"
 FOLDERS = sorted(folder for folder in ROOT.iterdir() if folder.is_dir())
@@ -25,6 +26,8 @@ FOLDERS = sorted(folder for folder in ROOT.iterdir() if folder.is_dir())
 def diagnostics_of(path: Path) -> list[Diagnostic]:
     """What is said about a file, which goes by its bare name."""
     text = path.read_text(encoding="utf-8")
+    if path.suffix == ".upd":
+        return read_updates(Source(path.name, text))[1]
     program, found = DIALECTS[dialect_of(path).name].parse_source(Source(path.name, text))
     if any(not diagnostic.is_warning for diagnostic in found):
         return found

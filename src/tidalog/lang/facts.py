@@ -18,13 +18,14 @@ from tidalog.terms import FALSE, IRI, RDF_TYPE, TRUE, BlankNode, LangString, Str
 from tidalog.termtext import NAME, BadEscape, parse_number, unescape
 
 # Possessive quantifiers throughout: a text that is no fact is given up on in linear time.
-_SKIP = r"\s*+(?:(?:%|//)[^\n]*+\s*+)*+"
+SKIP: Final = r"\s*+(?:(?:%|//)[^\n]*+\s*+)*+"
+"""Blanks and comments to the end of a line."""
 _WORD = r"[\w:+%-]++(?:\.[\w:+%-]++)*+"
 _QUOTED = r'"(?!"")[^"\\\n]*+(?:\\.[^"\\\n]*+)*+"'
 _IRI = r"<(?:[A-Za-z][A-Za-z0-9+.-]*:(?:(?!,\?)[^<>\"{}|^`\\\x00-\x20])*+|[^<>\"{}|^`\\\x00-\x20(),?=$]*+)>"
 _TERM = rf"(?:{_QUOTED}(?:@[A-Za-z0-9-]++|\^\^(?:{_IRI}|{_WORD}))?+|{_IRI}|{_WORD})"
 _ATOM = rf"((?:{_IRI}|[\w:%-]++))\s*+\(((?:[\w\s,.:+%-]++|{_QUOTED}|@|\^\^|{_IRI})*+)\)"
-_FACT: Final = re.compile(rf"{_SKIP}(?:{_ATOM}|({_TERM})\s++({_TERM})\s++({_TERM}))\s*+\.")
+_FACT: Final = re.compile(rf"{SKIP}(?:{_ATOM}|({_TERM})\s++({_TERM})\s++({_TERM}))\s*+\.")
 _PIECE: Final = re.compile(rf'(?:[^",<]++|{_QUOTED}|{_IRI})++|.', re.DOTALL)
 
 _LITERAL: Final = re.compile(r'"((?:[^"\\]|\\.)*)"(?:@([A-Za-z]+(?:-[A-Za-z0-9]+)*)|\^\^(.+))?\Z', re.DOTALL)
@@ -105,6 +106,14 @@ class FactReader:
         except _NotPlain:
             pass
         return offset
+
+    def read_one(self, offset: int) -> tuple[Fact, int] | None:
+        """The plain fact that stands at an offset, and the offset behind it; None if there is none."""
+        found = _FACT.match(self.source.text, offset)
+        try:
+            return (self._fact(found, 0), found.end()) if found else None
+        except _NotPlain:
+            return None
 
     def read_alone(self, text: str, start: int) -> Fact | None:
         """The plain fact that a whole statement is, or None."""

@@ -42,13 +42,13 @@ _INSTEAD: Final = {
 def parse_source(source: Source) -> tuple[Program, list[Diagnostic]]:
     """The program that a text says, and all that is wrong or odd about it."""
     reading = MainReader(source)
-    with _collector_paused():
+    with collector_paused():
         reading.read()
     return reading.program(), reading.diagnostics()
 
 
 @contextmanager
-def _collector_paused() -> Iterator[None]:
+def collector_paused() -> Iterator[None]:
     """A syntax tree has no cycles; looking for them again and again would double the time that millions of
     facts take."""
     was_enabled = gc.isenabled()
