@@ -2,9 +2,38 @@
 
 Everything fast is tested against what stands here, so nothing here may come from `analysis`, `plan` or
 `engine`: it reads the syntax tree itself.
+
+`evaluate` is the meaning from scratch.  The papers' maintenance algorithms stand beside it, line by line over
+positive programs; each keeps a materialisation right under a stream of updates and counts its work as the
+paper does.
 """
 
+from tidalog.reference.bf import BackwardForward
 from tidalog.reference.clauses import NotEvaluable
+from tidalog.reference.dred import DRed
+from tidalog.reference.dred_marking import DRedMarking
+from tidalog.reference.fact_sets import Fact
+from tidalog.reference.instances import Instance, NotPositive, PositiveProgram
+from tidalog.reference.maintenance import Maintenance, Trace, Update
+from tidalog.reference.marking import BackwardForwardMarking, Marks
 from tidalog.reference.naive import Model, Violation, evaluate, violations
 
-__all__ = ["Model", "NotEvaluable", "Violation", "evaluate", "violations"]
+__all__ = [
+    "BackwardForward",
+    "BackwardForwardMarking",
+    "DRed",
+    "DRedMarking",
+    "Fact",
+    "Instance",
+    "Maintenance",
+    "Marks",
+    "Model",
+    "NotEvaluable",
+    "NotPositive",
+    "PositiveProgram",
+    "Trace",
+    "Update",
+    "Violation",
+    "evaluate",
+    "violations",
+]
