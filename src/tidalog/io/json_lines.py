@@ -8,6 +8,7 @@ one type a field; where it cannot, or would blur that difference, lines are read
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from pathlib import Path
 from typing import Final
 
@@ -20,17 +21,29 @@ from tidalog.io.diagnostics import JsonSyntax, Place, WrongFieldCount, WrongValu
 from tidalog.io.encoding import as_bytes, require_utf8, without_mark
 from tidalog.io.result import BadRow, BadRowLog
 from tidalog.io.row_scan import NO_DELIMITER, NO_QUOTE, survey
+from tidalog.io.update_diagnostics import NotAnObject
 from tidalog.io.values import column_of
 
 _BLOCK: Final = 1 << 22
+Wanted = Callable[[str], bool]
+"""Whether a field of this name is to be read."""
 
 
-def read_json_lines(path: Path, buffer: pa.Buffer, log: BadRowLog) -> RawTable | None:
-    """The rows of the file; None if it has none."""
+def read_json_lines(
+    path: Path, buffer: pa.Buffer, log: BadRowLog, *, sparse: Wanted | None = None
+) -> RawTable | None:
+    """The rows of the file; None if it has none.
+
+    If the rows are `sparse`, every line is an object, and the columns are the fields that any of them has
+    and that are wanted; a field that is missing is null.
+    """
     buffer = without_mark(buffer, path)
     require_utf8(buffer, path)
     lines = _Lines(path, buffer)
-    return _by_arrow(lines) or _by_line(lines, log)
+    found = _by_arrow(lines, sparse)
+    if found is not None:
+        return found
+    return _by_line(lines, log) if sparse is None else _sparse_by_line(lines, sparse, log)
 
 
 class _Lines:
@@ -53,7 +66,7 @@ class _Lines:
         return Place(str(self.path), number, column, text, len(text) if width is None else width), text
 
 
-def _by_arrow(lines: _Lines) -> RawTable | None:
+def _by_arrow(lines: _Lines, sparse: Wanted | None) -> RawTable | None:
     """None where the lines must be looked at one by one."""
     start = lines.buffer.slice(0, min(64, lines.buffer.size)).to_pybytes().lstrip()
     if not start.startswith(b"{"):
@@ -69,8 +82,12 @@ def _by_arrow(lines: _Lines) -> RawTable | None:
         return None
     if table.num_columns == 0 or table.num_rows != _line_count(lines.buffer):
         return None
+    if sparse is not None:
+        table = table.select([name for name in table.column_names if sparse(name)])
     for column in table.columns:
-        if pa.types.is_nested(column.type) or column.null_count or _may_hide_integers(column):
+        if pa.types.is_nested(column.type) or _may_hide_integers(column):
+            return None
+        if column.null_count and sparse is None:
             return None
 
     def locate(row: int, field: int) -> tuple[Place, str]:
@@ -132,6 +149,40 @@ def _by_line(lines: _Lines, log: BadRowLog) -> RawTable | None:
             continue
         kept.append(index)
         rows.append(row)
+    return _table(lines, names, width, rows, kept, bad, log)
+
+
+def _sparse_by_line(lines: _Lines, wanted: Wanted, log: BadRowLog) -> RawTable | None:
+    kept: list[int] = []
+    objects: list[dict[str, object]] = []
+    bad: list[BadRow] = []
+    for index, (_, line) in enumerate(lines.numbered()):
+        try:
+            value: object = json.loads(line)
+        except (ValueError, RecursionError) as error:
+            bad.append(_unreadable(lines, index, line, error))
+            continue
+        if isinstance(value, dict):
+            kept.append(index)
+            objects.append(value)
+        else:
+            place, text = lines.place(index)
+            bad.append(BadRow(NotAnObject(place, why="it is no object"), None, text))
+    names = tuple(dict.fromkeys(name for found in objects for name in found if wanted(name)))
+    rows = [[found.get(name) for name in names] for found in objects]
+    return _table(lines, names, len(names) if objects else None, rows, kept, bad, log)
+
+
+def _table(
+    lines: _Lines,
+    names: tuple[str, ...] | None,
+    width: int | None,
+    rows: list[list[object]],
+    kept: list[int],
+    bad: list[BadRow],
+    log: BadRowLog,
+) -> RawTable | None:
+    """The rows that were kept, as columns, without those that have a value which is no term."""
     if width is None:
         log.add(bad, len(bad))
         return None

@@ -1,0 +1,46 @@
+"""What can be wrong with an update table.
+
+Every message has the number of the one about tables of facts that says the same (diagnostics.py).
+"""
+
+from __future__ import annotations
+
+from tidalog.io.diagnostics import JsonSyntax, MissingValue, NoTermForType, WrongArity, WrongValue
+
+
+class NotAnUpdateTable(WrongArity):
+    title = "{path} is no update table: {problem}"
+    reason = "its columns are {found}"
+    hint = "{hint}"
+
+
+class WrongColumnType(NoTermForType):
+    title = "column {field} of {path} holds values of type {type}"
+    reason = "{why}"
+    hint = "convert the column first"
+
+
+class MissingPart(MissingValue):
+    """A row without its operation, its predicate or the label of its update."""
+
+    title = "the {what} is missing"
+    reason = "column {field} has no value here"
+    hint = 'fill it in, or leave such rows out (on_error = "skip")'
+
+
+class MissingArgument(MissingValue):
+    title = "a gap in the arguments"
+    reason = "column {field} has no value here, and a later argument has one"
+    hint = "the arguments of a fact stand in arg1, arg2, … without a gap; what follows the last is null"
+
+
+class ComesTooLate(WrongValue):
+    title = "update {value} comes too late"
+    reason = "an earlier file ends with update {last}"
+    hint = (
+        "files are read in the order of their names; sort_files sorts updates that are spread over all files"
+    )
+
+
+class NotAnObject(JsonSyntax):
+    hint = 'every line holds one object, such as {{"op": "+", "predicate": "edge", "arg1": "a"}}'

@@ -1,0 +1,382 @@
+"""One file of an update table: its columns by name, and its rows without those that say nothing right.
+
+Columns are found by their names, in any order and letter case: `update`, `op`, `predicate`, `arg1` … `argN`,
+`time`.  Others are passed over, unless their name starts with `arg`, which must be a mistake.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Final
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from tidalog.errors import DataError
+from tidalog.io.arrow_files import read_arrow, read_parquet
+from tidalog.io.columns import RawTable, count, shown, to_terms
+from tidalog.io.delimited import Layout, fields_of, read_delimited
+from tidalog.io.diagnostics import DataDiagnostic, Place, WrongArity, WrongValue
+from tidalog.io.encoding import as_bytes, decoded, without_mark
+from tidalog.io.formats import Format
+from tidalog.io.json_lines import read_json_lines
+from tidalog.io.result import BadRow, BadRowLog, TermColumn
+from tidalog.io.row_scan import NO_QUOTE, scan_row, skip_empty_lines, survey
+from tidalog.io.update_diagnostics import MissingArgument, MissingPart, NotAnUpdateTable, WrongColumnType
+from tidalog.terms import IRI
+from tidalog.termtext import parse_any
+
+INSERT, DELETE, ADD_RULE, REMOVE_RULE = 1, -1, 2, -2
+_OPERATIONS: Final = {"+": INSERT, "-": DELETE, "+rule": ADD_RULE, "-rule": REMOVE_RULE}
+_ARGUMENT: Final = re.compile(r"arg([1-9][0-9]{0,3})\Z")
+_COLUMNS: Final = "an update table has the columns update, op, predicate, arg1, arg2, …"
+
+Mask = npt.NDArray[np.bool_]
+Int8s = npt.NDArray[np.int8]
+Int32s = npt.NDArray[np.int32]
+Rows = npt.NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class FilePart:
+    """The good rows of one file.
+
+    `labels` are integers or text, None if the file has no column for them.  `arguments` and `time` have a
+    value in every row, which means nothing where the row has no such argument; None if no row has one.
+    `rules` has name and text of the rows whose operation is about a rule; these have arity 0.
+    """
+
+    path: Path
+    labels: pa.ChunkedArray | None
+    op: Int8s
+    codes: Int32s
+    names: tuple[str, ...]
+    arguments: list[TermColumn | None]
+    arity: Int32s
+    time: TermColumn | None
+    timed: Mask
+    rules: dict[int, tuple[str | None, str | None]]
+    raw: RawTable
+    numbers: Rows
+    """Of each row, its number in `raw`."""
+    label_field: int | None
+
+    @property
+    def rows(self) -> int:
+        return len(self.op)
+
+
+@dataclass(frozen=True)
+class _Shape:
+    """Which field of a file is which column."""
+
+    update: int | None
+    op: int
+    predicate: int
+    arguments: list[int]
+    time: int | None
+
+
+def read_part(path: Path, buffer: pa.Buffer, kind: Format, layout: Layout, log: BadRowLog) -> FilePart | None:
+    """The updates of one file; None if it has no rows."""
+    if kind.name == "parquet":
+        raw: RawTable | None = read_parquet(path, buffer)
+    elif kind.name == "arrow":
+        raw = read_arrow(path, buffer)
+    elif kind.name == "ndjson":
+        raw = read_json_lines(path, buffer, log, sparse=_is_ours)
+    else:
+        raw = _read_delimited(path, buffer, layout, log)
+    if raw is None:
+        return None
+    text = kind.delimiter is not None
+    shape = _shape(raw.path, raw.names or (), text)
+    return _Reader(raw, shape, text).part(path, log)
+
+
+def _is_ours(name: str) -> bool:
+    lower = name.lower()
+    return lower in ("update", "op", "predicate", "time") or lower.startswith("arg")
+
+
+def _read_delimited(path: Path, buffer: pa.Buffer, layout: Layout, log: BadRowLog) -> RawTable | None:
+    """Rows have as many fields as the header; if none has, it is the header that is wrong."""
+    text = without_mark(buffer, path)
+    data = as_bytes(text)
+    quote = ord('"') if layout.quoting else NO_QUOTE
+    at, _ = skip_empty_lines(data, 0)
+    if at >= len(data):
+        return None
+    end, behind, width, _, opened = scan_row(data, at, ord(layout.delimiter), quote)
+    if opened < 0:
+        names = tuple(value for _, _, value in fields_of(decoded(text, int(at), int(end)), layout))
+        _shape(str(path), names, True)
+        rows, wrong, opened = survey(data, behind, ord(layout.delimiter), quote, width)
+        if rows and wrong == rows and opened < 0:
+            raise DataError(
+                WrongArity(
+                    path=path,
+                    found=f"{count(int(width), 'column')} in its first line",
+                    wanted="no row has so many",
+                    why="every row has a field for each column, which may be empty",
+                    hint="",
+                )
+            )
+    return read_delimited(path, buffer, layout, None, int(width), log)
+
+
+def _shape(path: str, names: tuple[str, ...], text: bool) -> _Shape:
+    places: dict[str, int] = {}
+    arguments: dict[int, int] = {}
+    for field, name in enumerate(name.lower() for name in names):
+        found = _ARGUMENT.match(name)
+        if found:
+            known = arguments.setdefault(int(found[1]), field)
+        elif name.startswith("arg"):
+            raise _no_table(path, names, f"{names[field]} is no name of a column", _COLUMNS)
+        else:
+            known = places.setdefault(name, field)
+        if known != field and _is_ours(name):
+            raise _no_table(path, names, f"it has two columns {name}", "give each column its own name")
+    for name in ("op", "predicate"):
+        if name not in places:
+            hint = "the first line names the columns; " if text else ""
+            raise _no_table(path, names, f"it has no column {name}", hint + _COLUMNS)
+    for number in range(1, len(arguments) + 1):
+        if number not in arguments:
+            hint = "arguments are counted from 1 without a gap"
+            raise _no_table(path, names, f"it has no column arg{number}", hint)
+    ordered = [arguments[number] for number in range(1, len(arguments) + 1)]
+    return _Shape(places.get("update"), places["op"], places["predicate"], ordered, places.get("time"))
+
+
+def _no_table(path: str, names: tuple[str, ...], problem: str, hint: str) -> DataError:
+    found = ", ".join(names) if len(names) <= 12 else ", ".join(names[:12]) + ", …"
+    return DataError(NotAnUpdateTable(path=path, problem=problem, found=found or "none", hint=hint))
+
+
+class _Reader:
+    """Reads the columns of one file.  In delimited text an empty field is nothing in `update`, `op`,
+    `predicate` and `time` and behind the last argument; between arguments it is the empty text."""
+
+    def __init__(self, raw: RawTable, shape: _Shape, text: bool) -> None:
+        self.raw = raw
+        self.shape = shape
+        self.text = text
+
+    def part(self, path: Path, log: BadRowLog) -> FilePart:
+        raw, shape = self.raw, self.shape
+        labels = self._labels()
+        op = self._operations()
+        predicates = self._text(shape.predicate, "a predicate is named by text")
+        present = [self._present(field) for field in shape.arguments]
+        arity, gaps = _arities(present, raw.rows, self.text)
+        about_rule = np.abs(op) == ADD_RULE
+        faults = _Faults(raw, shape, op, present)
+        faults.label = labels.is_null().to_numpy() if labels is not None and labels.null_count else None
+        faults.predicate = _nulls(predicates) & (op != ADD_RULE)
+        faults.gap = gaps
+        faults.rule_text = (op == ADD_RULE) & (arity == 0)
+        bad = faults.any()
+        if bad.any():
+            log.add(faults.rows(bad), int(np.count_nonzero(bad)))
+        good = np.flatnonzero(~bad)
+        rules = (
+            {
+                int(new): (predicates[int(old)].as_py(), self._rule_text(int(old), int(op[old])))
+                for new, old in enumerate(good)
+                if about_rule[old]
+            }
+            if about_rule.any()
+            else {}
+        )
+        arity[about_rule] = 0
+        names, codes = _encoded(predicates)
+        timed = self._present(shape.time)[good] if shape.time is not None else np.zeros(len(good), np.bool_)
+        return FilePart(
+            path,
+            labels if labels is None else labels.take(pa.array(good)),
+            op[good],
+            codes[good],
+            names,
+            [self._terms(field, good, arity[good] > place) for place, field in enumerate(shape.arguments)],
+            arity[good],
+            self._terms(shape.time, good, timed) if shape.time is not None else None,
+            timed,
+            rules,
+            raw,
+            good,
+            shape.update,
+        )
+
+    def _labels(self) -> pa.ChunkedArray | None:
+        field = self.shape.update
+        if field is None:
+            return None
+        column = self.raw.columns[field]
+        if pa.types.is_integer(column.type):
+            try:
+                return column.cast(pa.int64())
+            except pa.ArrowInvalid:
+                return column.cast(pa.string())
+        if pa.types.is_timestamp(column.type) or pa.types.is_date(column.type):
+            return column.cast(pa.string())
+        return self._text(field, "the label of an update is an integer, a text or a time")
+
+    def _operations(self) -> Int8s:
+        """0 for what is none."""
+        column = self._text(self.shape.op, "an operation is + or -")
+        found = pc.index_in(column, value_set=pa.array(list(_OPERATIONS))).fill_null(len(_OPERATIONS))
+        codes: Int8s = np.array([*_OPERATIONS.values(), 0], dtype=np.int8)[found.to_numpy()]
+        return codes
+
+    def _rule_text(self, row: int, op: int) -> str | None:
+        if op != ADD_RULE:
+            return None
+        return str(self.raw.columns[self.shape.arguments[0]][row].as_py())
+
+    def _text(self, field: int, why: str) -> pa.ChunkedArray:
+        """A column of text, with null for nothing."""
+        column = self.raw.columns[field]
+        if pa.types.is_dictionary(column.type):
+            column = column.cast(column.type.value_type)
+        kind = column.type
+        types = pa.types
+        if types.is_large_string(kind) or types.is_string_view(kind) or types.is_null(kind):
+            column = column.cast(pa.string())
+        elif not types.is_string(kind):
+            raise DataError(
+                WrongColumnType(path=self.raw.path, field=_field(self.raw, field), type=kind, why=why)
+            )
+        if self.text:
+            column = pc.if_else(pc.equal(column, ""), pa.scalar(None, pa.string()), column)
+        return column
+
+    def _present(self, field: int) -> Mask:
+        column = self.raw.columns[field]
+        if self.text:
+            return _as_mask(pc.not_equal(column, ""))
+        return ~_nulls(column)
+
+    def _terms(self, field: int, good: Rows, given: Mask) -> TermColumn | None:
+        """A column as terms; where a row is not given one, that of a row before or the first."""
+        rows = good[given]
+        if len(rows) == 0:
+            return None
+        columns = list(self.raw.columns)
+        columns[field] = columns[field].take(pa.array(rows)) if len(rows) < self.raw.rows else columns[field]
+        formats = ["any" if number == field else "skip" for number in range(len(columns))]
+        taken = replace(self.raw, columns=columns, rows=len(rows))
+        (column,), _ = to_terms(taken, formats, None, BadRowLog("error", None))
+        if len(rows) == len(good):
+            return column
+        positions = np.maximum(np.cumsum(given) - 1, 0)
+        return TermColumn(column.array.take(pa.array(positions)), column.reading)
+
+
+class _Faults:
+    """What is wrong with rows: masks, and the message about the first fault of each."""
+
+    label: Mask | None = None
+    predicate: Mask
+    gap: Mask
+    rule_text: Mask
+
+    def __init__(self, raw: RawTable, shape: _Shape, op: Int8s, present: list[Mask]) -> None:
+        self.raw = raw
+        self.shape = shape
+        self.op = op
+        self.present = present
+
+    def any(self) -> Mask:
+        bad: Mask = (self.op == 0) | self.predicate | self.gap | self.rule_text
+        return bad if self.label is None else bad | self.label
+
+    def rows(self, bad: Mask) -> Iterator[BadRow]:
+        for row in np.flatnonzero(bad):
+            field, diagnostic, text = self._first(int(row))
+            yield BadRow(diagnostic, field + 1, text)
+
+    def _first(self, row: int) -> tuple[int, DataDiagnostic, str]:
+        shape = self.shape
+        if self.label is not None and self.label[row]:
+            assert shape.update is not None
+            return self._missing(row, shape.update, "label of the update")
+        if self.op[row] == 0:
+            value = self.raw.columns[shape.op][row].as_py()
+            if value is None or value == "":
+                return self._missing(row, shape.op, "operation")
+            place, text = self.raw.locate(row, shape.op)
+            wrong = WrongValue(
+                place,
+                value=shown(value),
+                format="an operation",
+                format_name="+ or -",
+                field=_field(self.raw, shape.op),
+                hint="+ inserts a fact, - deletes one; +rule and -rule are about rules",
+            )
+            return shape.op, wrong, text
+        if self.predicate[row]:
+            what = "predicate" if self.op[row] in (INSERT, DELETE) else "name of the rule"
+            return self._missing(row, shape.predicate, what)
+        if self.rule_text[row]:
+            field = shape.arguments[0] if shape.arguments else shape.predicate
+            return self._missing(row, field, "text of the rule (arg1)")
+        place_of_gap = next(number for number, there in enumerate(self.present) if not there[row])
+        field = shape.arguments[place_of_gap]
+        place, text = self.raw.locate(row, field)
+        return field, MissingArgument(place, field=_field(self.raw, field)), text
+
+    def _missing(self, row: int, field: int, what: str) -> tuple[int, DataDiagnostic, str]:
+        place, text = self.raw.locate(row, field)
+        return field, MissingPart(place, what=what, field=_field(self.raw, field)), text
+
+
+def _field(raw: RawTable, field: int) -> str:
+    return f"{field + 1} ({raw.names[field]})" if raw.names is not None else str(field + 1)
+
+
+def _nulls(column: pa.ChunkedArray) -> Mask:
+    return _as_mask(column.is_null())
+
+
+def _as_mask(column: pa.ChunkedArray) -> Mask:
+    result: Mask = column.to_numpy().astype(np.bool_, copy=False)
+    return result
+
+
+def _arities(present: list[Mask], rows: int, text: bool) -> tuple[Int32s, Mask]:
+    """The number of arguments of each row, and whether one before the last is missing."""
+    arity = np.zeros(rows, dtype=np.int32)
+    given = np.zeros(rows, dtype=np.int32)
+    for place, there in enumerate(present):
+        arity[there] = place + 1
+        given += there
+    return arity, np.zeros(rows, dtype=np.bool_) if text else arity != given
+
+
+def _encoded(predicates: pa.ChunkedArray) -> tuple[tuple[str, ...], Int32s]:
+    """The distinct predicates, and the number of each row's; -1 where there is none."""
+    distinct = pc.drop_null(pc.unique(predicates))
+    codes = pc.index_in(predicates, value_set=distinct).fill_null(-1)
+    return tuple(_predicate(text) for text in distinct.to_pylist()), codes.to_numpy().astype(np.int32)
+
+
+def _predicate(text: str) -> str:
+    """A name or an IRI, which may stand in angle brackets."""
+    term = parse_any(text) if text.startswith("<") else None
+    return term.value if isinstance(term, IRI) else text
+
+
+def place_of_label(part: FilePart, row: int) -> tuple[Place, str]:
+    """Where the label of a row stands, and the text of the row."""
+    return part.raw.locate(int(part.numbers[row]), part.label_field or 0)
+
+
+def place_of_row(part: FilePart, row: int) -> Place:
+    return part.raw.locate(int(part.numbers[row]), 0)[0]

@@ -1,0 +1,317 @@
+"""Update tables: streams of facts to insert and delete, in columns, from files of any table format.
+
+    update,op,predicate,arg1,arg2
+    1,+,edge,a,b
+    1,-,edge,b,c
+    2,+,node,a,
+
+`update` labels the update that a row belongs to; updates come in the order of their labels, and rows of one
+keep the order of the files.  Labels are compared as integers if all of them are, as text otherwise.  A file
+without this column is one update.
+
+Everything is arrays: a consumer turns each argument column into ids once and takes slices of it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Final, TypeVar
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from tidalog.errors import DataError
+from tidalog.io.columns import shown
+from tidalog.io.delimited import Layout
+from tidalog.io.diagnostics import NotWritable, Place, UnknownFormat
+from tidalog.io.files import find_files, open_buffer
+from tidalog.io.formats import FORMATS, Format, check_option, format_named
+from tidalog.io.read import Resource
+from tidalog.io.result import BadRow, BadRowLog, BadRows, OnError, Progress, TermColumn
+from tidalog.io.text_form import column_text
+from tidalog.io.update_diagnostics import ComesTooLate, NotAnUpdateTable
+from tidalog.io.update_files import (
+    ADD_RULE,
+    INSERT,
+    FilePart,
+    Int8s,
+    Int32s,
+    Mask,
+    Rows,
+    place_of_label,
+    place_of_row,
+    read_part,
+)
+
+Label = int | str
+L = TypeVar("L", int, str)
+T = TypeVar("T", bound=np.generic)
+_INTEGER: Final = "^-?[0-9]{1,1000}$"
+_TABLES: Final = tuple(kind for kind in FORMATS if not kind.rdf)
+
+
+@dataclass(frozen=True)
+class PredicateColumn:
+    """The predicate of row r is `names[codes[r]]`; names are distinct."""
+
+    codes: Int32s
+    names: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class RuleRow:
+    """A row with the operation `+rule` or `-rule`.  `update` is a position in `UpdateTable.updates`; a rule
+    to add has a text (of `arg1`) and perhaps a name (of `predicate`), one to remove has a name."""
+
+    update: int
+    added: bool
+    name: str | None
+    text: str | None
+    place: Place
+
+
+@dataclass(frozen=True)
+class UpdateTable:
+    """Rows sorted by update.  Those of `updates[u]` are `starts[u]` to `starts[u + 1]`.
+
+    `op` is +1 or -1.  The arguments of row r are the first `arity[r]` of `arguments`, whose columns all have
+    a value in every row: what stands beyond the arity of a row is the value of another row, so that no column
+    has nulls or needs terms that the file does not have.  The same holds of `time` where `timed` is false.
+    """
+
+    updates: list[Label]
+    starts: Rows
+    op: Int8s
+    predicate: PredicateColumn
+    arguments: list[TermColumn]
+    arity: Int32s
+    time: TermColumn | None = None
+    timed: Mask | None = None
+    rules: tuple[RuleRow, ...] = ()
+    bad: BadRows = field(default_factory=BadRows)
+
+    @property
+    def rows(self) -> int:
+        return len(self.op)
+
+    def rows_of(self, update: int) -> slice:
+        """The rows of the update at a position."""
+        return slice(int(self.starts[update]), int(self.starts[update + 1]))
+
+
+def read_update_table(
+    path: Resource | Sequence[Resource],
+    format: str | None = None,
+    *,
+    delimiter: str | None = None,
+    quoting: bool | None = None,
+    compression: str | None = None,
+    sort_files: bool = False,
+    on_error: OnError = "error",
+    quarantine: Path | None = None,
+    progress: Progress | None = None,
+    base_dir: Path | None = None,
+) -> UpdateTable:
+    """The updates of a file, a pattern, a folder, or several of these.
+
+    Files are read in the order given, those of a folder or pattern by name.  An update may go on from one
+    file to the next, but no label may come before one of an earlier file: such rows are bad, as they would
+    be if the files came one after the other.  With `sort_files` they are sorted over all files instead,
+    which is right for files that were written side by side.
+
+    Bad rows are an error, or with `on_error="skip"` are counted and written to `quarantine`.
+    """
+    folder = base_dir if base_dir is not None else Path()
+    resources = [path] if isinstance(path, str) or not isinstance(path, Sequence) else list(path)
+    kinds = _TABLES if format is None else (_table_format(format, Path()),)
+    endings = [ending for kind in kinds for ending in kind.endings]
+    files = [file for resource in resources for file in find_files(resource, folder, endings)]
+    formats = [_table_format(format, file) for file in files]
+    options = {"delimiter": delimiter, "quoting": quoting, "compression": compression}
+    for kind in formats:
+        for name, value in options.items():
+            if value is not None:
+                check_option(kind, kind.read_options, name, value)
+    if quarantine is not None and quarantine.exists() and any(quarantine.samefile(file) for file in files):
+        why = "this is the file that is read"
+        raise DataError(NotWritable(path=quarantine, why=why, hint="quarantine elsewhere"))
+    log = BadRowLog(on_error, quarantine)
+    parts: list[FilePart] = []
+    rows = 0
+    try:
+        for file, kind in zip(files, formats, strict=True):
+            layout = Layout(delimiter or kind.delimiter or ",", quoting is not False, header=True)
+            part = read_part(file, open_buffer(file, compression), kind, layout, log)
+            if part is not None and part.rows:
+                parts.append(part)
+                rows += part.rows
+            if progress is not None:
+                progress(str(file), rows)
+        labels, ranks = _ranked(parts)
+        kept = np.ones(rows, np.bool_) if sort_files else _in_order(parts, labels, ranks, log)
+        bad = log.finish()
+    except BaseException:
+        log.abandon()
+        raise
+    return _table(parts, labels, ranks, kept, bad)
+
+
+def _table_format(format: str | None, path: Path) -> Format:
+    kind = format_named(format, path)
+    if kind.rdf:
+        known = ", ".join(known.name for known in _TABLES)
+        raise DataError(UnknownFormat(name=kind.name, why="RDF files have no column op", known=known))
+    return kind
+
+
+# --- labels -------------------------------------------------------------------------------------------------
+
+
+def _ranked(parts: list[FilePart]) -> tuple[list[Label], Rows]:
+    """The distinct labels in order, and of each row the position of its label."""
+    labelled = next((part for part in parts if part.labels is not None), None)
+    if labelled is None:
+        files: list[Label] = [str(part.path) for part in parts]
+        return files, np.repeat(np.arange(len(parts)), [part.rows for part in parts])
+    columns: list[pa.ChunkedArray] = []
+    for part in parts:
+        if part.labels is None:
+            problem = f"it has no column update, and {labelled.path} has one"
+            found = ", ".join(part.raw.names or ())
+            hint = "either all files have labels, or each of them is one update"
+            raise DataError(NotAnUpdateTable(path=part.path, problem=problem, found=found, hint=hint))
+        columns.append(part.labels)
+    if all(pa.types.is_int64(column.type) for column in columns):
+        every: Rows = np.concatenate([column.to_numpy() for column in columns])
+        numbers, ranks = np.unique(every, return_inverse=True)
+        return list(numbers.tolist()), ranks.astype(np.int64)
+    texts = pa.chunked_array([chunk for c in columns for chunk in c.cast(pa.string()).chunks], pa.string())
+    distinct = pc.unique(texts)
+    codes = pc.index_in(texts, value_set=distinct).to_numpy()
+    names: list[str] = distinct.to_pylist()
+    if pc.all(pc.match_substring_regex(distinct, _INTEGER)).as_py():
+        return _positions([int(name) for name in names], codes)
+    return _positions(names, codes)
+
+
+def _positions(found: list[L], codes: Rows) -> tuple[list[Label], Rows]:
+    """The labels that were found, in order and once each, and the position of the label of each row, which
+    is `found[codes[row]]`."""
+    ordered: list[L] = sorted(set(found))
+    position = {label: rank for rank, label in enumerate(ordered)}
+    return [*ordered], np.array([position[label] for label in found], dtype=np.int64)[codes]
+
+
+def _in_order(parts: list[FilePart], labels: list[Label], ranks: Rows, log: BadRowLog) -> Mask:
+    """The rows whose label is not before one of an earlier file; the others are logged."""
+    kept = np.ones(len(ranks), np.bool_)
+    last, start = -1, 0
+    for part in parts:
+        own = slice(start, start + part.rows)
+        late = ranks[own] < last
+        if late.any():
+            kept[own] = ~late
+            found = ((int(row), int(ranks[start + row])) for row in np.flatnonzero(late))
+            rows = (_late(part, row, labels[rank], labels[last]) for row, rank in found)
+            log.add(rows, int(np.count_nonzero(late)))
+        last = max(last, int(ranks[own].max()))
+        start = own.stop
+    return kept
+
+
+def _late(part: FilePart, row: int, label: Label, last: Label) -> BadRow:
+    place, text = place_of_label(part, row)
+    return BadRow(
+        ComesTooLate(place, value=shown(label), last=shown(last)), (part.label_field or 0) + 1, text
+    )
+
+
+# --- one table of all files ---------------------------------------------------------------------------------
+
+
+def _table(parts: list[FilePart], labels: list[Label], ranks: Rows, kept: Mask, bad: BadRows) -> UpdateTable:
+    op = _concatenated([part.op for part in parts], np.int8)
+    used, ranks_used = np.unique(ranks[kept], return_inverse=True)
+    ranks = np.zeros(len(ranks), dtype=np.int64)
+    ranks[kept] = ranks_used
+    facts = np.flatnonzero(kept & (np.abs(op) == INSERT))
+    order = facts[np.argsort(ranks[facts], kind="stable")]
+    arity = _concatenated([part.arity for part in parts], np.int32)
+    width = int(arity[facts].max()) if len(facts) else 0
+    lengths = [part.rows for part in parts]
+    timed = _concatenated([part.timed for part in parts], np.bool_)[order]
+    time = _joined([part.time for part in parts], lengths)
+    return UpdateTable(
+        [labels[rank] for rank in used],
+        np.searchsorted(ranks[order], np.arange(len(used) + 1)).astype(np.int64),
+        op[order],
+        _predicates(parts, order),
+        [
+            _sorted(column, order, len(ranks))
+            for place in range(width)
+            if (column := _joined([_argument(part, place) for part in parts], lengths)) is not None
+        ],
+        arity[order],
+        None if time is None or not timed.any() else _sorted(time, order, len(ranks)),
+        timed if timed.any() else None,
+        _rules(parts, ranks, kept),
+        bad,
+    )
+
+
+def _concatenated(arrays: list[npt.NDArray[T]], dtype: type[T]) -> npt.NDArray[T]:
+    return np.concatenate([np.zeros(0, dtype), *arrays])
+
+
+def _predicates(parts: list[FilePart], order: Rows) -> PredicateColumn:
+    """The predicates of the rows in order; names are those that occur, in the order of the files."""
+    numbers: dict[str, int] = {}
+    codes = [np.zeros(0, np.int32)]
+    for part in parts:
+        own = [numbers.setdefault(name, len(numbers)) for name in part.names]
+        codes.append(np.array([*own, -1], dtype=np.int32)[part.codes])
+    names = list(numbers)
+    used, own_codes = np.unique(np.concatenate(codes)[order], return_inverse=True)
+    return PredicateColumn(own_codes.astype(np.int32), tuple(names[code] for code in used))
+
+
+def _argument(part: FilePart, place: int) -> TermColumn | None:
+    return part.arguments[place] if place < len(part.arguments) else None
+
+
+def _joined(pieces: list[TermColumn | None], lengths: list[int]) -> TermColumn | None:
+    """One column of those of all files; where they are of different types all become text in `any` form."""
+    there = [piece for piece in pieces if piece is not None]
+    if not there:
+        return None
+    same = len({(piece.array.type, piece.reading) for piece in there}) == 1
+    reading = there[0].reading if same else "any"
+    arrays = [piece.array if same else column_text(piece.array) for piece in there]
+    stand_in = arrays[0][0]
+    filled = iter(arrays)
+    chunks: list[pa.Array] = []
+    for piece, length in zip(pieces, lengths, strict=True):
+        chunks += next(filled).chunks if piece is not None else [pa.repeat(stand_in, length)]
+    return TermColumn(pa.chunked_array(chunks, arrays[0].type), reading)
+
+
+def _sorted(column: TermColumn, order: Rows, rows: int) -> TermColumn:
+    if len(order) == rows and (order[1:] > order[:-1]).all():
+        return column
+    return TermColumn(column.array.take(pa.array(order)), column.reading)
+
+
+def _rules(parts: list[FilePart], ranks: Rows, kept: Mask) -> tuple[RuleRow, ...]:
+    found: list[RuleRow] = []
+    start = 0
+    for part in parts:
+        for row, (name, text) in part.rules.items():
+            if kept[start + row]:
+                added = bool(part.op[row] == ADD_RULE)
+                found.append(RuleRow(int(ranks[start + row]), added, name, text, place_of_row(part, row)))
+        start += part.rows
+    return tuple(sorted(found, key=lambda rule: rule.update))
