@@ -112,10 +112,11 @@ class TreeBucket(Generic[T]):
 
     def _cut(self, node: Node[T]) -> None:
         """Take a node out; one with two children first changes places and colours with the next larger."""
-        if node.children[LEFT] is not None and node.children[RIGHT] is not None:
-            larger = node.children[RIGHT]
-            while larger.children[LEFT] is not None:
-                larger = larger.children[LEFT]
+        left, right = node.children
+        if left is not None and right is not None:
+            larger = right
+            while (smaller := larger.children[LEFT]) is not None:
+                larger = smaller
             self._change_places(node, larger)
         child = node.children[LEFT] or node.children[RIGHT]
         if child is not None:

@@ -79,7 +79,7 @@ class Stream:
             yield facts
 
     def digest(self) -> str:
-        """SHA-256 of the updates as CSV rows, deletions first and sorted: order within an update is nothing."""
+        """SHA-256 of the updates as CSV rows, deletions first, sorted: order within an update is nothing."""
         text = hashlib.sha256()
         for number, update in enumerate(self.updates, 1):
             for sign, rows in (("-", update.deleted), ("+", update.inserted)):
