@@ -23,17 +23,21 @@ WRONG = "wrong"
 
 @dataclass(frozen=True)
 class Figures:
-    """What a runner prints, with a status; lists have one entry for each change that was made in time."""
+    """What a runner prints, with a status; wall seconds unless they are called CPU seconds.  Tuples have one
+    entry for each change that was made in time."""
 
     system: str
     status: str
     detail: str = ""
-    materialise_seconds: float = 0.0
     facts: int = 0
-    delete_seconds: tuple[float, ...] = ()
-    insert_seconds: tuple[float, ...] = ()
+    materialise_seconds: float = 0.0
+    materialise_cpu_seconds: float = 0.0
     facts_after_delete: tuple[int, ...] = ()
+    delete_seconds: tuple[float, ...] = ()
+    delete_cpu_seconds: tuple[float, ...] = ()
     facts_after_insert: tuple[int, ...] = ()
+    insert_seconds: tuple[float, ...] = ()
+    insert_cpu_seconds: tuple[float, ...] = ()
 
 
 @dataclass(frozen=True)

@@ -13,6 +13,7 @@ import json
 import sys
 import threading
 import time
+from dataclasses import dataclass
 from importlib import metadata
 from pathlib import Path
 
@@ -46,6 +47,20 @@ class _Counts:
         return self.now.get("path", 0)
 
 
+@dataclass(frozen=True)
+class _Result:
+    """What one commit led to."""
+
+    facts: int
+    wall: float
+    cpu: float
+
+
+def _clocks() -> tuple[float, float]:
+    """Wall and CPU time; the latter is that of all threads."""
+    return time.perf_counter(), time.process_time()
+
+
 class _Source(pw.io.python.ConnectorSubject):  # type: ignore[misc]
     """All edges in one commit, then the changes, a commit each."""
 
@@ -58,38 +73,39 @@ class _Source(pw.io.python.ConnectorSubject):  # type: ignore[misc]
         self.report: dict[str, object] = {}
 
     def run(self) -> None:
-        started = time.perf_counter()
+        begun = _clocks()
         for x, y in self._edges:
             self.next(x=x, y=y)
-        facts, materialised = self._commit(started)
-        delete_seconds, insert_seconds, after_delete, after_insert = [], [], [], []
+        start = self._commit(begun)
+        deleted: list[_Result] = []
+        inserted: list[_Result] = []
         first = time.perf_counter()
         for x, y in self._changes:
             if time.perf_counter() - first > self._seconds:
                 break
-            begun = time.perf_counter()
+            begun = _clocks()
             self.delete(x=x, y=y)
-            count, taken = self._commit(begun)
-            after_delete.append(count)
-            delete_seconds.append(taken)
-            begun = time.perf_counter()
+            deleted.append(self._commit(begun))
+            begun = _clocks()
             self.next(x=x, y=y)
-            count, taken = self._commit(begun)
-            after_insert.append(count)
-            insert_seconds.append(taken)
+            inserted.append(self._commit(begun))
         self.report = {
-            "materialise_seconds": materialised,
-            "facts": facts,
-            "delete_seconds": delete_seconds,
-            "insert_seconds": insert_seconds,
-            "facts_after_delete": after_delete,
-            "facts_after_insert": after_insert,
+            "facts": start.facts,
+            "materialise_seconds": start.wall,
+            "materialise_cpu_seconds": start.cpu,
+            "facts_after_delete": [result.facts for result in deleted],
+            "delete_seconds": [result.wall for result in deleted],
+            "delete_cpu_seconds": [result.cpu for result in deleted],
+            "facts_after_insert": [result.facts for result in inserted],
+            "insert_seconds": [result.wall for result in inserted],
+            "insert_cpu_seconds": [result.cpu for result in inserted],
         }
 
-    def _commit(self, begun: float) -> tuple[int, float]:
+    def _commit(self, begun: tuple[float, float]) -> _Result:
         self.commit()
-        count = self._counts.wait()
-        return count, time.perf_counter() - begun
+        facts = self._counts.wait()
+        wall, cpu = _clocks()
+        return _Result(facts, wall - begun[0], cpu - begun[1])
 
     @property
     def _deletions_enabled(self) -> bool:
