@@ -13,7 +13,7 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, pr
 
 from tidalog.engine import memory, table
 from tidalog.engine.bits import EXPLICIT, STATUS_DERIVED, STATUS_EXPLICIT
-from tidalog.engine.fact_kernels import NONE, append_rows, bring_in, find_row
+from tidalog.engine.fact_kernels import HEADER, NONE, append_rows, bring_in, find_row
 from tidalog.engine.facts import FactStore
 from tidalog.engine.index import POOL, POOL_SIZE, Indexes
 from tidalog.engine.native import int32_at
@@ -62,7 +62,8 @@ class Store(RuleBasedStateMachine):
     def __init__(self) -> None:
         super().__init__()
         self.store = FactStore(capacity=8)
-        self.store.ensure_predicates(len(ARITIES))
+        for predicate, arity in enumerate(ARITIES):
+            self.store.add_predicate(predicate, arity)
         self.indexes = Indexes()
         self.facts: list[tuple[int, Row]] = []
         self.status: list[int] = []
@@ -118,8 +119,8 @@ class Store(RuleBasedStateMachine):
     def go_back(self, data: st.DataObject) -> None:
         n = len(self.facts)
         length = data.draw(st.one_of(st.integers(max(0, n - 5), n), st.integers(0, n)))
-        self.indexes.truncate(self.store.arrays, length)
-        self.store.truncate(length)
+        self.indexes.truncate(self.store.arrays, length, len(self.indexes))
+        self.store.truncate(length, sum(ARITIES[p] + HEADER for p, _ in self.facts[:length]))
         for fact in self.facts[length:]:
             del self.ids[fact]
         del self.facts[length:], self.status[length:]

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from typing import Final
 
 import numpy as np
 import numpy.typing as npt
@@ -18,7 +19,7 @@ from tidalog.engine.expressions import encode
 from tidalog.engine.folds import OPERATORS
 from tidalog.engine.frame import PIVOT_REGISTER
 from tidalog.plan.lowered import Fold, FoldColumn
-from tidalog.plan.order import Absent, Compute, LogicalPlan, Member, Probe, Test
+from tidalog.plan.order import HEAD, Absent, Compute, LogicalPlan, Member, Probe, Test
 from tidalog.program import Expression, Variable, variables
 from tidalog.terms import Term
 
@@ -34,6 +35,20 @@ class Catalogue:
     """Whether a predicate has so few facts that an index of its own answers quicker than the table of all."""
 
 
+Filter = tuple[int, int, int]
+"""Mask, wanted value, id order (ANY_ID …)."""
+ANY_FACT: Final[Filter] = (0, 0, op.ANY_ID)
+
+
+@dataclass(frozen=True, slots=True)
+class Filters:
+    """Which facts each part of a plan may match: the pivot, the body's atoms by position, negated atoms."""
+
+    atom: Callable[[int], Filter]
+    pivot: Filter = ANY_FACT
+    negation: Filter = ANY_FACT
+
+
 @dataclass(slots=True)
 class Code:
     """Compiled plans, one after the other."""
@@ -43,6 +58,10 @@ class Code:
     names: list[str] = field(default_factory=list)
     pivots: list[int] = field(default_factory=list)
     filters: list[tuple[int, int, int]] = field(default_factory=list)
+    indexes: set[int] = field(default_factory=set)
+    """Indexes that the plans probe."""
+    looked_up: set[int] = field(default_factory=set)
+    """Predicates whose facts the plans look up in the table."""
     levels: int = 1
     registers: int = 1
     arity: int = 1
@@ -55,27 +74,37 @@ class Code:
 
 
 def compile_plan(
-    plan: LogicalPlan, catalogue: Catalogue, code: Code, order: Callable[[int], int], is_new: bool = False
+    plan: LogicalPlan,
+    catalogue: Catalogue,
+    code: Code,
+    filters: Filters,
+    is_new: bool = False,
+    with_body: bool = False,
 ) -> int:
-    """Appends a plan; `order` gives the id order (ANY_ID …) for each body position.  `is_new`: no head comes
-    twice, nor is any there before.  Returns its number."""
+    """Appends a plan.  `is_new`: no head comes twice, nor is any there before.  `with_body`: the facts of an
+    instance are in registers at its end (`Code.bodies`).  Returns its number."""
     writer = _Writer(catalogue, code, plan.rule.name)
-    pivot = plan.rule.atoms[plan.pivot] if plan.pivot is not None else None
-    writer.pivot(pivot)
+    rule = plan.rule
+    assert rule.head is not None
+    if with_body:
+        writer.keep_body(len(rule.atoms), plan.pivot)
+    if plan.pivot == HEAD:
+        writer.pivot(rule.head, filters.pivot, frozenset(c.variable for c in rule.computations))
+    else:
+        writer.pivot(rule.atoms[plan.pivot] if plan.pivot is not None else None, filters.pivot)
     for step in plan.steps:
         match step:
             case Probe(atom, position, bound):
-                writer.probe(atom, bound, order(position))
+                writer.probe(atom, bound, filters.atom(position), position)
             case Member(atom, position):
-                writer.member(atom, order(position))
+                writer.member(atom, filters.atom(position), position)
             case Absent(atom, _, bound):
-                writer.absent(atom, bound)
+                writer.absent(atom, bound, filters.negation)
             case Compute(variable, expression):
                 writer.expression(op.COMPUTE, expression, variable)
             case Test(expression):
                 writer.expression(op.TEST, expression, None)
-    assert plan.rule.head is not None
-    writer.emit(plan.rule.head, is_new)
+    writer.emit(rule.head, is_new)
     return writer.finish()
 
 
@@ -114,6 +143,16 @@ class _Writer:
         self.drafts: list[_Draft] = []
         self.levels = 1
         self.pivot_predicate = -1
+        self.body: list[int] = []
+
+    def keep_body(self, atoms: int, pivot: int | None) -> None:
+        """Gives every atom of the body a register for its fact; the pivot's has one."""
+        taken = len(self.register) + 1
+        self.body = [PIVOT_REGISTER if i == pivot else taken + i for i in range(atoms)]
+        self.register.update({Variable(f"#{i}"): taken + i for i in range(atoms)})
+
+    def _body_register(self, position: int) -> int:
+        return self.body[position] if self.body else -1
 
     def _number(self, variable: Variable) -> int:
         return self.register.setdefault(variable, len(self.register) + 1)
@@ -123,17 +162,20 @@ class _Writer:
             return self._number(argument)
         return -1 - self.catalogue.term(argument)
 
-    def _filter(self, order: int) -> int:
-        self.code.filters.append((0, 0, order))
+    def _filter(self, chosen: Filter) -> int:
+        self.code.filters.append(chosen)
         return len(self.code.filters) - 1
 
     def pivot_columns(self, column: FoldColumn, group: Sequence[Variable]) -> None:
         """A pivot of which only the columns of a group are read."""
         self.pivot_predicate = self.catalogue.predicate(column.relation, column.arity)
         loads = [n for c, v in zip(column.group, group, strict=True) for n in (c, self._number(v))]
-        self.header = [self.pivot_predicate, self._filter(op.ANY_ID), 0, 0, len(group), *loads]
+        self.header = [self.pivot_predicate, self._filter(ANY_FACT), 0, 0, len(group), *loads]
 
-    def pivot(self, atom: NormalAtom | None) -> None:
+    def pivot(
+        self, atom: NormalAtom | None, chosen: Filter, unread: frozenset[Variable] = frozenset()
+    ) -> None:
+        """The atom whose facts are given; variables in `unread` get their values later."""
         if atom is None:
             self.header = [-1, 0, 0, 0, 0]
             return
@@ -145,26 +187,31 @@ class _Writer:
         for column, argument in enumerate(atom.arguments):
             if not isinstance(argument, Variable):
                 constants += [column, self._operand(argument)]
+            elif argument in unread:
+                continue
             elif argument in seen:
                 repeats += [seen[argument], column]
             else:
                 seen[argument] = column
                 loads += [column, self._number(argument)]
-        self.header = [self.pivot_predicate, self._filter(op.ANY_ID)]
+        self.header = [self.pivot_predicate, self._filter(chosen)]
         self.header += [len(constants) // 2, *constants, len(repeats) // 2, *repeats]
         self.header += [len(loads) // 2, *loads]
 
-    def probe(self, atom: NormalAtom, bound: tuple[int, ...], order: int) -> None:
+    def probe(self, atom: NormalAtom, bound: tuple[int, ...], chosen: Filter, position: int) -> None:
         predicate = self.catalogue.predicate(atom.predicate, len(atom.arguments))
         keys = [self._operand(atom.arguments[c]) for c in bound]
         repeats, new = self._free_columns(atom, bound)
-        reads = {k for k in keys if k >= 0} | _pivot_if(order)
-        head = [self.catalogue.index(predicate, bound), self._filter(order), -1]
+        reads = {k for k in keys if k >= 0} | _pivot_if(chosen)
+        fact = self._body_register(position)
+        index = self.catalogue.index(predicate, bound)
+        self.code.indexes.add(index)
+        head = [index, self._filter(chosen), fact]
         self.drafts.append(
             _Draft(
                 [op.PROBE, 0, *head, len(keys), *keys, len(repeats) // 2, *repeats],
                 reads,
-                set(new[1::2]),
+                set(new[1::2]) | {r for r in (fact,) if r >= 0},
                 [len(new) // 2, *new],
             )
         )
@@ -185,25 +232,31 @@ class _Writer:
                 new += [column, self._number(argument)]
         return repeats, new
 
-    def member(self, atom: NormalAtom, order: int) -> None:
+    def member(self, atom: NormalAtom, chosen: Filter, position: int) -> None:
         predicate = self.catalogue.predicate(atom.predicate, len(atom.arguments))
         if self.catalogue.is_small(predicate):
-            self.probe(atom, tuple(range(len(atom.arguments))), order)
+            self.probe(atom, tuple(range(len(atom.arguments))), chosen, position)
             return
+        fact = self._body_register(position)
+        self.code.looked_up.add(predicate)
         operands = [self._operand(a) for a in atom.arguments]
         self.drafts.append(
             _Draft(
-                [op.MEMBER, 0, predicate, self._filter(order), -1, len(operands), *operands],
-                {o for o in operands if o >= 0} | _pivot_if(order),
-                set(),
+                [op.MEMBER, 0, predicate, self._filter(chosen), fact, len(operands), *operands],
+                {o for o in operands if o >= 0} | _pivot_if(chosen),
+                {r for r in (fact,) if r >= 0},
             )
         )
 
-    def absent(self, atom: NormalAtom, bound: tuple[int, ...]) -> None:
+    def absent(self, atom: NormalAtom, bound: tuple[int, ...], chosen: Filter) -> None:
         predicate = self.catalogue.predicate(atom.predicate, len(atom.arguments))
         keys = [self._operand(atom.arguments[c]) for c in bound]
         whole = len(bound) == len(atom.arguments) and not self.catalogue.is_small(predicate)
         index = -1 if whole else self.catalogue.index(predicate, bound)
+        if whole:
+            self.code.looked_up.add(predicate)
+        else:
+            self.code.indexes.add(index)
         seen: dict[Variable, int] = {}
         repeats: list[int] = []
         for column, argument in enumerate(atom.arguments):
@@ -214,7 +267,7 @@ class _Writer:
         self.drafts.append(
             _Draft(
                 [
-                    *(op.ABSENT, 0, index, predicate, self._filter(op.ANY_ID)),
+                    *(op.ABSENT, 0, index, predicate, self._filter(chosen)),
                     *(len(keys), *keys, len(repeats) // 2, *repeats),
                 ],
                 {k for k in keys if k >= 0},
@@ -246,10 +299,11 @@ class _Writer:
     def emit(self, head: NormalAtom, is_new: bool) -> None:
         predicate = self.catalogue.predicate(head.predicate, len(head.arguments))
         operands = [self._operand(a) for a in head.arguments]
+        self.code.looked_up.add(predicate)
         self.drafts.append(
             _Draft(
-                [op.EMIT, 0, predicate, int(is_new), len(operands), *operands],
-                {o for o in operands if o >= 0},
+                [op.EMIT, 0, predicate, int(is_new), len(operands), *operands, len(self.body), *self.body],
+                {o for o in operands if o >= 0} | set(self.body),
                 set(),
                 keeps=False,
             )
@@ -281,5 +335,5 @@ class _Writer:
         return len(code.starts) - 1
 
 
-def _pivot_if(order: int) -> set[int]:
-    return set() if order == op.ANY_ID else {PIVOT_REGISTER}
+def _pivot_if(chosen: Filter) -> set[int]:
+    return set() if chosen[2] == op.ANY_ID else {PIVOT_REGISTER}

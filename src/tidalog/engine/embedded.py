@@ -9,6 +9,8 @@ import numpy as np
 import numpy.typing as npt
 
 from tidalog.engine.bits import EXPLICIT, STATUS_EXPLICIT
+from tidalog.engine.changes import ChangeLog
+from tidalog.engine.compact import close_up, repack
 from tidalog.engine.compile import Catalogue
 from tidalog.engine.dictionary import Dictionary
 from tidalog.engine.facts import FactStore
@@ -18,6 +20,7 @@ Ids = npt.NDArray[np.int32]
 
 _SAMPLE = 2048
 _SMALL_SHARE = 16
+_UNUSED = 1 << 16  # ids or places that may be unused, however small the store
 _UNKNOWN = 1_000_000.0  # facts that a predicate without facts is taken to have: it is about to be derived
 
 
@@ -26,7 +29,9 @@ class Mark:
     """A moment to go back to."""
 
     facts: int
+    used: int
     terms: int
+    indexes: int
 
 
 class EmbeddedEngine:
@@ -41,6 +46,9 @@ class EmbeddedEngine:
         """No facts and no predicates; terms stay."""
         self.store = FactStore()
         self.indexes = Indexes()
+        self.log = ChangeLog()
+        self.repacked = 0
+        """How often rows have changed their places."""
         self.names: list[str] = []
         self.arities: list[int] = []
         self._numbers: dict[str, int] = {}
@@ -62,7 +70,7 @@ class EmbeddedEngine:
             number = self._numbers[name] = len(self.names)
             self.names.append(name)
             self.arities.append(arity)
-            self.store.ensure_predicates(len(self.names) + 1)
+            self.store.add_predicate(number, arity)
         elif arity >= 0 and self.arities[number] != arity:
             raise ValueError(f"{name} has {self.arities[number]} arguments, not {arity}")
         return number
@@ -96,12 +104,12 @@ class EmbeddedEngine:
     # --- going back ---------------------------------------------------------------------------------
 
     def mark(self) -> Mark:
-        return Mark(len(self.store), len(self.dictionary))
+        return Mark(len(self.store), self.store.used, len(self.dictionary), len(self.indexes))
 
     def back_to(self, mark: Mark) -> None:
-        """Takes away every fact and term that came since, from the indexes too."""
-        self.indexes.truncate(self.store.arrays, mark.facts)
-        self.store.truncate(mark.facts)
+        """Takes away every fact, term and index that came since."""
+        self.indexes.truncate(self.store.arrays, mark.facts, mark.indexes)
+        self.store.truncate(mark.facts, mark.used)
         self.dictionary.truncate(mark.terms)
 
     def forget_derived(self) -> None:
@@ -133,12 +141,28 @@ class EmbeddedEngine:
             self.__dict__.update(before)
             raise
 
+    def forget_predicates(self, count: int) -> None:
+        """Only the first `count` predicates stay; the others have no facts."""
+        for name in self.names[count:]:
+            del self._numbers[name]
+        del self.names[count:], self.arities[count:]
+        self._distinct.clear()
+
     def forget_hidden(self) -> None:
         """Forgets the names of hidden predicates that have no facts; they are the last ones."""
         while self.names and self.names[-1].startswith("#") and self.store.count(len(self.names) - 1) == 0:
             del self._numbers[self.names.pop()]
             self.arities.pop()
         self._distinct.clear()
+
+    def tidy(self) -> None:
+        """Closes up ids and rows once most of them are unused, so that this costs little per deletion."""
+        sparse = 2 * self.store.garbage > self.store.used + _UNUSED
+        if sparse or len(self.store) > 2 * self.store.live + _UNUSED:
+            close_up(self.store, self.indexes)
+        if sparse:
+            repack(self.store)
+            self.repacked += 1
 
     # --- figures ------------------------------------------------------------------------------------
 
@@ -165,9 +189,10 @@ class EmbeddedEngine:
         if key not in self._distinct:
             ids = self.store.ids(number)
             sample = ids[:: max(1, len(ids) // _SAMPLE)]
-            values = self.store.column(sample, column)
-            distinct = len(np.unique(values))
-            # Few repetitions in a sample mean that the column is nearly a key.
-            share = distinct / len(sample)
-            self._distinct[key] = max(1.0, distinct if share < 0.5 else count * share)
+            _, times = np.unique(self.store.column(sample, column), return_counts=True)
+            once, twice = int((times == 1).sum()), int((times == 2).sum())
+            # Values that the sample has not seen, after Chao; a sample without repetitions is of a key.
+            unseen = once * (once - 1) / (2.0 * (twice + 1))
+            estimate = count if once == len(sample) else len(times) + unseen
+            self._distinct[key] = max(1.0, min(float(count), estimate))
         return self._distinct[key]

@@ -17,19 +17,22 @@ FACTS: Final = 0  # state[FACTS]: how many facts
 USED: Final = 1  # state[USED]: how much of the arena is in use
 TOUCHED: Final = 2  # state[TOUCHED]: of no meaning, see look_ahead
 ENTRIES: Final = 3  # state[ENTRIES]: facts in the table
-STATE: Final = 4
+DEAD: Final = 4  # state[DEAD]: ids whose facts are gone or have got another one
+GARBAGE: Final = 5  # state[GARBAGE]: how much of the arena is rows of facts that are gone
+STATE: Final = 6
 HEADER: Final = 2  # numbers of a row before its arguments: the fact's id, its predicate
 AHEAD: Final = 256  # rows whose memory is brought in before they are looked at
 CACHED: Final = 1 << 18  # a table of so many slots stays in a processor's cache anyway
 NONE: Final = -1
 
-# Columns of `extent`: how many facts a predicate has, ids between which all of them lie, and the id below
-# which they are in the table.
+# Columns of `extent`: how many facts a predicate has, ids between which all of them lie, the id below which
+# they are in the table, and how many arguments they have.
 COUNT: Final = 0
 FIRST: Final = 1
 LAST: Final = 2
 TABLED: Final = 3
-EXTENT: Final = 4
+ARITY: Final = 4
+EXTENT: Final = 5
 
 
 class Facts(NamedTuple):
@@ -39,8 +42,8 @@ class Facts(NamedTuple):
     offset: npt.NDArray[np.uint32]  # fact → where its arguments start, behind HEADER
     status: npt.NDArray[np.uint16]  # fact → bits
     slots: npt.NDArray[np.uint64]  # hash table of all facts
-    state: npt.NDArray[np.int64]  # FACTS, USED
-    extent: npt.NDArray[np.int64]  # [predicate, (COUNT, FIRST, LAST, TABLED)]
+    state: npt.NDArray[np.int64]  # FACTS, USED …
+    extent: npt.NDArray[np.int64]  # [predicate, (COUNT, FIRST, LAST, TABLED, ARITY)]
 
 
 @inlined
@@ -165,7 +168,9 @@ def bring_in(facts: Facts, predicate: int) -> None:
         at = np.int64(offset[f])
         if arguments[at - 1] != predicate:
             continue
-        h = fact_hash(facts, f, fact_arity(facts, f))
+        if arguments[at - HEADER] != f:
+            continue
+        h = fact_hash(facts, f)
         s = h >> shift
         while slots[s] != EMPTY:
             s = (s + ONE) & mask
@@ -270,34 +275,39 @@ def insert_wide(
 
 
 @compiled
-def fact_hash(facts: Facts, fact: int, arity: int) -> np.uint64:
+def fact_hash(facts: Facts, fact: int) -> np.uint64:
     at = np.int64(facts.offset[fact])
-    h = hash_start(facts.arguments[at - 1])
-    for c in range(arity):
+    predicate = facts.arguments[at - 1]
+    h = hash_start(predicate)
+    for c in range(facts.extent[predicate, ARITY]):
         h = hash_add(h, facts.arguments[at + c])
     return hash_end(h)
 
 
 @compiled
-def fact_arity(facts: Facts, fact: int) -> int:
-    end = np.int64(facts.offset[fact + 1]) - HEADER if fact + 1 < facts.state[FACTS] else facts.state[USED]
-    return end - np.int64(facts.offset[fact])
+def forget_row(facts: Facts, fact: int) -> None:
+    """Takes a fact out of the table and out of its predicate's count; its row stays."""
+    at = np.int64(facts.offset[fact])
+    extent = facts.extent[facts.arguments[at - 1]]
+    if fact < extent[TABLED]:
+        mask = np.uint64(len(facts.slots) - 1)
+        s = fact_hash(facts, fact) >> table_shift(len(facts.slots))
+        while facts.slots[s] & LOW32 != np.uint64(at):
+            s = (s + ONE) & mask
+        remove_entry(facts.slots, s)
+        facts.state[ENTRIES] -= 1
+    extent[COUNT] -= 1
 
 
 @compiled
-def truncate_facts(facts: Facts, length: int) -> None:
-    mask, shift = np.uint64(len(facts.slots) - 1), table_shift(len(facts.slots))
+def truncate_facts(facts: Facts, length: int, used: int) -> None:
+    """Takes away the facts from an id on, and the rows from a place in the arena on.  A row may belong to a
+    fact with a smaller id, which has got it back."""
     for f in range(facts.state[FACTS] - 1, length - 1, -1):
-        at = np.int64(facts.offset[f])
-        if f < facts.extent[facts.arguments[at - 1], TABLED]:
-            s = fact_hash(facts, f, fact_arity(facts, f)) >> shift
-            while facts.slots[s] & LOW32 != np.uint64(at):
-                s = (s + ONE) & mask
-            remove_entry(facts.slots, s)
-            facts.state[ENTRIES] -= 1
-        facts.state[USED] = at - HEADER
-        facts.state[FACTS] = f
-        facts.extent[facts.arguments[at - 1], COUNT] -= 1
+        if facts.arguments[np.int64(facts.offset[f]) - HEADER] == f:
+            forget_row(facts, f)
+    facts.state[USED] = used
+    facts.state[FACTS] = length
     for p in range(len(facts.extent)):
         facts.extent[p, TABLED] = min(facts.extent[p, TABLED], length)
         facts.extent[p, LAST] = min(facts.extent[p, LAST], length - 1)
@@ -331,10 +341,9 @@ def facts_of(
     """The ids in [first, last) of a predicate whose status under `mask` is `want`, ascending."""
     count = 0
     arguments, offset = facts.arguments, facts.offset
+    bits, wanted = np.uint16(mask) | PRESENT, np.uint16(want) | PRESENT
     for f in range(first, last):
-        if arguments[np.int64(offset[f]) - 1] == predicate and (
-            facts.status[f] & np.uint16(mask)
-        ) == np.uint16(want):
+        if (facts.status[f] & bits) == wanted and arguments[np.int64(offset[f]) - 1] == predicate:
             out[count] = f
             count += 1
     return count

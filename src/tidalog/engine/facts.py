@@ -18,13 +18,17 @@ import numpy as np
 import numpy.typing as npt
 
 from tidalog.engine.fact_kernels import (
+    ARITY,
     COUNT,
+    DEAD,
     ENTRIES,
     EXTENT,
     FACTS,
+    GARBAGE,
     HEADER,
     NONE,
     STATE,
+    TABLED,
     USED,
     Facts,
     bring_in,
@@ -88,19 +92,21 @@ class FactStore:
             a = a._replace(slots=self._table.slots)
         self.arrays = a
 
-    def ensure_predicates(self, count: int) -> None:
+    def add_predicate(self, predicate: int, arity: int) -> None:
+        """Room for a predicate, which has no facts yet."""
         a = self.arrays
-        if count > len(a.extent):
-            extent = np.zeros((max(count, 2 * len(a.extent)), EXTENT), np.int64)
+        if predicate + 2 > len(a.extent):
+            extent = np.zeros((2 * len(a.extent), EXTENT), np.int64)
             extent[: len(a.extent)] = a.extent
-            self.arrays = a._replace(extent=extent)
+            self.arrays = a = a._replace(extent=extent)
+        a.extent[predicate, ARITY] = arity
 
     def count(self, predicate: int) -> int:
         return int(self.arrays.extent[predicate, COUNT])
 
     def ids(self, predicate: int, begin: int = 0, mask: int = 0, want: int = 0) -> Ints:
         """The facts of a predicate from an id on whose status under `mask` is `want`, ascending."""
-        count, first, last, _ = (int(x) for x in self.arrays.extent[predicate])
+        count, first, last = (int(x) for x in self.arrays.extent[predicate, :TABLED])
         out = np.empty(count, np.int32)
         if count == 0:
             return out
@@ -111,6 +117,11 @@ class FactStore:
         out = np.empty(len(ids), np.int32)
         gather_column(self.arrays, ids, column, out)
         return out
+
+    def bring_in(self, predicate: int) -> None:
+        """Puts all facts of a predicate into the table."""
+        self.ensure(0, 0, predicate)
+        bring_in(self.arrays, predicate)
 
     def insert(self, predicate: int, columns: list[Ints], rows: int, status: int) -> int:
         """Adds rows; the bits are also set on facts that are there already.  Returns how many are new."""
@@ -129,9 +140,21 @@ class FactStore:
             )
         return new
 
-    def truncate(self, length: int) -> None:
-        """Takes away every fact with an id of `length` or more."""
-        truncate_facts(self.arrays, length)
+    @property
+    def used(self) -> int:
+        """How much of the arena is in use."""
+        return int(self.arrays.state[USED])
 
+    @property
+    def live(self) -> int:
+        """How many facts there are."""
+        return len(self) - int(self.arrays.state[DEAD])
 
-# --- compiled ---------------------------------------------------------------------------------------
+    @property
+    def garbage(self) -> int:
+        """How much of the arena is rows of facts that are gone."""
+        return int(self.arrays.state[GARBAGE])
+
+    def truncate(self, length: int, used: int) -> None:
+        """Takes away every fact with an id of `length` or more, and rows from `used` on."""
+        truncate_facts(self.arrays, length, used)

@@ -25,7 +25,14 @@ BUDGET: Final = 2  # derivations until the machine pauses
 WANTED: Final = 3  # the index to grow, or the predicate whose facts need room
 FAILED: Final = 4  # computations that could not be made
 IS_STRICT: Final = 5
+MODE: Final = 6  # what emit does: FROM_SCRATCH or IN_UPDATE
+OBSERVED: Final = 7  # what emit does with the facts of a body, see `observing`
 CONTROL: Final = 8
+
+FROM_SCRATCH: Final = 0  # every fact is live, and heads are added
+IN_UPDATE: Final = (
+    1  # heads are added by `changes.insert_changes`, and what is dead or deleted is passed over
+)
 
 
 class Frame(NamedTuple):

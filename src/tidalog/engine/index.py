@@ -4,9 +4,9 @@ An index is made for a predicate and a set of columns when a plan asks for it, a
 in bulk just before it is probed, and only then.  Per distinct key:
 
     one fact       the slot itself holds the fact id; nothing else is spent
-    more           the slot names a *record* (start, length, capacity, first value of the key) of a run in the
-                   pool: fact ids in rising order, contiguous.  A full run moves to one of twice the size;
-                   the room it leaves is kept in a list per size and used again.
+    more           the slot names a *record* (start, length, capacity, first value of the key, dead facts) of
+                   a run in the pool: fact ids in rising order, contiguous.  A full run moves to one of twice
+                   the size; the room it leaves is kept in a list per size and used again.
 
 So a probe ends in a contiguous, ascending run that a bound on ids cuts by bisection.  An index without
 columns has one key, and its run is all facts of the predicate.  Python owns the arrays; compiled code gets
@@ -15,12 +15,14 @@ their addresses in one row of `meta` per index, which Python rewrites when an ar
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Final
 
 import numpy as np
 import numpy.typing as npt
 
-from tidalog.engine.fact_kernels import FACTS, NONE, Facts
+from tidalog.engine.bits import DELETED, PRESENT
+from tidalog.engine.fact_kernels import DEAD, FACTS, NONE, Facts
 from tidalog.engine.memory import resized
 from tidalog.engine.native import (
     compiled,
@@ -59,14 +61,17 @@ PREDICATE: Final = 10
 WIDTH: Final = 11  # columns in the key
 WANT: Final = 12  # what catch_up ran out of: WANT_KEYS, WANT_POOL or WANT_RECORDS
 WANT_SIZE: Final = 13  # for WANT_POOL: how much
+FREE_RECORD: Final = 14  # first free record, + 1; 0 is none
 FREE: Final = 16  # FREE + k: first free run of size 2^k in the pool, + 1; 0 is none
 COLUMN: Final = 48  # COLUMN + j: the j-th column of the key
 FIELDS: Final = 128
-RECORD: Final = 4
+RECORD: Final = 5
 START: Final = 0
 LENGTH: Final = 1
 CAPACITY: Final = 2
 VALUE_OF_KEY: Final = 3  # the value in the key's first column; with one column, that is the key
+GONE: Final = 4  # ids of the run whose facts are gone
+MOST_MOVED: Final = 1024  # ids that are moved to close a gap; a longer run is cleared once a quarter is gone
 
 MOST_IN_POOL: Final = 2**31 - 1
 
@@ -139,16 +144,27 @@ class Indexes:
             self.grow(number)
 
     def groups(self, number: int, facts: Facts) -> npt.NDArray[np.int32]:
-        """The first fact of every key of an index, ascending."""
+        """The first fact of the new state of every key of an index, ascending."""
         self.catch_up(number, facts)
         out = np.empty(int(self.meta[number, KEYS]), np.int32)
-        first_facts(self.meta[number], out)
-        return np.sort(out)
+        return np.sort(out[: first_facts(facts, self.meta[number], out)])
 
-    def truncate(self, facts: Facts, length: int) -> None:
-        """Takes facts with ids of `length` and more out of every index; before the store forgets them."""
+    def truncate(self, facts: Facts, length: int, indexes: int) -> None:
+        """Takes facts with ids of `length` and more out of every index, before the store forgets them; only
+        the first `indexes` indexes stay."""
+        for key in [key for key, number in self._numbers.items() if number >= indexes]:
+            del self._numbers[key]
+        del self._slots[indexes:], self._pools[indexes:], self._records[indexes:]
+        self.meta[indexes:] = 0
         for number in range(len(self)):
             truncate_index(facts, self.meta[number], length)
+
+    def take_out(self, facts: Facts, ids: npt.NDArray[np.int32], predicates: Iterable[int]) -> None:
+        """Takes dead facts of some predicates out of their indexes; the rows are still there."""
+        wanted = set(predicates)
+        for (predicate, _), number in self._numbers.items():
+            if predicate in wanted:
+                take_out(facts, self.meta[number], ids)
 
     def _put_slots(self, number: int, slots: npt.NDArray[np.uint64]) -> None:
         self._slots[number] = slots
@@ -221,9 +237,10 @@ def catch_up(facts: Facts, row: np.ndarray) -> bool:
     predicate, width, first_column = row[PREDICATE], row[WIDTH], row[COLUMN]
     arguments, offset = facts.arguments, facts.offset
     end = facts.state[FACTS]
+    all_live = facts.state[DEAD] == 0
     for f in range(row[CAUGHT_UP], end):
         here = np.int64(offset[f])
-        if arguments[here - 1] != predicate:
+        if arguments[here - 1] != predicate or not (all_live or facts.status[f] & PRESENT):
             continue
         h = key_hash(arguments, here, row, width)
         value_of_key = arguments[here + first_column] if width > 0 else 0
@@ -266,7 +283,7 @@ def catch_up(facts: Facts, row: np.ndarray) -> bool:
                 else:
                     first = np.int64(value) - 1
                     if same_key(arguments, np.int64(offset[first]), here, row, width):
-                        record = row[RECORD_COUNT]
+                        record = row[FREE_RECORD] - 1 if row[FREE_RECORD] > 0 else row[RECORD_COUNT]
                         if record >= row[RECORD_SIZE]:
                             row[WANT] = WANT_RECORDS
                             row[CAUGHT_UP] = f
@@ -275,13 +292,17 @@ def catch_up(facts: Facts, row: np.ndarray) -> bool:
                         if run < 0:
                             row[CAUGHT_UP] = f
                             return False
+                        if row[FREE_RECORD] > 0:
+                            row[FREE_RECORD] = records[record * RECORD + START]
+                        else:
+                            row[RECORD_COUNT] = record + 1
                         pool[run] = first
                         pool[run + 1] = f
                         records[record * RECORD + START] = np.int32(run)
                         records[record * RECORD + LENGTH] = 2
                         records[record * RECORD + CAPACITY] = 2
                         records[record * RECORD + VALUE_OF_KEY] = value_of_key
-                        row[RECORD_COUNT] = record + 1
+                        records[record * RECORD + GONE] = 0
                         slots[s] = make_entry(h, record) | IS_RECORD
                         break
             s = (s + ONE) & mask
@@ -309,29 +330,108 @@ def truncate_index(facts: Facts, row: np.ndarray, length: int) -> None:
                 if value & IS_RECORD:
                     at = np.int64(value & VALUE) * RECORD
                     if same_key(arguments, np.int64(offset[pool[records[at + START]]]), here, row, width):
-                        left = records[at + LENGTH] - 1
-                        if left == 1:
-                            # Back to a slot that holds its one fact; the record stays unused.
-                            start = records[at + START]
-                            slots[s] = make_entry(h, pool[start] + 1)
-                            size_class = size_class_of(records[at + CAPACITY])
-                            pool[start] = np.int32(row[FREE + size_class])
-                            row[FREE + size_class] = start + 1
-                        else:
-                            records[at + LENGTH] = left
+                        if pool[records[at + START] + records[at + LENGTH] - 1] == f:
+                            records[at + LENGTH] -= 1
+                            shorten(row, slots, pool, records, s, at)
                         break
                 elif np.int64(value) - 1 == f:
                     remove_entry(slots, s)
                     row[KEYS] -= 1
                     break
+            elif entry == EMPTY:
+                break
             s = (s + ONE) & mask
     if row[CAUGHT_UP] > length:
         row[CAUGHT_UP] = length
 
 
 @compiled
-def first_facts(row: np.ndarray, out: np.ndarray) -> int:
-    """The first fact of every key, in no order; how many."""
+def shorten(
+    row: np.ndarray, slots: np.ndarray, pool: np.ndarray, records: np.ndarray, s: np.uint64, at: int
+) -> None:
+    """After ids have left a run: a key with one fact has it in its slot, a key without any has no slot."""
+    length, start = records[at + LENGTH], records[at + START]
+    if length > 1:
+        return
+    if length == 1:
+        slots[s] = make_entry(slots[s], pool[start] + 1)
+    else:
+        remove_entry(slots, s)
+        row[KEYS] -= 1
+    size_class = size_class_of(records[at + CAPACITY])
+    pool[start] = np.int32(row[FREE + size_class])
+    row[FREE + size_class] = start + 1
+    records[at + START] = np.int32(row[FREE_RECORD])
+    row[FREE_RECORD] = at // RECORD + 1
+
+
+@compiled
+def take_out(facts: Facts, row: np.ndarray, ids: np.ndarray) -> None:
+    """Takes dead facts out.  From the end of a long run the gap is not closed at once: the id stays, its fact
+    is not PRESENT, and the run is cleared when a quarter of it is such."""
+    slots = uint64_at(row[SLOTS], row[SIZE])
+    records = int32_at(row[RECORDS], row[RECORD_SIZE] * RECORD)
+    pool = int32_at(row[POOL], row[POOL_SIZE])
+    mask, shift = np.uint64(row[SIZE] - 1), table_shift(row[SIZE])
+    arguments, offset, width = facts.arguments, facts.offset, row[WIDTH]
+    for i in range(len(ids)):
+        f = ids[i]
+        here = np.int64(offset[f])
+        if f >= row[CAUGHT_UP] or arguments[here - 1] != row[PREDICATE]:
+            continue
+        h = key_hash(arguments, here, row, width)
+        s = h >> shift
+        while True:
+            entry = slots[s]
+            if entry == EMPTY:
+                break
+            value = entry & LOW32
+            if entry >> HALF == h >> HALF:
+                if value & IS_RECORD:
+                    at = np.int64(value & VALUE) * RECORD
+                    start = records[at + START]
+                    if same_key(arguments, np.int64(offset[pool[start]]), here, row, width):
+                        remove_from_run(facts, pool, records, at, f)
+                        shorten(row, slots, pool, records, s, at)
+                        break
+                elif np.int64(value) - 1 == f:
+                    remove_entry(slots, s)
+                    row[KEYS] -= 1
+                    break
+            s = (s + ONE) & mask
+
+
+@compiled
+def remove_from_run(facts: Facts, pool: np.ndarray, records: np.ndarray, at: int, fact: int) -> None:
+    start, length = np.int64(records[at + START]), np.int64(records[at + LENGTH])
+    low, high = 0, length
+    while low < high:
+        middle = (low + high) >> 1
+        if pool[start + middle] < fact:
+            low = middle + 1
+        else:
+            high = middle
+    if low == length or pool[start + low] != fact:
+        return
+    if length - low <= MOST_MOVED:
+        for k in range(start + low, start + length - 1):
+            pool[k] = pool[k + 1]
+        records[at + LENGTH] = length - 1
+    else:
+        records[at + GONE] += 1
+    if records[at + GONE] * 4 > records[at + LENGTH]:
+        kept = 0
+        for k in range(start, start + records[at + LENGTH]):
+            if facts.status[pool[k]] & PRESENT:
+                pool[start + kept] = pool[k]
+                kept += 1
+        records[at + LENGTH] = kept
+        records[at + GONE] = 0
+
+
+@compiled
+def first_facts(facts: Facts, row: np.ndarray, out: np.ndarray) -> int:
+    """The first fact of the new state of every key that has one, in no order; how many."""
     slots = uint64_at(row[SLOTS], row[SIZE])
     records = int32_at(row[RECORDS], row[RECORD_SIZE] * RECORD)
     pool = int32_at(row[POOL], row[POOL_SIZE])
@@ -341,8 +441,15 @@ def first_facts(row: np.ndarray, out: np.ndarray) -> int:
         if entry != EMPTY:
             value = entry & LOW32
             if value & IS_RECORD:
-                out[count] = pool[records[np.int64(value & VALUE) * RECORD + START]]
+                at = np.int64(value & VALUE) * RECORD
+                for k in range(records[at + START], records[at + START] + records[at + LENGTH]):
+                    if (facts.status[pool[k]] & (PRESENT | DELETED)) == PRESENT:
+                        out[count] = pool[k]
+                        count += 1
+                        break
             else:
-                out[count] = np.int32(np.int64(value) - 1)
-            count += 1
+                fact = np.int64(value) - 1
+                if (facts.status[fact] & (PRESENT | DELETED)) == PRESENT:
+                    out[count] = fact
+                    count += 1
     return count

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from tidalog.engine.changes import Log
 from tidalog.engine.dictionary_kernels import Terms, room_for_terms
 from tidalog.engine.fact_kernels import ENTRIES, FACTS, HEADER, USED, Facts, bring_in, untabled
 from tidalog.engine.frame import (
@@ -20,8 +21,10 @@ from tidalog.engine.frame import (
     DERIVATIONS,
     EXPANDING,
     FAILED,
+    IN_UPDATE,
     IS_STRICT,
     LEVEL,
+    MODE,
     PC,
     ROWS,
     WANTED,
@@ -29,6 +32,7 @@ from tidalog.engine.frame import (
 )
 from tidalog.engine.index import catch_up
 from tidalog.engine.native import compiled
+from tidalog.engine.observing import room_to_observe, step_emit_changes
 from tidalog.engine.opcodes import (
     ABSENT,
     COMPUTE,
@@ -36,6 +40,7 @@ from tidalog.engine.opcodes import (
     EMIT,
     GROW_FACTS,
     GROW_INDEX,
+    GROW_LOG,
     GROW_TERMS,
     MEMBER,
     PAUSE,
@@ -74,6 +79,7 @@ def run_frame(
     filters: np.ndarray,
     code: np.ndarray,
     frame: Frame,
+    log: Log,
     status: int,
 ) -> int:
     """Runs the plan under way until it is done or something is wanted (see `opcodes`)."""
@@ -106,7 +112,12 @@ def run_frame(
             ):
                 control[WANTED] = code[pc + 2]
                 return GROW_FACTS
-            step_emit(facts, code, pc, frame, level, status)
+            if control[MODE] == IN_UPDATE:
+                if not room_to_observe(code, pc, frame, log, rows):
+                    return GROW_LOG
+                step_emit_changes(facts, log, code, pc, frame, level, status)
+            else:
+                step_emit(facts, code, pc, frame, level, status)
             control[DERIVATIONS] += rows
             control[LEVEL] = level - 1
             continue

@@ -2,7 +2,8 @@
 
 Compiled functions are cached on disk, so a machine pays for compilation once.  The cache knows a function by
 its own file only, while a kernel holds the code of whatever it calls: so the folder of the cache is named
-by a digest of every file of this package, and a change anywhere compiles anew.
+by a digest of every file of this package, and a change anywhere compiles anew.  Kernels of other rooms have
+folders of their own, named by both.
 """
 
 from __future__ import annotations
@@ -20,14 +21,19 @@ from llvmlite import ir
 from numba import types
 from numba.core import cgutils
 from numba.extending import intrinsic
+from numba.np.arrayobj import make_array
 
 F = TypeVar("F", bound=Callable[..., object])
 
 
 def cache_folder() -> Path:
     """Where compiled code lies: below `NUMBA_CACHE_DIR`, or the user's folder for caches."""
+    return _cache_of(Path(__file__).parent)
+
+
+def _cache_of(*rooms: Path) -> Path:
     digest = hashlib.sha256(numba.__version__.encode())
-    for file in sorted(Path(__file__).parent.glob("*.py")):
+    for file in sorted(file for room in rooms for file in room.glob("*.py")):
         digest.update(file.read_bytes())
     if numba.config.CACHE_DIR:
         base = Path(numba.config.CACHE_DIR)
@@ -38,18 +44,25 @@ def cache_folder() -> Path:
     return base / "tidalog" / digest.hexdigest()[:16]
 
 
-_CACHE = str(cache_folder())
+def compiler(*rooms: Path) -> Callable[[F], F]:
+    """Makes machine code of a kernel (nopython, cached, without the GIL) that calls nothing outside this
+    package and the folders given."""
+    folder = str(_cache_of(Path(__file__).parent, *rooms))
+
+    def compile_kernel(function: F) -> F:
+        before = numba.config.CACHE_DIR
+        numba.config.CACHE_DIR = folder
+        try:
+            result: F = numba.njit(cache=True, nogil=True, boundscheck=False)(function)
+        finally:
+            numba.config.CACHE_DIR = before
+        return result
+
+    return compile_kernel
 
 
-def compiled(function: F) -> F:
-    """Machine code for a kernel: nopython, cached, without the GIL."""
-    before = numba.config.CACHE_DIR
-    numba.config.CACHE_DIR = _CACHE
-    try:
-        result: F = numba.njit(cache=True, nogil=True, boundscheck=False)(function)
-    finally:
-        numba.config.CACHE_DIR = before
-    return result
+compiled = compiler()
+"""The compiler of this package's kernels."""
 
 
 def inlined(function: F) -> F:
@@ -103,6 +116,21 @@ def int32_at(address: int, length: int) -> np.ndarray:
 @compiled
 def uint64_at(address: int, length: int) -> np.ndarray:
     return numba.carray(_pointer(address), (length,), np.uint64)
+
+
+@intrinsic
+def borrowed(typing_context, array):  # type: ignore[no-untyped-def]
+    """The same array without an owner, for code that passes it on a million times: counting references costs
+    more than the work.  Whoever calls keeps the array alive."""
+    signature = array(array)
+
+    def codegen(context, builder, signature, arguments):  # type: ignore[no-untyped-def]
+        view = make_array(signature.return_type)(context, builder, arguments[0])
+        view.meminfo = cgutils.get_null_value(view.meminfo.type)
+        view.parent = cgutils.get_null_value(view.parent.type)
+        return view._getvalue()
+
+    return signature, codegen
 
 
 @intrinsic

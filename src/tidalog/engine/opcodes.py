@@ -18,7 +18,8 @@ Register 0 holds the id of the pivot's fact.
     COMPUTE target register, expression: length, code; keep: count, registers (the target is not in it)
     FOLD    index, keys: count, operands; aggregate, target register, distinct (0 or 1);
             columns: count, columns; keep: count, registers
-    EMIT    predicate, whether the head is known to be new (0 or 1), arguments: count, operands
+    EMIT    predicate, whether the head is known to be new (0 or 1), arguments: count, operands;
+            body: count, registers that hold the facts of the body, if the algorithm looks at them
 """
 
 from __future__ import annotations
@@ -36,12 +37,16 @@ EMIT: Final = 7
 # Filters come from the algorithm, one row per filter number of a plan.
 FILTER_MASK: Final = 0  # status bits looked at; 0 looks at none
 FILTER_WANT: Final = 1  # their wanted value
-FILTER_ORDER: Final = 2  # ANY_ID, BELOW_PIVOT or UP_TO_PIVOT
+FILTER_ORDER: Final = 2  # ANY_ID …
 FILTER_FIELDS: Final = 3
 
+# Orders: which ids a fact may have beside the pivot's.
 ANY_ID: Final = 0
 BELOW_PIVOT: Final = 1
 UP_TO_PIVOT: Final = 2
+NOT_PIVOT: Final = 3  # one instance at a time only
+NEW_BELOW_PIVOT: Final = 4  # a fact that is not NEW may have any
+NEW_UP_TO_PIVOT: Final = 5
 
 # Why the machine came back.
 DONE: Final = 0
@@ -50,3 +55,4 @@ GROW_INDEX: Final = 2
 GROW_TERMS: Final = 3
 PAUSE: Final = 4
 STRICT: Final = 5
+GROW_LOG: Final = 6

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from tidalog.engine.bits import NEW
 from tidalog.engine.fact_kernels import HEADER, Facts
 from tidalog.engine.frame import POSITION, ROW, ROWS
 from tidalog.engine.index import (
@@ -23,7 +24,16 @@ from tidalog.engine.index import (
     WIDTH,
 )
 from tidalog.engine.native import compiled, hash_add, hash_end, hash_start, inlined, int32_at, uint64_at
-from tidalog.engine.opcodes import BELOW_PIVOT, FILTER_MASK, FILTER_ORDER, FILTER_WANT, UP_TO_PIVOT
+from tidalog.engine.opcodes import (
+    BELOW_PIVOT,
+    FILTER_MASK,
+    FILTER_ORDER,
+    FILTER_WANT,
+    NEW_BELOW_PIVOT,
+    NEW_UP_TO_PIVOT,
+    NOT_PIVOT,
+    UP_TO_PIVOT,
+)
 from tidalog.engine.table import EMPTY, HALF, LOW32, ONE, table_shift
 
 
@@ -270,6 +280,37 @@ def keep_repeats(
     return m
 
 
+@inlined
+def passes(status: np.ndarray, fact: int, mask: int, want: int, order: int, pivot: int) -> bool:
+    """Whether a fact is one that an atom may match, under a filter."""
+    allowed = mask == 0 or (np.int64(status[fact]) & mask) == want
+    if allowed and order == BELOW_PIVOT:
+        allowed = fact < pivot
+    elif allowed and order == UP_TO_PIVOT:
+        allowed = fact <= pivot
+    elif allowed and order == NOT_PIVOT:
+        allowed = fact != pivot
+    elif allowed and order == NEW_BELOW_PIVOT:
+        allowed = fact < pivot or status[fact] & NEW == 0
+    elif allowed and order == NEW_UP_TO_PIVOT:
+        allowed = fact <= pivot or status[fact] & NEW == 0
+    return allowed
+
+
+@compiled
+def keep_in_order(
+    facts: Facts, pivots: np.ndarray, order: int, m: int, source: np.ndarray, match: np.ndarray
+) -> int:
+    """Keeps the matches that an order by status and id allows; `cut_runs` sees to orders by id alone."""
+    kept = 0
+    for k in range(m):
+        if passes(facts.status, match[k], 0, 0, order, pivots[source[k]]):
+            source[kept] = source[k]
+            match[kept] = match[k]
+            kept += 1
+    return kept
+
+
 @compiled
 def find_members(
     facts: Facts,
@@ -312,17 +353,6 @@ def find_members(
                         match[i] = terms[offset - HEADER]
                         break
             s = (s + ONE) & mask
-
-
-@inlined
-def passes(status: np.ndarray, fact: int, mask: int, want: int, order: int, pivot: int) -> bool:
-    """Whether a fact is one that an atom may match, under a filter."""
-    allowed = mask == 0 or (np.int64(status[fact]) & mask) == want
-    if allowed and order == BELOW_PIVOT:
-        allowed = fact < pivot
-    elif allowed and order == UP_TO_PIVOT:
-        allowed = fact <= pivot
-    return allowed
 
 
 @compiled

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from tidalog.engine.bits import DELETED, PRESENT
 from tidalog.engine.dictionary_kernels import Terms
 from tidalog.engine.expressions import evaluate_rows
 from tidalog.engine.fact_kernels import FACTS, Facts, append_rows, insert_pairs, insert_rows, note_extent
@@ -11,6 +12,8 @@ from tidalog.engine.folds import fold_run
 from tidalog.engine.frame import (
     EXPANDING,
     FAILED,
+    IN_UPDATE,
+    MODE,
     PC,
     PIVOT_REGISTER,
     POSITION,
@@ -20,8 +23,25 @@ from tidalog.engine.frame import (
 )
 from tidalog.engine.index import POOL, POOL_SIZE
 from tidalog.engine.native import compiled, int32_at
-from tidalog.engine.opcodes import BELOW_PIVOT, FILTER_MASK, FILTER_ORDER, FILTER_WANT, TEST, UP_TO_PIVOT
-from tidalog.engine.probing import any_match, cut_runs, expand, find_members, find_runs, keep_repeats, passes
+from tidalog.engine.opcodes import (
+    BELOW_PIVOT,
+    FILTER_MASK,
+    FILTER_ORDER,
+    FILTER_WANT,
+    NEW_BELOW_PIVOT,
+    TEST,
+    UP_TO_PIVOT,
+)
+from tidalog.engine.probing import (
+    any_match,
+    cut_runs,
+    expand,
+    find_members,
+    find_runs,
+    keep_in_order,
+    keep_repeats,
+    passes,
+)
 
 
 @compiled
@@ -74,6 +94,8 @@ def step_probe(
             source,
             match,
         )
+        if filters[number, FILTER_ORDER] >= NEW_BELOW_PIVOT:
+            m = keep_in_order(facts, block[PIVOT_REGISTER], filters[number, FILTER_ORDER], m, source, match)
         if repeats > 0:
             m = keep_repeats(facts, code, same + 1, repeats, m, source, match)
     target = frame.registers[level + 1]
@@ -185,6 +207,19 @@ def step_expression(terms: Terms, code: np.ndarray, pc: int, frame: Frame, level
 
 
 @compiled
+def live_of_run(facts: Facts, pool: np.ndarray, start: int, length: int) -> np.ndarray:
+    """The facts of a run that are in the new state."""
+    live = np.empty(length, np.int32)
+    kept = 0
+    for k in range(length):
+        fact = np.int32(-1 - start) if start < 0 else pool[start + k]
+        if (facts.status[fact] & (PRESENT | DELETED)) == PRESENT:
+            live[kept] = fact
+            kept += 1
+    return live[:kept]
+
+
+@compiled
 def step_fold(
     facts: Facts, terms: Terms, indexes: np.ndarray, code: np.ndarray, pc: int, frame: Frame, level: int
 ) -> int:
@@ -198,9 +233,14 @@ def step_fold(
     start, length = frame.run_start[level], frame.run_length[level]
     find_runs(facts, meta, block, rows, code, pc + 4, frame.hashes, start, length)
     pool = int32_at(meta[POOL], meta[POOL_SIZE])
+    in_update = frame.control[MODE] == IN_UPDATE
     kept = 0
     for i in range(rows):
-        value, failed = fold_run(facts, terms, pool, start[i], length[i], operator, columns, distinct)
+        if in_update:
+            live = live_of_run(facts, pool, start[i], length[i])
+            value, failed = fold_run(facts, terms, live, 0, len(live), operator, columns, distinct)
+        else:
+            value, failed = fold_run(facts, terms, pool, start[i], length[i], operator, columns, distinct)
         frame.control[FAILED] += failed
         if value >= 0:
             frame.match[kept] = value

@@ -12,6 +12,7 @@ from typing import Final, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from tidalog.engine.changes import Log
 from tidalog.engine.dictionary_kernels import Terms
 from tidalog.engine.fact_kernels import FACTS, Facts
 from tidalog.engine.frame import BUDGET, EXPANDING, LEVEL, PC, PIVOT_REGISTER, ROWS, Frame
@@ -187,13 +188,20 @@ def take_group(sweep: Sweep, predicate: int, begin: int) -> int:
 
 @compiled
 def run_sweep(
-    facts: Facts, terms: Terms, indexes: np.ndarray, plans: Plans, frame: Frame, sweep: Sweep, status: int
+    facts: Facts,
+    terms: Terms,
+    indexes: np.ndarray,
+    plans: Plans,
+    frame: Frame,
+    sweep: Sweep,
+    log: Log,
+    status: int,
 ) -> int:
     """Goes on until the end is reached (DONE) or something is wanted."""
     control = sweep.control
     while True:
         if frame.control[LEVEL] >= 0:
-            reason = run_frame(facts, terms, indexes, plans.filters, plans.code, frame, status)
+            reason = run_frame(facts, terms, indexes, plans.filters, plans.code, frame, log, status)
             if reason != DONE:
                 return reason
         if control[GROUP] < control[GROUPS]:

@@ -63,7 +63,7 @@ def materialise(
             runner.look()
         runner.component = len(analysis.components)
         evaluation.run_component(analysis.constraints, ())
-        _check_constraints(engine, analysis.constraints)
+        check_constraints(engine, analysis.constraints)
         return runner.finish()
     except BaseException as stop:
         engine.back_to(mark)
@@ -113,7 +113,7 @@ def _hide(rule: NormalRule, predicate: str) -> NormalRule:
     return replace(rule, name=f"?{rule.name}", head=head)
 
 
-def _check_constraints(engine: EmbeddedEngine, constraints: Sequence[NormalRule]) -> None:
+def check_constraints(engine: EmbeddedEngine, constraints: Sequence[NormalRule]) -> None:
     found: list[Diagnostic] = []
     for rule in constraints:
         name = constraint_predicate(rule.name)

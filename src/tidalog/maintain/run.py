@@ -10,6 +10,8 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 
+import numpy as np
+
 from tidalog.engine import opcodes as op
 from tidalog.engine.compile import Code
 from tidalog.engine.embedded import EmbeddedEngine
@@ -18,6 +20,7 @@ from tidalog.engine.limits import Limits, Progress, ProgressCallback, RunStats
 from tidalog.errors import Diagnostic, RunError
 
 _SLICE = 4_000_000  # rows between two looks at limits: a tenth of a second or so
+_SEARCH_SLICE = 200_000  # facts, where each is a search of its own
 
 
 class TooManyFacts(Diagnostic):
@@ -57,7 +60,15 @@ class NotComputable(Diagnostic):
 class Runner:
     """Drives one run: owns its clock, its limits and its figures."""
 
-    def __init__(self, engine: EmbeddedEngine, limits: Limits, progress: ProgressCallback | None) -> None:
+    def __init__(
+        self,
+        engine: EmbeddedEngine,
+        limits: Limits,
+        progress: ProgressCallback | None,
+        *,
+        counting: bool = True,
+    ) -> None:
+        """`counting`: the facts before and after are wanted, which takes a look at every predicate."""
         self.engine = engine
         self.limits = limits
         self.progress = progress
@@ -65,7 +76,7 @@ class Runner:
         self.component, self.components = 0, 0
         self.rule = ""
         self._start, self._cpu_start = time.perf_counter(), time.process_time()
-        self._facts_before = self._visible_facts()
+        self._facts_before = self._visible_facts() if counting else 0
 
     @property
     def seconds(self) -> float:
@@ -97,9 +108,26 @@ class Runner:
                 self.engine.store.ensure(BLOCK, code.arity, int(control[WANTED]))
             elif reason == op.GROW_INDEX:
                 self.engine.indexes.grow(int(control[WANTED]))
+            elif reason == op.GROW_LOG:
+                self.engine.log.grow_pairs()
             elif reason == op.GROW_TERMS:
                 self.engine.dictionary.ensure(BLOCK * 4)
             self.look(rounds())
+
+    def drive_search(
+        self, step: Callable[[], int], control: np.ndarray, budget: int, rule: Callable[[], str]
+    ) -> None:
+        """Calls a kernel that looks at one instance at a time until it is done; `control[budget]` is what it
+        may do before it pauses."""
+        while True:
+            control[budget] = _SEARCH_SLICE
+            reason = step()
+            if reason == op.DONE:
+                return
+            self.rule = rule()
+            if reason == op.GROW_TERMS:
+                self.engine.dictionary.ensure(BLOCK * 4)
+            self.look()
 
     def count_failures(self, failures: int) -> None:
         """Computations of the rule at work that could not be made."""
@@ -110,7 +138,7 @@ class Runner:
     def look(self, rounds: int = 0) -> None:
         """A safe point: limits and progress."""
         limits = self.limits
-        facts = len(self.engine.store)
+        facts = self.engine.store.live
         memory = self.engine.nbytes
         self.stats.peak_memory = max(self.stats.peak_memory, memory)
         if limits.max_facts is not None and facts > limits.max_facts:

@@ -20,12 +20,12 @@ import numpy.typing as npt
 from tidalog.analysis.normal import NormalAtom, NormalRule
 from tidalog.builtins import NO_FUNCTIONS, CannotCompute, PythonFunction, evaluate
 from tidalog.engine import opcodes as op
-from tidalog.engine.bits import STATUS_DERIVED
-from tidalog.engine.compile import Code, compile_fold, compile_plan, group_index
+from tidalog.engine.bits import NEW_STATE, STATUS_DERIVED, STATUS_NEW
+from tidalog.engine.compile import Code, Filters, compile_fold, compile_plan, group_index
 from tidalog.engine.embedded import EmbeddedEngine
 from tidalog.engine.expressions import is_native
 from tidalog.engine.fact_kernels import FIRST, LAST
-from tidalog.engine.frame import BLOCK, Frame, new_frame
+from tidalog.engine.frame import BLOCK, FROM_SCRATCH, IN_UPDATE, MODE, Frame, new_frame
 from tidalog.engine.machine import run_frame
 from tidalog.engine.sweep import CURRENT, ROUND, Plans, new_sweep, run_sweep, start_empty, start_plan
 from tidalog.maintain.run import Runner
@@ -43,9 +43,24 @@ class SemiNaive:
         engine: EmbeddedEngine,
         runner: Runner,
         functions: Mapping[str, PythonFunction] = NO_FUNCTIONS,
+        in_update: bool = False,
     ) -> None:
+        """`in_update`: facts go to the log of the update under way, and only its new state is read."""
         self.engine, self.runner, self.functions = engine, runner, functions
+        self.in_update = in_update
+        self._status = STATUS_NEW if in_update else STATUS_DERIVED
         self._alone: set[str] = set()
+
+    def _filters(self, order: Callable[[int], int]) -> Filters:
+        """Every fact is live from scratch; in an update the new state counts."""
+        mask, want = NEW_STATE if self.in_update else (0, 0)
+        negation = (mask, want, op.ANY_ID)
+        return Filters(lambda position: (mask, want, order(position)), negation, negation)
+
+    def _frame(self, code: Code) -> Frame:
+        frame = new_frame(code.levels, code.registers, code.arity)
+        frame.control[MODE] = IN_UPDATE if self.in_update else FROM_SCRATCH
+        return frame
 
     def run_component(self, rules: Sequence[NormalRule], predicates: Iterable[str]) -> None:
         """All rules for some predicates that depend on each other; constraints count as rules for a hidden
@@ -73,7 +88,8 @@ class SemiNaive:
         for rule in recursive:
             for pivot in _pivots(rule, growing):
                 logical = plan(rule, pivot, self.engine.fan_out)
-                compile_plan(logical, self.engine.catalogue, code, _order(rule, pivot, growing))
+                filters = self._filters(_order(rule, pivot, growing))
+                compile_plan(logical, self.engine.catalogue, code, filters)
         answered = [0] * len(memos)
         if recursive:
             self._sweep(code, self._begin(growing), -1, lambda: self._answer_all(memos, answered))
@@ -85,7 +101,8 @@ class SemiNaive:
             start = best_start(rule, self.engine.fan_out)
             logical = plan(rule, start, self.engine.fan_out)
             code = single if start is None else scanning
-            compile_plan(logical, self.engine.catalogue, code, lambda _: op.ANY_ID, self._is_new(rule))
+            filters = self._filters(lambda _: op.ANY_ID)
+            compile_plan(logical, self.engine.catalogue, code, filters, self._is_new(rule))
         self._run_single(single)
         self._run_scans(scanning)
 
@@ -93,6 +110,8 @@ class SemiNaive:
         """Whether no head comes twice: nothing else gives facts of its predicate, and it names every variable
         that the body's facts differ in."""
         assert rule.head is not None
+        if self.in_update:
+            return False
         if rule.head.predicate not in self._alone and not is_hidden(rule.head.predicate):
             return False
         return all(atom.variables <= rule.head.variables for atom in rule.atoms)
@@ -102,7 +121,8 @@ class SemiNaive:
             code = Code()
             engine = self.engine
             engine.predicate(fold.head.predicate, len(fold.head.arguments))
-            compile_fold(fold, engine.catalogue, code, fold.head.predicate in self._alone)
+            is_new = fold.head.predicate in self._alone and not self.in_update
+            compile_fold(fold, engine.catalogue, code, is_new)
             index = group_index(fold.columns[0], engine.catalogue)
             self._run_list(code, engine.indexes.groups(index, engine.store.arrays))
 
@@ -128,7 +148,7 @@ class SemiNaive:
         if not code.starts:
             return
         plans = self._plans(code)
-        frame = new_frame(code.levels, code.registers, code.arity)
+        frame = self._frame(code)
         for number, at in enumerate(code.starts):
             start_empty(plans.code, at, frame)
             self._run_plan(plans, frame, code, number)
@@ -136,7 +156,7 @@ class SemiNaive:
     def _run_list(self, code: Code, ids: npt.NDArray[np.int32]) -> None:
         """One plan over given facts."""
         plans = self._plans(code)
-        frame = new_frame(code.levels, code.registers, code.arity)
+        frame = self._frame(code)
         for begin in range(0, len(ids), BLOCK):
             block = ids[begin : begin + BLOCK]
             start_plan(self.engine.store.arrays, plans.filters, plans.code, 0, block, len(block), frame)
@@ -153,7 +173,8 @@ class SemiNaive:
                     plans.filters,
                     plans.code,
                     frame,
-                    STATUS_DERIVED,
+                    engine.log.arrays,
+                    self._status,
                 )
             ),
             code,
@@ -173,7 +194,7 @@ class SemiNaive:
         """Sweeps, and goes on as long as `between` adds facts."""
         engine = self.engine
         plans = self._plans(code)
-        frame = new_frame(code.levels, code.registers, code.arity)
+        frame = self._frame(code)
         sweep = new_sweep(len(engine.names), BLOCK, begin, limit)
         control = sweep.control
 
@@ -186,7 +207,8 @@ class SemiNaive:
                     plans,
                     frame,
                     sweep,
-                    STATUS_DERIVED,
+                    engine.log.arrays,
+                    self._status,
                 )
             )
 

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Final
 
 from tidalog.analysis.normal import Computation, NormalAtom, NormalRule
 from tidalog.program import Expression, Variable, variables
@@ -61,15 +62,25 @@ Step = Probe | Member | Absent | Compute | Test
 
 @dataclass(frozen=True, slots=True)
 class LogicalPlan:
-    """A rule with its literals in order.  `pivot` is the position of the atom whose facts are given."""
+    """A rule with its literals in order.  `pivot` is the position of the atom whose facts are given, or HEAD."""
 
     rule: NormalRule
     pivot: int | None
     steps: tuple[Step, ...]
 
 
+HEAD: Final = -1
+"""The pivot of a plan that looks for instances which derive a given fact."""
+
+
 def plan(rule: NormalRule, pivot: int | None, fan_out: FanOut) -> LogicalPlan:
-    bound: set[Variable] = set(rule.atoms[pivot].variables) if pivot is not None else set()
+    bound: set[Variable] = set()
+    if pivot == HEAD:
+        assert rule.head is not None
+        # What the body computes it computes again; whoever asks compares.
+        bound |= rule.head.variables - {c.variable for c in rule.computations}
+    elif pivot is not None:
+        bound |= rule.atoms[pivot].variables
     state = _State(rule, bound, [i for i in range(len(rule.atoms)) if i != pivot])
     steps: list[Step] = []
     while True:

@@ -1,0 +1,330 @@
+"""What an update has changed so far, so that it can be finished or undone.
+
+Invariant.  Until an update is finished no fact leaves the table or an index: what is deleted is DELETED, what
+is inserted is NEW, and the status that an older fact had is in the log (`touched`, `before`), once.  A fact
+that was deleted and is derived again gets a new id, as if it were new, but keeps its row: `moved_from` and
+`moved_to` say so, and the old id is dead.  So a derived fact always has a larger id than the facts of the
+derivation that gave it that id.
+"""
+
+from __future__ import annotations
+
+from typing import Final, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from tidalog.engine.bits import DELETED, EXPLICIT, LASTING, NEW, PRESENT, TOUCHED
+from tidalog.engine.fact_kernels import (
+    ARITY,
+    COUNT,
+    DEAD,
+    ENTRIES,
+    FACTS,
+    FIRST,
+    GARBAGE,
+    HEADER,
+    LAST,
+    TABLED,
+    USED,
+    Facts,
+    forget_row,
+    hash_rows,
+    same_arguments,
+)
+from tidalog.engine.native import compiled
+from tidalog.engine.table import EMPTY, HALF, LOW32, ONE, make_entry, table_shift
+
+Ints = npt.NDArray[np.int32]
+
+TOUCHES: Final = 0  # counts[TOUCHES]: entries of `touched` and `before`
+MOVES: Final = 1  # counts[MOVES]: entries of `moved_from` and `moved_to`
+PAIRS: Final = 2  # counts[PAIRS]: entries of `pairs`
+COUNTS: Final = 3
+MOST_OBSERVED: Final = 1 << 15  # pairs that a block of instances can give
+
+
+class Log(NamedTuple):
+    touched: Ints
+    before: npt.NDArray[np.uint16]
+    moved_from: Ints
+    moved_to: Ints
+    pairs: npt.NDArray[np.uint32]  # (fact, head) each: instances that were observed, see `observing`
+    counts: npt.NDArray[np.int64]
+
+
+class ChangeLog:
+    """Owns the arrays.  They hold every fact once, so compiled code need not ask for room."""
+
+    def __init__(self) -> None:
+        self.arrays = _arrays(16, 16)
+
+    def begin(self, facts: int) -> None:
+        """An update of a store with so many ids begins."""
+        if facts > len(self.arrays.touched):
+            self.arrays = _arrays(facts + facts // 2, len(self.arrays.pairs))
+        self.arrays.counts[:] = 0
+
+    def grow_pairs(self) -> None:
+        """Twice the room for observed instances."""
+        pairs = np.empty((2 * len(self.arrays.pairs) + 2 * MOST_OBSERVED, 2), np.uint32)
+        pairs[: len(self.arrays.pairs)] = self.arrays.pairs
+        self.arrays = self.arrays._replace(pairs=pairs)
+
+    @property
+    def touched(self) -> Ints:
+        return self.arrays.touched[: self.arrays.counts[TOUCHES]]
+
+    @property
+    def moved_from(self) -> Ints:
+        return self.arrays.moved_from[: self.arrays.counts[MOVES]]
+
+    @property
+    def moved_to(self) -> Ints:
+        return self.arrays.moved_to[: self.arrays.counts[MOVES]]
+
+    @property
+    def nbytes(self) -> int:
+        return int(self.arrays.counts[TOUCHES]) * 6 + int(self.arrays.counts[MOVES]) * 8
+
+
+def _arrays(facts: int, pairs: int) -> Log:
+    return Log(
+        touched=np.empty(facts, np.int32),
+        before=np.empty(facts, np.uint16),
+        moved_from=np.empty(facts, np.int32),
+        moved_to=np.empty(facts, np.int32),
+        pairs=np.empty((pairs, 2), np.uint32),
+        counts=np.zeros(COUNTS, np.int64),
+    )
+
+
+# --- compiled ---------------------------------------------------------------------------------------
+
+
+@compiled
+def set_bits(facts: Facts, log: Log, fact: int, bits: np.uint16) -> None:
+    """Adds a fact to the sets of these bits."""
+    status = facts.status[fact]
+    if not status & TOUCHED:
+        at = log.counts[TOUCHES]
+        log.touched[at] = fact
+        log.before[at] = status
+        log.counts[TOUCHES] = at + 1
+    facts.status[fact] = status | bits | TOUCHED
+
+
+@compiled
+def clear_bits(facts: Facts, log: Log, fact: int, bits: np.uint16) -> None:
+    """Takes a fact out of the sets of these bits."""
+    set_bits(facts, log, fact, TOUCHED)
+    facts.status[fact] &= ~bits
+
+
+@compiled
+def set_bits_of(facts: Facts, log: Log, ids: np.ndarray, bits: int) -> None:
+    for i in range(len(ids)):
+        set_bits(facts, log, ids[i], np.uint16(bits))
+
+
+@compiled
+def clear_bits_of(facts: Facts, log: Log, ids: np.ndarray, bits: int) -> None:
+    for i in range(len(ids)):
+        clear_bits(facts, log, ids[i], np.uint16(bits))
+
+
+@compiled
+def find_rows(facts: Facts, predicate: int, rows: np.ndarray, count: int, out: np.ndarray) -> None:
+    """The fact of each row (columns first), or -1."""
+    hashes = np.empty(count, np.uint64)
+    hash_rows(predicate, rows, count, hashes)
+    slots, arguments = facts.slots, facts.arguments
+    mask, shift = np.uint64(len(slots) - 1), table_shift(len(slots))
+    for i in range(count):
+        h = hashes[i]
+        s = h >> shift
+        out[i] = -1
+        while True:
+            entry = slots[s]
+            if entry == EMPTY:
+                break
+            if entry >> HALF == h >> HALF:
+                at = np.int64(entry & LOW32)
+                if arguments[at - 1] == predicate and same_arguments(arguments, at, rows, i):
+                    out[i] = arguments[at - HEADER]
+                    break
+            s = (s + ONE) & mask
+
+
+@compiled
+def insert_changes(
+    facts: Facts,
+    log: Log,
+    predicate: int,
+    rows: np.ndarray,
+    count: int,
+    hashes: np.ndarray,
+    status: int,
+    out: np.ndarray,
+) -> None:
+    """Adds rows (columns first) during an update; `out` has their ids.  What was deleted comes back under a
+    new id; what is there stays as it is.  Room has been made, and the predicate is in the table."""
+    arity = rows.shape[0]
+    hash_rows(predicate, rows, count, hashes)
+    slots, arguments, offset, all_status = facts.slots, facts.arguments, facts.offset, facts.status
+    mask, shift = np.uint64(len(slots) - 1), table_shift(len(slots))
+    extent = facts.extent[predicate]
+    n, used = facts.state[FACTS], facts.state[USED]
+    for i in range(count):
+        h = hashes[i]
+        s = h >> shift
+        while True:
+            entry = slots[s]
+            if entry == EMPTY:
+                slots[s] = make_entry(h, used + HEADER)
+                offset[n] = np.uint32(used + HEADER)
+                all_status[n] = np.uint16(status)
+                arguments[used] = n
+                arguments[used + 1] = predicate
+                for c in range(arity):
+                    arguments[used + HEADER + c] = rows[c, i]
+                used += arity + HEADER
+                if extent[COUNT] == 0:
+                    extent[FIRST] = n
+                extent[COUNT] += 1
+                facts.state[ENTRIES] += 1
+                out[i] = n
+                n += 1
+                break
+            if entry >> HALF == h >> HALF:
+                at = np.int64(entry & LOW32)
+                if arguments[at - 1] == predicate and same_arguments(arguments, at, rows, i):
+                    fact = arguments[at - HEADER]
+                    if all_status[fact] & DELETED:
+                        move = log.counts[MOVES]
+                        log.moved_from[move] = fact
+                        log.moved_to[move] = n
+                        log.counts[MOVES] = move + 1
+                        offset[n] = np.uint32(at)
+                        all_status[n] = (all_status[fact] & LASTING) | (np.uint16(status) & ~NEW)
+                        all_status[fact] = TOUCHED
+                        arguments[at - HEADER] = n
+                        facts.state[DEAD] += 1
+                        fact = n
+                        n += 1
+                    out[i] = fact
+                    break
+            s = (s + ONE) & mask
+    if n > facts.state[FACTS]:
+        extent[LAST] = n - 1
+    extent[TABLED] = n
+    facts.state[FACTS] = n
+    facts.state[USED] = used
+
+
+@compiled
+def revive(facts: Facts, log: Log, ids: np.ndarray, count: int) -> None:
+    """Gives deleted facts that are derivable after all new ids at the end; room has been made."""
+    n = facts.state[FACTS]
+    for i in range(count):
+        fact = ids[i]
+        at = np.int64(facts.offset[fact])
+        move = log.counts[MOVES]
+        log.moved_from[move] = fact
+        log.moved_to[move] = n
+        log.counts[MOVES] = move + 1
+        facts.offset[n] = np.uint32(at)
+        facts.status[n] = facts.status[fact] & LASTING
+        facts.status[fact] = TOUCHED
+        facts.arguments[at - HEADER] = n
+        extent = facts.extent[facts.arguments[at - 1]]
+        extent[LAST] = n
+        extent[TABLED] = n + 1
+        facts.state[DEAD] += 1
+        n += 1
+    facts.state[FACTS] = n
+
+
+@compiled
+def undo(facts: Facts, log: Log) -> None:
+    """Gives every older fact its id and its status back; newer facts are the caller's to take away."""
+    for i in range(log.counts[MOVES] - 1, -1, -1):
+        at = np.int64(facts.offset[log.moved_to[i]])
+        facts.arguments[at - HEADER] = log.moved_from[i]
+    facts.state[DEAD] -= log.counts[MOVES]
+    for i in range(log.counts[TOUCHES]):
+        facts.status[log.touched[i]] = log.before[i]
+
+
+@compiled
+def list_deleted(facts: Facts, log: Log, out: np.ndarray) -> int:
+    """The facts that are deleted at the end of an update, and how many."""
+    count = 0
+    for i in range(log.counts[TOUCHES]):
+        fact = log.touched[i]
+        if facts.status[fact] & DELETED:
+            out[count] = fact
+            count += 1
+    return count
+
+
+@compiled
+def list_inserted(facts: Facts, begin: int, out: np.ndarray) -> int:
+    """The facts from an id on that are new, and how many."""
+    count = 0
+    for fact in range(begin, facts.state[FACTS]):
+        if facts.status[fact] & NEW:
+            out[count] = fact
+            count += 1
+    return count
+
+
+@compiled
+def was_explicit(log: Log, facts: Facts, wanted: int, out: np.ndarray) -> int:
+    """Older facts that are still there and were (`wanted` = 1) or were not (0) explicit before, while now it
+    is the other way round; how many."""
+    count = 0
+    for i in range(log.counts[TOUCHES]):
+        before = 1 if log.before[i] & EXPLICIT else 0
+        if before != wanted:
+            continue
+        fact = facts.arguments[np.int64(facts.offset[log.touched[i]]) - HEADER]
+        status = facts.status[fact]
+        now = 1 if status & EXPLICIT else 0
+        if status & PRESENT and not status & DELETED and now != wanted:
+            out[count] = fact
+            count += 1
+    return count
+
+
+@compiled
+def explicit_before(log: Log, facts: Facts, out: np.ndarray) -> None:
+    """For each deleted fact, in the order of `list_deleted`, whether it was explicit."""
+    count = 0
+    for i in range(log.counts[TOUCHES]):
+        if facts.status[log.touched[i]] & DELETED:
+            out[count] = 1 if log.before[i] & EXPLICIT else 0
+            count += 1
+
+
+@compiled
+def finish(facts: Facts, log: Log, begin: int, deleted: np.ndarray) -> None:
+    """Takes deleted facts out of the table and clears every set; indexes are the caller's to see to, with the
+    rows that are still there."""
+    for i in range(len(deleted)):
+        fact = deleted[i]
+        forget_row(facts, fact)
+        predicate = facts.arguments[np.int64(facts.offset[fact]) - 1]
+        facts.status[fact] = 0
+        facts.state[DEAD] += 1
+        facts.state[GARBAGE] += facts.extent[predicate, ARITY] + HEADER
+    for i in range(log.counts[TOUCHES]):
+        facts.status[log.touched[i]] &= LASTING
+    for fact in range(begin, facts.state[FACTS]):
+        facts.status[fact] &= LASTING
+
+
+@compiled
+def predicates_of(facts: Facts, ids: np.ndarray, out: np.ndarray) -> None:
+    for i in range(len(ids)):
+        out[i] = facts.arguments[np.int64(facts.offset[ids[i]]) - 1]

@@ -1,0 +1,143 @@
+"""`ranked` and `dred`: deletion by affected facts, then insertion of what is derivable after all."""
+
+from __future__ import annotations
+
+from typing import Final
+
+import numpy as np
+
+from tidalog.engine import opcodes as op
+from tidalog.engine.bits import NEW_STATE, NOT_SPREAD, SPREAD
+from tidalog.engine.changes import clear_bits_of, revive
+from tidalog.engine.compile import Code, Filter
+from tidalog.maintain.counters import Counters
+from tidalog.maintain.kernels import affected as kernel
+from tidalog.maintain.kernels.records import Records
+from tidalog.maintain.kernels.work import new_counters, new_search
+from tidalog.maintain.node import Node
+from tidalog.maintain.plans import LOWER_BEFORE, OWN_AFTER, OWN_BEFORE, PIVOT, Room
+from tidalog.maintain.run import Runner
+from tidalog.maintain.transaction import Ids, Transaction
+
+ANY: Final[Filter] = (0, 0, op.ANY_ID)
+
+
+def old_state(kind: int) -> Filter:
+    """Instances of the state before, each at the first of its facts to spread."""
+    if kind == PIVOT:
+        return ANY
+    return (*NOT_SPREAD, op.NOT_PIVOT if kind in (OWN_BEFORE, LOWER_BEFORE) else op.ANY_ID)
+
+
+def smaller_ranks(kind: int) -> Filter:
+    """Proofs in rank order."""
+    if kind == PIVOT:
+        return ANY
+    return (*NEW_STATE, op.BELOW_PIVOT if kind in (OWN_BEFORE, OWN_AFTER) else op.ANY_ID)
+
+
+def new_state(kind: int) -> Filter:
+    return ANY if kind == PIVOT else (*NEW_STATE, op.ANY_ID)
+
+
+def delete_affected(
+    node: Node,
+    change: Transaction,
+    runner: Runner,
+    counters: Counters,
+    records: Records,
+    *,
+    ranked: bool,
+) -> None:
+    """Deletes what has lost its proofs; facts that one step derives from the rest are back, under new ids."""
+    engine = node.engine
+    seeds = change.deleted_of(node.lower)
+    clear_bits_of(engine.store.arrays, engine.log.arrays, seeds, int(SPREAD))
+    forward_code, forward = node.plans.forward(old_state)
+    backward_code, backward = node.plans.backward(smaller_ranks)
+    catch_up(node, [forward_code, backward_code])
+    search = new_search([forward_code, backward_code])
+    room = sum(engine.store.count(number) for number in node.numbers) + 1
+    work = kernel.new_affected(kernel.RANKED if ranked else kernel.OVERDELETE, seeds, room)
+    for number in node.numbers:
+        if number in change.to_delete:
+            kernel.add_all_affected(engine.store.arrays, engine.log.arrays, work, change.to_delete[number])
+    control = work.control
+    runner.drive_search(
+        lambda: int(
+            kernel.delete_affected(
+                engine.store.arrays,
+                engine.dictionary.arrays,
+                engine.indexes.meta,
+                forward,
+                backward,
+                search,
+                engine.log.arrays,
+                work,
+                records,
+            )
+        ),
+        control,
+        kernel.BUDGET,
+        lambda: forward_code.names[int(control[kernel.CURRENT])],
+    )
+    gone = work.gone[: control[kernel.GONE]]
+    counters.add_kernel(work.counters)
+    if len(gone):
+        _bring_back(node, change, runner, counters, gone)
+
+
+def _bring_back(node: Node, change: Transaction, runner: Runner, counters: Counters, gone: Ids) -> None:
+    engine = node.engine
+    back = find_derivable(node, runner, counters, gone, new_state)
+    engine.store.ensure(len(back), 0)
+    revive(engine.store.arrays, engine.log.arrays, back, len(back))
+    note_deleted(change, gone)
+
+
+def find_derivable(node: Node, runner: Runner, counters: Counters, asked: Ids, room: Room) -> Ids:
+    """Which of these facts are explicit, or derived by an instance that a room allows."""
+    engine = node.engine
+    code, backward = node.plans.backward(room)
+    catch_up(node, [code])
+    search = new_search([code])
+    control = np.zeros(kernel.CONTROL, np.int64)
+    found = new_counters()
+    out = np.empty(len(asked), np.int32)
+    runner.drive_search(
+        lambda: int(
+            kernel.find_derivable(
+                engine.store.arrays,
+                engine.dictionary.arrays,
+                engine.indexes.meta,
+                backward,
+                search,
+                asked,
+                out,
+                control,
+                found,
+            )
+        ),
+        control,
+        kernel.BUDGET,
+        lambda: code.names[int(control[kernel.CURRENT])],
+    )
+    counters.add_kernel(found)
+    return out[: control[kernel.GONE]].copy()
+
+
+def note_deleted(change: Transaction, gone: Ids) -> None:
+    """Facts of a component that are deleted; some may come back by the time its insertions are done."""
+    kinds = change.predicates_of(gone)
+    for predicate in np.unique(kinds).tolist():
+        change.note_deleted(predicate, gone[kinds == predicate])
+
+
+def catch_up(node: Node, codes: list[Code]) -> None:
+    """Searches look at indexes and at the table as they are."""
+    engine = node.engine
+    for code in codes:
+        for index in code.indexes:
+            engine.indexes.catch_up(index, engine.store.arrays)
+        for predicate in code.looked_up:
+            engine.store.bring_in(predicate)

@@ -1,0 +1,121 @@
+"""`bf` and `fbf`: exact deletion by backward and forward chaining."""
+
+from __future__ import annotations
+
+from typing import Final
+
+import numpy as np
+
+from tidalog.engine import opcodes as op
+from tidalog.engine.bits import DELETED, NEW, NOT_SPREAD, PRESENT, SATURATED, SPREAD
+from tidalog.engine.changes import clear_bits_of, set_bits_of
+from tidalog.engine.compile import Filter
+from tidalog.maintain.affected import ANY, catch_up, find_derivable, note_deleted
+from tidalog.maintain.counters import Counters
+from tidalog.maintain.kernels import backward_forward as kernel
+from tidalog.maintain.kernels.records import Records
+from tidalog.maintain.kernels.work import Search, new_search
+from tidalog.maintain.node import Node
+from tidalog.maintain.plans import LOWER_BEFORE, OWN_BEFORE, PIVOT
+from tidalog.maintain.run import Runner
+from tidalog.maintain.transaction import Ids, Transaction
+
+ORDERS: Final = {"paper": kernel.PAPER, "ours": kernel.OURS, "layers": kernel.LAYERS}
+_NOT_DELETED = (int(PRESENT | NEW | DELETED), int(PRESENT))
+_MATCHED = (int(PRESENT | SATURATED), int(PRESENT | SATURATED))
+
+
+def proved(kind: int) -> Filter:
+    """Line 11: instances of proved facts, each at the last of them to have its turn."""
+    if kind == PIVOT:
+        return ANY
+    return (*_MATCHED, op.NOT_PIVOT if kind in (OWN_BEFORE, LOWER_BEFORE) else op.ANY_ID)
+
+
+def not_deleted(kind: int) -> Filter:
+    """Line 20: instances of the old state without a deleted fact."""
+    return ANY if kind == PIVOT else (*_NOT_DELETED, op.ANY_ID)
+
+
+def affecting(kind: int) -> Filter:
+    """Line 23: instances of the old state, each at the first of its deleted facts to have its turn."""
+    if kind == PIVOT:
+        return ANY
+    return (*NOT_SPREAD, op.NOT_PIVOT if kind in (OWN_BEFORE, LOWER_BEFORE) else op.ANY_ID)
+
+
+def delete_exactly(
+    node: Node,
+    change: Transaction,
+    runner: Runner,
+    counters: Counters,
+    records: Records,
+    *,
+    order: str,
+    waiting: Ids,
+    marks: bool = False,
+    links: bool = False,
+) -> Ids:
+    """Deletes what has no proof any more.  `waiting` are checked first (line 32); gives the facts that proofs
+    have marked (line 12)."""
+    engine = node.engine
+    facts, log = engine.store.arrays, engine.log.arrays
+    seeds = change.deleted_of(node.lower)
+    clear_bits_of(facts, log, seeds, int(SPREAD))
+    chosen = [node.plans.forward(proved), node.plans.backward(not_deleted), node.plans.forward(affecting)]
+    codes = [code for code, _ in chosen]
+    plans = [part for _, part in chosen]
+    catch_up(node, codes)
+    asked = [change.to_delete[n] for n in node.numbers if n in change.to_delete]
+    derivable, gone = _split(node, runner, np.concatenate(asked) if asked else np.empty(0, np.int32))
+    set_bits_of(facts, log, gone, int(DELETED))
+    own = np.zeros(len(engine.names) + 1, np.uint8)
+    own[node.numbers] = 1
+    room = len(engine.store) + 1
+    work = kernel.new_backward_forward(ORDERS[order], np.concatenate([seeds, gone]), derivable, own, room)
+    work = kernel.with_waiting(facts, log, work, waiting)
+    control = work.control
+    control[kernel.MARKS], control[kernel.LINKS] = marks, links
+    search = new_search(codes, len(work.stack) + kernel.STACK_DEPTH)
+    state = {"work": work, "search": search}
+
+    def step() -> int:
+        work, search = state["work"], state["search"]
+        assert isinstance(work, kernel.BackwardForward)
+        assert isinstance(search, Search)
+        reason = int(
+            kernel.run_backward_forward(
+                engine.store.arrays,
+                engine.dictionary.arrays,
+                engine.indexes.meta,
+                plans[0],
+                plans[1],
+                plans[2],
+                search,
+                engine.log.arrays,
+                work,
+                records,
+            )
+        )
+        if reason == kernel.GROW_STACK:
+            state["work"], state["search"] = kernel.with_more_room(work, search)
+        return reason
+
+    runner.drive_search(
+        step,
+        control,
+        kernel.BUDGET,
+        lambda: codes[0].names[int(control[kernel.CURRENT]) % len(codes[0].names)],
+    )
+    node.in_rank_order = False
+    counters.add_kernel(work.counters)
+    note_deleted(change, work.gone[len(seeds) : control[kernel.GONE]])
+    return work.marked[: control[kernel.MARKED_COUNT]].copy()
+
+
+def _split(node: Node, runner: Runner, asked: Ids) -> tuple[Ids, Ids]:
+    """Facts that are no longer explicit: those that an instance of the old state derives, and the others."""
+    if not len(asked):
+        return asked, asked
+    back = find_derivable(node, runner, Counters(), asked, not_deleted)
+    return back, asked[~np.isin(asked, back)]

@@ -1,0 +1,41 @@
+"""Semi-naive insertion during an update: from the new facts of lower components and of this one."""
+
+from __future__ import annotations
+
+from tidalog.engine.bits import STATUS_NEW
+from tidalog.engine.frame import BLOCK, IN_UPDATE, MODE, OBSERVED, new_frame
+from tidalog.engine.sweep import CURRENT, ROUND, new_sweep, run_sweep
+from tidalog.maintain.node import Node
+from tidalog.maintain.run import Runner
+
+_SMALL_BLOCK = 512  # updates are small, and a frame's memory is touched for the first time in each
+
+
+def grow(node: Node, runner: Runner, begin: int, observed: int = 0) -> None:
+    """Derives what follows from the facts with ids from `begin` on."""
+    engine = node.engine
+    code, plans = node.plans.growing(observed != 0)
+    block = BLOCK if len(engine.store) - begin > _SMALL_BLOCK else _SMALL_BLOCK
+    frame = new_frame(code.levels, code.registers, code.arity, block)
+    frame.control[MODE], frame.control[OBSERVED] = IN_UPDATE, observed
+    sweep = new_sweep(len(engine.names) + 1, block, begin, -1)
+    control = sweep.control
+    runner.drive(
+        lambda: int(
+            run_sweep(
+                engine.store.arrays,
+                engine.dictionary.arrays,
+                engine.indexes.meta,
+                plans,
+                frame,
+                sweep,
+                engine.log.arrays,
+                STATUS_NEW,
+            )
+        ),
+        code,
+        frame,
+        lambda: code.names[control[CURRENT]] if control[CURRENT] >= 0 else "",
+        lambda: int(control[ROUND]),
+    )
+    runner.stats.rounds += int(control[ROUND])

@@ -1,0 +1,378 @@
+"""Deletion by affected facts: in rank order with one-step proofs, or all of them at once.
+
+RANKED.  Invariant of a component in this mode: every implicit fact has an instance whose body facts of its
+own component all have smaller ids.  Affected facts wait in a heap by id.  When F comes out, every smaller id
+is final: if F is explicit, or an instance with a present body of smaller ids derives it, F stays and nothing
+spreads.  Otherwise F goes, and the heads with larger ids of the instances it takes part in are affected.
+
+OVERDELETE (DR2).  Whatever an instance with a deleted fact derives is deleted, first come, first served.
+
+Both look at an instance once, when the first of its facts to go spreads: facts that have spread match
+nothing, and the atoms before the pivot do not match the pivot itself.  Afterwards `find_derivable` says which
+of the deleted facts one step derives from what is left (DR4).
+"""
+
+from __future__ import annotations
+
+from typing import Final, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from tidalog.engine.bits import DELETED, EXPLICIT, NEW, PRESENT, RECORDED, SPREAD, WAITING
+from tidalog.engine.changes import Log, clear_bits, set_bits
+from tidalog.engine.dictionary_kernels import Terms
+from tidalog.engine.fact_kernels import HEADER, Facts
+from tidalog.engine.native import borrowed, inlined
+from tidalog.engine.opcodes import DONE, GROW_TERMS, PAUSE
+from tidalog.engine.sweep import Plans
+from tidalog.engine.tuples import (
+    FOUND,
+    NO_ROOM,
+    borrowed_facts,
+    borrowed_plans,
+    derives,
+    head_of,
+    next_instance,
+    start_search,
+)
+from tidalog.maintain.kernels.native import compiled
+from tidalog.maintain.kernels.records import Records, borrowed_records, record_range
+from tidalog.maintain.kernels.work import (
+    BACKWARD,
+    CHECKS,
+    COUNTERS,
+    DELETIONS,
+    DERIVATIONS,
+    FROM_RECORD,
+    Ints,
+    Search,
+    borrowed_log,
+    borrowed_search,
+)
+
+RANKED: Final = 0
+OVERDELETE: Final = 1
+
+# control[…]
+MODE: Final = 0
+PHASE: Final = 1
+SEED: Final = 2  # the next seed
+WAIT: Final = 3  # facts in the heap, or the next one in the queue
+QUEUED: Final = 4  # facts in the queue
+GONE: Final = 5  # facts in `gone`
+FACT: Final = 6  # the fact at work
+PLAN: Final = 7  # its plan at work
+SEARCHING: Final = 8
+BUDGET: Final = 9
+CURRENT: Final = 10  # number of the plan last started
+CONTROL: Final = 11
+
+# Phases.
+SEEDS: Final = 0
+POP: Final = 1
+PROVE: Final = 2
+FORWARD_FROM_SEED: Final = 3
+FORWARD_FROM_GONE: Final = 4
+
+
+class Affected(NamedTuple):
+    """`seeds` are deleted facts of lower components; facts to be looked at are in `queue` from the start."""
+
+    seeds: Ints
+    queue: Ints
+    gone: Ints
+    control: npt.NDArray[np.int64]
+    counters: npt.NDArray[np.int64]
+
+
+def new_affected(mode: int, seeds: Ints, room: int) -> Affected:
+    control = np.zeros(CONTROL, np.int64)
+    control[MODE] = mode
+    return Affected(
+        seeds, np.empty(room, np.int32), np.empty(room, np.int32), control, np.zeros(COUNTERS, np.int64)
+    )
+
+
+# --- compiled ---------------------------------------------------------------------------------------
+
+
+@inlined
+def borrowed_affected(work: Affected) -> Affected:
+    return Affected(
+        borrowed(work.seeds),
+        borrowed(work.queue),
+        borrowed(work.gone),
+        borrowed(work.control),
+        borrowed(work.counters),
+    )
+
+
+@compiled
+def push(heap: np.ndarray, size: int, fact: int) -> None:
+    child = size
+    while child > 0:
+        parent = (child - 1) >> 1
+        if heap[parent] <= fact:
+            break
+        heap[child] = heap[parent]
+        child = parent
+    heap[child] = fact
+
+
+@compiled
+def pop(heap: np.ndarray, size: int) -> int:
+    """Takes the smallest of `size` facts out."""
+    smallest = heap[0]
+    last = heap[size - 1]
+    parent = 0
+    while True:
+        child = 2 * parent + 1
+        if child >= size - 1:
+            break
+        if child + 1 < size - 1 and heap[child + 1] < heap[child]:
+            child += 1
+        if heap[child] >= last:
+            break
+        heap[parent] = heap[child]
+        parent = child
+    heap[parent] = last
+    return smallest
+
+
+@compiled
+def add_affected(facts: Facts, log: Log, work: Affected, fact: int) -> None:
+    """A fact that may have lost its proof; it is present and neither waiting nor deleted."""
+    control = work.control
+    if control[MODE] == RANKED:
+        set_bits(facts, log, fact, WAITING)
+        push(work.queue, control[WAIT], fact)
+        control[WAIT] += 1
+    else:
+        set_bits(facts, log, fact, DELETED)
+        work.queue[control[QUEUED]] = fact
+        control[QUEUED] += 1
+
+
+@compiled
+def add_all_affected(facts: Facts, log: Log, work: Affected, ids: np.ndarray) -> None:
+    for i in range(len(ids)):
+        if not facts.status[ids[i]] & (WAITING | DELETED):
+            add_affected(facts, log, work, ids[i])
+
+
+@compiled
+def predicate_of(facts: Facts, fact: int) -> int:
+    return facts.arguments[np.int64(facts.offset[fact]) - 1]
+
+
+@compiled
+def spread(
+    facts: Facts,
+    terms: Terms,
+    indexes: np.ndarray,
+    plans: Plans,
+    search: Search,
+    log: Log,
+    work: Affected,
+    records: Records,
+    above: int,
+) -> int:
+    """Makes the heads of the instances that a deleted fact takes part in affected, if their ids are larger
+    than `above`.  DONE, or what is wanted."""
+    control, counters = work.control, work.counters
+    fact = control[FACT]
+    if facts.status[fact] & RECORDED:
+        begin, end = record_range(records, facts.offset[fact])
+        for i in range(begin, end):
+            head = facts.arguments[np.int64(records.heads[i]) - HEADER]
+            if head > above and (facts.status[head] & (PRESENT | NEW | DELETED | WAITING)) == PRESENT:
+                counters[FROM_RECORD] += 1
+                add_affected(facts, log, work, head)
+        set_bits(facts, log, fact, SPREAD)
+        return DONE
+    registers, cursor = search.registers[0], search.cursors[0]
+    predicate = predicate_of(facts, fact)
+    while True:
+        if control[SEARCHING] == 0:
+            j = plans.first[predicate] + control[PLAN]
+            if j >= plans.first[predicate + 1]:
+                break
+            control[PLAN] += 1
+            control[CURRENT] = plans.order[j]
+            at = plans.starts[plans.order[j]]
+            if not start_search(facts, plans.filters, plans.code, at, fact, registers, cursor):
+                continue
+            control[SEARCHING] = 1
+        found = next_instance(
+            facts, terms, indexes, plans.filters, plans.code, registers, cursor, search.scratch
+        )
+        if found == NO_ROOM:
+            return GROW_TERMS
+        if found != FOUND:
+            control[SEARCHING] = 0
+            continue
+        counters[DERIVATIONS] += 1
+        head = head_of(facts, plans.code, registers, cursor)
+        if head > above and (facts.status[head] & (PRESENT | NEW | DELETED | WAITING)) == PRESENT:
+            counters[DELETIONS] += 1
+            add_affected(facts, log, work, head)
+    control[PLAN] = 0
+    set_bits(facts, log, fact, SPREAD)
+    return DONE
+
+
+@compiled
+def prove(
+    facts: Facts,
+    terms: Terms,
+    indexes: np.ndarray,
+    plans: Plans,
+    search: Search,
+    control: np.ndarray,
+    counters: np.ndarray,
+) -> int:
+    """FOUND: one step derives the fact at work from what the plans' filters allow; 0: none does; NO_ROOM."""
+    fact = control[FACT]
+    registers, cursor = search.registers[1], search.cursors[1]
+    predicate = predicate_of(facts, fact)
+    while True:
+        if control[SEARCHING] == 0:
+            j = plans.first[predicate] + control[PLAN]
+            if j >= plans.first[predicate + 1]:
+                control[PLAN] = 0
+                return 0
+            control[PLAN] += 1
+            control[CURRENT] = plans.order[j]
+            at = plans.starts[plans.order[j]]
+            if not start_search(facts, plans.filters, plans.code, at, fact, registers, cursor):
+                continue
+            control[SEARCHING] = 1
+        found = next_instance(
+            facts, terms, indexes, plans.filters, plans.code, registers, cursor, search.scratch
+        )
+        if found == NO_ROOM:
+            return NO_ROOM
+        if found != FOUND:
+            control[SEARCHING] = 0
+            continue
+        counters[BACKWARD] += 1
+        counters[DERIVATIONS] += 1
+        if derives(facts, plans.code, registers, cursor, fact):
+            control[SEARCHING] = 0
+            control[PLAN] = 0
+            return FOUND
+
+
+@compiled
+def delete_affected(
+    owned_facts: Facts,
+    terms: Terms,
+    owned_indexes: np.ndarray,
+    owned_forward: Plans,
+    owned_backward: Plans,
+    owned_search: Search,
+    owned_log: Log,
+    owned_work: Affected,
+    owned_records: Records,
+) -> int:
+    """Goes on until nothing is affected any more (DONE) or something is wanted."""
+    facts, indexes, log = borrowed_facts(owned_facts), borrowed(owned_indexes), borrowed_log(owned_log)
+    forward, backward = borrowed_plans(owned_forward), borrowed_plans(owned_backward)
+    search, work = borrowed_search(owned_search), borrowed_affected(owned_work)
+    records = borrowed_records(owned_records)
+    control, counters = work.control, work.counters
+    while True:
+        control[BUDGET] -= 1
+        if control[BUDGET] < 0:
+            return PAUSE
+        phase = control[PHASE]
+        if phase == SEEDS:
+            if control[SEED] < len(work.seeds):
+                control[FACT] = work.seeds[control[SEED]]
+                control[PHASE] = FORWARD_FROM_SEED
+            else:
+                control[PHASE] = POP
+        elif phase == FORWARD_FROM_SEED or phase == FORWARD_FROM_GONE:
+            above = -1
+            if phase == FORWARD_FROM_GONE and control[MODE] == RANKED:
+                above = control[FACT]
+            reason = spread(facts, terms, indexes, forward, search, log, work, records, above)
+            if reason != DONE:
+                return reason
+            if phase == FORWARD_FROM_SEED:
+                control[SEED] += 1
+                control[PHASE] = SEEDS
+            else:
+                control[PHASE] = POP
+        elif phase == POP:
+            if control[MODE] == RANKED:
+                if control[WAIT] == 0:
+                    return DONE
+                fact = pop(work.queue, control[WAIT])
+                control[WAIT] -= 1
+                clear_bits(facts, log, fact, WAITING)
+                if facts.status[fact] & EXPLICIT:
+                    continue
+                counters[CHECKS] += 1
+                control[PHASE] = PROVE
+            else:
+                if control[WAIT] == control[QUEUED]:
+                    return DONE
+                fact = work.queue[control[WAIT]]
+                control[WAIT] += 1
+                work.gone[control[GONE]] = fact
+                control[GONE] += 1
+                control[PHASE] = FORWARD_FROM_GONE
+            control[FACT] = fact
+        else:
+            found = prove(facts, terms, indexes, backward, search, control, counters)
+            if found == NO_ROOM:
+                return GROW_TERMS
+            if found == FOUND:
+                control[PHASE] = POP
+            else:
+                fact = control[FACT]
+                set_bits(facts, log, fact, DELETED)
+                work.gone[control[GONE]] = fact
+                control[GONE] += 1
+                control[PHASE] = FORWARD_FROM_GONE
+
+
+@compiled
+def find_derivable(
+    owned_facts: Facts,
+    terms: Terms,
+    owned_indexes: np.ndarray,
+    owned_backward: Plans,
+    owned_search: Search,
+    gone: np.ndarray,
+    out: np.ndarray,
+    control: np.ndarray,
+    counters: np.ndarray,
+) -> int:
+    """Which deleted facts are explicit or derived by one step: control[SEED] of `gone` have been looked at,
+    control[GONE] facts found, in `out`."""
+    facts, indexes, backward = (
+        borrowed_facts(owned_facts),
+        borrowed(owned_indexes),
+        borrowed_plans(owned_backward),
+    )
+    search = borrowed_search(owned_search)
+    while control[SEED] < len(gone):
+        control[BUDGET] -= 1
+        if control[BUDGET] < 0:
+            return PAUSE
+        fact = gone[control[SEED]]
+        control[FACT] = fact
+        if not facts.status[fact] & EXPLICIT:
+            found = prove(facts, terms, indexes, backward, search, control, counters)
+            if found == NO_ROOM:
+                return GROW_TERMS
+            if found != FOUND:
+                control[SEED] += 1
+                continue
+        out[control[GONE]] = fact
+        control[GONE] += 1
+        control[SEED] += 1
+    return DONE

@@ -1,0 +1,510 @@
+"""Backward/Forward: Algorithm 1 of paper 001, blocks a to d, over one component.
+
+Sets are bits: C CHECKED, D DELETED, V PROVED, W WAITING, Y DELAYED.  What lower components hold counts as
+explicit here.  Lists beside them: W is a stack, of which facts that left it otherwise are passed over; V and
+D wait in queues for their turn to be matched (SATURATED and SPREAD: they have had it), so every instance is
+met once, when the last of its facts in V, or the first in D, has its turn.
+
+A fact in W has a search of its own, kept with its place on the stack.  D and W ∪ C only grow before the end,
+so an instance that was passed over once can be passed over for good, and the search goes on where it stopped.
+
+Orders of work:
+
+PAPER   blocks by their letters: what stays unproved is deleted when nothing is left to be affected.
+OURS    what stays unproved is deleted at once, so that it supports no later search.
+LAYERS  all facts that one step reaches from what is deleted are affected before any is checked (F/B/F).
+"""
+
+from __future__ import annotations
+
+from typing import Final, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from tidalog.engine.bits import (
+    CHECKED,
+    DELAYED,
+    DELETED,
+    DOOMED,
+    EXPLICIT,
+    MARKED,
+    NEW,
+    PRESENT,
+    PROVED,
+    RECORDED,
+    SATURATED,
+    SPREAD,
+    WAITING,
+)
+from tidalog.engine.changes import PAIRS, Log, clear_bits, set_bits
+from tidalog.engine.dictionary_kernels import Terms
+from tidalog.engine.fact_kernels import HEADER, Facts
+from tidalog.engine.native import borrowed, inlined
+from tidalog.engine.observing import note
+from tidalog.engine.opcodes import DONE, GROW_LOG, GROW_TERMS, PAUSE
+from tidalog.engine.sweep import Plans
+from tidalog.engine.tuples import (
+    FOUND,
+    NO_ROOM,
+    STEP,
+    borrowed_facts,
+    borrowed_plans,
+    derives,
+    head_of,
+    next_instance,
+    start_search,
+)
+from tidalog.maintain.kernels.affected import predicate_of
+from tidalog.maintain.kernels.native import compiled
+from tidalog.maintain.kernels.records import Records, borrowed_records, record_range
+from tidalog.maintain.kernels.work import (
+    BACKWARD,
+    CHECKS,
+    COUNTERS,
+    DELETIONS,
+    DERIVATIONS,
+    FORWARD,
+    FROM_RECORD,
+    Ints,
+    Search,
+    borrowed_log,
+    borrowed_search,
+)
+
+PAPER: Final = 0
+OURS: Final = 1
+LAYERS: Final = 2
+
+# control[…]
+ORDER: Final = 0
+TOP: Final = 1  # places of the stack in use
+PROVEN: Final = 2  # facts in the queue of V
+PROVEN_NEXT: Final = 3  # the next one to be matched
+GONE: Final = 4  # facts in the queue of D, lower ones too
+GONE_NEXT: Final = 5
+CHECKED_COUNT: Final = 6  # facts of C in the order they came
+CHECKED_NEXT: Final = 7  # the first that block d has not looked at
+AFFECTED: Final = 8  # facts that are affected from the start
+AFFECTED_NEXT: Final = 9
+MATCHING: Final = 10  # block a: whether its search is under way
+MATCH_PLAN: Final = 11
+SPREADING: Final = 12  # block c: whether its search is under way
+SPREAD_PLAN: Final = 13
+RECORD_NEXT: Final = 14  # block c: the next head on record
+BUDGET: Final = 15
+CURRENT: Final = 16
+LINKS: Final = 17  # whether proofs are noted in the log
+MARKS: Final = 18  # whether proofs mark their heads
+MARKED_COUNT: Final = 19
+ROOTS: Final = 20  # LAYERS: places of the stack that wait for the layer to be whole
+CONTROL: Final = 24
+
+# What a block says.
+NOTHING: Final = -1
+APPLIED: Final = -2
+GROW_STACK: Final = 7  # beside the reasons of `opcodes`
+
+MATCH_DEPTH: Final = 0  # searches[0] is block a's, searches[1] block c's, then one per place of the stack
+SPREAD_DEPTH: Final = 1
+STACK_DEPTH: Final = 2
+
+
+class BackwardForward(NamedTuple):
+    stack: Ints
+    plan: Ints  # [place of the stack]: plans begun, + 1 while one is under way it is the last of these
+    proven: Ints
+    gone: Ints
+    checked: Ints
+    affected: Ints
+    marked: Ints
+    own: npt.NDArray[np.uint8]  # [predicate]: whether the component derives it
+    control: npt.NDArray[np.int64]
+    counters: npt.NDArray[np.int64]
+
+
+def new_backward_forward(
+    order: int, gone: Ints, affected: Ints, own: npt.NDArray[np.uint8], room: int
+) -> BackwardForward:
+    """`gone`: facts that are deleted; `affected`: facts that must be checked; `room`: facts there are."""
+    control = np.zeros(CONTROL, np.int64)
+    control[ORDER], control[GONE], control[AFFECTED] = order, len(gone), len(affected)
+    queue = np.empty(room + len(gone), np.int32)
+    queue[: len(gone)] = gone
+    stack = 256 + len(affected)
+    return BackwardForward(
+        np.empty(stack, np.int32),
+        np.zeros(stack, np.int32),
+        np.empty(room, np.int32),
+        queue,
+        np.empty(room, np.int32),
+        affected,
+        np.empty(room, np.int32),
+        own,
+        control,
+        np.zeros(COUNTERS, np.int64),
+    )
+
+
+def with_waiting(facts: Facts, log: Log, work: BackwardForward, waiting: Ints) -> BackwardForward:
+    """Puts facts on the stack before anything else, the last one on top."""
+    if len(waiting):
+        size = len(work.stack) + len(waiting)
+        work = work._replace(stack=np.empty(size, np.int32), plan=np.zeros(size, np.int32))
+        wait_all(facts, log, work, waiting)
+    return work
+
+
+def with_more_room(work: BackwardForward, search: Search) -> tuple[BackwardForward, Search]:
+    """Twice the stack."""
+    size = 2 * len(work.stack)
+    stack, plan = np.empty(size, np.int32), np.zeros(size, np.int32)
+    stack[: len(work.stack)], plan[: len(work.plan)] = work.stack, work.plan
+    registers = np.zeros((size + STACK_DEPTH, search.registers.shape[1]), np.int32)
+    cursors = np.zeros((size + STACK_DEPTH, search.cursors.shape[1]), np.int64)
+    registers[: len(search.registers)], cursors[: len(search.cursors)] = search.registers, search.cursors
+    return work._replace(stack=stack, plan=plan), search._replace(registers=registers, cursors=cursors)
+
+
+# --- compiled ---------------------------------------------------------------------------------------
+
+
+@inlined
+def borrowed_work(work: BackwardForward) -> BackwardForward:
+    return BackwardForward(
+        borrowed(work.stack),
+        borrowed(work.plan),
+        borrowed(work.proven),
+        borrowed(work.gone),
+        borrowed(work.checked),
+        borrowed(work.affected),
+        borrowed(work.marked),
+        borrowed(work.own),
+        borrowed(work.control),
+        borrowed(work.counters),
+    )
+
+
+@compiled
+def prove_fact(facts: Facts, log: Log, work: BackwardForward, fact: int) -> None:
+    """V gets a fact."""
+    if not facts.status[fact] & PROVED:
+        set_bits(facts, log, fact, PROVED)
+        work.proven[work.control[PROVEN]] = fact
+        work.control[PROVEN] += 1
+
+
+@compiled
+def check_fact(facts: Facts, log: Log, work: BackwardForward, fact: int) -> None:
+    """A fact leaves W for C."""
+    clear_bits(facts, log, fact, WAITING)
+    if not facts.status[fact] & CHECKED:
+        set_bits(facts, log, fact, CHECKED)
+        work.checked[work.control[CHECKED_COUNT]] = fact
+        work.control[CHECKED_COUNT] += 1
+
+
+@compiled
+def wait(facts: Facts, log: Log, work: BackwardForward, fact: int) -> None:
+    """W gets a fact; there is room on the stack."""
+    set_bits(facts, log, fact, WAITING)
+    top = work.control[TOP]
+    work.stack[top] = fact
+    work.plan[top] = 0
+    work.control[TOP] = top + 1
+
+
+@compiled
+def wait_all(facts: Facts, log: Log, work: BackwardForward, ids: np.ndarray) -> None:
+    for i in range(len(ids)):
+        if (facts.status[ids[i]] & (PRESENT | DELETED | WAITING)) == PRESENT:
+            wait(facts, log, work, ids[i])
+
+
+@compiled
+def forward_step(
+    facts: Facts,
+    terms: Terms,
+    indexes: np.ndarray,
+    plans: Plans,
+    search: Search,
+    log: Log,
+    work: BackwardForward,
+) -> int:
+    """Block a, lines 11 to 16: one instance of proved facts that proves another."""
+    control = work.control
+    registers, cursor = search.registers[MATCH_DEPTH], search.cursors[MATCH_DEPTH]
+    while True:
+        if control[MATCHING] == 0:
+            if control[PROVEN_NEXT] == control[PROVEN]:
+                return NOTHING
+            fact = work.proven[control[PROVEN_NEXT]]
+            if control[MATCH_PLAN] == 0:
+                set_bits(facts, log, fact, SATURATED)
+            predicate = predicate_of(facts, fact)
+            j = plans.first[predicate] + control[MATCH_PLAN]
+            if j >= plans.first[predicate + 1]:
+                control[PROVEN_NEXT] += 1
+                control[MATCH_PLAN] = 0
+                continue
+            control[MATCH_PLAN] += 1
+            control[CURRENT] = plans.order[j]
+            at = plans.starts[plans.order[j]]
+            if not start_search(facts, plans.filters, plans.code, at, fact, registers, cursor):
+                continue
+            control[MATCHING] = 1
+        found = next_instance(
+            facts, terms, indexes, plans.filters, plans.code, registers, cursor, search.scratch
+        )
+        if found == NO_ROOM:
+            return GROW_TERMS
+        if found != FOUND:
+            control[MATCHING] = 0
+            continue
+        work.counters[DERIVATIONS] += 1
+        head = head_of(facts, plans.code, registers, cursor)
+        if head < 0 or facts.status[head] & (PROVED | DELAYED):
+            continue
+        work.counters[FORWARD] += 1
+        if control[LINKS] != 0 or control[MARKS] != 0:
+            pc = -1 - cursor[STEP]
+            observe_proof(facts, log, work, plans.code, pc + 5 + plans.code[pc + 4], registers, head)
+        if facts.status[head] & WAITING:
+            check_fact(facts, log, work, head)
+            prove_fact(facts, log, work, head)
+        elif facts.status[head] & CHECKED:
+            prove_fact(facts, log, work, head)
+        else:
+            set_bits(facts, log, head, DELAYED)
+        return APPLIED
+
+
+@compiled
+def observe_proof(
+    facts: Facts, log: Log, work: BackwardForward, code: np.ndarray, at: int, registers: np.ndarray, head: int
+) -> None:
+    """Line 12: marks or links from the explicit facts of a proof; room in the log has been made."""
+    control = work.control
+    if control[LINKS] != 0:
+        note(log, np.uint32(0), facts.offset[head])
+    for j in range(code[at]):
+        fact = registers[code[at + 1 + j]]
+        bits = facts.status[fact]
+        if not bits & EXPLICIT:
+            continue
+        if control[LINKS] != 0:
+            note(log, facts.offset[fact], facts.offset[head])
+        if control[MARKS] != 0 and bits & DOOMED and not facts.status[head] & MARKED:
+            set_bits(facts, log, head, MARKED)
+            work.marked[control[MARKED_COUNT]] = head
+            control[MARKED_COUNT] += 1
+
+
+@compiled
+def backward_step(
+    facts: Facts,
+    terms: Terms,
+    indexes: np.ndarray,
+    plans: Plans,
+    search: Search,
+    log: Log,
+    work: BackwardForward,
+) -> int:
+    """Block b, lines 17 to 22, for the last fact of W."""
+    control = work.control
+    while control[TOP] > 0 and not facts.status[work.stack[control[TOP] - 1]] & WAITING:
+        control[TOP] -= 1
+    if control[TOP] == 0:
+        return NOTHING
+    place = control[TOP] - 1
+    fact = np.int64(work.stack[place])
+    predicate = predicate_of(facts, fact)
+    if facts.status[fact] & (EXPLICIT | DELAYED) or work.own[predicate] == 0:
+        check_fact(facts, log, work, fact)
+        prove_fact(facts, log, work, fact)
+        return APPLIED
+    registers, cursor = search.registers[STACK_DEPTH + place], search.cursors[STACK_DEPTH + place]
+    if work.plan[place] == 0:
+        work.counters[CHECKS] += 1
+    while True:
+        if work.plan[place] <= 0:
+            j = plans.first[predicate] - work.plan[place]
+            if j >= plans.first[predicate + 1]:
+                check_fact(facts, log, work, fact)
+                return APPLIED
+            work.plan[place] -= 1
+            control[CURRENT] = plans.order[j]
+            at = plans.starts[plans.order[j]]
+            if not start_search(facts, plans.filters, plans.code, at, fact, registers, cursor):
+                continue
+            work.plan[place] = -work.plan[place]
+        found = next_instance(
+            facts, terms, indexes, plans.filters, plans.code, registers, cursor, search.scratch
+        )
+        if found == NO_ROOM:
+            return GROW_TERMS
+        if found != FOUND:
+            work.plan[place] = -work.plan[place]
+            continue
+        work.counters[DERIVATIONS] += 1
+        if not derives(facts, plans.code, registers, cursor, fact):
+            continue
+        pc = -1 - cursor[STEP]
+        body = pc + 5 + plans.code[pc + 4]
+        added = 0
+        for j in range(plans.code[body]):
+            other = registers[plans.code[body + 1 + j]]
+            if not facts.status[other] & (WAITING | CHECKED):
+                wait(facts, log, work, other)
+                added += 1
+        if added > 0:
+            work.counters[BACKWARD] += 1
+            return APPLIED
+
+
+@compiled
+def affect(facts: Facts, log: Log, work: BackwardForward, head: int, counter: int) -> bool:
+    """Line 24, if the fact is neither waiting nor checked."""
+    if (facts.status[head] & (PRESENT | NEW | DELETED | WAITING | CHECKED)) != PRESENT:
+        return False
+    work.counters[counter] += 1
+    wait(facts, log, work, head)
+    return True
+
+
+@compiled
+def affect_step(
+    facts: Facts,
+    terms: Terms,
+    indexes: np.ndarray,
+    plans: Plans,
+    search: Search,
+    log: Log,
+    work: BackwardForward,
+    records: Records,
+) -> int:
+    """Block c, lines 23 and 24: one fact that an instance with a deleted fact derives."""
+    control = work.control
+    while control[AFFECTED_NEXT] < control[AFFECTED]:
+        fact = work.affected[control[AFFECTED_NEXT]]
+        control[AFFECTED_NEXT] += 1
+        if affect(facts, log, work, fact, DELETIONS):
+            return APPLIED
+    registers, cursor = search.registers[SPREAD_DEPTH], search.cursors[SPREAD_DEPTH]
+    while True:
+        if control[SPREADING] == 0:
+            if control[GONE_NEXT] == control[GONE]:
+                return NOTHING
+            fact = np.int64(work.gone[control[GONE_NEXT]])
+            if facts.status[fact] & RECORDED:
+                begin, end = record_range(records, facts.offset[fact])
+                while begin + control[RECORD_NEXT] < end:
+                    at = np.int64(records.heads[begin + control[RECORD_NEXT]])
+                    control[RECORD_NEXT] += 1
+                    if affect(facts, log, work, facts.arguments[at - HEADER], FROM_RECORD):
+                        return APPLIED
+                control[RECORD_NEXT] = 0
+                set_bits(facts, log, fact, SPREAD)
+                control[GONE_NEXT] += 1
+                continue
+            predicate = predicate_of(facts, fact)
+            j = plans.first[predicate] + control[SPREAD_PLAN]
+            if j >= plans.first[predicate + 1]:
+                set_bits(facts, log, fact, SPREAD)
+                control[GONE_NEXT] += 1
+                control[SPREAD_PLAN] = 0
+                continue
+            control[SPREAD_PLAN] += 1
+            control[CURRENT] = plans.order[j]
+            at = plans.starts[plans.order[j]]
+            if not start_search(facts, plans.filters, plans.code, at, fact, registers, cursor):
+                continue
+            control[SPREADING] = 1
+        found = next_instance(
+            facts, terms, indexes, plans.filters, plans.code, registers, cursor, search.scratch
+        )
+        if found == NO_ROOM:
+            return GROW_TERMS
+        if found != FOUND:
+            control[SPREADING] = 0
+            continue
+        work.counters[DERIVATIONS] += 1
+        head = head_of(facts, plans.code, registers, cursor)
+        if head >= 0 and affect(facts, log, work, head, DELETIONS):
+            return APPLIED
+
+
+@compiled
+def disprove_step(facts: Facts, log: Log, work: BackwardForward) -> int:
+    """Block d, line 25: D gets what was checked and stays unproved."""
+    control = work.control
+    before = control[GONE]
+    for i in range(control[CHECKED_NEXT], control[CHECKED_COUNT]):
+        fact = work.checked[i]
+        if not facts.status[fact] & (PROVED | DELETED):
+            set_bits(facts, log, fact, DELETED)
+            work.gone[control[GONE]] = fact
+            control[GONE] += 1
+    control[CHECKED_NEXT] = control[CHECKED_COUNT]
+    return APPLIED if control[GONE] > before else NOTHING
+
+
+@compiled
+def has_room(work: BackwardForward, search: Search, log: Log) -> int:
+    """DONE if the next step finds room for what it may add."""
+    if work.control[TOP] + 64 > len(work.stack) or work.control[TOP] + 64 + STACK_DEPTH > len(
+        search.registers
+    ):
+        return GROW_STACK
+    if work.control[LINKS] != 0 and log.counts[PAIRS] + 64 > len(log.pairs):
+        return GROW_LOG
+    return DONE
+
+
+@compiled
+def run_backward_forward(
+    owned_facts: Facts,
+    terms: Terms,
+    owned_indexes: np.ndarray,
+    owned_proofs: Plans,
+    owned_backward: Plans,
+    owned_affecting: Plans,
+    owned_search: Search,
+    owned_log: Log,
+    owned_work: BackwardForward,
+    owned_records: Records,
+) -> int:
+    """Lines 10 to 25, until nothing is left to be deleted (DONE) or something is wanted."""
+    facts, indexes, log = borrowed_facts(owned_facts), borrowed(owned_indexes), borrowed_log(owned_log)
+    proofs, backward = borrowed_plans(owned_proofs), borrowed_plans(owned_backward)
+    affecting, search = borrowed_plans(owned_affecting), borrowed_search(owned_search)
+    work, records = borrowed_work(owned_work), borrowed_records(owned_records)
+    control = work.control
+    order = control[ORDER]
+    while True:
+        control[BUDGET] -= 1
+        if control[BUDGET] < 0:
+            return PAUSE
+        reason = has_room(work, search, log)
+        if reason != DONE:
+            return reason
+        said = forward_step(facts, terms, indexes, proofs, search, log, work)
+        if said == NOTHING and order == LAYERS and control[ROOTS] == 0:
+            # The layer first: everything that one step reaches.
+            said = affect_step(facts, terms, indexes, affecting, search, log, work, records)
+            if said == NOTHING:
+                control[ROOTS] = 1
+                said = APPLIED
+        elif said == NOTHING:
+            said = backward_step(facts, terms, indexes, backward, search, log, work)
+            if said == NOTHING and order != PAPER:
+                said = disprove_step(facts, log, work)
+                control[ROOTS] = 0
+            if said == NOTHING and order != LAYERS:
+                said = affect_step(facts, terms, indexes, affecting, search, log, work, records)
+            if said == NOTHING and order == PAPER:
+                said = disprove_step(facts, log, work)
+        if said == NOTHING:
+            return DONE
+        if said != APPLIED:
+            return said

@@ -1,0 +1,66 @@
+"""What the kernels of deletion share: lists of facts, counters, one search."""
+
+from __future__ import annotations
+
+from typing import Final, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from tidalog.engine.changes import Log
+from tidalog.engine.compile import Code
+from tidalog.engine.native import borrowed, inlined
+from tidalog.engine.tuples import Scratch, borrowed_scratch, cursor_size, new_scratch
+
+Ints = npt.NDArray[np.int32]
+
+# counters[…]: what an update has done, by the names of ALGORITHMS; see `Counters`.
+DELETIONS: Final = 0  # present facts that a deletion made affected (a head found by block c, line 23)
+BACKWARD: Final = 1  # instances looked at to prove their head
+FORWARD: Final = 2  # instances of proved facts that proved another one
+DERIVATIONS: Final = 3  # all instances found
+CHECKS: Final = 4  # facts looked at for another proof
+FROM_RECORD: Final = 5  # affected facts that were on record
+COUNTERS: Final = 6
+
+
+class Search(NamedTuple):
+    """Room for a stack of searches."""
+
+    registers: Ints  # [depth, register]
+    cursors: npt.NDArray[np.int64]  # [depth, cursor]
+    scratch: Scratch
+
+
+def new_counters() -> npt.NDArray[np.int64]:
+    return np.zeros(COUNTERS, np.int64)
+
+
+def new_search(codes: list[Code], depth: int = 2) -> Search:
+    registers = max(code.registers for code in codes) + 1
+    levels = max(code.levels for code in codes) + 1
+    return Search(
+        np.zeros((depth, registers), np.int32),
+        np.zeros((depth, cursor_size(levels)), np.int64),
+        new_scratch(),
+    )
+
+
+# --- compiled ---------------------------------------------------------------------------------------
+
+
+@inlined
+def borrowed_search(search: Search) -> Search:
+    return Search(borrowed(search.registers), borrowed(search.cursors), borrowed_scratch(search.scratch))
+
+
+@inlined
+def borrowed_log(log: Log) -> Log:
+    return Log(
+        borrowed(log.touched),
+        borrowed(log.before),
+        borrowed(log.moved_from),
+        borrowed(log.moved_to),
+        borrowed(log.pairs),
+        borrowed(log.counts),
+    )

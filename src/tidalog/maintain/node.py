@@ -1,0 +1,73 @@
+"""A component under maintenance: its plans, its mode, and what earlier updates have cost."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Final
+
+from tidalog.analysis.normal import NormalRule
+from tidalog.engine.embedded import EmbeddedEngine
+from tidalog.engine.expressions import is_native
+from tidalog.maintain.plans import ComponentPlans
+from tidalog.plan.lowered import is_hidden
+
+_GROWTH: Final = 4  # plans are made anew once the store is so many times larger than when they were made
+
+
+@dataclass
+class Node:
+    """`in_rank_order`: every implicit fact has an instance whose body facts of this component all have
+    smaller ids.  From scratch that is so; B/F may end it, `recompute` restores it."""
+
+    engine: EmbeddedEngine
+    name: str
+    rules: Sequence[NormalRule]
+    predicates: frozenset[str]
+    recursive: bool
+    in_rank_order: bool = True
+    chosen: str = ""
+    reason: str = ""
+    _plans: ComponentPlans | None = None
+    _size: int = 0
+    numbers: list[int] = field(init=False)
+    reads: list[int] = field(init=False)
+
+    def __post_init__(self) -> None:
+        for rule in self.rules:
+            for atom in (rule.head, *rule.atoms, *rule.negations):
+                assert atom is not None
+                self.engine.predicate(atom.predicate, len(atom.arguments))
+        read = {a.predicate for rule in self.rules for a in (*rule.atoms, *rule.negations)}
+        self.numbers = sorted(self.engine.predicate(p) for p in self.predicates if self.engine.has(p))
+        self.reads = sorted(self.engine.predicate(p) for p in read)
+        self.lower = sorted(set(self.reads) - set(self.numbers))
+
+    @property
+    def incremental(self) -> bool:
+        """Whether strategies other than `recompute` can maintain it."""
+        return all(
+            not rule.negations
+            and not rule.aggregates
+            and all(is_native(c.expression) for c in rule.computations)
+            and all(map(is_native, rule.tests))
+            for rule in self.rules
+        )
+
+    @property
+    def plans(self) -> ComponentPlans:
+        live = self.engine.store.live
+        if self._plans is None or live > _GROWTH * max(self._size, 1024):
+            self._plans = ComponentPlans(self.engine, self.rules, self.predicates)
+            self._size = live
+        return self._plans
+
+    @property
+    def hidden(self) -> list[int]:
+        """Relations that its rules keep for themselves."""
+        names = {rule.name for rule in self.rules}
+        return [
+            number
+            for number, name in enumerate(self.engine.names)
+            if is_hidden(name) and name.count(":") == 2 and name.split(":")[1] in names
+        ]

@@ -1,0 +1,126 @@
+"""The plans of a component, made once and kept: forward by every body atom, backward by the head.
+
+The same plans serve every algorithm; what differs is which facts each atom may match.  A `Room` says so per
+kind of atom, as the algorithm needs it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Final
+
+import numpy as np
+
+from tidalog.analysis.normal import NormalRule
+from tidalog.engine import opcodes as op
+from tidalog.engine.bits import NEW, NEW_STATE, PRESENT
+from tidalog.engine.compile import Code, Filter, Filters, compile_plan
+from tidalog.engine.embedded import EmbeddedEngine
+from tidalog.engine.sweep import Plans
+from tidalog.plan.order import HEAD, plan
+
+# Kinds of atoms, beside the pivot.
+PIVOT: Final = 0
+OWN_BEFORE: Final = 1  # of the component itself, before the pivot in the body
+OWN_AFTER: Final = 2
+LOWER_BEFORE: Final = 3  # of a lower component
+LOWER_AFTER: Final = 4
+NEGATED: Final = 5
+
+Room = Callable[[int], Filter]
+"""Which facts an atom of a kind may match."""
+
+
+@dataclass
+class ComponentPlans:
+    """Rules of one component, positive ones with native expressions.  Everything is compiled on first use."""
+
+    engine: EmbeddedEngine
+    rules: Sequence[NormalRule]
+    predicates: frozenset[str]
+    _grow: dict[bool, tuple[Code, Plans]] = field(default_factory=dict)
+    _search: dict[tuple[bool, Room], tuple[Code, Plans]] = field(default_factory=dict)
+    _codes: dict[bool, Code] = field(default_factory=dict)
+    _used: frozenset[tuple[int, int]] = frozenset()
+
+    @property
+    def reads(self) -> frozenset[str]:
+        """Predicates in the bodies of the rules."""
+        return frozenset(atom.predicate for rule in self.rules for atom in rule.atoms)
+
+    def growing(self, with_body: bool) -> tuple[Code, Plans]:
+        """Semi-naive insertion: a pivot is a new fact, or one of the component that got a new id."""
+        if with_body not in self._grow:
+            code = Code()
+            for rule in self.rules:
+                for pivot in range(len(rule.atoms)):
+                    own = rule.atoms[pivot].predicate in self.predicates
+                    chosen = (int(PRESENT), int(PRESENT), op.ANY_ID)
+                    if not own:
+                        chosen = (int(PRESENT | NEW), int(PRESENT | NEW), op.ANY_ID)
+                    filters = Filters(self._growing_order(rule, pivot), chosen, (*NEW_STATE, op.ANY_ID))
+                    logical = plan(rule, pivot, self.engine.fan_out)
+                    compile_plan(logical, self.engine.catalogue, code, filters, with_body=with_body)
+            self._grow[with_body] = code, plans_of(code, self.engine)
+        return self._grow[with_body]
+
+    def _growing_order(self, rule: NormalRule, pivot: int) -> Callable[[int], Filter]:
+        """An instance is found at its fact with the largest id among those that are pivots."""
+
+        def chosen(position: int) -> Filter:
+            before = position < pivot
+            if rule.atoms[position].predicate in self.predicates:
+                order = op.BELOW_PIVOT if before else op.UP_TO_PIVOT
+            else:
+                order = op.NEW_BELOW_PIVOT if before else op.NEW_UP_TO_PIVOT
+            return (*NEW_STATE, order)
+
+        return chosen
+
+    def forward(self, room: Room) -> tuple[Code, Plans]:
+        """Instances that a given fact takes part in."""
+        return self._searching(False, room)
+
+    def backward(self, room: Room) -> tuple[Code, Plans]:
+        """Instances that derive a given fact."""
+        return self._searching(True, room)
+
+    def _searching(self, by_head: bool, room: Room) -> tuple[Code, Plans]:
+        known = self._search.get((by_head, room))
+        if known is None:
+            if by_head not in self._codes:
+                self._codes[by_head] = self._compiled(by_head)
+            code = self._codes[by_head]
+            array = np.array([room(kind) for kind, _, _ in code.filters] or [(0, 0, 0)], np.int32)
+            known = code, plans_of(code, self.engine)._replace(filters=array)
+            self._search[by_head, room] = known
+        return known
+
+    def _compiled(self, by_head: bool) -> Code:
+        """All plans with kinds in the place of filters, and the facts of an instance in registers."""
+        code = Code()
+        for rule in self.rules:
+            for pivot in [HEAD] if by_head else range(len(rule.atoms)):
+                logical = plan(rule, pivot, self.engine.fan_out)
+                filters = Filters(
+                    lambda position, rule=rule, pivot=pivot: (self._kind(rule, position, pivot), 0, 0),  # type: ignore[misc]
+                    (PIVOT, 0, 0),
+                    (NEGATED, 0, 0),
+                )
+                compile_plan(logical, self.engine.catalogue, code, filters, with_body=True)
+        return code
+
+    def _kind(self, rule: NormalRule, position: int, pivot: int) -> int:
+        before = position < pivot
+        if rule.atoms[position].predicate in self.predicates:
+            return OWN_BEFORE if before else OWN_AFTER
+        return LOWER_BEFORE if before else LOWER_AFTER
+
+
+def plans_of(code: Code, engine: EmbeddedEngine) -> Plans:
+    """Compiled plans by the predicate of their pivots."""
+    pivots = np.array(code.pivots, np.int32)
+    order = np.argsort(pivots, kind="stable").astype(np.int32)
+    first = np.searchsorted(pivots[order], np.arange(len(engine.names) + 2)).astype(np.int32)
+    return Plans(code.array(), code.filter_array(), np.array(code.starts, np.int32), first, order)

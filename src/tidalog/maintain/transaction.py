@@ -1,0 +1,242 @@
+"""One update on the store: what it asks for, what it has changed, how it ends.
+
+Invariant.  Between its start and `finish` or `undo` nothing leaves the store; `undo` gives back every id,
+status, index entry and term as they were.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+import numpy.typing as npt
+
+from tidalog.engine import changes
+from tidalog.engine.bits import DELETED, EXPLICIT, NEW, PRESENT
+from tidalog.engine.embedded import EmbeddedEngine
+from tidalog.engine.fact_kernels import bring_in
+
+Ids = npt.NDArray[np.int32]
+_NOTHING: Ids = np.empty(0, np.int32)
+_STATUS_INSERTED = int(EXPLICIT | PRESENT | NEW)
+
+
+@dataclass(frozen=True, slots=True)
+class Batch:
+    """Facts of one predicate as term ids, column by column."""
+
+    predicate: str
+    columns: list[Ids]
+    rows: int
+
+
+@dataclass(slots=True)
+class PredicateDelta:
+    """Net change of a predicate's facts, as rows of term ids; whether each is or was explicit beside it."""
+
+    inserted: list[Ids]
+    inserted_rows: int
+    inserted_explicit: npt.NDArray[np.bool_]
+    deleted: list[Ids]
+    deleted_rows: int
+    deleted_explicit: npt.NDArray[np.bool_]
+    became_explicit: list[Ids] = field(default_factory=list)
+    became_explicit_rows: int = 0
+    became_implicit: list[Ids] = field(default_factory=list)
+    became_implicit_rows: int = 0
+
+
+class Transaction:
+    def __init__(self, engine: EmbeddedEngine) -> None:
+        self.engine = engine
+        self.mark = engine.mark()
+        self.begin = len(engine.store)
+        self._predicates_before = len(engine.names)
+        engine.log.begin(self.begin)
+        self.deleted: dict[int, list[Ids]] = {}
+        """Facts that are deleted so far, by predicate."""
+        self.to_delete: dict[int, Ids] = {}
+        """Facts that are no longer explicit, by predicate."""
+        self.to_insert: dict[int, tuple[npt.NDArray[np.int32], int]] = {}
+        """Rows that are to become facts, by predicate."""
+        self.grown: set[int] = set()
+        """Predicates that have new facts."""
+        self.ignored = 0
+        """Deletions of what is not explicit and insertions of what is."""
+
+    # --- what the update asks for -------------------------------------------------------------------
+
+    def ask(self, deletions: Sequence[Batch], insertions: Sequence[Batch]) -> None:
+        """Deletes come first, inserts second, so a fact in both stays."""
+        wanted = self._insertions(insertions)
+        self.ignored += sum(batch.rows for batch in deletions if not self.engine.has(batch.predicate))
+        for predicate, table in _by_predicate(self.engine, deletions, known_only=True):
+            ids = _each_once(self._find(predicate, table))
+            ids = ids[ids >= 0]
+            kept = wanted.get(predicate)
+            if kept is not None:
+                ids = ids[~np.isin(ids, kept)]
+            explicit = (self.engine.store.arrays.status[ids] & EXPLICIT) != 0
+            self.ignored += table.shape[1] - int(explicit.sum())
+            ids = ids[explicit]
+            if len(ids):
+                changes.clear_bits_of(self.engine.store.arrays, self.engine.log.arrays, ids, int(EXPLICIT))
+                self.to_delete[predicate] = ids
+
+    def _insertions(self, insertions: Sequence[Batch]) -> dict[int, Ids]:
+        there: dict[int, Ids] = {}
+        for predicate, table in _by_predicate(self.engine, insertions, known_only=False):
+            ids = self._find(predicate, table)
+            absent = ids < 0
+            if absent.any():
+                rows = np.ascontiguousarray(table[:, absent])
+                self.to_insert[predicate] = rows, int(absent.sum())
+            found = np.unique(ids[~absent])
+            if len(found):
+                there[predicate] = found
+                status = self.engine.store.arrays.status[found]
+                implicit = found[(status & EXPLICIT) == 0]
+                self.ignored += len(found) - len(implicit)
+                changes.set_bits_of(self.engine.store.arrays, self.engine.log.arrays, implicit, int(EXPLICIT))
+        return there
+
+    def _find(self, predicate: int, table: npt.NDArray[np.int32]) -> Ids:
+        store = self.engine.store
+        store.bring_in(predicate)
+        out = np.empty(table.shape[1], np.int32)
+        changes.find_rows(store.arrays, predicate, table, table.shape[1], out)
+        return out
+
+    # --- while it runs ------------------------------------------------------------------------------
+
+    def delete(self, predicate: int, ids: Ids) -> None:
+        """Facts that nothing can derive."""
+        changes.set_bits_of(self.engine.store.arrays, self.engine.log.arrays, ids, int(DELETED))
+        self.note_deleted(predicate, ids)
+
+    def note_deleted(self, predicate: int, ids: Ids) -> None:
+        if len(ids):
+            self.deleted.setdefault(predicate, []).append(ids)
+
+    def deleted_of(self, predicates: Iterable[int]) -> Ids:
+        """Facts of some predicates that are deleted so far."""
+        parts = [part for p in predicates for part in self.deleted.get(p, ())]
+        if not parts:
+            return _NOTHING
+        return parts[0] if len(parts) == 1 else np.concatenate(parts)
+
+    def settle(self, predicates: Iterable[int], begin: int) -> None:
+        """A component with these predicates is done; ids from `begin` on came with it.  What came back is no
+        longer deleted."""
+        arrays = self.engine.store.arrays
+        for predicate in predicates:
+            parts = self.deleted.pop(predicate, None)
+            if parts:
+                ids = np.concatenate(parts)
+                self.note_deleted(predicate, ids[(arrays.status[ids] & DELETED) != 0])
+        room = np.empty(len(self.engine.store) - begin, np.int32)
+        new = room[: changes.list_inserted(arrays, begin, room)]
+        if len(new):
+            self.grown.update(np.unique(self.predicates_of(new)).tolist())
+
+    def insert(self, predicate: int) -> int:
+        """Puts the rows that the update asks for into the store; how many."""
+        asked = self.to_insert.get(predicate)
+        if asked is None:
+            return 0
+        table, rows = asked
+        store = self.engine.store
+        store.ensure(rows, table.shape[0], predicate)
+        bring_in(store.arrays, predicate)
+        hashes, out = np.empty(rows, np.uint64), np.empty(rows, np.int32)
+        changes.insert_changes(
+            store.arrays, self.engine.log.arrays, predicate, table, rows, hashes, _STATUS_INSERTED, out
+        )
+        return rows
+
+    # --- how it ends --------------------------------------------------------------------------------
+
+    def undo(self) -> None:
+        changes.undo(self.engine.store.arrays, self.engine.log.arrays)
+        self.engine.back_to(self.mark)
+        self.engine.forget_predicates(self._predicates_before)
+        self.engine.log.begin(0)
+
+    def finish(self) -> dict[int, PredicateDelta]:
+        """The change, by predicate; everything that is deleted is gone afterwards."""
+        engine = self.engine
+        arrays, log = engine.store.arrays, engine.log.arrays
+        touched = len(engine.log.touched)
+        room = np.empty(max(touched, len(engine.store) - self.begin), np.int32)
+        deleted = room[: changes.list_deleted(arrays, log, room)].copy()
+        was = np.empty(len(deleted), np.bool_)
+        changes.explicit_before(log, arrays, was)
+        inserted = room[: changes.list_inserted(arrays, self.begin, room)].copy()
+        now = (arrays.status[inserted] & EXPLICIT) != 0
+        gained = room[: changes.was_explicit(log, arrays, 0, room)].copy()
+        lost = room[: changes.was_explicit(log, arrays, 1, room)].copy()
+        delta = self._delta((inserted, now), (deleted, was), gained, lost)
+        dead = np.concatenate([deleted, engine.log.moved_from]) if len(engine.log.moved_from) else deleted
+        changes.finish(arrays, log, self.begin, deleted)
+        if len(dead):
+            engine.indexes.take_out(arrays, dead, np.unique(self.predicates_of(dead)).tolist())
+        return delta
+
+    def predicates_of(self, ids: Ids) -> Ids:
+        out = np.empty(len(ids), np.int32)
+        changes.predicates_of(self.engine.store.arrays, ids, out)
+        return out
+
+    def _delta(
+        self,
+        inserted: tuple[Ids, npt.NDArray[np.bool_]],
+        deleted: tuple[Ids, npt.NDArray[np.bool_]],
+        gained: Ids,
+        lost: Ids,
+    ) -> dict[int, PredicateDelta]:
+        parts = (inserted[0], deleted[0], gained, lost)
+        kinds = [self.predicates_of(ids) for ids in parts]
+        result: dict[int, PredicateDelta] = {}
+        for predicate in np.unique(np.concatenate(kinds)).tolist():
+            chosen = [ids[kind == predicate] for ids, kind in zip(parts, kinds, strict=True)]
+            columns = [self._columns(predicate, ids) for ids in chosen]
+            result[predicate] = PredicateDelta(
+                columns[0],
+                len(chosen[0]),
+                inserted[1][kinds[0] == predicate],
+                columns[1],
+                len(chosen[1]),
+                deleted[1][kinds[1] == predicate],
+                columns[2],
+                len(chosen[2]),
+                columns[3],
+                len(chosen[3]),
+            )
+        return result
+
+    def _columns(self, predicate: int, ids: Ids) -> list[Ids]:
+        return [self.engine.store.column(ids, c) for c in range(self.engine.arities[predicate])]
+
+
+def _each_once(ids: Ids) -> Ids:
+    """In the order of the update: some counters depend on it."""
+    _, first = np.unique(ids, return_index=True)
+    return ids[np.sort(first)]
+
+
+def _by_predicate(
+    engine: EmbeddedEngine, batches: Sequence[Batch], known_only: bool
+) -> Iterable[tuple[int, npt.NDArray[np.int32]]]:
+    """Rows (columns first) by predicate, each predicate once."""
+    grouped: dict[int, list[Batch]] = {}
+    for batch in batches:
+        if batch.rows and (not known_only or engine.has(batch.predicate)):
+            number = engine.predicate(batch.predicate, len(batch.columns))
+            grouped.setdefault(number, []).append(batch)
+    for number, parts in grouped.items():
+        rows = sum(part.rows for part in parts)
+        table = np.empty((len(parts[0].columns), rows), np.int32)
+        for c in range(len(table)):
+            np.concatenate([part.columns[c] for part in parts], out=table[c])
+        yield number, table
