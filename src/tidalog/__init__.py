@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from tidalog.session.knowledge_base import KnowledgeBase
     from tidalog.session.stats import Stats
     from tidalog.terms import IRI, BlankNode, Boolean, Double, Integer, LangString, Literal, String, Term
+    from tidalog.update import Delta, PredicateChange, Update
 
 _HOMES: Final = {
     "tidalog.engine.limits": ("Limits", "Progress", "RunStats"),
@@ -37,6 +38,7 @@ _HOMES: Final = {
         "String",
         "Term",
     ),
+    "tidalog.update": ("Delta", "PredicateChange", "Update"),
 }
 _HOME_OF: Final = {name: home for home, names in _HOMES.items() for name in names}
 
@@ -45,6 +47,7 @@ __all__ = [
     "BlankNode",
     "Boolean",
     "DataError",
+    "Delta",
     "Diagnostic",
     "Double",
     "Integer",
@@ -52,6 +55,7 @@ __all__ = [
     "LangString",
     "Limits",
     "Literal",
+    "PredicateChange",
     "Program",
     "ProgramError",
     "Progress",
@@ -62,6 +66,7 @@ __all__ = [
     "String",
     "Term",
     "TidalogError",
+    "Update",
     "UsageError",
     "open",
 ]

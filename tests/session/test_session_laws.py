@@ -161,7 +161,11 @@ def test_nothing_is_computed_again_if_nothing_changed() -> None:
     assert kb.materialise() is run
     kb.load("@output path .")
     assert kb.materialise() is run
+    before = kb.count("path")
     kb.insert("edge", [("z", "a")])
+    assert kb.materialise() is run  # the materialisation was kept right
+    assert kb.count("path") > before
+    kb.load("edge(y, z).")
     assert kb.materialise() is not run
 
 
@@ -189,10 +193,21 @@ def test_a_violated_constraint_is_an_error_until_its_reason_is_gone() -> None:
     kb = tidalog.open()
     kb.load("twice: :- owner(?x, ?a), owner(?x, ?b), ?a != ?b .")
     kb.insert("owner", [("car", "ann")])
-    assert kb.count("owner") == 1
     kb.insert("owner", [("car", "bob")])
     with pytest.raises(tidalog.RunError, match="T055"):
         kb.count("owner")
+    assert kb.delete("owner", [("car", "ann")]) == 1
+    assert kb.facts("owner").to_rows() == [("car", "bob")]
+
+
+def test_what_violates_a_constraint_does_not_come_into_a_materialisation() -> None:
+    kb = tidalog.open()
+    kb.load("twice: :- owner(?x, ?a), owner(?x, ?b), ?a != ?b .")
+    kb.insert("owner", [("car", "ann")])
+    assert kb.count("owner") == 1
+    with pytest.raises(tidalog.RunError, match="T055"):
+        kb.insert("owner", [("car", "bob")])
+    assert kb.facts("owner").to_rows() == [("car", "ann")]
 
 
 def test_strict_asks_again_what_was_passed_over() -> None:

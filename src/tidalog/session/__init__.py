@@ -18,16 +18,24 @@ def open(
     max_seconds: float | None = None,
     max_memory: int | None = None,
     strict: bool = False,
+    strategy: str = "auto",
+    marking: str = "auto",
+    order: str = "ours",
 ) -> KnowledgeBase:
     """An empty knowledge base in memory.
 
-    The limits hold for every materialisation and query: facts in all, seconds of a run, bytes of the engine.
-    `strict` makes a built-in that cannot be computed an error instead of a literal that is false.
+    The limits hold for every materialisation, update and query: facts in all, seconds of a run, bytes of the
+    engine.  `strict` makes a built-in that cannot be computed an error instead of a literal that is false.
+    `strategy`, `marking` and `order` say how updates are maintained, where these are not told otherwise.
     """
     from tidalog.session.knowledge_base import KnowledgeBase
     from tidalog.session.limits import checked_limits
+    from tidalog.session.maintenance import checked_options
 
-    return KnowledgeBase(checked_limits(max_facts, max_seconds, max_memory, strict))
+    return KnowledgeBase(
+        checked_limits(max_facts, max_seconds, max_memory, strict),
+        checked_options(strategy, marking, order, look_ahead=1),
+    )
 
 
 __all__ = ["open"]

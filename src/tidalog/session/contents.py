@@ -9,7 +9,7 @@ that has explicit facts, which is all that it needs to know of them.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from tidalog.analysis import Analysis, TripleLayout, analyse
@@ -50,8 +50,12 @@ class Change:
         """Data for a predicate.  Raises `ProgramError` if the program cannot have it."""
         self.tables.append((predicate, table))
         arity = len(table.columns)
-        if table.rows == 0 and arity == 0:
-            return  # not even the number of arguments is known
+        if table.rows or arity:  # else not even the number of arguments is known
+            self.add_witness(predicate, arity)
+
+    def add_witness(self, predicate: str, arity: int) -> None:
+        """A predicate has facts with so many arguments.  Raises `ProgramError` if the program cannot have
+        them."""
         if (predicate, arity) not in self.witnesses:
             self.witnesses[predicate, arity] = Fact(predicate, (IRI("…"),) * arity)
             self.analysis = analysed(self.program, self.setting, self.witnesses, self.facts)
@@ -102,6 +106,36 @@ class Contents:
         self.analysis = replace(change.analysis, program=change.program, facts=())
         self._witnesses = change.witnesses
         return new, moved or new_rules or bool(batches)
+
+    def unknown(self, facts: Iterable[Rows]) -> list[Witness]:
+        """Predicates of facts, with their number of arguments, that have had no explicit facts yet."""
+        found = ((rows.predicate, len(rows.columns)) for rows in facts)
+        return [witness for witness in found if witness not in self._witnesses]
+
+    def check_known(self, facts: Iterable[Rows]) -> None:
+        """Facts that are to be deleted have as many arguments as their predicate; one that nobody knows has
+        none to delete.  Raises `ProgramError`."""
+        for predicate, arity in self.unknown(facts):
+            known = self.analysis.predicates.get(predicate)
+            if known is not None and known.arity != arity:
+                self.change(self.program, self.setting).add_witness(predicate, arity)
+
+    def admit(self, witnesses: Iterable[Witness]) -> tuple[bool, Callable[[], None]]:
+        """Predicates are to have explicit facts from now on.  Gives whether what was derived is out of date,
+        and what takes it all back.  Raises `ProgramError` if the program cannot have such facts."""
+        change = self.change(self.program, self.setting)
+        for predicate, arity in witnesses:
+            change.add_witness(predicate, arity)
+        known = self.analysis, self._witnesses
+        engine = self.engine.__dict__.copy()
+        _, outdated = self.take(change)
+
+        def take_back() -> None:
+            self.analysis, self._witnesses = known
+            if outdated:  # then the engine has made new arrays and left the old ones as they were
+                self.engine.__dict__.update(engine)
+
+        return outdated, take_back
 
     def _batches(self, change: Change, layout: TripleLayout) -> Iterator[Rows]:
         """All new facts by relation.  Terms get their ids here, which no fact notices."""

@@ -86,3 +86,24 @@ class Stopped(Diagnostic):
     number = "T080"
     title = "interrupted"
     reason = "no rule was at work; nothing was changed"
+
+
+class RulesInUpdate(Diagnostic):
+    number = "T083"
+    title = "{update} adds or removes rules"
+    reason = "an update changes facts; rules under maintenance stay as they are"
+    hint = "load rules with kb.load, which materialises anew"
+
+
+class NotApplied(Diagnostic):
+    number = "T084"
+    title = "this update has no delta"
+    reason = "{why}"
+    hint = "read u.delta behind the with block: with kb.update() as u: …"
+
+
+class OtherKnowledgeBase(Diagnostic):
+    number = "T085"
+    title = "these updates were read for another knowledge base"
+    reason = "their terms have the numbers that the other one gave them"
+    hint = "read them with the knowledge base that applies them"

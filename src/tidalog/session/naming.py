@@ -12,7 +12,7 @@ from tidalog.analysis.triples import TRIPLE
 from tidalog.errors import UsageError
 from tidalog.program import Aggregate, Atom, Negation, Rule, Variable
 from tidalog.session.diagnostics import BadArgument, UnknownPredicate
-from tidalog.session.relations import is_hidden, is_rdf_name, relations_of_triples
+from tidalog.session.relations import holds_triples, is_hidden, is_rdf_name, relations_of_triples
 from tidalog.terms import Term
 from tidalog.termtext import NAME, STANDARD_PREFIXES, from_python
 
@@ -78,6 +78,13 @@ def check_query(rule: Rule, analysis: Analysis) -> None:
         atom = literal.atom if isinstance(literal, Negation) else literal
         if isinstance(atom, Atom):
             known_predicate(atom.predicate, analysis)
+
+
+def predicates_read(rule: Rule, analysis: Analysis) -> frozenset[str]:
+    """The predicates whose facts a query depends on, by the names that a delta has for them."""
+    atoms = [literal.atom if isinstance(literal, Negation) else literal for literal in rule.body]
+    names = {atom.predicate for atom in atoms if isinstance(atom, Atom)}
+    return frozenset(TRIPLE if holds_triples(analysis, name) else name for name in names)
 
 
 def column_names(head: Atom) -> list[str]:

@@ -1,0 +1,101 @@
+"""A materialisation under maintenance, and the number of its facts.
+
+Invariant.  `explicit` and `facts` count what the knowledge base holds; each update adds what it changed, so
+that asking for them costs nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+
+from tidalog.analysis import Analysis
+from tidalog.builtins import PythonFunction
+from tidalog.engine.embedded import EmbeddedEngine
+from tidalog.engine.limits import Limits, ProgressCallback
+from tidalog.errors import UsageError
+from tidalog.maintain.maintainer import Maintainer, UpdateIds
+from tidalog.maintain.strategy import MARKINGS, ORDERS, STRATEGIES, Options
+from tidalog.maintain.transaction import PredicateDelta
+from tidalog.session.deltas import change_of, user_changes
+from tidalog.session.diagnostics import BadArgument
+from tidalog.session.naming import user_predicates
+from tidalog.session.relations import count_of
+from tidalog.update import Delta, Label, PredicateChange
+
+InTurn = Callable[[Callable[[], tuple[str, PredicateDelta]]], tuple[str, PredicateDelta]]
+"""Calls something when it is this thread's turn."""
+
+
+class Maintenance:
+    """Keeps one engine that `analysis` was materialised on; dropped when the program changes."""
+
+    def __init__(
+        self, engine: EmbeddedEngine, analysis: Analysis, functions: Mapping[str, PythonFunction]
+    ) -> None:
+        self.engine = engine
+        self.maintainer = Maintainer(engine, analysis, functions=functions)
+        names = user_predicates(analysis)
+        self.facts = sum(count_of(engine, analysis, name, None) for name in names)
+        self.explicit = sum(count_of(engine, analysis, name, True) for name in names)
+
+    def apply(
+        self,
+        analysis: Analysis,
+        update: UpdateIds,
+        upcoming: Sequence[UpdateIds],
+        options: Options,
+        limits: Limits,
+        progress: ProgressCallback | None,
+        in_turn: InTurn,
+        label: Label | None,
+        updates: int,
+    ) -> Delta:
+        """Carries an update out, whole or not at all."""
+        self.maintainer.options = options
+        outcome = self.maintainer.apply(update, upcoming, limits=limits, progress=progress)
+        engine, dictionary, prefixes = self.engine, self.engine.dictionary, analysis.program.prefixes
+        found = user_changes(engine, analysis, outcome.delta)
+        for change in found.values():
+            self.facts += change.inserted_rows - change.deleted_rows
+            self.explicit += newly_explicit(change) - no_longer_explicit(change)
+
+        def of_others(predicate: str) -> PredicateChange:
+            name, change = in_turn(lambda: change_of(engine, analysis, found, predicate))
+            return PredicateChange(name, change, dictionary, prefixes)
+
+        return Delta(
+            {name: PredicateChange(name, c, dictionary, prefixes) for name, c in found.items()},
+            of_others,
+            outcome.counters,
+            label=label,
+            ignored=outcome.ignored,
+            chosen=outcome.chosen,
+            explicit_facts=self.explicit,
+            implicit_facts=self.facts - self.explicit,
+            updates=updates,
+        )
+
+
+def newly_explicit(change: PredicateDelta) -> int:
+    """Facts that were not explicit before."""
+    return int(change.inserted_explicit.sum()) + change.became_explicit_rows
+
+
+def no_longer_explicit(change: PredicateDelta) -> int:
+    return int(change.deleted_explicit.sum()) + change.became_implicit_rows
+
+
+def checked_options(strategy: str, marking: str, order: str, look_ahead: int) -> Options:
+    """How updates are maintained.  Raises `UsageError` for what there is not."""
+    for name, value, known in (
+        ("strategy", strategy, STRATEGIES),
+        ("marking", marking, MARKINGS),
+        ("order", order, ORDERS),
+    ):
+        if value not in known:
+            problem, why = f"{name}={value!r} is not known", f"it is one of {', '.join(known)}"
+            raise UsageError(BadArgument(problem=problem, why=why, hint="leave it out for the usual one"))
+    if isinstance(look_ahead, bool) or not isinstance(look_ahead, int) or look_ahead < 0:
+        problem = f"look_ahead={look_ahead!r} is no number of updates"
+        raise UsageError(BadArgument(problem=problem, why="it is 0 or more", hint="write look_ahead=1"))
+    return Options(strategy, marking, order, look_ahead)
