@@ -21,7 +21,7 @@ from typing import Final
 import numpy as np
 import numpy.typing as npt
 
-from tidalog.engine.bits import DELETED, PRESENT
+from tidalog.engine.bits import DELETED, PRESENT, TOUCHED
 from tidalog.engine.fact_kernels import DEAD, FACTS, NONE, Facts
 from tidalog.engine.memory import resized
 from tidalog.engine.native import (
@@ -240,8 +240,8 @@ def catch_up(facts: Facts, row: np.ndarray) -> bool:
     all_live = facts.state[DEAD] == 0
     for f in range(row[CAUGHT_UP], end):
         here = np.int64(offset[f])
-        if arguments[here - 1] != predicate or not (all_live or facts.status[f] & PRESENT):
-            continue
+        if arguments[here - 1] != predicate or not (all_live or facts.status[f] & (PRESENT | TOUCHED)):
+            continue  # gone for good; what is TOUCHED may come back if the update fails
         h = key_hash(arguments, here, row, width)
         value_of_key = arguments[here + first_column] if width > 0 else 0
         tag = h >> HALF

@@ -7,7 +7,18 @@ from typing import Final
 import numpy as np
 
 from tidalog.engine import opcodes as op
-from tidalog.engine.bits import DELETED, NEW, NOT_SPREAD, PRESENT, SATURATED, SPREAD
+from tidalog.engine.bits import (
+    CHECKED,
+    DELAYED,
+    DELETED,
+    NEW,
+    NOT_SPREAD,
+    PRESENT,
+    PROVED,
+    SATURATED,
+    SPREAD,
+    WAITING,
+)
 from tidalog.engine.changes import clear_bits_of, set_bits_of
 from tidalog.engine.compile import Filter
 from tidalog.maintain.affected import ANY, catch_up, find_derivable, note_deleted
@@ -22,6 +33,7 @@ from tidalog.maintain.transaction import Ids, Transaction
 
 ORDERS: Final = {"paper": kernel.PAPER, "ours": kernel.OURS, "layers": kernel.LAYERS}
 _NOT_DELETED = (int(PRESENT | NEW | DELETED), int(PRESENT))
+_OF_ONE_COMPONENT = int(WAITING | CHECKED | PROVED | SATURATED | DELAYED)
 _MATCHED = (int(PRESENT | SATURATED), int(PRESENT | SATURATED))
 
 
@@ -62,17 +74,19 @@ def delete_exactly(
     facts, log = engine.store.arrays, engine.log.arrays
     seeds = change.deleted_of(node.lower)
     clear_bits_of(facts, log, seeds, int(SPREAD))
+    clear_bits_of(facts, log, engine.log.touched.copy(), _OF_ONE_COMPONENT)
     chosen = [node.plans.forward(proved), node.plans.backward(not_deleted), node.plans.forward(affecting)]
     codes = [code for code, _ in chosen]
     plans = [part for _, part in chosen]
+    names = codes[0].names or codes[1].names
     catch_up(node, codes)
     asked = [change.to_delete[n] for n in node.numbers if n in change.to_delete]
     derivable, gone = _split(node, runner, np.concatenate(asked) if asked else np.empty(0, np.int32))
     set_bits_of(facts, log, gone, int(DELETED))
-    own = np.zeros(len(engine.names) + 1, np.uint8)
-    own[node.numbers] = 1
     room = len(engine.store) + 1
-    work = kernel.new_backward_forward(ORDERS[order], np.concatenate([seeds, gone]), derivable, own, room)
+    work = kernel.new_backward_forward(
+        ORDERS[order], np.concatenate([seeds, gone]), derivable, node.own, room
+    )
     work = kernel.with_waiting(facts, log, work, waiting)
     control = work.control
     control[kernel.MARKS], control[kernel.LINKS] = marks, links
@@ -105,7 +119,7 @@ def delete_exactly(
         step,
         control,
         kernel.BUDGET,
-        lambda: codes[0].names[int(control[kernel.CURRENT]) % len(codes[0].names)],
+        lambda: names[int(control[kernel.CURRENT]) % len(names)],
     )
     node.in_rank_order = False
     counters.add_kernel(work.counters)

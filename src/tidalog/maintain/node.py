@@ -6,6 +6,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
+import numpy as np
+import numpy.typing as npt
+
 from tidalog.analysis.normal import NormalRule
 from tidalog.engine.embedded import EmbeddedEngine
 from tidalog.engine.expressions import is_native
@@ -30,6 +33,8 @@ class Node:
     reason: str = ""
     _plans: ComponentPlans | None = None
     _size: int = 0
+    _own: npt.NDArray[np.uint8] = field(default_factory=lambda: np.zeros(0, np.uint8))
+    _predicates: int = 0
     numbers: list[int] = field(init=False)
     reads: list[int] = field(init=False)
 
@@ -55,12 +60,25 @@ class Node:
         )
 
     @property
+    def own(self) -> npt.NDArray[np.uint8]:
+        """[predicate]: whether the component derives it."""
+        if len(self._own) < len(self.engine.names) + 1:
+            self._own = np.zeros(len(self.engine.names) + 16, np.uint8)
+            self._own[self.numbers] = 1
+        return self._own
+
+    @property
     def plans(self) -> ComponentPlans:
-        live = self.engine.store.live
-        if self._plans is None or live > _GROWTH * max(self._size, 1024):
+        """Made anew for a store that has grown, and for predicates that plans cannot be found by yet."""
+        live, predicates = self.engine.store.live, len(self.engine.names)
+        if self._plans is None or live > _GROWTH * max(self._size, 1024) or predicates != self._predicates:
             self._plans = ComponentPlans(self.engine, self.rules, self.predicates)
-            self._size = live
+            self._size, self._predicates = live, predicates
         return self._plans
+
+    def forget_plans(self) -> None:
+        """After an update that failed: indexes and terms that it brought are gone, and plans name them."""
+        self._plans = None
 
     @property
     def hidden(self) -> list[int]:

@@ -52,8 +52,9 @@ class SemiNaive:
         self._alone: set[str] = set()
 
     def _filters(self, order: Callable[[int], int]) -> Filters:
-        """Every fact is live from scratch; in an update the new state counts."""
-        mask, want = NEW_STATE if self.in_update else (0, 0)
+        """Every id has a fact from scratch; in an update the new state counts, and after deletions what is left."""
+        has_dead = self.engine.store.live < len(self.engine.store)
+        mask, want = NEW_STATE if self.in_update or has_dead else (0, 0)
         negation = (mask, want, op.ANY_ID)
         return Filters(lambda position: (mask, want, order(position)), negation, negation)
 

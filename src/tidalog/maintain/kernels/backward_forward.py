@@ -351,6 +351,10 @@ def backward_step(
             continue
         pc = -1 - cursor[STEP]
         body = pc + 5 + plans.code[pc + 4]
+        if plans.code[body] == 0:  # a rule without atoms: true whatever the facts are
+            check_fact(facts, log, work, fact)
+            prove_fact(facts, log, work, fact)
+            return APPLIED
         added = 0
         for j in range(plans.code[body]):
             other = registers[plans.code[body + 1 + j]]
@@ -401,7 +405,8 @@ def affect_step(
                 while begin + control[RECORD_NEXT] < end:
                     at = np.int64(records.heads[begin + control[RECORD_NEXT]])
                     control[RECORD_NEXT] += 1
-                    if affect(facts, log, work, facts.arguments[at - HEADER], FROM_RECORD):
+                    own = work.own[facts.arguments[at - 1]] != 0
+                    if own and affect(facts, log, work, facts.arguments[at - HEADER], FROM_RECORD):
                         return APPLIED
                 control[RECORD_NEXT] = 0
                 set_bits(facts, log, fact, SPREAD)
