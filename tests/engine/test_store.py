@@ -192,6 +192,8 @@ def test_a_store_of_many_facts_finds_each_one_and_goes_back(
         for module in (memory, table):
             monkeypatch.setattr(module, "reserve", lambda dtype, length: None)
     store, rows = FactStore(), 300_000
+    store.add_predicate(0, 2)
+    store.add_predicate(1, 1)
     numbers = np.arange(rows, dtype=np.int32)
     mixed = ((np.arange(rows) * 7919) % rows).astype(np.int32)
     assert store.insert(0, [numbers // 3, mixed], rows, STATUS_EXPLICIT) == rows
@@ -201,7 +203,7 @@ def test_a_store_of_many_facts_finds_each_one_and_goes_back(
     for i in range(0, rows, 997):
         assert find_row(store.arrays, 0, np.array([i // 3, mixed[i]], np.int32)) == i
         assert find_row(store.arrays, 1, np.array([mixed[i]], np.int32)) == rows + i
-    store.truncate(100_000)
+    store.truncate(100_000, 100_000 * (2 + HEADER))
     assert (store.count(0), store.count(1)) == (100_000, 0)
     for i in range(0, rows, 997):
         expected = i if i < 100_000 else NONE

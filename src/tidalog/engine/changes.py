@@ -41,7 +41,7 @@ TOUCHES: Final = 0  # counts[TOUCHES]: entries of `touched` and `before`
 MOVES: Final = 1  # counts[MOVES]: entries of `moved_from` and `moved_to`
 PAIRS: Final = 2  # counts[PAIRS]: entries of `pairs`
 COUNTS: Final = 3
-MOST_OBSERVED: Final = 1 << 15  # pairs that a block of instances can give
+MOST_OBSERVED: Final = 1 << 17  # pairs that a block of instances can give
 
 
 class Log(NamedTuple):
@@ -54,15 +54,16 @@ class Log(NamedTuple):
 
 
 class ChangeLog:
-    """Owns the arrays.  They hold every fact once, so compiled code need not ask for room."""
+    """Owns the arrays.  They hold every older fact under its id and under a new one, so compiled code need
+    not ask for room; what is NEW is not logged."""
 
     def __init__(self) -> None:
         self.arrays = _arrays(16, 16)
 
     def begin(self, facts: int) -> None:
         """An update of a store with so many ids begins."""
-        if facts > len(self.arrays.touched):
-            self.arrays = _arrays(facts + facts // 2, len(self.arrays.pairs))
+        if 2 * facts > len(self.arrays.touched):
+            self.arrays = _arrays(3 * facts, len(self.arrays.pairs))
         self.arrays.counts[:] = 0
 
     def grow_pairs(self) -> None:
@@ -82,6 +83,11 @@ class ChangeLog:
     @property
     def moved_to(self) -> Ints:
         return self.arrays.moved_to[: self.arrays.counts[MOVES]]
+
+    @property
+    def pairs(self) -> npt.NDArray[np.uint32]:
+        """Observed instances: where the rows of a fact and of the head start."""
+        return self.arrays.pairs[: self.arrays.counts[PAIRS]]
 
     @property
     def nbytes(self) -> int:
@@ -106,7 +112,7 @@ def _arrays(facts: int, pairs: int) -> Log:
 def set_bits(facts: Facts, log: Log, fact: int, bits: np.uint16) -> None:
     """Adds a fact to the sets of these bits."""
     status = facts.status[fact]
-    if not status & TOUCHED:
+    if not status & (TOUCHED | NEW):
         at = log.counts[TOUCHES]
         log.touched[at] = fact
         log.before[at] = status
@@ -166,9 +172,11 @@ def insert_changes(
     hashes: np.ndarray,
     status: int,
     out: np.ndarray,
+    created: np.ndarray,
 ) -> None:
-    """Adds rows (columns first) during an update; `out` has their ids.  What was deleted comes back under a
-    new id; what is there stays as it is.  Room has been made, and the predicate is in the table."""
+    """Adds rows (columns first) during an update; `out` has their ids, `created` whether each is new or came
+    back.  What was deleted comes back under a new id; what is there stays as it is.  Room has been made, and
+    the predicate is in the table."""
     arity = rows.shape[0]
     hash_rows(predicate, rows, count, hashes)
     slots, arguments, offset, all_status = facts.slots, facts.arguments, facts.offset, facts.status
@@ -194,13 +202,16 @@ def insert_changes(
                 extent[COUNT] += 1
                 facts.state[ENTRIES] += 1
                 out[i] = n
+                created[i] = 1
                 n += 1
                 break
             if entry >> HALF == h >> HALF:
                 at = np.int64(entry & LOW32)
                 if arguments[at - 1] == predicate and same_arguments(arguments, at, rows, i):
                     fact = arguments[at - HEADER]
+                    created[i] = 0
                     if all_status[fact] & DELETED:
+                        created[i] = 1
                         move = log.counts[MOVES]
                         log.moved_from[move] = fact
                         log.moved_to[move] = n

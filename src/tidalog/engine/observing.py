@@ -2,8 +2,10 @@
 
 What is looked at is a set of bits in `control[OBSERVED]`:
 
-    MARK    a new head of an instance with a DOOMED explicit fact is MARKED (marks of paper 001, block f)
-    LINK    the pair (explicit fact of the body, new head) is noted
+    MARK    a head that an instance with a DOOMED explicit fact adds is MARKED and the pair (0, head) noted
+            (marks of paper 001, block f)
+    LINK    for a head that an instance adds the pair (0, head) is noted, then (fact, head) for each explicit
+            fact of the body
     RECORD  the pair (fact of the body, head) is noted where the fact is RECORDED; a new head of an instance
             with such a fact is RECORDED too, for every instance it takes part in is found from now on
 
@@ -18,7 +20,7 @@ import numpy as np
 
 from tidalog.engine.bits import DOOMED, EXPLICIT, MARKED, NEW, RECORDED
 from tidalog.engine.changes import PAIRS, Log, insert_changes
-from tidalog.engine.fact_kernels import FACTS, Facts
+from tidalog.engine.fact_kernels import Facts
 from tidalog.engine.frame import OBSERVED, ROWS, Frame
 from tidalog.engine.native import compiled
 
@@ -29,10 +31,10 @@ RECORD_BODIES: Final = 4
 
 @compiled
 def room_to_observe(code: np.ndarray, pc: int, frame: Frame, log: Log, rows: int) -> bool:
-    if frame.control[OBSERVED] & (LINK | RECORD_BODIES) == 0:
+    if frame.control[OBSERVED] == 0:
         return True
     atoms = code[pc + 5 + code[pc + 4]]
-    return log.counts[PAIRS] + rows * atoms <= len(log.pairs)
+    return log.counts[PAIRS] + rows * (atoms + 1) <= len(log.pairs)
 
 
 @compiled
@@ -51,10 +53,11 @@ def step_emit_changes(
         else:
             for i in range(rows):
                 head[i] = -1 - operand
-    before = facts.state[FACTS]
-    insert_changes(facts, log, predicate, frame.heads[:arity], rows, frame.hashes, status, frame.match)
+    insert_changes(
+        facts, log, predicate, frame.heads[:arity], rows, frame.hashes, status, frame.match, frame.source
+    )
     if frame.control[OBSERVED] != 0:
-        observe(facts, log, code, at + arity, block, rows, frame.match, before, frame.control[OBSERVED])
+        observe(facts, log, code, at + arity, block, rows, frame.match, frame.source, frame.control[OBSERVED])
 
 
 @compiled
@@ -66,23 +69,29 @@ def observe(
     block: np.ndarray,
     rows: int,
     heads: np.ndarray,
-    before: int,
+    created: np.ndarray,
     what: int,
 ) -> None:
-    """Looks at the bodies of instances whose heads have been added; heads from `before` on are new here."""
+    """Looks at the bodies of instances whose heads have been added; `created`: by this very instance."""
     status, offset = facts.status, facts.offset
+    if what & LINK:
+        for i in range(rows):
+            if created[i] != 0:
+                note(log, np.uint32(0), offset[heads[i]])
     for j in range(code[at]):
         column = block[code[at + 1 + j]]
         for i in range(rows):
             fact, head = column[i], heads[i]
             bits = status[fact]
-            if what & MARK and head >= before and bits & DOOMED and bits & EXPLICIT:
-                status[head] |= MARKED
-            if what & LINK and head >= before and bits & EXPLICIT and not status[head] & EXPLICIT:
-                note(log, offset[fact], offset[head])
+            if created[i] != 0 and bits & EXPLICIT:
+                if what & MARK and bits & DOOMED and not status[head] & MARKED:
+                    status[head] |= MARKED
+                    note(log, np.uint32(0), offset[head])
+                if what & LINK:
+                    note(log, offset[fact], offset[head])
             if what & RECORD_BODIES and bits & RECORDED:
                 note(log, offset[fact], offset[head])
-                if head >= before and status[head] & NEW:
+                if created[i] != 0 and status[head] & NEW:
                     status[head] |= RECORDED
 
 

@@ -46,10 +46,12 @@ def delete_affected(
     runner: Runner,
     counters: Counters,
     records: Records,
+    marked: Ids,
     *,
     ranked: bool,
 ) -> None:
-    """Deletes what has lost its proofs; facts that one step derives from the rest are back, under new ids."""
+    """Deletes what has lost its proofs; facts that one step derives from the rest are back, under new ids.
+    `marked` are facts that are known to be affected."""
     engine = node.engine
     seeds = change.deleted_of(node.lower)
     clear_bits_of(engine.store.arrays, engine.log.arrays, seeds, int(SPREAD))
@@ -58,10 +60,12 @@ def delete_affected(
     catch_up(node, [forward_code, backward_code])
     search = new_search([forward_code, backward_code])
     room = sum(engine.store.count(number) for number in node.numbers) + 1
-    work = kernel.new_affected(kernel.RANKED if ranked else kernel.OVERDELETE, seeds, room)
+    work = kernel.new_affected(kernel.RANKED if ranked else kernel.OVERDELETE, seeds, node.own, room)
     for number in node.numbers:
         if number in change.to_delete:
             kernel.add_all_affected(engine.store.arrays, engine.log.arrays, work, change.to_delete[number])
+    if len(marked):
+        kernel.add_all_affected(engine.store.arrays, engine.log.arrays, work, marked)
     control = work.control
     runner.drive_search(
         lambda: int(
@@ -79,12 +83,19 @@ def delete_affected(
         ),
         control,
         kernel.BUDGET,
-        lambda: forward_code.names[int(control[kernel.CURRENT])],
+        lambda: _name(
+            backward_code if control[kernel.PHASE] == kernel.PROVE else forward_code, control[kernel.CURRENT]
+        ),
     )
     gone = work.gone[: control[kernel.GONE]]
     counters.add_kernel(work.counters)
     if len(gone):
         _bring_back(node, change, runner, counters, gone)
+
+
+def _name(code: Code, number: int) -> str:
+    """The rule of the plan last started; none may have been."""
+    return code.names[number] if number < len(code.names) else ""
 
 
 def _bring_back(node: Node, change: Transaction, runner: Runner, counters: Counters, gone: Ids) -> None:
@@ -120,7 +131,7 @@ def find_derivable(node: Node, runner: Runner, counters: Counters, asked: Ids, r
         ),
         control,
         kernel.BUDGET,
-        lambda: code.names[int(control[kernel.CURRENT])],
+        lambda: _name(code, control[kernel.CURRENT]),
     )
     counters.add_kernel(found)
     return out[: control[kernel.GONE]].copy()

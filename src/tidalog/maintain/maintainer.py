@@ -22,16 +22,15 @@ from tidalog.maintain.affected import delete_affected
 from tidalog.maintain.backward_forward import delete_exactly
 from tidalog.maintain.counters import Counters
 from tidalog.maintain.growing import grow
-from tidalog.maintain.kernels.records import no_records
+from tidalog.maintain.marking import Marking
 from tidalog.maintain.materialise import NO_LIMITS, check_constraints
 from tidalog.maintain.node import Node
 from tidalog.maintain.recompute import delete_implicit, derive_anew
 from tidalog.maintain.run import Interrupted, Runner
 from tidalog.maintain.seminaive import SemiNaive, constraint_predicate, constraint_rule
-from tidalog.maintain.strategy import Options, choose
-from tidalog.maintain.transaction import Batch, PredicateDelta, Transaction
-
-_NONE = np.empty(0, np.int32)
+from tidalog.maintain.strategy import Options, choose, marking_of
+from tidalog.maintain.transaction import Batch, Ids, PredicateDelta, Transaction
+from tidalog.plan.lowered import is_hidden
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,6 +74,7 @@ class Maintainer:
         for rule in analysis.constraints:
             own = frozenset([constraint_predicate(rule.name)])
             self.nodes.append(Node(engine, rule.name, [constraint_rule(rule)], own, False))
+        self.marking = Marking(engine, marking_of(self.options), self.options.look_ahead)
         self._derived = {number for node in self.nodes for number in node.numbers}
 
     def apply(
@@ -94,19 +94,29 @@ class Maintainer:
         runner.components = len(self.nodes)
         try:
             change.ask(update.deletions, update.insertions)
+            marked = self.marking.begin(change, [(u.deletions, u.insertions) for u in upcoming])
             self._explicit_alone(change)
             for place, node in enumerate(self.nodes):
                 runner.component = place
                 if self._concerns(node, change):
-                    self._maintain(node, change, runner, counters)
+                    self._maintain(node, change, runner, counters, marked)
+                    runner.look()
+                else:
+                    self.marking.doom(change, node.numbers)
             check_constraints(engine, self.analysis.constraints)
+            counters.marks_explicit, counters.marks_implicit = self.marking.end(engine.log.pairs)
         except BaseException as stop:
             change.undo()
+            for node in self.nodes:
+                node.forget_plans()
             if isinstance(stop, KeyboardInterrupt):
                 raise RunError(Interrupted(rule=runner.rule or "(none)")) from None
             raise
         counters.rederivations = len(engine.log.moved_from)
-        delta = change.finish()
+        delta = {
+            number: part for number, part in change.finish().items() if not is_hidden(engine.names[number])
+        }
+        self.marking.forget(change.gone)
         counters.derivations += runner.stats.derivations
         counters.insertions = sum(int((~d.inserted_explicit).sum()) for d in delta.values())
         engine.tidy()
@@ -125,6 +135,7 @@ class Maintainer:
                 change.delete(number, change.to_delete[number])
             if change.insert(number):
                 change.grown.add(number)
+        self.marking.doom(change, sorted(set(self.marking.coming) - self._derived))
 
     def _concerns(self, node: Node, change: Transaction) -> bool:
         """Whether anything that a component holds or reads has changed."""
@@ -133,7 +144,9 @@ class Maintainer:
             n in change.deleted or n in change.grown for n in node.lower
         )
 
-    def _maintain(self, node: Node, change: Transaction, runner: Runner, counters: Counters) -> None:
+    def _maintain(
+        self, node: Node, change: Transaction, runner: Runner, counters: Counters, marked: Ids
+    ) -> None:
         strategy = choose(node, self.options)
         node.chosen = strategy
         before = len(self.engine.store)
@@ -142,16 +155,45 @@ class Maintainer:
         )
         if strategy == "recompute":
             delete_implicit(node, change)
-            for number in node.numbers:
-                change.insert(number)
+        elif deletes:
+            self._delete(node, strategy, change, runner, counters, self._of(node, change, marked))
+        for number in node.numbers:
+            change.insert(number)
+        self.marking.doom(change, node.numbers)
+        if strategy == "recompute":
+            if node.incremental:
+                self.marking.miss()
             derive_anew(node, SemiNaive(self.engine, runner, self.functions, in_update=True))
         else:
-            if deletes and strategy in ("bf", "fbf"):
-                order = "layers" if strategy == "fbf" else self.options.order
-                delete_exactly(node, change, runner, counters, no_records(), order=order, waiting=_NONE)
-            elif deletes:
-                delete_affected(node, change, runner, counters, no_records(), ranked=strategy == "ranked")
-            for number in node.numbers:
-                change.insert(number)
-            grow(node, runner, change.begin)
+            grow(node, runner, change.begin, self.marking.observed)
         change.settle(node.numbers, before)
+
+    def _of(self, node: Node, change: Transaction, ids: Ids) -> Ids:
+        """The facts of a component among some."""
+        return ids[np.isin(change.predicates_of(ids), node.numbers)] if len(ids) else ids
+
+    def _delete(
+        self,
+        node: Node,
+        strategy: str,
+        change: Transaction,
+        runner: Runner,
+        counters: Counters,
+        marked: Ids,
+    ) -> None:
+        records = self.marking.records
+        if strategy in ("bf", "fbf"):
+            proofs = delete_exactly(
+                node,
+                change,
+                runner,
+                counters,
+                records,
+                order="layers" if strategy == "fbf" else self.options.order,
+                waiting=marked,
+                marks=self.marking.kind == "paper",
+                links=self.marking.kind == "linked",
+            )
+            self.marking.proofs_marked(proofs)
+        else:
+            delete_affected(node, change, runner, counters, records, marked, ranked=strategy == "ranked")

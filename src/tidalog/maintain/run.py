@@ -127,6 +127,8 @@ class Runner:
             self.rule = rule()
             if reason == op.GROW_TERMS:
                 self.engine.dictionary.ensure(BLOCK * 4)
+            elif reason == op.GROW_LOG:
+                self.engine.log.grow_pairs()
             self.look()
 
     def count_failures(self, failures: int) -> None:

@@ -20,6 +20,11 @@ class Options:
     look_ahead: int = 1
 
 
+def marking_of(options: Options) -> str:
+    """Complete marks cost nothing where nothing is announced, and save most."""
+    return "complete" if options.marking == "auto" else options.marking
+
+
 def choose(node: Node, options: Options) -> str:
     """The strategy for a component; why is in `node.reason`."""
     if not node.incremental:

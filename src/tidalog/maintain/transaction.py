@@ -62,6 +62,8 @@ class Transaction:
         """Rows that are to become facts, by predicate."""
         self.grown: set[int] = set()
         """Predicates that have new facts."""
+        self.gone: Ids = _NOTHING
+        """Facts that are deleted when everything is done."""
         self.ignored = 0
         """Deletions of what is not explicit and insertions of what is."""
 
@@ -72,7 +74,7 @@ class Transaction:
         wanted = self._insertions(insertions)
         self.ignored += sum(batch.rows for batch in deletions if not self.engine.has(batch.predicate))
         for predicate, table in _by_predicate(self.engine, deletions, known_only=True):
-            ids = _each_once(self._find(predicate, table))
+            ids = _each_once(self.find(predicate, table))
             ids = ids[ids >= 0]
             kept = wanted.get(predicate)
             if kept is not None:
@@ -87,7 +89,7 @@ class Transaction:
     def _insertions(self, insertions: Sequence[Batch]) -> dict[int, Ids]:
         there: dict[int, Ids] = {}
         for predicate, table in _by_predicate(self.engine, insertions, known_only=False):
-            ids = self._find(predicate, table)
+            ids = self.find(predicate, table)
             absent = ids < 0
             if absent.any():
                 rows = np.ascontiguousarray(table[:, absent])
@@ -101,7 +103,12 @@ class Transaction:
                 changes.set_bits_of(self.engine.store.arrays, self.engine.log.arrays, implicit, int(EXPLICIT))
         return there
 
-    def _find(self, predicate: int, table: npt.NDArray[np.int32]) -> Ids:
+    def tables(self, batches: Sequence[Batch]) -> Iterable[tuple[int, npt.NDArray[np.int32]]]:
+        """Facts of known predicates as rows, columns first."""
+        return _by_predicate(self.engine, batches, known_only=True)
+
+    def find(self, predicate: int, table: npt.NDArray[np.int32]) -> Ids:
+        """The fact of each row, or -1."""
         store = self.engine.store
         store.bring_in(predicate)
         out = np.empty(table.shape[1], np.int32)
@@ -149,9 +156,17 @@ class Transaction:
         store = self.engine.store
         store.ensure(rows, table.shape[0], predicate)
         bring_in(store.arrays, predicate)
-        hashes, out = np.empty(rows, np.uint64), np.empty(rows, np.int32)
+        hashes, ids, created = np.empty(rows, np.uint64), np.empty(rows, np.int32), np.empty(rows, np.int32)
         changes.insert_changes(
-            store.arrays, self.engine.log.arrays, predicate, table, rows, hashes, _STATUS_INSERTED, out
+            store.arrays,
+            self.engine.log.arrays,
+            predicate,
+            table,
+            rows,
+            hashes,
+            _STATUS_INSERTED,
+            ids,
+            created,
         )
         return rows
 
@@ -177,6 +192,7 @@ class Transaction:
         gained = room[: changes.was_explicit(log, arrays, 0, room)].copy()
         lost = room[: changes.was_explicit(log, arrays, 1, room)].copy()
         delta = self._delta((inserted, now), (deleted, was), gained, lost)
+        self.gone = deleted
         dead = np.concatenate([deleted, engine.log.moved_from]) if len(engine.log.moved_from) else deleted
         changes.finish(arrays, log, self.begin, deleted)
         if len(dead):

@@ -82,15 +82,16 @@ class Affected(NamedTuple):
     seeds: Ints
     queue: Ints
     gone: Ints
+    own: npt.NDArray[np.uint8]  # [predicate]: whether the component derives it
     control: npt.NDArray[np.int64]
     counters: npt.NDArray[np.int64]
 
 
-def new_affected(mode: int, seeds: Ints, room: int) -> Affected:
+def new_affected(mode: int, seeds: Ints, own: npt.NDArray[np.uint8], room: int) -> Affected:
     control = np.zeros(CONTROL, np.int64)
     control[MODE] = mode
     return Affected(
-        seeds, np.empty(room, np.int32), np.empty(room, np.int32), control, np.zeros(COUNTERS, np.int64)
+        seeds, np.empty(room, np.int32), np.empty(room, np.int32), own, control, np.zeros(COUNTERS, np.int64)
     )
 
 
@@ -103,6 +104,7 @@ def borrowed_affected(work: Affected) -> Affected:
         borrowed(work.seeds),
         borrowed(work.queue),
         borrowed(work.gone),
+        borrowed(work.own),
         borrowed(work.control),
         borrowed(work.counters),
     )
@@ -185,7 +187,10 @@ def spread(
     if facts.status[fact] & RECORDED:
         begin, end = record_range(records, facts.offset[fact])
         for i in range(begin, end):
-            head = facts.arguments[np.int64(records.heads[i]) - HEADER]
+            at = np.int64(records.heads[i])
+            head = facts.arguments[at - HEADER]
+            if work.own[facts.arguments[at - 1]] == 0:
+                continue
             if head > above and (facts.status[head] & (PRESENT | NEW | DELETED | WAITING)) == PRESENT:
                 counters[FROM_RECORD] += 1
                 add_affected(facts, log, work, head)
