@@ -164,7 +164,7 @@ class EmbeddedEngine:
         key = (number, column, count)
         if key not in self._distinct:
             ids = self.store.ids(number)
-            sample = ids[:: max(1, len(ids) // _SAMPLE)]
+            sample = np.ascontiguousarray(ids[:: max(1, len(ids) // _SAMPLE)])
             values = self.store.column(sample, column)
             distinct = len(np.unique(values))
             # Few repetitions in a sample mean that the column is nearly a key.
