@@ -28,6 +28,7 @@ from tidalog.engine.fact_kernels import FIRST, LAST
 from tidalog.engine.frame import BLOCK, Frame, new_frame
 from tidalog.engine.machine import run_frame
 from tidalog.engine.sweep import CURRENT, ROUND, Plans, new_sweep, run_sweep, start_empty, start_plan
+from tidalog.maintain.grouped import GroupedFolds
 from tidalog.maintain.run import Runner
 from tidalog.plan.lowered import Fold, Memo, is_hidden, lower
 from tidalog.plan.order import best_start, plan
@@ -46,6 +47,7 @@ class SemiNaive:
     ) -> None:
         self.engine, self.runner, self.functions = engine, runner, functions
         self._alone: set[str] = set()
+        self._grouped = GroupedFolds(engine, runner)
 
     def run_component(self, rules: Sequence[NormalRule], predicates: Iterable[str]) -> None:
         """All rules for some predicates that depend on each other; constraints count as rules for a hidden
@@ -101,8 +103,11 @@ class SemiNaive:
         for fold in folds:
             code = Code()
             engine = self.engine
+            is_new = fold.head.predicate in self._alone
             engine.predicate(fold.head.predicate, len(fold.head.arguments))
-            compile_fold(fold, engine.catalogue, code, fold.head.predicate in self._alone)
+            if self._grouped.run(fold, is_new):
+                continue
+            compile_fold(fold, engine.catalogue, code, is_new)
             index = group_index(fold.columns[0], engine.catalogue)
             self._run_list(code, engine.indexes.groups(index, engine.store.arrays))
 
