@@ -20,7 +20,7 @@ from typing import Final
 import numpy as np
 import numpy.typing as npt
 
-from tidalog.engine.fact_kernels import FACTS, NONE, Facts
+from tidalog.engine.fact_kernels import COUNT, FACTS, FIRST, LAST, NONE, Facts
 from tidalog.engine.memory import resized
 from tidalog.engine.native import (
     compiled,
@@ -221,7 +221,9 @@ def catch_up(facts: Facts, row: np.ndarray) -> bool:
     predicate, width, first_column = row[PREDICATE], row[WIDTH], row[COLUMN]
     arguments, offset = facts.arguments, facts.offset
     end = facts.state[FACTS]
-    for f in range(row[CAUGHT_UP], end):
+    extent = facts.extent[predicate]
+    # All facts of the predicate lie in its extent; the rest of the store need not be looked at.
+    for f in range(max(row[CAUGHT_UP], extent[FIRST]), min(end, extent[LAST] + 1) if extent[COUNT] else 0):
         here = np.int64(offset[f])
         if arguments[here - 1] != predicate:
             continue
