@@ -69,6 +69,7 @@ CAPACITY: Final = 2
 VALUE_OF_KEY: Final = 3  # the value in the key's first column; with one column, that is the key
 
 MOST_IN_POOL: Final = 2**31 - 1
+_MOST_AT_FIRST: Final = 1 << 18  # facts for whose keys there is room from the start, and a table half empty
 
 WANT_KEYS: Final = 1
 WANT_POOL: Final = 2
@@ -114,7 +115,7 @@ class Indexes:
         self._slots.append(np.empty(0, np.uint64))
         self._pools.append(np.empty(0, np.int32))
         self._records.append(np.empty(0, np.int32))
-        self._put_slots(number, np.zeros(table_size(expected // 4), np.uint64))
+        self._put_slots(number, np.zeros(table_size(2 * min(expected, _MOST_AT_FIRST)), np.uint64))
         self._put_pool(number, np.empty(max(64, expected // 2), np.int32))
         self._put_records(number, np.empty(max(16, expected // 32) * RECORD, np.int32))
         return number
