@@ -128,9 +128,7 @@ class GroupedFolds:
         folded = fold_groups(self.engine.dictionary.arrays, operator, values, group_of, result)
         return result if folded else None
 
-    def _emit(
-        self, fold: Fold, relation: _Relation, results: dict[Variable, Ids], is_new: bool
-    ) -> None:
+    def _emit(self, fold: Fold, relation: _Relation, results: dict[Variable, Ids], is_new: bool) -> None:
         engine, first = self.engine, fold.columns[0]
         _, rows = relation.groups(first.group)
         known = dict(results)
