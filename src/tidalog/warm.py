@@ -10,6 +10,7 @@ import pyarrow as pa
 from tidalog.analysis import analyse
 from tidalog.engine.dictionary import Dictionary
 from tidalog.engine.embedded import EmbeddedEngine
+from tidalog.engine.grouping import number_by_term
 from tidalog.engine.native import cache_folder
 from tidalog.lang import parse
 from tidalog.maintain.materialise import materialise
@@ -26,7 +27,9 @@ def warm() -> float:
         engine.insert(fact.predicate, [ids[i : i + 1] for i in range(len(ids))], 1)
     materialise(engine, analysis)
     engine.columns("path")
-    engine.store.ensure(10_000, 2)
+    for more in (10_000, 200_000, 400_000):  # to a larger table, to one in reserved memory, and in place
+        engine.store.ensure(more, 2)
+    number_by_term(*(np.zeros(1, np.int32) for _ in range(4)))
     engine.back_to(engine.mark())
     return time.perf_counter() - start
 

@@ -188,7 +188,7 @@ class EmbeddedEngine:
         key = (number, column, count)
         if key not in self._distinct:
             ids = self.store.ids(number)
-            sample = ids[:: max(1, len(ids) // _SAMPLE)]
+            sample = np.ascontiguousarray(ids[:: max(1, len(ids) // _SAMPLE)])
             _, times = np.unique(self.store.column(sample, column), return_counts=True)
             once, twice = int((times == 1).sum()), int((times == 2).sum())
             # Values that the sample has not seen, after Chao; a sample without repetitions is of a key.

@@ -8,20 +8,21 @@ import numpy as np
 import numpy.typing as npt
 
 from tidalog.engine.bits import PRESENT
-from tidalog.engine.native import compiled, hash_add, hash_end, hash_start, inlined
+from tidalog.engine.native import compiled, hash_add, hash_end, hash_start, inlined, prefetch
 from tidalog.engine.table import EMPTY, HALF, LOW32, ONE, make_entry, remove_entry, table_shift
 
 Ints = npt.NDArray[np.int32]
 
 FACTS: Final = 0  # state[FACTS]: how many facts
 USED: Final = 1  # state[USED]: how much of the arena is in use
-TOUCHED: Final = 2  # state[TOUCHED]: of no meaning, see look_ahead
-ENTRIES: Final = 3  # state[ENTRIES]: facts in the table
-DEAD: Final = 4  # state[DEAD]: ids whose facts are gone or have got another one
-GARBAGE: Final = 5  # state[GARBAGE]: how much of the arena is rows of facts that are gone
-STATE: Final = 6
+ENTRIES: Final = 2  # state[ENTRIES]: facts in the table
+DEAD: Final = 3  # state[DEAD]: ids whose facts are gone or have got another one
+GARBAGE: Final = 4  # state[GARBAGE]: how much of the arena is rows of facts that are gone
+STATE: Final = 5
 HEADER: Final = 2  # numbers of a row before its arguments: the fact's id, its predicate
-AHEAD: Final = 256  # rows whose memory is brought in before they are looked at
+FAR_AHEAD: Final = 32  # rows until the place in the table that is asked for now is looked at
+AHEAD: Final = 12  # the same for the row that is found there
+REACH: Final = np.uint64(3)  # slots behind a home where an entry most often ends, perhaps a cache line later
 CACHED: Final = 1 << 18  # a table of so many slots stays in a processor's cache anyway
 NONE: Final = -1
 
@@ -69,27 +70,24 @@ def hash_rows(predicate: int, rows: np.ndarray, count: int, hashes: np.ndarray) 
         hashes[i] = hash_end(hashes[i])
 
 
-@compiled
+@inlined
 def look_ahead(
     slots: np.ndarray,
     arguments: np.ndarray,
     hashes: np.ndarray,
-    begin: int,
-    end: int,
+    i: int,
+    last: int,
     shift: np.uint64,
-    home: np.ndarray,
-) -> int:
-    """Brings in what the rows of a stretch will need, each kind of memory in a loop of its own: loads that
-    do not wait for each other overlap, while a loop that decides after each load would pay for every one.
-    The sum is of no meaning; it keeps the loads."""
-    total = np.int64(0)
-    for i in range(begin, end):
-        entry = slots[hashes[i] >> shift]
-        home[i - begin] = np.int64(entry & LOW32) if entry >> HALF == hashes[i] >> HALF else -1
-    for i in range(end - begin):
-        if home[i] >= 0:
-            total += arguments[home[i]]
-    return total
+    mask: np.uint64,
+) -> None:
+    """Asks for the memory that rows after the i-th will need, so that many loads are under way at a time: for
+    a later row its place in the table, for a sooner one the row that its tag is found to point at."""
+    home = hashes[min(i + FAR_AHEAD, last)] >> shift
+    prefetch(slots, home)
+    prefetch(slots, (home + REACH) & mask)
+    h = hashes[min(i + AHEAD, last)]
+    entry = slots[h >> shift]
+    prefetch(arguments, entry & LOW32 if entry >> HALF == h >> HALF else EMPTY)
 
 
 @compiled
@@ -110,37 +108,33 @@ def insert_pairs(
     all_status, bits = facts.status, np.uint16(status)
     mask, shift = np.uint64(len(slots) - 1), table_shift(len(slots))
     n, used = facts.state[FACTS], facts.state[USED]
-    home = np.empty(AHEAD, np.int64)
-    touched = np.int64(0)
-    for begin in range(0, count, AHEAD):
-        end = min(count, begin + AHEAD)
-        if len(slots) > CACHED:
-            touched += look_ahead(slots, arguments, hashes, begin, end, shift, home)
-        for i in range(begin, end):
-            h, a, b = hashes[i], left[i], right[i]
-            tag = h >> HALF
-            s = h >> shift
-            while True:
-                entry = slots[s]
-                if entry == EMPTY:
-                    slots[s] = make_entry(h, used + HEADER)
-                    offset[n] = np.uint32(used + HEADER)
-                    all_status[n] = bits
-                    arguments[used] = n
-                    arguments[used + 1] = predicate
-                    arguments[used + 2] = a
-                    arguments[used + 3] = b
-                    used += 2 + HEADER
-                    n += 1
+    is_far = len(slots) > CACHED
+    for i in range(count):
+        if is_far:
+            look_ahead(slots, arguments, hashes, i, count - 1, shift, mask)
+        h, a, b = hashes[i], left[i], right[i]
+        tag = h >> HALF
+        s = h >> shift
+        while True:
+            entry = slots[s]
+            if entry == EMPTY:
+                slots[s] = make_entry(h, used + HEADER)
+                offset[n] = np.uint32(used + HEADER)
+                all_status[n] = bits
+                arguments[used] = n
+                arguments[used + 1] = predicate
+                arguments[used + 2] = a
+                arguments[used + 3] = b
+                used += 2 + HEADER
+                n += 1
+                break
+            if entry >> HALF == tag:
+                at = np.int64(entry & LOW32)
+                if arguments[at] == a and arguments[at + 1] == b and arguments[at - 1] == predicate:
+                    if bits != PRESENT:
+                        all_status[arguments[at - HEADER]] |= bits
                     break
-                if entry >> HALF == tag:
-                    at = np.int64(entry & LOW32)
-                    if arguments[at] == a and arguments[at + 1] == b and arguments[at - 1] == predicate:
-                        if bits != PRESENT:
-                            all_status[arguments[at - HEADER]] |= bits
-                        break
-                s = (s + ONE) & mask
-    facts.state[TOUCHED] = touched
+            s = (s + ONE) & mask
     facts.state[ENTRIES] += n - facts.state[FACTS]
     facts.state[FACTS] = n
     facts.state[USED] = used
@@ -237,37 +231,33 @@ def insert_wide(
     all_status, bits = facts.status, np.uint16(status)
     mask, shift = np.uint64(len(slots) - 1), table_shift(len(slots))
     n, used = facts.state[FACTS], facts.state[USED]
-    home = np.empty(AHEAD, np.int64)
-    touched = np.int64(0)
-    for begin in range(0, count, AHEAD):
-        end = min(count, begin + AHEAD)
-        if len(slots) > CACHED:
-            touched += look_ahead(slots, arguments, hashes, begin, end, shift, home)
-        for i in range(begin, end):
-            h = hashes[i]
-            tag = h >> HALF
-            s = h >> shift
-            while True:
-                entry = slots[s]
-                if entry == EMPTY:
-                    slots[s] = make_entry(h, used + HEADER)
-                    offset[n] = np.uint32(used + HEADER)
-                    all_status[n] = bits
-                    arguments[used] = n
-                    arguments[used + 1] = predicate
-                    for c in range(arity):
-                        arguments[used + HEADER + c] = rows[c, i]
-                    used += arity + HEADER
-                    n += 1
+    is_far = len(slots) > CACHED
+    for i in range(count):
+        if is_far:
+            look_ahead(slots, arguments, hashes, i, count - 1, shift, mask)
+        h = hashes[i]
+        tag = h >> HALF
+        s = h >> shift
+        while True:
+            entry = slots[s]
+            if entry == EMPTY:
+                slots[s] = make_entry(h, used + HEADER)
+                offset[n] = np.uint32(used + HEADER)
+                all_status[n] = bits
+                arguments[used] = n
+                arguments[used + 1] = predicate
+                for c in range(arity):
+                    arguments[used + HEADER + c] = rows[c, i]
+                used += arity + HEADER
+                n += 1
+                break
+            if entry >> HALF == tag:
+                at = np.int64(entry & LOW32)
+                if arguments[at - 1] == predicate and same_arguments(arguments, at, rows, i):
+                    if bits != PRESENT:
+                        all_status[arguments[at - HEADER]] |= bits
                     break
-                if entry >> HALF == tag:
-                    at = np.int64(entry & LOW32)
-                    if arguments[at - 1] == predicate and same_arguments(arguments, at, rows, i):
-                        if bits != PRESENT:
-                            all_status[arguments[at - HEADER]] |= bits
-                        break
-                s = (s + ONE) & mask
-    facts.state[TOUCHED] = touched
+            s = (s + ONE) & mask
     facts.state[ENTRIES] += n - facts.state[FACTS]
     facts.state[FACTS] = n
     facts.state[USED] = used

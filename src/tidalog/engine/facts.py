@@ -31,6 +31,7 @@ from tidalog.engine.fact_kernels import (
     TABLED,
     USED,
     Facts,
+    append_rows,
     bring_in,
     facts_of,
     gather_column,
@@ -139,6 +140,12 @@ class FactStore:
                 insert_rows(self.arrays, predicate, table[:, start : start + count], count, hashes, status)
             )
         return new
+
+    def append(self, predicate: int, columns: list[Ints], rows: int, status: int) -> None:
+        """Adds rows that are known to be new."""
+        self.ensure(rows, len(columns))
+        table = np.array(columns, np.int32).reshape((len(columns), rows))
+        append_rows(self.arrays, predicate, table, rows, status)
 
     @property
     def used(self) -> int:

@@ -22,7 +22,7 @@ import numpy as np
 import numpy.typing as npt
 
 from tidalog.engine.bits import DELETED, PRESENT, TOUCHED
-from tidalog.engine.fact_kernels import DEAD, FACTS, NONE, Facts
+from tidalog.engine.fact_kernels import COUNT, DEAD, FACTS, FIRST, LAST, NONE, Facts
 from tidalog.engine.memory import resized
 from tidalog.engine.native import (
     compiled,
@@ -74,6 +74,7 @@ GONE: Final = 4  # ids of the run whose facts are gone
 MOST_MOVED: Final = 1024  # ids that are moved to close a gap; a longer run is cleared once a quarter is gone
 
 MOST_IN_POOL: Final = 2**31 - 1
+_MOST_AT_FIRST: Final = 1 << 18  # facts for whose keys there is room from the start, and a table half empty
 
 WANT_KEYS: Final = 1
 WANT_POOL: Final = 2
@@ -119,7 +120,7 @@ class Indexes:
         self._slots.append(np.empty(0, np.uint64))
         self._pools.append(np.empty(0, np.int32))
         self._records.append(np.empty(0, np.int32))
-        self._put_slots(number, np.zeros(table_size(expected // 4), np.uint64))
+        self._put_slots(number, np.zeros(table_size(2 * min(expected, _MOST_AT_FIRST)), np.uint64))
         self._put_pool(number, np.empty(max(64, expected // 2), np.int32))
         self._put_records(number, np.empty(max(16, expected // 32) * RECORD, np.int32))
         return number
@@ -238,7 +239,9 @@ def catch_up(facts: Facts, row: np.ndarray) -> bool:
     arguments, offset = facts.arguments, facts.offset
     end = facts.state[FACTS]
     all_live = facts.state[DEAD] == 0
-    for f in range(row[CAUGHT_UP], end):
+    extent = facts.extent[predicate]
+    # All facts of the predicate lie in its extent; the rest of the store need not be looked at.
+    for f in range(max(row[CAUGHT_UP], extent[FIRST]), min(end, extent[LAST] + 1) if extent[COUNT] else 0):
         here = np.int64(offset[f])
         if arguments[here - 1] != predicate or not (all_live or facts.status[f] & (PRESENT | TOUCHED)):
             continue  # gone for good; what is TOUCHED may come back if the update fails

@@ -19,7 +19,7 @@ Element = TypeVar("Element", bound=np.generic)
 _NO_RESERVE: Final[int] = getattr(  # Python has no name for it before 3.13
     mmap, "MAP_NORESERVE", {"linux": 0x4000, "darwin": 0x40}.get(sys.platform, 0)
 )
-_SMALL: Final = 1 << 23  # bytes below which copying is cheaper than a mapping of its own
+_SMALL: Final = 1 << 21  # bytes below which copying is cheaper than a mapping of its own: one large page
 _FACTOR: Final = 4
 
 

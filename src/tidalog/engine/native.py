@@ -1,4 +1,4 @@
-"""What compiled code shares: the decorator, hashing, and arrays by address.
+"""What compiled code shares: the decorator, hashing, prefetching, and arrays by address.
 
 Compiled functions are cached on disk, so a machine pays for compilation once.  The cache knows a function by
 its own file only, while a kernel holds the code of whatever it calls: so the folder of the cache is named
@@ -103,6 +103,24 @@ def _pointer(typing_context, address):  # type: ignore[no-untyped-def]
 
     def codegen(context, builder, signature, arguments):  # type: ignore[no-untyped-def]
         return builder.inttoptr(arguments[0], cgutils.voidptr_t)
+
+    return signature, codegen
+
+
+@intrinsic
+def prefetch(typing_context, array, place):  # type: ignore[no-untyped-def]
+    """Asks for the cache line of array[place] and does not wait for it.  `place` is not negative; it may lie
+    outside the array, where nothing happens."""
+    signature = types.void(array, place)
+
+    def codegen(context, builder, signature, arguments):  # type: ignore[no-untyped-def]
+        array = context.make_array(signature.args[0])(context, builder, arguments[0])
+        byte, flag = ir.IntType(8).as_pointer(), ir.IntType(32)
+        kind = ir.FunctionType(ir.VoidType(), (byte, flag, flag, flag))
+        function = builder.module.declare_intrinsic("llvm.prefetch", (byte,), kind)
+        address = builder.bitcast(builder.gep(array.data, [arguments[1]]), byte)
+        builder.call(function, [address, flag(0), flag(3), flag(1)])  # to read, into every cache, data
+        return context.get_dummy_value()
 
     return signature, codegen
 

@@ -27,7 +27,7 @@ MAX_LOAD_DENOMINATOR: Final = 16
 SMALLEST: Final = 64
 
 
-_IN_PLACE: Final = 1 << 20  # slots from which a table lies in reserved memory
+_IN_PLACE: Final = 1 << 18  # slots from which a table lies in reserved memory
 _MOST: Final = 1 << 32
 _FRONT: Final = 4096  # slots at the front that are emptied first when a table grows in place
 
@@ -41,21 +41,18 @@ class Table:
 
     def grow(self, entries: int) -> None:
         """Makes room for so many entries in all."""
-        while not has_room(entries, len(self.slots)):
-            size = len(self.slots) * 2
-            if self._area is None and size >= _IN_PLACE:
-                self._area = reserve(np.dtype(np.uint64), _MOST)
-                if self._area is not None:
-                    move_entries(self.slots, self._area[:size])
-                    self.slots = self._area[:size]
-                    continue
-            if self._area is not None:
-                spread_entries(self._area[:size])
-                self.slots = self._area[:size]
-            else:
-                slots = np.zeros(size, np.uint64)
-                move_entries(self.slots, slots)
-                self.slots = slots
+        size = table_size(entries)
+        if size <= len(self.slots):
+            return
+        if self._area is None:
+            area = reserve(np.dtype(np.uint64), _MOST) if size >= _IN_PLACE else None
+            slots = np.zeros(size, np.uint64) if area is None else area[:size]
+            move_entries(self.slots, slots)
+            self.slots, self._area = slots, area
+            return
+        while len(self.slots) < size:
+            self.slots = self._area[: len(self.slots) * 2]
+            spread_entries(self.slots)
 
 
 def table_size(entries: int) -> int:
@@ -128,7 +125,10 @@ def spread_entries(slots: np.ndarray) -> None:
         s = entry >> shift
         if s < np.uint64(i):
             if waiting == len(aside):
-                aside = np.concatenate((aside, np.empty(len(aside), np.uint64)))
+                more = np.empty(2 * len(aside), np.uint64)
+                for j in range(waiting):
+                    more[j] = aside[j]
+                aside = more
             aside[waiting] = entry
             waiting += 1
             continue

@@ -21,6 +21,7 @@ from tidalog.termtext import term_text
 
 NO_LIMITS = Limits()
 _HEAD_START = 1 << 18  # facts that there is room for at once, so that small programs do not grow step by step
+_HEAD_START_SHARE = 8  # times the explicit facts, which is less where they are few
 _EXAMPLES = 3  # violations that a message shows
 
 
@@ -51,7 +52,7 @@ def materialise(
     are as before and nothing is derived."""
     engine.forget_derived()
     mark = engine.mark()
-    engine.store.ensure(min(3 * len(engine.store), _HEAD_START), 2)
+    engine.store.ensure(min(_HEAD_START_SHARE * len(engine.store), _HEAD_START), 2)
     engine.derived = True
     runner = Runner(engine, limits, progress)
     evaluation = SemiNaive(engine, runner, functions)

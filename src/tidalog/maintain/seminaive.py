@@ -28,6 +28,7 @@ from tidalog.engine.fact_kernels import FIRST, LAST
 from tidalog.engine.frame import BLOCK, FROM_SCRATCH, IN_UPDATE, MODE, Frame, new_frame
 from tidalog.engine.machine import run_frame
 from tidalog.engine.sweep import CURRENT, ROUND, Plans, new_sweep, run_sweep, start_empty, start_plan
+from tidalog.maintain.grouped import GroupedFolds
 from tidalog.maintain.run import Runner
 from tidalog.plan.lowered import Fold, Memo, is_hidden, lower
 from tidalog.plan.order import best_start, plan
@@ -50,11 +51,15 @@ class SemiNaive:
         self.in_update = in_update
         self._status = STATUS_NEW if in_update else STATUS_DERIVED
         self._alone: set[str] = set()
+        self._grouped = GroupedFolds(engine, runner)
+
+    def _some_may_be_gone(self) -> bool:
+        """Whether there are ids whose facts are deleted."""
+        return self.in_update or self.engine.store.live < len(self.engine.store)
 
     def _filters(self, order: Callable[[int], int]) -> Filters:
-        """Every id has a fact from scratch; in an update the new state counts, and after deletions what is left."""
-        has_dead = self.engine.store.live < len(self.engine.store)
-        mask, want = NEW_STATE if self.in_update or has_dead else (0, 0)
+        """From scratch every id has a fact; in an update the new state counts, after one what is left."""
+        mask, want = NEW_STATE if self._some_may_be_gone() else (0, 0)
         negation = (mask, want, op.ANY_ID)
         return Filters(lambda position: (mask, want, order(position)), negation, negation)
 
@@ -121,8 +126,10 @@ class SemiNaive:
         for fold in folds:
             code = Code()
             engine = self.engine
-            engine.predicate(fold.head.predicate, len(fold.head.arguments))
             is_new = fold.head.predicate in self._alone and not self.in_update
+            engine.predicate(fold.head.predicate, len(fold.head.arguments))
+            if not self._some_may_be_gone() and self._grouped.run(fold, is_new):
+                continue
             compile_fold(fold, engine.catalogue, code, is_new)
             index = group_index(fold.columns[0], engine.catalogue)
             self._run_list(code, engine.indexes.groups(index, engine.store.arrays))
