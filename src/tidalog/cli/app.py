@@ -14,15 +14,19 @@ from tidalog.cli.options import (
     AsJson,
     DialectName,
     FactFiles,
+    LookAhead,
+    Marking,
     MaxFacts,
     MaxMemory,
     MaxSeconds,
     OnBadRow,
     OneProgram,
+    Order,
     Parameters,
     Programs,
     Quarantine,
     RowLimit,
+    Strategy,
     Strict,
 )
 from tidalog.cli.report import INTERRUPTED, USAGE, Report, reporting, silence_stdout
@@ -129,6 +133,71 @@ def run_command(
             quarantine,
         )
         run(report, work, output, export_dir, stats, rows, quiet)
+
+
+@app.command("apply")
+def apply_command(
+    program: OneProgram,
+    updates: Annotated[
+        list[str],
+        typer.Argument(
+            metavar="UPDATES…", help="Scripts (.upd), update tables (CSV, NDJSON, Parquet), folders."
+        ),
+    ],
+    strategy: Strategy = "auto",
+    marking: Marking = "auto",
+    order: Order = "ours",
+    look_ahead: LookAhead = 1,
+    latest_only: Annotated[
+        bool, typer.Option("--latest-only", help="Apply all updates that are waiting as one.")
+    ] = False,
+    out: Annotated[
+        Path | None, typer.Option(metavar="FOLDER", help="Write what changed, as changes.csv.")
+    ] = None,
+    materialised: Annotated[
+        bool, typer.Option("--materialised", help="With --out: all facts after each update, too.")
+    ] = False,
+    format: Annotated[
+        str, typer.Option(metavar="FORMAT", help="csv, ndjson or parquet: what --out writes.")
+    ] = "csv",
+    facts: FactFiles = None,
+    parameter: Parameters = None,
+    export_dir: Annotated[
+        Path | None,
+        typer.Option(metavar="FOLDER", help="Where @export writes.  Default: the program's folder."),
+    ] = None,
+    dialect: DialectName = None,
+    max_facts: MaxFacts = None,
+    max_seconds: MaxSeconds = None,
+    max_memory: MaxMemory = None,
+    strict: Strict = False,
+    on_error: OnBadRow = "error",
+    quarantine: Quarantine = None,
+    stats: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Write the figures of every update as JSON.")
+    ] = None,
+    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print nothing but errors.")] = False,
+    json: AsJson = False,
+) -> None:
+    """Materialise a program, apply updates one after the other, write what @export says."""
+    with reporting(json) as report:
+        from tidalog.cli.apply import Applying, apply
+        from tidalog.cli.work import Work
+
+        work = Work(
+            [program],
+            dialect,
+            facts,
+            parameter,
+            max_facts,
+            max_seconds,
+            max_memory,
+            strict,
+            on_error,
+            quarantine,
+        )
+        how = Applying(strategy, marking, order, look_ahead, latest_only, out, materialised, format)
+        apply(report, work, updates, how, export_dir, stats, quiet)
 
 
 @app.command("query")

@@ -49,6 +49,23 @@ Quarantine = Annotated[
 RowLimit = Annotated[int, typer.Option("--rows", min=0, help="Rows to print of each table; 0 prints all.")]
 AsJson = Annotated[bool, typer.Option("--json", help="One JSON object on stdout, errors included.")]
 
+Strategy = Annotated[
+    str,
+    typer.Option(
+        metavar="NAME", help="auto, ranked, bf, fbf, dred or recompute: how what is deleted is found."
+    ),
+]
+Marking = Annotated[
+    str,
+    typer.Option(
+        metavar="NAME", help="auto, none, paper, linked or complete: what is noted of updates to come."
+    ),
+]
+Order = Annotated[str, typer.Option(metavar="NAME", help="ours or paper: the order of work of bf.")]
+LookAhead = Annotated[
+    int, typer.Option(min=0, metavar="K", help="How many of the next updates are looked at in advance.")
+]
+
 
 def bad_option(problem: str, why: str, hint: str = "") -> UsageError:
     return UsageError(BadArgument(problem=problem, why=why, hint=hint))
@@ -80,3 +97,12 @@ def read_size(text: str | None) -> int | None:
 def read_limit(rows: int) -> int | None:
     """Rows to print; None for all."""
     return rows or None
+
+
+def check_choice(option: str, value: str, known: Iterable[str]) -> None:
+    """An option that has one of a few values."""
+    if value not in known:
+        names = ", ".join(known)
+        raise bad_option(
+            f"{option} {value} is not known", f"it is one of {names}", "see tidalog apply --help"
+        )

@@ -1,4 +1,4 @@
-"""What `run`, `query` and `repl` have in common: a knowledge base filled from the command line."""
+"""What `run`, `apply`, `query` and `repl` have in common: a knowledge base filled from the command line."""
 
 from __future__ import annotations
 
@@ -31,8 +31,8 @@ class Work:
     quarantine: Path | None = None
 
 
-def prepared(work: Work, report: Report, query: str = "") -> KnowledgeBase:
-    """A knowledge base with all programs and facts, not materialised yet; warnings have been told.
+def prepared(work: Work, report: Report | None, query: str = "") -> KnowledgeBase:
+    """A knowledge base with all programs and facts, not materialised yet; `report` has told the warnings.
 
     A parameter that is in the query to come is not one that nobody reads.
     """
@@ -65,5 +65,6 @@ def prepared(work: Work, report: Report, query: str = "") -> KnowledgeBase:
     for predicate, file in facts:
         kept = work.quarantine / f"{predicate}.quarantine.csv" if work.quarantine is not None else None
         kb.insert(predicate, Path(file), on_error="skip" if skip else "error", quarantine=kept)
-    report.warn(w for w in kb.warnings if not (w.number == "W011" and f"${w.values['name']}" in query))
+    if report is not None:
+        report.warn(w for w in kb.warnings if not (w.number == "W011" and f"${w.values['name']}" in query))
     return kb

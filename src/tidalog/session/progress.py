@@ -76,6 +76,10 @@ class ProgressBar:
 
         return read
 
+    def on_updates(self, label: object, done: int, total: int, facts: int) -> None:
+        """News of a stream of updates."""
+        self._update(f"update {label}", f"{done:,} of {total:,} updates · {facts:,} facts", done, total)
+
     def _update(self, description: str, details: str, completed: int, total: int) -> None:
         with self._lock:
             self._description, self._details = description, details

@@ -185,11 +185,11 @@ class Updating(Asking):
         return None if known is None or is_rdf_name(analysis.triples, name) else known.arity
 
     def _maintains(self, rows: int) -> bool:
-        """Whether so many facts are maintained, rather than everything derived anew."""
-        if self._run is None or not rows:
-            return False
-        live = self._open().engine.store.live
-        return bool(self._subscriptions) or rows <= max(_FEW, live // _BULK_SHARE)
+        """Whether so many facts are maintained, rather than everything derived anew.  Subscribers are to be
+        told what changes, which is known only then."""
+        if not rows or self._subscriptions:
+            return rows > 0
+        return self._run is not None and rows <= max(_FEW, self._open().engine.store.live // _BULK_SHARE)
 
     def _prepared_rows(self, name: str, table: ReadResult) -> list[Rows]:
         if not table.rows:

@@ -5,10 +5,11 @@ and without waiting.  What an item is does not matter here, so nothing of the en
 format enters this room.
 """
 
-from tidalog.stream.look_ahead import upcoming
+from tidalog.stream.look_ahead import FirstAlone, upcoming
 from tidalog.stream.source import IteratorSource, ListSource, QueueSource, Source, SourceClosed, source_of
 
 __all__ = [
+    "FirstAlone",
     "IteratorSource",
     "ListSource",
     "QueueSource",

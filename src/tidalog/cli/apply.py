@@ -1,0 +1,228 @@
+"""`tidalog apply`: materialise, apply updates one after the other, write @export.
+
+JSON: `updates` and `totals` (as `--stats` writes them), `exports` and `wrote` (paths).
+"""
+
+from __future__ import annotations
+
+import json
+import time
+from collections import Counter
+from collections.abc import Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+from tidalog.cli.options import bad_option, check_choice
+from tidalog.cli.report import Report, print_table
+from tidalog.cli.run import write_text
+from tidalog.cli.work import Work, prepared
+
+if TYPE_CHECKING:
+    from rich.table import Table
+
+    from tidalog.session.knowledge_base import KnowledgeBase
+    from tidalog.update import Delta
+
+FORMATS: Final = ("csv", "ndjson", "parquet")
+COUNTERS: Final = (
+    "deletions",
+    "backward",
+    "forward",
+    "insertions",
+    "marks_explicit",
+    "marks_implicit",
+    "derivations",
+    "checked",
+    "rederivations",
+    "recorded",
+)
+_QUARANTINED: Final = "updates.quarantine.csv"
+
+
+@dataclass(frozen=True)
+class Applying:
+    """How updates are applied, and what is written of them."""
+
+    strategy: str = "auto"
+    marking: str = "auto"
+    order: str = "ours"
+    look_ahead: int = 1
+    latest_only: bool = False
+    out: Path | None = None
+    materialised: bool = False
+    format: str = "csv"
+
+    def check(self) -> None:
+        from tidalog.maintain.strategy import MARKINGS, ORDERS, STRATEGIES
+
+        check_choice("--strategy", self.strategy, STRATEGIES)
+        check_choice("--marking", self.marking, MARKINGS)
+        check_choice("--order", self.order, ORDERS)
+        check_choice("--format", self.format, FORMATS)
+        if self.materialised and self.out is None:
+            raise bad_option(
+                "--materialised without --out", "the facts have nowhere to go", "add --out FOLDER"
+            )
+
+
+@dataclass
+class Figures:
+    """What the updates did so far, one by one and in sum."""
+
+    updates: list[dict[str, object]] = field(default_factory=list)
+    totals: Counter[str] = field(default_factory=Counter)
+    seconds: float = 0.0
+    inserted: Counter[str] = field(default_factory=Counter)
+    deleted: Counter[str] = field(default_factory=Counter)
+    latencies: list[float] = field(default_factory=list)
+    """Seconds from taking an update to having its delta."""
+
+    def add(self, delta: Delta, latency: float) -> None:
+        counters = delta.counters.as_dict()
+        seconds = counters.pop("seconds")
+        counts = {name: int(count) for name, count in counters.items()}
+        more = {"inserted": delta.inserted_count, "deleted": delta.deleted_count, "ignored": delta.ignored}
+        self.updates.append(
+            {
+                "update": delta.label,
+                **counts,
+                "seconds": seconds,
+                "explicit_facts": delta.explicit_facts,
+                "implicit_facts": delta.implicit_facts,
+                **more,
+            }
+        )
+        self.totals.update({**counts, **more, "updates": delta.updates})
+        self.seconds += seconds
+        self.latencies.append(latency)
+        for name, change in delta.items():
+            self.inserted[name] += change.inserted_count
+            self.deleted[name] += change.deleted_count
+
+    def to_json(self) -> dict[str, object]:
+        return {"updates": self.updates, "totals": {**self.totals, "seconds": self.seconds}}
+
+
+def apply(
+    report: Report,
+    work: Work,
+    paths: Sequence[str],
+    how: Applying,
+    export_dir: Path | None,
+    stats_file: Path | None,
+    quiet: bool,
+) -> None:
+    how.check()
+    kb = prepared(work, None)
+    figures = Figures()
+    try:
+        wrote = _apply_all(report, kb, work, paths, how, figures)
+    except BaseException:
+        if figures.updates:  # what was applied before the error
+            _write_stats(stats_file, figures)
+        raise
+    _write_stats(stats_file, figures)
+    exports = kb.write_exports(export_dir)
+    report.finish(
+        {**figures.to_json(), "exports": [str(path) for path in exports], "wrote": [str(p) for p in wrote]}
+    )
+    if not report.as_json and not quiet:
+        _print_figures(kb, figures, [*wrote, *exports])
+
+
+def _write_stats(path: Path | None, figures: Figures) -> None:
+    if path is not None:
+        write_text(path, json.dumps(figures.to_json(), indent=2) + "\n")
+
+
+def _apply_all(
+    report: Report, kb: KnowledgeBase, work: Work, paths: Sequence[str], how: Applying, figures: Figures
+) -> list[Path]:
+    from tidalog.cli.written import Written
+    from tidalog.session.progress import ProgressBar
+    from tidalog.stream import FirstAlone, ListSource
+
+    skip = work.on_error == "skip"
+    kept = work.quarantine / _QUARANTINED if work.quarantine is not None else None
+    updates = kb.read_updates(list(paths), on_error="skip" if skip else "error", quarantine=kept)
+    if updates.bad.count:
+        rows = "row" if updates.bad.count == 1 else "rows"
+        report.note(f"updates: {updates.bad.count:,} bad {rows} left out")
+    given = {rows.predicate for update in updates for rows in update.insertions}
+    report.warn(w for w in kb.warnings if not (w.number == "W010" and w.values["predicate"] in given))
+    kb.materialise()
+    stream = kb.stream(
+        FirstAlone(ListSource(updates)),
+        look_ahead=how.look_ahead,
+        latest_only=how.latest_only,
+        strategy=how.strategy,
+        marking=how.marking,
+        order=how.order,
+    )
+    done = 0
+    with ExitStack() as stack:
+        bar = stack.enter_context(ProgressBar(never=report.as_json))
+        out = None
+        if how.out is not None:
+            out = stack.enter_context(Written(kb, how.out, how.format, how.materialised, updates))
+        start = time.perf_counter()
+        for delta in stream:
+            figures.add(delta, time.perf_counter() - start)
+            done += delta.updates
+            bar.on_updates(delta.label, done, len(updates), delta.explicit_facts + delta.implicit_facts)
+            if out is not None:
+                out.write(delta)
+            start = time.perf_counter()
+        return out.paths if out is not None else []
+
+
+# --- for people ---------------------------------------------------------------------------------------------
+
+
+def _print_figures(kb: KnowledgeBase, figures: Figures, wrote: Sequence[Path]) -> None:
+    if figures.inserted or figures.deleted:
+        print_table(_changes(kb, figures))
+        print()
+    for path in wrote:
+        print(f"wrote {path}")
+    totals = figures.totals
+    counted = [f"{name.replace('_', ' ')} {totals[name]:,}" for name in COUNTERS if totals[name]]
+    if counted:
+        print(" · ".join(counted))
+    print(" · ".join(_summary(figures)))
+
+
+def _summary(figures: Figures) -> list[str]:
+    from tidalog.session.stats import amount
+
+    updates = figures.totals["updates"]
+    parts = [f"{updates:,} {'update' if updates == 1 else 'updates'}"]
+    parts.append(f"+{figures.totals['inserted']:,} −{figures.totals['deleted']:,} facts")
+    latencies = sorted(figures.latencies)
+    whole = sum(latencies)
+    parts.append(f"{whole:.2f} s")
+    if latencies:
+        median, late = (latencies[min(len(latencies) - 1, int(len(latencies) * q))] for q in (0.5, 0.95))
+        parts.append(f"{amount(updates / whole) if whole else '∞'} updates/s")
+        parts.append(
+            f"median {median * 1000:.1f} ms, 95 % {late * 1000:.1f} ms, worst {latencies[-1] * 1000:.1f} ms"
+        )
+    return parts
+
+
+def _changes(kb: KnowledgeBase, figures: Figures) -> Table:
+    from rich import box
+    from rich.table import Table
+    from rich.text import Text
+
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False)
+    table.add_column("predicate")
+    for heading in ("inserted", "deleted", "now"):
+        table.add_column(heading, justify="right")
+    for name in sorted({*figures.inserted, *figures.deleted}):
+        inserted, deleted = figures.inserted[name], figures.deleted[name]
+        changed = (f"+{inserted:,}" if inserted else "", f"−{deleted:,}" if deleted else "")
+        table.add_row(Text(kb.analysis.label(name)), *changed, f"{kb.count(name):,}")
+    return table

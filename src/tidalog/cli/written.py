@@ -1,0 +1,86 @@
+"""What `tidalog apply --out` writes: the change feed, and all facts after each update.
+
+FOLDER/changes.csv                              what became true and what stopped being true
+FOLDER/materialised/UPDATE/PREDICATE.csv        with --materialised
+"""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from types import TracebackType
+from typing import TYPE_CHECKING, Final, Self
+
+from tidalog.errors import DataError
+from tidalog.io.change_feed import ChangeFeedWriter
+from tidalog.io.diagnostics import NotWritable
+
+if TYPE_CHECKING:
+    from tidalog.session.knowledge_base import KnowledgeBase
+    from tidalog.session.prepared import PreparedUpdate
+    from tidalog.update import Delta, Label
+
+_NOT_IN_A_NAME: Final = re.compile(r"[^\w.+-]+")
+
+
+class Written:
+    def __init__(
+        self, kb: KnowledgeBase, folder: Path, format: str, materialised: bool, updates: list[PreparedUpdate]
+    ) -> None:
+        self._kb, self._folder, self._format = kb, folder, format
+        self._materialised = materialised
+        self._labels_are_text = any(not isinstance(update.label, int) for update in updates)
+        self._names: dict[str, str] = {}
+        feed = folder / f"changes.{format}"
+        self.paths = [feed]
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            why = error.strerror or str(error)
+            raise DataError(NotWritable(path=folder, why=why, hint="name another folder")) from error
+        self._feed = ChangeFeedWriter(feed, _widest(kb, updates), format)
+
+    def write(self, delta: Delta) -> None:
+        label: Label = delta.label if delta.label is not None else 0
+        if self._labels_are_text:
+            label = str(label)
+        for batch in delta.batches(label):
+            self._feed.write(batch)
+        if self._materialised:
+            folder = self._folder / "materialised" / self._file_name(f"update {label}", str(label))
+            folder.mkdir(parents=True, exist_ok=True)
+            if folder.parent not in self.paths:
+                self.paths.append(folder.parent)
+            for name in self._kb.predicates:
+                file = self._file_name(f"predicate {name}", self._kb.analysis.label(name))
+                self._kb.export(name, folder / f"{file}.{self._format}", self._format)
+
+    def _file_name(self, what: str, text: str) -> str:
+        """A name for a file, of its own for each thing."""
+        known = self._names.get(what)
+        if known is None:
+            kind = what.partition(" ")[0]
+            wanted = _NOT_IN_A_NAME.sub("_", text).strip("._") or "_"
+            taken = {name for key, name in self._names.items() if key.startswith(kind)}
+            known, number = wanted, 2
+            while known in taken:
+                known, number = f"{wanted}.{number}", number + 1
+            self._names[what] = known
+        return known
+
+    def __enter__(self) -> Self:
+        self._feed.__enter__()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._feed.__exit__(kind, error, trace)
+
+
+def _widest(kb: KnowledgeBase, updates: list[PreparedUpdate]) -> int:
+    """The most arguments that a fact has or will have."""
+    known = [info.arity for info in kb.predicates.values()]
+    coming = [len(rows.columns) for update in updates for rows in (*update.insertions, *update.deletions)]
+    triples = 3 if any(":" in rows.predicate for update in updates for rows in update.insertions) else 0
+    return max([triples, *known, *coming], default=0)
