@@ -160,6 +160,20 @@ def test_every_strategy_and_look_ahead_gives_the_same(program: str, strategy: st
         assert snapshot(kb) == snapshot(usual)
 
 
+@pytest.mark.parametrize("program", ["plain", "copied down"])
+def test_strategies_marks_and_look_ahead_may_change_from_update_to_update(program: str) -> None:
+    kb, usual = opened(program), opened(program)
+    updates = list(updates_for(program, 11, 60))
+    source, chance = ListSource(updates), random.Random(program)
+    for update in updates:
+        strategy = chance.choice(["auto", "ranked", "bf", "fbf", "dred", "recompute"])
+        marking = chance.choice(["none", "paper", "linked", "complete"])
+        stream = kb.stream(source, strategy=strategy, marking=marking, look_ahead=chance.randrange(4))
+        next(stream)
+        usual.apply(update)
+        assert snapshot(kb) == snapshot(usual)
+
+
 @pytest.mark.parametrize("program", PROGRAMS)
 def test_updates_that_wait_can_be_applied_as_one(program: str) -> None:
     one_by_one, at_once = opened(program), opened(program)

@@ -15,6 +15,7 @@ import numpy as np
 
 from tidalog.analysis import Analysis
 from tidalog.builtins import NO_FUNCTIONS, PythonFunction
+from tidalog.engine.bits import DOOMED, MARKED, RECORDED
 from tidalog.engine.embedded import EmbeddedEngine
 from tidalog.engine.limits import Limits, ProgressCallback
 from tidalog.errors import RunError
@@ -76,6 +77,15 @@ class Maintainer:
             self.nodes.append(Node(engine, rule.name, [constraint_rule(rule)], own, False))
         self.marking = Marking(engine, marking_of(self.options), self.options.look_ahead)
         self._derived = {number for node in self.nodes for number in node.numbers}
+
+    def use(self, options: Options) -> None:
+        """Other options from the next update on.  Marks of another kind begin with none."""
+        if marking_of(options) != self.marking.kind:
+            status = self.engine.store.arrays.status[: len(self.engine.store)]
+            status &= ~(DOOMED | MARKED | RECORDED)
+            self.marking = Marking(self.engine, marking_of(options), options.look_ahead)
+        self.marking.look_ahead = options.look_ahead
+        self.options = options
 
     def apply(
         self,

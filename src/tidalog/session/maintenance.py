@@ -51,7 +51,8 @@ class Maintenance:
         updates: int,
     ) -> Delta:
         """Carries an update out, whole or not at all."""
-        self.maintainer.options = options
+        if options is not self.maintainer.options:
+            self.maintainer.use(options)
         outcome = self.maintainer.apply(update, upcoming, limits=limits, progress=progress)
         engine, dictionary, prefixes = self.engine, self.engine.dictionary, analysis.program.prefixes
         found = user_changes(engine, analysis, outcome.delta)
