@@ -5,6 +5,9 @@
                      expected/PREDICATE.txt      facts in the main dialect, where a table reads badly
                      expected/violations.txt     the constraints that are violated, and by which values
                      expected/refused.txt        the number of the error that refuses the program
+                     updates.upd                 perhaps: updates to apply one after the other
+                     expected/after_2/…          the same files after the second of them; with violations.txt
+                                                 the update is refused and the state is the one before
 
 Every predicate that a rule derives has an expected file, or the program names its outputs and those have.
 The first comment of a program says what the folder is about.
@@ -14,17 +17,20 @@ from __future__ import annotations
 
 import csv
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import pytest
 
 import tidalog
 from golden_data import FOLDERS, Row, imported_facts
+from tidalog.analysis.triples import lower_fact
 from tidalog.errors import ProgramError, RunError
 from tidalog.lang import parse, parse_file
-from tidalog.program import Program
-from tidalog.reference import NotEvaluable, evaluate, violations
+from tidalog.lang.updates import parse_updates_file
+from tidalog.maintain.strategy import STRATEGIES
+from tidalog.program import Fact, Program
+from tidalog.reference import NotEvaluable, Violation, evaluate, violations
 from tidalog.reference.clauses import uses_triples
 from tidalog.termtext import parse_any, term_text
 
@@ -64,6 +70,9 @@ EVALUATORS: dict[str, Callable[[Path], Outcome]] = {
 }
 
 
+WITH_UPDATES = [folder for folder in FOLDERS if (folder / "updates.upd").exists()]
+
+
 # --- the tests --------------------------------------------------------------------------------------
 
 
@@ -87,8 +96,7 @@ def test_every_violation_is_expected(folder: Path) -> None:
         return
     program = parse_file(folder / "program.rls")
     found = violations(program, evaluate(program, imported_facts(folder, program)))
-    lines = [f"{v.rule.name}: {', '.join(f'?{n} = {term_text(t)}' for n, t in v.bindings)}" for v in found]
-    assert sorted(lines) == sorted(_lines(folder / "expected" / "violations.txt"))
+    assert sorted(map(_violation, found)) == sorted(_lines(folder / "expected" / "violations.txt"))
 
 
 @pytest.mark.parametrize("folder", FOLDERS, ids=lambda folder: folder.name)
@@ -101,13 +109,86 @@ def test_every_derived_predicate_is_expected(folder: Path) -> None:
     assert named == set(program.outputs) or (not program.outputs and named >= _derived(program))
 
 
+@pytest.mark.parametrize("folder", WITH_UPDATES, ids=lambda folder: folder.name)
+def test_updates_by_the_reference(folder: Path) -> None:
+    program = parse_file(folder / "program.rls")
+    explicit = [normal(fact, program) for fact in program.facts]
+    for number, update in enumerate(parse_updates_file(folder / "updates.upd", program.prefixes), 1):
+        deleted, inserted = (
+            {normal(fact, program) for fact in facts} for facts in (update.deletions, update.insertions)
+        )
+        wanted = [*(fact for fact in explicit if fact not in deleted), *inserted]
+        changed = replace(program, facts=tuple(dict.fromkeys(wanted)))
+        model = evaluate(changed, {})
+        expected = folder / "expected" / f"after_{number}"
+        found = [_violation(violation) for violation in violations(changed, model)]
+        assert sorted(found) == sorted(_lines(expected / "violations.txt"))
+        if not found:
+            explicit = wanted
+        model = evaluate(replace(program, facts=tuple(explicit)), {})
+        for predicate, rows in _expected(expected):
+            assert model.get(predicate, frozenset()) == rows, (number, predicate)
+
+
+@pytest.mark.parametrize("strategy", STRATEGIES)
+@pytest.mark.parametrize("folder", WITH_UPDATES, ids=lambda folder: folder.name)
+def test_updates_by_the_knowledge_base(folder: Path, strategy: str) -> None:
+    """States and deltas, with a look at the next update or two on the way."""
+    with tidalog.open(strategy=strategy) as kb:
+        kb.load(folder / "program.rls")
+        updates = kb.read_updates(folder / "updates.upd")
+        before = dict(_expected(folder / "expected"))
+        for number, update in enumerate(updates, 1):
+            expected = folder / "expected" / f"after_{number}"
+            violated = {line.partition(":")[0] for line in _lines(expected / "violations.txt")}
+            now = dict(_expected(expected))
+            upcoming = updates[number : number + 1 + number % 2]
+            if violated:
+                with pytest.raises(RunError) as refusal:
+                    kb.apply(update, upcoming)
+                assert {str(d.values["rule"]) for d in refusal.value.diagnostics} == violated
+                assert now == before
+            else:
+                delta = kb.apply(update, upcoming)
+                for predicate, rows in now.items():
+                    change = delta[predicate]
+                    assert set(change.inserted.to_terms()) == rows - before[predicate], (number, predicate)
+                    assert set(change.deleted.to_terms()) == before[predicate] - rows, (number, predicate)
+            for predicate, rows in now.items():
+                assert set(kb.facts(predicate).to_terms()) == rows, (number, predicate)
+            before = now
+
+
+@pytest.mark.parametrize("folder", WITH_UPDATES, ids=lambda folder: folder.name)
+def test_every_update_says_all_that_the_program_says(folder: Path) -> None:
+    updates = parse_updates_file(folder / "updates.upd", parse_file(folder / "program.rls").prefixes)
+    expected = folder / "expected"
+    after = {path.name for path in expected.iterdir() if path.is_dir()}
+    assert after == {f"after_{number}" for number in range(1, len(updates) + 1)}
+    named = {predicate for predicate, _ in _expected(expected)}
+    for name in after:
+        assert {predicate for predicate, _ in _expected(expected / name)} == named
+
+
 def test_there_are_enough_folders() -> None:
     assert len(FOLDERS) >= 65
+    assert len(WITH_UPDATES) >= 10
+
+
+def normal(fact: Fact, program: Program) -> Fact:
+    """The same fact of the same predicate however it is written, and wherever."""
+    lowered = lower_fact(fact, frozenset()) if uses_triples(program) else fact
+    return replace(lowered, span=None)
 
 
 def _derived(program: Program) -> set[str]:
     heads = {head.predicate for rule in program.rules for head in rule.heads}
     return {"triple" if uses_triples(program) and ":" in predicate else predicate for predicate in heads}
+
+
+def _violation(violation: Violation) -> str:
+    bindings = ", ".join(f"?{name} = {term_text(term)}" for name, term in violation.bindings)
+    return f"{violation.rule.name}: {bindings}"
 
 
 def _lines(path: Path) -> list[str]:
@@ -118,7 +199,7 @@ def _expected(folder: Path) -> Iterator[tuple[str, frozenset[Row]]]:
     for path in sorted(folder.iterdir()):
         if path.suffix == ".csv":
             rows = [tuple(map(parse_any, row)) for row in csv.reader(path.open(newline=""))]
-        elif path.stem not in ("violations", "refused"):
+        elif path.suffix == ".txt" and path.stem not in ("violations", "refused"):
             rows = [fact.arguments for fact in parse(path.read_text(), path.name).facts]
         else:
             continue
