@@ -77,6 +77,14 @@ lint: $(VENV)/.installed-dev ## ruff (lint and format), mypy --strict, import co
 	@$(BIN)/mypy --strict src
 	@$(BIN)/lint-imports --no-logo
 
+# How long `make fuzz` looks for an update that goes wrong.
+SECONDS ?= 3600
+
+.PHONY: fuzz
+fuzz: $(VENV)/.installed-dev ## Look for updates that maintenance gets wrong, for SECONDS=3600
+	@$(MAKE) -s $(VENV)/.compiled
+	@$(PY) -m tests.maintain.fuzz --seconds $(SECONDS)
+
 .PHONY: bench
 bench: $(VENV)/.installed-bench ## Tidalog beside its peers; prints a table and stores it in bench/results
 	@$(PY) -m bench

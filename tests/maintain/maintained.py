@@ -178,12 +178,11 @@ class Maintained:
     @property
     def explicit(self) -> set[Fact]:
         mask = int(EXPLICIT)
+        count = {name: len(self.engine.ids(name, mask, mask)) for name in self._visible}
         return {
             (name, row)
             for name in self._visible
-            for row in self._decoded(
-                self.engine.columns(name, mask, mask), len(self.engine.ids(name, mask, mask))
-            )
+            for row in self._decoded(self.engine.columns(name, mask, mask), count[name])
         }
 
     @property

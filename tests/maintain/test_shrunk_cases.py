@@ -32,7 +32,10 @@ CASES = {
     ),
     "a predicate that no rule names comes with an update": scenario(
         "p(?x) :- e(?x). e(a).",
-        "+e(b). commit. +new(a). +e(c). commit. +newer(). -e(a). commit. -new(a). commit.",
+        "+e(b). commit. +new(a). +e(c). commit. +newer(). -e(a). commit. -new(a).",
+    ),
+    "a body holds a fact twice": scenario(
+        "p(?x, b) :- r(?x, ?y), r(?x, ?y).", "+r(a, a). commit. -r(a, a). commit. +r(a, a). commit."
     ),
     "a group that is collected in a hidden relation goes": scenario(
         "n(#count(a), ?x) :- e(?x). e(a).", "-e(a). commit. +e(a). +e(b). commit."

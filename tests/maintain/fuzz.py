@@ -1,0 +1,106 @@
+"""The laws of maintenance for as long as you like: `python -m tests.maintain.fuzz --seconds 3600 [--seed N]`.
+
+Each round takes a seed of its own and generates scenarios from it; the first that breaks a law is shrunk and
+printed as text that `scenario(…)` of `maintained` reads, with the seed that leads to it.  Exit code 1 then.
+A crash of compiled code ends the process; what was running stands in the file that is named at the start.
+"""
+
+from __future__ import annotations
+
+import argparse
+import faulthandler
+import random
+import sys
+import time
+import traceback
+from collections.abc import Callable
+from pathlib import Path
+from tempfile import gettempdir
+
+from hypothesis import Phase, given, seed, settings
+from hypothesis import strategies as st
+from rich.console import Console
+
+FOLDER = Path(__file__).resolve().parent
+sys.path[:0] = [str(FOLDER), str(FOLDER.parent)]
+
+from maintained import Scenario, check_scenario, steps_run  # noqa: E402
+from streams import HURRIED, configurations, layered_scenarios, positive_scenarios, tangled_scenarios  # noqa: E402
+from test_rollback import Thrown, check_failures  # noqa: E402
+
+from tidalog.maintain.strategy import Options  # noqa: E402
+
+EXAMPLES = 40  # scenarios a round
+RUNNING = Path(gettempdir()) / "tidalog-fuzz-running.txt"
+
+
+def laws_hold(scenario: Scenario, options: list[Options]) -> None:
+    check_scenario(scenario, options)
+
+
+def failures_change_nothing(scenario: Scenario, options: list[Options]) -> None:
+    for chosen in options:
+        check_failures(scenario, chosen, 4, Thrown)
+
+
+ROUNDS: dict[str, tuple[Callable[[Scenario, list[Options]], None], st.SearchStrategy[Scenario]]] = {
+    "tangled programs": (laws_hold, tangled_scenarios(8)),
+    "positive programs": (laws_hold, positive_scenarios()),
+    "all features": (laws_hold, layered_scenarios(length=6)),
+    "failing updates": (
+        failures_change_nothing,
+        st.one_of(tangled_scenarios(4), layered_scenarios(length=3)),
+    ),
+}
+
+
+def run_round(name: str, number: int) -> None:
+    """Raises what the smallest scenario raises."""
+    law, scenarios = ROUNDS[name]
+
+    @seed(number)
+    @settings(
+        HURRIED,
+        max_examples=EXAMPLES,
+        database=None,
+        report_multiple_bugs=False,
+        phases=[Phase.generate, Phase.shrink],
+    )
+    @given(scenarios, configurations())
+    def check(scenario: Scenario, options: list[Options]) -> None:
+        RUNNING.write_text(f"{name}, seed {number}\n{scenario!r}\n{options}\n", encoding="utf-8")
+        law(scenario, options)
+
+    check()
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description="Looks for updates that maintenance gets wrong.")
+    parser.add_argument("--seconds", type=float, default=3600.0, help="how long; an hour unless said")
+    parser.add_argument("--seed", type=int, default=None, help="of the first round; the clock's unless said")
+    wanted = parser.parse_args()
+    first = wanted.seed if wanted.seed is not None else random.SystemRandom().randrange(2**32)
+    faulthandler.enable()
+    console, start, number = Console(stderr=True), time.monotonic(), first
+    console.print(f"seed {first}; what is running is in {RUNNING}")
+    with console.status("") as status:
+        while (passed := time.monotonic() - start) < wanted.seconds:
+            for name in ROUNDS:
+                steps = sum(steps_run.values())
+                status.update(
+                    f"{passed:,.0f} of {wanted.seconds:,.0f} s, {steps:,} updates, {name}, seed {number}"
+                )
+                try:
+                    run_round(name, number)
+                except Exception:
+                    status.stop()
+                    traceback.print_exc()
+                    console.print(f"[red]wrong[/red]: {name}; again by --seed {number} --seconds 1")
+                    return 1
+            number += 1
+    console.print(f"{sum(steps_run.values()):,} updates in {number - first} rounds, nothing found")
+    return 0
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

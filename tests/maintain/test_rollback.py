@@ -1,0 +1,183 @@
+"""An update that fails, wherever it does, leaves everything as it was; the stream goes on and stays right."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import pytest
+from consistency import check_store, live_facts
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from maintained import PLAIN_CONFIGURATIONS, Maintained, Oracle, Scenario, scenario, updates_of
+from streams import HURRIED, configurations, layered_scenarios, tangled_scenarios
+
+from tidalog.engine.limits import Limits, Progress
+from tidalog.errors import RunError
+from tidalog.lang import parse
+from tidalog.maintain.run import Runner
+from tidalog.maintain.strategy import Options
+
+
+class Thrown(Exception):
+    """What a test throws into a run."""
+
+
+def digest(kept: Maintained) -> dict[str, object]:
+    """Everything that an update may change, as far as anyone can tell the difference."""
+    engine = kept.engine
+    check_store(engine)
+    for number in range(len(engine.indexes)):
+        engine.indexes.catch_up(number, engine.store.arrays)
+    check_store(engine)
+    status = engine.store.arrays.status
+    return {
+        "facts": {f: (row, int(status[f])) for f, row in live_facts(engine).items()},
+        "ids": len(engine.store),
+        "rows": (engine.store.used, engine.store.garbage),
+        "predicates": list(zip(engine.names, engine.arities, strict=True)),
+        "terms": [engine.dictionary.term(n) for n in range(len(engine.dictionary))],
+        "indexes": dict(engine.indexes._numbers),
+    }
+
+
+@contextmanager
+def failing_at(look: int, error: Callable[[], BaseException]) -> Iterator[list[int]]:
+    """The n-th safe point throws; how many there were is in the list."""
+    original, looks = Runner.look, [0]
+
+    def look_or_throw(self: Runner, rounds: int = 0) -> None:
+        looks[0] += 1
+        if looks[0] == look:
+            raise error()
+        original(self, rounds)
+
+    Runner.look = look_or_throw  # type: ignore[method-assign]
+    try:
+        yield looks
+    finally:
+        Runner.look = original  # type: ignore[method-assign]
+
+
+def check_failures(
+    given_scenario: Scenario, options: Options, points: int, error: type[BaseException]
+) -> None:
+    """Every update fails at each of its first safe points, then is carried out."""
+    oracle = Oracle(given_scenario.program)
+    kept = Maintained(given_scenario.program, options)
+    for number, update in enumerate(given_scenario.updates):
+        upcoming = given_scenario.upcoming(number)
+        kept.encoded(update)
+        for later in upcoming[: options.look_ahead]:
+            kept.encoded(later)
+        before = digest(kept)
+        for point in range(1, points + 1):
+            with failing_at(point, error) as looks:
+                try:
+                    outcome = kept.apply(update, upcoming)
+                except (Thrown, RunError):
+                    outcome = None
+            assert (outcome is None) == (looks[0] >= point)
+            if outcome is not None:
+                break
+            assert digest(kept) == before
+        else:
+            outcome = kept.apply(update, upcoming)
+        state = oracle.after(update)
+        kept.check_outcome(outcome, oracle.state, state, update)
+        oracle.state = state
+        kept.check_state(state)
+
+
+@settings(HURRIED, max_examples=25)
+@given(st.one_of(tangled_scenarios(4), layered_scenarios(length=3)), configurations(), st.booleans())
+def test_a_failure_at_any_safe_point_changes_nothing(
+    given_scenario: Scenario, options: list[Options], by_keyboard: bool
+) -> None:
+    for chosen in options:
+        check_failures(given_scenario, chosen, 4, KeyboardInterrupt if by_keyboard else Thrown)
+
+
+PATHS = """
+    path(?x, ?y) :- edge(?x, ?y).
+    path(?x, ?z) :- path(?x, ?y), edge(?y, ?z).
+    far(?n, ?m) :- path(?n, ?k), ?m = ?k + 100.
+    edge(1, 2). edge(2, 3). edge(3, 1). edge(3, 4).
+"""
+GROWING = "+edge(4, 5). +edge(5, 6). -edge(1, 2). +new(a). +edge(77, 78)."
+
+
+def stop_by_progress(progress: Progress) -> None:
+    raise Thrown
+
+
+FAILURES: dict[str, dict[str, Any]] = {
+    "max_facts": {"limits": Limits(max_facts=5)},
+    "max_seconds": {"limits": Limits(max_seconds=0)},
+    "max_memory": {"limits": Limits(max_memory=1)},
+    "progress": {"progress": stop_by_progress},
+}
+
+
+@pytest.mark.parametrize("options", PLAIN_CONFIGURATIONS, ids=lambda o: f"{o.strategy}, {o.order}")
+@pytest.mark.parametrize("failure", FAILURES)
+def test_limits_and_progress_stop_an_update_and_nothing_has_happened(failure: str, options: Options) -> None:
+    kept = Maintained(parse(PATHS), options)
+    (update,) = updates_of(GROWING)
+    kept.encoded(update)
+    before = digest(kept)
+    with pytest.raises((RunError, Thrown)):
+        kept.apply(update, **FAILURES[failure])
+    assert digest(kept) == before
+    oracle = Oracle(parse(PATHS))
+    kept.apply(update)
+    kept.check_state(oracle.after(update))
+
+
+@pytest.mark.parametrize("options", PLAIN_CONFIGURATIONS, ids=lambda o: f"{o.strategy}, {o.order}")
+def test_a_violated_constraint_undoes_the_update_that_violates_it(options: Options) -> None:
+    given_scenario = scenario(
+        f"{PATHS} :- path(?x, ?x), ~allowed(?x). allowed(1). allowed(2). allowed(3).",
+        """
+        +edge(4, 4). +unknown(a, b). commit.
+        -edge(3, 1). +edge(4, 5). commit.
+        +edge(5, 4). -edge(1, 2). commit.
+        +edge(5, 4). +allowed(4). +allowed(5). commit.
+        -allowed(4). commit.
+        -edge(5, 4). -allowed(4). commit.
+        """,
+    )
+    violating = (True, False, True, False, True, False)
+    oracle, kept = Oracle(given_scenario.program), Maintained(given_scenario.program, options)
+    for update, fails in zip(given_scenario.updates, violating, strict=True):
+        kept.encoded(update)
+        before = digest(kept)
+        if fails:
+            with pytest.raises(RunError, match="constraint"):
+                kept.apply(update)
+            assert digest(kept) == before
+        else:
+            kept.apply(update)
+            oracle.state = oracle.after(update)
+        kept.check_state(oracle.state)
+
+
+def test_an_index_that_was_behind_keeps_facts_that_a_failed_update_moved() -> None:
+    """The update deletes and derives a fact anew, then an index catches up past it, then all is undone."""
+    given_scenario = scenario(
+        "p(?x, ?y) :- e(?x, ?y), ~g(?x). q(?x) :- h(?y), p(?x, ?y). e(a, b). e(c, b). h(d).",
+        "+h(b). commit. -h(b). commit. +e(f, b). commit. +g(a). +h(b). commit. -g(a). commit.",
+    )
+    for options in PLAIN_CONFIGURATIONS:
+        check_failures(given_scenario, options, 8, Thrown)
+
+
+def test_an_update_with_the_wrong_number_of_arguments_changes_nothing() -> None:
+    kept = Maintained(parse(PATHS))
+    (update,) = updates_of("+other(a). +edge(1, 2, 3).")
+    kept.encoded(update)
+    before = digest(kept)
+    with pytest.raises(ValueError, match="edge has 2 arguments"):
+        kept.apply(update)
+    assert digest(kept) == before
