@@ -77,6 +77,29 @@ def test_ctrl_c_stops_a_run_and_names_the_rule(tmp_path: Path, terminal: Termina
     assert out == b""
 
 
+def test_ctrl_c_stops_an_update_and_keeps_those_before(tmp_path: Path, terminal: Terminal) -> None:
+    (tmp_path / "endless.rls").write_text("n(0). up: n(?m) :- n(?k), go(now), ?m = ?k + 1 .")
+    (tmp_path / "go.upd").write_text("+n(7).\ncommit.\n+go(now).\n")
+    process = subprocess.Popen(
+        [*COMMAND, "apply", "endless.rls", "go.upd", "--out", "out", "--max-seconds", str(LONGEST)],
+        cwd=tmp_path,
+        stdout=subprocess.PIPE,
+        stderr=terminal.theirs,
+        env={**os.environ, "TERM": "xterm", "COLUMNS": "120"},
+        start_new_session=True,
+    )
+    os.close(terminal.theirs)
+    terminal.until(b"rule up")
+    process.send_signal(signal.SIGINT)
+    rest = terminal.until(b"as it was before")
+    out, _ = process.communicate(timeout=LONGEST)
+    assert process.returncode == 130
+    assert "T053" in rest
+    assert "Traceback" not in rest
+    assert out == b""
+    assert (tmp_path / "out" / "changes.csv").read_text().splitlines()[1:] == ["1,+,n,7,explicit"]
+
+
 def test_a_reader_who_stops_early_is_no_error(tmp_path: Path) -> None:
     facts = "".join(f"n({i})." for i in range(20_000))
     (tmp_path / "n.rls").write_text(f"{facts} @output n .")

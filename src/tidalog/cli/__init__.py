@@ -14,7 +14,8 @@ and stderr nothing; its members are
     errors      (not ok) messages: number, kind, message, reason, hint; file, line, column where known
     exit_code   (not ok) as above
 
-and, where all went well, what `run`, `check`, `fmt`, `query` and `version` have to say (see their modules).
+and, where all went well, what `run`, `apply`, `check`, `fmt`, `query` and `version` have to say (see their
+modules).
 `repl --json` prints one such object for each statement.
 """
 

@@ -38,6 +38,8 @@ COUNTERS: Final = (
     "rederivations",
     "recorded",
 )
+_LONG: Final = 0.5
+"""Seconds from which on the progress within an update is shown."""
 _QUARANTINED: Final = "updates.quarantine.csv"
 
 
@@ -153,17 +155,18 @@ def _apply_all(
     given = {rows.predicate for update in updates for rows in update.insertions}
     report.warn(w for w in kb.warnings if not (w.number == "W010" and w.values["predicate"] in given))
     kb.materialise()
-    stream = kb.stream(
-        FirstAlone(ListSource(updates)),
-        look_ahead=how.look_ahead,
-        latest_only=how.latest_only,
-        strategy=how.strategy,
-        marking=how.marking,
-        order=how.order,
-    )
     done = 0
     with ExitStack() as stack:
         bar = stack.enter_context(ProgressBar(never=report.as_json))
+        stream = kb.stream(
+            FirstAlone(ListSource(updates)),
+            look_ahead=how.look_ahead,
+            latest_only=how.latest_only,
+            strategy=how.strategy,
+            marking=how.marking,
+            order=how.order,
+            progress=lambda news: bar.on_run(news) if news.seconds > _LONG else None,
+        )
         out = None
         if how.out is not None:
             out = stack.enter_context(Written(kb, how.out, how.format, how.materialised, updates))

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Final, Protocol, TypeGuard, runtime_checkable
 
+from tidalog.engine.limits import ProgressCallback
 from tidalog.errors import UsageError
 from tidalog.io.result import OnError
 from tidalog.maintain.strategy import Options
@@ -77,6 +78,7 @@ class Streaming(Updating):
         order: str | None = None,
         on_error: OnError = "error",
         quarantine: str | os.PathLike[str] | None = None,
+        progress: ProgressCallback | None = None,
     ) -> Iterator[Delta]:
         """Applies updates one after the other and gives the delta of each, as far as it is asked for.
 
@@ -86,7 +88,8 @@ class Streaming(Updating):
         With `latest_only` all that wait are applied as one: the state afterwards is the same.
 
         An update that fails raises, all as it was before this update, and the stream ends.  `strategy`,
-        `marking` and `order` are those of `tidalog.open` unless they are given.
+        `marking` and `order` are those of `tidalog.open` unless they are given; `progress` is called while an
+        update is at work.
         """
         usual = self._options
         options = checked_options(
@@ -96,7 +99,7 @@ class Streaming(Updating):
             look_ahead,
         )
         source = self._source(updates, on_error, quarantine)
-        return self._streamed(source, options, look_ahead_wait, latest_only)
+        return self._streamed(source, options, look_ahead_wait, latest_only, progress)
 
     def _source(
         self,
@@ -123,7 +126,12 @@ class Streaming(Updating):
         raise UsageError(BadArgument(problem=problem, why="nothing can be taken from it", hint=hint))
 
     def _streamed(
-        self, source: Source[AnyUpdate], options: Options, wait: float, latest_only: bool
+        self,
+        source: Source[AnyUpdate],
+        options: Options,
+        wait: float,
+        latest_only: bool,
+        progress: ProgressCallback | None,
     ) -> Iterator[Delta]:
         """Waiting for an update is outside a turn: whoever brings it may need one."""
         ready: dict[int, tuple[AnyUpdate, PreparedUpdate]] = {}
@@ -134,7 +142,7 @@ class Streaming(Updating):
                     taken += [late for _ in source.peek(_MANY) if (late := source.next()) is not None]
                 if wait > 0 and options.look_ahead:
                     source.wait(wait, options.look_ahead)
-                yield self._step(taken, source.peek(options.look_ahead), options, ready)
+                yield self._step(taken, source.peek(options.look_ahead), options, ready, progress)
         finally:
             if isinstance(source, IteratorSource):
                 source.close()
@@ -146,6 +154,7 @@ class Streaming(Updating):
         following: Sequence[AnyUpdate],
         options: Options,
         ready: dict[int, tuple[AnyUpdate, PreparedUpdate]],
+        progress: ProgressCallback | None,
     ) -> Delta:
         """`ready` holds what has been prepared while it was looked at."""
 
@@ -160,7 +169,7 @@ class Streaming(Updating):
         now = [prepared(update) for update in taken]
         for update in taken:
             ready.pop(id(update), None)
-        return self._maintained(now, self._prepared_upcoming(following, prepared), options, None)
+        return self._maintained(now, self._prepared_upcoming(following, prepared), options, progress)
 
 
 def _are_paths(updates: object) -> TypeGuard[Sequence[UpdatePath]]:
