@@ -1,5 +1,5 @@
-"""Facts and their indexes against Python's lists and dicts, through insertions, growth and going back in any
-order."""
+"""Facts and their indexes against Python's lists and dicts, through insertions, growth, going back, updates
+that are finished or undone, and closing up, in any order."""
 
 from __future__ import annotations
 
@@ -11,8 +11,10 @@ from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
-from tidalog.engine import memory, table
-from tidalog.engine.bits import EXPLICIT, STATUS_DERIVED, STATUS_EXPLICIT
+from tidalog.engine import changes, memory, table
+from tidalog.engine.bits import DELETED, EXPLICIT, STATUS_DERIVED, STATUS_EXPLICIT, STATUS_NEW
+from tidalog.engine.changes import ChangeLog
+from tidalog.engine.compact import close_up, repack
 from tidalog.engine.fact_kernels import HEADER, NONE, append_rows, bring_in, find_row
 from tidalog.engine.facts import FactStore
 from tidalog.engine.index import POOL, POOL_SIZE, Indexes
@@ -57,7 +59,8 @@ def run(store: FactStore, indexes: Indexes, number: int, keys: list[Row]) -> lis
 
 
 class Store(RuleBasedStateMachine):
-    """`facts[i]` is what the store should hold under id i: predicate, row, status."""
+    """`facts[i]` is what the store should hold under id i: predicate and row, or None; beside it its status.
+    Below `floor` nothing can be gone back to: an update has been there."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -65,7 +68,9 @@ class Store(RuleBasedStateMachine):
         for predicate, arity in enumerate(ARITIES):
             self.store.add_predicate(predicate, arity)
         self.indexes = Indexes()
-        self.facts: list[tuple[int, Row]] = []
+        self.log = ChangeLog()
+        self.floor, self.floor_used = 0, 0
+        self.facts: list[tuple[int, Row] | None] = []
         self.status: list[int] = []
         self.ids: dict[tuple[int, Row], int] = {}
 
@@ -118,16 +123,116 @@ class Store(RuleBasedStateMachine):
     @rule(data=st.data())
     def go_back(self, data: st.DataObject) -> None:
         n = len(self.facts)
-        length = data.draw(st.one_of(st.integers(max(0, n - 5), n), st.integers(0, n)))
+        length = data.draw(st.one_of(st.integers(max(self.floor, n - 5), n), st.integers(self.floor, n)))
         self.indexes.truncate(self.store.arrays, length, len(self.indexes))
-        self.store.truncate(length, sum(ARITIES[p] + HEADER for p, _ in self.facts[:length]))
+        added = (fact for fact in self.facts[self.floor : length] if fact is not None)
+        self.store.truncate(length, self.floor_used + sum(ARITIES[p] + HEADER for p, _ in added))
+        self.forget_from(length)
+
+    def forget_from(self, length: int) -> None:
         for fact in self.facts[length:]:
-            del self.ids[fact]
+            if fact is not None:
+                del self.ids[fact]
         del self.facts[length:], self.status[length:]
+
+    @property
+    def live(self) -> list[tuple[int, int, Row]]:
+        return [(i, *fact) for i, fact in enumerate(self.facts) if fact is not None]
+
+    def maybe_catch_up(self, data: st.DataObject) -> None:
+        if self.keys:
+            for number in data.draw(st.lists(st.sampled_from(sorted(self.keys)), max_size=3)):
+                self.indexes.catch_up(number, self.store.arrays)
+
+    @precondition(lambda self: self.facts)
+    @rule(data=st.data(), predicate=PREDICATES, succeeds=st.booleans())
+    def update(self, data: st.DataObject, predicate: int, succeeds: bool) -> None:
+        """Some facts are deleted, some of these come back, other rows come; then it holds or it never was."""
+        begin, used = len(self.store), self.store.used
+        before = list(self.facts), list(self.status), dict(self.ids)
+        self.log.begin(begin)
+        for p in range(len(ARITIES)):
+            self.store.bring_in(p)
+        live = [i for i, _, _ in self.live]
+        some = st.lists(st.sampled_from(live), unique=True, max_size=40) if live else st.just([])
+        if data.draw(st.booleans()):
+            step = data.draw(st.sampled_from((1, 2, 9)))
+            deleted = live[: data.draw(st.sampled_from((100, 1500, 4000))) : step]
+        else:
+            deleted = data.draw(some)
+        ids = np.array(deleted, np.int32)
+        changes.set_bits_of(self.store.arrays, self.log.arrays, ids, int(DELETED))
+        self.maybe_catch_up(data)
+        revived = deleted[:: data.draw(st.sampled_from((2, 3, 50)))]
+        self.store.ensure(len(revived), 0)
+        changes.revive(self.store.arrays, self.log.arrays, np.array(revived, np.int32), len(revived))
+        for fact in revived:
+            self.move(fact)
+        self.maybe_catch_up(data)
+        self.insert_in_update(data, predicate, set(deleted))
+        self.maybe_catch_up(data)
+        if succeeds:
+            gone = [f for f in deleted if self.facts[f] is not None]
+            dead = np.array([*gone, *self.log.moved_from.tolist()], np.int32)
+            changes.finish(self.store.arrays, self.log.arrays, begin, np.array(gone, np.int32))
+            self.indexes.take_out(self.store.arrays, dead, range(len(ARITIES)))
+            for fact in gone:
+                known = self.facts[fact]
+                assert known is not None
+                del self.ids[known]
+                self.facts[fact], self.status[fact] = None, 0
+            self.floor, self.floor_used = len(self.store), self.store.used
+        else:
+            changes.undo(self.store.arrays, self.log.arrays)
+            self.indexes.truncate(self.store.arrays, begin, len(self.indexes))
+            self.store.truncate(begin, used)
+            self.facts, self.status, self.ids = before
+
+    def move(self, fact: int) -> None:
+        """A fact that was deleted has a new id."""
+        known = self.facts[fact]
+        assert known is not None
+        self.ids[known] = len(self.facts)
+        self.facts.append(known)
+        self.status.append(self.status[fact])
+        self.facts[fact], self.status[fact] = None, 0
+
+    def insert_in_update(self, data: st.DataObject, predicate: int, deleted: set[int]) -> None:
+        known = [row for i, p, row in self.live if p == predicate and i in deleted]
+        rows = [*known[::3], *self.rows(data, predicate)]
+        count = len(rows)
+        self.store.ensure(count, ARITIES[predicate], predicate)
+        given = np.array(rows, np.int32).reshape(count, ARITIES[predicate]).T.copy()
+        hashes, out, created = (
+            np.empty(count, np.uint64),
+            np.empty(count, np.int32),
+            np.empty(count, np.int32),
+        )
+        changes.insert_changes(
+            self.store.arrays, self.log.arrays, predicate, given, count, hashes, STATUS_NEW, out, created
+        )
+        for row, fact, new in zip(rows, out.tolist(), created.tolist(), strict=True):
+            there = self.ids.get((predicate, row))
+            if there is not None and there in deleted:
+                self.move(there)
+            assert bool(new) == (there is None or there in deleted)
+            self.remember(predicate, row, STATUS_DERIVED)
+            assert fact == self.ids[predicate, row]
+
+    @rule(rows_too=st.booleans())
+    def close_gaps(self, rows_too: bool) -> None:
+        close_up(self.store, self.indexes)
+        if rows_too:
+            repack(self.store)
+        live = [i for i, _, _ in self.live]
+        self.status = [self.status[i] for i in live]
+        self.facts = [self.facts[i] for i in live]
+        self.ids = {fact: i for i, fact in enumerate(self.facts) if fact is not None}
+        self.floor, self.floor_used = len(self.store), self.store.used
 
     @rule(data=st.data(), predicate=PREDICATES)
     def look_up(self, data: st.DataObject, predicate: int) -> None:
-        stored = [row for p, row in self.facts if p == predicate]
+        stored = [row for _, p, row in self.live if p == predicate]
         asked = stored[:: max(1, len(stored) // 20)]
         value = st.integers(0, 3)
         asked += data.draw(st.lists(st.tuples(*[value] * ARITIES[predicate]), max_size=5))
@@ -141,7 +246,7 @@ class Store(RuleBasedStateMachine):
         predicate, key = self.keys[number]
         self.indexes.catch_up(number, self.store.arrays)
         wanted: dict[Row, list[int]] = defaultdict(list)
-        for fact, (p, row) in enumerate(self.facts):
+        for fact, p, row in self.live:
             if p == predicate:
                 wanted[tuple(row[c] for c in key)].append(fact)
         groups = self.indexes.groups(number, self.store.arrays).tolist()
@@ -150,29 +255,35 @@ class Store(RuleBasedStateMachine):
             *wanted,
             *data.draw(st.lists(st.tuples(*[st.integers(0, 3)] * len(key)), min_size=1, max_size=3)),
         ]
-        assert run(self.store, self.indexes, number, keys) == [wanted.get(k, []) for k in keys]
+        runs = run(self.store, self.indexes, number, keys)
+        assert all(ids == sorted(set(ids)) for ids in runs)
+        present = [[f for f in ids if self.facts[f] is not None] for ids in runs]
+        assert present == [wanted.get(k, []) for k in keys]
 
     @invariant()
     def counts_agree(self) -> None:
         assert len(self.store) == len(self.facts)
+        assert self.store.live == len(self.ids)
+        kept = sum(ARITIES[p] + HEADER for _, p, _ in self.live)
+        assert self.store.used - self.store.garbage == kept
         for predicate in range(len(ARITIES)):
-            assert self.store.count(predicate) == sum(p == predicate for p, _ in self.facts)
+            assert self.store.count(predicate) == sum(p == predicate for _, p, _ in self.live)
 
     @rule(predicate=PREDICATES, begin=st.integers(0, 50))
     def read(self, predicate: int, begin: int) -> None:
         ids = self.store.ids(predicate, begin)
-        expected = [i for i, (p, _) in enumerate(self.facts) if p == predicate and i >= begin]
-        assert ids.tolist() == expected
+        expected = [(i, row) for i, p, row in self.live if p == predicate and i >= begin]
+        assert ids.tolist() == [i for i, _ in expected]
         for c in range(ARITIES[predicate]):
-            assert self.store.column(ids, c).tolist() == [self.facts[i][1][c] for i in expected]
+            assert self.store.column(ids, c).tolist() == [row[c] for _, row in expected]
         explicit = self.store.ids(predicate, 0, int(EXPLICIT), int(EXPLICIT)).tolist()
-        all_of = [i for i, (p, _) in enumerate(self.facts) if p == predicate]
+        all_of = [i for i, p, _ in self.live if p == predicate]
         assert explicit == [i for i in all_of if self.status[i] & EXPLICIT]
 
     def teardown(self) -> None:
         for predicate in range(len(ARITIES)):
             self.read(predicate, 0)
-            for fact, (p, row) in enumerate(self.facts[:200]):
+            for fact, p, row in self.live[:200]:
                 if p == predicate:
                     assert find(self.store, predicate, row) == fact
 
@@ -232,8 +343,8 @@ def test_a_fact_without_arguments_is_there_once() -> None:
 
 def test_predicates_with_the_same_rows_do_not_mix() -> None:
     store = FactStore()
-    store.ensure_predicates(1000)
     for predicate in range(1000):
+        store.add_predicate(predicate, 2)
         assert store.insert(predicate, columns([(1, 2), (2, 1)], 2), 2, STATUS_EXPLICIT) == 2
     for predicate in range(1000):
         assert store.ids(predicate).tolist() == [2 * predicate, 2 * predicate + 1]
@@ -241,13 +352,14 @@ def test_predicates_with_the_same_rows_do_not_mix() -> None:
 
 def test_a_skewed_index_has_one_long_run_and_many_short_ones() -> None:
     store, indexes, rows = FactStore(), Indexes(), 100_000
+    store.add_predicate(0, 2)
     keys = np.where(np.arange(rows) % 2 == 0, 0, np.arange(rows)).astype(np.int32)
     store.insert(0, [keys, np.arange(rows, dtype=np.int32)], rows, STATUS_EXPLICIT)
     number = indexes.number(0, (0,))
     indexes.catch_up(number, store.arrays)
     found = run(store, indexes, number, [(0,), (1,), (99_999,), (2,)])
     assert found == [list(range(0, rows, 2)), [1], [99_999], []]
-    indexes.truncate(store.arrays, 3)
-    store.truncate(3)
+    indexes.truncate(store.arrays, 3, len(indexes))
+    store.truncate(3, 3 * (2 + HEADER))
     assert run(store, indexes, number, [(0,), (1,), (99_999,)]) == [[0, 2], [1], []]
     assert indexes.groups(number, store.arrays).tolist() == [0, 1]

@@ -24,8 +24,8 @@ from rich.console import Console
 FOLDER = Path(__file__).resolve().parent
 sys.path[:0] = [str(FOLDER), str(FOLDER.parent)]
 
-from maintained import Scenario, check_scenario, steps_run  # noqa: E402
-from streams import HURRIED, configurations, layered_scenarios, positive_scenarios, tangled_scenarios  # noqa: E402
+from maintained import Scenario, check_scenario, steps_run, unused_at_most  # noqa: E402
+from streams import HURRIED, UNUSED, configurations, layered_scenarios, positive_scenarios, tangled_scenarios  # noqa: E402
 from test_rollback import Thrown, check_failures  # noqa: E402
 
 from tidalog.maintain.strategy import Options  # noqa: E402
@@ -34,16 +34,17 @@ EXAMPLES = 40  # scenarios a round
 RUNNING = Path(gettempdir()) / "tidalog-fuzz-running.txt"
 
 
-def laws_hold(scenario: Scenario, options: list[Options]) -> None:
-    check_scenario(scenario, options)
+def laws_hold(scenario: Scenario, options: list[Options], unused: int) -> None:
+    check_scenario(scenario, options, unused)
 
 
-def failures_change_nothing(scenario: Scenario, options: list[Options]) -> None:
-    for chosen in options:
-        check_failures(scenario, chosen, 4, Thrown)
+def failures_change_nothing(scenario: Scenario, options: list[Options], unused: int) -> None:
+    with unused_at_most(unused):
+        for chosen in options:
+            check_failures(scenario, chosen, 4, Thrown)
 
 
-ROUNDS: dict[str, tuple[Callable[[Scenario, list[Options]], None], st.SearchStrategy[Scenario]]] = {
+ROUNDS: dict[str, tuple[Callable[[Scenario, list[Options], int], None], st.SearchStrategy[Scenario]]] = {
     "tangled programs": (laws_hold, tangled_scenarios(8)),
     "positive programs": (laws_hold, positive_scenarios()),
     "all features": (laws_hold, layered_scenarios(length=6)),
@@ -66,10 +67,10 @@ def run_round(name: str, number: int) -> None:
         report_multiple_bugs=False,
         phases=[Phase.generate, Phase.shrink],
     )
-    @given(scenarios, configurations())
-    def check(scenario: Scenario, options: list[Options]) -> None:
-        RUNNING.write_text(f"{name}, seed {number}\n{scenario!r}\n{options}\n", encoding="utf-8")
-        law(scenario, options)
+    @given(scenarios, configurations(), UNUSED)
+    def check(scenario: Scenario, options: list[Options], unused: int) -> None:
+        RUNNING.write_text(f"{name}, seed {number}\n{scenario!r}\n{options}\n{unused=}\n", encoding="utf-8")
+        law(scenario, options, unused)
 
     check()
 

@@ -7,7 +7,8 @@ before and after; the store is consistent; in ranked mode every implicit fact ha
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -16,6 +17,7 @@ from consistency import check_ranks, check_store
 
 from engine_harness import Row, loaded, rows
 from tidalog.analysis import analyse
+from tidalog.engine import embedded
 from tidalog.engine.bits import EXPLICIT
 from tidalog.lang import parse, print_program
 from tidalog.lang.updates import ScriptUpdate, parse_updates, print_updates
@@ -235,8 +237,26 @@ steps_run = Counter[str]()
 """Updates by configuration; whoever wants to know how much was tested looks here."""
 
 
-def check_scenario(given: Scenario, configurations: Sequence[Options] = PLAIN_CONFIGURATIONS) -> None:
+@contextmanager
+def unused_at_most(count: int) -> Iterator[None]:
+    """Ids and rows are closed up once so many are unused, and as many as are used."""
+    before = embedded._UNUSED
+    embedded._UNUSED = count
+    try:
+        yield
+    finally:
+        embedded._UNUSED = before
+
+
+def check_scenario(
+    given: Scenario, configurations: Sequence[Options] = PLAIN_CONFIGURATIONS, unused: int = 1 << 16
+) -> None:
     """All laws after every update, under each configuration."""
+    with unused_at_most(unused):
+        _check_scenario(given, configurations)
+
+
+def _check_scenario(given: Scenario, configurations: Sequence[Options]) -> None:
     oracle = Oracle(given.program)
     states = [oracle.state]
     for update in given.updates:

@@ -27,6 +27,8 @@ HURRIED = settings(
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large, HealthCheck.filter_too_much],
 )
 TERMS: tuple[Term, ...] = (IRI("a"), IRI("b"), Integer(0), Integer(1))
+UNUSED = st.sampled_from((1 << 16, 0, 1, 8))
+"""How many ids and rows may be unused before they are closed up."""
 LARGEST = 3  # no rule counts further
 ARITIES = {"p": 2, "e": 2, "q": 1, "f": 1, "r": 2, "z": 0, "t": 3}
 HEADS = ("p", "q", "r", "p", "q", "r", "z", "t", "e")

@@ -10,18 +10,18 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from maintained import Maintained, Oracle, Scenario, check_scenario
-from streams import HURRIED, configurations, layered_scenarios, positive_scenarios, tangled_scenarios
+from streams import HURRIED, UNUSED, configurations, layered_scenarios, positive_scenarios, tangled_scenarios
 
 from generators import SHUFFLES
 from tidalog.maintain.strategy import Options
 
 
 @settings(HURRIED, max_examples=100)
-@given(tangled_scenarios(), configurations())
+@given(tangled_scenarios(), configurations(), UNUSED)
 def test_every_strategy_is_right_after_every_update_of_tangled_programs(
-    given_scenario: Scenario, options: list[Options]
+    given_scenario: Scenario, options: list[Options], unused: int
 ) -> None:
-    check_scenario(given_scenario, options)
+    check_scenario(given_scenario, options, unused)
 
 
 @settings(HURRIED, max_examples=25)
@@ -33,11 +33,11 @@ def test_every_strategy_is_right_after_every_update_of_positive_programs(
 
 
 @settings(HURRIED, max_examples=35)
-@given(layered_scenarios(), configurations())
+@given(layered_scenarios(), configurations(), UNUSED)
 def test_every_strategy_is_right_with_negation_aggregates_and_functions(
-    given_scenario: Scenario, options: list[Options]
+    given_scenario: Scenario, options: list[Options], unused: int
 ) -> None:
-    check_scenario(given_scenario, options)
+    check_scenario(given_scenario, options, unused)
 
 
 @settings(HURRIED, max_examples=30)
