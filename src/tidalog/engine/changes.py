@@ -32,7 +32,7 @@ from tidalog.engine.fact_kernels import (
     hash_rows,
     same_arguments,
 )
-from tidalog.engine.native import compiled
+from tidalog.engine.native import compiled, inlined
 from tidalog.engine.table import EMPTY, HALF, LOW32, ONE, make_entry, table_shift
 
 Ints = npt.NDArray[np.int32]
@@ -42,6 +42,15 @@ MOVES: Final = 1  # counts[MOVES]: entries of `moved_from` and `moved_to`
 PAIRS: Final = 2  # counts[PAIRS]: entries of `pairs`
 COUNTS: Final = 3
 MOST_OBSERVED: Final = 1 << 17  # pairs that a block of instances can give
+
+
+# Kinds of changes.
+INSERTED_IMPLICIT: Final = 0
+INSERTED_EXPLICIT: Final = 1
+DELETED_IMPLICIT: Final = 2
+DELETED_EXPLICIT: Final = 3
+NOW_IMPLICIT: Final = 4
+NOW_EXPLICIT: Final = 5
 
 
 class Log(NamedTuple):
@@ -108,7 +117,7 @@ def _arrays(facts: int, pairs: int) -> Log:
 # --- compiled ---------------------------------------------------------------------------------------
 
 
-@compiled
+@inlined
 def set_bits(facts: Facts, log: Log, fact: int, bits: np.uint16) -> None:
     """Adds a fact to the sets of these bits."""
     status = facts.status[fact]
@@ -120,7 +129,7 @@ def set_bits(facts: Facts, log: Log, fact: int, bits: np.uint16) -> None:
     facts.status[fact] = status | bits | TOUCHED
 
 
-@compiled
+@inlined
 def clear_bits(facts: Facts, log: Log, fact: int, bits: np.uint16) -> None:
     """Takes a fact out of the sets of these bits."""
     set_bits(facts, log, fact, TOUCHED)
@@ -268,13 +277,32 @@ def undo(facts: Facts, log: Log) -> None:
 
 
 @compiled
-def list_deleted(facts: Facts, log: Log, out: np.ndarray) -> int:
-    """The facts that are deleted at the end of an update, and how many."""
+def list_changes(facts: Facts, log: Log, begin: int, ids: np.ndarray, kinds: np.ndarray) -> int:
+    """The facts that an update has changed and how, see INSERTED …; how many."""
     count = 0
     for i in range(log.counts[TOUCHES]):
         fact = log.touched[i]
+        explicit = log.before[i] & EXPLICIT
         if facts.status[fact] & DELETED:
-            out[count] = fact
+            ids[count] = fact
+            kinds[count] = DELETED_EXPLICIT if explicit else DELETED_IMPLICIT
+            count += 1
+            continue
+        fact = facts.arguments[np.int64(facts.offset[fact]) - HEADER]
+        status = facts.status[fact]
+        if status & PRESENT and not status & DELETED:
+            if explicit and not status & EXPLICIT:
+                ids[count] = fact
+                kinds[count] = NOW_IMPLICIT
+                count += 1
+            elif status & EXPLICIT and not explicit:
+                ids[count] = fact
+                kinds[count] = NOW_EXPLICIT
+                count += 1
+    for fact in range(begin, facts.state[FACTS]):
+        if facts.status[fact] & NEW:
+            ids[count] = fact
+            kinds[count] = INSERTED_EXPLICIT if facts.status[fact] & EXPLICIT else INSERTED_IMPLICIT
             count += 1
     return count
 
@@ -288,34 +316,6 @@ def list_inserted(facts: Facts, begin: int, out: np.ndarray) -> int:
             out[count] = fact
             count += 1
     return count
-
-
-@compiled
-def was_explicit(log: Log, facts: Facts, wanted: int, out: np.ndarray) -> int:
-    """Older facts that are still there and were (`wanted` = 1) or were not (0) explicit before, while now it
-    is the other way round; how many."""
-    count = 0
-    for i in range(log.counts[TOUCHES]):
-        before = 1 if log.before[i] & EXPLICIT else 0
-        if before != wanted:
-            continue
-        fact = facts.arguments[np.int64(facts.offset[log.touched[i]]) - HEADER]
-        status = facts.status[fact]
-        now = 1 if status & EXPLICIT else 0
-        if status & PRESENT and not status & DELETED and now != wanted:
-            out[count] = fact
-            count += 1
-    return count
-
-
-@compiled
-def explicit_before(log: Log, facts: Facts, out: np.ndarray) -> None:
-    """For each deleted fact, in the order of `list_deleted`, whether it was explicit."""
-    count = 0
-    for i in range(log.counts[TOUCHES]):
-        if facts.status[log.touched[i]] & DELETED:
-            out[count] = 1 if log.before[i] & EXPLICIT else 0
-            count += 1
 
 
 @compiled
@@ -333,6 +333,15 @@ def finish(facts: Facts, log: Log, begin: int, deleted: np.ndarray) -> None:
         facts.status[log.touched[i]] &= LASTING
     for fact in range(begin, facts.state[FACTS]):
         facts.status[fact] &= LASTING
+
+
+@compiled
+def gather_rows(facts: Facts, ids: np.ndarray, out: np.ndarray) -> None:
+    """The arguments of facts, columns first."""
+    for i in range(len(ids)):
+        at = np.int64(facts.offset[ids[i]])
+        for c in range(out.shape[0]):
+            out[c, i] = facts.arguments[at + c]
 
 
 @compiled

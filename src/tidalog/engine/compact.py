@@ -6,6 +6,7 @@ The order of ids stays, so what they say about the order of derivations stays tr
 from __future__ import annotations
 
 import numpy as np
+import numpy.typing as npt
 
 from tidalog.engine.bits import PRESENT
 from tidalog.engine.fact_kernels import (
@@ -52,10 +53,14 @@ def close_up(store: FactStore, indexes: Indexes) -> None:
     renumber_facts(store.arrays, ranks)
 
 
-def repack(store: FactStore) -> None:
-    """Puts rows into the order of their facts, without gaps."""
+def repack(store: FactStore) -> tuple[npt.NDArray[np.uint32], npt.NDArray[np.uint32]]:
+    """Puts rows into the order of their facts, without gaps; every id has a fact.  Gives where the rows of
+    facts started before, ascending, and where they start now."""
+    before = store.arrays.offset[: len(store)].copy()
     arena = store.arrays.arguments[: store.used].copy()
     repack_rows(store.arrays, arena)
+    order = np.argsort(before)
+    return before[order], store.arrays.offset[: len(store)][order]
 
 
 # --- compiled ---------------------------------------------------------------------------------------

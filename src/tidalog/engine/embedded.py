@@ -17,9 +17,11 @@ from tidalog.engine.facts import FactStore
 from tidalog.engine.index import Indexes
 
 Ids = npt.NDArray[np.int32]
+Places = npt.NDArray[np.uint32]
 
 _SAMPLE = 2048
 _SMALL_SHARE = 16
+_NO_PLACES: Places = np.empty(0, np.uint32)
 _UNUSED = 1 << 16  # ids or places that may be unused, however small the store
 _UNKNOWN = 1_000_000.0  # facts that a predicate without facts is taken to have: it is about to be derived
 
@@ -47,8 +49,6 @@ class EmbeddedEngine:
         self.store = FactStore()
         self.indexes = Indexes()
         self.log = ChangeLog()
-        self.repacked = 0
-        """How often rows have changed their places."""
         self.names: list[str] = []
         self.arities: list[int] = []
         self._numbers: dict[str, int] = {}
@@ -155,14 +155,13 @@ class EmbeddedEngine:
             self.arities.pop()
         self._distinct.clear()
 
-    def tidy(self) -> None:
-        """Closes up ids and rows once most of them are unused, so that this costs little per deletion."""
+    def tidy(self) -> tuple[Places, Places]:
+        """Closes up ids and rows once most of them are unused, so that this costs little per deletion.  Gives
+        where the rows of facts started before, ascending, and where they start now, if they have moved."""
         sparse = 2 * self.store.garbage > self.store.used + _UNUSED
         if sparse or len(self.store) > 2 * self.store.live + _UNUSED:
             close_up(self.store, self.indexes)
-        if sparse:
-            repack(self.store)
-            self.repacked += 1
+        return repack(self.store) if sparse else (_NO_PLACES, _NO_PLACES)
 
     # --- figures ------------------------------------------------------------------------------------
 

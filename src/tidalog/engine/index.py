@@ -71,7 +71,7 @@ LENGTH: Final = 1
 CAPACITY: Final = 2
 VALUE_OF_KEY: Final = 3  # the value in the key's first column; with one column, that is the key
 GONE: Final = 4  # ids of the run whose facts are gone
-MOST_MOVED: Final = 1024  # ids that are moved to close a gap; a longer run is cleared once a quarter is gone
+MOST_MOVED: Final = 128  # ids that are moved to close a gap; a longer run is cleared once a quarter is gone
 
 MOST_IN_POOL: Final = 2**31 - 1
 _MOST_AT_FIRST: Final = 1 << 18  # facts for whose keys there is room from the start, and a table half empty

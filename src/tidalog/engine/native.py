@@ -132,6 +132,21 @@ def int32_at(address: int, length: int) -> np.ndarray:
 
 
 @compiled
+def int64_at(address: int, length: int) -> np.ndarray:
+    return numba.carray(_pointer(address), (length,), np.int64)
+
+
+@compiled
+def uint16_at(address: int, length: int) -> np.ndarray:
+    return numba.carray(_pointer(address), (length,), np.uint16)
+
+
+@compiled
+def uint32_at(address: int, length: int) -> np.ndarray:
+    return numba.carray(_pointer(address), (length,), np.uint32)
+
+
+@compiled
 def uint64_at(address: int, length: int) -> np.ndarray:
     return numba.carray(_pointer(address), (length,), np.uint64)
 

@@ -23,9 +23,7 @@ from tidalog.engine.index import (
     IS_RECORD,
     LENGTH,
     POOL,
-    POOL_SIZE,
     RECORD,
-    RECORD_SIZE,
     RECORDS,
     SIZE,
     SLOTS,
@@ -41,22 +39,24 @@ from tidalog.engine.native import (
     hash_start,
     inlined,
     int32_at,
+    int64_at,
+    uint16_at,
+    uint32_at,
     uint64_at,
 )
 from tidalog.engine.opcodes import (
     ABSENT,
-    ANY_ID,
     BELOW_PIVOT,
     COMPUTE,
     EMIT,
+    FILTER_FIELDS,
     FILTER_MASK,
     FILTER_ORDER,
     FILTER_WANT,
     MEMBER,
     PROBE,
-    TEST,
 )
-from tidalog.engine.probing import any_match, passes
+from tidalog.engine.probing import passes
 from tidalog.engine.sweep import Plans
 from tidalog.engine.table import EMPTY, HALF, LOW32, ONE, table_shift
 
@@ -74,8 +74,22 @@ PER_PROBE: Final = 4
 FOUND: Final = 1
 NO_MORE: Final = 0
 NO_ROOM: Final = -1  # a computation needs room for a term; make it and call again
+EXPRESSION: Final = -2
 
-NO_TERMS_NEEDED: Final = 1
+# A view: addresses of what a search reads, see `view_of`.
+ARGUMENTS: Final = 0
+OFFSET: Final = 1
+STATUS: Final = 2
+TABLE: Final = 3
+TABLE_SIZE: Final = 4
+TABLE_SHIFT: Final = 5
+INDEXES: Final = 6
+INDEX_WIDTH: Final = 7
+INDEX_COUNT: Final = 8
+CODE: Final = 9
+FILTERS: Final = 10
+VIEW: Final = 11
+MANY: Final = 1 << 40  # a length that is of no account
 
 
 class Scratch(NamedTuple):
@@ -132,21 +146,72 @@ def borrowed_scratch(scratch: Scratch) -> Scratch:
 
 
 @compiled
-def start_search(
-    facts: Facts,
-    filters: np.ndarray,
-    code: np.ndarray,
-    at: int,
-    fact: int,
-    registers: np.ndarray,
-    cursor: np.ndarray,
-) -> bool:
+def view_of(facts: Facts, indexes: np.ndarray, plans: Plans) -> np.ndarray:
+    """Addresses of everything that a search of some plans reads: one array to pass on instead of a dozen."""
+    view = np.empty(VIEW, np.int64)
+    view[ARGUMENTS] = facts.arguments.ctypes.data
+    view[OFFSET] = facts.offset.ctypes.data
+    view[STATUS] = facts.status.ctypes.data
+    view[TABLE] = facts.slots.ctypes.data
+    view[TABLE_SIZE] = len(facts.slots)
+    view[TABLE_SHIFT] = np.int64(table_shift(len(facts.slots)))
+    view[INDEXES] = indexes.ctypes.data
+    view[INDEX_WIDTH] = indexes.shape[1]
+    view[INDEX_COUNT] = indexes.shape[0]
+    view[CODE] = plans.code.ctypes.data
+    view[FILTERS] = plans.filters.ctypes.data
+    return view
+
+
+@inlined
+def arguments_of(view: np.ndarray) -> np.ndarray:
+    return int32_at(view[ARGUMENTS], MANY)
+
+
+@inlined
+def offsets_of(view: np.ndarray) -> np.ndarray:
+    return uint32_at(view[OFFSET], MANY)
+
+
+@inlined
+def status_of(view: np.ndarray) -> np.ndarray:
+    return uint16_at(view[STATUS], MANY)
+
+
+@inlined
+def code_of(view: np.ndarray) -> np.ndarray:
+    return int32_at(view[CODE], MANY)
+
+
+@inlined
+def index_of(view: np.ndarray, number: int) -> np.ndarray:
+    """The row of `Indexes.meta` of an index."""
+    width = view[INDEX_WIDTH]
+    return int64_at(view[INDEXES] + 8 * number * width, width)
+
+
+@inlined
+def allows(view: np.ndarray, number: int, fact: int, pivot: int) -> bool:
+    """Whether a filter lets an atom match a fact."""
+    filters = int32_at(view[FILTERS], MANY)
+    at = number * FILTER_FIELDS
+    return passes(
+        status_of(view),
+        fact,
+        filters[at + FILTER_MASK],
+        filters[at + FILTER_WANT],
+        filters[at + FILTER_ORDER],
+        pivot,
+    )
+
+
+@compiled
+def start_search(view: np.ndarray, at: int, fact: int, registers: np.ndarray, cursor: np.ndarray) -> bool:
     """Begins a plan with a fact as its pivot.  False: the fact is none that the plan begins with."""
-    number = code[at + 1]
-    if not passes(facts.status, fact, filters[number, FILTER_MASK], filters[number, FILTER_WANT], ANY_ID, 0):
+    code, arguments = code_of(view), arguments_of(view)
+    if not allows(view, code[at + 1], fact, 0):
         return False
-    arguments = facts.arguments
-    offset = np.int64(facts.offset[fact])
+    offset = np.int64(offsets_of(view)[fact])
     place = at + 3
     for _ in range(code[at + 2]):
         if arguments[offset + code[place]] != -1 - code[place + 1]:
@@ -170,19 +235,23 @@ def start_search(
     return True
 
 
+@inlined
+def value_of(code: np.ndarray, at: int, registers: np.ndarray) -> np.int32:
+    operand = code[at]
+    return registers[operand] if operand >= 0 else np.int32(-1 - operand)
+
+
 @compiled
-def find_fact(
-    facts: Facts, predicate: int, code: np.ndarray, at: int, arity: int, registers: np.ndarray
-) -> int:
-    """The fact of a predicate whose arguments are operands, or -1."""
+def find_fact(view: np.ndarray, predicate: int, at: int, arity: int, registers: np.ndarray) -> int:
+    """The fact of a predicate whose arguments are operands at a place of the code, or -1."""
+    code, arguments = code_of(view), arguments_of(view)
     h = hash_start(predicate)
     for j in range(arity):
-        operand = code[at + j]
-        h = hash_add(h, registers[operand] if operand >= 0 else np.int32(-1 - operand))
+        h = hash_add(h, value_of(code, at + j, registers))
     h = hash_end(h)
-    arguments, slots = facts.arguments, facts.slots
-    mask = np.uint64(len(slots) - 1)
-    s = h >> table_shift(len(slots))
+    slots = uint64_at(view[TABLE], view[TABLE_SIZE])
+    mask = np.uint64(view[TABLE_SIZE] - 1)
+    s = h >> np.uint64(view[TABLE_SHIFT])
     while True:
         entry = slots[s]
         if entry == EMPTY:
@@ -192,10 +261,7 @@ def find_fact(
             same = arguments[offset - 1] == predicate
             j = 0
             while same and j < arity:
-                operand = code[at + j]
-                same = arguments[offset + j] == (
-                    registers[operand] if operand >= 0 else np.int32(-1 - operand)
-                )
+                same = arguments[offset + j] == value_of(code, at + j, registers)
                 j += 1
             if same:
                 return arguments[offset - HEADER]
@@ -203,29 +269,26 @@ def find_fact(
 
 
 @compiled
-def find_run(
-    facts: Facts, meta: np.ndarray, code: np.ndarray, keys: int, registers: np.ndarray
-) -> tuple[int, int]:
+def find_run(view: np.ndarray, meta: np.ndarray, keys: int, registers: np.ndarray) -> tuple[int, int]:
     """Start and length of the run of a key; (-1 - fact, 1) for a single fact, length 0 for none."""
+    code, arguments = code_of(view), arguments_of(view)
     width = meta[WIDTH]
     slots = uint64_at(meta[SLOTS], meta[SIZE])
-    records = int32_at(meta[RECORDS], meta[RECORD_SIZE] * RECORD)
-    pool = int32_at(meta[POOL], meta[POOL_SIZE])
-    arguments = facts.arguments
+    records = int32_at(meta[RECORDS], MANY)
+    pool = int32_at(meta[POOL], MANY)
     h = hash_start(0)
     for j in range(width):
-        operand = code[keys + j]
-        h = hash_add(h, registers[operand] if operand >= 0 else np.int32(-1 - operand))
+        h = hash_add(h, value_of(code, keys + j, registers))
     h = hash_end(h)
     mask = np.uint64(meta[SIZE] - 1)
     s = h >> table_shift(meta[SIZE])
     while True:
         entry = slots[s]
         if entry == EMPTY:
-            return 0, 0
+            return np.int64(0), np.int64(0)
         if entry >> HALF == h >> HALF:
             value = entry & LOW32
-            start, length = np.int64(-1), np.int64(1)
+            length = np.int64(1)
             if value & IS_RECORD:
                 at = np.int64(value & VALUE) * RECORD
                 start, length = np.int64(records[at + START]), np.int64(records[at + LENGTH])
@@ -233,62 +296,54 @@ def find_run(
             else:
                 first = np.int64(value) - 1
                 start = -1 - first
-            offset = np.int64(facts.offset[first])
+            offset = np.int64(offsets_of(view)[first])
             same = True
             j = 0
             while same and j < width:
-                operand = code[keys + j]
-                same = arguments[offset + meta[COLUMN + j]] == (
-                    registers[operand] if operand >= 0 else np.int32(-1 - operand)
-                )
+                same = arguments[offset + meta[COLUMN + j]] == value_of(code, keys + j, registers)
                 j += 1
             if same:
                 return start, length
         s = (s + ONE) & mask
 
 
+@inlined
+def agrees(arguments: np.ndarray, offset: int, code: np.ndarray, same: int) -> bool:
+    """Whether columns are equal where an atom repeats a variable."""
+    equal = True
+    for j in range(code[same]):
+        if arguments[offset + code[same + 1 + 2 * j]] != arguments[offset + code[same + 2 + 2 * j]]:
+            equal = False
+            break
+    return equal
+
+
 @compiled
-def next_of_probe(
-    facts: Facts,
-    indexes: np.ndarray,
-    filters: np.ndarray,
-    code: np.ndarray,
-    registers: np.ndarray,
-    cursor: np.ndarray,
-    probe: int,
-) -> bool:
+def next_of_probe(view: np.ndarray, registers: np.ndarray, cursor: np.ndarray, probe: int) -> bool:
     """Takes the next fact of an open probe and loads its columns.  False: its run is at its end."""
+    code, arguments, offsets = code_of(view), arguments_of(view), offsets_of(view)
     pc = cursor[probe + PROBE_STEP]
-    meta = indexes[code[pc + 2]]
     number = code[pc + 3]
-    mask, want = filters[number, FILTER_MASK], filters[number, FILTER_WANT]
-    order = filters[number, FILTER_ORDER]
+    below = int32_at(view[FILTERS], MANY)[number * FILTER_FIELDS + FILTER_ORDER] == BELOW_PIVOT
     same = pc + 6 + code[pc + 5]
-    repeats = code[same]
-    pool = int32_at(meta[POOL], meta[POOL_SIZE])
+    pool = int32_at(index_of(view, code[pc + 2])[POOL], MANY)
     start, length, position = (
         cursor[probe + RUN_START],
         cursor[probe + RUN_LENGTH],
         cursor[probe + RUN_POSITION],
     )
-    arguments = facts.arguments
     while position < length:
         fact = np.int64(-1 - start) if start < 0 else np.int64(pool[start + position])
         position += 1
-        if order == BELOW_PIVOT and fact >= cursor[PIVOT]:
+        if below and fact >= cursor[PIVOT]:
             position = length  # runs ascend
             break
-        if not passes(facts.status, fact, mask, want, order, cursor[PIVOT]):
+        if not allows(view, number, fact, cursor[PIVOT]):
             continue
-        offset = np.int64(facts.offset[fact])
-        equal = True
-        for j in range(repeats):
-            if arguments[offset + code[same + 1 + 2 * j]] != arguments[offset + code[same + 2 + 2 * j]]:
-                equal = False
-                break
-        if not equal:
+        offset = np.int64(offsets[fact])
+        if not agrees(arguments, offset, code, same):
             continue
-        keep = same + 1 + 2 * repeats
+        keep = same + 1 + 2 * code[same]
         new = keep + 1 + code[keep]
         for j in range(code[new]):
             registers[code[new + 2 + 2 * j]] = arguments[offset + code[new + 1 + 2 * j]]
@@ -301,54 +356,38 @@ def next_of_probe(
 
 
 @compiled
-def is_absent(
-    facts: Facts,
-    indexes: np.ndarray,
-    filters: np.ndarray,
-    code: np.ndarray,
-    pc: int,
-    registers: np.ndarray,
-    pivot: int,
-) -> bool:
+def is_absent(view: np.ndarray, pc: int, registers: np.ndarray, pivot: int) -> bool:
+    code, arguments, offsets = code_of(view), arguments_of(view), offsets_of(view)
     index, predicate, number, width = code[pc + 2], code[pc + 3], code[pc + 4], code[pc + 5]
     if index < 0:
-        fact = find_fact(facts, predicate, code, pc + 6, width, registers)
-        return fact < 0 or not passes(
-            facts.status,
-            fact,
-            filters[number, FILTER_MASK],
-            filters[number, FILTER_WANT],
-            filters[number, FILTER_ORDER],
-            pivot,
-        )
-    same = pc + 6 + width
-    start, length = find_run(facts, indexes[index], code, pc + 6, registers)
-    return length == 0 or not any_match(
-        facts, indexes[index], start, length, filters, number, pivot, code, same + 1, code[same]
-    )
+        fact = find_fact(view, predicate, pc + 6, width, registers)
+        return fact < 0 or not allows(view, number, fact, pivot)
+    meta = index_of(view, index)
+    pool = int32_at(meta[POOL], MANY)
+    start, length = find_run(view, meta, pc + 6, registers)
+    for k in range(length):
+        fact = np.int64(-1 - start) if start < 0 else np.int64(pool[start + k])
+        if allows(view, number, fact, pivot) and agrees(
+            arguments, np.int64(offsets[fact]), code, pc + 6 + width
+        ):
+            return False
+    return True
 
 
 @compiled
-def next_instance(
-    facts: Facts,
-    terms: Terms,
-    indexes: np.ndarray,
-    filters: np.ndarray,
-    code: np.ndarray,
-    registers: np.ndarray,
-    cursor: np.ndarray,
-    scratch: Scratch,
-) -> int:
-    """Goes on to the next instance: FOUND, and the registers hold it, NO_MORE or NO_ROOM."""
+def advance(view: np.ndarray, registers: np.ndarray, cursor: np.ndarray) -> int:
+    """Goes on to the next instance: FOUND, and the registers hold it, or NO_MORE, or EXPRESSION: the step
+    under way is one that `evaluate_step` must take."""
+    code = code_of(view)
     pc = cursor[STEP]
     opened = cursor[OPEN]
-    back = pc < 0  # the last call gave an instance: look for the next one
+    back = pc < 0  # the last call gave an instance, or an expression was false
     while True:
         if back:
             if opened == 0:
                 return NO_MORE
             probe = PROBES + PER_PROBE * (opened - 1)
-            if not next_of_probe(facts, indexes, filters, code, registers, cursor, probe):
+            if not next_of_probe(view, registers, cursor, probe):
                 opened -= 1
                 continue
             pc = cursor[probe + PROBE_STEP]
@@ -356,7 +395,7 @@ def next_instance(
             back = False
         opcode = code[pc]
         if opcode == PROBE:
-            start, length = find_run(facts, indexes[code[pc + 2]], code, pc + 6, registers)
+            start, length = find_run(view, index_of(view, code[pc + 2]), pc + 6, registers)
             if length > 0:
                 probe = PROBES + PER_PROBE * opened
                 cursor[probe + PROBE_STEP] = pc
@@ -367,16 +406,8 @@ def next_instance(
             back = True
             continue
         if opcode == MEMBER:
-            fact = find_fact(facts, code[pc + 2], code, pc + 6, code[pc + 5], registers)
-            number = code[pc + 3]
-            if fact < 0 or not passes(
-                facts.status,
-                fact,
-                filters[number, FILTER_MASK],
-                filters[number, FILTER_WANT],
-                filters[number, FILTER_ORDER],
-                cursor[PIVOT],
-            ):
+            fact = find_fact(view, code[pc + 2], pc + 6, code[pc + 5], registers)
+            if fact < 0 or not allows(view, code[pc + 3], fact, cursor[PIVOT]):
                 back = True
                 continue
             if code[pc + 4] >= 0:
@@ -386,53 +417,69 @@ def next_instance(
             cursor[OPEN] = opened
             return FOUND
         elif opcode == ABSENT:
-            if not is_absent(facts, indexes, filters, code, pc, registers, cursor[PIVOT]):
+            if not is_absent(view, pc, registers, cursor[PIVOT]):
                 back = True
                 continue
-        elif opcode == TEST or opcode == COMPUTE:
-            if opcode == COMPUTE and not room_for_terms(terms, NO_TERMS_NEEDED):
-                cursor[STEP] = pc
-                cursor[OPEN] = opened
-                return NO_ROOM
-            target = code[pc + 2] if opcode == COMPUTE else -1
-            at = pc + 3 if opcode == COMPUTE else pc + 2
-            block = registers.reshape((len(registers), 1))
-            run_expression(
-                terms,
-                code,
-                at + 1,
-                code[at],
-                block,
-                0,
-                scratch.tags,
-                scratch.ints,
-                scratch.reals,
-                scratch.ids,
-            )
-            tag = scratch.tags[0]
-            if tag == FAILED or (target < 0 and not (tag == TRUTH and scratch.ints[0] == 1)):
-                back = True
-                continue
-            if target >= 0:
-                registers[target] = term_of(terms, tag, scratch.ints[0], scratch.reals[0], scratch.ids[0])
+        else:
+            cursor[STEP] = pc
+            cursor[OPEN] = opened
+            return EXPRESSION
         pc += code[pc + 1]
 
 
 @compiled
-def head_of(facts: Facts, code: np.ndarray, registers: np.ndarray, cursor: np.ndarray) -> int:
-    """The fact that the instance just found derives, or -1 if it is not there."""
-    pc = -1 - cursor[STEP]
-    return find_fact(facts, code[pc + 2], code, pc + 5, code[pc + 4], registers)
+def evaluate_step(
+    terms: Terms, view: np.ndarray, registers: np.ndarray, cursor: np.ndarray, scratch: Scratch
+) -> int:
+    """Takes the step of an expression: FOUND, the search goes on behind it or back from it, or NO_ROOM."""
+    code = code_of(view)
+    pc = cursor[STEP]
+    compute = code[pc] == COMPUTE
+    if compute and not room_for_terms(terms, 1):
+        return NO_ROOM
+    at = pc + 3 if compute else pc + 2
+    block = registers.reshape((len(registers), 1))
+    run_expression(
+        terms, code, at + 1, code[at], block, 0, scratch.tags, scratch.ints, scratch.reals, scratch.ids
+    )
+    tag = scratch.tags[0]
+    if tag == FAILED or (not compute and not (tag == TRUTH and scratch.ints[0] == 1)):
+        cursor[STEP] = -1
+        return FOUND
+    if compute:
+        registers[code[pc + 2]] = term_of(terms, tag, scratch.ints[0], scratch.reals[0], scratch.ids[0])
+    cursor[STEP] = pc + code[pc + 1]
+    return FOUND
+
+
+@inlined
+def next_instance(
+    terms: Terms, view: np.ndarray, registers: np.ndarray, cursor: np.ndarray, scratch: Scratch
+) -> int:
+    """Goes on to the next instance: FOUND, and the registers hold it, NO_MORE or NO_ROOM."""
+    found = advance(view, registers, cursor)
+    while found == EXPRESSION:
+        found = evaluate_step(terms, view, registers, cursor, scratch)
+        if found == FOUND:
+            found = advance(view, registers, cursor)
+    return found
 
 
 @compiled
-def derives(facts: Facts, code: np.ndarray, registers: np.ndarray, cursor: np.ndarray, fact: int) -> bool:
-    """Whether the instance just found derives a given fact."""
+def head_of(view: np.ndarray, registers: np.ndarray, cursor: np.ndarray) -> int:
+    """The fact that the instance just found derives, or -1 if it is not there."""
+    code = code_of(view)
     pc = -1 - cursor[STEP]
-    offset = np.int64(facts.offset[fact])
+    return find_fact(view, code[pc + 2], pc + 5, code[pc + 4], registers)
+
+
+@compiled
+def derives(view: np.ndarray, registers: np.ndarray, cursor: np.ndarray, fact: int) -> bool:
+    """Whether the instance just found derives a given fact."""
+    code, arguments = code_of(view), arguments_of(view)
+    pc = -1 - cursor[STEP]
+    offset = np.int64(offsets_of(view)[fact])
     for j in range(code[pc + 4]):
-        operand = code[pc + 5 + j]
-        value = registers[operand] if operand >= 0 else np.int32(-1 - operand)
-        if facts.arguments[offset + j] != value:
+        if arguments[offset + j] != value_of(code, pc + 5 + j, registers):
             return False
     return True

@@ -60,7 +60,9 @@ def delete_affected(
     catch_up(node, [forward_code, backward_code])
     search = new_search([forward_code, backward_code])
     room = sum(engine.store.count(number) for number in node.numbers) + 1
-    work = kernel.new_affected(kernel.RANKED if ranked else kernel.OVERDELETE, seeds, node.own, room)
+    queue, gone = node.workspace.ids("queue", room), node.workspace.ids("gone", room)
+    mode = kernel.RANKED if ranked else kernel.OVERDELETE
+    work = kernel.new_affected(mode, seeds, queue, gone, node.own)
     for number in node.numbers:
         if number in change.to_delete:
             kernel.add_all_affected(engine.store.arrays, engine.log.arrays, work, change.to_delete[number])

@@ -85,7 +85,7 @@ def delete_exactly(
     set_bits_of(facts, log, gone, int(DELETED))
     room = len(engine.store) + 1
     work = kernel.new_backward_forward(
-        ORDERS[order], np.concatenate([seeds, gone]), derivable, node.own, room
+        ORDERS[order], np.concatenate([seeds, gone]), derivable, node.own, node.workspace, room
     )
     work = kernel.with_waiting(facts, log, work, waiting)
     control = work.control

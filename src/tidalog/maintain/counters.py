@@ -19,7 +19,7 @@ class Counters:
     forward: int = 0
     """Instances of proved facts that proved another fact (line 11)."""
     insertions: int = 0
-    """Implicit facts inserted (line 28)."""
+    """Implicit facts inserted (line 28); B/F counts what it deletes and inserts in one update too."""
     marks_explicit: int = 0
     """Explicit facts that are marked when the next update starts."""
     marks_implicit: int = 0
@@ -29,7 +29,7 @@ class Counters:
     checked: int = 0
     """Facts that were looked at for another proof."""
     rederivations: int = 0
-    """Facts that were deleted and derived again within the update."""
+    """Facts that other strategies deleted and derived again within the update."""
     recorded: int = 0
     """Affected facts that were on record, so that no rule was applied to find them."""
     seconds: float = 0.0

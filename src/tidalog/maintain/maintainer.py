@@ -27,10 +27,11 @@ from tidalog.maintain.marking import Marking
 from tidalog.maintain.materialise import NO_LIMITS, check_constraints
 from tidalog.maintain.node import Node
 from tidalog.maintain.recompute import delete_implicit, derive_anew
-from tidalog.maintain.run import Interrupted, Runner
+from tidalog.maintain.run import Interrupted, Runner, TooMuchWork
 from tidalog.maintain.seminaive import SemiNaive, constraint_predicate, constraint_rule
-from tidalog.maintain.strategy import Options, choose, marking_of
+from tidalog.maintain.strategy import Options, checks_worth, choose, learn, marking_of
 from tidalog.maintain.transaction import Batch, Ids, PredicateDelta, Transaction
+from tidalog.maintain.workspace import Workspace
 from tidalog.plan.lowered import is_hidden
 
 
@@ -67,14 +68,15 @@ class Maintainer:
     ) -> None:
         self.engine, self.analysis, self.functions = engine, analysis, functions
         self.options = options or Options()
+        workspace = Workspace()
         self.nodes = [
-            Node(engine, ", ".join(c.predicates), c.rules, frozenset(c.predicates), c.recursive)
+            Node(engine, ", ".join(c.predicates), c.rules, frozenset(c.predicates), c.recursive, workspace)
             for c in analysis.components
             if c.rules
         ]
         for rule in analysis.constraints:
             own = frozenset([constraint_predicate(rule.name)])
-            self.nodes.append(Node(engine, rule.name, [constraint_rule(rule)], own, False))
+            self.nodes.append(Node(engine, rule.name, [constraint_rule(rule)], own, False, workspace))
         self.marking = Marking(engine, marking_of(self.options), self.options.look_ahead)
         self._derived = {number for node in self.nodes for number in node.numbers}
 
@@ -122,14 +124,13 @@ class Maintainer:
             if isinstance(stop, KeyboardInterrupt):
                 raise RunError(Interrupted(rule=runner.rule or "(none)")) from None
             raise
-        counters.rederivations = len(engine.log.moved_from)
         delta = {
             number: part for number, part in change.finish().items() if not is_hidden(engine.names[number])
         }
         self.marking.forget(change.gone)
         counters.derivations += runner.stats.derivations
-        counters.insertions = sum(int((~d.inserted_explicit).sum()) for d in delta.values())
-        engine.tidy()
+        counters.insertions += sum(d.inserted_rows - int(d.inserted_explicit.sum()) for d in delta.values())
+        self.marking.rows_have_moved(*engine.tidy())
         counters.seconds = time.perf_counter() - start
         return Outcome(
             {engine.names[number]: part for number, part in delta.items()},
@@ -157,16 +158,15 @@ class Maintainer:
     def _maintain(
         self, node: Node, change: Transaction, runner: Runner, counters: Counters, marked: Ids
     ) -> None:
-        strategy = choose(node, self.options)
+        seeds = sum(len(change.to_delete.get(n, ())) for n in node.numbers)
+        seeds += len(change.deleted_of(node.lower))
+        strategy = choose(node, self.options, seeds)
+        before, moved = len(self.engine.store), len(self.engine.log.moved_from)
+        if seeds and strategy != "recompute":
+            strategy = self._delete(node, strategy, seeds, change, runner, counters, marked)
         node.chosen = strategy
-        before = len(self.engine.store)
-        deletes = any(n in change.to_delete for n in node.numbers) or any(
-            n in change.deleted for n in node.lower
-        )
         if strategy == "recompute":
             delete_implicit(node, change)
-        elif deletes:
-            self._delete(node, strategy, change, runner, counters, self._of(node, change, marked))
         for number in node.numbers:
             change.insert(number)
         self.marking.doom(change, node.numbers)
@@ -177,6 +177,10 @@ class Maintainer:
         else:
             grow(node, runner, change.begin, self.marking.observed)
         change.settle(node.numbers, before)
+        if strategy in ("bf", "fbf"):
+            counters.insertions += len(self.engine.log.moved_from) - moved
+        else:
+            counters.rederivations += len(self.engine.log.moved_from) - moved
 
     def _of(self, node: Node, change: Transaction, ids: Ids) -> Ids:
         """The facts of a component among some."""
@@ -186,6 +190,32 @@ class Maintainer:
         self,
         node: Node,
         strategy: str,
+        seeds: int,
+        change: Transaction,
+        runner: Runner,
+        counters: Counters,
+        marked: Ids,
+    ) -> str:
+        """Deletes by a strategy; gives the one that is to go on, which is `recompute` if `auto` finds that
+        the work is more than to start over."""
+        checked = counters.checked
+        if self.options.strategy == "auto":
+            runner.searches = checks_worth(node)
+        try:
+            self._delete_by(strategy, node, change, runner, counters, self._of(node, change, marked))
+        except TooMuchWork:
+            learn(node, seeds, checks_worth(node) * 2)
+            node.reason = "looking for proofs took as long as to start over"
+            return "recompute"
+        finally:
+            runner.searches = None
+        learn(node, seeds, counters.checked - checked)
+        return strategy
+
+    def _delete_by(
+        self,
+        strategy: str,
+        node: Node,
         change: Transaction,
         runner: Runner,
         counters: Counters,

@@ -14,7 +14,7 @@ Facts are named by where their rows start (*places*), which a new id does not ch
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -53,11 +53,27 @@ class Links:
                 self.heads_of.setdefault(fact, {})[head] = None
 
     def forget(self, head: int) -> None:
-        for fact in self.facts_of.pop(head, ()):
+        for fact in set(self.facts_of.pop(head, ())):  # a body may hold a fact twice
             heads = self.heads_of[fact]
             heads.pop(head, None)
             if not heads:
                 del self.heads_of[fact]
+
+    def moved(self, place_of: Mapping[int, int]) -> Links:
+        """The same links of facts that have new places."""
+        result = Links()
+        for head, facts in self.facts_of.items():
+            if head in place_of:
+                kept = [place_of[fact] for fact in facts if fact in place_of]
+                result.facts_of[place_of[head]] = kept
+                for fact in kept:
+                    result.heads_of.setdefault(fact, {})[place_of[head]] = None
+        return result
+
+
+def _moved(places: Places, before: Places, now: Places) -> Places:
+    result: Places = now[np.searchsorted(before, places)]
+    return result
 
 
 @dataclass
@@ -78,7 +94,6 @@ class Marking:
         self.engine, self.kind, self.look_ahead = engine, kind, look_ahead
         self.links = Links()
         self._state = _State()
-        self._repacked = engine.repacked
         self.coming: dict[int, npt.NDArray[np.int32]] = {}
         self._doomed: list[Ids] = []
         self._proved: list[Ids] = []
@@ -95,8 +110,6 @@ class Marking:
         self.coming = {}
         if self.kind == "none":
             return _NO_IDS
-        if self._repacked != self.engine.repacked:
-            self._state, self.links, self._repacked = _State(), Links(), self.engine.repacked
         arrays, log = self.engine.store.arrays, self.engine.log.arrays
         changes.clear_bits_of(arrays, log, self._ids(self._state.doomed), int(DOOMED))
         marked = self._ids(self._state.marked)
@@ -200,6 +213,21 @@ class Marking:
         if self.kind == "linked":
             for place in self._places(deleted).tolist():
                 self.links.forget(place)
+
+    def rows_have_moved(self, before: Places, now: Places) -> None:
+        """Places of facts are other ones from here on; places of facts that are gone are dropped."""
+        if not len(before) or self.kind == "none":
+            return
+        state = self._state
+        pairs = state.pairs[np.isin(state.pairs, before).all(axis=1)]
+        doomed, marked, recorded = (
+            _moved(places[np.isin(places, before)], before, now)
+            for places in (state.doomed, state.marked, state.recorded)
+        )
+        self._state = _State(doomed, marked, recorded, _moved(pairs, before, now))
+        if self.links.facts_of:
+            place_of = dict(zip(before.tolist(), now.tolist(), strict=True))
+            self.links = self.links.moved(place_of)
 
     def _there(self, places: Places) -> Places:
         """Implicit facts that stay."""

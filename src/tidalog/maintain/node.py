@@ -13,6 +13,7 @@ from tidalog.analysis.normal import NormalRule
 from tidalog.engine.embedded import EmbeddedEngine
 from tidalog.engine.expressions import is_native
 from tidalog.maintain.plans import ComponentPlans
+from tidalog.maintain.workspace import Workspace
 from tidalog.plan.lowered import is_hidden
 
 _GROWTH: Final = 4  # plans are made anew once the store is so many times larger than when they were made
@@ -28,9 +29,12 @@ class Node:
     rules: Sequence[NormalRule]
     predicates: frozenset[str]
     recursive: bool
+    workspace: Workspace
     in_rank_order: bool = True
     chosen: str = ""
     reason: str = ""
+    checks_per_seed: float = 0.0
+    """Facts that were looked at for each fact that a deletion began with, lately."""
     _plans: ComponentPlans | None = None
     _size: int = 0
     _own: npt.NDArray[np.uint8] = field(default_factory=lambda: np.zeros(0, np.uint8))
@@ -66,6 +70,10 @@ class Node:
             self._own = np.zeros(len(self.engine.names) + 16, np.uint8)
             self._own[self.numbers] = 1
         return self._own
+
+    @property
+    def facts(self) -> int:
+        return sum(self.engine.store.count(number) for number in self.numbers)
 
     @property
     def plans(self) -> ComponentPlans:

@@ -57,6 +57,10 @@ class NotComputable(Diagnostic):
     hint = "guard the computation by a test, such as ?n != 0 or isNumeric(?x)"
 
 
+class TooMuchWork(Exception):
+    """The searches of a component have cost more than to derive it anew."""
+
+
 class Runner:
     """Drives one run: owns its clock, its limits and its figures."""
 
@@ -74,8 +78,11 @@ class Runner:
         self.progress = progress
         self.stats = RunStats()
         self.component, self.components = 0, 0
+        self.searches: int | None = None
+        """Facts that may still be looked at, if there is a better way."""
         self.rule = ""
         self._start, self._cpu_start = time.perf_counter(), time.process_time()
+        self._looks = counting or progress is not None or limits != Limits()
         self._facts_before = self._visible_facts() if counting else 0
 
     @property
@@ -120,10 +127,15 @@ class Runner:
         """Calls a kernel that looks at one instance at a time until it is done; `control[budget]` is what it
         may do before it pauses."""
         while True:
-            control[budget] = _SEARCH_SLICE
+            slice_ = _SEARCH_SLICE if self.searches is None else min(_SEARCH_SLICE, self.searches)
+            control[budget] = slice_
             reason = step()
+            if self.searches is not None:
+                self.searches -= slice_ - max(0, int(control[budget]))
             if reason == op.DONE:
                 return
+            if self.searches is not None and self.searches <= 0:
+                raise TooMuchWork
             self.rule = rule()
             if reason == op.GROW_TERMS:
                 self.engine.dictionary.ensure(BLOCK * 4)
@@ -140,6 +152,8 @@ class Runner:
     def look(self, rounds: int = 0) -> None:
         """A safe point: limits and progress."""
         limits = self.limits
+        if not self._looks:
+            return
         facts = self.engine.store.live
         memory = self.engine.nbytes
         self.stats.peak_memory = max(self.stats.peak_memory, memory)

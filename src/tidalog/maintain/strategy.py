@@ -25,15 +25,35 @@ def marking_of(options: Options) -> str:
     return "complete" if options.marking == "auto" else options.marking
 
 
-def choose(node: Node, options: Options) -> str:
-    """The strategy for a component; why is in `node.reason`."""
+_CHECKS_PER_FACT: Final = 16
+"""Facts that are derived anew in the time that one is looked at."""
+_MEMORY: Final = 0.5
+"""How much the last update says about the next."""
+
+
+def checks_worth(node: Node) -> int:
+    """Facts that may be looked at before deriving the component anew is cheaper."""
+    return 1000 + node.facts // _CHECKS_PER_FACT
+
+
+def learn(node: Node, seeds: int, checks: int) -> None:
+    if seeds:
+        node.checks_per_seed += _MEMORY * (checks / seeds - node.checks_per_seed)
+
+
+def choose(node: Node, options: Options, seeds: int) -> str:
+    """The strategy for a component, of which `seeds` facts are deleted below or in it; why is in
+    `node.reason`."""
     if not node.incremental:
         node.reason = "its rules negate, aggregate or call Python"
         return "recompute"
     wanted = options.strategy
     if wanted == "auto":
         wanted = "ranked"
-        node.reason = "ids are ranks"
+        node.reason = "its ids are ranks" if node.recursive else "one step proves or disproves a fact"
+        if seeds * node.checks_per_seed > checks_worth(node):
+            node.reason = f"{seeds:,} deletions are expected to reach most of its {node.facts:,} facts"
+            return "recompute"
     if wanted == "ranked" and not node.in_rank_order:
         node.reason = "its facts are no longer in the order of ranks"
         return "recompute"

@@ -182,19 +182,14 @@ class Transaction:
         """The change, by predicate; everything that is deleted is gone afterwards."""
         engine = self.engine
         arrays, log = engine.store.arrays, engine.log.arrays
-        touched = len(engine.log.touched)
-        room = np.empty(max(touched, len(engine.store) - self.begin), np.int32)
-        deleted = room[: changes.list_deleted(arrays, log, room)].copy()
-        was = np.empty(len(deleted), np.bool_)
-        changes.explicit_before(log, arrays, was)
-        inserted = room[: changes.list_inserted(arrays, self.begin, room)].copy()
-        now = (arrays.status[inserted] & EXPLICIT) != 0
-        gained = room[: changes.was_explicit(log, arrays, 0, room)].copy()
-        lost = room[: changes.was_explicit(log, arrays, 1, room)].copy()
-        delta = self._delta((inserted, now), (deleted, was), gained, lost)
-        self.gone = deleted
-        dead = np.concatenate([deleted, engine.log.moved_from]) if len(engine.log.moved_from) else deleted
-        changes.finish(arrays, log, self.begin, deleted)
+        room = len(engine.log.touched) + len(engine.store) - self.begin
+        ids, kinds = np.empty(room, np.int32), np.empty(room, np.int8)
+        count = changes.list_changes(arrays, log, self.begin, ids, kinds)
+        ids, kinds = ids[:count], kinds[:count]
+        delta = self._delta(ids, kinds)
+        self.gone = ids[(kinds == changes.DELETED_IMPLICIT) | (kinds == changes.DELETED_EXPLICIT)]
+        dead = np.concatenate([self.gone, engine.log.moved_from])
+        changes.finish(arrays, log, self.begin, self.gone)
         if len(dead):
             engine.indexes.take_out(arrays, dead, np.unique(self.predicates_of(dead)).tolist())
         return delta
@@ -204,35 +199,31 @@ class Transaction:
         changes.predicates_of(self.engine.store.arrays, ids, out)
         return out
 
-    def _delta(
-        self,
-        inserted: tuple[Ids, npt.NDArray[np.bool_]],
-        deleted: tuple[Ids, npt.NDArray[np.bool_]],
-        gained: Ids,
-        lost: Ids,
-    ) -> dict[int, PredicateDelta]:
-        parts = (inserted[0], deleted[0], gained, lost)
-        kinds = [self.predicates_of(ids) for ids in parts]
+    def _delta(self, ids: Ids, kinds: npt.NDArray[np.int8]) -> dict[int, PredicateDelta]:
         result: dict[int, PredicateDelta] = {}
-        for predicate in np.unique(np.concatenate(kinds)).tolist():
-            chosen = [ids[kind == predicate] for ids, kind in zip(parts, kinds, strict=True)]
-            columns = [self._columns(predicate, ids) for ids in chosen]
-            result[predicate] = PredicateDelta(
-                columns[0],
-                len(chosen[0]),
-                inserted[1][kinds[0] == predicate],
-                columns[1],
-                len(chosen[1]),
-                deleted[1][kinds[1] == predicate],
-                columns[2],
-                len(chosen[2]),
-                columns[3],
-                len(chosen[3]),
+        predicates = self.predicates_of(ids)
+        for predicate in np.unique(predicates).tolist():
+            mine = predicates == predicate
+            own, how = ids[mine], kinds[mine]
+            rows = np.empty((self.engine.arities[predicate], len(own)), np.int32)
+            changes.gather_rows(self.engine.store.arrays, own, rows)
+            inserted, deleted = how <= changes.INSERTED_EXPLICIT, (how | 1) == changes.DELETED_EXPLICIT
+            part = PredicateDelta(
+                list(rows[:, inserted]),
+                int(inserted.sum()),
+                how[inserted] == changes.INSERTED_EXPLICIT,
+                list(rows[:, deleted]),
+                int(deleted.sum()),
+                how[deleted] == changes.DELETED_EXPLICIT,
             )
+            if part.inserted_rows + part.deleted_rows < len(own):
+                gained, lost = how == changes.NOW_EXPLICIT, how == changes.NOW_IMPLICIT
+                part.became_explicit, part.became_explicit_rows = list(rows[:, gained]), int(gained.sum())
+                part.became_implicit, part.became_implicit_rows = list(rows[:, lost]), int(lost.sum())
+            else:
+                part.became_explicit = part.became_implicit = list(rows[:, :0])
+            result[predicate] = part
         return result
-
-    def _columns(self, predicate: int, ids: Ids) -> list[Ids]:
-        return [self.engine.store.column(ids, c) for c in range(self.engine.arities[predicate])]
 
 
 def _each_once(ids: Ids) -> Ids:

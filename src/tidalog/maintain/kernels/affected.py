@@ -35,6 +35,7 @@ from tidalog.engine.tuples import (
     head_of,
     next_instance,
     start_search,
+    view_of,
 )
 from tidalog.maintain.kernels.native import compiled
 from tidalog.maintain.kernels.records import Records, borrowed_records, record_range
@@ -87,12 +88,11 @@ class Affected(NamedTuple):
     counters: npt.NDArray[np.int64]
 
 
-def new_affected(mode: int, seeds: Ints, own: npt.NDArray[np.uint8], room: int) -> Affected:
+def new_affected(mode: int, seeds: Ints, queue: Ints, gone: Ints, own: npt.NDArray[np.uint8]) -> Affected:
+    """`queue` and `gone` have room for every fact of the component."""
     control = np.zeros(CONTROL, np.int64)
     control[MODE] = mode
-    return Affected(
-        seeds, np.empty(room, np.int32), np.empty(room, np.int32), own, control, np.zeros(COUNTERS, np.int64)
-    )
+    return Affected(seeds, queue, gone, own, control, np.zeros(COUNTERS, np.int64))
 
 
 # --- compiled ---------------------------------------------------------------------------------------
@@ -142,7 +142,7 @@ def pop(heap: np.ndarray, size: int) -> int:
     return smallest
 
 
-@compiled
+@inlined
 def add_affected(facts: Facts, log: Log, work: Affected, fact: int) -> None:
     """A fact that may have lost its proof; it is present and neither waiting nor deleted."""
     control = work.control
@@ -163,16 +163,16 @@ def add_all_affected(facts: Facts, log: Log, work: Affected, ids: np.ndarray) ->
             add_affected(facts, log, work, ids[i])
 
 
-@compiled
+@inlined
 def predicate_of(facts: Facts, fact: int) -> int:
     return facts.arguments[np.int64(facts.offset[fact]) - 1]
 
 
-@compiled
+@inlined
 def spread(
     facts: Facts,
     terms: Terms,
-    indexes: np.ndarray,
+    view: np.ndarray,
     plans: Plans,
     search: Search,
     log: Log,
@@ -206,19 +206,17 @@ def spread(
             control[PLAN] += 1
             control[CURRENT] = plans.order[j]
             at = plans.starts[plans.order[j]]
-            if not start_search(facts, plans.filters, plans.code, at, fact, registers, cursor):
+            if not start_search(view, at, fact, registers, cursor):
                 continue
             control[SEARCHING] = 1
-        found = next_instance(
-            facts, terms, indexes, plans.filters, plans.code, registers, cursor, search.scratch
-        )
+        found = next_instance(terms, view, registers, cursor, search.scratch)
         if found == NO_ROOM:
             return GROW_TERMS
         if found != FOUND:
             control[SEARCHING] = 0
             continue
         counters[DERIVATIONS] += 1
-        head = head_of(facts, plans.code, registers, cursor)
+        head = head_of(view, registers, cursor)
         if head > above and (facts.status[head] & (PRESENT | NEW | DELETED | WAITING)) == PRESENT:
             counters[DELETIONS] += 1
             add_affected(facts, log, work, head)
@@ -227,11 +225,11 @@ def spread(
     return DONE
 
 
-@compiled
+@inlined
 def prove(
     facts: Facts,
     terms: Terms,
-    indexes: np.ndarray,
+    view: np.ndarray,
     plans: Plans,
     search: Search,
     control: np.ndarray,
@@ -250,12 +248,10 @@ def prove(
             control[PLAN] += 1
             control[CURRENT] = plans.order[j]
             at = plans.starts[plans.order[j]]
-            if not start_search(facts, plans.filters, plans.code, at, fact, registers, cursor):
+            if not start_search(view, at, fact, registers, cursor):
                 continue
             control[SEARCHING] = 1
-        found = next_instance(
-            facts, terms, indexes, plans.filters, plans.code, registers, cursor, search.scratch
-        )
+        found = next_instance(terms, view, registers, cursor, search.scratch)
         if found == NO_ROOM:
             return NO_ROOM
         if found != FOUND:
@@ -263,7 +259,7 @@ def prove(
             continue
         counters[BACKWARD] += 1
         counters[DERIVATIONS] += 1
-        if derives(facts, plans.code, registers, cursor, fact):
+        if derives(view, registers, cursor, fact):
             control[SEARCHING] = 0
             control[PLAN] = 0
             return FOUND
@@ -282,10 +278,14 @@ def delete_affected(
     owned_records: Records,
 ) -> int:
     """Goes on until nothing is affected any more (DONE) or something is wanted."""
-    facts, indexes, log = borrowed_facts(owned_facts), borrowed(owned_indexes), borrowed_log(owned_log)
+    facts, log = borrowed_facts(owned_facts), borrowed_log(owned_log)
     forward, backward = borrowed_plans(owned_forward), borrowed_plans(owned_backward)
     search, work = borrowed_search(owned_search), borrowed_affected(owned_work)
     records = borrowed_records(owned_records)
+    forward_view, backward_view = (
+        view_of(facts, owned_indexes, forward),
+        view_of(facts, owned_indexes, backward),
+    )
     control, counters = work.control, work.counters
     while True:
         control[BUDGET] -= 1
@@ -302,7 +302,7 @@ def delete_affected(
             above = -1
             if phase == FORWARD_FROM_GONE and control[MODE] == RANKED:
                 above = control[FACT]
-            reason = spread(facts, terms, indexes, forward, search, log, work, records, above)
+            reason = spread(facts, terms, forward_view, forward, search, log, work, records, above)
             if reason != DONE:
                 return reason
             if phase == FORWARD_FROM_SEED:
@@ -331,7 +331,7 @@ def delete_affected(
                 control[PHASE] = FORWARD_FROM_GONE
             control[FACT] = fact
         else:
-            found = prove(facts, terms, indexes, backward, search, control, counters)
+            found = prove(facts, terms, backward_view, backward, search, control, counters)
             if found == NO_ROOM:
                 return GROW_TERMS
             if found == FOUND:
@@ -358,11 +358,8 @@ def find_derivable(
 ) -> int:
     """Which deleted facts are explicit or derived by one step: control[SEED] of `gone` have been looked at,
     control[GONE] facts found, in `out`."""
-    facts, indexes, backward = (
-        borrowed_facts(owned_facts),
-        borrowed(owned_indexes),
-        borrowed_plans(owned_backward),
-    )
+    facts, backward = borrowed_facts(owned_facts), borrowed_plans(owned_backward)
+    view = view_of(facts, owned_indexes, backward)
     search = borrowed_search(owned_search)
     while control[SEED] < len(gone):
         control[BUDGET] -= 1
@@ -371,7 +368,7 @@ def find_derivable(
         fact = gone[control[SEED]]
         control[FACT] = fact
         if not facts.status[fact] & EXPLICIT:
-            found = prove(facts, terms, indexes, backward, search, control, counters)
+            found = prove(facts, terms, view, backward, search, control, counters)
             if found == NO_ROOM:
                 return GROW_TERMS
             if found != FOUND:

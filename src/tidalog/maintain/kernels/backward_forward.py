@@ -54,6 +54,7 @@ from tidalog.engine.tuples import (
     head_of,
     next_instance,
     start_search,
+    view_of,
 )
 from tidalog.maintain.kernels.affected import predicate_of
 from tidalog.maintain.kernels.native import compiled
@@ -71,6 +72,7 @@ from tidalog.maintain.kernels.work import (
     borrowed_log,
     borrowed_search,
 )
+from tidalog.maintain.workspace import Workspace
 
 PAPER: Final = 0
 OURS: Final = 1
@@ -124,22 +126,22 @@ class BackwardForward(NamedTuple):
 
 
 def new_backward_forward(
-    order: int, gone: Ints, affected: Ints, own: npt.NDArray[np.uint8], room: int
+    order: int, gone: Ints, affected: Ints, own: npt.NDArray[np.uint8], workspace: Workspace, room: int
 ) -> BackwardForward:
     """`gone`: facts that are deleted; `affected`: facts that must be checked; `room`: facts there are."""
     control = np.zeros(CONTROL, np.int64)
     control[ORDER], control[GONE], control[AFFECTED] = order, len(gone), len(affected)
-    queue = np.empty(room + len(gone), np.int32)
+    queue = workspace.ids("gone", room + len(gone))
     queue[: len(gone)] = gone
     stack = 256 + len(affected)
     return BackwardForward(
         np.empty(stack, np.int32),
         np.zeros(stack, np.int32),
-        np.empty(room, np.int32),
+        workspace.ids("proven", room),
         queue,
-        np.empty(room, np.int32),
+        workspace.ids("checked", room),
         affected,
-        np.empty(room, np.int32),
+        workspace.ids("marked", room),
         own,
         control,
         np.zeros(COUNTERS, np.int64),
@@ -225,7 +227,7 @@ def wait_all(facts: Facts, log: Log, work: BackwardForward, ids: np.ndarray) -> 
 def forward_step(
     facts: Facts,
     terms: Terms,
-    indexes: np.ndarray,
+    view: np.ndarray,
     plans: Plans,
     search: Search,
     log: Log,
@@ -250,19 +252,17 @@ def forward_step(
             control[MATCH_PLAN] += 1
             control[CURRENT] = plans.order[j]
             at = plans.starts[plans.order[j]]
-            if not start_search(facts, plans.filters, plans.code, at, fact, registers, cursor):
+            if not start_search(view, at, fact, registers, cursor):
                 continue
             control[MATCHING] = 1
-        found = next_instance(
-            facts, terms, indexes, plans.filters, plans.code, registers, cursor, search.scratch
-        )
+        found = next_instance(terms, view, registers, cursor, search.scratch)
         if found == NO_ROOM:
             return GROW_TERMS
         if found != FOUND:
             control[MATCHING] = 0
             continue
         work.counters[DERIVATIONS] += 1
-        head = head_of(facts, plans.code, registers, cursor)
+        head = head_of(view, registers, cursor)
         if head < 0 or facts.status[head] & (PROVED | DELAYED):
             continue
         work.counters[FORWARD] += 1
@@ -304,7 +304,7 @@ def observe_proof(
 def backward_step(
     facts: Facts,
     terms: Terms,
-    indexes: np.ndarray,
+    view: np.ndarray,
     plans: Plans,
     search: Search,
     log: Log,
@@ -335,19 +335,17 @@ def backward_step(
             work.plan[place] -= 1
             control[CURRENT] = plans.order[j]
             at = plans.starts[plans.order[j]]
-            if not start_search(facts, plans.filters, plans.code, at, fact, registers, cursor):
+            if not start_search(view, at, fact, registers, cursor):
                 continue
             work.plan[place] = -work.plan[place]
-        found = next_instance(
-            facts, terms, indexes, plans.filters, plans.code, registers, cursor, search.scratch
-        )
+        found = next_instance(terms, view, registers, cursor, search.scratch)
         if found == NO_ROOM:
             return GROW_TERMS
         if found != FOUND:
             work.plan[place] = -work.plan[place]
             continue
         work.counters[DERIVATIONS] += 1
-        if not derives(facts, plans.code, registers, cursor, fact):
+        if not derives(view, registers, cursor, fact):
             continue
         pc = -1 - cursor[STEP]
         body = pc + 5 + plans.code[pc + 4]
@@ -380,7 +378,7 @@ def affect(facts: Facts, log: Log, work: BackwardForward, head: int, counter: in
 def affect_step(
     facts: Facts,
     terms: Terms,
-    indexes: np.ndarray,
+    view: np.ndarray,
     plans: Plans,
     search: Search,
     log: Log,
@@ -422,19 +420,17 @@ def affect_step(
             control[SPREAD_PLAN] += 1
             control[CURRENT] = plans.order[j]
             at = plans.starts[plans.order[j]]
-            if not start_search(facts, plans.filters, plans.code, at, fact, registers, cursor):
+            if not start_search(view, at, fact, registers, cursor):
                 continue
             control[SPREADING] = 1
-        found = next_instance(
-            facts, terms, indexes, plans.filters, plans.code, registers, cursor, search.scratch
-        )
+        found = next_instance(terms, view, registers, cursor, search.scratch)
         if found == NO_ROOM:
             return GROW_TERMS
         if found != FOUND:
             control[SPREADING] = 0
             continue
         work.counters[DERIVATIONS] += 1
-        head = head_of(facts, plans.code, registers, cursor)
+        head = head_of(view, registers, cursor)
         if head >= 0 and affect(facts, log, work, head, DELETIONS):
             return APPLIED
 
@@ -480,10 +476,13 @@ def run_backward_forward(
     owned_records: Records,
 ) -> int:
     """Lines 10 to 25, until nothing is left to be deleted (DONE) or something is wanted."""
-    facts, indexes, log = borrowed_facts(owned_facts), borrowed(owned_indexes), borrowed_log(owned_log)
+    facts, log = borrowed_facts(owned_facts), borrowed_log(owned_log)
     proofs, backward = borrowed_plans(owned_proofs), borrowed_plans(owned_backward)
     affecting, search = borrowed_plans(owned_affecting), borrowed_search(owned_search)
     work, records = borrowed_work(owned_work), borrowed_records(owned_records)
+    proofs_view = view_of(facts, owned_indexes, proofs)
+    backward_view = view_of(facts, owned_indexes, backward)
+    affecting_view = view_of(facts, owned_indexes, affecting)
     control = work.control
     order = control[ORDER]
     while True:
@@ -493,20 +492,20 @@ def run_backward_forward(
         reason = has_room(work, search, log)
         if reason != DONE:
             return reason
-        said = forward_step(facts, terms, indexes, proofs, search, log, work)
+        said = forward_step(facts, terms, proofs_view, proofs, search, log, work)
         if said == NOTHING and order == LAYERS and control[ROOTS] == 0:
             # The layer first: everything that one step reaches.
-            said = affect_step(facts, terms, indexes, affecting, search, log, work, records)
+            said = affect_step(facts, terms, affecting_view, affecting, search, log, work, records)
             if said == NOTHING:
                 control[ROOTS] = 1
                 said = APPLIED
         elif said == NOTHING:
-            said = backward_step(facts, terms, indexes, backward, search, log, work)
+            said = backward_step(facts, terms, backward_view, backward, search, log, work)
             if said == NOTHING and order != PAPER:
                 said = disprove_step(facts, log, work)
                 control[ROOTS] = 0
             if said == NOTHING and order != LAYERS:
-                said = affect_step(facts, terms, indexes, affecting, search, log, work, records)
+                said = affect_step(facts, terms, affecting_view, affecting, search, log, work, records)
             if said == NOTHING and order == PAPER:
                 said = disprove_step(facts, log, work)
         if said == NOTHING:
