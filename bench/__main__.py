@@ -9,6 +9,7 @@ from pathlib import Path
 
 from rich.console import Console
 
+from bench.peers_incremental.contest import PEERS as INCREMENTAL
 from bench.process import ROOT, Limits
 from bench.report import machine_info, print_section, store, to_json
 from bench.suites.catalogue import SUITES
@@ -56,11 +57,14 @@ def _parser() -> argparse.ArgumentParser:
         prog="python -m bench",
         description="Tidalog and its peers on the same work, side by side.",
     )
-    parser.add_argument("names", nargs="*", help="suites or workloads; all suites if none is given")
+    parser.add_argument("names", nargs="*", help="suites, or workloads of them; all suites if none is given")
     parser.add_argument("--quick", action="store_true", help="small inputs: does it all run and agree?")
     parser.add_argument("--repeat", type=int, default=3, metavar="N", help="runs of each system (3)")
     parser.add_argument(
-        "--only", action="append", choices=list(SYSTEMS), help="run this system only; may be repeated"
+        "--only",
+        action="append",
+        choices=[*SYSTEMS, *(peer.key for peer in INCREMENTAL)],
+        help="run this system only; may be repeated",
     )
     parser.add_argument("--json", metavar="FILE", help="write the figures of every run here too")
     parser.add_argument(
@@ -76,7 +80,8 @@ def _parser() -> argparse.ArgumentParser:
 def _choose(
     parser: argparse.ArgumentParser, names: Sequence[str], quick: bool
 ) -> list[tuple[Suite, list[str]]]:
-    """Suites to run, each with the workloads asked for by name (none means all of them)."""
+    """Suites to run, each with the workloads asked for by name (none means all of them): `speed digraph` is
+    one workload, as `digraph` is."""
     if not names:
         return [(suite, []) for suite in SUITES]
     known = {name for suite in SUITES for name in (suite.name, *suite.workloads(quick))}
@@ -86,9 +91,7 @@ def _choose(
     chosen: list[tuple[Suite, list[str]]] = []
     for suite in SUITES:
         rows = [name for name in names if name in suite.workloads(quick)]
-        if suite.name in names:
-            chosen.append((suite, []))
-        elif rows:
+        if suite.name in names or rows:
             chosen.append((suite, rows))
     return chosen
 

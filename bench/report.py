@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import os
 import platform
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
@@ -21,6 +21,8 @@ from rich.table import Table
 from bench.systems import SYSTEMS
 
 Record = dict[str, object]
+_EXAMPLES = 4
+"""Rows that miss a target, named beside it."""
 
 
 @dataclass(frozen=True)
@@ -54,6 +56,13 @@ class Section:
 
     def end_group(self) -> None:
         self.breaks.add(len(self.rows) - 1)
+
+    def check(self, text: str, wrong: Sequence[str] = ()) -> None:
+        """A target, missed by the rows that `wrong` names; the first of them are shown."""
+        if wrong:
+            more = f" and {len(wrong) - _EXAMPLES} more" if len(wrong) > _EXAMPLES else ""
+            text += f"; not: {', '.join(wrong[:_EXAMPLES])}{more}"
+        self.targets.append(Target(text, not wrong))
 
 
 def print_section(console: Console, section: Section) -> None:
@@ -117,6 +126,16 @@ def store(sections: Sequence[Section], machine: Record, folder: Path) -> Path:
     path = folder / f"{stem}.md"
     path.write_text(markdown(sections, machine))
     return path
+
+
+def last_stored(folder: Path, fits: Callable[[Record], bool]) -> Record | None:
+    """The newest record among the files of `store` that fits."""
+    for path in sorted(folder.glob("*.json"), reverse=True):
+        for section in json.loads(path.read_text())["sections"]:
+            for record in section["records"]:
+                if fits(record):
+                    return dict(record)
+    return None
 
 
 def machine_info() -> Record:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from bench.suites import loading, scaling, speed, startup
+from bench.suites import loading, maintenance, papers, scaling, speed, startup
 from bench.suites.options import Suite
 from bench.workloads import speed_workloads
 
@@ -16,4 +16,11 @@ SUITES: tuple[Suite, ...] = (
     Suite("scaling", "three sizes that each double the result", scaling.run),
     Suite("loading", "five million pairs from CSV and Parquet", loading.run),
     Suite("startup", "cold and warm start of the command line", startup.run),
+    Suite("papers", "the evaluation of B/F with marking, run again", papers.run, lambda quick: papers.NAMES),
+    Suite(
+        "maintenance",
+        "updates of a materialisation, by strategy and beside the peers",
+        maintenance.run,
+        lambda quick: maintenance.NAMES,
+    ),
 )

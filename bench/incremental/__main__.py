@@ -1,0 +1,29 @@
+"""The measured process: one job, its request as JSON, its figures written as JSON."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+from bench.incremental import closure, equilibrium, locality, marking, sustained, warm
+
+JOBS: dict[str, Callable[..., object]] = {
+    "warm": warm.run,
+    "tables": marking.tables,
+    "short-lived": marking.short_lived,
+    "pairs": closure.pairs,
+    "endurance": closure.endurance,
+    "locality": locality.run,
+    "sustained": sustained.run,
+    "equilibrium": equilibrium.run,
+}
+
+
+def main(job: str, request: str, output: str) -> None:
+    Path(output).write_text(json.dumps(JOBS[job](**json.loads(request))))
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])

@@ -1,0 +1,42 @@
+"""Starting a job in a process of its own, from the suites' side."""
+
+from __future__ import annotations
+
+import json
+import sys
+import tempfile
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from bench.process import OK, Limits, watched
+
+_COMPILING_SECONDS = 900.0
+"""The first run after a change of the compiled code makes it anew, which is no part of any figure."""
+
+
+@dataclass(frozen=True)
+class Done:
+    status: str
+    detail: str = ""
+    figures: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def problem(self) -> str:
+        return f"{self.status}: {self.detail}"
+
+
+def run_job(job: str, request: Mapping[str, object], limits: Limits) -> Done:
+    with tempfile.TemporaryDirectory(prefix="tidalog-bench-") as scratch:
+        output = Path(scratch) / "figures.json"
+        command = [sys.executable, "-m", "bench.incremental", job, json.dumps(request), str(output)]
+        status, detail = watched(command, limits, Path(scratch))
+        if status != OK:
+            return Done(status, detail)
+        return Done(OK, figures=json.loads(output.read_text()))
+
+
+def compile_all(limits: Limits) -> Done:
+    """Every kernel that the jobs use is in numba's cache afterwards."""
+    return run_job("warm", {}, Limits(max(limits.seconds, _COMPILING_SECONDS), limits.bytes))
