@@ -14,7 +14,7 @@ from typing import Final, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from tidalog.engine.bits import DELETED, EXPLICIT, LASTING, NEW, PRESENT, TOUCHED
+from tidalog.engine.bits import DELETED, EXPLICIT, LASTING, NEW, PRESENT, RECORDED, TOUCHED
 from tidalog.engine.fact_kernels import (
     ARITY,
     COUNT,
@@ -58,7 +58,7 @@ class Log(NamedTuple):
     before: npt.NDArray[np.uint16]
     moved_from: Ints
     moved_to: Ints
-    pairs: npt.NDArray[np.uint32]  # (fact, head) each: instances that were observed, see `observing`
+    pairs: npt.NDArray[np.uint64]  # fact << 32 | head each: instances that were observed, see `observing`
     counts: npt.NDArray[np.int64]
 
 
@@ -77,7 +77,7 @@ class ChangeLog:
 
     def grow_pairs(self) -> None:
         """Twice the room for observed instances."""
-        pairs = np.empty((2 * len(self.arrays.pairs) + 2 * MOST_OBSERVED, 2), np.uint32)
+        pairs = np.empty(2 * len(self.arrays.pairs) + 2 * MOST_OBSERVED, np.uint64)
         pairs[: len(self.arrays.pairs)] = self.arrays.pairs
         self.arrays = self.arrays._replace(pairs=pairs)
 
@@ -94,8 +94,8 @@ class ChangeLog:
         return self.arrays.moved_to[: self.arrays.counts[MOVES]]
 
     @property
-    def pairs(self) -> npt.NDArray[np.uint32]:
-        """Observed instances: where the rows of a fact and of the head start."""
+    def pairs(self) -> npt.NDArray[np.uint64]:
+        """Observed instances: where the rows of a fact and of the head start, in one number."""
         return self.arrays.pairs[: self.arrays.counts[PAIRS]]
 
     @property
@@ -109,7 +109,7 @@ def _arrays(facts: int, pairs: int) -> Log:
         before=np.empty(facts, np.uint16),
         moved_from=np.empty(facts, np.int32),
         moved_to=np.empty(facts, np.int32),
-        pairs=np.empty((pairs, 2), np.uint32),
+        pairs=np.empty(pairs, np.uint64),
         counts=np.zeros(COUNTS, np.int64),
     )
 
@@ -274,6 +274,17 @@ def undo(facts: Facts, log: Log) -> None:
     facts.state[DEAD] -= log.counts[MOVES]
     for i in range(log.counts[TOUCHES]):
         facts.status[log.touched[i]] = log.before[i]
+
+
+@compiled
+def list_recorded(facts: Facts, begin: int, out: np.ndarray) -> int:
+    """The facts from an id on that are RECORDED, and how many."""
+    count = 0
+    for fact in range(begin, facts.state[FACTS]):
+        if (facts.status[fact] & (RECORDED | NEW)) == (RECORDED | NEW):
+            out[count] = fact
+            count += 1
+    return count
 
 
 @compiled

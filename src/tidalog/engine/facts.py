@@ -26,6 +26,7 @@ from tidalog.engine.fact_kernels import (
     FACTS,
     GARBAGE,
     HEADER,
+    LAST,
     NONE,
     STATE,
     TABLED,
@@ -78,6 +79,8 @@ class FactStore:
         a predicate that are not in the table yet."""
         a = self.arrays
         facts, used = int(a.state[FACTS]) + more, int(a.state[USED]) + more * (arity + HEADER)
+        if self._has_room(facts, used, more, predicate):
+            return
         if facts > MOST_FACTS or used > MOST_ARGUMENTS:
             raise MemoryError("the store holds at most 2^31 facts and 2^32 arguments")
         a = a._replace(
@@ -92,6 +95,15 @@ class FactStore:
             self._table.grow(entries)
             a = a._replace(slots=self._table.slots)
         self.arrays = a
+
+    def _has_room(self, facts: int, used: int, more: int, predicate: int) -> bool:
+        a = self.arrays
+        if facts > min(len(a.offset), len(a.status)) or used > len(a.arguments):
+            return False
+        entries = int(a.state[ENTRIES]) + more
+        if predicate >= 0:
+            entries += int(untabled(a, predicate))
+        return bool(has_room(entries, len(a.slots)))
 
     def add_predicate(self, predicate: int, arity: int) -> None:
         """Room for a predicate, which has no facts yet."""
@@ -121,6 +133,9 @@ class FactStore:
 
     def bring_in(self, predicate: int) -> None:
         """Puts all facts of a predicate into the table."""
+        extent = self.arrays.extent[predicate]
+        if extent[TABLED] > extent[LAST] or extent[COUNT] == 0:
+            return
         self.ensure(0, 0, predicate)
         bring_in(self.arrays, predicate)
 

@@ -98,6 +98,5 @@ def observe(
 @compiled
 def note(log: Log, fact: np.uint32, head: np.uint32) -> None:
     at = log.counts[PAIRS]
-    log.pairs[at, 0] = fact
-    log.pairs[at, 1] = head
+    log.pairs[at] = np.uint64(fact) << np.uint64(32) | np.uint64(head)
     log.counts[PAIRS] = at + 1

@@ -10,6 +10,7 @@ from tidalog.engine import opcodes as op
 from tidalog.engine.bits import NEW_STATE, NOT_SPREAD, SPREAD
 from tidalog.engine.changes import clear_bits_of, revive
 from tidalog.engine.compile import Code, Filter
+from tidalog.engine.index import CAUGHT_UP
 from tidalog.maintain.counters import Counters
 from tidalog.maintain.kernels import affected as kernel
 from tidalog.maintain.kernels.records import Records
@@ -91,7 +92,9 @@ def delete_affected(
     )
     gone = work.gone[: control[kernel.GONE]]
     counters.add_kernel(work.counters)
-    if len(gone):
+    if ranked and not node.recursive:
+        note_deleted(node, change, gone)  # one step has proved or disproved each for good
+    elif len(gone):
         _bring_back(node, change, runner, counters, gone)
 
 
@@ -105,7 +108,7 @@ def _bring_back(node: Node, change: Transaction, runner: Runner, counters: Count
     back = find_derivable(node, runner, counters, gone, new_state)
     engine.store.ensure(len(back), 0)
     revive(engine.store.arrays, engine.log.arrays, back, len(back))
-    note_deleted(change, gone)
+    note_deleted(node, change, gone)
 
 
 def find_derivable(node: Node, runner: Runner, counters: Counters, asked: Ids, room: Room) -> Ids:
@@ -139,8 +142,11 @@ def find_derivable(node: Node, runner: Runner, counters: Counters, asked: Ids, r
     return out[: control[kernel.GONE]].copy()
 
 
-def note_deleted(change: Transaction, gone: Ids) -> None:
+def note_deleted(node: Node, change: Transaction, gone: Ids) -> None:
     """Facts of a component that are deleted; some may come back by the time its insertions are done."""
+    if len(node.numbers) == 1:
+        change.note_deleted(node.numbers[0], gone.copy())
+        return
     kinds = change.predicates_of(gone)
     for predicate in np.unique(kinds).tolist():
         change.note_deleted(predicate, gone[kinds == predicate])
@@ -149,8 +155,10 @@ def note_deleted(change: Transaction, gone: Ids) -> None:
 def catch_up(node: Node, codes: list[Code]) -> None:
     """Searches look at indexes and at the table as they are."""
     engine = node.engine
+    facts = len(engine.store)
     for code in codes:
         for index in code.indexes:
-            engine.indexes.catch_up(index, engine.store.arrays)
+            if engine.indexes.meta[index, CAUGHT_UP] < facts:
+                engine.indexes.catch_up(index, engine.store.arrays)
         for predicate in code.looked_up:
             engine.store.bring_in(predicate)

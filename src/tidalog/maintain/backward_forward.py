@@ -123,7 +123,7 @@ def delete_exactly(
     )
     node.in_rank_order = False
     counters.add_kernel(work.counters)
-    note_deleted(change, work.gone[len(seeds) : control[kernel.GONE]])
+    note_deleted(node, change, work.gone[len(seeds) : control[kernel.GONE]])
     return work.marked[: control[kernel.MARKED_COUNT]].copy()
 
 

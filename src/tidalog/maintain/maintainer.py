@@ -77,7 +77,7 @@ class Maintainer:
         for rule in analysis.constraints:
             own = frozenset([constraint_predicate(rule.name)])
             self.nodes.append(Node(engine, rule.name, [constraint_rule(rule)], own, False, workspace))
-        self.marking = Marking(engine, marking_of(self.options), self.options.look_ahead)
+        self.marking = self._marking()
         self._derived = {number for node in self.nodes for number in node.numbers}
 
     def use(self, options: Options) -> None:
@@ -85,9 +85,16 @@ class Maintainer:
         if marking_of(options) != self.marking.kind:
             status = self.engine.store.arrays.status[: len(self.engine.store)]
             status &= ~(DOOMED | MARKED | RECORDED)
-            self.marking = Marking(self.engine, marking_of(options), options.look_ahead)
-        self.marking.look_ahead = options.look_ahead
+            self.options = options
+            self.marking = self._marking()
         self.options = options
+        self.marking.look_ahead = options.look_ahead
+        self.marking.sparing = options.marking == "auto"
+
+    def _marking(self) -> Marking:
+        options = self.options
+        sparing = options.marking == "auto"
+        return Marking(self.engine, marking_of(options), options.look_ahead, sparing=sparing)
 
     def apply(
         self,
@@ -127,7 +134,7 @@ class Maintainer:
         delta = {
             number: part for number, part in change.finish().items() if not is_hidden(engine.names[number])
         }
-        self.marking.forget(change.gone)
+        self.marking.finished(change.gone, counters.recorded)
         counters.derivations += runner.stats.derivations
         counters.insertions += sum(d.inserted_rows - int(d.inserted_explicit.sum()) for d in delta.values())
         self.marking.rows_have_moved(*engine.tidy())

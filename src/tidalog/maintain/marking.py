@@ -4,17 +4,18 @@ paper     Algorithm 1 of paper 001 to the letter: explicit facts that the next u
           head of an instance that is applied now and holds one of them is MARKED, and waits in the next
           update's W.
 linked    an implicit fact keeps links to the explicit facts of the instance that produced or last proved it;
-          it counts as marked once one of them is doomed, however old the link is.
+          it counts as marked once one of them is doomed, however old the link is (`links`).
 complete  a fact that is new and doomed is RECORDED: semi-naive insertion meets every instance that it takes
           part in, and their heads are noted under it; new heads of such instances are RECORDED too.  When it
-          is deleted, what it affects is on record and no rule is applied, whatever update comes.
+          is deleted, what it affects is on record and no rule is applied, whatever update comes.  Records
+          last as many updates as are looked ahead.
 
 Facts are named by where their rows start (*places*), which a new id does not change.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -26,54 +27,26 @@ from tidalog.engine.bits import DELETED, DOOMED, EXPLICIT, MARKED, NEW, PRESENT,
 from tidalog.engine.embedded import EmbeddedEngine
 from tidalog.engine.fact_kernels import HEADER
 from tidalog.engine.observing import LINK, MARK, RECORD_BODIES
-from tidalog.maintain.kernels.records import Places, no_records, records_of
+from tidalog.maintain.kernels.records import Places, Records, facts_of, heads_of, no_records
+from tidalog.maintain.links import Links
 from tidalog.maintain.transaction import Batch, Ids, Transaction
 
 OBSERVED: Final = {"none": 0, "paper": MARK, "linked": LINK, "complete": RECORD_BODIES}
 _NO_PLACES: Places = np.empty(0, np.uint32)
-_NO_PAIRS: Places = np.empty((0, 2), np.uint32)
 _NO_IDS: Ids = np.empty(0, np.int32)
+_HALF: Final = np.uint64(32)
+_WORTH: Final = 0.25
+"""Records must be used so often that noting them is worth it."""
+_LONGEST_PAUSE: Final = 256
 
 
 @dataclass
-class Links:
-    """Implicit fact → explicit facts of the instance that produced or last proved it, and the way back."""
+class _Generation:
+    """What one update has put on record: the facts, and the instances of these and earlier ones."""
 
-    facts_of: dict[int, list[int]] = field(default_factory=dict)
-    heads_of: dict[int, dict[int, None]] = field(default_factory=dict)
-
-    def take(self, pairs: Places) -> None:
-        """Notes of an update in order: (0, head) begins what is known about a head anew."""
-        for fact, head in pairs.tolist():
-            if fact == 0:
-                self.forget(head)
-                self.facts_of[head] = []
-            else:
-                self.facts_of[head].append(fact)
-                self.heads_of.setdefault(fact, {})[head] = None
-
-    def forget(self, head: int) -> None:
-        for fact in set(self.facts_of.pop(head, ())):  # a body may hold a fact twice
-            heads = self.heads_of[fact]
-            heads.pop(head, None)
-            if not heads:
-                del self.heads_of[fact]
-
-    def moved(self, place_of: Mapping[int, int]) -> Links:
-        """The same links of facts that have new places."""
-        result = Links()
-        for head, facts in self.facts_of.items():
-            if head in place_of:
-                kept = [place_of[fact] for fact in facts if fact in place_of]
-                result.facts_of[place_of[head]] = kept
-                for fact in kept:
-                    result.heads_of.setdefault(fact, {})[place_of[head]] = None
-        return result
-
-
-def _moved(places: Places, before: Places, now: Places) -> Places:
-    result: Places = now[np.searchsorted(before, places)]
-    return result
+    born: int
+    facts: Places
+    records: Records
 
 
 @dataclass
@@ -82,84 +55,101 @@ class _State:
 
     doomed: Places = field(default_factory=lambda: _NO_PLACES)
     marked: Places = field(default_factory=lambda: _NO_PLACES)
-    recorded: Places = field(default_factory=lambda: _NO_PLACES)
-    """Explicit facts that are RECORDED."""
-    pairs: Places = field(default_factory=lambda: _NO_PAIRS)
+    generations: tuple[_Generation, ...] = ()
 
 
 class Marking:
     """Marks of one kind on one engine.  An update that fails leaves them as they were."""
 
-    def __init__(self, engine: EmbeddedEngine, kind: str, look_ahead: int) -> None:
-        self.engine, self.kind, self.look_ahead = engine, kind, look_ahead
+    def __init__(self, engine: EmbeddedEngine, kind: str, look_ahead: int, *, sparing: bool = False) -> None:
+        """`sparing`: complete marks pause for a while where they are seldom of use."""
+        self.engine, self.kind, self.look_ahead, self.sparing = engine, kind, look_ahead, sparing
         self.links = Links()
+        self.coming: dict[int, list[tuple[npt.NDArray[np.int32], bool]]] = {}
+        self.records = no_records()
         self._state = _State()
-        self.coming: dict[int, npt.NDArray[np.int32]] = {}
         self._doomed: list[Ids] = []
         self._proved: list[Ids] = []
-        self._recorded: list[Ids] = []
-        self._missed = False
-        self.records = no_records()
+        self._begin = 0
+        self._recording = self._missed = False
+        self._use = 1.0
+        self._pause, self._next_pause = 0, 8
+        self._clock = 0
 
     # --- during an update ---------------------------------------------------------------------------
 
     def begin(self, change: Transaction, upcoming: Sequence[tuple[Sequence[Batch], Sequence[Batch]]]) -> Ids:
         """Ends the marks for this update and begins those for the next; gives the facts that were marked."""
-        self._doomed, self._proved, self._recorded = [], [], []
+        self._doomed, self._proved = [], []
         self._missed = False
         self.coming = {}
+        self.records = no_records()
         if self.kind == "none":
             return _NO_IDS
+        state = self._state
+        self._begin = change.begin
+        self._recording = bool(state.generations)
         arrays, log = self.engine.store.arrays, self.engine.log.arrays
-        changes.clear_bits_of(arrays, log, self._ids(self._state.doomed), int(DOOMED))
-        marked = self._ids(self._state.marked)
+        if len(state.doomed):
+            changes.clear_bits_of(arrays, log, self._ids(state.doomed), int(DOOMED))
+        if state.generations:
+            noted = [generation.records for generation in state.generations]
+            self.records = np.sort(noted[0] if len(noted) == 1 else np.concatenate(noted))
+        self._announce(change, upcoming)
+        if not len(state.marked):
+            return _NO_IDS
+        marked = self._ids(state.marked)
         changes.clear_bits_of(arrays, log, marked, int(MARKED))
-        status = arrays.status[marked]
-        marked = marked[(status & (PRESENT | EXPLICIT)) == PRESENT]
-        self.records = records_of(self._state.pairs) if self.kind == "complete" else no_records()
-        ahead = self.look_ahead if self.kind == "complete" else min(1, self.look_ahead)
-        for deletions, insertions in upcoming[:ahead]:
-            self._announce(change, deletions, insertions)
-        result: Ids = marked
+        result: Ids = marked[(arrays.status[marked] & (PRESENT | EXPLICIT)) == PRESENT]
         return result
 
-    def _announce(self, change: Transaction, deletions: Sequence[Batch], insertions: Sequence[Batch]) -> None:
-        """What a coming update deletes and does not insert again."""
-        kept = {
-            number: {tuple(row) for row in table.T.tolist()} for number, table in change.tables(insertions)
-        }
-        for number, table in change.tables(deletions):
-            if number in kept:
-                wanted = [tuple(row) not in kept[number] for row in table.T.tolist()]
-                table = np.ascontiguousarray(table[:, wanted])
-            known = self.coming.get(number)
-            self.coming[number] = table if known is None else np.concatenate([known, table], axis=1)
+    def _announce(
+        self, change: Transaction, upcoming: Sequence[tuple[Sequence[Batch], Sequence[Batch]]]
+    ) -> None:
+        """Notes what coming updates delete and insert, in their order."""
+        if self._pause > 0:
+            self._pause -= 1
+            return
+        ahead = self.look_ahead if self.kind == "complete" else min(1, self.look_ahead)
+        for deletions, insertions in upcoming[:ahead]:
+            for number, table in change.tables(deletions):
+                self.coming.setdefault(number, []).append((table, True))
+            for number, table in change.tables(insertions):
+                if number in self.coming:
+                    self.coming[number].append((table, False))
 
     def doom(self, change: Transaction, predicates: Iterable[int]) -> None:
-        """Finds the explicit facts of some predicates that a coming update deletes; insertions are done."""
+        """Finds the explicit facts of some predicates that coming updates delete; insertions are done."""
         arrays, log = self.engine.store.arrays, self.engine.log.arrays
         for number in predicates:
-            table = self.coming.get(number)
-            if table is None:
+            if number not in self.coming:
                 continue
-            ids = np.unique(change.find(number, table))
-            ids = ids[ids >= 0]
-            ids = ids[(arrays.status[ids] & (EXPLICIT | DELETED)) == EXPLICIT]
-            changes.set_bits_of(arrays, log, ids, int(DOOMED))
+            doomed = _NO_IDS
+            for table, deleted in self.coming[number]:
+                ids = change.find(number, table)
+                ids = ids[ids >= 0]
+                if deleted:
+                    doomed = np.unique(np.concatenate([doomed, ids]))
+                elif len(ids):
+                    doomed = doomed[~np.isin(doomed, ids)]
+            status = arrays.status[doomed]
+            doomed = doomed[(status & (EXPLICIT | DELETED)) == EXPLICIT]
+            if not len(doomed):
+                continue
             if self.kind == "complete":
-                new = ids[(arrays.status[ids] & NEW) != 0]
-                changes.set_bits_of(arrays, log, new, int(RECORDED))
-                self._recorded.append(new)
-            self._doomed.append(ids)
+                new = doomed[(arrays.status[doomed] & NEW) != 0]
+                if len(new):
+                    arrays.status[new] |= RECORDED
+                    self._recording = True
+            changes.set_bits_of(arrays, log, doomed, int(DOOMED))
+            self._doomed.append(doomed)
 
     @property
     def observed(self) -> int:
         """What insertion looks at."""
         if self.kind == "complete":
-            state = self._state
-            recording = len(state.pairs) or len(state.recorded) or any(map(len, self._recorded))
-            return RECORD_BODIES if recording else 0
-        if self.kind == "paper" and not any(map(len, self._doomed)):
+            return RECORD_BODIES if self._recording else 0
+        if self.kind == "paper" and not self._doomed:
             return 0
         return OBSERVED[self.kind]
 
@@ -174,69 +164,85 @@ class Marking:
 
     # --- between two updates ------------------------------------------------------------------------
 
-    def end(self, pairs: Places) -> tuple[int, int]:
+    def end(self, pairs: Records) -> tuple[int, int]:
         """Everything is done but the store is not finished yet: what is marked for the next update, explicit
         and implicit, counted."""
         if self.kind == "none":
             return 0, 0
-        doomed = self._places(np.concatenate(self._doomed) if self._doomed else _NO_IDS)
-        marked = _NO_PLACES
+        doomed = self._places(np.concatenate(self._doomed)) if self._doomed else _NO_PLACES
+        marked, generations = _NO_PLACES, self._state.generations
         if self.kind == "linked":
-            self.links.take(pairs)
-            heads = dict.fromkeys(h for f in doomed.tolist() for h in self.links.heads_of.get(f, ()))
-            marked = self._there(np.array(list(heads), np.uint32))
+            self.links.take(facts_of(pairs), heads_of(pairs))
+            marked = self._there(self.links.heads_of_all(doomed))
         elif self.kind == "paper":
-            proved = self._places(np.concatenate(self._proved) if self._proved else _NO_IDS)
-            marked = self._there(np.concatenate([proved, pairs[:, 1]]))
-        kept, recorded = self._state.pairs, self._state.recorded
-        if self.kind == "complete":
-            kept = np.concatenate([kept, pairs]) if len(pairs) else kept
-            kept = kept[self._are_recorded(kept[:, 0])]
-            recorded = np.concatenate([recorded, *map(self._places, self._recorded)])
-            recorded = recorded[self._are_recorded(recorded)]
-        self._state = _State(doomed, marked, recorded, kept)
+            proved = self._places(np.concatenate(self._proved)) if self._proved else _NO_PLACES
+            marked = self._there(np.concatenate([proved, heads_of(pairs)]))
+        elif self._recording:
+            out = np.empty(len(self.engine.store) - self._begin, np.int32)
+            new = out[: changes.list_recorded(self.engine.store.arrays, self._begin, out)]
+            if len(new) or len(pairs):
+                generations = (*generations, _Generation(self._clock, self._places(new), pairs.copy()))
+        self._state = _State(doomed, marked, generations)
         implicit = len(marked)
-        if self.kind == "complete" and len(kept):
-            implicit = len(self._there(np.unique(kept[:, 1])))
+        if self.kind == "complete" and len(pairs):
+            implicit = len(self._there(np.unique(heads_of(pairs))))
         return len(doomed), implicit
 
-    def _are_recorded(self, places: Places) -> npt.NDArray[np.bool_]:
-        status = self._status(places) & (PRESENT | DELETED | RECORDED)
-        result: npt.NDArray[np.bool_] = status == (PRESENT | RECORDED)
-        return result
-
-    def forget(self, deleted: Ids) -> None:
-        """The update is finished.  Facts that are gone keep no links; records that miss something go."""
-        if self._missed:
-            self.engine.store.arrays.status[: len(self.engine.store)] &= ~RECORDED
-            self._state.recorded, self._state.pairs = _NO_PLACES, _NO_PAIRS
+    def finished(self, deleted: Ids, used: int) -> None:
+        """The update is finished; `used` heads were read off records.  Facts that are gone keep no links, and
+        what has been on record for long enough is so no more."""
         if self.kind == "linked":
             for place in self._places(deleted).tolist():
                 self.links.forget(place)
+        if self.kind != "complete":
+            return
+        self._consider(used)
+        self._clock += 1
+        kept: list[_Generation] = []
+        for generation in self._state.generations:
+            if self._missed or generation.born + self.look_ahead < self._clock:
+                self.engine.store.arrays.status[self._ids(generation.facts)] &= ~RECORDED
+            else:
+                kept.append(generation)
+        self._state.generations = tuple(kept)
+
+    def _consider(self, used: int) -> None:
+        """How often what was on record has been of use, and whether to go on."""
+        if self.sparing and len(self.records):
+            self._use += 0.5 * (min(1.0, used / len(self.records)) - self._use)
+            if self._use < _WORTH:
+                self._pause, self._use = self._next_pause, 1.0
+                self._next_pause = min(2 * self._next_pause, _LONGEST_PAUSE)
+            else:
+                self._next_pause = 8
 
     def rows_have_moved(self, before: Places, now: Places) -> None:
         """Places of facts are other ones from here on; places of facts that are gone are dropped."""
         if not len(before) or self.kind == "none":
             return
+
+        def moved(places: Places) -> Places:
+            result: Places = now[np.searchsorted(before, places[np.isin(places, before)])]
+            return result
+
+        def moved_records(records: Records) -> Records:
+            facts, heads = facts_of(records), heads_of(records)
+            there = np.isin(facts, before) & np.isin(heads, before)
+            facts, heads = moved(facts[there]), moved(heads[there])
+            result: Records = facts.astype(np.uint64) << _HALF | heads.astype(np.uint64)
+            return result
+
         state = self._state
-        pairs = state.pairs[np.isin(state.pairs, before).all(axis=1)]
-        doomed, marked, recorded = (
-            _moved(places[np.isin(places, before)], before, now)
-            for places in (state.doomed, state.marked, state.recorded)
+        generations = (
+            _Generation(g.born, moved(g.facts), moved_records(g.records)) for g in state.generations
         )
-        self._state = _State(doomed, marked, recorded, _moved(pairs, before, now))
-        if self.links.facts_of:
-            place_of = dict(zip(before.tolist(), now.tolist(), strict=True))
-            self.links = self.links.moved(place_of)
+        self._state = _State(moved(state.doomed), moved(state.marked), tuple(generations))
+        self.links = self.links.moved(before, now)
 
     def _there(self, places: Places) -> Places:
         """Implicit facts that stay."""
-        status = self._status(places) & (PRESENT | DELETED | EXPLICIT)
-        result: Places = places[status == PRESENT]
-        return result
-
-    def _status(self, places: Places) -> npt.NDArray[np.uint16]:
-        result: npt.NDArray[np.uint16] = self.engine.store.arrays.status[self._ids(places)]
+        status = self.engine.store.arrays.status[self._ids(places)]
+        result: Places = places[(status & (PRESENT | DELETED | EXPLICIT)) == PRESENT]
         return result
 
     def _ids(self, places: Places) -> Ids:

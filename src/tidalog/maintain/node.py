@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Final
 
 import numpy as np
@@ -52,7 +53,7 @@ class Node:
         self.reads = sorted(self.engine.predicate(p) for p in read)
         self.lower = sorted(set(self.reads) - set(self.numbers))
 
-    @property
+    @cached_property
     def incremental(self) -> bool:
         """Whether strategies other than `recompute` can maintain it."""
         return all(

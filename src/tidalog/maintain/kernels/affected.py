@@ -38,7 +38,7 @@ from tidalog.engine.tuples import (
     view_of,
 )
 from tidalog.maintain.kernels.native import compiled
-from tidalog.maintain.kernels.records import Records, borrowed_records, record_range
+from tidalog.maintain.kernels.records import first_record, head_on_record
 from tidalog.maintain.kernels.work import (
     BACKWARD,
     CHECKS,
@@ -177,7 +177,7 @@ def spread(
     search: Search,
     log: Log,
     work: Affected,
-    records: Records,
+    records: np.ndarray,
     above: int,
 ) -> int:
     """Makes the heads of the instances that a deleted fact takes part in affected, if their ids are larger
@@ -185,15 +185,20 @@ def spread(
     control, counters = work.control, work.counters
     fact = control[FACT]
     if facts.status[fact] & RECORDED:
-        begin, end = record_range(records, facts.offset[fact])
-        for i in range(begin, end):
-            at = np.int64(records.heads[i])
+        place = facts.offset[fact]
+        i = first_record(records, place)
+        at = head_on_record(records, i, place)
+        while at >= 0:
             head = facts.arguments[at - HEADER]
-            if work.own[facts.arguments[at - 1]] == 0:
-                continue
-            if head > above and (facts.status[head] & (PRESENT | NEW | DELETED | WAITING)) == PRESENT:
+            if (
+                head > above
+                and work.own[facts.arguments[at - 1]] != 0
+                and (facts.status[head] & (PRESENT | NEW | DELETED | WAITING)) == PRESENT
+            ):
                 counters[FROM_RECORD] += 1
                 add_affected(facts, log, work, head)
+            i += 1
+            at = head_on_record(records, i, place)
         set_bits(facts, log, fact, SPREAD)
         return DONE
     registers, cursor = search.registers[0], search.cursors[0]
@@ -275,13 +280,13 @@ def delete_affected(
     owned_search: Search,
     owned_log: Log,
     owned_work: Affected,
-    owned_records: Records,
+    owned_records: np.ndarray,
 ) -> int:
     """Goes on until nothing is affected any more (DONE) or something is wanted."""
     facts, log = borrowed_facts(owned_facts), borrowed_log(owned_log)
     forward, backward = borrowed_plans(owned_forward), borrowed_plans(owned_backward)
     search, work = borrowed_search(owned_search), borrowed_affected(owned_work)
-    records = borrowed_records(owned_records)
+    records = borrowed(owned_records)
     forward_view, backward_view = (
         view_of(facts, owned_indexes, forward),
         view_of(facts, owned_indexes, backward),

@@ -58,7 +58,7 @@ from tidalog.engine.tuples import (
 )
 from tidalog.maintain.kernels.affected import predicate_of
 from tidalog.maintain.kernels.native import compiled
-from tidalog.maintain.kernels.records import Records, borrowed_records, record_range
+from tidalog.maintain.kernels.records import first_record, head_on_record
 from tidalog.maintain.kernels.work import (
     BACKWARD,
     CHECKS,
@@ -383,7 +383,7 @@ def affect_step(
     search: Search,
     log: Log,
     work: BackwardForward,
-    records: Records,
+    records: np.ndarray,
 ) -> int:
     """Block c, lines 23 and 24: one fact that an instance with a deleted fact derives."""
     control = work.control
@@ -399,13 +399,15 @@ def affect_step(
                 return NOTHING
             fact = np.int64(work.gone[control[GONE_NEXT]])
             if facts.status[fact] & RECORDED:
-                begin, end = record_range(records, facts.offset[fact])
-                while begin + control[RECORD_NEXT] < end:
-                    at = np.int64(records.heads[begin + control[RECORD_NEXT]])
+                place = facts.offset[fact]
+                begin = first_record(records, place)
+                at = head_on_record(records, begin + control[RECORD_NEXT], place)
+                while at >= 0:
                     control[RECORD_NEXT] += 1
                     own = work.own[facts.arguments[at - 1]] != 0
                     if own and affect(facts, log, work, facts.arguments[at - HEADER], FROM_RECORD):
                         return APPLIED
+                    at = head_on_record(records, begin + control[RECORD_NEXT], place)
                 control[RECORD_NEXT] = 0
                 set_bits(facts, log, fact, SPREAD)
                 control[GONE_NEXT] += 1
@@ -473,13 +475,13 @@ def run_backward_forward(
     owned_search: Search,
     owned_log: Log,
     owned_work: BackwardForward,
-    owned_records: Records,
+    owned_records: np.ndarray,
 ) -> int:
     """Lines 10 to 25, until nothing is left to be deleted (DONE) or something is wanted."""
     facts, log = borrowed_facts(owned_facts), borrowed_log(owned_log)
     proofs, backward = borrowed_plans(owned_proofs), borrowed_plans(owned_backward)
     affecting, search = borrowed_plans(owned_affecting), borrowed_search(owned_search)
-    work, records = borrowed_work(owned_work), borrowed_records(owned_records)
+    work, records = borrowed_work(owned_work), borrowed(owned_records)
     proofs_view = view_of(facts, owned_indexes, proofs)
     backward_view = view_of(facts, owned_indexes, backward)
     affecting_view = view_of(facts, owned_indexes, affecting)

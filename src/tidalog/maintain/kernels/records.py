@@ -1,57 +1,54 @@
 """Instances on record: under a fact, every head of an instance that it takes part in.
 
-Facts are named by where their rows start, which a new id does not change.
+A record is one number, fact << 32 | head; both are named by where their rows start, which a new id does not
+change.  Records are sorted.
 """
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 import numpy as np
 import numpy.typing as npt
 
-from tidalog.engine.native import borrowed, inlined
 from tidalog.maintain.kernels.native import compiled
 
 Places = npt.NDArray[np.uint32]
+Records = npt.NDArray[np.uint64]
 
-
-class Records(NamedTuple):
-    facts: Places  # ascending
-    heads: Places  # beside them
+_HALF = np.uint64(32)
 
 
 def no_records() -> Records:
-    return Records(np.empty(0, np.uint32), np.empty(0, np.uint32))
+    return np.empty(0, np.uint64)
 
 
-def records_of(pairs: Places) -> Records:
-    """Pairs (fact, head) as records, each once."""
-    if len(pairs) == 0:
-        return no_records()
-    distinct = np.unique(pairs, axis=0)
-    return Records(np.ascontiguousarray(distinct[:, 0]), np.ascontiguousarray(distinct[:, 1]))
+def facts_of(records: Records) -> Places:
+    return (records >> _HALF).astype(np.uint32)
+
+
+def heads_of(records: Records) -> Places:
+    return (records & np.uint64(0xFFFFFFFF)).astype(np.uint32)
 
 
 # --- compiled ---------------------------------------------------------------------------------------
 
 
-@inlined
-def borrowed_records(records: Records) -> Records:
-    return Records(borrowed(records.facts), borrowed(records.heads))
-
-
 @compiled
-def record_range(records: Records, fact: np.uint32) -> tuple[int, int]:
-    """Where the heads of a fact stand."""
-    low, high = 0, len(records.facts)
+def first_record(records: np.ndarray, fact: np.uint32) -> int:
+    """Where the records of a fact begin."""
+    wanted = np.uint64(fact) << _HALF
+    low, high = 0, len(records)
     while low < high:
         middle = (low + high) >> 1
-        if records.facts[middle] < fact:
+        if records[middle] < wanted:
             low = middle + 1
         else:
             high = middle
-    end = low
-    while end < len(records.facts) and records.facts[end] == fact:
-        end += 1
-    return low, end
+    return low
+
+
+@compiled
+def head_on_record(records: np.ndarray, at: int, fact: np.uint32) -> int:
+    """The head of the record at a place, or -1 if that is none of the fact's."""
+    if at >= len(records) or records[at] >> _HALF != np.uint64(fact):
+        return -1
+    return np.int64(records[at] & np.uint64(0xFFFFFFFF))
