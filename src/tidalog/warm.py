@@ -7,13 +7,17 @@ import time
 import numpy as np
 import pyarrow as pa
 
-from tidalog.analysis import analyse
+from tidalog.analysis import Analysis, analyse
 from tidalog.engine.dictionary import Dictionary
 from tidalog.engine.embedded import EmbeddedEngine
 from tidalog.engine.grouping import number_by_term
 from tidalog.engine.native import cache_folder
 from tidalog.lang import parse
+from tidalog.maintain.maintainer import Maintainer, UpdateIds
 from tidalog.maintain.materialise import materialise
+from tidalog.maintain.strategy import MARKINGS, STRATEGIES, Options
+from tidalog.maintain.transaction import Batch
+from tidalog.terms import IRI
 
 
 def warm() -> float:
@@ -27,11 +31,25 @@ def warm() -> float:
         engine.insert(fact.predicate, [ids[i : i + 1] for i in range(len(ids))], 1)
     materialise(engine, analysis)
     engine.columns("path")
+    _warm_updates(engine, analysis)
     for more in (10_000, 200_000, 400_000):  # to a larger table, to one in reserved memory, and in place
         engine.store.ensure(more, 2)
     number_by_term(*(np.zeros(1, np.int32) for _ in range(4)))
     engine.back_to(engine.mark())
     return time.perf_counter() - start
+
+
+def _warm_updates(engine: EmbeddedEngine, analysis: Analysis) -> None:
+    """An edge comes and goes under every strategy and kind of marks, with the next update in sight."""
+    maintainer = Maintainer(engine, analysis)
+    edge = engine.dictionary.ids_of([IRI("b"), IRI("a")])
+    batch = Batch("edge", [edge[:1], edge[1:]], 1)
+    come, go = UpdateIds(insertions=(batch,)), UpdateIds(deletions=(batch,))
+    for strategy in STRATEGIES:
+        for marking in MARKINGS:
+            maintainer.use(Options(strategy, marking))
+            maintainer.apply(come, [go])
+            maintainer.apply(go, [come])
 
 
 _PROGRAM = """

@@ -14,6 +14,8 @@ from pathlib import Path
 
 import pytest
 
+import tidalog
+
 COMMAND = [sys.executable, "-c", "from tidalog.cli import main; main()"]
 ENDLESS = "n(0). up: n(?m) :- n(?k), ?m = ?k + 1 ."
 LONGEST = 120
@@ -78,7 +80,13 @@ def test_ctrl_c_stops_a_run_and_names_the_rule(tmp_path: Path, terminal: Termina
 
 
 def test_ctrl_c_stops_an_update_and_keeps_those_before(tmp_path: Path, terminal: Terminal) -> None:
-    (tmp_path / "endless.rls").write_text("n(0). up: n(?m) :- n(?k), go(now), ?m = ?k + 1 .")
+    program = "n(0). up: n(?m) :- n(?k), go(now), ?m = ?k + 1 ."
+    (tmp_path / "endless.rls").write_text(program)
+    with tidalog.open(max_facts=1_000) as kb:  # so that nothing is compiled when the signal comes
+        kb.load(program)
+        kb.apply(tidalog.Update(insertions={"n": [(7,)]}))
+        with pytest.raises(tidalog.RunError):
+            kb.apply(tidalog.Update(insertions={"go": [("now",)]}))
     (tmp_path / "go.upd").write_text("+n(7).\ncommit.\n+go(now).\n")
     process = subprocess.Popen(
         [*COMMAND, "apply", "endless.rls", "go.upd", "--out", "out", "--max-seconds", str(LONGEST)],
@@ -89,7 +97,7 @@ def test_ctrl_c_stops_an_update_and_keeps_those_before(tmp_path: Path, terminal:
         start_new_session=True,
     )
     os.close(terminal.theirs)
-    terminal.until(b"rule up")
+    terminal.until(b"rule up")  # of the update: the run before it is done within two seconds
     process.send_signal(signal.SIGINT)
     rest = terminal.until(b"as it was before")
     out, _ = process.communicate(timeout=LONGEST)
