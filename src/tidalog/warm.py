@@ -8,6 +8,7 @@ import numpy as np
 import pyarrow as pa
 
 from tidalog.analysis import Analysis, analyse
+from tidalog.engine.compact import close_up, repack
 from tidalog.engine.dictionary import Dictionary
 from tidalog.engine.embedded import EmbeddedEngine
 from tidalog.engine.grouping import number_by_term
@@ -50,6 +51,8 @@ def _warm_updates(engine: EmbeddedEngine, analysis: Analysis) -> None:
             maintainer.use(Options(strategy, marking))
             maintainer.apply(come, [go])
             maintainer.apply(go, [come])
+    close_up(engine.store, engine.indexes)
+    repack(engine.store)
 
 
 _PROGRAM = """

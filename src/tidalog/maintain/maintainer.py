@@ -19,7 +19,7 @@ from tidalog.engine.bits import DOOMED, MARKED, RECORDED
 from tidalog.engine.embedded import EmbeddedEngine
 from tidalog.engine.limits import Limits, ProgressCallback
 from tidalog.errors import RunError
-from tidalog.maintain.affected import delete_affected
+from tidalog.maintain.affected import delete_affected, new_state, old_state, smaller_ranks
 from tidalog.maintain.backward_forward import delete_exactly
 from tidalog.maintain.counters import Counters
 from tidalog.maintain.growing import grow
@@ -79,6 +79,15 @@ class Maintainer:
             self.nodes.append(Node(engine, rule.name, [constraint_rule(rule)], own, False, workspace))
         self.marking = self._marking()
         self._derived = {number for node in self.nodes for number in node.numbers}
+
+    def prepare(self) -> None:
+        """Makes the plans that updates will need, so that the first one does not wait for them."""
+        for node in self.nodes:
+            if node.incremental:
+                node.plans.growing(False)
+                for room in (old_state, smaller_ranks, new_state):
+                    node.plans.forward(room)
+                    node.plans.backward(room)
 
     def use(self, options: Options) -> None:
         """Other options from the next update on.  Marks of another kind begin with none."""
