@@ -128,9 +128,12 @@ class Maintainer:
                 runner.component = place
                 if self._concerns(node, change):
                     self._maintain(node, change, runner, counters, marked)
+                    runner.deleted = change.deleted_count
                     runner.look()
                 else:
                     self.marking.doom(change, node.numbers)
+            runner.deleted = change.deleted_count
+            runner.look()
             check_constraints(engine, self.analysis.constraints)
             counters.marks_explicit, counters.marks_implicit = self.marking.end(engine.log.pairs)
         except BaseException as stop:

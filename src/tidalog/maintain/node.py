@@ -13,6 +13,7 @@ import numpy.typing as npt
 from tidalog.analysis.normal import NormalRule
 from tidalog.engine.embedded import EmbeddedEngine
 from tidalog.engine.expressions import is_native
+from tidalog.maintain.kernels.work import MOST_ATOMS
 from tidalog.maintain.plans import ComponentPlans
 from tidalog.maintain.workspace import Workspace
 from tidalog.plan.lowered import is_hidden
@@ -59,6 +60,7 @@ class Node:
         return all(
             not rule.negations
             and not rule.aggregates
+            and len(rule.atoms) <= MOST_ATOMS
             and all(is_native(c.expression) for c in rule.computations)
             and all(map(is_native, rule.tests))
             for rule in self.rules

@@ -78,6 +78,8 @@ class Runner:
         self.progress = progress
         self.stats = RunStats()
         self.component, self.components = 0, 0
+        self.deleted = 0
+        """Facts of the store that an update under way deletes."""
         self.searches: int | None = None
         """Facts that may still be looked at, if there is a better way."""
         self.rule = ""
@@ -154,7 +156,7 @@ class Runner:
         limits = self.limits
         if not self._looks:
             return
-        facts = self.engine.store.live
+        facts = self.engine.store.live - self.deleted
         memory = self.engine.nbytes
         self.stats.peak_memory = max(self.stats.peak_memory, memory)
         if limits.max_facts is not None and facts > limits.max_facts:

@@ -126,6 +126,10 @@ class Transaction:
         if len(ids):
             self.deleted.setdefault(predicate, []).append(ids)
 
+    @property
+    def deleted_count(self) -> int:
+        return sum(len(part) for parts in self.deleted.values() for part in parts)
+
     def deleted_of(self, predicates: Iterable[int]) -> Ids:
         """Facts of some predicates that are deleted so far."""
         parts = [part for p in predicates for part in self.deleted.get(p, ())]

@@ -62,7 +62,8 @@ Step = Probe | Member | Absent | Compute | Test
 
 @dataclass(frozen=True, slots=True)
 class LogicalPlan:
-    """A rule with its literals in order.  `pivot` is the position of the atom whose facts are given, or HEAD."""
+    """A rule with its literals in order, after a `pivot`: the position of an atom whose facts are given, or
+    HEAD."""
 
     rule: NormalRule
     pivot: int | None

@@ -67,6 +67,7 @@ from tidalog.maintain.kernels.work import (
     DERIVATIONS,
     FORWARD,
     FROM_RECORD,
+    MOST_ATOMS,
     Ints,
     Search,
     borrowed_log,
@@ -455,11 +456,11 @@ def disprove_step(facts: Facts, log: Log, work: BackwardForward) -> int:
 @compiled
 def has_room(work: BackwardForward, search: Search, log: Log) -> int:
     """DONE if the next step finds room for what it may add."""
-    if work.control[TOP] + 64 > len(work.stack) or work.control[TOP] + 64 + STACK_DEPTH > len(
-        search.registers
-    ):
+    if work.control[TOP] + MOST_ATOMS + 1 > len(work.stack) or work.control[
+        TOP
+    ] + MOST_ATOMS + STACK_DEPTH > len(search.registers):
         return GROW_STACK
-    if work.control[LINKS] != 0 and log.counts[PAIRS] + 64 > len(log.pairs):
+    if work.control[LINKS] != 0 and log.counts[PAIRS] + MOST_ATOMS + 1 > len(log.pairs):
         return GROW_LOG
     return DONE
 

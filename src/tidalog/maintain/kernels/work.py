@@ -23,6 +23,8 @@ CHECKS: Final = 4  # facts looked at for another proof
 FROM_RECORD: Final = 5  # affected facts that were on record
 COUNTERS: Final = 6
 
+MOST_ATOMS: Final = 64  # of a body: kernels make room for so many facts, and one more, at a time
+
 
 class Search(NamedTuple):
     """Room for a stack of searches."""
