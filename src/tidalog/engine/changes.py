@@ -347,12 +347,22 @@ def finish(facts: Facts, log: Log, begin: int, deleted: np.ndarray) -> None:
 
 
 @compiled
-def gather_rows(facts: Facts, ids: np.ndarray, out: np.ndarray) -> None:
-    """The arguments of facts, columns first."""
+def list_rows(facts: Facts, ids: np.ndarray, predicates: np.ndarray, starts: np.ndarray) -> int:
+    """The predicates of facts, and where each row starts if they are written one after the other; the end."""
+    end = 0
+    for i in range(len(ids)):
+        predicates[i] = facts.arguments[np.int64(facts.offset[ids[i]]) - 1]
+        starts[i] = end
+        end += facts.extent[predicates[i], ARITY]
+    return end
+
+
+@compiled
+def copy_rows(facts: Facts, ids: np.ndarray, starts: np.ndarray, rows: np.ndarray) -> None:
     for i in range(len(ids)):
         at = np.int64(facts.offset[ids[i]])
-        for c in range(out.shape[0]):
-            out[c, i] = facts.arguments[at + c]
+        for c in range(facts.extent[facts.arguments[at - 1], ARITY]):
+            rows[starts[i] + c] = facts.arguments[at + c]
 
 
 @compiled

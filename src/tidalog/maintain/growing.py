@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from tidalog.engine.bits import STATUS_NEW
-from tidalog.engine.frame import BLOCK, IN_UPDATE, MODE, OBSERVED, new_frame
+from tidalog.engine.compile import Code
+from tidalog.engine.frame import BLOCK, IN_UPDATE, LEVEL, MODE, OBSERVED, Frame, new_frame
 from tidalog.engine.sweep import CURRENT, ROUND, new_sweep, run_sweep
 from tidalog.maintain.node import Node
 from tidalog.maintain.run import Runner
@@ -11,12 +12,23 @@ from tidalog.maintain.run import Runner
 _SMALL_BLOCK = 512  # updates are small, and a frame's memory is touched for the first time in each
 
 
+def _frame(node: Node, code: Code, block: int) -> Frame:
+    """A frame of this size, used again: its memory has been touched."""
+    shape = code.levels, code.registers, code.arity, block
+    if shape not in node.frames:
+        node.frames[shape] = new_frame(*shape)
+    frame = node.frames[shape]
+    frame.control[:] = 0
+    frame.control[LEVEL] = -1
+    return frame
+
+
 def grow(node: Node, runner: Runner, begin: int, observed: int = 0) -> None:
     """Derives what follows from the facts with ids from `begin` on."""
     engine = node.engine
     code, plans = node.plans.growing(observed != 0)
     block = BLOCK if len(engine.store) - begin > _SMALL_BLOCK else _SMALL_BLOCK
-    frame = new_frame(code.levels, code.registers, code.arity, block)
+    frame = _frame(node, code, block)
     frame.control[MODE], frame.control[OBSERVED] = IN_UPDATE, observed
     sweep = new_sweep(len(engine.names) + 1, block, begin, -1)
     control = sweep.control

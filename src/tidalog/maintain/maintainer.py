@@ -10,6 +10,7 @@ from __future__ import annotations
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 
 import numpy as np
 
@@ -22,6 +23,7 @@ from tidalog.errors import RunError
 from tidalog.maintain.affected import delete_affected, new_state, old_state, smaller_ranks
 from tidalog.maintain.backward_forward import delete_exactly
 from tidalog.maintain.counters import Counters
+from tidalog.maintain.delta import ChangeSet, PredicateDelta
 from tidalog.maintain.growing import grow
 from tidalog.maintain.marking import Marking
 from tidalog.maintain.materialise import NO_LIMITS, check_constraints
@@ -30,9 +32,8 @@ from tidalog.maintain.recompute import delete_implicit, derive_anew
 from tidalog.maintain.run import Interrupted, Runner, TooMuchWork
 from tidalog.maintain.seminaive import SemiNaive, constraint_predicate, constraint_rule
 from tidalog.maintain.strategy import Options, checks_worth, choose, learn, marking_of
-from tidalog.maintain.transaction import Batch, Ids, PredicateDelta, Transaction
+from tidalog.maintain.transaction import Batch, Ids, Transaction
 from tidalog.maintain.workspace import Workspace
-from tidalog.plan.lowered import is_hidden
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,16 +44,21 @@ class UpdateIds:
     insertions: tuple[Batch, ...] = ()
 
 
-@dataclass(slots=True)
+@dataclass
 class Outcome:
-    """What an update changed, by the names of relations, and what it cost."""
+    """What an update changed and what it cost."""
 
-    delta: dict[str, PredicateDelta]
+    changes: ChangeSet
     counters: Counters
     ignored: int
     """Deletions of facts that are not explicit, and insertions of facts that are."""
     chosen: dict[str, str] = field(default_factory=dict)
     """Component → strategy."""
+
+    @cached_property
+    def delta(self) -> dict[str, PredicateDelta]:
+        """Net changes by the names of relations."""
+        return self.changes.by_predicate()
 
 
 class Maintainer:
@@ -143,20 +149,14 @@ class Maintainer:
             if isinstance(stop, KeyboardInterrupt):
                 raise RunError(Interrupted(rule=runner.rule or "(none)")) from None
             raise
-        delta = {
-            number: part for number, part in change.finish().items() if not is_hidden(engine.names[number])
-        }
+        found = change.finish()
         self.marking.finished(change.gone, counters.recorded)
         counters.derivations += runner.stats.derivations
-        counters.insertions += sum(d.inserted_rows - int(d.inserted_explicit.sum()) for d in delta.values())
+        counters.insertions += found.insertions
         self.marking.rows_have_moved(*engine.tidy())
         counters.seconds = time.perf_counter() - start
-        return Outcome(
-            {engine.names[number]: part for number, part in delta.items()},
-            counters,
-            change.ignored,
-            {node.name: node.chosen for node in self.nodes if node.chosen},
-        )
+        chosen = {node.name: node.chosen for node in self.nodes if node.chosen}
+        return Outcome(found, counters, change.ignored, chosen)
 
     def _explicit_alone(self, change: Transaction) -> None:
         """Facts of predicates that no rule derives."""

@@ -13,6 +13,7 @@ import numpy.typing as npt
 from tidalog.analysis.normal import NormalRule
 from tidalog.engine.embedded import EmbeddedEngine
 from tidalog.engine.expressions import is_native
+from tidalog.engine.frame import Frame
 from tidalog.maintain.kernels.work import MOST_ATOMS
 from tidalog.maintain.plans import ComponentPlans
 from tidalog.maintain.workspace import Workspace
@@ -41,6 +42,7 @@ class Node:
     _size: int = 0
     _own: npt.NDArray[np.uint8] = field(default_factory=lambda: np.zeros(0, np.uint8))
     _predicates: int = 0
+    frames: dict[tuple[int, int, int, int], Frame] = field(default_factory=dict)
     numbers: list[int] = field(init=False)
     reads: list[int] = field(init=False)
 

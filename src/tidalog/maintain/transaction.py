@@ -7,7 +7,7 @@ status, index entry and term as they were.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
@@ -16,6 +16,7 @@ from tidalog.engine import changes
 from tidalog.engine.bits import DELETED, EXPLICIT, NEW, PRESENT
 from tidalog.engine.embedded import EmbeddedEngine
 from tidalog.engine.fact_kernels import bring_in
+from tidalog.maintain.delta import ChangeSet, PredicateDelta, changes_of
 
 Ids = npt.NDArray[np.int32]
 _NOTHING: Ids = np.empty(0, np.int32)
@@ -29,22 +30,6 @@ class Batch:
     predicate: str
     columns: list[Ids]
     rows: int
-
-
-@dataclass(slots=True)
-class PredicateDelta:
-    """Net change of a predicate's facts, as rows of term ids; whether each is or was explicit beside it."""
-
-    inserted: list[Ids]
-    inserted_rows: int
-    inserted_explicit: npt.NDArray[np.bool_]
-    deleted: list[Ids]
-    deleted_rows: int
-    deleted_explicit: npt.NDArray[np.bool_]
-    became_explicit: list[Ids] = field(default_factory=list)
-    became_explicit_rows: int = 0
-    became_implicit: list[Ids] = field(default_factory=list)
-    became_implicit_rows: int = 0
 
 
 class Transaction:
@@ -182,52 +167,26 @@ class Transaction:
         self.engine.forget_predicates(self._predicates_before)
         self.engine.log.begin(0)
 
-    def finish(self) -> dict[int, PredicateDelta]:
-        """The change, by predicate; everything that is deleted is gone afterwards."""
+    def finish(self) -> ChangeSet:
+        """The change; everything that is deleted is gone afterwards."""
         engine = self.engine
         arrays, log = engine.store.arrays, engine.log.arrays
         room = len(engine.log.touched) + len(engine.store) - self.begin
         ids, kinds = np.empty(room, np.int32), np.empty(room, np.int8)
         count = changes.list_changes(arrays, log, self.begin, ids, kinds)
         ids, kinds = ids[:count], kinds[:count]
-        delta = self._delta(ids, kinds)
-        self.gone = ids[(kinds == changes.DELETED_IMPLICIT) | (kinds == changes.DELETED_EXPLICIT)]
+        found = changes_of(engine, ids, kinds)
+        self.gone = ids[(kinds | 1) == changes.DELETED_EXPLICIT]
         dead = np.concatenate([self.gone, engine.log.moved_from])
         changes.finish(arrays, log, self.begin, self.gone)
         if len(dead):
             engine.indexes.take_out(arrays, dead, np.unique(self.predicates_of(dead)).tolist())
-        return delta
+        return found
 
     def predicates_of(self, ids: Ids) -> Ids:
         out = np.empty(len(ids), np.int32)
         changes.predicates_of(self.engine.store.arrays, ids, out)
         return out
-
-    def _delta(self, ids: Ids, kinds: npt.NDArray[np.int8]) -> dict[int, PredicateDelta]:
-        result: dict[int, PredicateDelta] = {}
-        predicates = self.predicates_of(ids)
-        for predicate in np.unique(predicates).tolist():
-            mine = predicates == predicate
-            own, how = ids[mine], kinds[mine]
-            rows = np.empty((self.engine.arities[predicate], len(own)), np.int32)
-            changes.gather_rows(self.engine.store.arrays, own, rows)
-            inserted, deleted = how <= changes.INSERTED_EXPLICIT, (how | 1) == changes.DELETED_EXPLICIT
-            part = PredicateDelta(
-                list(rows[:, inserted]),
-                int(inserted.sum()),
-                how[inserted] == changes.INSERTED_EXPLICIT,
-                list(rows[:, deleted]),
-                int(deleted.sum()),
-                how[deleted] == changes.DELETED_EXPLICIT,
-            )
-            if part.inserted_rows + part.deleted_rows < len(own):
-                gained, lost = how == changes.NOW_EXPLICIT, how == changes.NOW_IMPLICIT
-                part.became_explicit, part.became_explicit_rows = list(rows[:, gained]), int(gained.sum())
-                part.became_implicit, part.became_implicit_rows = list(rows[:, lost]), int(lost.sum())
-            else:
-                part.became_explicit = part.became_implicit = list(rows[:, :0])
-            result[predicate] = part
-        return result
 
 
 def _each_once(ids: Ids) -> Ids:
@@ -251,3 +210,6 @@ def _by_predicate(
         for c in range(len(table)):
             np.concatenate([part.columns[c] for part in parts], out=table[c])
         yield number, table
+
+
+__all__ = ["Batch", "Ids", "PredicateDelta", "Transaction"]

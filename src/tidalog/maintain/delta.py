@@ -1,0 +1,87 @@
+"""What an update has changed: copied whole at its end, sorted out by predicate only if somebody asks."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import numpy as np
+import numpy.typing as npt
+
+from tidalog.engine import changes
+from tidalog.engine.embedded import EmbeddedEngine
+from tidalog.plan.lowered import is_hidden
+
+Ids = npt.NDArray[np.int32]
+
+
+@dataclass(slots=True)
+class PredicateDelta:
+    """Net change of a predicate's facts, as rows of term ids; whether each is or was explicit beside it."""
+
+    inserted: list[Ids]
+    inserted_rows: int
+    inserted_explicit: npt.NDArray[np.bool_]
+    deleted: list[Ids]
+    deleted_rows: int
+    deleted_explicit: npt.NDArray[np.bool_]
+    became_explicit: list[Ids] = field(default_factory=list)
+    became_explicit_rows: int = 0
+    became_implicit: list[Ids] = field(default_factory=list)
+    became_implicit_rows: int = 0
+
+
+@dataclass(slots=True)
+class ChangeSet:
+    """Every fact that changed: its predicate, how (`changes.INSERTED_IMPLICIT` …), where its row is."""
+
+    predicates: Ids
+    kinds: npt.NDArray[np.int8]
+    starts: npt.NDArray[np.int64]
+    rows: Ids
+    names: list[str]
+    arities: list[int]
+
+    @property
+    def insertions(self) -> int:
+        """Implicit facts that are new, hidden ones left out."""
+        new = self.predicates[self.kinds == changes.INSERTED_IMPLICIT]
+        hidden = [number for number, name in enumerate(self.names) if is_hidden(name)]
+        return int((~np.isin(new, hidden)).sum()) if hidden else len(new)
+
+    def by_predicate(self) -> dict[str, PredicateDelta]:
+        """Net changes by the names of relations, hidden ones left out."""
+        return {
+            self.names[number]: self._part(number)
+            for number in np.unique(self.predicates).tolist()
+            if not is_hidden(self.names[number])
+        }
+
+    def _part(self, predicate: int) -> PredicateDelta:
+        mine = np.flatnonzero(self.predicates == predicate)
+        how, starts = self.kinds[mine], self.starts[mine]
+        rows = np.empty((self.arities[predicate], len(mine)), np.int32)
+        for column in range(len(rows)):
+            rows[column] = self.rows[starts + column]
+        inserted, deleted = how <= changes.INSERTED_EXPLICIT, (how | 1) == changes.DELETED_EXPLICIT
+        gained, lost = how == changes.NOW_EXPLICIT, how == changes.NOW_IMPLICIT
+        return PredicateDelta(
+            list(rows[:, inserted]),
+            int(inserted.sum()),
+            how[inserted] == changes.INSERTED_EXPLICIT,
+            list(rows[:, deleted]),
+            int(deleted.sum()),
+            how[deleted] == changes.DELETED_EXPLICIT,
+            list(rows[:, gained]),
+            int(gained.sum()),
+            list(rows[:, lost]),
+            int(lost.sum()),
+        )
+
+
+def changes_of(engine: EmbeddedEngine, ids: Ids, kinds: npt.NDArray[np.int8]) -> ChangeSet:
+    """Copies the rows of facts that have changed; those that are deleted are still there."""
+    predicates, starts = np.empty(len(ids), np.int32), np.empty(len(ids), np.int64)
+    size = changes.list_rows(engine.store.arrays, ids, predicates, starts)
+    rows = np.empty(size, np.int32)
+    changes.copy_rows(engine.store.arrays, ids, starts, rows)
+    return ChangeSet(predicates, kinds, starts, rows, engine.names, engine.arities)
