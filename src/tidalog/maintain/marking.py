@@ -36,8 +36,10 @@ _NO_PLACES: Places = np.empty(0, np.uint32)
 _NO_IDS: Ids = np.empty(0, np.int32)
 _HALF: Final = np.uint64(32)
 _WORTH: Final = 0.25
-"""Records must be used so often that noting them is worth it."""
-_LONGEST_PAUSE: Final = 256
+_MANY: Final = 256
+"""So large a share of records must be used, and so many of them, that noting them is worth it."""
+_FIRST_PAUSE: Final = 32
+_LONGEST_PAUSE: Final = 1024
 
 
 @dataclass
@@ -72,8 +74,7 @@ class Marking:
         self._proved: list[Ids] = []
         self._begin = 0
         self._recording = self._missed = False
-        self._use = 1.0
-        self._pause, self._next_pause = 0, 8
+        self._pause, self._next_pause = 0, _FIRST_PAUSE
         self._clock = 0
 
     # --- during an update ---------------------------------------------------------------------------
@@ -207,14 +208,14 @@ class Marking:
         self._state.generations = tuple(kept)
 
     def _consider(self, used: int) -> None:
-        """How often what was on record has been of use, and whether to go on."""
-        if self.sparing and len(self.records):
-            self._use += 0.5 * (min(1.0, used / len(self.records)) - self._use)
-            if self._use < _WORTH:
-                self._pause, self._use = self._next_pause, 1.0
-                self._next_pause = min(2 * self._next_pause, _LONGEST_PAUSE)
-            else:
-                self._next_pause = 8
+        """Whether what was on record was worth it; if not, nothing is announced for a while."""
+        if not self.sparing or not len(self.records):
+            return
+        if used >= max(_MANY, _WORTH * len(self.records)):
+            self._next_pause = _FIRST_PAUSE
+        else:
+            self._pause = self._next_pause
+            self._next_pause = min(2 * self._next_pause, _LONGEST_PAUSE)
 
     def rows_have_moved(self, before: Places, now: Places) -> None:
         """Places of facts are other ones from here on; places of facts that are gone are dropped."""
