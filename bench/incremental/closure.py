@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
@@ -32,6 +33,8 @@ class _Track:
     deletes: list[float] = field(default_factory=list)
     inserts: list[float] = field(default_factory=list)
     status: str = ""
+    chosen: Counter[str] = field(default_factory=Counter)
+    """Deletions by the strategy that carried them out."""
 
     def change(self, edge: Sequence[int], left: float | None = None) -> bool:
         """One pair; False if it was stopped for taking longer than `left` seconds."""
@@ -40,6 +43,7 @@ class _Track:
         outcome, deleting = self.kept.timed(gone, cap=left)
         if outcome is None:
             return False
+        self.chosen.update(outcome.chosen.values())
         self.deletes.append(deleting)
         self.inserts.append(self.kept.timed(back)[1])
         return True
@@ -91,9 +95,9 @@ def pairs(
     }
 
 
-def endurance(nodes: int, edges: int, changes: int, window: int) -> dict[str, object]:
+def endurance(nodes: int, edges: int, changes: int, window: int, cap: float) -> dict[str, object]:
     """Many pairs on one store.  The last `window` pairs change the edges of the first, so that the two cost
-    the same unless the store has become worse."""
+    the same unless the store has become worse.  After `cap` seconds there are no more of them."""
     graph = edges_of(nodes, edges)
     first = chosen(graph, window)
     others = random.Random(4).choices(graph, k=max(0, changes - 2 * window))
@@ -105,11 +109,14 @@ def endurance(nodes: int, edges: int, changes: int, window: int) -> dict[str, ob
     engine = track.kept.engine
     moments = []
     for edge in [None, *first, *others, *first]:
+        if track.spent > cap:
+            break
         if edge is not None:
             track.change(edge)
         moments.append((engine.nbytes, len(engine.store), track.kept.facts))
     return {
         "pairs": len(moments) - 1,
+        "chosen": dict(track.chosen),
         "pair_cpu_seconds": [d + i for d, i in zip(track.deletes, track.inserts, strict=True)],
         "bytes": [moment[0] for moment in moments],
         "ids": [moment[1] for moment in moments],

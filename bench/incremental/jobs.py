@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from bench.process import OK, Limits, watched
+from bench.report import Section
 
 _COMPILING_SECONDS = 900.0
 """The first run after a change of the compiled code makes it anew, which is no part of any figure."""
@@ -40,3 +41,8 @@ def run_job(job: str, request: Mapping[str, object], limits: Limits) -> Done:
 def compile_all(limits: Limits) -> Done:
     """Every kernel that the jobs use is in numba's cache afterwards."""
     return run_job("warm", {}, Limits(max(limits.seconds, _COMPILING_SECONDS), limits.bytes))
+
+
+def failed(title: str, done: Done) -> Section:
+    """A section that says why there is none."""
+    return Section(title, ("status",), rows=[(done.status,)], problems=[f"{title}: {done.problem}"])

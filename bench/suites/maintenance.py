@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from statistics import mean, median
 
 from bench.generators import random_digraph
-from bench.incremental.jobs import compile_all, run_job
+from bench.incremental.jobs import compile_all, failed, run_job
 from bench.peers_incremental.contest import PEERS, Figures, contest
 from bench.peers_incremental.task import Edge, chosen
 from bench.process import OK, ROOT, Limits
@@ -21,6 +21,7 @@ _STRATEGIES = ("ranked", "dred", "bf", "fbf", "recompute", "auto")
 _CAP_SECONDS = 12.0
 """CPU time that a strategy may take for its pairs; the one during which it ends is finished or stopped."""
 _PEER_SECONDS = 40.0
+_ENDURANCE_SECONDS = 60.0
 
 _MOST_MILLISECONDS = 10.0
 _TIMES_FASTER = 50.0
@@ -45,7 +46,7 @@ _PAIRS_COLUMNS = (
 NAMES = ("pairs", "endurance", "locality", "sustained", "equilibrium")
 
 
-def run(options: Options) -> list[Section]:
+def run(options: Options) -> Iterator[Section]:
     """Small inputs are for seeing that everything runs and agrees: they are held to no target."""
     parts: dict[str, Callable[[Options], list[Section]]] = {
         "pairs": lambda o: [_pairs(o)],
@@ -56,17 +57,15 @@ def run(options: Options) -> list[Section]:
     }
     options.say("maintenance: compiled code")
     warm = compile_all(options.limits) if options.with_tidalog else None
-    sections: list[Section] = []
+    if warm is not None and warm.status != OK:
+        yield failed("Compiled code", warm)
     for name, part in parts.items():
         if (not options.names or name in options.names) and (options.with_tidalog or name == "pairs"):
             options.say(f"maintenance: {name}")
-            sections += part(options)
-    if options.quick:
-        for section in sections:
-            section.targets.clear()
-    if warm is not None and warm.status != OK:
-        sections[0].problems.append(f"warming up {warm.problem}")
-    return sections
+            for section in part(options):
+                if options.quick:
+                    section.targets.clear()
+                yield section
 
 
 def _graph(quick: bool) -> dict[str, int]:
@@ -224,7 +223,7 @@ def _endurance(options: Options) -> Section:
         "end",
     )
     section = Section(f"{changes:,} pairs on one store", columns, text_columns=1)
-    request = {**_graph(options.quick), "changes": changes, "window": window}
+    request = {**_graph(options.quick), "changes": changes, "window": window, "cap": _ENDURANCE_SECONDS}
     done = run_job("endurance", request, options.limits)
     if done.status != OK:
         section.problems.append(f"endurance {done.problem}")
@@ -247,6 +246,11 @@ def _endurance(options: Options) -> Section:
         f"The last {window} pairs change the same edges as the first.  Most bytes at any time: "
         f"{max(sizes) / 1e6:,.1f} MB, most ids: {max(ids):,}, slowest pair: {max(seconds) * 1e3:,.1f} ms."
     )
+    strategies = ", ".join(f"{name} {count:,}" for name, count in figures["chosen"].items())
+    section.notes.append(f"Deletions by strategy: {strategies}.")
+    made = figures["pairs"]
+    text = f"{made:,} of {changes:,} pairs within {_ENDURANCE_SECONDS:g} s"
+    _check(section, text, made == changes)
     if figures["facts"][0] != figures["facts"][-1]:
         section.problems.append(f"{figures['facts'][-1]:,} facts at the end for {figures['facts'][0]:,}")
     _check(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 
 from bench.process import Limits
@@ -39,6 +39,7 @@ class Options:
 class Suite:
     name: str
     title: str
-    run: Callable[[Options], list[Section]]
+    run: Callable[[Options], Iterable[Section]]
+    """Sections are printed as they come."""
     workloads: Callable[[bool], tuple[str, ...]] = lambda quick: ()
     """Names that select single rows of the suite."""

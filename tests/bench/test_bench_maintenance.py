@@ -84,9 +84,10 @@ def test_pairs_leave_the_closure_as_it_was() -> None:
 
 
 def test_an_enduring_store_ends_where_it_began() -> None:
-    found = closure.endurance(30, 60, 10, 3)
+    found = closure.endurance(30, 60, 10, 3, 60.0)
     assert found["pairs"] == len(found["pair_cpu_seconds"]) == 10
     assert set(found["facts"]) == {found["facts"][0]}
+    assert closure.endurance(30, 60, 10, 3, 1e-9)["pairs"] < 10
 
 
 def test_counters_do_not_depend_on_what_an_update_does_not_concern() -> None:
