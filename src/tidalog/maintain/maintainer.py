@@ -223,7 +223,7 @@ class Maintainer:
         try:
             self._delete_by(strategy, node, change, runner, counters, self._of(node, change, marked))
         except TooMuchWork:
-            learn(node, seeds, checks_worth(node) * 2)
+            learn(node, seeds, checks_worth(node))
             node.reason = "looking for proofs took as long as to start over"
             return "recompute"
         finally:

@@ -25,7 +25,7 @@ def marking_of(options: Options) -> str:
     return "complete" if options.marking == "auto" else options.marking
 
 
-_CHECKS_PER_FACT: Final = 16
+_CHECKS_PER_FACT: Final = 8
 """Facts that are derived anew in the time that one is looked at."""
 _MEMORY: Final = 0.5
 """How much the last update says about the next."""
@@ -53,6 +53,7 @@ def choose(node: Node, options: Options, seeds: int) -> str:
         node.reason = "its ids are ranks" if node.recursive else "one step proves or disproves a fact"
         if seeds * node.checks_per_seed > checks_worth(node):
             node.reason = f"{seeds:,} deletions are expected to reach most of its {node.facts:,} facts"
+            node.checks_per_seed *= _MEMORY  # what is not tried is forgotten, so that it is tried again
             return "recompute"
     if wanted == "ranked" and not node.in_rank_order:
         node.reason = "its facts are no longer in the order of ranks"
