@@ -31,7 +31,7 @@ from tidalog.maintain.node import Node
 from tidalog.maintain.recompute import delete_implicit, derive_anew
 from tidalog.maintain.run import Interrupted, Runner, TooMuchWork
 from tidalog.maintain.seminaive import SemiNaive, constraint_predicate, constraint_rule
-from tidalog.maintain.strategy import Options, checks_worth, choose, learn, marking_of
+from tidalog.maintain.strategy import Options, choose, learn, marking_of, steps_worth
 from tidalog.maintain.transaction import Batch, Ids, Transaction
 from tidalog.maintain.workspace import Workspace
 
@@ -217,19 +217,20 @@ class Maintainer:
     ) -> str:
         """Deletes by a strategy; gives the one that is to go on, which is `recompute` if `auto` finds that
         the work is more than to start over."""
-        checked = counters.checked
+        worth = steps_worth(node)
         if self.options.strategy == "auto":
-            runner.searches = checks_worth(node)
+            runner.searches = worth
         try:
             self._delete_by(strategy, node, change, runner, counters, self._of(node, change, marked))
+            if runner.searches is not None:
+                learn(node, seeds, worth - runner.searches)
+            return strategy
         except TooMuchWork:
-            learn(node, seeds, checks_worth(node))
+            learn(node, seeds, worth)
             node.reason = "looking for proofs took as long as to start over"
             return "recompute"
         finally:
             runner.searches = None
-        learn(node, seeds, counters.checked - checked)
-        return strategy
 
     def _delete_by(
         self,

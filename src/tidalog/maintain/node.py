@@ -36,8 +36,8 @@ class Node:
     in_rank_order: bool = True
     chosen: str = ""
     reason: str = ""
-    checks_per_seed: float = 0.0
-    """Facts that were looked at for each fact that a deletion began with, lately."""
+    steps_per_seed: float = 0.0
+    """Steps of searches for each fact that a deletion began with, lately."""
     _plans: ComponentPlans | None = None
     _size: int = 0
     _own: npt.NDArray[np.uint8] = field(default_factory=lambda: np.zeros(0, np.uint8))

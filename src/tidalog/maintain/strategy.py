@@ -25,20 +25,20 @@ def marking_of(options: Options) -> str:
     return "complete" if options.marking == "auto" else options.marking
 
 
-_CHECKS_PER_FACT: Final = 8
-"""Facts that are derived anew in the time that one is looked at."""
+_STEPS_PER_FACT: Final = 2
+"""Facts that are derived anew in the time of one step of a search; looking at a fact takes four or so."""
 _MEMORY: Final = 0.5
 """How much the last update says about the next."""
 
 
-def checks_worth(node: Node) -> int:
-    """Facts that may be looked at before deriving the component anew is cheaper."""
-    return 1000 + node.facts // _CHECKS_PER_FACT
+def steps_worth(node: Node) -> int:
+    """Steps of searches that may be taken before deriving the component anew is cheaper."""
+    return 2000 + node.facts // _STEPS_PER_FACT
 
 
-def learn(node: Node, seeds: int, checks: int) -> None:
+def learn(node: Node, seeds: int, steps: int) -> None:
     if seeds:
-        node.checks_per_seed += _MEMORY * (checks / seeds - node.checks_per_seed)
+        node.steps_per_seed += _MEMORY * (steps / seeds - node.steps_per_seed)
 
 
 def choose(node: Node, options: Options, seeds: int) -> str:
@@ -51,9 +51,9 @@ def choose(node: Node, options: Options, seeds: int) -> str:
     if wanted == "auto":
         wanted = "ranked"
         node.reason = "its ids are ranks" if node.recursive else "one step proves or disproves a fact"
-        if seeds * node.checks_per_seed > checks_worth(node):
+        if seeds * node.steps_per_seed > steps_worth(node):
             node.reason = f"{seeds:,} deletions are expected to reach most of its {node.facts:,} facts"
-            node.checks_per_seed *= _MEMORY  # what is not tried is forgotten, so that it is tried again
+            node.steps_per_seed *= _MEMORY  # what is not tried is forgotten, so that it is tried again
             return "recompute"
     if wanted == "ranked" and not node.in_rank_order:
         node.reason = "its facts are no longer in the order of ranks"
