@@ -15,6 +15,7 @@ import numpy.typing as npt
 
 from tidalog.analysis.normal import Argument, NormalAtom
 from tidalog.engine import opcodes as op
+from tidalog.engine.bitmaps import Bits
 from tidalog.engine.expressions import encode
 from tidalog.engine.folds import OPERATORS
 from tidalog.engine.frame import PIVOT_REGISTER
@@ -31,6 +32,8 @@ class Catalogue:
     predicate: Callable[[str, int], int]
     index: Callable[[int, tuple[int, ...]], int]
     term: Callable[[Term], int]
+    terms_in: Callable[[int, int], Bits | None]
+    """The terms in a column of a predicate none of whose facts is gone; None: an index answers as well."""
     is_small: Callable[[int], bool]
     """Whether a predicate has so few facts that an index of its own answers quicker than the table of all."""
 
@@ -47,6 +50,8 @@ class Filters:
     atom: Callable[[int], Filter]
     pivot: Filter = ANY_FACT
     negation: Filter = ANY_FACT
+    is_complete: bool = False
+    """Whether negated predicates have all their facts before the plan runs, and none of them is gone."""
 
 
 @dataclass(slots=True)
@@ -62,6 +67,8 @@ class Code:
     """Indexes that the plans probe."""
     looked_up: set[int] = field(default_factory=set)
     """Predicates whose facts the plans look up in the table."""
+    bitmaps: list[Bits] = field(default_factory=list)
+    """Sets of terms that the plans look into."""
     levels: int = 1
     registers: int = 1
     arity: int = 1
@@ -99,7 +106,8 @@ def compile_plan(
             case Member(atom, position):
                 writer.member(atom, filters.atom(position), position)
             case Absent(atom, _, bound):
-                writer.absent(atom, bound, filters.negation)
+                if not (filters.is_complete and writer.outside(atom, bound)):
+                    writer.absent(atom, bound, filters.negation)
             case Compute(variable, expression):
                 writer.expression(op.COMPUTE, expression, variable)
             case Test(expression):
@@ -247,6 +255,24 @@ class _Writer:
                 {r for r in (fact,) if r >= 0},
             )
         )
+
+    def outside(self, atom: NormalAtom, bound: tuple[int, ...]) -> bool:
+        """A negated atom by a set of terms, if it is bound by one variable and asks for nothing else."""
+        free = [a for column, a in enumerate(atom.arguments) if column not in bound]
+        if len(bound) != 1 or len(set(free)) < len(free):
+            return False
+        argument = atom.arguments[bound[0]]
+        if not isinstance(argument, Variable):
+            return False
+        bits = self.catalogue.terms_in(
+            self.catalogue.predicate(atom.predicate, len(atom.arguments)), bound[0]
+        )
+        if bits is None:
+            return False
+        register = self._number(argument)
+        self.drafts.append(_Draft([op.OUTSIDE, 0, len(self.code.bitmaps), register], {register}, set()))
+        self.code.bitmaps.append(bits)
+        return True
 
     def absent(self, atom: NormalAtom, bound: tuple[int, ...], chosen: Filter) -> None:
         predicate = self.catalogue.predicate(atom.predicate, len(atom.arguments))

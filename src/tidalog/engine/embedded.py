@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from tidalog.engine.bitmaps import Bits, terms_of_column
 from tidalog.engine.bits import EXPLICIT, STATUS_EXPLICIT
 from tidalog.engine.changes import ChangeLog
 from tidalog.engine.compact import close_up, repack
@@ -21,6 +22,7 @@ Places = npt.NDArray[np.uint32]
 
 _SAMPLE = 2048
 _SMALL_SHARE = 16
+_WIDE = 8  # terms for each fact from which bits by term are not worth it
 _NO_PLACES: Places = np.empty(0, np.uint32)
 _UNUSED = 1 << 16  # ids or places that may be unused, however small the store
 _UNKNOWN = 1_000_000.0  # facts that a predicate without facts is taken to have: it is about to be derived
@@ -41,7 +43,9 @@ class EmbeddedEngine:
 
     def __init__(self) -> None:
         self.dictionary = Dictionary()
-        self.catalogue = Catalogue(self.predicate, self.index, self.dictionary.id_of, self._is_small)
+        self.catalogue = Catalogue(
+            self.predicate, self.index, self.dictionary.id_of, self._terms_in, self._is_small
+        )
         self._empty()
 
     def _empty(self) -> None:
@@ -168,6 +172,12 @@ class EmbeddedEngine:
     @property
     def nbytes(self) -> int:
         return self.store.nbytes + self.indexes.nbytes + self.dictionary.nbytes
+
+    def _terms_in(self, predicate: int, column: int) -> Bits | None:
+        terms = len(self.dictionary)
+        if terms > _WIDE * len(self.store) or self.indexes.has(predicate, (column,)):
+            return None
+        return terms_of_column(self.store.arrays, predicate, column, terms)
 
     def _is_small(self, predicate: int) -> bool:
         return 0 < self.store.count(predicate) * _SMALL_SHARE < len(self.store)

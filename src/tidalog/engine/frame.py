@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Final, NamedTuple
 
 import numpy as np
@@ -46,10 +47,20 @@ class Frame(NamedTuple):
     hashes: npt.NDArray[np.uint64]
     heads: npt.NDArray[np.int32]  # scratch: [column, row] of facts to insert
     cursors: npt.NDArray[np.int64]  # [level, CURSOR]
+    bitmaps: npt.NDArray[np.uint8]  # [set, term // 8]: sets of terms, see `bitmaps`
     control: npt.NDArray[np.int64]
 
 
-def new_frame(levels: int, registers: int, arity: int, block: int = BLOCK) -> Frame:
+def new_frame(
+    levels: int,
+    registers: int,
+    arity: int,
+    block: int = BLOCK,
+    bitmaps: Sequence[npt.NDArray[np.uint8]] = (),
+) -> Frame:
+    sets = np.zeros((max(len(bitmaps), 1), max((len(b) for b in bitmaps), default=0)), np.uint8)
+    for number, bits in enumerate(bitmaps):
+        sets[number, : len(bits)] = bits
     control = np.zeros(CONTROL, np.int64)
     control[LEVEL] = -1
     return Frame(
@@ -61,5 +72,6 @@ def new_frame(levels: int, registers: int, arity: int, block: int = BLOCK) -> Fr
         hashes=np.empty(block, np.uint64),
         heads=np.empty((max(arity, 1), block), np.int32),
         cursors=np.zeros((levels, CURSOR), np.int64),
+        bitmaps=sets,
         control=control,
     )

@@ -125,6 +125,9 @@ class Indexes:
         self._put_records(number, np.empty(max(16, expected // 32) * RECORD, np.int32))
         return number
 
+    def has(self, predicate: int, columns: tuple[int, ...]) -> bool:
+        return (predicate, columns) in self._numbers
+
     def grow(self, number: int) -> None:
         """Makes room for what `catch_up` ran out of."""
         row = self.meta[number]

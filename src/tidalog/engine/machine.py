@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from tidalog.engine.bitmaps import step_outside
 from tidalog.engine.changes import Log
 from tidalog.engine.dictionary_kernels import Terms, room_for_terms
 from tidalog.engine.fact_kernels import ENTRIES, FACTS, HEADER, USED, Facts, bring_in, untabled
@@ -43,6 +44,7 @@ from tidalog.engine.opcodes import (
     GROW_LOG,
     GROW_TERMS,
     MEMBER,
+    OUTSIDE,
     PAUSE,
     PROBE,
     STRICT,
@@ -135,6 +137,8 @@ def run_frame(
                 control[WANTED] = index
                 return GROW_INDEX
             kept = step_absent(facts, indexes, filters, code, pc, frame, level)
+        elif opcode == OUTSIDE:
+            kept = step_outside(code, pc, frame, level)
         elif opcode == TEST or opcode == COMPUTE:
             if opcode == COMPUTE and not room_for_terms(terms, cursor[ROWS]):
                 return GROW_TERMS

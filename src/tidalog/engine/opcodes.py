@@ -14,6 +14,7 @@ Register 0 holds the id of the pivot's fact.
     MEMBER  predicate, filter, fact register or -1, arguments: count, operands; keep: count, registers
     ABSENT  index or -1, predicate, filter, keys: count, operands; same: count, (column, column);
             keep: count, registers
+    OUTSIDE set of terms, register; keep: count, registers: the term is not in the set (see `bitmaps`)
     TEST    expression: length, code; keep: count, registers
     COMPUTE target register, expression: length, code; keep: count, registers (the target is not in it)
     FOLD    index, keys: count, operands; aggregate, target register, distinct (0 or 1);
@@ -33,6 +34,7 @@ TEST: Final = 4
 COMPUTE: Final = 5
 FOLD: Final = 6
 EMIT: Final = 7
+OUTSIDE: Final = 8
 
 # Filters come from the algorithm, one row per filter number of a plan.
 FILTER_MASK: Final = 0  # status bits looked at; 0 looks at none

@@ -59,12 +59,15 @@ class SemiNaive:
 
     def _filters(self, order: Callable[[int], int]) -> Filters:
         """From scratch every id has a fact; in an update the new state counts, after one what is left."""
-        mask, want = NEW_STATE if self._some_may_be_gone() else (0, 0)
+        some_may_be_gone = self._some_may_be_gone()
+        mask, want = NEW_STATE if some_may_be_gone else (0, 0)
         negation = (mask, want, op.ANY_ID)
-        return Filters(lambda position: (mask, want, order(position)), negation, negation)
+        return Filters(
+            lambda position: (mask, want, order(position)), negation, negation, not some_may_be_gone
+        )
 
     def _frame(self, code: Code) -> Frame:
-        frame = new_frame(code.levels, code.registers, code.arity)
+        frame = new_frame(code.levels, code.registers, code.arity, bitmaps=code.bitmaps)
         frame.control[MODE] = IN_UPDATE if self.in_update else FROM_SCRATCH
         return frame
 

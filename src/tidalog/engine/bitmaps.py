@@ -1,0 +1,58 @@
+"""Sets of terms as bits: which terms a column of a predicate holds.
+
+A negated atom that is bound in one column asks for no fact, only whether there is one.  From scratch its
+predicate is complete, and none of its facts is gone, before the rule runs; so a bit per term answers what a
+look into an index would, in an eighth of a byte per term that stays in cache.  Terms that come later are in
+no such fact: a number past the end is not in the set.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+from tidalog.engine.fact_kernels import COUNT, FIRST, LAST, Facts
+from tidalog.engine.frame import ROWS, Frame
+from tidalog.engine.native import compiled
+from tidalog.engine.steps import keep_rows
+
+Bits = npt.NDArray[np.uint8]
+
+
+def terms_of_column(facts: Facts, predicate: int, column: int, terms: int) -> Bits:
+    """The terms, of so many, that a column of a predicate holds now; no fact of it is gone."""
+    bits = np.zeros((terms + 7) // 8, np.uint8)
+    set_bits(facts, predicate, column, bits)
+    return bits
+
+
+# --- compiled ---------------------------------------------------------------------------------------
+
+
+@compiled
+def set_bits(facts: Facts, predicate: int, column: int, bits: np.ndarray) -> None:
+    extent = facts.extent[predicate]
+    if extent[COUNT] == 0:
+        return
+    arguments, offset = facts.arguments, facts.offset
+    for f in range(extent[FIRST], extent[LAST] + 1):
+        at = np.int64(offset[f])
+        if arguments[at - 1] == predicate:
+            term = arguments[at + column]
+            bits[term >> 3] |= np.uint8(1 << (term & 7))
+
+
+@compiled
+def step_outside(code: np.ndarray, pc: int, frame: Frame, level: int) -> int:
+    """Keeps the rows whose term is not in a set."""
+    block, rows = frame.registers[level], frame.cursors[level, ROWS]
+    bits, column, source = frame.bitmaps[code[pc + 2]], block[code[pc + 3]], frame.source
+    end = 8 * len(bits)
+    kept = 0
+    for i in range(rows):
+        term = column[i]
+        inside = term < end and (bits[term >> 3] >> (term & 7)) & 1
+        source[kept] = i
+        kept += 0 if inside else 1
+    keep_rows(block, code, pc + 4, source, kept)
+    return kept
