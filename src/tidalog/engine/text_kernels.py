@@ -13,6 +13,7 @@ import numpy as np
 
 from tidalog.engine.dictionary_kernels import (
     BLANK,
+    INTEGER,
     IRI,
     STRING,
     TEXT,
@@ -21,9 +22,12 @@ from tidalog.engine.dictionary_kernels import (
     intern_double,
     intern_integer,
     intern_text,
+    number_hash,
     room_for_terms,
 )
-from tidalog.engine.native import compiled
+from tidalog.engine.fact_kernels import CACHED, FAR_AHEAD
+from tidalog.engine.native import compiled, prefetch
+from tidalog.engine.table import table_shift
 
 AS_IRI: Final = 0
 AS_BLANK: Final = 1
@@ -34,6 +38,7 @@ AS_FALSE: Final = 5
 AS_SLOW: Final = 6
 
 _QUOTE, _LESS, _GREATER, _UNDERSCORE, _COLON, _MINUS, _BACKSLASH = (np.uint8(ord(c)) for c in '"<>_:-\\')
+_REMEMBERED: Final = 1 << 12  # integers whose ids are kept in mind; a power of two
 _MAX_DIGITS: Final = 18  # every number of so many digits fits 64 bits
 _TRUE = np.frombuffer(b"true", np.uint8)
 _FALSE = np.frombuffer(b"false", np.uint8)
@@ -214,11 +219,30 @@ def encode_texts(
 
 @compiled
 def encode_integers(terms: Terms, values: np.ndarray, begin: int, ids: np.ndarray) -> int:
-    for i in range(begin, len(ids)):
+    """Interns integers from `begin` on; stops and says where when room runs out.  Columns repeat values, and
+    a large dictionary lies outside the cache: the last row with a value of the same low bits is kept in
+    mind, and the places of coming values are asked for ahead."""
+    rows = len(ids)
+    last = np.full(_REMEMBERED, -1, np.int32)
+    shift = table_shift(len(terms.slots))
+    is_far = len(terms.slots) > CACHED
+    for i in range(begin, rows):
+        value = values[i]
+        if is_far and i + FAR_AHEAD < rows:
+            coming = values[i + FAR_AHEAD]
+            before = last[coming & (_REMEMBERED - 1)]
+            if before < 0 or values[before] != coming:
+                prefetch(terms.slots, number_hash(INTEGER, coming) >> shift)
+        place = value & (_REMEMBERED - 1)
+        before = last[place]
+        if before >= 0 and values[before] == value:
+            ids[i] = ids[before]
+            continue
         if not room_for_terms(terms, 1):
             return i
-        ids[i] = intern_integer(terms, values[i])
-    return len(ids)
+        ids[i] = intern_integer(terms, value)
+        last[place] = i
+    return rows
 
 
 @compiled
