@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 import time
 
 import numpy as np
@@ -12,32 +14,69 @@ from tidalog.engine.compact import close_up, repack
 from tidalog.engine.dictionary import Dictionary
 from tidalog.engine.embedded import EmbeddedEngine
 from tidalog.engine.grouping import number_by_term
+from tidalog.engine.limits import Limits
 from tidalog.engine.native import cache_folder
 from tidalog.lang import parse
+from tidalog.maintain.affected import delete_affected
+from tidalog.maintain.backward_forward import delete_exactly
+from tidalog.maintain.counters import Counters
+from tidalog.maintain.kernels.records import no_records
 from tidalog.maintain.maintainer import Maintainer, UpdateIds
 from tidalog.maintain.materialise import materialise
+from tidalog.maintain.run import Runner
 from tidalog.maintain.strategy import MARKINGS, STRATEGIES, Options
-from tidalog.maintain.transaction import Batch
+from tidalog.maintain.transaction import Batch, Transaction
 from tidalog.terms import IRI
+
+_DELETIONS = "deletions"
+_NONE = np.empty(0, np.int32)
 
 
 def warm() -> float:
     """Calls every kernel with the types that runs use; the seconds it took."""
     start = time.perf_counter()
-    analysis = analyse(parse(_PROGRAM))
-    engine = EmbeddedEngine()
-    _warm_dictionary(engine.dictionary)
-    for fact in analysis.facts:
-        ids = engine.dictionary.ids_of(fact.arguments)
-        engine.insert(fact.predicate, [ids[i : i + 1] for i in range(len(ids))], 1)
+    beside = subprocess.Popen([sys.executable, "-m", "tidalog.warm", _DELETIONS])
+    analysis, engine = _loaded()
     materialise(engine, analysis)
     engine.columns("path")
+    beside.wait()
+    _warm_dictionary(engine.dictionary)
     _warm_updates(engine, analysis)
     for more in (10_000, 200_000, 400_000):  # to a larger table, to one in reserved memory, and in place
         engine.store.ensure(more, 2)
     number_by_term(*(np.zeros(1, np.int32) for _ in range(4)))
     engine.back_to(engine.mark())
     return time.perf_counter() - start
+
+
+def _loaded() -> tuple[Analysis, EmbeddedEngine]:
+    analysis = analyse(parse(_PROGRAM))
+    engine = EmbeddedEngine()
+    for fact in analysis.facts:
+        ids = engine.dictionary.ids_of(fact.arguments)
+        engine.insert(fact.predicate, [ids[i : i + 1] for i in range(len(ids))], 1)
+    return analysis, engine
+
+
+def warm_deletions() -> None:
+    """Calls the kernels of deletion and of loading alone, which share little with the rest: they compile
+    beside it."""
+    analysis, engine = _loaded()
+    _warm_dictionary(engine.dictionary)
+    maintainer = Maintainer(engine, analysis)
+    node = next(node for node in maintainer.nodes if "path" in node.predicates)
+    edge = engine.dictionary.ids_of([IRI("a"), IRI("b")])
+    for strategy in ("ranked", "bf"):
+        change = Transaction(engine)
+        change.ask([Batch("edge", [edge[:1], edge[1:]], 1)], ())
+        for number, ids in change.to_delete.items():
+            change.delete(number, ids)
+        runner = Runner(engine, Limits(), None, counting=False)
+        if strategy == "ranked":
+            delete_affected(node, change, runner, Counters(), no_records(), _NONE, ranked=True)
+        else:
+            delete_exactly(node, change, runner, Counters(), no_records(), order="ours", waiting=_NONE)
+        change.undo()
 
 
 def _warm_updates(engine: EmbeddedEngine, analysis: Analysis) -> None:
@@ -75,5 +114,8 @@ def _warm_dictionary(dictionary: Dictionary) -> None:
 
 
 if __name__ == "__main__":
+    if sys.argv[1:] == [_DELETIONS]:
+        warm_deletions()
+        sys.exit()
     seconds = warm()
     print(f"compiled code is ready ({seconds:.1f} s) in {cache_folder()}")

@@ -238,7 +238,9 @@ def step_fold(
     for i in range(rows):
         if in_update:
             live = live_of_run(facts, pool, start[i], length[i])
-            value, failed = fold_run(facts, terms, live, 0, len(live), operator, columns, distinct)
+            value, failed = fold_run(
+                facts, terms, live, np.int32(0), np.int32(len(live)), operator, columns, distinct
+            )
         else:
             value, failed = fold_run(facts, terms, pool, start[i], length[i], operator, columns, distinct)
         frame.control[FAILED] += failed
