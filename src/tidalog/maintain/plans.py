@@ -42,12 +42,6 @@ class ComponentPlans:
     _grow: dict[bool, tuple[Code, Plans]] = field(default_factory=dict)
     _search: dict[tuple[bool, Room], tuple[Code, Plans]] = field(default_factory=dict)
     _codes: dict[bool, Code] = field(default_factory=dict)
-    _used: frozenset[tuple[int, int]] = frozenset()
-
-    @property
-    def reads(self) -> frozenset[str]:
-        """Predicates in the bodies of the rules."""
-        return frozenset(atom.predicate for rule in self.rules for atom in rule.atoms)
 
     def growing(self, with_body: bool) -> tuple[Code, Plans]:
         """Semi-naive insertion: a pivot is a new fact, or one of the component that got a new id."""
