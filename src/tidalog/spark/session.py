@@ -1,0 +1,163 @@
+"""The Spark session: the one that is there, else one of our own that starts quietly.
+
+A session that the user made is taken as it is; nothing of it is changed.  One of our own has settings that
+suit small batches on one machine, and every one of them gives way to what the caller says.  What the JVM has
+to say goes to a file, which an error shows the end of.
+"""
+
+from __future__ import annotations
+
+import atexit
+import os
+import socket
+import sys
+import tempfile
+import warnings
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+from urllib.parse import urlsplit
+
+from tidalog.spark.diagnostics import MasterUnreachable, SparkError, SparkNotStarted
+from tidalog.spark.java import find_java
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+LOCAL: Final = "local[*]"
+_PATIENCE: Final = 5.0
+"""Seconds that a master has to take a connection."""
+_SHOWN_LINES: Final = 3
+_DEFAULTS: Final = {
+    "spark.app.name": "tidalog",
+    "spark.ui.enabled": "false",
+    "spark.ui.showConsoleProgress": "false",
+    "spark.sql.shuffle.partitions": "2",
+    "spark.sql.adaptive.enabled": "false",
+    "spark.sql.execution.arrow.pyspark.enabled": "true",
+    "spark.sql.session.timeZone": "UTC",
+    "spark.sql.streaming.stateStore.providerClass": (
+        "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider"
+    ),
+}
+_ON_THIS_MACHINE: Final = {"spark.driver.bindAddress": "127.0.0.1", "spark.driver.host": "127.0.0.1"}
+_LOG_SETTINGS: Final = """rootLogger.level = warn
+rootLogger.appenderRef.stderr.ref = stderr
+appender.stderr.type = Console
+appender.stderr.name = stderr
+appender.stderr.target = SYSTEM_ERR
+appender.stderr.layout.type = PatternLayout
+appender.stderr.layout.pattern = %d{yy/MM/dd HH:mm:ss} %p %c{1}: %m%n%ex
+"""
+
+
+def active_session() -> SparkSession | None:
+    """The session of this process, if there is one that has not been stopped."""
+    if "pyspark" not in sys.modules:
+        return None
+    from pyspark import SparkContext
+    from pyspark.sql import SparkSession
+
+    running = SparkContext._active_spark_context is not None
+    return SparkSession.builder.getOrCreate() if running else None
+
+
+def spark_session(
+    master: str | None = None, config: Mapping[str, str] | None = None, packages: str | None = None
+) -> SparkSession:
+    """The session that is there, whatever its settings; else a new one on `master` (`local[*]`).
+    `config` goes before our own settings; `packages` are Maven coordinates of what Spark is to fetch.
+
+    Raises `SparkError` if there is no Java (T100), the session does not start (T101) or nothing answers at
+    `master` (T102).
+    """
+    found = active_session()
+    if found is not None:
+        return found
+    asked = dict(config or {})
+    where = master or asked.get("spark.master") or LOCAL
+    _check_reachable(where)
+    settings = {**_DEFAULTS, **(_ON_THIS_MACHINE if where.startswith("local") else {}), **asked}
+    settings["spark.master"] = where
+    if packages:
+        settings["spark.jars.packages"] = packages
+    with _spinner(f"Starting Spark ({where})"):
+        return _started(settings)
+
+
+def _check_reachable(master: str) -> None:
+    """Spark itself tries for a minute and then stops without a word about what was wrong."""
+    if not master.startswith("spark://"):
+        return
+    problem = "no master answers"
+    for one in master.removeprefix("spark://").split(","):
+        try:
+            place = urlsplit(f"spark://{one}")
+            with socket.create_connection((place.hostname or "", place.port or 7077), _PATIENCE):
+                return
+        except (OSError, ValueError) as error:
+            problem = f"{one}: {getattr(error, 'strerror', None) or error}"
+    raise SparkError(MasterUnreachable(master=master, why=problem))
+
+
+def _started(settings: dict[str, str]) -> SparkSession:
+    os.environ["JAVA_HOME"] = str(find_java().home)
+    os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
+    os.environ.setdefault("PYSPARK_DRIVER_PYTHON", sys.executable)
+    folder = Path(tempfile.mkdtemp(prefix="tidalog-spark-"))
+    atexit.register(_remove, folder)
+    log = folder / "spark.log"
+    quiet = folder / "log4j2.properties"
+    quiet.write_text(_LOG_SETTINGS, encoding="utf-8")
+    given = settings.get("spark.driver.extraJavaOptions", "")
+    settings["spark.driver.extraJavaOptions"] = f"-Dlog4j2.configurationFile={quiet.as_uri()} {given}".strip()
+
+    # Data goes between Spark and Tidalog as Arrow; pandas is not in the way, whatever its version.
+    warnings.filterwarnings("ignore", message="PySpark does not yet fully support pandas")
+    from pyspark import SparkConf, SparkContext
+    from pyspark.java_gateway import launch_gateway
+    from pyspark.sql import SparkSession
+
+    conf = SparkConf(loadDefaults=False).setAll(list(settings.items()))
+    try:
+        with log.open("wb") as said:
+            gateway = launch_gateway(conf, popen_kwargs={"stdout": said, "stderr": said})  # type: ignore[no-untyped-call]
+        context = SparkContext(conf=conf, gateway=gateway)
+        return SparkSession(context)
+    except Exception as error:
+        raise SparkError(_not_started(error, log, settings)) from error
+
+
+def _not_started(error: Exception, log: Path, settings: Mapping[str, str]) -> SparkNotStarted:
+    said = [line.strip() for line in log.read_text(encoding="utf-8", errors="replace").splitlines()]
+    telling = [line for line in said if _is_telling(line)]
+    lines = (telling or said)[:_SHOWN_LINES] or [str(error).strip().split("\n")[0]]
+    hint = "check the settings of Spark that you gave"
+    packages = settings.get("spark.jars.packages")
+    if packages is not None and any("unresolved" in line.lower() for line in said):
+        hint = f"{packages} could not be fetched: check the name and the network"
+    return SparkNotStarted(master=settings["spark.master"], why=" / ".join(lines), hint=hint)
+
+
+def _is_telling(line: str) -> bool:
+    """Whether a line of the log says what went wrong, and not where in Spark."""
+    return not line.startswith("at ") and any(word in line for word in ("Exception", "rror", "unresolved"))
+
+
+def _remove(folder: Path) -> None:
+    import shutil
+
+    shutil.rmtree(folder, ignore_errors=True)
+
+
+@contextmanager
+def _spinner(text: str) -> Iterator[None]:
+    """Something that turns while one waits, on a terminal."""
+    if not sys.stderr.isatty():
+        yield
+        return
+    from rich.console import Console
+
+    with Console(file=sys.stderr).status(text):
+        yield
