@@ -6,7 +6,7 @@ Numbers are never reused:
 
     T001–T009  text            T010–T029  program            T030–T049  data in and out
     T050–T069  running         T070–T089  knowledge base and command line
-    T100–T119  Spark
+    T110–T129  Spark
 """
 
 from __future__ import annotations

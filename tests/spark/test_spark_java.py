@@ -67,7 +67,7 @@ class TestChoice:
         self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         monkeypatch.setattr(java, "_wheel_home", lambda: None)
-        with pytest.raises(SparkError, match="T100") as raised:
+        with pytest.raises(SparkError, match="T110") as raised:
             find_java({"PATH": ""})
         assert "none is installed" in str(raised.value)
         home = fake_java(tmp_path / "a", "11.0.2")

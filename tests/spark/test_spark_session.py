@@ -21,12 +21,12 @@ def said(code: str) -> str:
 
 
 def test_a_master_that_is_not_there_is_t102() -> None:
-    with pytest.raises(SparkError, match="T102") as raised:
+    with pytest.raises(SparkError, match="T112") as raised:
         _check_reachable("spark://127.0.0.1:1")
     assert "refused" in str(raised.value)
 
 
 def test_a_session_that_does_not_start_is_t101_with_what_spark_said() -> None:
     text = said("spark_session('neverwhere')")
-    assert "error[T101]" in text
+    assert "error[T111]" in text
     assert "neverwhere" in text

