@@ -72,7 +72,7 @@ class FilePart:
 
 
 @dataclass(frozen=True)
-class _Shape:
+class Shape:
     """Which field of a file is which column."""
 
     update: int | None
@@ -94,9 +94,13 @@ def read_part(path: Path, buffer: pa.Buffer, kind: Format, layout: Layout, log: 
         raw = _read_delimited(path, buffer, layout, log)
     if raw is None:
         return None
-    text = kind.delimiter is not None
-    shape = _shape(raw.path, raw.names or (), text)
-    return _Reader(raw, shape, text).part(path, log)
+    return part_of(raw, log, text=kind.delimiter is not None)
+
+
+def part_of(raw: RawTable, log: BadRowLog, *, text: bool = False) -> FilePart:
+    """The updates of columns; those of delimited text are empty where there is nothing."""
+    shape = shape_of(raw.path, raw.names or (), text)
+    return _Reader(raw, shape, text).part(Path(raw.path), log)
 
 
 def _is_ours(name: str) -> bool:
@@ -115,7 +119,7 @@ def _read_delimited(path: Path, buffer: pa.Buffer, layout: Layout, log: BadRowLo
     end, behind, width, _, opened = scan_row(data, at, ord(layout.delimiter), quote)
     if opened < 0:
         names = tuple(value for _, _, value in fields_of(decoded(text, int(at), int(end)), layout))
-        _shape(str(path), names, True)
+        shape_of(str(path), names, True)
         rows, wrong, opened = survey(data, behind, ord(layout.delimiter), quote, width)
         if rows and wrong == rows and opened < 0:
             raise DataError(
@@ -130,7 +134,8 @@ def _read_delimited(path: Path, buffer: pa.Buffer, layout: Layout, log: BadRowLo
     return read_delimited(path, buffer, layout, None, int(width), log)
 
 
-def _shape(path: str, names: tuple[str, ...], text: bool) -> _Shape:
+def shape_of(path: str, names: tuple[str, ...], text: bool = False) -> Shape:
+    """Which column is which, by their names.  Raises `DataError` (T034) if that makes no update table."""
     places: dict[str, int] = {}
     arguments: dict[int, int] = {}
     for field, name in enumerate(name.lower() for name in names):
@@ -152,7 +157,7 @@ def _shape(path: str, names: tuple[str, ...], text: bool) -> _Shape:
             hint = "arguments are counted from 1 without a gap"
             raise _no_table(path, names, f"it has no column arg{number}", hint)
     ordered = [arguments[number] for number in range(1, len(arguments) + 1)]
-    return _Shape(places.get("update"), places["op"], places["predicate"], ordered, places.get("time"))
+    return Shape(places.get("update"), places["op"], places["predicate"], ordered, places.get("time"))
 
 
 def _no_table(path: str, names: tuple[str, ...], problem: str, hint: str) -> DataError:
@@ -164,7 +169,7 @@ class _Reader:
     """Reads the columns of one file.  In delimited text an empty field is nothing in `update`, `op`,
     `predicate` and `time` and behind the last argument; between arguments it is the empty text."""
 
-    def __init__(self, raw: RawTable, shape: _Shape, text: bool) -> None:
+    def __init__(self, raw: RawTable, shape: Shape, text: bool) -> None:
         self.raw = raw
         self.shape = shape
         self.text = text
@@ -287,7 +292,7 @@ class _Faults:
     gap: Mask
     rule_text: Mask
 
-    def __init__(self, raw: RawTable, shape: _Shape, op: Int8s, present: list[Mask]) -> None:
+    def __init__(self, raw: RawTable, shape: Shape, op: Int8s, present: list[Mask]) -> None:
         self.raw = raw
         self.shape = shape
         self.op = op

@@ -25,7 +25,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from tidalog.errors import DataError
-from tidalog.io.columns import shown
+from tidalog.io.columns import RawTable, shown
 from tidalog.io.delimited import Layout
 from tidalog.io.diagnostics import NotWritable, Place, UnknownFormat
 from tidalog.io.files import find_files, open_buffer
@@ -42,6 +42,7 @@ from tidalog.io.update_files import (
     Int32s,
     Mask,
     Rows,
+    part_of,
     place_of_label,
     place_of_row,
     read_part,
@@ -158,6 +159,16 @@ def read_update_table(
         log.abandon()
         raise
     return _table(parts, labels, ranks, kept, bad)
+
+
+def update_table_of(raw: RawTable) -> UpdateTable:
+    """The updates of columns in memory, of which no row is bad.  Without labels they are one update, which is
+    called by the name of the table."""
+    log = BadRowLog("error", None)
+    part = part_of(raw, log)
+    bad = log.finish()
+    labels, ranks = _ranked([part])
+    return _table([part], labels, ranks, np.ones(part.rows, np.bool_), bad)
 
 
 def _table_format(format: str | None, path: Path) -> Format:

@@ -1,0 +1,146 @@
+"""From a micro-batch to its rows at the driver: right ones as Arrow columns, the others with reasons.
+
+Every row of the batch is one or the other.  The batch is read once; a second time only if rows are bad, to
+find out where they stand.
+"""
+
+from __future__ import annotations
+
+import logging
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from tidalog.spark.columns import UpdateColumns
+from tidalog.spark.diagnostics import FileInStreamNotReadable, SparkError
+from tidalog.spark.known import KnownPredicates
+from tidalog.spark.validate import FAULT, validated
+
+if TYPE_CHECKING:
+    from pyspark.sql import Column, DataFrame
+
+BadRow = dict[str, object]
+"""Where a row stands, what is wrong with it, and what it says."""
+_FILE: Final = "__tidalog_file"
+_BLOCK: Final = "__tidalog_block"
+_ROW: Final = "__tidalog_row"
+_NUMBER: Final = "__tidalog_number"
+_PLACES: Final = {_FILE: "file_path", _BLOCK: "file_block_start"}
+_OFFSETS: Final = ("topic", "partition", "offset")
+"""Columns with which a message queue says where a row comes from."""
+_QUERY_LOGGERS: Final = ("DataFrameQueryContextLogger", "SQLQueryContextLogger")
+_UNREADABLE: Final = re.compile(r"FAILED_READ_FILE|CANNOT_READ_FILE|Encountered error while reading file")
+_PATH: Final = re.compile(r"\b(?:file:/|hdfs:/|s3a?:/|gs:/|abfss?:/)[^\s,;'\"]+")
+
+
+@dataclass(frozen=True)
+class Batch:
+    """The rows of a micro-batch.  `rows` are all of them, of which `table` has the right ones."""
+
+    rows: int
+    table: pa.Table
+    bad: list[BadRow]
+
+
+class Ingest:
+    """Reads micro-batches of one stream."""
+
+    def __init__(self, columns: UpdateColumns, known: KnownPredicates) -> None:
+        self.columns = columns
+        self.known = known
+
+    def read(self, frame: DataFrame, *, integer_labels: bool) -> Batch:
+        """The rows of a micro-batch.  Raises `SparkError` (T116) if a file of it cannot be read."""
+        checked = validated(frame, self.columns, self.known, integer_labels=integer_labels)
+        names = ["op", "predicate", *(f"arg{n + 1}" for n in range(len(self.columns.arguments)))]
+        names = names if self.columns.update is None else ["update", *names]
+        with reading():
+            whole = checked.select(*names, checked[FAULT].isNotNull().alias(FAULT)).toArrow()
+        faulty = whole.column(FAULT)
+        table = whole.select(names)
+        if not pc.any(faulty, min_count=0).as_py():
+            return Batch(table.num_rows, table, [])
+        return Batch(table.num_rows, table.filter(pc.invert(faulty)), list(_bad_rows(checked)))
+
+
+def with_places(frame: DataFrame) -> DataFrame:
+    """A stream whose rows know the file that they come from, if they come from files."""
+    from pyspark.errors import AnalysisException
+    from pyspark.sql import functions as F
+
+    found: list[Column] = [F.col(f"_metadata.{name}").alias(own) for own, name in _PLACES.items()]
+    with _without_query_log():
+        for more in ([F.col("_metadata.row_index").alias(_ROW)], []):
+            try:
+                return frame.select("*", *found, *more)
+            except AnalysisException:
+                continue
+    return frame
+
+
+def _bad_rows(checked: DataFrame) -> Iterator[BadRow]:
+    """Rows are counted from 1: in the whole file if it is read in one piece or counts them itself, else from
+    the byte at which the piece begins."""
+    from pyspark.sql import functions as F
+
+    numbered = checked.withColumn(_NUMBER, F.monotonically_increasing_id())
+    in_files = _FILE in checked.columns
+    firsts: dict[tuple[str, int], int] = {}
+    with reading():
+        if in_files and _ROW not in checked.columns:
+            pieces = numbered.groupBy(_FILE, _BLOCK).agg(F.min(_NUMBER).alias("first")).toArrow()
+            for piece in pieces.to_pylist():
+                firsts[piece[_FILE], piece[_BLOCK]] = piece["first"]
+        bad = numbered.filter(F.col(FAULT).isNotNull()).toArrow()
+    for row in bad.to_pylist():
+        fault, number = row.pop(FAULT), row.pop(_NUMBER)
+        place: BadRow = {name: row.pop(name) for name in _OFFSETS if name in row}
+        if in_files:
+            file, block = row.pop(_FILE), row.pop(_BLOCK)
+            own = row.pop(_ROW, None)
+            place["file"], place["block"] = file, block
+            place["row"] = (own if own is not None else number - firsts[file, block]) + 1
+        yield {**fault, **place, "values": {name: value for name, value in row.items() if value is not None}}
+
+
+@contextmanager
+def _without_query_log() -> Iterator[None]:
+    """PySpark logs an expression that does not resolve; here that is an answer, and no error."""
+    loggers = [logging.getLogger(name) for name in _QUERY_LOGGERS]
+    levels = [logger.level for logger in loggers]
+    for logger in loggers:
+        logger.setLevel(logging.CRITICAL + 1)
+    try:
+        yield
+    finally:
+        for logger, level in zip(loggers, levels, strict=True):
+            logger.setLevel(level)
+
+
+@contextmanager
+def reading() -> Iterator[None]:
+    """Says which file is at fault where Spark fails because of one."""
+    try:
+        with _without_query_log():
+            yield
+    except SparkError:
+        raise
+    except Exception as error:
+        text = str(error)
+        if not _UNREADABLE.search(text):
+            raise
+        found = _PATH.search(text)
+        path = found[0].rstrip(".") if found is not None else "a file"
+        raise SparkError(FileInStreamNotReadable(path=path, why=_cause(text))) from error
+
+
+def _cause(text: str) -> str:
+    """The innermost cause that a Java error names, on one line."""
+    causes = [line for line in text.splitlines() if line.startswith("Caused by: ")]
+    line = causes[-1].removeprefix("Caused by: ") if causes else text.strip().splitlines()[0]
+    return re.sub(r"^[\w.$]+(Exception|Error): ", "", line)[:300]

@@ -1,0 +1,150 @@
+"""What is wrong with update rows, said by Spark expressions before a row reaches the engine.
+
+The rules are those of update tables (io/update_files.py), and what they say is said in the same words;
+besides, a predicate must be known, with its number of arguments.  The first fault of a row is told.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from tidalog.io.update_diagnostics import MissingArgument, MissingPart
+from tidalog.session.diagnostics import RulesInUpdate, UnknownPredicate
+from tidalog.spark.columns import UpdateColumns
+from tidalog.spark.known import KnownPredicates
+
+if TYPE_CHECKING:
+    from pyspark.sql import Column, DataFrame
+
+FAULT: Final = "fault"
+"""The column that says what is wrong with a row: number, message, column; null if nothing is."""
+INTEGER: Final = "^-?[0-9]{1,18}$"
+
+
+def validated(
+    frame: DataFrame, columns: UpdateColumns, known: KnownPredicates, *, integer_labels: bool
+) -> DataFrame:
+    """Columns `update` (if there is one), `op`, `predicate`, `arg1` …, and `fault`; others are kept.
+
+    `integer_labels` says that labels are integers, where their column is text: another text is a fault then.
+    """
+    from pyspark.sql import functions as F
+
+    own = {columns.update, columns.op, columns.predicate, *columns.arguments, columns.corrupt}
+    others = [name for name in frame.columns if name not in own]
+    named = {"op": columns.op, "predicate": columns.predicate}
+    if columns.update is not None:
+        named = {"update": columns.update, **named}
+    renamed = [_column(frame, old).alias(new) for new, old in named.items()]
+    arguments = [_column(frame, old).alias(f"arg{n}") for n, old in enumerate(columns.arguments, 1)]
+    kept = [_column(frame, name) for name in others]
+    record = [] if columns.corrupt is None else [_column(frame, columns.corrupt)]
+    faults = _faults(frame, columns, known, integer_labels)
+    return frame.select(*renamed, *arguments, *kept, *record, F.coalesce(*faults).alias(FAULT))
+
+
+def _column(frame: DataFrame, name: str) -> Column:
+    return frame["`" + name.replace("`", "``") + "`"]
+
+
+def _faults(
+    frame: DataFrame, columns: UpdateColumns, known: KnownPredicates, integer_labels: bool
+) -> list[Column]:
+    """An expression for each kind of fault, in the order in which they are told; null where there is none."""
+    from pyspark.sql import functions as F
+
+    op, predicate = _column(frame, columns.op), _column(frame, columns.predicate)
+    arguments = [_column(frame, name) for name in columns.arguments]
+    faults: list[Column] = []
+
+    def fault(wrong: Column, number: str, message: Column | str, column: str) -> None:
+        text = F.lit(message) if isinstance(message, str) else message
+        said = F.struct(F.lit(number).alias("number"), text.alias("message"), F.lit(column).alias("column"))
+        faults.append(F.when(wrong, said))
+
+    def missing(wrong: Column, what: str, column: str) -> None:
+        fault(wrong, MissingPart.number, MissingPart(what=what, field=column).message, column)
+
+    if columns.corrupt is not None:
+        corrupt = _column(frame, columns.corrupt)
+        fault(corrupt.isNotNull(), "T035", "this line cannot be read as a row of the table", "")
+    if columns.update is not None:
+        label = _column(frame, columns.update)
+        missing(label.isNull(), "label of the update", columns.update)
+        if integer_labels and columns.text_labels:
+            message = F.concat(_shown(label), F.lit(" is not an integer, as the labels before it are"))
+            fault(~label.rlike(INTEGER), "T036", message, columns.update)
+    missing(op.isNull(), "operation", columns.op)
+    about_rules = RulesInUpdate(update="the row").message
+    fault(op.isin("+rule", "-rule"), RulesInUpdate.number, about_rules, columns.op)
+    fault(~op.isin("+", "-"), "T036", F.concat(_shown(op), F.lit(" is not an operation")), columns.op)
+    missing(predicate.isNull(), "predicate", columns.predicate)
+    given = _sum([argument.isNotNull().cast("int") for argument in arguments])
+    arity = F.coalesce(
+        *(F.when(arguments[n].isNotNull(), n + 1) for n in reversed(range(len(arguments)))), F.lit(0)
+    )
+    gap = MissingArgument(field="").message
+    fault(arity != given, MissingArgument.number, gap, "")
+    wanted = _arity(predicate, known)
+    nowhere = UnknownPredicate(name="\0", hint="").message.split("\0")
+    unknown = F.concat(F.lit(nowhere[0]), predicate, F.lit(nowhere[1]))
+    iri = predicate.rlike("^<.*:.*>$") | (predicate.contains(":") & ~predicate.startswith("<"))
+    if known.open_iris:
+        fault(wanted.isNull() & ~iri, UnknownPredicate.number, unknown, columns.predicate)
+        wrong = wanted.isNull() & iri & ~arity.isin(1, 2)
+        fault(wrong, "T010", _arity_differs(predicate, arity, F.lit("1 or 2 arguments")), "")
+    else:
+        fault(wanted.isNull(), UnknownPredicate.number, unknown, columns.predicate)
+    fault(wanted != arity, "T010", _arity_differs(predicate, arity, _arguments(wanted)), "")
+    for name in columns.dated:
+        date = _column(frame, name)
+        in_the_calendar = F.year(date).between(1, 9999)
+        fault(~in_the_calendar, "T045", "a date outside the years 1 to 9999", name)
+    return faults
+
+
+def _arity(predicate: Column, known: KnownPredicates) -> Column:
+    """The number of arguments that a predicate has; null if nobody knows it."""
+    from pyspark.sql import functions as F
+
+    if not known.arities:
+        return F.lit(None).cast("int")
+    pairs = [F.lit(value) for pair in known.arities.items() for value in pair]
+    return F.try_element_at(F.create_map(*pairs), predicate)
+
+
+def _arity_differs(predicate: Column, arity: Column, wanted: Column) -> Column:
+    from pyspark.sql import functions as F
+
+    return F.concat(
+        predicate, F.lit(" has "), _arguments(arity), F.lit(" here and "), wanted, F.lit(" elsewhere")
+    )
+
+
+def _arguments(arity: Column) -> Column:
+    from pyspark.sql import functions as F
+
+    plural = F.concat(arity.cast("string"), F.lit(" arguments"))
+    return F.when(arity == 0, "no arguments").when(arity == 1, "1 argument").otherwise(plural)
+
+
+def _shown(value: Column) -> Column:
+    from pyspark.sql import functions as F
+
+    short = F.when(F.length(value) > 60, F.concat(F.substring(value, 1, 57), F.lit("…"))).otherwise(value)
+    return F.concat(F.lit('"'), short, F.lit('"'))
+
+
+def _sum(numbers: list[Column]) -> Column:
+    from pyspark.sql import functions as F
+
+    total: Column = F.lit(0)
+    for number in numbers:
+        total = total + number
+    return total
+
+
+def told(fault: dict[str, str], place: str) -> str:
+    """A fault as one line for people."""
+    where = f", column {fault['column']}" if fault["column"] else ""
+    return f"{place}{where}: {fault['message']} ({fault['number']})"

@@ -1,0 +1,207 @@
+"""Update rows are right, and then what local files give, or in quarantine with their reason."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+import tidalog
+from tidalog.errors import DataError
+from tidalog.io.update_tables import read_update_table
+from tidalog.spark.columns import update_columns
+from tidalog.spark.diagnostics import SparkError
+from tidalog.spark.ingest import Batch, Ingest, with_places
+from tidalog.spark.known import known_predicates
+from tidalog.spark.order import ordered
+from tidalog.spark.quarantine import place_of, write_bad_rows
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+PROGRAM = """
+    @prefix ex: <http://example.org/> .
+    path(?x, ?y) :- edge(?x, ?y) .
+    path(?x, ?z) :- path(?x, ?y), edge(?y, ?z) .
+    ex:big(?x) :- node(?x), ex:size(?x, ?y, ?z) .
+    stop :- halt .
+"""
+COLUMNS = "update long, op string, predicate string, arg1 string, arg2 string, arg3 string"
+GOOD: tuple[object, ...] = (1, "+", "edge", "a", "b", None)
+
+
+def ingest_for(frame: DataFrame, program: str = PROGRAM) -> Ingest:
+    kb = tidalog.open()
+    kb.load(program)
+    return Ingest(update_columns(frame.schema), known_predicates(kb))
+
+
+def read(spark: SparkSession, rows: list[tuple[object, ...]], columns: str = COLUMNS, **how: bool) -> Batch:
+    frame = spark.createDataFrame(rows, columns)
+    return ingest_for(frame).read(frame, integer_labels=how.get("integer_labels", False))
+
+
+FAULTS: list[tuple[tuple[object, ...], str, str]] = [
+    ((None, "+", "edge", "a", "b", None), "T037", "the label of the update is missing"),
+    ((1, None, "edge", "a", "b", None), "T037", "the operation is missing"),
+    ((1, "add", "edge", "a", "b", None), "T036", '"add" is not an operation'),
+    ((1, "+rule", "r1", "p(a) .", None, None), "T083", "the row adds or removes rules"),
+    ((1, "-", None, "a", "b", None), "T037", "the predicate is missing"),
+    ((1, "+", "edge", None, "b", None), "T037", "a gap in the arguments"),
+    ((1, "+", "edges", "a", "b", None), "T070", "there is no predicate edges"),
+    ((1, "+", "edge", "a", None, None), "T010", "edge has 1 argument here and 2 arguments elsewhere"),
+    ((1, "+", "edge", "a", "b", "c"), "T010", "edge has 3 arguments here and 2 arguments elsewhere"),
+    ((1, "+", "edge", None, None, None), "T010", "edge has no arguments here and 2 arguments elsewhere"),
+]
+
+
+@pytest.fixture(scope="module")
+def batch(spark: SparkSession) -> Batch:
+    """All faults in one batch, good rows between."""
+    return read(spark, [row for fault, _, _ in FAULTS for row in (GOOD, fault)])
+
+
+class TestFaults:
+    def test_rows_in_are_rows_out(self, batch: Batch) -> None:
+        assert batch.rows == 2 * len(FAULTS)
+        assert batch.table.num_rows == len(FAULTS)
+        assert len(batch.bad) == len(FAULTS)
+
+    @pytest.mark.parametrize("number", range(len(FAULTS)), ids=[message for _, _, message in FAULTS])
+    def test_a_fault_is_told_by_number_and_message(self, batch: Batch, number: int) -> None:
+        row, code, message = FAULTS[number]
+        found = batch.bad[number]
+        assert (found["number"], found["message"]) == (code, message)
+        names = ("update", "op", "predicate", "arg1", "arg2", "arg3")
+        given = {name: value for name, value in zip(names, row, strict=True) if value is not None}
+        assert found["values"] == given
+
+    def test_text_among_integer_labels_is_a_fault(self, spark: SparkSession) -> None:
+        rows: list[tuple[object, ...]] = [("7", *GOOD[1:]), ("x", *GOOD[1:])]
+        columns = COLUMNS.replace("update long", "update string")
+        assert not read(spark, rows, columns).bad
+        (bad,) = read(spark, rows, columns, integer_labels=True).bad
+        assert bad["message"] == '"x" is not an integer, as the labels before it are'
+
+    def test_names_may_be_iris_or_have_prefixes(self, spark: SparkSession) -> None:
+        names = ["edge", "<edge>"]
+        rows: list[tuple[object, ...]] = [(1, "+", name, "a", "b", None) for name in names]
+        rows += [(1, "+", n, "a", "b", "c") for n in ("ex:size", "<http://example.org/size>")]
+        rows += [(1, "+", "http://example.org/size", "a", "b", "c"), (1, "+", "halt", None, None, None)]
+        assert read(spark, rows).bad == []
+
+    def test_in_a_program_about_triples_every_iri_is_a_class_or_a_property(self, spark: SparkSession) -> None:
+        program = "@prefix ex: <http://example.org/> .\n?x a ex:Big :- ?x ex:size ?y, ?y > 3 ."
+        rows: list[tuple[object, ...]] = [
+            (1, "+", "ex:other", "a", "b", None),
+            (1, "+", "ex:Class", "a", None, None),
+            (1, "+", "triple", "a", "b", "c"),
+            (1, "+", "ex:other", "a", "b", "c"),
+            (1, "+", "edge", "a", "b", None),
+        ]
+        frame = spark.createDataFrame(rows, COLUMNS)
+        batch = ingest_for(frame, program).read(frame, integer_labels=False)
+        assert [bad["number"] for bad in batch.bad] == ["T010", "T070"]
+
+
+class TestColumns:
+    @pytest.mark.parametrize(
+        ("columns", "number", "said"),
+        [
+            ("op string, arg1 string", "T034", "it has no column predicate"),
+            ("op string, predicate string, arg2 string", "T034", "it has no column arg1"),
+            ("op string, predicate string, argument string", "T034", "argument is no name of a column"),
+            ("op int, predicate string", "T045", "holds values of type int"),
+            ("op string, predicate string, arg1 array<int>", "T045", "holds values of type array"),
+            ("update double, op string, predicate string", "T045", "an integer, a text or a time"),
+        ],
+    )
+    def test_a_stream_that_cannot_be_updates_is_refused_before_it_starts(
+        self, spark: SparkSession, columns: str, number: str, said: str
+    ) -> None:
+        with pytest.raises(DataError) as raised:
+            update_columns(spark.createDataFrame([], columns).schema)
+        assert raised.value.diagnostics[0].number == number
+        assert said in str(raised.value)
+
+    def test_columns_are_found_in_any_case_and_order_and_others_are_passed_over(
+        self, spark: SparkSession
+    ) -> None:
+        columns = "note string, ARG2 string, Arg1 string, Predicate string, OP string"
+        frame = spark.createDataFrame([("x", "b", "a", "edge", "+")], columns)
+        batch = ingest_for(frame).read(frame, integer_labels=False)
+        assert batch.table.to_pylist() == [{"op": "+", "predicate": "edge", "arg1": "a", "arg2": "b"}]
+
+
+class TestSameAsLocalFiles:
+    def test_typed_columns_give_the_terms_that_a_local_file_gives(
+        self, spark: SparkSession, tmp_path: Path
+    ) -> None:
+        frame = spark.sql(
+            "select * from values (3L, '+', 'fact', 1, 0.5D, true, date '2024-02-29', 12.50BD, "
+            "timestamp '2024-02-29 12:00:00.5', 'text'), (2L, '-', 'fact', 2, double('NaN'), false, "
+            "date '1999-01-01', 0.10BD, timestamp '1999-01-01 00:00:00', '<http://x.org/y>') "
+            "as t(update, op, predicate, arg1, arg2, arg3, arg4, arg5, arg6, arg7)"
+        )
+        program = "p(?a) :- fact(?a, ?b, ?c, ?d, ?e, ?f, ?g) ."
+        batch = ingest_for(frame, program).read(frame, integer_labels=False)
+        assert batch.bad == []
+        own = ordered(batch.table, None, 0).updates
+        spark.conf.set("spark.sql.parquet.outputTimestampType", "TIMESTAMP_MICROS")
+        frame.coalesce(1).write.parquet(str(tmp_path / "t"))
+        spark.conf.unset("spark.sql.parquet.outputTimestampType")
+        local = read_update_table(tmp_path / "t")
+        assert own.updates == local.updates == [2, 3]
+        assert [c.reading for c in own.arguments] == [c.reading for c in local.arguments]
+        assert [c.array.to_pylist() for c in own.arguments[2:]] == [
+            c.array.to_pylist() for c in local.arguments[2:]
+        ]
+
+
+class TestPlaces:
+    def read_files(self, spark: SparkSession, path: Path, format: str) -> Batch:
+        reader = spark.read.format(format).schema("op string, predicate string, arg1 string, arg2 string")
+        frame = with_places(reader.option("header", True).load(str(path)))
+        return ingest_for(frame).read(frame, integer_labels=False)
+
+    def test_a_bad_row_of_a_text_file_has_its_file_and_row(self, spark: SparkSession, tmp_path: Path) -> None:
+        for name in ("one", "two"):
+            lines = [f"+,edge,{name}{n},b" for n in range(5)]
+            lines[3] = f"+,nothing,{name},b"
+            (tmp_path / f"{name}.csv").write_text("\n".join(["op,predicate,arg1,arg2", *lines]) + "\n")
+        batch = self.read_files(spark, tmp_path, "csv")
+        places = sorted((str(bad["file"]).rpartition("/")[2], bad["row"]) for bad in batch.bad)
+        assert places == [("one.csv", 4), ("two.csv", 4)]
+        assert place_of(batch.bad[0]).endswith(".csv, row 4")
+
+    def test_a_bad_row_of_a_parquet_file_has_its_file_and_row(
+        self, spark: SparkSession, tmp_path: Path
+    ) -> None:
+        frame = spark.range(1000).selectExpr(
+            "'+' op", "if(id = 700, 'nothing', 'edge') predicate", "string(id) arg1", "'b' arg2"
+        )
+        frame.coalesce(1).write.parquet(str(tmp_path / "p"))
+        (bad,) = self.read_files(spark, tmp_path / "p", "parquet").bad
+        assert bad["row"] == 701
+
+    def test_a_file_that_is_cut_off_is_t116_and_named(self, spark: SparkSession, tmp_path: Path) -> None:
+        frame = spark.range(10).selectExpr("'+' op", "'edge' predicate", "string(id) arg1", "'b' arg2")
+        frame.coalesce(1).write.parquet(str(tmp_path / "p"))
+        (file,) = (tmp_path / "p").glob("*.parquet")
+        file.write_bytes(file.read_bytes()[:-20])
+        with pytest.raises(SparkError, match="T116") as raised:
+            self.read_files(spark, tmp_path / "p", "parquet")
+        assert file.name in str(raised.value)
+
+
+class TestQuarantine:
+    def test_a_batch_that_comes_again_replaces_its_file_whole(self, tmp_path: Path) -> None:
+        rows: list[dict[str, Any]] = [
+            {"number": "T036", "message": "m", "column": "op", "values": {"op": "x"}}
+        ]
+        first = write_bad_rows(tmp_path, "0123456789", 4, rows * 3)
+        again = write_bad_rows(tmp_path, "0123456789", 4, rows)
+        assert first == again
+        assert len(again.read_text().splitlines()) == 1
+        assert [path.name for path in tmp_path.iterdir()] == ["batch-000000004-01234567.ndjson"]
