@@ -10,10 +10,19 @@ from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
     from tidalog.engine.limits import Limits, Progress, RunStats
-    from tidalog.errors import DataError, Diagnostic, ProgramError, RunError, TidalogError, UsageError
+    from tidalog.errors import (
+        DataError,
+        Diagnostic,
+        ProgramError,
+        RunError,
+        StoreError,
+        TidalogError,
+        UsageError,
+    )
     from tidalog.program import Program
     from tidalog.results import Result
     from tidalog.session import open
+    from tidalog.session.durable import Position, StoredKnowledgeBase
     from tidalog.session.knowledge_base import KnowledgeBase
     from tidalog.session.stats import Stats
     from tidalog.terms import IRI, BlankNode, Boolean, Double, Integer, LangString, Literal, String, Term
@@ -21,10 +30,19 @@ if TYPE_CHECKING:
 
 _HOMES: Final = {
     "tidalog.engine.limits": ("Limits", "Progress", "RunStats"),
-    "tidalog.errors": ("DataError", "Diagnostic", "ProgramError", "RunError", "TidalogError", "UsageError"),
+    "tidalog.errors": (
+        "DataError",
+        "Diagnostic",
+        "ProgramError",
+        "RunError",
+        "StoreError",
+        "TidalogError",
+        "UsageError",
+    ),
     "tidalog.program": ("Program",),
     "tidalog.results": ("Result",),
     "tidalog.session": ("open",),
+    "tidalog.session.durable": ("Position", "StoredKnowledgeBase"),
     "tidalog.session.knowledge_base": ("KnowledgeBase",),
     "tidalog.session.stats": ("Stats",),
     "tidalog.terms": (
@@ -55,6 +73,7 @@ __all__ = [
     "LangString",
     "Limits",
     "Literal",
+    "Position",
     "PredicateChange",
     "Program",
     "ProgramError",
@@ -63,6 +82,8 @@ __all__ = [
     "RunError",
     "RunStats",
     "Stats",
+    "StoreError",
+    "StoredKnowledgeBase",
     "String",
     "Term",
     "TidalogError",

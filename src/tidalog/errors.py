@@ -6,6 +6,7 @@ Numbers are never reused:
 
     T001–T009  text            T010–T029  program            T030–T049  data in and out
     T050–T069  running         T070–T089  knowledge base and command line
+    T090–T109  stores
     T110–T129  Spark
 """
 
@@ -152,3 +153,7 @@ class RunError(TidalogError):
 
 class UsageError(TidalogError):
     """A call or a command line that cannot be carried out (T070–T089)."""
+
+
+class StoreError(TidalogError):
+    """A store on disk cannot be opened, read or written (T090–T109)."""

@@ -45,6 +45,14 @@ class Change:
     analysis: Analysis
     tables: list[tuple[str, ReadResult]] = field(default_factory=list)
     """New facts of data, by predicate."""
+    rows: list[Rows] = field(default_factory=list)
+    """New facts whose terms have ids already, by predicate."""
+
+    def add_rows(self, facts: Rows) -> None:
+        """`add_table` for facts whose terms have ids already."""
+        self.rows.append(facts)
+        if facts.rows or facts.columns:
+            self.add_witness(facts.predicate, len(facts.columns))
 
     def add_table(self, predicate: str, table: ReadResult) -> None:
         """Data for a predicate.  Raises `ProgramError` if the program cannot have it."""
@@ -148,6 +156,9 @@ class Contents:
             if table.rows:
                 columns = [dictionary.encode(column.array, column.reading) for column in table.columns]
                 yield from routed(Rows(predicate, columns, table.rows), layout, dictionary)
+        for facts in change.rows:
+            if facts.rows:
+                yield from routed(facts, layout, dictionary)
 
     def _insert(self, batches: Iterable[Rows]) -> int:
         self.engine.forget_derived()

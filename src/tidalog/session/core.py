@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from types import MappingProxyType, TracebackType
 from typing import Self
@@ -19,13 +20,14 @@ from tidalog.maintain.materialise import materialise
 from tidalog.maintain.strategy import Options
 from tidalog.program import DataBinding, Program
 from tidalog.results import Result
-from tidalog.session.contents import Contents
+from tidalog.session.contents import Change, Contents
 from tidalog.session.diagnostics import Closed
 from tidalog.session.limits import checked_limits
 from tidalog.session.maintenance import Maintenance
 from tidalog.session.naming import known_predicate, user_predicates
 from tidalog.session.progress import ProgressBar, ProgressOption
 from tidalog.session.relations import Rows, count_of, rows_of
+from tidalog.session.sources import ReadProgram
 from tidalog.session.turns import Turns, in_turn
 
 
@@ -140,6 +142,11 @@ class Core:
         if self._contents is None:
             raise UsageError(Closed())
         return self._contents
+
+    def _noted(self, change: Change, loaded: ReadProgram | None = None) -> AbstractContextManager[None]:
+        """Around whatever takes a change in: a store notes it before, and how it ended behind.  `loaded` is
+        the program that the change comes from."""
+        return nullcontext()
 
     def _rows(self, predicate: str, explicit: bool | None) -> Rows:
         contents = self._open()

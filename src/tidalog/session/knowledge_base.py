@@ -21,9 +21,10 @@ from tidalog.io.result import OnError
 from tidalog.session.core import bar_for
 from tidalog.session.functions import argument_range, function_name
 from tidalog.session.naming import check_on_error, parameter_terms
-from tidalog.session.sources import ProgramSource, import_number, joined, read_program
+from tidalog.session.sources import ProgramSource, ReadProgram, import_number, joined, read_program
 from tidalog.session.streaming import Streaming
 from tidalog.session.turns import in_turn
+from tidalog.terms import Term
 
 F = TypeVar("F", bound=Callable[..., object])
 
@@ -53,10 +54,10 @@ class KnowledgeBase(Streaming):
         contents = self._open()
         check_on_error(on_error)
         read = read_program(source, dialect, Path(base_dir) if base_dir is not None else None)
-        setting = replace(
-            contents.setting,
-            parameters={**contents.setting.parameters, **parameter_terms(parameters or {})},
-        )
+        given = parameter_terms(parameters or {})
+        if self._has_loaded(read, given):
+            return
+        setting = replace(contents.setting, parameters={**contents.setting.parameters, **given})
         program = joined(contents.program, read.program)
         change = contents.change(program, setting, read.program.facts)
         skipped: Counter[str] = Counter()
@@ -74,14 +75,19 @@ class KnowledgeBase(Streaming):
                 )
                 skipped[binding.predicate] += table.bad.count
                 change.add_table(binding.predicate, table)
-            _, outdated = contents.take(change)
-        if outdated:
-            self._outdate()
+            with self._noted(change, read):
+                _, outdated = contents.take(change)
+                if outdated:
+                    self._outdate()
         self._skipped += skipped
         bound = [(binding, read.folder) for binding in read.program.exports]
         self._exports += [export for export in bound if export not in self._exports]
         shown = {warning.render() for warning in self._text_warnings}
         self._text_warnings += [warning for warning in read.warnings if warning.render() not in shown]
+
+    def _has_loaded(self, read: ReadProgram, parameters: Mapping[str, Term]) -> bool:
+        """Whether a program is one that a store was made with, and there is nothing to do."""
+        return False
 
     @in_turn
     def register(self, name: str, function: PythonFunction) -> None:

@@ -26,6 +26,7 @@ from tidalog.maintain.strategy import Options
 from tidalog.maintain.transaction import Batch
 from tidalog.program import Program
 from tidalog.session.asking import Asking
+from tidalog.session.contents import Change
 from tidalog.session.core import bar_for
 from tidalog.session.diagnostics import BadArgument, OtherKnowledgeBase
 from tidalog.session.maintenance import Maintenance, newly_explicit, no_longer_explicit
@@ -103,10 +104,15 @@ class Updating(Asking):
             return sum(newly_explicit(change.ids) for change in delta.values())
         change = contents.change(contents.program, contents.setting)
         change.add_table(name, table)
-        new, outdated = contents.take(change)
-        if outdated:
-            self._outdate()
-        return new
+        return self._taken_in(change)
+
+    def _taken_in(self, change: Change) -> int:
+        """Facts are explicit from now on, and nothing is derived; gives the number of those that are new."""
+        with self._noted(change):
+            new, outdated = self._open().take(change)
+            if outdated:
+                self._outdate()
+            return new
 
     @in_turn
     def delete(
@@ -133,6 +139,11 @@ class Updating(Asking):
         if self._maintains(table.rows):
             delta = self._applied([PreparedUpdate(contents.engine.dictionary, None, rows, [])], progress)
             return sum(no_longer_explicit(change.ids) for change in delta.values())
+        return self._taken_away(rows)
+
+    def _taken_away(self, rows: Sequence[Rows]) -> int:
+        """Facts are explicit no longer, and nothing is derived; gives the number of those that were."""
+        contents = self._open()
         engine, layout = contents.engine, contents.analysis.triples
         parts = [part for whole in rows for part in routed(whole, layout, engine.dictionary)]
         self._outdate()
@@ -268,29 +279,37 @@ class Updating(Asking):
         options: Options,
         progress: ProgressCallback | None,
     ) -> Delta:
-        """Applies updates as one.  All that changes a materialisation goes through here."""
+        """Applies updates as one and tells of it.  All that changes a materialisation goes through here."""
+        delta = self._made(updates, following, options, progress)
+        self._subscriptions.tell(delta)
+        return delta
+
+    def _made(
+        self,
+        updates: Sequence[PreparedUpdate],
+        following: Sequence[PreparedUpdate],
+        options: Options,
+        progress: ProgressCallback | None,
+    ) -> Delta:
         contents = self._open()
         for update in updates:
             contents.check_known(update.deletions)
         self.materialise()
         unknown = contents.unknown(rows for update in updates for rows in update.insertions)
         if not unknown:
-            delta = self._carried_out(updates, following, options, progress)
-        else:
-            before = self._run, self._maintenance, self._epoch
-            outdated, take_back = contents.admit(unknown)
-            try:
-                if outdated:
-                    self._outdate()
-                    self.materialise()
-                delta = self._carried_out(updates, following, options, progress)
-            except BaseException:
-                take_back()
-                if outdated:
-                    self._run, self._maintenance, self._epoch = before
-                raise
-        self._subscriptions.tell(delta)
-        return delta
+            return self._carried_out(updates, following, options, progress)
+        before = self._run, self._maintenance, self._epoch
+        outdated, take_back = contents.admit(unknown)
+        try:
+            if outdated:
+                self._outdate()
+                self.materialise()
+            return self._carried_out(updates, following, options, progress)
+        except BaseException:
+            take_back()
+            if outdated:
+                self._run, self._maintenance, self._epoch = before
+            raise
 
     def _carried_out(
         self,

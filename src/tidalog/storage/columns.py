@@ -1,0 +1,77 @@
+"""Columns of term ids by value: what they say stays true without the dictionary that gave the ids.
+
+A *table of terms* is every distinct term once, as columns: kind, number, text, and for a literal's datatype
+or language the place of that term in the same table, which is an earlier one.  Ids become places in it.  Both
+ways are a few passes over whole arrays.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Final
+
+import numpy as np
+import numpy.typing as npt
+
+from tidalog.engine.dictionary import Dictionary
+from tidalog.storage.kernels.terms import gather_texts, intern_terms
+
+Ids = npt.NDArray[np.int32]
+Arrays = dict[str, npt.NDArray[np.generic]]
+
+_SPARSE: Final = 4
+"""Ids that are spread over so many times their number are looked up by search, not in a table."""
+
+
+def terms_by_value(dictionary: Dictionary, ids: Ids) -> tuple[Arrays, Ids]:
+    """The table of the terms that some ids stand for, and the places of the ids in it."""
+    terms = dictionary.arrays
+    used = np.unique(ids)
+    extras = np.unique(terms.extra[used])
+    extras = extras[extras >= 0]
+    if len(extras):
+        used = np.union1d(used, extras)
+    places = _places(used, ids)
+    own = terms.extra[used]
+    extra = np.full(len(used), -1, np.int32)
+    extra[own >= 0] = np.searchsorted(used, own[own >= 0])
+    length = terms.length[used]
+    text = np.empty(int(length.sum(dtype=np.int64)), np.uint8)
+    gather_texts(terms, used, text)
+    arrays: Arrays = {
+        "term_kind": terms.kind[used],
+        "term_value": terms.value[used],
+        "term_number": terms.number[used],
+        "term_length": length,
+        "term_extra": extra,
+        "term_text": text,
+    }
+    return arrays, places
+
+
+def _places(used: Ids, ids: Ids) -> Ids:
+    """Where each id stands among all that are used, which are sorted."""
+    if not len(used):
+        return np.empty(0, np.int32)
+    first, last = int(used[0]), int(used[-1])
+    if last - first > _SPARSE * len(ids):
+        return np.searchsorted(used, ids).astype(np.int32)
+    lookup = np.empty(last - first + 1, np.int32)
+    lookup[used - first] = np.arange(len(used), dtype=np.int32)
+    result: Ids = lookup[ids - first]
+    return result
+
+
+def ids_by_value(dictionary: Dictionary, arrays: Mapping[str, npt.NDArray[np.generic]]) -> Ids:
+    """The ids of a table's terms, given out where they are new."""
+    # Copies: compiled code knows arrays that may be written to and lie where they should.
+    kind, value, number, length, extra, text = (
+        np.array(arrays[name]) for name in ("term_kind", "term_value", "term_number", *_TEXT_COLUMNS)
+    )
+    dictionary.ensure(len(kind), len(text))
+    ids = np.empty(len(kind), np.int32)
+    intern_terms(dictionary.arrays, kind, value, number, length, extra, text, ids)
+    return ids
+
+
+_TEXT_COLUMNS: Final = ("term_length", "term_extra", "term_text")

@@ -1,0 +1,75 @@
+"""What can be wrong with a store: T090–T109."""
+
+from __future__ import annotations
+
+from tidalog.errors import Diagnostic
+
+
+class NotAStore(Diagnostic):
+    number = "T090"
+    title = "{path} is no store"
+    reason = "{why}"
+    hint = "{hint}"
+
+
+class StoreInUse(Diagnostic):
+    number = "T091"
+    title = "{path} is being written to"
+    reason = "{who}"
+    hint = "wait until that process closes it, or look at it with read_only=True"
+
+
+class NewerFormat(Diagnostic):
+    number = "T092"
+    title = "{path} was written by a newer version"
+    reason = "its format is {found}, and this version knows formats up to {known}"
+    hint = "install the version that wrote it: {writer}"
+
+
+class DamagedLog(Diagnostic):
+    number = "T093"
+    title = "{path} is damaged at byte {offset:,}"
+    reason = "{why}; records behind it are whole, so this is no write that was cut short"
+    hint = "nothing was changed; put this file back from a copy of the store"
+
+
+class DamagedStore(Diagnostic):
+    number = "T094"
+    title = "{path} {problem}"
+    reason = "{why}"
+    hint = "put the file back from a copy of the store"
+
+
+class ReadOnlyStore(Diagnostic):
+    number = "T095"
+    title = "{path} is open for reading only"
+    reason = "{what} would change it"
+    hint = "open it without read_only=True"
+
+
+class OtherProgram(Diagnostic):
+    number = "T096"
+    title = "{path} has another program"
+    reason = "its facts were derived by the rules it was made with, and those stay as they are"
+    hint = "{hint}"
+
+
+class StoreNotWritable(Diagnostic):
+    number = "T097"
+    title = "{path} cannot be written"
+    reason = "{why}; {state}"
+    hint = "{hint}"
+
+
+class UpdatesWaiting(Diagnostic):
+    number = "T098"
+    title = "{what} cannot be done now"
+    reason = "{why}"
+    hint = "{hint}"
+
+
+class NotReplayed(Diagnostic):
+    number = "T099"
+    title = "change {number:,} of the log of {path} cannot be carried out"
+    reason = "{why}"
+    hint = "{hint}"

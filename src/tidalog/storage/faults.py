@@ -1,0 +1,31 @@
+"""Named points on the way of an update to disk, for tests that stop the world there.
+
+`at` is called with the name of each point as it is passed; by itself it does nothing.
+
+    log written        a record is handed to the system, not yet synced
+    log synced         a record is on disk
+    applied            an update is applied, which the log does not say yet
+    snapshot begun     the arrays of a snapshot are copied
+    snapshot written   the files of a snapshot are on disk, the manifest does not name them
+    manifest replaced  the manifest names the new files, the old ones are there still
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Final
+
+
+def _pass(point: str) -> None:
+    """Goes on."""
+
+
+POINTS: Final = (
+    "log written",
+    "log synced",
+    "applied",
+    "snapshot begun",
+    "snapshot written",
+    "manifest replaced",
+)
+at: Callable[[str], None] = _pass

@@ -1,0 +1,68 @@
+"""Facts in order of id as plain columns: out of a store's arrays, and into them."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from tidalog.engine.bits import EXPLICIT, PRESENT
+from tidalog.engine.fact_kernels import COUNT, FIRST, HEADER, LAST, TABLED, Facts
+from tidalog.storage.kernels.native import compiled
+
+
+@compiled
+def gather_facts(
+    arguments: np.ndarray,
+    offset: np.ndarray,
+    status: np.ndarray,
+    arities: np.ndarray,
+    wanted: np.ndarray,
+    required: int,
+    predicates: np.ndarray,
+    explicit: np.ndarray,
+    out: np.ndarray,
+) -> tuple[int, int]:
+    """Facts of wanted predicates that have all bits required, in order of id.  Gives how many there are and
+    how many arguments they have in all."""
+    bits = np.uint16(required) | PRESENT
+    count, used = 0, 0
+    for f in range(len(status)):
+        if (status[f] & bits) != bits:
+            continue
+        at = np.int64(offset[f])
+        predicate = arguments[at - 1]
+        if not wanted[predicate]:
+            continue
+        predicates[count] = predicate
+        explicit[count] = 1 if status[f] & EXPLICIT else 0
+        for c in range(arities[predicate]):
+            out[used + c] = arguments[at + c]
+        used += arities[predicate]
+        count += 1
+    return count, used
+
+
+@compiled
+def place_facts(
+    facts: Facts, predicates: np.ndarray, explicit: np.ndarray, arities: np.ndarray, flat: np.ndarray
+) -> int:
+    """Makes facts of columns, with ids from 0, in an empty store that has room.  None is in the table yet.
+    Gives how much of the arena they take."""
+    used, read = 0, 0
+    for f in range(len(predicates)):
+        predicate = predicates[f]
+        at = used + HEADER
+        facts.arguments[used] = f
+        facts.arguments[used + 1] = predicate
+        for c in range(arities[predicate]):
+            facts.arguments[at + c] = flat[read + c]
+        read += arities[predicate]
+        used = at + arities[predicate]
+        facts.offset[f] = at
+        facts.status[f] = PRESENT | EXPLICIT if explicit[f] else PRESENT
+        extent = facts.extent[predicate]
+        if extent[COUNT] == 0:
+            extent[FIRST] = f
+            extent[TABLED] = f
+        extent[COUNT] += 1
+        extent[LAST] = f
+    return used

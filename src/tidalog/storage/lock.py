@@ -1,0 +1,92 @@
+"""The lock of a store: one writer at a time, and who it is.
+
+The system holds the lock for the process and lets go of it when the process ends, however it ends; the file's
+content is only for people.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import json
+import os
+import shlex
+import socket
+import sys
+import time
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Final
+
+from tidalog.errors import StoreError
+from tidalog.storage.diagnostics import StoreInUse
+
+NAME: Final = "LOCK"
+_PATIENCE: Final = 0.5
+"""Seconds in which a reader that only looks whether there is a writer lets go again."""
+_PAUSE: Final = 0.02
+
+
+class Lock:
+    """Held from its making to `release`."""
+
+    def __init__(self, folder: Path) -> None:
+        path = folder / NAME
+        self._number = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
+        deadline = time.monotonic() + _PATIENCE
+        while not _locked(self._number, fcntl.LOCK_EX):
+            if time.monotonic() >= deadline:
+                os.close(self._number)
+                raise StoreError(StoreInUse(path=folder, who=_holder(path)))
+            time.sleep(_PAUSE)
+        os.ftruncate(self._number, 0)
+        os.pwrite(self._number, _description(), 0)
+
+    def release(self) -> None:
+        """Lets others write; a second time does nothing."""
+        if self._number >= 0:
+            os.ftruncate(self._number, 0)
+            os.close(self._number)
+            self._number = -1
+
+
+def is_locked(folder: Path) -> bool:
+    """Whether somebody writes to a store just now."""
+    try:
+        number = os.open(folder / NAME, os.O_RDONLY | os.O_CLOEXEC)
+    except OSError:
+        return False
+    try:
+        return not _locked(number, fcntl.LOCK_SH)
+    finally:
+        os.close(number)
+
+
+def _locked(number: int, how: int) -> bool:
+    try:
+        fcntl.flock(number, how | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    return True
+
+
+def _description() -> bytes:
+    about = {
+        "pid": os.getpid(),
+        "host": socket.gethostname(),
+        "since": datetime.now(UTC).isoformat(timespec="seconds"),
+        "command": shlex.join(sys.orig_argv),
+    }
+    return json.dumps(about, indent=1).encode() + b"\n"
+
+
+def _holder(path: Path) -> str:
+    try:
+        about = json.loads(path.read_text())
+        command = str(about["command"])
+        shown = command if len(command) <= _SHOWN else f"{command[:_SHOWN]} …"
+        return f"by process {about['pid']} on {about['host']} since {about['since']}: {shown}"
+    except (OSError, ValueError, KeyError, TypeError):
+        return "by another process that has only just begun"
+
+
+_SHOWN: Final = 200

@@ -1,0 +1,212 @@
+"""A store: the folder, who may write to it, its manifest and its log.
+
+Nothing here knows what changes mean.  `session.durable` carries them out; this room keeps them.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import shutil
+import threading
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Final
+
+from tidalog.errors import StoreError
+from tidalog.storage import faults
+from tidalog.storage import lock as locks
+from tidalog.storage import manifest as manifests
+from tidalog.storage.diagnostics import DamagedStore, NotAStore, StoreNotWritable
+from tidalog.storage.log import Fsync, LogTail, LogWriter, When, create_segment, read_log, segment_name
+from tidalog.storage.manifest import Manifest, SnapshotEntry, read_manifest
+
+FIRST: Final = 1
+"""The number of the first change of a store."""
+_OWN: Final = ("LOCK", "MANIFEST", "log-", "snapshot-")
+_BEGINNING: Final = 256
+"""Bytes that the first file of a log has at most before anything is in it."""
+
+
+class Store:
+    """A store that is open for writing."""
+
+    def __init__(self, folder: Path, fsync: Fsync) -> None:
+        _check_folder(folder)
+        is_new = not (folder / manifests.NAME).exists()
+        try:
+            folder.mkdir(exist_ok=True)
+            self._lock = locks.Lock(folder)
+        except OSError as error:
+            raise _not_writable(folder, error) from error
+        try:
+            self.folder = folder
+            self._fsync = fsync
+            self._guard = threading.Lock()
+            """Of the manifest, which a snapshot in the background replaces too."""
+            if is_new:
+                self.manifest = Manifest(())
+                self.manifest = self.manifest.with_segment(create_segment(folder, FIRST, self.manifest.store))
+                self.manifest.write(folder)
+            else:
+                self.manifest = read_manifest(folder)
+            self._log: LogWriter | None = None
+            self._remove_others()
+        except OSError as error:
+            self._lock.release()
+            raise _not_writable(folder, error) from error
+        except BaseException:
+            self._lock.release()
+            raise
+
+    # --- the log ------------------------------------------------------------------------------------
+
+    def read(self, snapshot: SnapshotEntry | None) -> LogTail:
+        """The log from a snapshot on."""
+        return read_tail(self.folder, self.manifest, snapshot)
+
+    def begin(self, tail: LogTail) -> None:
+        """Opens the log for more, behind the last right record; a torn tail is cut off."""
+        path = self.folder / self.manifest.segments[-1]
+        try:
+            if tail.torn is not None:
+                with open(path, "r+b") as file:
+                    file.truncate(tail.end)
+                    os.fsync(file.fileno())
+            self._log = LogWriter(path, self._fsync)
+        except OSError as error:
+            raise _not_writable(path, error) from error
+
+    @property
+    def log(self) -> LogWriter:
+        assert self._log is not None
+        return self._log
+
+    @property
+    def place(self) -> tuple[str, int]:
+        """Where the next record will stand."""
+        return self.manifest.segments[-1], self.log.size
+
+    def append(self, records: Sequence[list[bytes]], when: When) -> tuple[str, int]:
+        """Adds records to the log and gives where they begin."""
+        segment = self.manifest.segments[-1]
+        return segment, self.log.append(records, when)
+
+    def rotate(self, number: int) -> None:
+        """The log goes on in a new file, which begins with a change."""
+        name = segment_name(number)
+        if name in self.manifest.segments:  # nothing but marks has come since
+            return
+        try:
+            self.log.force()
+            create_segment(self.folder, number, self.manifest.store)
+            with self._guard:
+                manifest = self.manifest.with_segment(name)
+                manifest.write(self.folder)
+                self.manifest = manifest
+            self.log.close()
+            self._log = LogWriter(self.folder / name, self._fsync)
+        except OSError as error:
+            raise _not_writable(self.folder, error) from error
+
+    # --- snapshots ----------------------------------------------------------------------------------
+
+    def take_snapshot(self, entry: SnapshotEntry) -> None:
+        """A snapshot whose files are on disk is the newest from here on; what nobody needs any more goes."""
+        try:
+            with self._guard:
+                manifest = self.manifest.with_snapshot(entry)
+                manifest.write(self.folder)
+                self.manifest = manifest
+        except OSError as error:
+            raise _not_writable(self.folder, error) from error
+        faults.at("manifest replaced")
+        with self._guard:
+            self._remove_others()
+
+    def _remove_others(self) -> None:
+        """Removes files of snapshots and logs that the manifest does not name."""
+        named = {*self.manifest.segments, *(entry.folder for entry in self.manifest.snapshots)}
+        for path in self.folder.iterdir():
+            if path.name in named or not path.name.startswith(("log-", "snapshot-")):
+                continue
+            if path.is_dir():
+                shutil.rmtree(path, ignore_errors=True)
+            else:
+                with contextlib.suppress(OSError):
+                    path.unlink()
+
+    def close(self) -> None:
+        """A second time does nothing."""
+        try:
+            if self._log is not None:
+                self._log.close()
+        finally:
+            self._lock.release()
+
+
+class StoreReader:
+    """A store as it is at one moment, for whoever only looks."""
+
+    def __init__(self, folder: Path) -> None:
+        _check_folder(folder)
+        if not (folder / manifests.NAME).exists():
+            why = "there is nothing here" if not folder.exists() else "it has no manifest"
+            raise StoreError(NotAStore(path=folder, why=why, hint="a store is made by opening it to write"))
+        self.folder = folder
+        self.manifest = read_manifest(folder)
+
+    def read(self, snapshot: SnapshotEntry | None) -> LogTail:
+        return read_tail(self.folder, self.manifest, snapshot)
+
+    def has_moved(self) -> bool:
+        """Whether a writer has replaced files since."""
+        return read_manifest(self.folder) != self.manifest
+
+
+def read_tail(folder: Path, manifest: Manifest, snapshot: SnapshotEntry | None) -> LogTail:
+    """The log from a snapshot on, or from the beginning."""
+    if snapshot is not None:
+        return read_log(folder, manifest.segments, snapshot.segment, snapshot.offset)
+    if manifest.segments[0] != segment_name(FIRST):
+        why = "no snapshot is whole, and the log does not go back to the beginning"
+        raise StoreError(DamagedStore(path=folder, problem="cannot be put together", why=why))
+    return read_log(folder, manifest.segments, None, 0)
+
+
+def _check_folder(folder: Path) -> None:
+    """The place is a store or can become one."""
+    if folder.is_dir():
+        if (folder / manifests.NAME).exists():
+            return
+        for path in sorted(folder.iterdir()):
+            if path.name.startswith(("log-", "snapshot-")) and not _is_beginning(path):
+                why = "the folder has other files of a store"
+                raise StoreError(DamagedStore(path=folder / manifests.NAME, problem="is missing", why=why))
+            if not path.name.startswith(_OWN):
+                why = f"it is a folder with other things in it, such as {path.name}"
+                hint = "name a folder that does not exist yet"
+                raise StoreError(NotAStore(path=folder, why=why, hint=hint))
+        return
+    if folder.exists():
+        hint = "name a folder; a program is loaded with kb.load"
+        raise StoreError(NotAStore(path=folder, why="it is a file, and a store is a folder", hint=hint))
+    if not folder.absolute().parent.is_dir():
+        why = f"the folder {folder.parent} does not exist"
+        raise StoreError(NotAStore(path=folder, why=why, hint="make that folder first"))
+
+
+def _is_beginning(path: Path) -> bool:
+    """Whether a file is all that is left of a store that was never finished being made."""
+    return path.name == segment_name(FIRST) and path.stat().st_size <= _BEGINNING
+
+
+def _not_writable(path: Path, error: OSError) -> StoreError:
+    return StoreError(
+        StoreNotWritable(
+            path=path,
+            why=error.strerror or str(error),
+            state="what is in the store is as it was",
+            hint="check the permissions of the folder and the room on the disk",
+        )
+    )

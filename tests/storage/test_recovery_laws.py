@@ -1,0 +1,153 @@
+"""Laws of recovery: a store that was closed and opened is the one that never was, and goes on like it."""
+
+from __future__ import annotations
+
+import tempfile
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from maintained import Scenario
+from stored import NO_CIRCLE, changes, check_consistent, edges, reopened, state, update_of
+from streams import HURRIED, layered_scenarios, tangled_scenarios
+
+import tidalog
+from tidalog.errors import TidalogError
+from tidalog.update import Delta, Update
+
+
+def outcome(kb: tidalog.KnowledgeBase, update: Update) -> Delta | str:
+    """The delta of an update, or the number of its error."""
+    try:
+        return kb.apply(update)
+    except TidalogError as error:
+        return error.diagnostics[0].number
+
+
+def same(one: Delta | str, other: Delta | str) -> bool:
+    if isinstance(one, str) or isinstance(other, str):
+        return one == other
+    return changes(one) == changes(other)
+
+
+def check_reopened_at(scenario: Scenario, stops: set[int]) -> None:
+    memory = tidalog.open()
+    memory.load(scenario.program)
+    with tempfile.TemporaryDirectory() as folder:
+        kept = tidalog.open(Path(folder) / "kept.tidalog", fsync="off")
+        try:
+            kept.load(scenario.program)
+            for number, update in enumerate(scenario.updates):
+                if number in stops:
+                    kept = reopened(kept, fsync="off")
+                    assert state(kept) == state(memory)
+                    check_consistent(kept)
+                assert same(outcome(memory, update_of(update)), outcome(kept, update_of(update)))
+            kept = reopened(kept, fsync="off")
+            assert state(kept) == state(memory)
+            check_consistent(kept)
+        finally:
+            kept.close()
+
+
+@settings(HURRIED, max_examples=30)
+@given(tangled_scenarios(), st.sets(st.integers(0, 5)))
+def test_recovered_is_never_stopped_for_tangled_programs(scenario: Scenario, stops: set[int]) -> None:
+    check_reopened_at(scenario, stops)
+
+
+@settings(HURRIED, max_examples=15)
+@given(layered_scenarios(), st.sets(st.integers(0, 3)))
+def test_recovered_is_never_stopped_with_negation_aggregates_and_functions(
+    scenario: Scenario, stops: set[int]
+) -> None:
+    check_reopened_at(scenario, stops)
+
+
+def test_facts_that_were_only_taken_in_come_back(tmp_path: Path) -> None:
+    kb = tidalog.open(tmp_path / "s.tidalog")
+    kb.load(NO_CIRCLE)
+    many = [(n, n + 1) for n in range(2000)]
+    assert kb.insert("edge", many) == 2000
+    kb = reopened(kb)
+    assert kb.delete("edge", many[1:]) == 1999
+    kb = reopened(kb)
+    assert kb.facts("path").to_rows() == [(0, 1)]
+    assert kb.insert("edge", [(1, 2)]) == 1
+    kb = reopened(kb)
+    assert kb.count("path") == 3
+    kb.close()
+
+
+def test_a_refused_update_is_refused_for_good(tmp_path: Path) -> None:
+    kb = tidalog.open(tmp_path / "s.tidalog")
+    kb.load(NO_CIRCLE + "edge(a, b).")
+    with pytest.raises(tidalog.RunError, match="T055"):
+        kb.apply(edges("ba"))
+    kb.apply(edges("ab", delete=True))
+    kb = reopened(kb)
+    assert kb.count("path") == 0, "b to a is right now, and was not then"
+    kb.close()
+
+
+def test_updates_that_were_applied_as_one_are_one_again(tmp_path: Path) -> None:
+    kb = tidalog.open(tmp_path / "s.tidalog")
+    kb.load(NO_CIRCLE + "edge(a, b).")
+    circle, broken = edges("ba"), edges("ab", delete=True)
+    (delta,) = kb.stream([circle, broken], latest_only=True)
+    assert delta.updates == 2
+    kb = reopened(kb)
+    assert [tuple(map(str, row)) for row in kb.facts("edge").to_rows()] == [("b", "a")]
+    kb.close()
+
+
+def test_a_program_stands_alone_once_it_is_loaded(tmp_path: Path) -> None:
+    data, rules = tmp_path / "edges.csv", tmp_path / "rules.rls"
+    data.write_text("a,b\nb,c\n")
+    rules.write_text(
+        '@import edge :- csv{resource = "edges.csv"} .\n@export path :- csv{resource = "out.csv"} .\n'
+        + "@parameter $far = 3 .\nfar(?x) :- edge(?x, _), ?x != $far .\n"
+        + NO_CIRCLE
+        + 'edge(c, d). note("two words", 2.5, true).\n'
+    )
+    kb = tidalog.open(tmp_path / "s.tidalog")
+    kb.load(rules, parameters={"far": "a"})
+    before, program = state(kb), kb.program
+    data.unlink()
+    kb = reopened(kb)
+    assert state(kb) == before
+    assert kb.program == program
+    assert kb.write_exports() == [tmp_path / "out.csv"]
+    kb.load(rules, parameters={"far": "a"})
+    assert state(kb) == before
+    kb.close()
+
+
+def test_loads_add_up_until_facts_change(tmp_path: Path) -> None:
+    kb = tidalog.open(tmp_path / "s.tidalog")
+    kb.load("p(a).")
+    kb = reopened(kb)
+    kb.load("q(?x) :- p(?x) .")
+    kb.load("p(a).")
+    assert kb.count("q") == 1
+    kb.delete("p", [("a",)])
+    kb = reopened(kb)
+    kb.load("p(a).")
+    assert kb.count("p") == 0, "what was loaded before is not loaded again"
+    with pytest.raises(tidalog.StoreError, match="T096"):
+        kb.load("p(b).")
+    kb.close()
+
+
+def test_functions_are_given_when_a_store_is_opened(tmp_path: Path) -> None:
+    path = tmp_path / "s.tidalog"
+    functions = {"twice": lambda value: 2 * value}
+    with tidalog.open(path, functions=functions) as kb:
+        kb.load("p(1). q(TWICE(?x)) :- p(?x) .")
+        kb.insert("p", [(5,)])
+        before = state(kb)
+    with pytest.raises(tidalog.StoreError, match="T099"):
+        tidalog.open(path)
+    with tidalog.open(path, functions=functions) as kb:
+        assert state(kb) == before
