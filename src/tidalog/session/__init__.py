@@ -36,6 +36,7 @@ def open(
     *,
     fsync: Literal["always", "batch", "off"] = "batch",
     read_only: bool = False,
+    snapshot_after: int = 64 * 2**20,
     unfinished: Literal["apply", "reject"] = "apply",
     functions: Mapping[str, PythonFunction] | None = None,
     max_facts: int | None = None,
@@ -51,6 +52,7 @@ def open(
     *,
     fsync: Literal["always", "batch", "off"] = "batch",
     read_only: bool = False,
+    snapshot_after: int = 64 * 2**20,
     unfinished: Literal["apply", "reject"] = "apply",
     functions: Mapping[str, PythonFunction] | None = None,
     max_facts: int | None = None,
@@ -72,8 +74,9 @@ def open(
     it is made.  `fsync` says what a change waits for: `always` its own way to the disk; `batch`, the usual
     one, the same, but a stream is synced ten times a second and when it ends; `off` nothing, so that it
     survives the end of the process but not of the machine.  One process writes to a store; `read_only=True`
-    looks at it, also while that process is at work.  A change that was being made when the writer ended is
-    made again, or dropped with `unfinished="reject"`.
+    looks at it, also while that process is at work.  A snapshot is written in the background whenever the log
+    has grown by `snapshot_after` bytes, and by half of the last snapshot.  A change that was being made when
+    the writer ended is made again, or dropped with `unfinished="reject"`.
     """
     from tidalog.session.knowledge_base import KnowledgeBase
     from tidalog.session.limits import checked_limits
@@ -94,6 +97,7 @@ def open(
         options,
         fsync=fsync,
         read_only=read_only,
+        snapshot_after=snapshot_after,
         functions=functions or {},
         unfinished=unfinished,
     )

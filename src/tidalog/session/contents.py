@@ -115,6 +115,32 @@ class Contents:
         self._witnesses = change.witnesses
         return new, moved or new_rules or bool(batches)
 
+    @property
+    def witnesses(self) -> list[Witness]:
+        """Predicates that have or had explicit facts."""
+        return list(self._witnesses)
+
+    def restore(
+        self, program: Program, setting: Setting, witnesses: Iterable[Witness], layout: TripleLayout
+    ) -> bool:
+        """The engine holds facts of a program, with triples in the relations of `layout`.  Gives whether they
+        stay there; if not, explicit facts alone are left."""
+        self._witnesses = {
+            (predicate, arity): Fact(predicate, (IRI("…"),) * arity) for predicate, arity in witnesses
+        }
+        analysis = analysed(program, setting, self._witnesses, ())
+        self.program, self.setting = program, setting
+        self.analysis = replace(analysis, program=program, facts=())
+        if same_relations(layout, analysis.triples):
+            return True
+        dictionary = self.engine.dictionary
+        self.engine.replace_facts(
+            (part.predicate, part.columns, part.rows)
+            for whole in explicit_rows(self.engine, layout)
+            for part in routed(whole, analysis.triples, dictionary)
+        )
+        return False
+
     def unknown(self, facts: Iterable[Rows]) -> list[Witness]:
         """Predicates of facts, with their number of arguments, that have had no explicit facts yet."""
         found = ((rows.predicate, len(rows.columns)) for rows in facts)

@@ -135,6 +135,9 @@ class Logging(KnowledgeBase):
             why = f"{some} logged and not applied, and changes are carried out in the order of the log"
             hint = "apply them first: for position, delta in kb.apply_pending(): …"
             raise StoreError(UpdatesWaiting(what=what, why=why, hint=hint))
+        self._check_acknowledged(what)
+
+    def _check_acknowledged(self, what: str) -> None:
         if self._handed:
             why = "what the last updates changed is not acknowledged"
             raise StoreError(

@@ -54,11 +54,9 @@ class Marks:
 
 
 class Replaying(Pending):
-    def _replay(
-        self, entries: Sequence[Entry], unfinished: Unfinished, has_writer: bool, tell: Callable[[int], None]
-    ) -> int:
+    def _replay(self, entries: Sequence[Entry], unfinished: Unfinished, has_writer: bool) -> int:
         """Carries out what the log says behind `_applied_to` and gives the number of changes.  With a
-        writer at work, a change that is not done is its business.  `tell` is called with each number."""
+        writer at work, a change that is not done is its business."""
         marks = Marks.of(entries)
         together: list[PreparedUpdate] = []
         count = 0
@@ -81,7 +79,6 @@ class Replaying(Pending):
                 if record.first > marks.done and has_writer:
                     break
                 self._again(record.first, marks, unfinished, partial(self._redo, record, changes[0]))
-                tell(record.first)
                 count += 1
                 continue
             for index, change in enumerate(changes):
@@ -102,7 +99,6 @@ class Replaying(Pending):
                     continue
                 now, together = together, []
                 self._again(number, marks, unfinished, partial(self._apply_again, now))
-                tell(number)
                 count += len(now)
         return count
 

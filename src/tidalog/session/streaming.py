@@ -10,12 +10,13 @@ from typing import Final, Protocol, TypeGuard, runtime_checkable
 from tidalog.engine.limits import ProgressCallback
 from tidalog.errors import UsageError
 from tidalog.io.result import OnError
+from tidalog.io.update_tables import UpdateTable
 from tidalog.maintain.strategy import Options
 from tidalog.session.core import bar_for
 from tidalog.session.diagnostics import BadArgument
 from tidalog.session.maintenance import checked_options
 from tidalog.session.naming import check_on_error
-from tidalog.session.prepared import PreparedUpdate
+from tidalog.session.prepared import PreparedUpdate, prepared_table
 from tidalog.session.turns import in_turn
 from tidalog.session.update_files import UpdateList, UpdatePath, read_updates
 from tidalog.session.updating import AnyUpdate, Updating
@@ -65,6 +66,12 @@ class Streaming(Updating):
                 quarantine=Path(quarantine) if quarantine is not None else None,
                 progress=bar.on_read("updates"),
             )
+
+    @in_turn
+    def prepare_updates(self, table: UpdateTable) -> list[PreparedUpdate]:
+        """The updates of a table in memory, for this knowledge base to apply.  Nothing is applied yet."""
+        contents = self._open()
+        return prepared_table(table, contents.engine.dictionary, contents.program.prefixes)
 
     def stream(
         self,

@@ -10,6 +10,7 @@ import os
 import shutil
 import threading
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Final
 
@@ -44,6 +45,8 @@ class Store:
             self._fsync = fsync
             self._guard = threading.Lock()
             """Of the manifest, which a snapshot in the background replaces too."""
+            self.grown = 0
+            """Bytes of the log since the last snapshot, or since the last try."""
             if is_new:
                 self.manifest = Manifest(())
                 self.manifest = self.manifest.with_segment(create_segment(folder, FIRST, self.manifest.store))
@@ -74,6 +77,7 @@ class Store:
                     file.truncate(tail.end)
                     os.fsync(file.fileno())
             self._log = LogWriter(path, self._fsync)
+            self.grown = tail.size
         except OSError as error:
             raise _not_writable(path, error) from error
 
@@ -89,8 +93,10 @@ class Store:
 
     def append(self, records: Sequence[list[bytes]], when: When) -> tuple[str, int]:
         """Adds records to the log and gives where they begin."""
-        segment = self.manifest.segments[-1]
-        return segment, self.log.append(records, when)
+        segment, before = self.manifest.segments[-1], self.log.size
+        start = self.log.append(records, when)
+        self.grown += self.log.size - before
+        return segment, start
 
     def rotate(self, number: int) -> None:
         """The log goes on in a new file, which begins with a change."""
@@ -106,6 +112,7 @@ class Store:
                 self.manifest = manifest
             self.log.close()
             self._log = LogWriter(self.folder / name, self._fsync)
+            self.grown = 0
         except OSError as error:
             raise _not_writable(self.folder, error) from error
 
@@ -122,6 +129,14 @@ class Store:
             raise _not_writable(self.folder, error) from error
         faults.at("manifest replaced")
         with self._guard:
+            self._remove_others()
+
+    def forget_snapshot(self, entry: SnapshotEntry) -> None:
+        """A snapshot is damaged, and what it held is there without it."""
+        with self._guard:
+            rest = tuple(one for one in self.manifest.snapshots if one != entry)
+            self.manifest = replace(self.manifest, snapshots=rest)
+            self.manifest.write(self.folder)
             self._remove_others()
 
     def _remove_others(self) -> None:

@@ -1,0 +1,222 @@
+"""Snapshots: terms and facts in order of id, as Arrow files.
+
+    meta.json         what is not columns: program, names of relations, sources, figures
+    terms.arrow       kind, value, number, extra, text of every term, in order of id
+    facts.arrow       relation and whether it is explicit, of every fact, in order of id
+    arguments.arrow   the arguments of all facts one behind the other, as ids of terms
+
+Invariant.  Facts keep their order, so ids that were ranks are ranks again; nothing is derived anew.  Indexes
+and the table of facts are made when they are first asked for.
+"""
+
+from __future__ import annotations
+
+import json
+import mmap
+import shutil
+import zlib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from tidalog.engine.bits import EXPLICIT
+from tidalog.engine.dictionary import Dictionary
+from tidalog.engine.dictionary_kernels import BOOLEAN, DOUBLE, INTEGER, TERMS, TEXT
+from tidalog.engine.embedded import EmbeddedEngine
+from tidalog.engine.fact_kernels import FACTS, HEADER, USED
+from tidalog.errors import StoreError
+from tidalog.storage import faults
+from tidalog.storage.diagnostics import DamagedStore
+from tidalog.storage.files import CheckedFile, sync_folder
+from tidalog.storage.kernels.facts import gather_facts, place_facts
+from tidalog.storage.kernels.terms import fill_table
+from tidalog.storage.manifest import File, SnapshotEntry
+
+Columns = dict[str, npt.NDArray[np.generic]]
+META: Final = "meta.json"
+_TERMS, _FACTS, _ARGUMENTS = "terms.arrow", "facts.arrow", "arguments.arrow"
+_FILES: Final = (_TERMS, _FACTS, _ARGUMENTS)
+_NUMBERS: Final = (INTEGER, DOUBLE, BOOLEAN)
+
+
+def folder_name(number: int) -> str:
+    """The folder of the snapshot of all changes up to one."""
+    return f"snapshot-{number:016d}"
+
+
+@dataclass(frozen=True)
+class Image:
+    """Copies of everything that a snapshot holds."""
+
+    meta: Mapping[str, object]
+    terms: Columns
+    text: npt.NDArray[np.uint8]
+    facts: Columns
+    arguments: npt.NDArray[np.int32]
+
+
+# --- out of an engine ---------------------------------------------------------------------------------------
+
+
+def image_of(engine: EmbeddedEngine, meta: Mapping[str, object], *, derived: bool) -> Image:
+    """A copy of all facts, or of the explicit ones alone, between two updates."""
+    arrays, count = engine.store.arrays, len(engine.store)
+    arities = np.array([*engine.arities, 0], np.int64)
+    wanted = np.array([derived or not name.startswith(("#", "?")) for name in [*engine.names, ""]])
+    predicates, explicit = np.empty(count, np.int32), np.empty(count, np.uint8)
+    arguments = np.empty(engine.store.used, np.int32)
+    found, used = gather_facts(
+        arrays.arguments,
+        arrays.offset[:count],
+        arrays.status[:count],
+        arities,
+        wanted,
+        0 if derived else int(EXPLICIT),
+        predicates,
+        explicit,
+        arguments,
+    )
+    terms, n = engine.dictionary.arrays, len(engine.dictionary)
+    columns: Columns = {
+        name: getattr(terms, name)[:n].copy() for name in ("kind", "value", "number", "extra", "length")
+    }
+    text = terms.text[: int(terms.state[TEXT])].copy()
+    whole = {**meta, "relations": list(zip(engine.names, engine.arities, strict=True))}
+    facts: Columns = {"relation": predicates[:found], "explicit": explicit[:found]}
+    return Image(whole, columns, text, facts, arguments[:used])
+
+
+def write_snapshot(store: Path, image: Image, number: int, segment: str, offset: int) -> SnapshotEntry:
+    """Writes the files of a snapshot and syncs them.  An error leaves nothing behind."""
+    folder = store / folder_name(number)
+    shutil.rmtree(folder, ignore_errors=True)
+    folder.mkdir()
+    try:
+        ends = np.zeros(len(image.terms["length"]) + 1, np.int64)
+        np.cumsum(image.terms["length"], out=ends[1:])
+        terms = {name: _arrow(column) for name, column in image.terms.items() if name != "length"}
+        terms["text"] = pa.Array.from_buffers(
+            pa.large_binary(), len(ends) - 1, [None, pa.py_buffer(ends), pa.py_buffer(image.text)]
+        )
+        files = (
+            _write_json(folder / META, image.meta),
+            _write_columns(folder / _TERMS, terms),
+            _write_columns(folder / _FACTS, {name: _arrow(c) for name, c in image.facts.items()}),
+            _write_columns(folder / _ARGUMENTS, {"term": _arrow(image.arguments)}),
+        )
+        sync_folder(folder)
+        sync_folder(store)
+    except BaseException:
+        shutil.rmtree(folder, ignore_errors=True)
+        raise
+    faults.at("snapshot written")
+    return SnapshotEntry(folder.name, number, files, segment, offset)
+
+
+def _write_json(path: Path, content: Mapping[str, object]) -> File:
+    file = CheckedFile(path)
+    try:
+        file.write(json.dumps(content).encode())
+    finally:
+        file.close()
+    return File(path.name, file.size, file.checksum)
+
+
+def _write_columns(path: Path, columns: Mapping[str, pa.Array]) -> File:
+    file = CheckedFile(path)
+    try:
+        batch = pa.RecordBatch.from_arrays(list(columns.values()), list(columns))
+        with pa.ipc.new_file(pa.PythonFile(file, "w"), batch.schema) as writer:
+            writer.write_batch(batch)
+    finally:
+        file.close()
+    return File(path.name, file.size, file.checksum)
+
+
+def _arrow(values: npt.NDArray[np.generic]) -> pa.Array:
+    kind = pa.from_numpy_dtype(values.dtype)
+    return pa.Array.from_buffers(kind, len(values), [None, pa.py_buffer(np.ascontiguousarray(values))])
+
+
+# --- into an engine -----------------------------------------------------------------------------------------
+
+
+class Snapshot:
+    """The files of a snapshot, read and checked.  Raises `StoreError` if one is damaged or missing."""
+
+    def __init__(self, store: Path, entry: SnapshotEntry) -> None:
+        content = {file.name: _checked(store / entry.folder / file.name, file) for file in entry.files}
+        self.number = entry.number
+        self.meta: dict[str, object] = json.loads(bytes(content[META]))
+        self._columns = {name: _read_columns(content[name]) for name in _FILES}
+
+    @property
+    def relations(self) -> list[tuple[str, int]]:
+        relations = self.meta["relations"]
+        assert isinstance(relations, list)
+        return [(str(name), int(arity)) for name, arity in relations]
+
+    def fill(self, engine: EmbeddedEngine) -> None:
+        """Puts all terms and facts into an engine that has none."""
+        self._fill_dictionary(engine.dictionary)
+        for name, arity in self.relations:
+            engine.predicate(name, arity)
+        facts = self._columns[_FACTS]
+        predicates, explicit = np.array(_numpy(facts["relation"])), np.array(_numpy(facts["explicit"]))
+        flat = np.array(_numpy(self._columns[_ARGUMENTS]["term"]))
+        count, store = len(predicates), engine.store
+        if not count:
+            return
+        store.ensure(count, -(-len(flat) // count))
+        arities = np.array([*engine.arities, 0], np.int64)
+        used = place_facts(store.arrays, predicates, explicit, arities, flat)
+        assert used == len(flat) + HEADER * count
+        store.arrays.state[FACTS], store.arrays.state[USED] = count, used
+
+    def _fill_dictionary(self, dictionary: Dictionary) -> None:
+        columns = self._columns[_TERMS]
+        text = columns["text"]
+        count = len(text)
+        _, offsets, data = text.buffers()
+        ends = np.frombuffer(offsets or b"", np.int64)[: count + 1] if count else np.zeros(1, np.int64)
+        size = int(ends[-1])
+        dictionary.ensure(count, size)
+        terms = dictionary.arrays
+        for name in ("kind", "value", "number", "extra"):
+            getattr(terms, name)[:count] = _numpy(columns[name])
+        terms.length[:count] = np.diff(ends)
+        terms.start[:count] = np.where(np.isin(terms.kind[:count], _NUMBERS), 0, ends[:-1])
+        terms.text[:size] = np.frombuffer(data or b"", np.uint8)[:size]
+        terms.state[TERMS], terms.state[TEXT] = count, size
+        fill_table(terms)
+
+
+def _checked(path: Path, file: File) -> memoryview:
+    try:
+        with open(path, "rb") as opened:
+            content = memoryview(mmap.mmap(opened.fileno(), 0, access=mmap.ACCESS_READ))
+    except FileNotFoundError:
+        why = "the manifest names it as a part of a snapshot"
+        raise StoreError(DamagedStore(path=path, problem="is missing", why=why)) from None
+    except (OSError, ValueError) as error:
+        raise StoreError(DamagedStore(path=path, problem="cannot be read", why=str(error))) from error
+    if len(content) != file.size or zlib.crc32(content) != file.checksum:
+        why = "its content does not fit its checksum"
+        raise StoreError(DamagedStore(path=path, problem="is damaged", why=why))
+    return content
+
+
+def _read_columns(content: memoryview) -> dict[str, pa.Array]:
+    batch = pa.ipc.open_file(pa.BufferReader(pa.py_buffer(content))).get_batch(0)
+    return dict(zip(batch.schema.names, batch.columns, strict=True))
+
+
+def _numpy(column: pa.Array) -> npt.NDArray[np.generic]:
+    """A view of a column of numbers."""
+    dtype = np.dtype(column.type.to_pandas_dtype())
+    return np.frombuffer(column.buffers()[1] or b"", dtype)[: len(column)]
