@@ -6,6 +6,7 @@ besides, a predicate must be known, with its number of arguments.  The first fau
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Final
 
 from tidalog.io.update_diagnostics import MissingArgument, MissingPart
@@ -144,7 +145,7 @@ def _sum(numbers: list[Column]) -> Column:
     return total
 
 
-def told(fault: dict[str, str], place: str) -> str:
+def told(fault: Mapping[str, object], place: str) -> str:
     """A fault as one line for people."""
     where = f", column {fault['column']}" if fault["column"] else ""
     return f"{place}{where}: {fault['message']} ({fault['number']})"

@@ -1,0 +1,87 @@
+"""What a checkpoint of Spark says, and whether it goes together with a store.
+
+A checkpoint is Spark's: `metadata` has the id of the query, `offsets` a file for each batch that was
+planned, `commits` one for each that `foreachBatch` has returned from.  A batch that was planned and not
+committed comes again with the same content; what comes behind the planned ones is planned anew.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from tidalog.spark.diagnostics import CheckpointAhead, CheckpointLost, SparkError
+
+if TYPE_CHECKING:
+    from tidalog.session.durable import StoredKnowledgeBase
+
+
+@dataclass(frozen=True)
+class Checkpoint:
+    """The id of the query, None if it never started; the last batch that was planned, and that was committed,
+    -1 if none was."""
+
+    query: str | None
+    planned: int
+    committed: int
+
+
+def read_checkpoint(folder: Path) -> Checkpoint:
+    try:
+        query = str(json.loads((folder / "metadata").read_text(encoding="utf-8"))["id"])
+    except (FileNotFoundError, NotADirectoryError):
+        return Checkpoint(None, -1, -1)
+    return Checkpoint(query, _last(folder / "offsets"), _last(folder / "commits"))
+
+
+def _last(folder: Path) -> int:
+    if not folder.is_dir():
+        return -1
+    return max((int(path.name) for path in folder.iterdir() if path.name.isdigit()), default=-1)
+
+
+@dataclass(frozen=True)
+class Lineage:
+    """By which name the store knows the batches of a checkpoint.  One that was put back from a copy plans
+    anew what the store has had: the same numbers are other batches then, and `turn` tells them apart."""
+
+    turn: int
+
+    def source(self, query: str) -> str:
+        return query if self.turn == 0 else f"{query}#{self.turn}"
+
+
+def lineage_of(kb: StoredKnowledgeBase, folder: Path, *, has_labels: bool, other_updates: bool) -> Lineage:
+    """Compares a checkpoint with a store.
+
+    Raises `SparkError` if the checkpoint knows of batches that the store does not have (T117), or if
+    updates may come again that nothing would recognise (T118): they have no labels, and the checkpoint is
+    new or older than the store.  `other_updates` says that they are others than the store has had.
+    """
+    found = read_checkpoint(folder)
+    if found.query is None:
+        if not has_labels and not other_updates and kb.last_label() is not None:
+            raise _lost(kb, "its checkpoint is not here, so all updates would come again")
+        return Lineage(0)
+    turn = 0
+    while kb.last_batch(Lineage(turn + 1).source(found.query)) is not None:
+        turn += 1
+    logged = kb.last_batch(Lineage(turn).source(found.query))
+    if found.committed > (-1 if logged is None else logged):
+        has = "none of them" if logged is None else f"those up to {logged:,}"
+        why = f"Spark has seen batch {found.committed:,} acknowledged, and the store has {has}"
+        raise SparkError(CheckpointAhead(checkpoint=folder, store=kb.path, why=why))
+    if logged is not None and logged > found.planned:
+        if not has_labels and not other_updates:
+            why = f"the checkpoint ends with batch {found.planned:,}, and the store has had batch {logged:,}"
+            raise _lost(kb, why)
+        return Lineage(turn + 1)
+    return Lineage(turn)
+
+
+def _lost(kb: StoredKnowledgeBase, why: str) -> SparkError:
+    hint = "put the checkpoint back, or begin with a new store; if the updates are others, say other_updates"
+    why = f"{why}; without a column update nothing tells new ones from old ones"
+    return SparkError(CheckpointLost(store=kb.path, why=why, hint=hint))

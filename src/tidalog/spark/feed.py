@@ -1,0 +1,252 @@
+"""The change feed of a store, as a folder of Parquet files.
+
+    _feed.json                          the store it belongs to, its number of arguments, its kind of labels
+    changes-FIRST-LAST.parquet          what the updates FIRST to LAST of the store changed
+
+Invariants.  A file appears whole, is never changed, and the files follow each other: each update of the store
+is in one of them.  So the feed itself says how far it goes: an update that is applied again after a crash and
+is in it already is not written again.  The first file has the facts that were there when the feed began, and
+what changed while nobody wrote to the feed is a file too: replaying it from its beginning always gives the
+facts of the store.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import secrets
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+
+from tidalog.errors import DataError
+from tidalog.io.diagnostics import NotWritable
+from tidalog.spark.change_rows import ChangeRows, feed_schema
+from tidalog.spark.diagnostics import FeedOfAnotherStore, SparkError
+from tidalog.storage.files import replace_file, sync_folder
+
+if TYPE_CHECKING:
+    from tidalog.session.durable import StoredKnowledgeBase
+    from tidalog.update import Delta, Label
+
+ABOUT: Final = "_feed.json"
+_NAME: Final = re.compile(r"changes-(\d{16})-(\d{16})\.parquet")
+_MOST_ROWS: Final = 1 << 22
+"""Rows of a file, from which on the next update goes into another one."""
+
+
+@dataclass(frozen=True, order=True)
+class FeedFile:
+    first: int
+    last: int
+    path: Path
+
+    @staticmethod
+    def named(folder: Path, first: int, last: int) -> FeedFile:
+        return FeedFile(first, last, folder / f"changes-{first:016d}-{last:016d}.parquet")
+
+
+@dataclass(frozen=True)
+class FeedShape:
+    """What `_feed.json` says."""
+
+    store: str
+    arguments: int
+    text_labels: bool
+
+    def schema(self) -> pa.Schema:
+        return feed_schema(self.arguments, self.text_labels)
+
+
+def feed_files(folder: Path) -> list[FeedFile]:
+    """The files of a feed, in order."""
+    found = ((path, _NAME.fullmatch(path.name)) for path in folder.iterdir())
+    return sorted(FeedFile(int(name[1]), int(name[2]), path) for path, name in found if name is not None)
+
+
+def feed_shape(folder: Path) -> FeedShape | None:
+    """What a folder says that it is; None if it is no feed."""
+    try:
+        return FeedShape(**json.loads((folder / ABOUT).read_text(encoding="utf-8")))
+    except (FileNotFoundError, NotADirectoryError):
+        return None
+
+
+class Feed:
+    """Writes the change feed of a store that is open for writing."""
+
+    def __init__(
+        self, folder: Path, kb: StoredKnowledgeBase, arguments: int, *, text_labels: bool, synced: bool
+    ) -> None:
+        self.folder = folder
+        self._kb = kb
+        self._synced = synced
+        self._dictionary = kb._open().engine.dictionary
+        store = store_id(kb)
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+            known = feed_shape(folder)
+            if known is None:
+                known = FeedShape(store, arguments, text_labels)
+                self._begin(known)
+        except OSError as error:
+            raise _not_writable(folder, error) from error
+        self.shape = known
+        if known.store != store:
+            why = f"its changes are of the store {known.store[:8]}, and this one is {store[:8]}"
+            raise SparkError(FeedOfAnotherStore(folder=folder, why=why))
+        files = feed_files(folder)
+        self.last = files[-1].last if files else -1
+        """The last update that is in the feed."""
+        if self.last < applied_number(kb):
+            self._catch_up(bool(files))
+        self._under_way = self._new_rows()
+        self._first: int | None = None
+
+    def _begin(self, shape: FeedShape) -> None:
+        """A folder becomes a feed; what else is in it is none of ours, but files of another feed would be
+        taken for our own."""
+        if feed_files(self.folder):
+            why = f"it has files of a change feed, but no {ABOUT} that says of which store"
+            raise SparkError(FeedOfAnotherStore(folder=self.folder, why=why))
+        about = {"store": shape.store, "arguments": shape.arguments, "text_labels": shape.text_labels}
+        replace_file(self.folder / ABOUT, json.dumps(about).encode())
+
+    def _new_rows(self) -> ChangeRows:
+        return ChangeRows(self._dictionary, self.shape.arguments, self.shape.text_labels)
+
+    # --- changes ------------------------------------------------------------------------------------
+
+    def add(self, number: int, delta: Delta) -> None:
+        """What an update changed; written by `write`, or before if there is much of it."""
+        if number <= self.last:
+            return
+        if self._first is None:
+            self._first = self.last + 1
+        self._under_way.add(delta)
+        if self._under_way.rows >= _MOST_ROWS:
+            self.write(number)
+
+    def write(self, last: int) -> None:
+        """Everything that was added is in the feed, which goes up to the update `last` now."""
+        if self._first is None:
+            return
+        self._write(self._first, last, self._under_way.table())
+        self._under_way, self._first = self._new_rows(), None
+
+    def forget(self) -> None:
+        """Drops what was added and is not written."""
+        self._under_way, self._first = self._new_rows(), None
+
+    def _write(self, first: int, last: int, table: pa.Table) -> None:
+        file = FeedFile.named(self.folder, first, last)
+        part = self.folder / f".{file.path.name}.{secrets.token_hex(4)}"
+        try:
+            pq.write_table(table, part, compression="zstd", compression_level=1)
+            if self._synced:
+                _sync(part)
+            os.replace(part, file.path)
+            if self._synced:
+                sync_folder(self.folder)
+        except OSError as error:
+            part.unlink(missing_ok=True)
+            raise _not_writable(file.path, error) from error
+        self.last = last
+
+    # --- the beginning ------------------------------------------------------------------------------
+
+    def _catch_up(self, has_files: bool) -> None:
+        """Facts that are there when a feed begins, or that changed while nobody wrote to it, are one file."""
+        kb = self._kb
+        label: Label | None = kb.last_label()
+        rows = self._new_rows()
+        for name in kb.predicates:
+            explicit = kb._rows(name, True)
+            implicit = kb._rows(name, False)
+            for facts, is_explicit in ((explicit, True), (implicit, False)):
+                if facts.rows:
+                    rows.add_facts(label, facts, np.full(facts.rows, is_explicit))
+        table = rows.table()
+        if has_files:
+            table = _difference(replayed(self.folder), table)
+        self._write(self.last + 1, applied_number(kb), table)
+
+
+def store_id(kb: StoredKnowledgeBase) -> str:
+    """What tells a store from every other."""
+    from tidalog.storage.manifest import read_manifest
+
+    return read_manifest(kb.path).store
+
+
+def applied_number(kb: StoredKnowledgeBase) -> int:
+    """The number of the last change of a store that is carried out."""
+    return kb._applied_to
+
+
+def _sync(path: Path) -> None:
+    number = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(number)
+    finally:
+        os.close(number)
+
+
+def _not_writable(path: Path, error: OSError) -> DataError:
+    why = error.strerror or str(error)
+    return DataError(NotWritable(path=path, why=why, hint="check the folder's permissions and the disk"))
+
+
+# --- reading ----------------------------------------------------------------------------------------
+
+
+def read_feed(files: Sequence[FeedFile]) -> Iterator[pa.Table]:
+    """The rows of files, one after the other."""
+    for file in files:
+        yield pq.read_table(file.path, memory_map=True)
+
+
+def replayed(folder: Path) -> pa.Table:
+    """The facts that a feed leaves when it is followed from its beginning: the rows that inserted them."""
+    shape = feed_shape(folder)
+    assert shape is not None
+    tables = list(read_feed(feed_files(folder)))
+    whole = pa.concat_tables([shape.schema().empty_table(), *tables])
+    keys = _keys(whole)
+    places = pa.array(np.arange(whole.num_rows))
+    indexed = pa.table([*(whole.column(key) for key in keys), places], names=[*keys, "place"])
+    last = indexed.group_by(keys, use_threads=False).aggregate([("place", "max")]).column("place_max")
+    rows = whole.take(last)
+    return rows.filter(pc.equal(rows.column("op"), "+"))
+
+
+def _keys(table: pa.Table) -> list[str]:
+    return ["predicate", *(name for name in table.column_names if name.startswith("arg"))]
+
+
+def _difference(before: pa.Table, after: pa.Table) -> pa.Table:
+    """The rows that lead from some facts to others."""
+    deleted = _without(before, after)
+    signs = pa.chunked_array([pa.repeat("-", deleted.num_rows)], pa.string())
+    gone = deleted.set_column(deleted.column_names.index("op"), "op", signs)
+    return pa.concat_tables([gone, _without(after, before)])
+
+
+def _without(table: pa.Table, others: pa.Table) -> pa.Table:
+    """The rows whose facts are not among others."""
+    keys = _keys(table)
+
+    def facts(rows: pa.Table) -> pa.ChunkedArray:
+        """Texts that are equal only for equal facts: the lengths of all parts stand before them."""
+        parts = [rows.column(key).cast(pa.string()) for key in keys]
+        lengths = [pc.fill_null(pc.binary_length(part).cast(pa.string()), "-") for part in parts]
+        return pc.binary_join_element_wise(*lengths, *(pc.fill_null(part, "") for part in parts), " ")
+
+    return table.filter(pc.invert(pc.is_in(facts(table), value_set=facts(others).combine_chunks())))

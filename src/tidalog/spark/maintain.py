@@ -1,0 +1,255 @@
+"""`tidalog.spark.maintain`: a stream of updates keeps a store right, in the manner of Spark's own streams."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import tempfile
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final, Literal
+
+import tidalog
+from tidalog.errors import UsageError
+from tidalog.session.diagnostics import BadArgument
+from tidalog.session.sources import ProgramSource
+from tidalog.spark.checkpoints import Lineage, lineage_of, read_checkpoint
+from tidalog.spark.columns import UpdateColumns, update_columns
+from tidalog.spark.diagnostics import NotAStream, SparkError
+from tidalog.spark.feed import Feed
+from tidalog.spark.ingest import Ingest, with_places
+from tidalog.spark.known import known_predicates
+from tidalog.spark.materialised import Materialised
+from tidalog.spark.pipeline import Applying, Pipeline
+from tidalog.spark.progress import Listener
+from tidalog.spark.query import MaintenanceQuery
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+
+    from tidalog.session.durable import StoredKnowledgeBase
+
+PathLike = str | os.PathLike[str]
+Fsync = Literal["always", "batch", "off"]
+AVAILABLE_NOW: Final = "available-now"
+CONTINUOUS: Final = "continuous"
+_INTERVAL: Final = re.compile(r"\s*([0-9]+(?:\.[0-9]+)?)\s*(ms|s|m|h|min|seconds?|minutes?|hours?)\s*")
+_MILLISECONDS: Final = {"ms": 1, "s": 1000, "m": 60_000, "h": 3_600_000}
+OWN_FOLDER: Final = "spark"
+"""The part of a store's folder that is the pipeline's: checkpoint, change feed, quarantine."""
+
+
+def maintain(
+    updates: DataFrame,
+    program: ProgramSource | None = None,
+    store: PathLike | None = None,
+    *,
+    parameters: Mapping[str, object] | None = None,
+    look_ahead: int = 1,
+    look_ahead_wait: float = 0.0,
+    latest_only: bool = False,
+    strategy: str | None = None,
+    marking: str | None = None,
+    order: str | None = None,
+    checkpoint: PathLike | None = None,
+    quarantine: PathLike | None = None,
+    strict: bool = False,
+    other_updates: bool = False,
+    fsync: Fsync = "batch",
+) -> Maintained:
+    """Keeps the materialisation of a program right while updates arrive.
+
+    `updates` is a streaming DataFrame with the columns of an update table: `op`, `predicate`, `arg1` …, and
+    `update`, which orders updates; without it a micro-batch is one update.  `program` is a path, a text or a
+    `Program`, and may be left out if the store has one.  Without a `store` everything is gone at the end.
+
+    `look_ahead`, `latest_only`, `strategy`, `marking` and `order` are those of `KnowledgeBase.stream`; with
+    `look_ahead_wait` the last updates of a batch wait so many seconds for those of the next one.
+
+    Rows that are no updates go to the folder `quarantine`, or to one in the store; with `strict` they end
+    the stream.  `checkpoint` is Spark's, in the store unless told.  `other_updates` says that updates without
+    labels are others than the store has had, though its checkpoint is gone.
+    """
+    if not updates.isStreaming:
+        why = "it is a table, which does not change"
+        hint = "read it with spark.readStream, or use tidalog.spark.materialise"
+        raise SparkError(NotAStream(problem="this DataFrame is no stream of updates", why=why, hint=hint))
+    columns = update_columns(updates.schema)
+    if look_ahead_wait < 0:
+        why = "it is a number of seconds, 0 or more"
+        raise UsageError(BadArgument(problem=f"look_ahead_wait={look_ahead_wait}", why=why, hint=""))
+    applying = Applying(look_ahead, look_ahead_wait, latest_only, strategy, marking, order)
+    folders = _Folders(_path(store), _path(checkpoint), None if strict else _path(quarantine), strict=strict)
+    settings = _Settings(program, dict(parameters or {}), applying, other_updates, fsync)
+    return Maintained(updates, columns, folders, settings)
+
+
+def _path(path: PathLike | None) -> Path | None:
+    return Path(path).expanduser().absolute() if path is not None else None
+
+
+@dataclass(frozen=True)
+class _Settings:
+    program: ProgramSource | None
+    parameters: dict[str, object]
+    applying: Applying
+    other_updates: bool
+    fsync: Fsync
+
+
+@dataclass
+class _Folders:
+    """Where everything is; a store that nobody named is a folder for the time being."""
+
+    store: Path | None
+    checkpoint: Path | None
+    quarantine: Path | None
+    strict: bool
+    temporary: Path | None = field(default=None, init=False)
+
+    def prepare(self) -> Path:
+        """The folder of the store."""
+        if self.store is not None:
+            return self.store
+        self.temporary = Path(tempfile.mkdtemp(prefix="tidalog-"))
+        return self.temporary / "store"
+
+    def checkpoint_in(self, store: Path) -> Path:
+        return self.checkpoint if self.checkpoint is not None else store / OWN_FOLDER / "checkpoint"
+
+    def quarantine_in(self, store: Path) -> Path | None:
+        """None if bad rows are to stop the stream, or would be gone with a store for the time being."""
+        if self.strict or self.quarantine is not None:
+            return self.quarantine
+        return None if self.store is None else store / OWN_FOLDER / "quarantine"
+
+    def remove_temporary(self) -> None:
+        if self.temporary is not None:
+            shutil.rmtree(self.temporary, ignore_errors=True)
+            self.temporary = None
+
+
+class Maintained:
+    """A stream of updates and what it keeps right; nothing happens before `start` or `changes`."""
+
+    def __init__(
+        self, updates: DataFrame, columns: UpdateColumns, folders: _Folders, settings: _Settings
+    ) -> None:
+        self._updates = updates
+        self._columns = columns
+        self._folders = folders
+        self._settings = settings
+        self.query: MaintenanceQuery | None = None
+        """What `start` gave last."""
+
+    def start(
+        self,
+        changes: PathLike | None = None,
+        materialised: PathLike | None = None,
+        *,
+        trigger: str | None = None,
+        name: str | None = None,
+        listener: Listener | None = None,
+    ) -> MaintenanceQuery:
+        """Begins, or goes on where the store and its checkpoint are.
+
+        `changes` is the folder of the change feed, `materialised` that of all facts as Parquet files.
+        `trigger` is an interval such as `1s`, `available-now`, which ends when all that is there is applied,
+        or `continuous`, one batch after the other.  `listener` is told of every batch.
+        """
+        how = read_trigger(trigger)
+        folder = self._folders.prepare()
+        try:
+            kb = self._opened(folder)
+        except BaseException:
+            self._folders.remove_temporary()
+            raise
+        try:
+            return self._started(kb, _path(changes), _path(materialised), how, name, listener)
+        except BaseException:
+            kb.close()
+            self._folders.remove_temporary()
+            raise
+
+    def _opened(self, folder: Path) -> StoredKnowledgeBase:
+        settings = self._settings
+        kb = tidalog.open(folder, fsync="off" if self._folders.store is None else settings.fsync)
+        try:
+            if settings.program is not None:
+                kb.load(settings.program, parameters=settings.parameters)
+            kb.materialise()
+        except BaseException:
+            kb.close()
+            raise
+        return kb
+
+    def _started(
+        self,
+        kb: StoredKnowledgeBase,
+        changes: Path | None,
+        materialised: Path | None,
+        trigger: Mapping[str, Any],
+        name: str | None,
+        listener: Listener | None,
+    ) -> MaintenanceQuery:
+        settings, folders = self._settings, self._folders
+        checkpoint = folders.checkpoint_in(kb.path)
+        lineage = lineage_of(
+            kb,
+            checkpoint,
+            has_labels=self._columns.update is not None,
+            other_updates=settings.other_updates,
+        )
+        known = known_predicates(kb)
+        feed = None
+        if changes is not None:
+            synced = settings.fsync != "off" and folders.store is not None
+            feed = Feed(changes, kb, known.widest, text_labels=self._columns.text_labels, synced=synced)
+        pipeline = Pipeline(
+            kb,
+            Ingest(self._columns, known),
+            _SourceName(checkpoint, lineage),
+            settings.applying,
+            feed=feed,
+            materialised=Materialised(materialised, kb) if materialised is not None else None,
+            quarantine=folders.quarantine_in(kb.path),
+            listener=listener,
+        )
+        writer = with_places(self._updates).writeStream.foreachBatch(pipeline.process)
+        writer = writer.option("checkpointLocation", checkpoint.as_uri()).trigger(**trigger)
+        query = (writer.queryName(name) if name is not None else writer).start()
+        self.query = MaintenanceQuery(query, pipeline, folders.remove_temporary)
+        return self.query
+
+
+class _SourceName:
+    """By which name the store knows the batches of the query, whose id Spark has put into the checkpoint
+    before it calls for the first batch."""
+
+    def __init__(self, checkpoint: Path, lineage: Lineage) -> None:
+        self._checkpoint = checkpoint
+        self._lineage = lineage
+        self._name: str | None = None
+
+    def __call__(self) -> str:
+        if self._name is None:
+            query = read_checkpoint(self._checkpoint).query
+            assert query is not None
+            self._name = self._lineage.source(query)
+        return self._name
+
+
+def read_trigger(text: str | None) -> dict[str, Any]:
+    """What Spark's `trigger` takes."""
+    if text is None or text == CONTINUOUS:
+        return {"processingTime": "0 seconds"}
+    if text == AVAILABLE_NOW:
+        return {"availableNow": True}
+    found = _INTERVAL.fullmatch(text)
+    if found is None:
+        why = f"it is an interval such as 1s or 5m, {AVAILABLE_NOW} or {CONTINUOUS}"
+        raise UsageError(BadArgument(problem=f"{text} is no trigger", why=why, hint=""))
+    unit = "ms" if found[2] == "ms" else found[2][0]
+    return {"processingTime": f"{round(float(found[1]) * _MILLISECONDS[unit])} milliseconds"}

@@ -1,0 +1,117 @@
+"""The facts of a store as Parquet files, all of one moment.
+
+    FOLDER/current                     a link to the newest version
+    FOLDER/version-NUMBER/PREDICATE.parquet
+
+A version has every predicate as it is after the update NUMBER of the store; files of predicates that did not
+change are shared with the version before.  The link is replaced in one step, and the version that it led to
+before is kept for whoever reads it still.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import secrets
+import shutil
+import time
+from collections.abc import Iterable
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+import pyarrow.parquet as pq
+
+from tidalog.errors import DataError
+from tidalog.io.diagnostics import NotWritable
+
+if TYPE_CHECKING:
+    from tidalog.session.knowledge_base import KnowledgeBase
+
+CURRENT: Final = "current"
+_VERSION: Final = re.compile(r"version-(\d+)")
+_NOT_IN_A_NAME: Final = re.compile(r"[^\w.+-]+")
+
+
+class Materialised:
+    """Writes versions.  Writing all facts may take longer than the updates that changed them: it is put off
+    until as much time has passed as writing took last, and then done for all updates since."""
+
+    def __init__(self, folder: Path, kb: KnowledgeBase) -> None:
+        self.folder = folder
+        self._kb = kb
+        self._changed: set[str] = set(kb.predicates)
+        self._version: Path | None = None
+        self._written_at = 0.0
+        self._took = 0.0
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise _not_writable(folder, error) from error
+
+    def changed(self, predicates: Iterable[str]) -> None:
+        """Facts of these predicates are others than in the newest version."""
+        self._changed.update(predicates)
+
+    def write_if_due(self, number: int) -> None:
+        if self._version is None or time.monotonic() - self._written_at >= self._took:
+            self.write(number)
+
+    def write(self, number: int) -> None:
+        """The newest version is that of the update `number`."""
+        if not self._changed and self._version is not None:
+            return
+        start = time.monotonic()
+        try:
+            self._version = self._written(number)
+        except OSError as error:
+            raise _not_writable(self.folder, error) from error
+        self._changed = set()
+        self._written_at = time.monotonic()
+        self._took = self._written_at - start
+
+    def _written(self, number: int) -> Path:
+        version = self.folder / f"version-{number}"
+        part = self.folder / f".{version.name}.{secrets.token_hex(4)}"
+        part.mkdir()
+        for name, file in file_names(self._kb).items():
+            if name in self._changed or self._version is None:
+                pq.write_table(self._kb.facts(name).table, part / file, compression="zstd")
+            else:
+                os.link(self._version / file, part / file)
+        if version.exists():  # of a run that ended before it was told of
+            shutil.rmtree(version)
+        os.replace(part, version)
+        current = self.folder / CURRENT
+        kept = {version.name, os.readlink(current) if current.is_symlink() else ""}
+        link = self.folder / f".{CURRENT}.{secrets.token_hex(4)}"
+        link.symlink_to(version.name, target_is_directory=True)
+        os.replace(link, current)
+        self._remove_others(kept)
+        return version
+
+    def _remove_others(self, kept: set[str]) -> None:
+        """Versions that nobody reads any more, and what is left of unfinished ones."""
+        for path in self.folder.iterdir():
+            unfinished = path.name.startswith((".version-", f".{CURRENT}."))
+            if unfinished or (_VERSION.fullmatch(path.name) and path.name not in kept):
+                if path.is_symlink():
+                    path.unlink()
+                else:
+                    shutil.rmtree(path, ignore_errors=True)
+
+
+def file_names(kb: KnowledgeBase) -> dict[str, str]:
+    """Predicate → name of its file, each its own."""
+    names: dict[str, str] = {}
+    for name in kb.predicates:
+        wanted = _NOT_IN_A_NAME.sub("_", kb.analysis.label(name)).strip("._") or "_"
+        own, number = wanted, 2
+        while f"{own}.parquet" in names.values():
+            own, number = f"{wanted}.{number}", number + 1
+        names[name] = f"{own}.parquet"
+    return names
+
+
+def _not_writable(path: Path, error: OSError) -> DataError:
+    why = error.strerror or str(error)
+    return DataError(NotWritable(path=path, why=why, hint="check the folder's permissions and the disk"))

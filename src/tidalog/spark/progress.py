@@ -1,0 +1,123 @@
+"""What a pipeline has done: batch by batch and in sum.
+
+Invariant.  In sum, rows = applied + quarantined + skipped + refused + waiting.  In a batch the same holds if
+the rows that waited before it are counted as its own.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable
+from dataclasses import asdict, dataclass, field
+from typing import Final
+
+import psutil
+
+_KEPT: Final = 10_000
+"""Latencies that quantiles are made of: the last ones."""
+
+
+@dataclass
+class BatchReport:
+    """One batch.  Rows are those that came with it; facts are those that became true or stopped being so."""
+
+    batch: int
+    held: bool = False
+    """Whether this is about updates that the batch had left waiting, and not about the batch itself."""
+    label: int | str | None = None
+    """The last update that was applied."""
+    rows: int = 0
+    applied: int = 0
+    quarantined: int = 0
+    skipped: int = 0
+    """Rows of updates that had been applied before."""
+    refused: int = 0
+    """Rows of an update that breaks a constraint or a limit."""
+    waiting: int = 0
+    """Rows of updates that are logged, and applied when more have come."""
+    updates: int = 0
+    inserted: int = 0
+    deleted: int = 0
+    read_seconds: float = 0.0
+    """From the start of the batch until its rows are at the driver."""
+    log_seconds: float = 0.0
+    apply_seconds: float = 0.0
+    engine_seconds: float = 0.0
+    """The part of `apply_seconds` that the engine took."""
+    write_seconds: float = 0.0
+    seconds: float = 0.0
+
+    def to_json(self) -> dict[str, object]:
+        return asdict(self)
+
+
+@dataclass
+class Totals:
+    """All batches of a run."""
+
+    batches: int = 0
+    rows: int = 0
+    applied: int = 0
+    quarantined: int = 0
+    skipped: int = 0
+    refused: int = 0
+    waiting: int = 0
+    updates: int = 0
+    inserted: int = 0
+    deleted: int = 0
+    recovered: int = 0
+    """Updates that an earlier run had logged and this one applied; their rows were counted then."""
+    seconds: float = 0.0
+    """At work, without waiting for data."""
+    latencies: deque[float] = field(default_factory=lambda: deque(maxlen=_KEPT))
+    """Seconds from the start of its batch until an update was applied."""
+    last: BatchReport | None = None
+
+    def add(self, report: BatchReport) -> None:
+        self.batches += not report.held
+        for name in (
+            "rows",
+            "applied",
+            "quarantined",
+            "skipped",
+            "refused",
+            "updates",
+            "inserted",
+            "deleted",
+        ):
+            setattr(self, name, getattr(self, name) + getattr(report, name))
+        self.waiting = report.waiting
+        self.seconds += report.seconds
+        self.last = report
+
+    @property
+    def rate(self) -> float:
+        """Rows a second while at work."""
+        return self.rows / self.seconds if self.seconds else 0.0
+
+    def latency(self, quantile: float) -> float | None:
+        """Seconds within which this share of the updates was applied."""
+        if not self.latencies:
+            return None
+        ordered = sorted(self.latencies)
+        return ordered[min(len(ordered) - 1, int(len(ordered) * quantile))]
+
+    def to_json(self) -> dict[str, object]:
+        shown = {name: value for name, value in vars(self).items() if name not in ("latencies", "last")}
+        quantiles = {f"p{int(q * 100)}": self.latency(q) for q in (0.5, 0.95, 0.99)}
+        return {**shown, "rows_per_second": self.rate, "latency_seconds": quantiles, "memory": memory()}
+
+
+Listener = Callable[[BatchReport, Totals], None]
+
+
+def memory() -> dict[str, int]:
+    """Bytes in use: this process, and the JVM and workers that it started."""
+    own = psutil.Process()
+    children = 0
+    for child in own.children(recursive=True):
+        try:
+            children += child.memory_info().rss
+        except psutil.Error:
+            continue
+    return {"driver": own.memory_info().rss, "spark": children}

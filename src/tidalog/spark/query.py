@@ -1,0 +1,107 @@
+"""A pipeline at work: the streaming query of Spark, and what becomes of it.
+
+It ends by itself (all that is available is applied), by `stop`, or by an error.  However it ends, what is
+held back is applied if it can be, and the store is let go of.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from tidalog.errors import TidalogError
+from tidalog.spark.diagnostics import SparkError, StreamFailed
+from tidalog.spark.pipeline import Pipeline
+from tidalog.spark.progress import Totals
+
+if TYPE_CHECKING:
+    from pyspark.sql.streaming.query import StreamingQuery
+
+
+class MaintenanceQuery:
+    """What `start` gives.  Its names are those of Spark's StreamingQuery."""
+
+    def __init__(self, query: StreamingQuery, pipeline: Pipeline, finish: Callable[[], None]) -> None:
+        self.query = query
+        """The query of Spark."""
+        self._pipeline = pipeline
+        self._finish = finish
+        self._ended = threading.Event()
+        self._error: BaseException | None = None
+        self._watch = threading.Thread(target=self._watched, name="tidalog-stream", daemon=True)
+        self._watch.start()
+
+    @property
+    def id(self) -> str:
+        return str(self.query.id)
+
+    @property
+    def isActive(self) -> bool:
+        """Whether it goes on."""
+        return not self._ended.is_set()
+
+    @property
+    def totals(self) -> Totals:
+        """What was done since it was started."""
+        return self._pipeline.totals
+
+    @property
+    def lastProgress(self) -> dict[str, Any] | None:
+        """What Spark says of the last batch."""
+        progress = self.query.lastProgress
+        return dict(progress) if progress is not None else None
+
+    def stop(self) -> None:
+        """Ends the stream behind the batch that is at work, if there is one; waits for that."""
+        self._pipeline.stop()
+        self.query.stop()
+        self._ended.wait()
+
+    def awaitTermination(self, timeout: float | None = None) -> bool:
+        """Waits for the end, `timeout` seconds at most, and gives whether it has come.  Raises what ended the
+        stream, if that was an error."""
+        if not self._ended.wait(timeout):
+            return False
+        if self._error is not None:
+            raise self._error
+        return True
+
+    def processAllAvailable(self) -> None:
+        """Waits until everything that is there now is applied, or logged and held back."""
+        try:
+            self.query.processAllAvailable()
+        except Exception:
+            self.awaitTermination()
+            raise
+
+    def exception(self) -> BaseException | None:
+        """What ended the stream."""
+        return self._error
+
+    def _watched(self) -> None:
+        failed: Exception | None = None
+        try:
+            self.query.awaitTermination()
+        except Exception as error:
+            failed = error
+        try:
+            self._pipeline.close()
+        except Exception as error:
+            failed = failed or error
+        own = self._pipeline.error
+        if isinstance(own, TidalogError):
+            self._error = own
+        elif failed is not None and not self._pipeline.stopped:
+            self._error = SparkError(self._diagnostic(own or failed))
+            self._error.__cause__ = own or failed
+        try:
+            self._finish()
+        finally:
+            self._ended.set()
+
+    def _diagnostic(self, error: BaseException) -> StreamFailed:
+        last = self.totals.last
+        lines = [line for line in str(error).strip().splitlines() if line.strip()] or [type(error).__name__]
+        hint = "start again, which goes on with this batch"
+        return StreamFailed(batch=last.batch + 1 if last is not None else 0, why=lines[0][:300], hint=hint)
