@@ -24,7 +24,7 @@ from tidalog.spark.known import known_predicates
 from tidalog.spark.materialised import Materialised
 from tidalog.spark.pipeline import Applying, Pipeline
 from tidalog.spark.progress import Listener
-from tidalog.spark.query import MaintenanceQuery
+from tidalog.spark.query import MaintenanceQuery, tell_once
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -217,6 +217,7 @@ class Maintained:
             quarantine=folders.quarantine_in(kb.path),
             listener=listener,
         )
+        tell_once()
         writer = with_places(self._updates).writeStream.foreachBatch(pipeline.process)
         writer = writer.option("checkpointLocation", checkpoint.as_uri()).trigger(**trigger)
         query = (writer.queryName(name) if name is not None else writer).start()

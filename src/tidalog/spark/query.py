@@ -6,17 +6,32 @@ held back is applied if it can be, and the store is let go of.
 
 from __future__ import annotations
 
+import logging
 import threading
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from tidalog.errors import TidalogError
 from tidalog.spark.diagnostics import SparkError, StreamFailed
-from tidalog.spark.pipeline import Pipeline
+from tidalog.spark.pipeline import Pipeline, StreamClosed
 from tidalog.spark.progress import Totals
 
 if TYPE_CHECKING:
     from pyspark.sql.streaming.query import StreamingQuery
+
+
+def tell_once() -> None:
+    """PySpark logs what a batch raises, with all frames.  What Tidalog raises on purpose is told by whoever
+    waits for the stream."""
+    logger = logging.getLogger("py4j.clientserver")
+    if not any(isinstance(known, _OnPurpose) for known in logger.filters):
+        logger.addFilter(_OnPurpose())
+
+
+class _OnPurpose(logging.Filter):
+    def filter(self, record: logging.LogRecord) -> bool:
+        error = record.exc_info[1] if record.exc_info else None
+        return not isinstance(error, TidalogError | StreamClosed)
 
 
 class MaintenanceQuery:
