@@ -6,7 +6,6 @@ import tempfile
 from pathlib import Path
 
 import pytest
-from golden_data import FOLDERS
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from maintained import Scenario
@@ -14,6 +13,7 @@ from stored import CLOSURE, NO_CIRCLE, changes, check_consistent, edges, reopene
 from streams import HURRIED, layered_scenarios, tangled_scenarios
 
 import tidalog
+from golden_data import FOLDERS
 from tidalog.errors import TidalogError
 from tidalog.maintain.strategy import STRATEGIES
 from tidalog.session import durable_snapshots

@@ -85,7 +85,11 @@ class StoredKnowledgeBase(Snapshots):
         found, damaged = self._usable_snapshot(reader)
         if found is not None:
             self._restored(found[1])
-        tail = reader.read(found[0] if found is not None else None)
+        try:
+            tail = reader.read(found[0] if found is not None else None)
+        except StoreError as error:
+            seen = [diagnostic for _, problem in damaged for diagnostic in problem.diagnostics]
+            raise StoreError([*seen, *error.diagnostics]) from error
         if isinstance(reader, Store):
             reader.begin(tail)
         truncated = self._report_torn(reader, tail)

@@ -29,7 +29,7 @@ class NewerFormat(Diagnostic):
 class DamagedLog(Diagnostic):
     number = "T093"
     title = "{path} is damaged at byte {offset:,}"
-    reason = "{why}; records behind it are whole, so this is no write that was cut short"
+    reason = "{why}, and this is no write that was cut short at the end"
     hint = "nothing was changed; put this file back from a copy of the store"
 
 

@@ -165,14 +165,17 @@ class LogTail:
     """Bytes of right records."""
 
 
-def read_log(folder: Path, segments: Sequence[str], segment: str | None, offset: int) -> LogTail:
-    """All records from an offset in a segment on, or all there are.  Raises `StoreError` for damage; a torn
-    tail of the last file is none."""
+def read_log(folder: Path, segments: Sequence[str], segment: str | None, offset: int, after: int) -> LogTail:
+    """All records from an offset in a segment on, or all there are; the first change behind `after` is among
+    them, if any is.  Raises `StoreError` for damage; a torn tail of the last file is none."""
     tail = LogTail()
     first = segments.index(segment) if segment is not None else 0
     for place, name in enumerate(segments[first:], first):
         data = _content(folder / name)
         begin = offset if place == first else 0
+        if begin > len(data):
+            why = "the file ends before the place where the snapshot says that it goes on"
+            raise StoreError(DamagedLog(path=folder / name, offset=len(data), why=why))
         frames = Frames(data, begin)
         tail.entries += _entries(folder / name, name, frames)
         tail.size += frames.end - begin
@@ -183,7 +186,7 @@ def read_log(folder: Path, segments: Sequence[str], segment: str | None, offset:
                     DamagedLog(path=folder / name, offset=frames.flaw.start, why=frames.flaw.why)
                 )
             tail.torn, tail.torn_size = frames.flaw, len(data) - frames.end
-    _check_order(folder, tail.entries)
+    _check_order(folder, tail.entries, after)
     return tail
 
 
@@ -206,14 +209,17 @@ def _entries(path: Path, name: str, frames: Frames) -> Iterator[Entry]:
         yield Entry(record, name, frame.start)
 
 
-def _check_order(folder: Path, entries: Sequence[Entry]) -> None:
-    """Changes have consecutive numbers: none is missing between two files."""
-    following: int | None = None
+def _check_order(folder: Path, entries: Sequence[Entry], after: int) -> None:
+    """Changes have consecutive numbers: none is missing between two files, or at the beginning."""
+    following = after + 1
+    is_first = True
     for entry in entries:
         record = entry.record
         if record.kind not in CHANGES:
             continue
-        if following is not None and record.first != following:
+        in_order = record.first <= following if is_first else record.first == following
+        is_first = False
+        if not in_order:
             why = f"change {following:,} should stand here, and it is change {record.first:,}"
             raise StoreError(DamagedLog(path=folder / entry.segment, offset=entry.offset, why=why))
         following = record.last + 1

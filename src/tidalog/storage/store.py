@@ -182,11 +182,11 @@ class StoreReader:
 def read_tail(folder: Path, manifest: Manifest, snapshot: SnapshotEntry | None) -> LogTail:
     """The log from a snapshot on, or from the beginning."""
     if snapshot is not None:
-        return read_log(folder, manifest.segments, snapshot.segment, snapshot.offset)
+        return read_log(folder, manifest.segments, snapshot.segment, snapshot.offset, snapshot.number)
     if manifest.segments[0] != segment_name(FIRST):
         why = "no snapshot is whole, and the log does not go back to the beginning"
         raise StoreError(DamagedStore(path=folder, problem="cannot be put together", why=why))
-    return read_log(folder, manifest.segments, None, 0)
+    return read_log(folder, manifest.segments, None, 0, FIRST - 1)
 
 
 def _check_folder(folder: Path) -> None:
