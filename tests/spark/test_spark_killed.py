@@ -1,0 +1,48 @@
+"""kill -9 on a batch's way, at every point: after a restart nothing is missing and nothing is there twice."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+from update_streams import Place, random_stream, write_files
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+DRIVER = Path(__file__).with_name("killed_driver.py")
+CASES = [
+    ("batch read", 2, "all", 0.0),
+    ("batch logged", 2, "all", 60.0),
+    ("applied", 13, "all", 60.0),
+    ("changes written", 2, "all", 0.0),
+    ("acknowledged", 2, "all", 60.0),
+    ("applied", 11, "jvm", 0.0),
+]
+
+
+def killed(root: Path, point: str, times: int, who: str, held: float) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, str(DRIVER), str(root), point, str(times), who, str(held)]
+    return subprocess.run(command, capture_output=True, text=True, timeout=180, start_new_session=True)
+
+
+@pytest.mark.parametrize(("point", "times", "who", "held"), CASES, ids=[f"{c[0]}, {c[2]}" for c in CASES])
+def test_what_was_killed_goes_on_as_if_it_had_not_been(
+    spark: SparkSession, tmp_path: Path, point: str, times: int, who: str, held: float
+) -> None:
+    stream = random_stream(seed=len(point) + times, updates=24)
+    place = Place(spark, tmp_path)
+    parts = stream.parts(4)
+    write_files(place.input, parts[:3])
+    ended = killed(tmp_path, point, times, who, held)
+    if who == "all":
+        assert ended.returncode == -9, ended.stderr
+    else:
+        assert (ended.returncode, ended.stdout) == (3, "T120\n"), ended.stderr
+    write_files(place.input, parts[3:])
+    totals = place.run(look_ahead_wait=held)
+    assert totals.rows >= len(parts[3])
+    place.check(stream.explicit)
