@@ -88,18 +88,18 @@ class StoredKnowledgeBase(Snapshots):
         try:
             tail = reader.read(found[0] if found is not None else None)
         except StoreError as error:
-            seen = [diagnostic for _, problem in damaged for diagnostic in problem.diagnostics]
+            seen = [diagnostic for _, other in damaged for diagnostic in other.diagnostics]
             raise StoreError([*seen, *error.diagnostics]) from error
         if isinstance(reader, Store):
             reader.begin(tail)
         truncated = self._report_torn(reader, tail)
         replayed = self._replay(tail.entries, unfinished, has_writer)
         if isinstance(reader, Store):
-            for entry, error in damaged:
-                _LOG.warning("%s: an earlier snapshot and more of the log are used, for %s", self.path, error)
+            for entry, problem in damaged:
+                _LOG.warning("%s: an earlier snapshot and more of the log are used: %s", self.path, problem)
                 reader.forget_snapshot(entry)
             self._mark_done()
-        problems = tuple(str(error) for _, error in damaged)
+        problems = tuple(str(other) for _, other in damaged)
         number = found[0].number if found is not None else None
         self.recovery = Recovery(number, replayed, truncated, problems, time.perf_counter() - start)
 

@@ -26,11 +26,11 @@ _SPARSE: Final = 4
 def terms_by_value(dictionary: Dictionary, ids: Ids) -> tuple[Arrays, Ids]:
     """The table of the terms that some ids stand for, and the places of the ids in it."""
     terms = dictionary.arrays
-    used = np.unique(ids)
-    extras = np.unique(terms.extra[used])
+    used = _distinct(ids)
+    extras = terms.extra[used]
     extras = extras[extras >= 0]
     if len(extras):
-        used = np.union1d(used, extras)
+        used = _distinct(np.concatenate([used, _distinct(extras)]))
     places = _places(used, ids)
     own = terms.extra[used]
     extra = np.full(len(used), -1, np.int32)
@@ -47,6 +47,20 @@ def terms_by_value(dictionary: Dictionary, ids: Ids) -> tuple[Arrays, Ids]:
         "term_text": text,
     }
     return arrays, places
+
+
+def _distinct(ids: Ids) -> Ids:
+    """Each id once, ascending."""
+    if not len(ids):
+        return ids
+    first, last = int(ids.min()), int(ids.max())
+    if last - first > _SPARSE * len(ids):
+        ordered = np.sort(ids)
+        result: Ids = ordered[np.concatenate([[True], ordered[1:] != ordered[:-1]])]
+        return result
+    seen = np.zeros(last - first + 1, np.bool_)
+    seen[ids - first] = True
+    return (np.flatnonzero(seen) + first).astype(np.int32)
 
 
 def _places(used: Ids, ids: Ids) -> Ids:
