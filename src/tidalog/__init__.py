@@ -94,6 +94,8 @@ __all__ = [
 
 
 def __getattr__(name: str) -> object:
+    if name == "spark":
+        return import_module("tidalog.spark")
     home = _HOME_OF.get(name)
     if home is None:
         raise AttributeError(f"module 'tidalog' has no attribute {name!r}")

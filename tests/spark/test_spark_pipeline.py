@@ -27,7 +27,7 @@ import tidalog
 from tidalog.errors import TidalogError
 from tidalog.spark.diagnostics import SparkError
 from tidalog.spark.feed import feed_files
-from tidalog.spark.maintain import maintain
+from tidalog.spark.stream import maintain
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

@@ -17,8 +17,8 @@ import pyarrow.parquet as pq
 
 import tidalog
 from tidalog.spark.feed import feed_files, replayed
-from tidalog.spark.maintain import Maintained, maintain
 from tidalog.spark.progress import BatchReport, Totals
+from tidalog.spark.stream import Maintained, maintain
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession

@@ -1,5 +1,55 @@
-"""The pipeline on Spark: updates from any source of Spark, to an engine, changes to any sink.
+"""The pipeline on Spark: updates from any source of Spark to an engine, changes to any sink.
 
 Everything that knows of Spark lives here, and nothing else of Tidalog imports this room but the command line.
-PySpark itself is imported when a function is called, not before.
+PySpark itself is imported when one of these names is used.
 """
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Final
+
+if TYPE_CHECKING:
+    from tidalog.spark.diagnostics import SparkError
+    from tidalog.spark.progress import BatchReport, Totals
+    from tidalog.spark.query import MaintenanceQuery
+    from tidalog.spark.session import spark_session
+    from tidalog.spark.stream import Maintained, maintain
+    from tidalog.spark.tables import create_views, materialise
+
+_HOMES: Final = {
+    "BatchReport": "tidalog.spark.progress",
+    "MaintenanceQuery": "tidalog.spark.query",
+    "Maintained": "tidalog.spark.stream",
+    "SparkError": "tidalog.spark.diagnostics",
+    "Totals": "tidalog.spark.progress",
+    "create_views": "tidalog.spark.tables",
+    "maintain": "tidalog.spark.stream",
+    "materialise": "tidalog.spark.tables",
+    "spark_session": "tidalog.spark.session",
+}
+
+__all__ = [
+    "BatchReport",
+    "Maintained",
+    "MaintenanceQuery",
+    "SparkError",
+    "Totals",
+    "create_views",
+    "maintain",
+    "materialise",
+    "spark_session",
+]
+
+
+def __getattr__(name: str) -> object:
+    home = _HOMES.get(name)
+    if home is None:
+        raise AttributeError(f"module 'tidalog.spark' has no attribute {name!r}")
+    value: object = getattr(import_module(home), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *_HOMES})

@@ -1,7 +1,8 @@
 """The change feed of a store, as a folder of Parquet files.
 
-    _feed.json                          the store it belongs to, its number of arguments, its kind of labels
+    _feed.json                          the store it belongs to, its predicates, its kind of labels
     changes-FIRST-LAST.parquet          what the updates FIRST to LAST of the store changed
+    _failed.txt                         why the pipeline that wrote it ended, if that was an error
 
 Invariants.  A file appears whole, is never changed, and the files follow each other: each update of the store
 is in one of them.  So the feed itself says how far it goes: an update that is applied again after a crash and
@@ -17,7 +18,7 @@ import os
 import re
 import secrets
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
@@ -37,6 +38,7 @@ if TYPE_CHECKING:
     from tidalog.update import Delta, Label
 
 ABOUT: Final = "_feed.json"
+FAILED: Final = "_failed.txt"
 _NAME: Final = re.compile(r"changes-(\d{16})-(\d{16})\.parquet")
 _MOST_ROWS: Final = 1 << 22
 """Rows of a file, from which on the next update goes into another one."""
@@ -60,6 +62,8 @@ class FeedShape:
     store: str
     arguments: int
     text_labels: bool
+    arities: dict[str, int]
+    """Predicates and their number of arguments."""
 
     def schema(self) -> pa.Schema:
         return feed_schema(self.arguments, self.text_labels)
@@ -79,6 +83,14 @@ def feed_shape(folder: Path) -> FeedShape | None:
         return None
 
 
+def failure(folder: Path) -> str | None:
+    """Why nobody writes to a feed any more; None if somebody may."""
+    try:
+        return (folder / FAILED).read_text(encoding="utf-8")
+    except FileNotFoundError:
+        return None
+
+
 class Feed:
     """Writes the change feed of a store that is open for writing."""
 
@@ -94,8 +106,10 @@ class Feed:
             folder.mkdir(parents=True, exist_ok=True)
             known = feed_shape(folder)
             if known is None:
-                known = FeedShape(store, arguments, text_labels)
+                arities = {name: info.arity for name, info in kb.predicates.items()}
+                known = FeedShape(store, arguments, text_labels, arities)
                 self._begin(known)
+            (folder / FAILED).unlink(missing_ok=True)
         except OSError as error:
             raise _not_writable(folder, error) from error
         self.shape = known
@@ -116,8 +130,7 @@ class Feed:
         if feed_files(self.folder):
             why = f"it has files of a change feed, but no {ABOUT} that says of which store"
             raise SparkError(FeedOfAnotherStore(folder=self.folder, why=why))
-        about = {"store": shape.store, "arguments": shape.arguments, "text_labels": shape.text_labels}
-        replace_file(self.folder / ABOUT, json.dumps(about).encode())
+        replace_file(self.folder / ABOUT, json.dumps(asdict(shape)).encode())
 
     def _new_rows(self) -> ChangeRows:
         return ChangeRows(self._dictionary, self.shape.arguments, self.shape.text_labels)
@@ -141,9 +154,9 @@ class Feed:
         self._write(self._first, last, self._under_way.table())
         self._under_way, self._first = self._new_rows(), None
 
-    def forget(self) -> None:
-        """Drops what was added and is not written."""
-        self._under_way, self._first = self._new_rows(), None
+    def fail(self, why: str) -> None:
+        """No more changes will come; whoever waits for them is to know why."""
+        replace_file(self.folder / FAILED, why.encode())
 
     def _write(self, first: int, last: int, table: pa.Table) -> None:
         file = FeedFile.named(self.folder, first, last)

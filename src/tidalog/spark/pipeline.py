@@ -266,6 +266,8 @@ class Pipeline:
                 yield
             except BaseException as error:
                 self.error = self.error or error
+                if self._feed is not None:
+                    self._feed.fail(str(error))
                 raise
 
     def _cancel(self) -> None:

@@ -39,6 +39,7 @@ _INTERVAL: Final = re.compile(r"\s*([0-9]+(?:\.[0-9]+)?)\s*(ms|s|m|h|min|seconds
 _MILLISECONDS: Final = {"ms": 1, "s": 1000, "m": 60_000, "h": 3_600_000}
 OWN_FOLDER: Final = "spark"
 """The part of a store's folder that is the pipeline's: checkpoint, change feed, quarantine."""
+OWN_FEED: Final = (OWN_FOLDER, "changes")
 
 
 def maintain(
@@ -141,6 +142,7 @@ class Maintained:
         self._columns = columns
         self._folders = folders
         self._settings = settings
+        self._feed: Path | None = None
         self.query: MaintenanceQuery | None = None
         """What `start` gave last."""
 
@@ -173,6 +175,27 @@ class Maintained:
             self._folders.remove_temporary()
             raise
 
+    @property
+    def changes(self) -> DataFrame:
+        """The change feed as a stream: `update`, `op`, `predicate`, `arg1` …, `kind`.
+
+        This starts the stream of updates, if it was not started yet, with a feed in the store, which the
+        DataFrame reads.  What is done with that is a query of its own, with a checkpoint of its own; ending
+        it leaves `query`, which keeps the store right, at work.
+        """
+        if self.query is None or not self.query.isActive or self._feed is None:
+            self.start(self._own_feed())
+        spark = self._updates.sparkSession
+        return spark.readStream.format("tidalog").load(str(self._feed))
+
+    def _own_feed(self) -> Path:
+        store = self._folders.store
+        if store is None:
+            problem = "changes cannot be read as a stream"
+            why = "there is no store that keeps them"
+            raise UsageError(BadArgument(problem=problem, why=why, hint="say store=FOLDER"))
+        return store.joinpath(*OWN_FEED)
+
     def _opened(self, folder: Path) -> StoredKnowledgeBase:
         settings = self._settings
         kb = tidalog.open(folder, fsync="off" if self._folders.store is None else settings.fsync)
@@ -204,6 +227,7 @@ class Maintained:
         )
         known = known_predicates(kb)
         feed = None
+        self._feed = changes
         if changes is not None:
             synced = settings.fsync != "off" and folders.store is not None
             feed = Feed(changes, kb, known.widest, text_labels=self._columns.text_labels, synced=synced)

@@ -1,0 +1,274 @@
+"""The data source `tidalog`, for `spark.read` and `spark.readStream`.
+
+    spark.read.format("tidalog").option("predicate", "path").load("city.tidalog")      facts of a store
+    spark.readStream.format("tidalog").option("predicate", "path").load("changes")     its change feed
+
+The facts of a store are those of the moment at which Spark reads it, whoever writes to it then.  A change
+feed is a folder that a pipeline writes (feed.py), or the one in the store with the option `changes`.  The
+offset of its stream is the number of the last update that was read, which Spark keeps in its checkpoint;
+files never change, so what was read once is read again in the same way.
+
+Methods run in processes that Spark starts, some on other machines: these need to see the folder.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+from urllib.parse import unquote, urlsplit
+
+from pyspark.sql.datasource import DataSource, DataSourceReader, DataSourceStreamReader, InputPartition
+from pyspark.sql.streaming.datasource import ReadAllAvailable, ReadLimit, SupportsTriggerAvailableNow
+
+from tidalog.spark.diagnostics import NoFeed, NotAStream, SparkError
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+    from pyspark.sql.types import StructType
+
+    from tidalog.session.durable import StoredKnowledgeBase
+    from tidalog.spark.feed import FeedFile, FeedShape
+
+OWN_FEED: Final = ("spark", "changes")
+"""Where in a store the change feed is that nobody asked to be elsewhere."""
+_NUMBER: Final = "number"
+_FACTS: Final = 0
+
+
+class TidalogDataSource(DataSource):
+    @classmethod
+    def name(cls) -> str:
+        return "tidalog"
+
+    def schema(self) -> StructType:
+        return spark_schema(self._arrow_schema())
+
+    def reader(self, schema: StructType) -> DataSourceReader:
+        place = self._place()
+        if place.feed is not None:
+            return _FeedReader(place.feed, self._predicate(), self._arrow_schema())
+        return _FactReader(place.store, self._predicate(), self._arrow_schema())
+
+    def streamReader(self, schema: StructType) -> DataSourceStreamReader:
+        place = self._place()
+        if place.feed is None:
+            problem = f"{place.store} is a store, which does not stream"
+            hint = "load the folder of its change feed, or the one in the store: .option('changes', True)"
+            raise SparkError(NotAStream(problem=problem, why="its changes do", hint=hint))
+        return _FeedStream(place.feed, self._predicate(), self._arrow_schema())
+
+    def _predicate(self) -> str | None:
+        return self.options.get("predicate")
+
+    def _place(self) -> _Place:
+        path = self.options.get("path")
+        if not path:
+            hint = 'name a store or a feed: .load("city.tidalog")'
+            raise SparkError(NoFeed(path="nothing", what="store", why="there is no path", hint=hint))
+        return _Place(_local(path), self.options.get("changes", "false").lower() == "true")
+
+    def _arrow_schema(self) -> pa.Schema:
+        place, predicate = self._place(), self._predicate()
+        if place.feed is None:
+            with _opened(place.store) as kb:
+                return _fact_schema(kb, predicate)
+        return _feed_columns(_shape(place.feed), place.feed, predicate)
+
+
+def spark_schema(schema: pa.Schema) -> StructType:
+    """The columns of a table of facts, for Spark."""
+    from pyspark.sql.types import BooleanType, DoubleType, LongType, StringType, StructField, StructType
+
+    kinds = {"int64": LongType(), "double": DoubleType(), "bool": BooleanType()}
+    return StructType([StructField(field.name, kinds.get(str(field.type), StringType())) for field in schema])
+
+
+def _local(path: str) -> Path:
+    return Path(unquote(urlsplit(path).path) if path.startswith("file:") else path).expanduser()
+
+
+class _Place:
+    """A folder: a change feed, or a store."""
+
+    def __init__(self, folder: Path, changes: bool) -> None:
+        from tidalog.spark.feed import ABOUT
+        from tidalog.storage.manifest import NAME
+
+        self.store = folder
+        self.feed: Path | None = None
+        if (folder / ABOUT).exists():
+            self.feed = folder
+        elif changes:
+            self.feed = folder.joinpath(*OWN_FEED)
+        elif not (folder / NAME).exists():
+            why = "it is no store and no change feed" if folder.exists() else "there is no such folder"
+            hint = "name the folder of a store, or of a change feed"
+            raise SparkError(NoFeed(path=folder, what="store", why=why, hint=hint))
+
+
+# --- facts ------------------------------------------------------------------------------------------
+
+
+def _opened(store: Path) -> StoredKnowledgeBase:
+    import tidalog
+
+    return tidalog.open(store, read_only=True)
+
+
+def _fact_schema(kb: StoredKnowledgeBase, predicate: str | None) -> pa.Schema:
+    """The columns of a predicate, or of facts of all of them, as text then."""
+    import pyarrow as pa
+
+    if predicate is not None:
+        return _plain(kb.facts(predicate).table).schema
+    widest = max((info.arity for info in kb.predicates.values()), default=0)
+    names = ["predicate", *(f"arg{number}" for number in range(1, widest + 1))]
+    return pa.schema([(name, pa.string()) for name in names])
+
+
+def _plain(table: pa.Table) -> pa.Table:
+    """A table with texts of the one kind that Spark knows."""
+    import pyarrow as pa
+
+    large = pa.types.is_large_string
+    kinds = [pa.field(f.name, pa.string() if large(f.type) else f.type) for f in table.schema]
+    return table.cast(pa.schema(kinds))
+
+
+def _all_facts(kb: StoredKnowledgeBase, schema: pa.Schema) -> Iterator[pa.Table]:
+    import pyarrow as pa
+
+    from tidalog.io.text_form import column_text
+
+    for name in kb.predicates:
+        table = _plain(kb.facts(name).table)
+        rows = kb.count(name)
+        columns = [column_text(table.column(place)) for place in range(table.num_columns)]
+        empty = [pa.nulls(rows, pa.string())] * (len(schema) - 1 - len(columns))
+        yield pa.table([pa.repeat(name, rows), *columns, *empty], schema=schema)
+
+
+class _FactReader(DataSourceReader):
+    def __init__(self, store: Path, predicate: str | None, schema: pa.Schema) -> None:
+        self._store = store
+        self._predicate = predicate
+        self._schema = schema
+
+    def partitions(self) -> Sequence[InputPartition]:
+        return [InputPartition(_FACTS)]
+
+    def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
+        with _opened(self._store) as kb:
+            if self._predicate is None:
+                tables = list(_all_facts(kb, self._schema))
+            else:
+                tables = [_plain(kb.facts(self._predicate).table)]
+        for table in tables:
+            if table.schema != self._schema:
+                why = f"its columns were {_types(self._schema)} when the query was made"
+                what = f"facts of {self._predicate} of these types any more"
+                raise SparkError(NoFeed(path=self._store, what=what, why=why, hint="make the query again"))
+            yield from table.to_batches()
+
+
+def _types(schema: pa.Schema) -> str:
+    return ", ".join(f"{field.name} {field.type}" for field in schema)
+
+
+# --- changes ----------------------------------------------------------------------------------------
+
+
+def _shape(folder: Path) -> FeedShape:
+    from tidalog.spark.feed import feed_shape
+
+    shape = feed_shape(folder)
+    if shape is None:
+        why = "no pipeline has written to it"
+        hint = 'write it with tidalog.spark.maintain(…).start(changes="FOLDER")'
+        raise SparkError(NoFeed(path=folder, what="change feed", why=why, hint=hint))
+    return shape
+
+
+def _feed_columns(shape: FeedShape, folder: Path, predicate: str | None) -> pa.Schema:
+    """All columns of the feed; of one predicate, without its name and with its own arguments."""
+    import pyarrow as pa
+
+    schema = shape.schema()
+    if predicate is None:
+        return schema
+    arity = shape.arities.get(predicate)
+    if arity is None:
+        known = ", ".join(list(shape.arities)[:12])
+        what = f"changes of {predicate}"
+        raise SparkError(NoFeed(path=folder, what=what, why="it has none", hint=f"predicates are {known}"))
+    names = ["update", "op", *(f"arg{number}" for number in range(1, arity + 1)), "kind"]
+    return pa.schema([schema.field(name) for name in names])
+
+
+def _changes(path: Path, predicate: str | None, schema: pa.Schema) -> Iterator[pa.RecordBatch]:
+    import pyarrow.parquet as pq
+
+    filters = None if predicate is None else [("predicate", "=", predicate)]
+    table = pq.read_table(path, columns=schema.names, filters=filters)
+    yield from table.cast(schema).to_batches()
+
+
+class _Feed:
+    """What a batch and a stream of changes have in common."""
+
+    def __init__(self, folder: Path, predicate: str | None, schema: pa.Schema) -> None:
+        self._folder = folder
+        self._predicate = predicate
+        self._schema = schema
+
+    def _files(self) -> list[FeedFile]:
+        from tidalog.spark.feed import feed_files
+
+        return feed_files(self._folder)
+
+    def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
+        return _changes(Path(partition.value), self._predicate, self._schema)
+
+
+class _FeedReader(_Feed, DataSourceReader):
+    def partitions(self) -> Sequence[InputPartition]:
+        return [InputPartition(str(file.path)) for file in self._files()]
+
+
+class _FeedStream(_Feed, DataSourceStreamReader, SupportsTriggerAvailableNow):
+    def __init__(self, folder: Path, predicate: str | None, schema: pa.Schema) -> None:
+        super().__init__(folder, predicate, schema)
+        self._target: int | None = None
+
+    def initialOffset(self) -> dict[str, int]:
+        return {_NUMBER: -1}
+
+    def latestOffset(self, start: dict[str, Any], limit: ReadLimit) -> dict[str, int]:
+        latest = self._latest() if self._target is None else self._target
+        if latest <= start[_NUMBER]:
+            self._check_writer()
+            return start
+        return {_NUMBER: latest}
+
+    def getDefaultReadLimit(self) -> ReadLimit:
+        return ReadAllAvailable()
+
+    def prepareForTriggerAvailableNow(self) -> None:
+        self._target = self._latest()
+
+    def partitions(self, start: dict[str, Any], end: dict[str, Any]) -> Sequence[InputPartition]:
+        wanted = [file for file in self._files() if start[_NUMBER] < file.last <= end[_NUMBER]]
+        return [InputPartition(str(file.path)) for file in wanted]
+
+    def _latest(self) -> int:
+        files = self._files()
+        return files[-1].last if files else -1
+
+    def _check_writer(self) -> None:
+        """Whoever waits for changes is to know that none will come."""
+        from tidalog.spark.feed import failure
+
+        said = failure(self._folder)
+        if said is not None:
+            raise RuntimeError(said)

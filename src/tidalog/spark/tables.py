@@ -1,0 +1,73 @@
+"""Tables of Spark in, tables of Spark out: a materialisation in one go, and a store's predicates for SQL."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+import tidalog
+from tidalog.session.sources import ProgramSource
+from tidalog.spark.data_source import spark_schema
+from tidalog.spark.ingest import reading
+from tidalog.spark.session import spark_session
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+    from tidalog.results import Result
+
+_NOT_IN_A_NAME: Final = re.compile(r"\W+")
+
+
+def materialise(
+    tables: Mapping[str, DataFrame],
+    program: ProgramSource,
+    *,
+    parameters: Mapping[str, object] | None = None,
+) -> dict[str, DataFrame]:
+    """Everything that follows from a program and tables of facts, by predicate.
+
+    The columns of a table are the arguments of its predicate, in order.  What comes out has columns `arg1` …;
+    a predicate without arguments has a row if it is true.
+    """
+    spark = next((table.sparkSession for table in tables.values()), None) or spark_session()
+    with tidalog.open() as kb:
+        kb.load(program, parameters=parameters)
+        for predicate, table in tables.items():
+            with reading():
+                rows = table.toArrow()
+            kb.insert(predicate, rows, progress=False)
+        kb.materialise(progress=False)
+        return {name: _frame(spark, kb.facts(name)) for name in kb.predicates}
+
+
+def _frame(spark: SparkSession, facts: Result) -> DataFrame:
+    if not facts.columns:
+        return spark.range(len(facts)).select()
+    return spark.createDataFrame(facts.table, spark_schema(facts.table.schema))
+
+
+def create_views(
+    store: str | os.PathLike[str], spark: SparkSession | None = None, prefix: str = ""
+) -> list[str]:
+    """Makes every predicate of a store that has arguments a temporary view for SQL, and gives their names.
+
+    A view has the facts of the moment at which it is asked.  Letters, digits and `_` of a predicate's name
+    are its view's name, with `prefix` before it.
+    """
+    session = spark if spark is not None else spark_session()
+    with tidalog.open(store, read_only=True) as kb:
+        labels = {name: kb.analysis.label(name) for name, info in kb.predicates.items() if info.arity}
+    views: list[str] = []
+    for predicate, label in labels.items():
+        wanted = prefix + _NOT_IN_A_NAME.sub("_", label).strip("_")
+        view, number = wanted, 2
+        while view in views:
+            view, number = f"{wanted}_{number}", number + 1
+        frame = session.read.format("tidalog").option("predicate", predicate)
+        frame.load(str(Path(store).expanduser().absolute())).createOrReplaceTempView(view)
+        views.append(view)
+    return views

@@ -1,0 +1,189 @@
+"""Stores and feeds as tables and streams of Spark, and tables of Spark as facts."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from update_streams import PREDICATES, PROGRAM, Fact, Place, consequences, random_stream, write_files
+
+import tidalog
+import tidalog.spark
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+
+@pytest.fixture
+def place(spark: SparkSession, tmp_path: Path) -> Place:
+    return Place(spark, tmp_path)
+
+
+def rows(frame: DataFrame) -> set[tuple[Any, ...]]:
+    return {tuple(row) for row in frame.collect()}
+
+
+def load(place: Place, path: Path, **options: str | bool) -> DataFrame:
+    return place.spark.read.format("tidalog").options(**options).load(str(path))
+
+
+class TestMaterialise:
+    def test_tables_in_and_what_follows_from_them_out(self, spark: SparkSession) -> None:
+        edges = spark.createDataFrame([("a", "b"), ("b", "c")], "src string, dst string")
+        nodes = spark.createDataFrame([("d",)], "name string")
+        found = tidalog.spark.materialise({"edge": edges, "node": nodes}, PROGRAM)
+        wanted = consequences({("edge", "a", "b"), ("edge", "b", "c"), ("node", "d")})
+        assert {name: rows(frame) for name, frame in found.items()} == wanted
+
+    def test_numbers_stay_numbers_and_a_predicate_without_arguments_is_a_row(
+        self, spark: SparkSession
+    ) -> None:
+        found = tidalog.spark.materialise(
+            {"size": spark.sql("select * from values (1, 2.5D), (4, 0.5D) t(a, b)")},
+            "big(?x, ?y) :- size(?x, ?y), ?x > 2 .\nany :- big(_, _) .\nnone :- size(0, _) .",
+        )
+        assert rows(found["big"]) == {(4, 0.5)}
+        assert found["big"].dtypes == [("arg1", "bigint"), ("arg2", "double")]
+        assert (found["any"].count(), found["none"].count()) == (1, 0)
+
+
+class TestStoreAsTable:
+    @pytest.fixture
+    def explicit(self, place: Place) -> set[Fact]:
+        stream = random_stream(31)
+        write_files(place.input, stream.parts(1))
+        place.run()
+        return stream.explicit
+
+    def test_predicates_are_tables_views_and_changes(self, place: Place, explicit: set[Fact]) -> None:
+        wanted = consequences(explicit)
+        for name in ("path", "lonely"):
+            assert rows(load(place, place.store, predicate=name)) == wanted[name]
+        everything = load(place, place.store)
+        assert everything.columns == ["predicate", "arg1", "arg2"]
+        assert dict.fromkeys(PREDICATES, 0) | {
+            row["predicate"]: row["count"] for row in everything.groupBy("predicate").count().collect()
+        } == {name: len(facts) for name, facts in wanted.items()}
+        views = tidalog.spark.create_views(place.store, place.spark, prefix="kb_")
+        assert set(views) == {f"kb_{name}" for name in PREDICATES}
+        joined = place.spark.sql(
+            "select p.arg1 from kb_path p join kb_edge e on p.arg1 = e.arg1 and p.arg2 = e.arg2"
+        )
+        assert joined.count() == len(wanted["edge"])
+        feed = load(place, place.feed, predicate="path")
+        assert feed.columns == ["update", "op", "arg1", "arg2", "kind"]
+        signs = {row["op"]: row["count"] for row in feed.groupBy("op").count().collect()}
+        assert signs["+"] - signs["-"] == len(wanted["path"])
+
+    def test_what_is_not_there_is_said(self, place: Place, explicit: set[Fact]) -> None:
+        from pyspark.errors import PySparkException
+
+        for path, options, said in (
+            (place.root / "nothing", {}, "T121"),
+            (place.root / "in", {}, "it is no store and no change feed"),
+            (place.store, {"predicate": "nobody"}, "T070"),
+            (place.feed, {"predicate": "nobody"}, "predicates are edge"),
+            (place.store, {"changes": "true"}, "no pipeline has written to it"),
+        ):
+            with pytest.raises(PySparkException, match=said):
+                load(place, path, **options)
+        with pytest.raises(PySparkException, match="T114"):
+            stream = (
+                place.spark.readStream.format("tidalog").option("predicate", "path").load(str(place.store))
+            )
+            stream.writeStream.format("noop").trigger(availableNow=True).start().awaitTermination()
+
+
+class Taken:
+    """Follows a stream of changes with a checkpoint, a run at a time."""
+
+    def __init__(self, place: Place, frame: DataFrame, name: str) -> None:
+        self.checkpoint = place.root / f"checkpoint-{name}"
+        self.frame = frame
+        self.rows: list[tuple[Any, ...]] = []
+
+    def run(self) -> int:
+        before = len(self.rows)
+
+        def take(frame: DataFrame, batch: int) -> None:
+            self.rows += [tuple(row) for row in frame.collect()]
+
+        writer = self.frame.writeStream.foreachBatch(take).option("checkpointLocation", str(self.checkpoint))
+        writer.trigger(availableNow=True).start().awaitTermination()
+        return len(self.rows) - before
+
+    def left(self) -> set[tuple[Any, ...]]:
+        """What is true after all rows (update, op, arguments …, kind), by update."""
+        there: set[tuple[Any, ...]] = set()
+        for _, op, *fact, _ in sorted(self.rows, key=lambda row: (row[0], row[1] == "+")):
+            (there.add if op == "+" else there.remove)(tuple(fact))
+        return there
+
+
+class TestFeedAsStream:
+    def test_a_stream_of_changes_goes_on_where_its_checkpoint_is(self, place: Place) -> None:
+        stream = random_stream(32)
+        parts = stream.parts(3)
+        write_files(place.input, parts[:1])
+        place.run()
+        frame = place.spark.readStream.format("tidalog").option("predicate", "path").load(str(place.feed))
+        taken = Taken(place, frame, "path")
+        assert taken.run() > 0
+        assert taken.run() == 0
+        for part in parts[1:]:
+            write_files(place.input, [part])
+            place.run()
+            taken.run()
+        assert taken.left() == consequences(stream.explicit)["path"]
+
+    def test_changes_of_a_maintained_stream_are_a_stream(self, place: Place) -> None:
+        stream = random_stream(33)
+        parts = stream.parts(2)
+        write_files(place.input, parts)
+        maintained = place.maintained()
+        frame = maintained.changes
+        assert maintained.query is not None
+        maintained.query.processAllAvailable()
+        lonely = frame.where("predicate = 'edge'").select("update", "op", "arg1", "arg2", "kind")
+        taken = Taken(place, lonely, "edge")
+        taken.run()
+        maintained.query.stop()
+        assert taken.left() == consequences(stream.explicit)["edge"]
+        own = load(place, place.store, changes=True)
+        assert own.where("predicate = 'edge'").count() == len(taken.rows)
+
+    def test_whoever_waits_for_changes_is_told_that_their_source_has_failed(self, place: Place) -> None:
+        from pyspark.errors import StreamingQueryException
+
+        write_files(place.input, [[(1, "?", ("edge", "a", "b"))]])
+        maintained = place.maintained(strict=True)
+        following = maintained.changes.writeStream.format("noop").start()
+        with pytest.raises(StreamingQueryException, match="T115"):
+            following.awaitTermination(60)
+
+
+def test_nothing_needs_pandas(tmp_path: Path) -> None:
+    (tmp_path / "pandas.py").write_text("raise ImportError('no pandas')\n")
+    code = f"""
+import sys
+sys.path.insert(0, {str(tmp_path)!r})
+import tidalog.spark
+spark = tidalog.spark.spark_session("local[1]")
+frame = spark.createDataFrame([("a", "b")], "x string, y string")
+found = tidalog.spark.materialise({{"edge": frame}}, "path(?x, ?y) :- edge(?x, ?y) .")
+with tidalog.open({str(tmp_path / "s")!r}) as kb:
+    kb.load("p(a).")
+read = spark.read.format("tidalog").option("predicate", "p").load({str(tmp_path / "s")!r})
+print(found["path"].toArrow().to_pylist(), read.toArrow().to_pylist())
+spark.stop()
+"""
+    import os
+
+    environment = {**os.environ, "PYTHONPATH": str(tmp_path)}
+    ended = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, timeout=200, env=environment
+    )
+    assert ended.stdout == "[{'arg1': 'a', 'arg2': 'b'}] [{'arg1': 'a'}]\n", ended.stderr
