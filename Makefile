@@ -52,7 +52,7 @@ $(VENV)/.installed-%: $(VENV)/.made pyproject.toml
 
 # The compiled part of the engine, once for each state of its sources.  Numba keeps it in its own cache; the stamp
 # saves the time of looking, and parallel test processes find the code instead of each compiling it.
-$(VENV)/.compiled: $(wildcard src/tidalog/engine/*.py src/tidalog/maintain/kernels/*.py src/tidalog/warm.py)
+$(VENV)/.compiled: $(wildcard src/tidalog/engine/*.py src/tidalog/maintain/kernels/*.py src/tidalog/storage/kernels/*.py src/tidalog/warm.py)
 	@echo "Compiling the engine; this takes about a minute, once"
 	@$(PY) -m tidalog.warm
 	@touch $@

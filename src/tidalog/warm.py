@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import subprocess
 import sys
+import tempfile
 import time
+from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
@@ -26,6 +28,8 @@ from tidalog.maintain.materialise import materialise
 from tidalog.maintain.run import Runner
 from tidalog.maintain.strategy import MARKINGS, STRATEGIES, Options
 from tidalog.maintain.transaction import Batch, Transaction
+from tidalog.storage.records import Change, Facts, changes_of, changes_packed, unpacked
+from tidalog.storage.snapshot import Snapshot, image_of, write_snapshot
 from tidalog.terms import IRI
 
 _DELETIONS = "deletions"
@@ -59,10 +63,11 @@ def _loaded() -> tuple[Analysis, EmbeddedEngine]:
 
 
 def warm_deletions() -> None:
-    """Calls the kernels of deletion and of loading alone, which share little with the rest: they compile
-    beside it."""
+    """Calls the kernels of deletion, of loading and of storage alone, which share little with the rest: they
+    compile beside it."""
     analysis, engine = _loaded()
     _warm_dictionary(engine.dictionary)
+    _warm_storage(engine)
     maintainer = Maintainer(engine, analysis)
     node = next(node for node in maintainer.nodes if "path" in node.predicates)
     edge = engine.dictionary.ids_of([IRI("a"), IRI("b")])
@@ -77,6 +82,7 @@ def warm_deletions() -> None:
         else:
             delete_exactly(node, change, runner, Counters(), no_records(), order="ours", waiting=_NONE)
         change.undo()
+        node.forget_plans()  # they name indexes that are gone
 
 
 def _warm_updates(engine: EmbeddedEngine, analysis: Analysis) -> None:
@@ -92,6 +98,18 @@ def _warm_updates(engine: EmbeddedEngine, analysis: Analysis) -> None:
             maintainer.apply(go, [come])
     close_up(engine.store, engine.indexes)
     repack(engine.store)
+
+
+def _warm_storage(engine: EmbeddedEngine) -> None:
+    """Facts and terms go out to a snapshot and to a log, and come back."""
+    edge = engine.dictionary.ids_of([IRI("b"), IRI("a")])
+    change = Change(None, [], [Facts("edge", [edge[:1], edge[1:]], 1)])
+    header = {"kind": "updates", "number": 1}
+    record = unpacked(memoryview(b"".join(changes_packed(header, [change], engine.dictionary))))
+    changes_of(record, engine.dictionary)
+    with tempfile.TemporaryDirectory() as folder:
+        image = image_of(engine, {}, derived=True)
+        Snapshot(Path(folder), write_snapshot(Path(folder), image, 1, "", 0)).fill(EmbeddedEngine())
 
 
 _PROGRAM = """

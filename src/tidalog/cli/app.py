@@ -26,6 +26,7 @@ from tidalog.cli.options import (
     Programs,
     Quarantine,
     RowLimit,
+    StoreFolder,
     Strategy,
     Strict,
 )
@@ -101,6 +102,7 @@ def run_command(
         Path | None,
         typer.Option(metavar="FOLDER", help="Where @export writes.  Default: the program's folder."),
     ] = None,
+    store: StoreFolder = None,
     dialect: DialectName = None,
     max_facts: MaxFacts = None,
     max_seconds: MaxSeconds = None,
@@ -131,6 +133,7 @@ def run_command(
             strict,
             on_error,
             quarantine,
+            store,
         )
         run(report, work, output, export_dir, stats, rows, quiet)
 
@@ -166,6 +169,7 @@ def apply_command(
         Path | None,
         typer.Option(metavar="FOLDER", help="Where @export writes.  Default: the program's folder."),
     ] = None,
+    store: StoreFolder = None,
     dialect: DialectName = None,
     max_facts: MaxFacts = None,
     max_seconds: MaxSeconds = None,
@@ -195,6 +199,7 @@ def apply_command(
             strict,
             on_error,
             quarantine,
+            store,
         )
         how = Applying(strategy, marking, order, look_ahead, latest_only, out, materialised, format)
         apply(report, work, updates, how, export_dir, stats, quiet)
@@ -202,10 +207,17 @@ def apply_command(
 
 @app.command("query")
 def query_command(
-    program: OneProgram,
-    query: Annotated[str, typer.Argument(metavar="QUERY", help="Such as '?x, ?y :- path(?x, ?y), ?x != a'.")],
+    program: Annotated[
+        str,
+        typer.Argument(metavar="[PROGRAM]", help="A file of rules; - is stdin.  A store brings its own."),
+    ],
+    query: Annotated[
+        str | None,
+        typer.Argument(metavar="QUERY", help="Such as '?x, ?y :- path(?x, ?y), ?x != a'."),
+    ] = None,
     facts: FactFiles = None,
     parameter: Parameters = None,
+    store: StoreFolder = None,
     dialect: DialectName = None,
     max_facts: MaxFacts = None,
     max_seconds: MaxSeconds = None,
@@ -214,13 +226,26 @@ def query_command(
     rows: RowLimit = SHOWN_ROWS,
     json: AsJson = False,
 ) -> None:
-    """Materialise a program and answer a query."""
+    """Materialise a program and answer a query; or ask a store, which stays as it is."""
     with reporting(json) as report:
         from tidalog.cli.query import query as answer
+        from tidalog.cli.query import split
         from tidalog.cli.work import Work
 
-        work = Work([program], dialect, facts, parameter, max_facts, max_seconds, max_memory, strict)
-        answer(report, work, query, rows)
+        programs, text = split(program, query, store is not None)
+        work = Work(
+            programs,
+            dialect,
+            facts,
+            parameter,
+            max_facts,
+            max_seconds,
+            max_memory,
+            strict,
+            store=store,
+            read_only=True,
+        )
+        answer(report, work, text, rows)
 
 
 @app.command("check")

@@ -117,7 +117,20 @@ def apply(
     quiet: bool,
 ) -> None:
     how.check()
-    kb = prepared(work, None)
+    with prepared(work, None) as kb:
+        _apply(report, kb, work, paths, how, export_dir, stats_file, quiet)
+
+
+def _apply(
+    report: Report,
+    kb: KnowledgeBase,
+    work: Work,
+    paths: Sequence[str],
+    how: Applying,
+    export_dir: Path | None,
+    stats_file: Path | None,
+    quiet: bool,
+) -> None:
     figures = Figures()
     try:
         wrote = _apply_all(report, kb, work, paths, how, figures)

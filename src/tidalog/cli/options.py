@@ -49,6 +49,11 @@ Quarantine = Annotated[
 RowLimit = Annotated[int, typer.Option("--rows", min=0, help="Rows to print of each table; 0 prints all.")]
 AsJson = Annotated[bool, typer.Option("--json", help="One JSON object on stdout, errors included.")]
 
+StoreFolder = Annotated[
+    Path | None,
+    typer.Option("--store", metavar="FOLDER", help="Keep everything in a store, which is made if need be."),
+]
+
 Strategy = Annotated[
     str,
     typer.Option(

@@ -31,8 +31,25 @@ def run(
     rows: int,
     quiet: bool,
 ) -> None:
-    kb = prepared(work, report)
-    kb.materialise()
+    with prepared(work, report) as kb:
+        kb.materialise()
+        if work.store is not None:
+            from tidalog.session.durable import StoredKnowledgeBase
+
+            assert isinstance(kb, StoredKnowledgeBase)
+            kb.snapshot()
+        _run(report, kb, outputs, export_dir, stats_file, rows, quiet)
+
+
+def _run(
+    report: Report,
+    kb: KnowledgeBase,
+    outputs: list[str] | None,
+    export_dir: Path | None,
+    stats_file: Path | None,
+    rows: int,
+    quiet: bool,
+) -> None:
     written = kb.write_exports(export_dir)
     wanted = outputs or list(kb.program.outputs)
     results = {kb.analysis.label(name): kb.facts(name) for name in wanted}

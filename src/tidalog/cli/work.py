@@ -3,16 +3,23 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypedDict
 
 from tidalog.cli.options import STANDARD_INPUT, bad_option, read_pairs, read_size
 
 if TYPE_CHECKING:
     from tidalog.cli.report import Report
     from tidalog.session.knowledge_base import KnowledgeBase
+
+
+class Limits(TypedDict):
+    max_facts: int | None
+    max_seconds: float | None
+    max_memory: int | None
+    strict: bool
 
 
 @dataclass(frozen=True)
@@ -29,6 +36,9 @@ class Work:
     strict: bool = False
     on_error: str = "error"
     quarantine: Path | None = None
+    store: Path | None = None
+    read_only: bool = False
+    """Whether the store is only looked at."""
 
 
 def prepared(work: Work, report: Report | None, query: str = "") -> KnowledgeBase:
@@ -36,24 +46,49 @@ def prepared(work: Work, report: Report | None, query: str = "") -> KnowledgeBas
 
     A parameter that is in the query to come is not one that nobody reads.
     """
+    _check(work)
+    facts = read_pairs(work.facts, "--facts", "--facts edge=edges.csv")
+    parameters = dict(read_pairs(work.parameters, "--parameter", "--parameter limit=10"))
+    kb = _opened(work)
+    try:
+        _fill(kb, work, facts, parameters)
+    except BaseException:
+        kb.close()
+        raise
+    if report is not None:
+        report.warn(w for w in kb.warnings if not (w.number == "W011" and f"${w.values['name']}" in query))
+    return kb
+
+
+def _opened(work: Work) -> KnowledgeBase:
+    import tidalog
+
+    limits: Limits = {
+        "max_facts": work.max_facts,
+        "max_seconds": work.max_seconds,
+        "max_memory": read_size(work.max_memory),
+        "strict": work.strict,
+    }
+    if work.store is None:
+        return tidalog.open(**limits)
+    return tidalog.open(work.store, read_only=work.read_only, **limits)
+
+
+def _check(work: Work) -> None:
     if work.on_error not in ("error", "skip"):
         raise bad_option(
             f"--on-error {work.on_error} is not known", "it is error or skip", "write --on-error skip"
         )
-    skip = work.on_error == "skip"
-    if work.quarantine is not None and not skip:
+    if work.quarantine is not None and work.on_error != "skip":
         raise bad_option(
             "--quarantine without --on-error skip", "bad rows are an error", "add --on-error skip"
         )
-    memory = read_size(work.max_memory)
-    facts = read_pairs(work.facts, "--facts", "--facts edge=edges.csv")
-    parameters = dict(read_pairs(work.parameters, "--parameter", "--parameter limit=10"))
 
-    import tidalog
 
-    kb = tidalog.open(
-        max_facts=work.max_facts, max_seconds=work.max_seconds, max_memory=memory, strict=work.strict
-    )
+def _fill(
+    kb: KnowledgeBase, work: Work, facts: Sequence[tuple[str, str]], parameters: Mapping[str, str]
+) -> None:
+    skip = work.on_error == "skip"
     for path in work.programs:
         kb.load(
             sys.stdin.read() if str(path) == STANDARD_INPUT else path,
@@ -65,6 +100,3 @@ def prepared(work: Work, report: Report | None, query: str = "") -> KnowledgeBas
     for predicate, file in facts:
         kept = work.quarantine / f"{predicate}.quarantine.csv" if work.quarantine is not None else None
         kb.insert(predicate, Path(file), on_error="skip" if skip else "error", quarantine=kept)
-    if report is not None:
-        report.warn(w for w in kb.warnings if not (w.number == "W011" and f"${w.values['name']}" in query))
-    return kb

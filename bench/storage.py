@@ -1,0 +1,168 @@
+"""Stores beside the same work in memory: `python -m bench.storage [--facts N] [--rows N] [--folder PATH]`.
+
+Opening         a closure of short chains with about N facts, from a snapshot, beside deriving it anew
+The log         batches of update rows with texts for terms: to ids, to the log, through the engine
+The policies    updates of one row each, one by one and as a stream, under each policy of `fsync`
+"""
+
+from __future__ import annotations
+
+import argparse
+import shutil
+import statistics
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+from rich.console import Console
+from rich.table import Table
+
+import tidalog
+from tidalog.session.durable import StoredKnowledgeBase
+from tidalog.session.prepared import PreparedUpdate
+
+RULES = """
+path(?x, ?y) :- edge(?x, ?y) .
+path(?x, ?z) :- path(?x, ?y), edge(?y, ?z) .
+"""
+CHAIN = 8
+"""Edges of a chain; with what follows from them it has 44 facts."""
+BATCHES = 5
+SINGLE = 1000
+"""Updates of one row each."""
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(prog="python -m bench.storage", description="Stores beside memory.")
+    parser.add_argument("--facts", type=int, default=10_000_000, help="facts of the store that is opened")
+    parser.add_argument("--rows", type=int, default=100_000, help="update rows of a batch")
+    parser.add_argument("--folder", type=Path, help="where stores go; a disk to be measured")
+    asked = parser.parse_args()
+    console = Console()
+    with tempfile.TemporaryDirectory(dir=asked.folder) as folder:
+        for table in (
+            opening(Path(folder), asked.facts),
+            logging(Path(folder), asked.rows),
+            policies(Path(folder)),
+        ):
+            console.print(table)
+
+
+def timed(call: Callable[[], object]) -> float:
+    start = time.perf_counter()
+    call()
+    return time.perf_counter() - start
+
+
+def titled(title: str, *columns: str) -> Table:
+    table = Table(title=title, title_justify="left")
+    for place, column in enumerate(columns):
+        table.add_column(column, justify="right" if place else "left")
+    return table
+
+
+# --- opening ------------------------------------------------------------------------------------------------
+
+
+def opening(folder: Path, facts: int) -> Table:
+    path = folder / "opening.tidalog"
+    chains = max(1, facts // (CHAIN + CHAIN * (CHAIN + 1) // 2))
+    start = (np.arange(chains)[:, None] * (CHAIN + 1) + np.arange(CHAIN)[None, :]).ravel()
+    edges = pa.table({"a": pa.array(start), "b": pa.array(start + 1)})
+    kb = tidalog.open(path)
+    kb.load(RULES)
+    insert = timed(lambda: kb.insert("edge", edges))
+    derive = timed(kb.materialise)
+    held = kb.stats().facts
+    write = timed(kb.snapshot)
+    kb.close()
+    size = sum(file.stat().st_size for file in path.rglob("*") if file.is_file())
+    seconds = []
+    for _ in range(3):
+        opened: list[StoredKnowledgeBase] = []
+        seconds.append(timed(lambda opened=opened: opened.append(tidalog.open(path))))
+        kb = opened[0]
+        assert kb.stats().facts == held
+        first = timed(lambda kb=kb: kb.apply(tidalog.Update(insertions={"edge": [(-2, -1)]})))
+        second = timed(lambda kb=kb: kb.apply(tidalog.Update(deletions={"edge": [(-2, -1)]})))
+        kb.snapshot()
+        kb.close()
+    shutil.rmtree(path)
+    table = titled(f"A store of {held:,} facts, {size / 1e6:,.0f} MB", "", "seconds", "of deriving anew")
+    for name, value in (
+        ("facts into an empty store", insert),
+        ("deriving everything", derive),
+        ("writing a snapshot", write),
+        ("opening", statistics.median(seconds)),
+        ("the first update behind it", first),
+        ("the second update", second),
+    ):
+        table.add_row(name, f"{value:.4f}", f"{value / derive:.2f}")
+    return table
+
+
+# --- the log ------------------------------------------------------------------------------------------------
+
+
+def batches(rows: int) -> Iterator[pa.Table]:
+    """Chains of three edges with names for nodes."""
+    for number in range(BATCHES):
+        places = np.arange(rows // 3 * 4) + number * rows * 4
+        places = places[places % 4 != 3]
+        yield pa.table({"a": [f"node{n}" for n in places], "b": [f"node{n + 1}" for n in places]})
+
+
+def logging(folder: Path, rows: int) -> Table:
+    table = titled(f"Batches of {rows:,} rows", "", "to ids", "to the log", "engine", "log / engine", "MB")
+    for fsync in ("always", "batch", "off"):
+        path = folder / f"log-{fsync}.tidalog"
+        kb = tidalog.open(path, fsync=fsync)  # type: ignore[arg-type]
+        kb.load(RULES)
+        kb.materialise()
+        times = [_batch(kb, number, batch) for number, batch in enumerate(batches(rows))]
+        size = sum(file.stat().st_size for file in path.glob("*.wal")) / BATCHES / 1e6
+        kb.close()
+        ids, log, engine = (statistics.median(column) for column in zip(*times, strict=True))
+        shown = [f"{value * 1000:.1f} ms" for value in (ids, log, engine)]
+        table.add_row(f"fsync={fsync}", *shown, f"{log / engine:.2f}", f"{size:.1f}")
+    return table
+
+
+def _batch(kb: StoredKnowledgeBase, number: int, batch: pa.Table) -> tuple[float, float, float]:
+    update = tidalog.Update(insertions={"edge": batch})
+    prepared: list[PreparedUpdate] = []
+    return (
+        timed(lambda: prepared.append(kb._prepared(update))),
+        timed(lambda: kb.log_updates(prepared, source="bench", batch=number)),
+        timed(lambda: list(kb.apply_pending())),
+    )
+
+
+def policies(folder: Path) -> Table:
+    table = titled(f"{SINGLE:,} updates of one row", "", "one by one", "as a stream", "against memory")
+    usual = 0.0
+    for fsync in ("", "off", "batch", "always"):
+        path = folder / f"single-{fsync}.tidalog"
+        kb = tidalog.open(path, fsync=fsync) if fsync else tidalog.open()  # type: ignore[call-overload]
+        kb.load(RULES)
+        kb.materialise()
+        one, other = ([_single(n) for n in range(begin, begin + SINGLE)] for begin in (0, SINGLE))
+        kb.apply(_single(-1))
+        alone = timed(lambda kb=kb, one=one: [kb.apply(update) for update in one]) / SINGLE
+        stream = timed(lambda kb=kb, other=other: list(kb.stream(other))) / SINGLE
+        kb.close()
+        usual = usual or stream
+        name = f"fsync={fsync}" if fsync else "in memory"
+        table.add_row(name, f"{alone * 1e3:.3f} ms", f"{stream * 1e3:.3f} ms", f"{stream / usual:.2f}")
+    return table
+
+
+def _single(number: int) -> tidalog.Update:
+    return tidalog.Update(insertions={"edge": [(2 * number, 2 * number + 1)]})
+
+
+if __name__ == "__main__":
+    main()
