@@ -116,14 +116,16 @@ class Logging(KnowledgeBase):
         """Around what carries a change out: notes it before, and how it ended behind."""
         store = self._writable(what)
         self._check_nothing_waits(what)
-        first, last = self._logged_to + 1, self._logged_to + count
-        store.append(noted(first), self._pace)
-        self._logged_to = last
+        first, last, place = self._logged_to + 1, self._logged_to + count, store.place
         try:
+            store.append(noted(first), self._pace)
             yield
         except BaseException as error:
-            self._reject(first, last, error)
+            if store.place != place:  # it is in the log
+                self._logged_to = last
+                self._reject(first, last, error)
             raise
+        self._logged_to = last
         faults.at("applied")
         self._applied_to = last
         self._mark_done()
@@ -151,7 +153,7 @@ class Logging(KnowledgeBase):
         header = {"kind": records.REJECTED, "first": first, "last": last, "why": why}
         try:
             store.append([records.packed(header, {})], "now")
-        except StoreError:
+        except BaseException:
             store.log.give_up("that a change was refused could not be noted")
             raise
         self._applied_to = last

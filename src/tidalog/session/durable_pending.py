@@ -69,14 +69,21 @@ class Pending(Logging):
         first = self._logged_to + 1
         header = {"kind": records.UPDATES, "number": first, "source": source, "batch": batch}
         dictionary = self._open().engine.dictionary
-        place = store.append([records.changes_packed(header, prepared, dictionary)], "now")
-        self._logged_to += len(prepared)
-        for index, update in enumerate(prepared):
-            position = Position(first + index, source, batch, index, update.label)
-            self._waiting.append(Waiting(position, update, place, position.number))
-        self._only_loaded = False
-        self._note_batch(source, batch, self._logged_to, [update.label for update in prepared])
-        return len(prepared)
+        place = store.place
+        waiting = [
+            Waiting(Position(number, source, batch, number - first, update.label), update, place, number)
+            for number, update in enumerate(prepared, first)
+        ]
+        record = records.changes_packed(header, prepared, dictionary)
+        try:
+            store.append([record], "now")
+        finally:
+            if store.place != place:  # it is in the log, whatever has come in between
+                self._waiting += waiting
+                self._logged_to += len(waiting)
+                self._only_loaded = False
+                self._note_batch(source, batch, self._logged_to, [update.label for update in prepared])
+        return len(waiting)
 
     def _note_batch(self, source: str, batch: int, last: int, labels: Sequence[Label | None]) -> None:
         state = self._sources.setdefault(source, SourceState(batch))

@@ -6,6 +6,7 @@ it was asked to be.  After a failure the file is as it was, or nothing more is a
 
 from __future__ import annotations
 
+import contextlib
 import mmap
 import os
 import time
@@ -73,15 +74,23 @@ class LogWriter:
         start = self.size
         try:
             _write_all(self._number, data)
+            self._is_synced = False
+            faults.at("log written")
+            if when == "now" or (
+                when == "soon" and (self._fsync == "always" or time.monotonic() - self._synced_at > _MOMENT)
+            ):
+                self.sync()
+            self.size = start + len(data)
         except OSError as error:
-            self._take_back(start, error)
-        self.size += len(data)
-        self._is_synced = False
-        faults.at("log written")
-        if when == "now" or (
-            when == "soon" and (self._fsync == "always" or time.monotonic() - self._synced_at > _MOMENT)
-        ):
-            self.sync()
+            self._take_back(start)
+            why = error.strerror or str(error)
+            hint = "make room on the disk, then do it again"
+            raise self._error(why, "nothing was changed", hint) from error
+        except StoreError:
+            raise
+        except BaseException:  # Ctrl-C: nobody will carry this out
+            self._take_back(start)
+            raise
         return start
 
     def sync(self) -> None:
@@ -109,14 +118,13 @@ class LogWriter:
         """Nothing more is appended: what the log says is not what was done."""
         self._broken = why
 
-    def _take_back(self, start: int, error: OSError) -> None:
-        why = error.strerror or str(error)
-        try:
+    def _take_back(self, start: int) -> None:
+        """The file ends here again; until that is so, nothing is appended."""
+        self._broken = "an earlier write could not be taken back"
+        with contextlib.suppress(OSError):
             os.ftruncate(self._number, start)
             os.lseek(self._number, start, os.SEEK_SET)
-        except OSError:
-            self._broken = f"an earlier write failed: {why}"
-        raise self._error(why, "nothing was changed", "make room on the disk, then do it again") from error
+            self.size, self._broken = start, ""
 
     def _error(self, why: str, state: str, hint: str) -> StoreError:
         return StoreError(StoreNotWritable(path=self.path, why=why, state=state, hint=hint))

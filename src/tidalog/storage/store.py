@@ -89,14 +89,14 @@ class Store:
     @property
     def place(self) -> tuple[str, int]:
         """Where the next record will stand."""
-        return self.manifest.segments[-1], self.log.size
+        return self.log.path.name, self.log.size
 
     def append(self, records: Sequence[list[bytes]], when: When) -> tuple[str, int]:
         """Adds records to the log and gives where they begin."""
-        segment, before = self.manifest.segments[-1], self.log.size
-        start = self.log.append(records, when)
-        self.grown += self.log.size - before
-        return segment, start
+        place = self.place
+        self.log.append(records, when)
+        self.grown += self.log.size - place[1]
+        return place
 
     def rotate(self, number: int) -> None:
         """The log goes on in a new file, which begins with a change."""
