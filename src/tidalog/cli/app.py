@@ -31,6 +31,7 @@ from tidalog.cli.options import (
     Strict,
 )
 from tidalog.cli.report import INTERRUPTED, USAGE, Report, reporting, silence_stdout
+from tidalog.cli.stream import stream_command
 from tidalog.session.diagnostics import BadCommand, OutputNotWritable
 
 app = typer.Typer(
@@ -203,6 +204,9 @@ def apply_command(
         )
         how = Applying(strategy, marking, order, look_ahead, latest_only, out, materialised, format)
         apply(report, work, updates, how, export_dir, stats, quiet)
+
+
+app.command("stream")(stream_command)
 
 
 @app.command("query")

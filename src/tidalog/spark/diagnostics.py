@@ -32,7 +32,7 @@ class MasterUnreachable(Diagnostic):
 
 class SourceMissing(Diagnostic):
     number = "T113"
-    title = "Spark has no source {source}"
+    title = "Spark cannot read from {source}"
     reason = "{why}"
     hint = "{hint}"
 

@@ -31,7 +31,7 @@ _BLOCK: Final = "__tidalog_block"
 _ROW: Final = "__tidalog_row"
 _NUMBER: Final = "__tidalog_number"
 _PLACES: Final = {_FILE: "file_path", _BLOCK: "file_block_start"}
-_OFFSETS: Final = ("topic", "partition", "offset")
+OFFSETS: Final = ("topic", "partition", "offset")
 """Columns with which a message queue says where a row comes from."""
 _QUERY_LOGGERS: Final = ("DataFrameQueryContextLogger", "SQLQueryContextLogger")
 _UNREADABLE: Final = re.compile(r"FAILED_READ_FILE|CANNOT_READ_FILE|Encountered error while reading file")
@@ -74,7 +74,7 @@ def with_places(frame: DataFrame) -> DataFrame:
     from pyspark.sql import functions as F
 
     found: list[Column] = [F.col(f"_metadata.{name}").alias(own) for own, name in _PLACES.items()]
-    with _without_query_log():
+    with without_query_log():
         for more in ([F.col("_metadata.row_index").alias(_ROW)], []):
             try:
                 return frame.select("*", *found, *more)
@@ -99,7 +99,7 @@ def _bad_rows(checked: DataFrame) -> Iterator[BadRow]:
         bad = numbered.filter(F.col(FAULT).isNotNull()).toArrow()
     for row in bad.to_pylist():
         fault, number = row.pop(FAULT), row.pop(_NUMBER)
-        place: BadRow = {name: row.pop(name) for name in _OFFSETS if name in row}
+        place: BadRow = {name: row.pop(name) for name in OFFSETS if name in row}
         if in_files:
             file, block = row.pop(_FILE), row.pop(_BLOCK)
             own = row.pop(_ROW, None)
@@ -109,7 +109,7 @@ def _bad_rows(checked: DataFrame) -> Iterator[BadRow]:
 
 
 @contextmanager
-def _without_query_log() -> Iterator[None]:
+def without_query_log() -> Iterator[None]:
     """PySpark logs an expression that does not resolve; here that is an answer, and no error."""
     loggers = [logging.getLogger(name) for name in _QUERY_LOGGERS]
     levels = [logger.level for logger in loggers]
@@ -126,7 +126,7 @@ def _without_query_log() -> Iterator[None]:
 def reading() -> Iterator[None]:
     """Says which file is at fault where Spark fails because of one."""
     try:
-        with _without_query_log():
+        with without_query_log():
             yield
     except SparkError:
         raise

@@ -158,6 +158,7 @@ class Pipeline:
                     self._feed.add(position.number, delta)
                 if self._materialised is not None:
                     self._materialised.changed(delta)
+                self.totals.changed(delta)
                 report.label = position.label
                 report.updates += delta.updates
                 report.inserted += delta.inserted_count
@@ -251,6 +252,7 @@ class Pipeline:
                     self.flush()
                     if self._materialised is not None:
                         self._materialised.write(applied_number(self.kb))
+                    self.totals.facts = {name: self.kb.count(name) for name in self.kb.predicates}
             finally:
                 self._closed = True
                 self._cancel()

@@ -13,6 +13,8 @@ from typing import Final
 
 import psutil
 
+from tidalog.update import Delta
+
 _KEPT: Final = 10_000
 """Latencies that quantiles are made of: the last ones."""
 
@@ -71,7 +73,19 @@ class Totals:
     """At work, without waiting for data."""
     latencies: deque[float] = field(default_factory=lambda: deque(maxlen=_KEPT))
     """Seconds from the start of its batch until an update was applied."""
+    by_predicate: dict[str, list[int]] = field(default_factory=dict)
+    """Facts that became true and that stopped being so."""
+    facts: dict[str, int] = field(default_factory=dict)
+    """How many there are, when the stream has ended."""
+    memory: dict[str, int] = field(default_factory=dict)
+    """Bytes in use after the last batch: by this process, and by the JVM and workers that it started."""
     last: BatchReport | None = None
+
+    def changed(self, delta: Delta) -> None:
+        for name, change in delta.items():
+            counts = self.by_predicate.setdefault(name, [0, 0])
+            counts[0] += change.inserted_count
+            counts[1] += change.deleted_count
 
     def add(self, report: BatchReport) -> None:
         self.batches += not report.held
@@ -88,6 +102,7 @@ class Totals:
             setattr(self, name, getattr(self, name) + getattr(report, name))
         self.waiting = report.waiting
         self.seconds += report.seconds
+        self.memory = memory()
         self.last = report
 
     @property
@@ -103,16 +118,20 @@ class Totals:
         return ordered[min(len(ordered) - 1, int(len(ordered) * quantile))]
 
     def to_json(self) -> dict[str, object]:
-        shown = {name: value for name, value in vars(self).items() if name not in ("latencies", "last")}
+        hidden = ("latencies", "last", "by_predicate", "facts")
+        shown: dict[str, object] = {name: value for name, value in vars(self).items() if name not in hidden}
+        shown["predicates"] = {
+            name: {"inserted": inserted, "deleted": deleted, "now": self.facts.get(name)}
+            for name, (inserted, deleted) in sorted(self.by_predicate.items())
+        }
         quantiles = {f"p{int(q * 100)}": self.latency(q) for q in (0.5, 0.95, 0.99)}
-        return {**shown, "rows_per_second": self.rate, "latency_seconds": quantiles, "memory": memory()}
+        return {**shown, "rows_per_second": self.rate, "latency_seconds": quantiles}
 
 
 Listener = Callable[[BatchReport, Totals], None]
 
 
 def memory() -> dict[str, int]:
-    """Bytes in use: this process, and the JVM and workers that it started."""
     own = psutil.Process()
     children = 0
     for child in own.children(recursive=True):

@@ -47,6 +47,7 @@ def maintain(
     program: ProgramSource | None = None,
     store: PathLike | None = None,
     *,
+    dialect: str | None = None,
     parameters: Mapping[str, object] | None = None,
     look_ahead: int = 1,
     look_ahead_wait: float = 0.0,
@@ -83,7 +84,7 @@ def maintain(
         raise UsageError(BadArgument(problem=f"look_ahead_wait={look_ahead_wait}", why=why, hint=""))
     applying = Applying(look_ahead, look_ahead_wait, latest_only, strategy, marking, order)
     folders = _Folders(_path(store), _path(checkpoint), None if strict else _path(quarantine), strict=strict)
-    settings = _Settings(program, dict(parameters or {}), applying, other_updates, fsync)
+    settings = _Settings(program, dialect, dict(parameters or {}), applying, other_updates, fsync)
     return Maintained(updates, columns, folders, settings)
 
 
@@ -94,6 +95,7 @@ def _path(path: PathLike | None) -> Path | None:
 @dataclass(frozen=True)
 class _Settings:
     program: ProgramSource | None
+    dialect: str | None
     parameters: dict[str, object]
     applying: Applying
     other_updates: bool
@@ -201,7 +203,7 @@ class Maintained:
         kb = tidalog.open(folder, fsync="off" if self._folders.store is None else settings.fsync)
         try:
             if settings.program is not None:
-                kb.load(settings.program, parameters=settings.parameters)
+                kb.load(settings.program, dialect=settings.dialect, parameters=settings.parameters)
             kb.materialise()
         except BaseException:
             kb.close()

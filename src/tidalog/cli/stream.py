@@ -1,0 +1,300 @@
+"""`tidalog stream`: updates through Spark Structured Streaming, to a store, a change feed and files.
+
+JSON: `totals` (as the last line of `--stats` has them) and the folders that were written to.
+"""
+
+from __future__ import annotations
+
+import json as json_text
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO, TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from tidalog.cli.options import (
+    AsJson,
+    DialectName,
+    LookAhead,
+    Marking,
+    Order,
+    Parameters,
+    Strategy,
+    bad_option,
+    check_choice,
+    read_pairs,
+)
+from tidalog.cli.report import Report, reporting
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+    from tidalog.spark.progress import BatchReport, Totals
+
+_PATIENCE = 0.2
+"""Seconds after which Ctrl-C is looked for."""
+
+
+@dataclass(frozen=True)
+class Streaming:
+    """What to stream, where to, and how."""
+
+    program: Path
+    updates: str | None
+    source: str | None
+    options: dict[str, str]
+    schema: str | None
+    sql: str | None
+    store: Path | None
+    changes: Path | None
+    materialised: Path | None
+    checkpoint: Path | None
+    quarantine: Path | None
+    strict: bool
+    other_updates: bool
+    master: str | None
+    packages: str | None
+    config: dict[str, str]
+    trigger: str | None
+    dialect: str | None
+    parameters: dict[str, str]
+    look_ahead: int
+    look_ahead_wait: float
+    latest_only: bool
+    strategy: str
+    marking: str
+    order: str
+
+    def check(self) -> None:
+        from tidalog.maintain.strategy import MARKINGS, ORDERS, STRATEGIES
+        from tidalog.spark.stream import read_trigger
+
+        check_choice("--strategy", self.strategy, STRATEGIES)
+        check_choice("--marking", self.marking, MARKINGS)
+        check_choice("--order", self.order, ORDERS)
+        read_trigger(self.trigger)
+        if self.strict and self.quarantine is not None:
+            raise bad_option(
+                "--strict with --quarantine", "bad rows stop the stream", "leave one of them out"
+            )
+
+
+def stream_command(
+    program: Annotated[Path, typer.Argument(metavar="PROGRAM", help="A file of rules.")],
+    updates: Annotated[
+        str | None,
+        typer.Argument(metavar="UPDATES", help="A folder of update tables; a table, a topic, HOST:PORT."),
+    ] = None,
+    source: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NAME",
+            help="csv, json, parquet, delta, kafka, rate, socket, table …  Default: by the files.",
+        ),
+    ] = None,
+    option: Annotated[
+        list[str] | None, typer.Option(metavar="NAME=VALUE", help="An option of the source, as Spark has it.")
+    ] = None,
+    schema: Annotated[
+        str | None,
+        typer.Option(metavar="COLUMNS", help="The columns of the source: 'update long, op string …'."),
+    ] = None,
+    sql: Annotated[
+        str | None, typer.Option(metavar="QUERY", help="Makes updates of the rows of the table source.")
+    ] = None,
+    store: Annotated[
+        Path | None, typer.Option(metavar="FOLDER", help="The store to keep right; it is made if need be.")
+    ] = None,
+    changes: Annotated[
+        Path | None, typer.Option(metavar="FOLDER", help="Write what changes, as Parquet files.")
+    ] = None,
+    materialised: Annotated[
+        Path | None, typer.Option(metavar="FOLDER", help="Write all facts, as Parquet files in current/.")
+    ] = None,
+    checkpoint: Annotated[
+        Path | None, typer.Option(metavar="FOLDER", help="Spark's checkpoint.  Default: in the store.")
+    ] = None,
+    quarantine: Annotated[
+        Path | None, typer.Option(metavar="FOLDER", help="Where bad rows go.  Default: in the store.")
+    ] = None,
+    strict: Annotated[bool, typer.Option("--strict", help="Bad rows stop the stream.")] = False,
+    other_updates: Annotated[
+        bool,
+        typer.Option("--other-updates", help="Updates without labels are others than the store has had."),
+    ] = False,
+    master: Annotated[
+        str | None, typer.Option(metavar="URL", help="local[*], spark://HOST:PORT, yarn, k8s://…")
+    ] = None,
+    packages: Annotated[
+        str | None,
+        typer.Option(metavar="COORDINATES", help="Connectors for Spark to fetch: GROUP:NAME:VERSION."),
+    ] = None,
+    config: Annotated[
+        list[str] | None,
+        typer.Option(metavar="NAME=VALUE", help="A setting of Spark: spark.driver.memory=4g."),
+    ] = None,
+    trigger: Annotated[
+        str | None,
+        typer.Option(metavar="WHEN", help="1s, available-now (then end), or continuous, the usual one."),
+    ] = None,
+    look_ahead: LookAhead = 1,
+    look_ahead_wait: Annotated[
+        float,
+        typer.Option(min=0, metavar="SECONDS", help="Hold the last updates back for those behind them."),
+    ] = 0.0,
+    latest_only: Annotated[
+        bool, typer.Option("--latest-only", help="Apply all updates that are waiting as one.")
+    ] = False,
+    strategy: Strategy = "auto",
+    marking: Marking = "auto",
+    order: Order = "ours",
+    parameter: Parameters = None,
+    dialect: DialectName = None,
+    stats: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="A line of JSON for every batch, and the totals.")
+    ] = None,
+    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print nothing but errors.")] = False,
+    json: AsJson = False,
+) -> None:
+    """Keep a store right while updates arrive through Spark.  Ctrl-C ends it behind the batch at work."""
+    with reporting(json) as report:
+        how = Streaming(
+            program,
+            updates,
+            source,
+            dict(read_pairs(option, "--option", "--option maxFilesPerTrigger=1")),
+            schema,
+            sql,
+            store,
+            changes,
+            materialised,
+            checkpoint,
+            quarantine,
+            strict,
+            other_updates,
+            master,
+            packages,
+            dict(read_pairs(config, "--config", "--config spark.driver.memory=4g")),
+            trigger,
+            dialect,
+            dict(read_pairs(parameter, "--parameter", "--parameter limit=10")),
+            look_ahead,
+            look_ahead_wait,
+            latest_only,
+            strategy,
+            marking,
+            order,
+        )
+        how.check()
+        stream(report, how, stats, quiet)
+
+
+def stream(report: Report, how: Streaming, stats: Path | None, quiet: bool) -> None:
+    from tidalog.cli.stream_report import LiveLine, print_summary
+    from tidalog.spark.session import spark_session
+
+    arguments = _widest(how)
+    spark = spark_session(how.master, how.config, how.packages)
+    try:
+        frame = _updates(spark, how, arguments)
+        with LiveLine(report.as_json or quiet) as line, _Stats(stats) as written:
+            line.begin(spark.version, spark.sparkContext.master or "", how.store)
+            totals = _run(frame, how, line, written)
+            written.end(totals)
+    finally:
+        spark.stop()
+    folders = {"store": how.store, "changes": how.changes, "materialised": how.materialised}
+    shown = {name: str(path) for name, path in folders.items() if path is not None}
+    report.finish({"totals": totals.to_json(), **shown})
+    if not report.as_json and not quiet:
+        print_summary(totals, shown)
+
+
+def _widest(how: Streaming) -> int:
+    """The most arguments that a fact of the program has; it is read before Spark starts, for its errors."""
+    from tidalog.analysis import analyse
+    from tidalog.session.naming import parameter_terms
+    from tidalog.session.sources import read_program
+
+    program = read_program(how.program, how.dialect, None).program
+    known = analyse(program, parameter_terms(how.parameters)).predicates
+    return max((info.arity for info in known.values()), default=0)
+
+
+def _updates(spark: SparkSession, how: Streaming, arguments: int) -> DataFrame:
+    from tidalog.spark.sources import read_stream
+
+    return read_stream(
+        spark, how.updates, how.source, how.options, schema=how.schema, sql=how.sql, arguments=arguments
+    )
+
+
+def _run(frame: DataFrame, how: Streaming, line: Any, stats: _Stats) -> Totals:
+    from tidalog.spark.stream import maintain
+
+    maintained = maintain(
+        frame,
+        how.program,
+        how.store,
+        dialect=how.dialect,
+        parameters=how.parameters,
+        look_ahead=how.look_ahead,
+        look_ahead_wait=how.look_ahead_wait,
+        latest_only=how.latest_only,
+        strategy=how.strategy,
+        marking=how.marking,
+        order=how.order,
+        checkpoint=how.checkpoint,
+        quarantine=how.quarantine,
+        strict=how.strict,
+        other_updates=how.other_updates,
+    )
+
+    def tell(report: BatchReport, totals: Totals) -> None:
+        stats.add(report)
+        line.show(report, totals)
+
+    query = maintained.start(how.changes, how.materialised, trigger=how.trigger, listener=tell)
+    try:
+        while not query.awaitTermination(_PATIENCE):
+            line.lag(query.lastProgress)
+    except KeyboardInterrupt:
+        line.stopping()
+        query.stop()
+        query.awaitTermination()
+    return query.totals
+
+
+class _Stats:
+    """A file that grows by a line with every batch."""
+
+    def __init__(self, path: Path | None) -> None:
+        self._path = path
+        self._file: IO[str] | None = None
+
+    def __enter__(self) -> _Stats:
+        from tidalog.errors import UsageError
+        from tidalog.session.diagnostics import OutputNotWritable
+
+        if self._path is not None:
+            try:
+                self._file = self._path.open("w", encoding="utf-8")
+            except OSError as error:
+                why = error.strerror or str(error)
+                raise UsageError(OutputNotWritable(path=self._path, why=why)) from error
+        return self
+
+    def add(self, report: BatchReport) -> None:
+        self._write(report.to_json())
+
+    def end(self, totals: Totals) -> None:
+        self._write({"totals": totals.to_json()})
+
+    def _write(self, content: dict[str, object]) -> None:
+        if self._file is not None:
+            self._file.write(json_text.dumps(content) + "\n")
+            self._file.flush()
+
+    def __exit__(self, *error: object) -> None:
+        if self._file is not None:
+            self._file.close()
