@@ -60,9 +60,9 @@ $(VENV)/.compiled: $(wildcard src/tidalog/engine/*.py src/tidalog/maintain/kerne
 # --- what people run ----------------------------------------------------------------------------------
 
 .PHONY: demo
-demo: $(VENV)/.installed-core ## Materialise the roads around a GPS track and show what was derived
+demo: $(VENV)/.installed-core ## Stream a GPS track through Spark and see the map's connections change
 	@$(MAKE) -s $(VENV)/.compiled
-	@$(BIN)/tidalog run examples/map/map.rls
+	@$(PY) examples/map/demo.py build/demo
 
 .PHONY: test
 test: lint ## Lint, types, import contract and the whole test suite

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import defaultdict
 from collections.abc import Iterable
 from pathlib import Path
@@ -116,4 +117,13 @@ def test_every_example_is_in_the_list_of_examples() -> None:
     programs = [*EXAMPLES.glob("*/*.rls"), *EXAMPLES.glob("*/*.rules")]
     assert len(programs) >= 6
     for program in programs:
-        assert f"tidalog run examples/{program.relative_to(EXAMPLES)}" in text
+        name = re.escape(f" examples/{program.relative_to(EXAMPLES)}")
+        assert re.search(f"tidalog (run|stream){name}", text), name
+
+
+def test_the_map_on_a_stream_has_the_rules_of_the_map() -> None:
+    programs = [tidalog.open(), tidalog.open()]
+    for kb, name in zip(programs, ("map", "track"), strict=True):
+        kb.load(EXAMPLES / "map" / f"{name}.rls")
+    first, second = ([str(rule) for rule in kb.program.rules] for kb in programs)
+    assert first == second

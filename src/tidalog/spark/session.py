@@ -110,6 +110,7 @@ def _started(settings: dict[str, str]) -> SparkSession:
     log = folder / "spark.log"
     quiet = folder / "log4j2.properties"
     quiet.write_text(_LOG_SETTINGS, encoding="utf-8")
+    settings.setdefault("spark.sql.warehouse.dir", (folder / "warehouse").as_uri())
     given = settings.get("spark.driver.extraJavaOptions", "")
     settings["spark.driver.extraJavaOptions"] = f"-Dlog4j2.configurationFile={quiet.as_uri()} {given}".strip()
 
