@@ -29,7 +29,7 @@ from tidalog.maintain.run import Runner
 from tidalog.maintain.strategy import MARKINGS, STRATEGIES, Options
 from tidalog.maintain.transaction import Batch, Transaction
 from tidalog.storage.records import Change, Facts, changes_of, changes_packed, unpacked
-from tidalog.storage.snapshot import Snapshot, image_of, write_snapshot
+from tidalog.storage.snapshot import Snapshot, fill_table_of, image_of, write_snapshot
 from tidalog.terms import IRI
 
 _DELETIONS = "deletions"
@@ -109,7 +109,9 @@ def _warm_storage(engine: EmbeddedEngine) -> None:
     changes_of(record, engine.dictionary)
     with tempfile.TemporaryDirectory() as folder:
         image = image_of(engine, {}, derived=True)
-        Snapshot(Path(folder), write_snapshot(Path(folder), image, 1, "", 0)).fill(EmbeddedEngine())
+        filled = EmbeddedEngine()
+        Snapshot(Path(folder), write_snapshot(Path(folder), image, 1, "", 0)).fill(filled)
+        fill_table_of(filled)
 
 
 _PROGRAM = """

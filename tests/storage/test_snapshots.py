@@ -143,6 +143,19 @@ def test_the_order_of_ids_that_b_f_has_given_up_stays_given_up(tmp_path: Path) -
     kb.close()
 
 
+def test_what_was_deleted_before_a_fact_is_looked_up_is_derived_again(tmp_path: Path) -> None:
+    """Found by the laws above: a snapshot, all that is derived of a predicate goes and some explicit fact
+    stays, and what went is derived anew."""
+    kb = tidalog.open(tmp_path / "s.tidalog")
+    kb.load("p(a, a). e(0). e(a). p(a, ?x) :- e(?x), ~off(on) .")
+    kb.snapshot()
+    kb = reopened(kb)
+    for update in ("insertions", "deletions"):
+        kb.apply(tidalog.Update(**{update: {"off": [("on",)]}}))  # type: ignore[arg-type]
+    assert kb.facts("p").to_rows() == [("a", "a"), ("a", 0)]
+    kb.close()
+
+
 def test_a_snapshot_never_passes_what_is_acknowledged(tmp_path: Path) -> None:
     kb = filled(tmp_path / "s.tidalog", snapshot_after=1)
     kb.log_updates([edges("de"), edges("ef"), edges("fg")], source="q", batch=0)

@@ -10,7 +10,7 @@ from __future__ import annotations
 import logging
 import threading
 from collections import Counter, deque
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, replace
 from functools import partial
 from importlib.metadata import version
@@ -19,18 +19,21 @@ from types import MappingProxyType
 from typing import Any, Final
 
 from tidalog.analysis import TripleLayout
-from tidalog.engine.limits import Limits, RunStats
+from tidalog.engine.facts import FactStore
+from tidalog.engine.limits import Limits, ProgressCallback, RunStats
 from tidalog.errors import RunError, StoreError
 from tidalog.lang import parse, print_program
 from tidalog.maintain.strategy import Options
 from tidalog.session.durable_log import SourceState
 from tidalog.session.durable_replay import Replaying
 from tidalog.session.maintenance import Maintenance
+from tidalog.session.prepared import PreparedUpdate
 from tidalog.session.turns import in_turn
 from tidalog.storage import faults
 from tidalog.storage.diagnostics import StoreNotWritable
-from tidalog.storage.snapshot import Image, Snapshot, image_of, write_snapshot
+from tidalog.storage.snapshot import Image, Snapshot, fill_table_of, image_of, write_snapshot
 from tidalog.storage.store import Store
+from tidalog.update import Delta
 
 _LOG: Final = logging.getLogger("tidalog")
 _SHARE: Final = 2
@@ -46,6 +49,8 @@ class Snapshots(Replaying):
         self._writing: threading.Thread | None = None
         self._failure: Exception | None = None
         """Of the last snapshot in the background."""
+        self._untabled: FactStore | None = None
+        """The facts of a snapshot, if nothing has been changed since it was read."""
 
     # --- taking -------------------------------------------------------------------------------------
 
@@ -120,6 +125,19 @@ class Snapshots(Replaying):
             self._writing.join()
             self._writing = None
 
+    def _carried_out(
+        self,
+        updates: Sequence[PreparedUpdate],
+        following: Sequence[PreparedUpdate],
+        options: Options,
+        progress: ProgressCallback | None,
+    ) -> Delta:
+        engine = self._open().engine
+        if self._untabled is engine.store:
+            fill_table_of(engine)
+        self._untabled = None
+        return super()._carried_out(updates, following, options, progress)
+
     # --- what is not columns ------------------------------------------------------------------------
 
     def _meta(self) -> dict[str, object]:
@@ -185,6 +203,7 @@ class Snapshots(Replaying):
         engine.derived = run is not None
         if same and isinstance(run, dict) and meta.text("writer") == version("tidalog"):
             self._run = RunStats(**run)
+            self._untabled = engine.store
             self._restore_ranks(set(meta.list("unranked")))
         self._exports = [(program.exports[place], Path(folder)) for place, folder in meta.list("exports")]
         self._skipped = Counter(meta.mapping("skipped"))

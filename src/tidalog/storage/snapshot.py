@@ -6,7 +6,8 @@
     arguments.arrow   the arguments of all facts one behind the other, as ids of terms
 
 Invariant.  Facts keep their order, so ids that were ranks are ranks again; nothing is derived anew.  Indexes
-and the table of facts are made when they are first asked for.
+are made when they are first asked for; the table of facts is made when something is to be changed
+(`fill_table_of`), for what is deleted must be in it.
 """
 
 from __future__ import annotations
@@ -28,12 +29,12 @@ from tidalog.engine.bits import EXPLICIT
 from tidalog.engine.dictionary import Dictionary
 from tidalog.engine.dictionary_kernels import BOOLEAN, DOUBLE, INTEGER, TERMS, TEXT
 from tidalog.engine.embedded import EmbeddedEngine
-from tidalog.engine.fact_kernels import FACTS, HEADER, USED
+from tidalog.engine.fact_kernels import ENTRIES, FACTS, HEADER, USED
 from tidalog.errors import StoreError
 from tidalog.storage import faults
 from tidalog.storage.diagnostics import DamagedStore
 from tidalog.storage.files import CheckedFile, sync_folder
-from tidalog.storage.kernels.facts import gather_facts, place_facts
+from tidalog.storage.kernels.facts import fill_fact_table, gather_facts, place_facts
 from tidalog.storage.kernels.terms import fill_table
 from tidalog.storage.manifest import File, SnapshotEntry
 
@@ -194,6 +195,16 @@ class Snapshot:
         terms.text[:size] = np.frombuffer(data or b"", np.uint8)[:size]
         terms.state[TERMS], terms.state[TEXT] = count, size
         fill_table(terms)
+
+
+def fill_table_of(engine: EmbeddedEngine) -> None:
+    """Enters the facts of a snapshot into the table, where nothing has been changed since."""
+    arrays = engine.store.arrays
+    if arrays.state[ENTRIES]:  # some are there, looked up by a query
+        for number in range(len(engine.names)):
+            engine.store.bring_in(number)
+    else:
+        fill_fact_table(arrays)
 
 
 def _checked(path: Path, file: File) -> memoryview:

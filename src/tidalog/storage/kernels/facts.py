@@ -2,11 +2,27 @@
 
 from __future__ import annotations
 
+from typing import Final
+
 import numpy as np
 
 from tidalog.engine.bits import EXPLICIT, PRESENT
-from tidalog.engine.fact_kernels import COUNT, FIRST, HEADER, LAST, TABLED, Facts
+from tidalog.engine.fact_kernels import (
+    COUNT,
+    ENTRIES,
+    FACTS,
+    FIRST,
+    HEADER,
+    LAST,
+    TABLED,
+    Facts,
+    fact_hash,
+)
+from tidalog.engine.native import prefetch
+from tidalog.engine.table import EMPTY, ONE, make_entry, table_shift
 from tidalog.storage.kernels.native import compiled
+
+BLOCK: Final = 1024  # facts whose places in the table are asked for before the first is looked at
 
 
 @compiled
@@ -66,3 +82,26 @@ def place_facts(
         extent[COUNT] += 1
         extent[LAST] = f
     return used
+
+
+@compiled
+def fill_fact_table(facts: Facts) -> None:
+    """Enters all facts of a store as `place_facts` leaves it into its table, which has room."""
+    slots, count = facts.slots, facts.state[FACTS]
+    mask, shift = np.uint64(len(slots) - 1), table_shift(len(slots))
+    hashes = np.empty(BLOCK, np.uint64)
+    for begin in range(0, count, BLOCK):
+        rows = min(BLOCK, count - begin)
+        for i in range(rows):
+            hashes[i] = fact_hash(facts, begin + i)
+            prefetch(slots, hashes[i] >> shift)
+        for i in range(rows):
+            h = hashes[i]
+            s = h >> shift
+            while slots[s] != EMPTY:
+                s = (s + ONE) & mask
+            slots[s] = make_entry(h, np.int64(facts.offset[begin + i]))
+    facts.state[ENTRIES] = count
+    for p in range(len(facts.extent)):
+        if facts.extent[p, COUNT] > 0:
+            facts.extent[p, TABLED] = facts.extent[p, LAST] + 1
