@@ -7,7 +7,7 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 
-from bench.incremental import closure, equilibrium, locality, marking, sustained, warm
+from bench.incremental import closure, counting, equilibrium, locality, marking, sustained, warm
 
 JOBS: dict[str, Callable[..., object]] = {
     "warm": warm.run,
@@ -18,6 +18,7 @@ JOBS: dict[str, Callable[..., object]] = {
     "locality": locality.run,
     "sustained": sustained.run,
     "equilibrium": equilibrium.run,
+    "counting": counting.run,
 }
 
 

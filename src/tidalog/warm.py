@@ -96,7 +96,7 @@ def _warm_updates(engine: EmbeddedEngine, analysis: Analysis) -> None:
             maintainer.use(Options(strategy, marking))
             maintainer.apply(come, [go])
             maintainer.apply(go, [come])
-    close_up(engine.store, engine.indexes)
+    close_up(engine.store, engine.indexes, engine.counts)
     repack(engine.store)
 
 
@@ -119,6 +119,7 @@ edge(a, b). edge(b, c). size(a, 1). size(b, 2.5). flag. wide(a, b, c).
 path(?x, ?y) :- edge(?x, ?y).
 path(?x, ?z) :- path(?x, ?y), edge(?y, ?z), ?x != ?z.
 degree(?x, #count(?y)) :- edge(?x, ?y).
+begun(?x) :- edge(?x, ?y).
 total(#sum(?n)) :- size(?x, ?n).
 next(?x, ?m) :- size(?x, ?n), ?m = ?n + 1, ~path(?x, c), flag.
 """

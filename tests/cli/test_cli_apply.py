@@ -70,7 +70,7 @@ def test_figures_of_every_update_and_in_sum(tidalog: Command, graph: Path) -> No
     assert stats["totals"]["updates"] == 3
 
 
-@pytest.mark.parametrize("strategy", ["auto", "ranked", "bf", "fbf", "dred", "recompute"])
+@pytest.mark.parametrize("strategy", ["auto", "ranked", "counting", "bf", "fbf", "dred", "recompute"])
 @pytest.mark.parametrize("options", [("--look-ahead", "0"), ("--look-ahead", "3"), ("--order", "paper")])
 def test_every_strategy_ends_the_same(
     tidalog: Command, graph: Path, strategy: str, options: tuple[str, ...]

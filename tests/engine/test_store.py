@@ -15,6 +15,7 @@ from tidalog.engine import changes, memory, table
 from tidalog.engine.bits import DELETED, EXPLICIT, STATUS_DERIVED, STATUS_EXPLICIT, STATUS_NEW
 from tidalog.engine.changes import ChangeLog
 from tidalog.engine.compact import close_up, repack
+from tidalog.engine.counts import DerivationCounts
 from tidalog.engine.fact_kernels import HEADER, NONE, append_rows, bring_in, find_row
 from tidalog.engine.facts import FactStore
 from tidalog.engine.index import POOL, POOL_SIZE, Indexes
@@ -221,7 +222,7 @@ class Store(RuleBasedStateMachine):
 
     @rule(rows_too=st.booleans())
     def close_gaps(self, rows_too: bool) -> None:
-        close_up(self.store, self.indexes)
+        close_up(self.store, self.indexes, DerivationCounts())
         if rows_too:
             repack(self.store)
         live = [i for i, _, _ in self.live]

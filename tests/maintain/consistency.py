@@ -10,6 +10,7 @@ import numpy as np
 from tidalog.engine import index as ix
 from tidalog.engine.bits import EXPLICIT, LASTING, PRESENT
 from tidalog.engine.changes import MOVES, PAIRS, TOUCHES
+from tidalog.engine.counts import NO_DERIVATION, UNKNOWN
 from tidalog.engine.embedded import EmbeddedEngine
 from tidalog.engine.fact_kernels import (
     ARITY,
@@ -29,9 +30,11 @@ from tidalog.engine.native import int32_at, uint64_at
 from tidalog.engine.probing import find_runs
 from tidalog.engine.table import EMPTY, LOW32
 from tidalog.maintain.maintainer import Maintainer
+from tidalog.maintain.node import Node
 from tidalog.program import Program
 from tidalog.reference.fact_sets import FactSet
 from tidalog.reference.instances import NotPositive, PositiveProgram
+from tidalog.terms import Term
 
 Row = tuple[int, ...]
 
@@ -190,26 +193,13 @@ def _check_runs(meta: np.ndarray, facts: dict[int, tuple[int, Row]], keys: int) 
 def check_ranks(maintainer: Maintainer) -> None:
     """Every implicit fact of a component in rank order has an instance whose body facts of the component all
     have smaller ids."""
-    engine = maintainer.engine
-    nodes = [
-        node
-        for node in maintainer.nodes
-        if node.in_rank_order and node.incremental and not node.name.startswith("#")
-    ]
-    rules = {id(r.origin): r.origin for node in nodes for r in node.rules if r.origin is not None}
-    try:
-        program = PositiveProgram(Program(rules=tuple(r for r in rules.values() if r.heads)))
-    except NotPositive:
+    nodes = [node for node in maintainer.nodes if node.in_rank_order and node.incremental]
+    found = _instances(maintainer, nodes)
+    if found is None:
         return
+    program, ids, all_facts = found
+    engine = maintainer.engine
     component = {number: n for n, node in enumerate(nodes) for number in node.numbers}
-    term = engine.dictionary.term
-    ids = {
-        (engine.names[predicate], tuple(map(term, row))): fact
-        for fact, (predicate, row) in live_facts(engine).items()
-    }
-    all_facts = FactSet()
-    for known in ids:
-        all_facts.add(known)
     own = {name: component.get(number, -1) for number, name in enumerate(engine.names)}
     status = engine.store.arrays.status
     for known, fact in ids.items():
@@ -219,3 +209,54 @@ def check_ranks(maintainer: Maintainer) -> None:
             all(ids[b] < fact for b in instance.body if own[b[0]] == own[known[0]])
             for instance in program.deriving(all_facts, known)
         ), f"{known} has no proof of smaller ids"
+
+
+def check_counts(maintainer: Maintainer) -> int:
+    """Every fact whose derivations are counted has so many; gives how many facts that are.  Nothing is known
+    about what is dead or not there yet."""
+    engine = maintainer.engine
+    end = len(engine.store)
+    numbers = engine.counts.of(np.arange(end + 100, dtype=np.int32))
+    live = live_facts(engine)
+    assert all(fact in live for fact in np.flatnonzero(numbers).tolist()), "a number without a fact"
+    found = _instances(maintainer, [node for node in maintainer.nodes if node.countable])
+    if found is None:
+        return 0
+    program, ids, all_facts = found
+    countable = {number for node in maintainer.nodes if node.countable for number in node.numbers}
+    known = 0
+    for fact, id in ids.items():
+        if numbers[id] == UNKNOWN or fact[0].startswith("#"):
+            continue
+        assert engine.predicate(fact[0]) in countable, (
+            f"{fact} is counted, and its component is not countable"
+        )
+        derivations = sum(1 for _ in program.deriving(all_facts, fact))
+        assert numbers[id] == NO_DERIVATION + derivations, f"{fact}: counted {numbers[id] - 1}"
+        known += 1
+    return known
+
+
+Known = tuple[str, tuple[Term, ...]]
+
+
+def _instances(
+    maintainer: Maintainer, nodes: list[Node]
+) -> tuple[PositiveProgram, dict[Known, int], FactSet] | None:
+    """The rules of some components, the id of every fact, and all facts; None if a rule is not positive."""
+    engine = maintainer.engine
+    named = [node for node in nodes if not node.name.startswith("#")]
+    rules = {id(r.origin): r.origin for node in named for r in node.rules if r.origin is not None}
+    try:
+        program = PositiveProgram(Program(rules=tuple(r for r in rules.values() if r.heads)))
+    except NotPositive:
+        return None
+    term = engine.dictionary.term
+    ids = {
+        (engine.names[predicate], tuple(map(term, row))): fact
+        for fact, (predicate, row) in live_facts(engine).items()
+    }
+    all_facts = FactSet()
+    for known in ids:
+        all_facts.add(known)
+    return program, ids, all_facts

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
-from consistency import check_ranks, check_store
+from consistency import check_counts, check_ranks, check_store
 
 from engine_harness import Row, loaded, rows
 from tidalog.analysis import analyse
@@ -35,6 +35,7 @@ Update = tuple[tuple[Fact, ...], tuple[Fact, ...]]
 
 ORDERS_OF_WORK = (
     ("ranked", "ours"),
+    ("counting", "ours"),
     ("bf", "ours"),
     ("bf", "paper"),
     ("fbf", "ours"),
@@ -202,6 +203,7 @@ class Maintained:
         assert self.explicit == expected.explicit
         check_store(self.engine)
         check_ranks(self.maintainer)
+        check_counts(self.maintainer)
 
     def check_outcome(self, outcome: Outcome, before: State, after: State, update: Update) -> None:
         seen = {kind: Counter[tuple[Fact, bool]]() for kind in ("inserted", "deleted", "gained", "lost")}

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
+import numpy as np
 import pytest
 from consistency import check_store, live_facts
 from hypothesis import given, settings
@@ -39,6 +40,7 @@ def digest(kept: Maintained) -> dict[str, object]:
         "predicates": list(zip(engine.names, engine.arities, strict=True)),
         "terms": [engine.dictionary.term(n) for n in range(len(engine.dictionary))],
         "indexes": dict(engine.indexes._numbers),
+        "counts": engine.counts.of(np.arange(len(engine.store) + 100, dtype=np.int32)).tolist(),
     }
 
 

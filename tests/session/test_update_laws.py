@@ -150,7 +150,7 @@ def test_a_delta_is_the_difference_and_the_state_is_that_from_scratch(program: s
 
 
 @pytest.mark.parametrize("program", PROGRAMS)
-@pytest.mark.parametrize("strategy", ["ranked", "bf", "fbf", "dred", "recompute"])
+@pytest.mark.parametrize("strategy", ["ranked", "counting", "bf", "fbf", "dred", "recompute"])
 def test_every_strategy_and_look_ahead_gives_the_same(program: str, strategy: str) -> None:
     kb, usual = opened(program, strategy=strategy), opened(program)
     updates = list(updates_for(program, 7, 12))
@@ -166,7 +166,7 @@ def test_strategies_marks_and_look_ahead_may_change_from_update_to_update(progra
     updates = list(updates_for(program, 11, 60))
     source, chance = ListSource(updates), random.Random(program)
     for update in updates:
-        strategy = chance.choice(["auto", "ranked", "bf", "fbf", "dred", "recompute"])
+        strategy = chance.choice(["auto", "ranked", "counting", "bf", "fbf", "dred", "recompute"])
         marking = chance.choice(["none", "paper", "linked", "complete"])
         stream = kb.stream(source, strategy=strategy, marking=marking, look_ahead=chance.randrange(4))
         next(stream)

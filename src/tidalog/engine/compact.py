@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from tidalog.engine.bits import PRESENT
+from tidalog.engine.counts import DerivationCounts
 from tidalog.engine.fact_kernels import (
     ARITY,
     DEAD,
@@ -44,12 +45,13 @@ from tidalog.engine.native import compiled, int32_at, uint64_at
 from tidalog.engine.table import EMPTY, LOW32, ONE, make_entry, table_shift
 
 
-def close_up(store: FactStore, indexes: Indexes) -> None:
+def close_up(store: FactStore, indexes: Indexes, counts: DerivationCounts) -> None:
     """Gives facts the ids 0, 1, … in the order they have."""
     ranks = np.empty(len(store) + 1, np.int32)
     number_facts(store.arrays, ranks)
     for number in range(len(indexes)):
         renumber_index(store.arrays, indexes.meta[number], ranks)
+    counts.renumber(store.arrays, ranks)
     renumber_facts(store.arrays, ranks)
 
 

@@ -13,6 +13,7 @@ from tidalog.engine.bits import EXPLICIT, STATUS_EXPLICIT
 from tidalog.engine.changes import ChangeLog
 from tidalog.engine.compact import close_up, repack
 from tidalog.engine.compile import Catalogue
+from tidalog.engine.counts import DerivationCounts
 from tidalog.engine.dictionary import Dictionary
 from tidalog.engine.facts import FactStore
 from tidalog.engine.index import Indexes
@@ -53,6 +54,7 @@ class EmbeddedEngine:
         self.store = FactStore()
         self.indexes = Indexes()
         self.log = ChangeLog()
+        self.counts = DerivationCounts()
         self.names: list[str] = []
         self.arities: list[int] = []
         self._numbers: dict[str, int] = {}
@@ -164,14 +166,19 @@ class EmbeddedEngine:
         where the rows of facts started before, ascending, and where they start now, if they have moved."""
         sparse = 2 * self.store.garbage > self.store.used + _UNUSED
         if sparse or len(self.store) > 2 * self.store.live + _UNUSED:
-            close_up(self.store, self.indexes)
+            close_up(self.store, self.indexes, self.counts)
         return repack(self.store) if sparse else (_NO_PLACES, _NO_PLACES)
 
     # --- figures ------------------------------------------------------------------------------------
 
     @property
     def nbytes(self) -> int:
-        return self.store.nbytes + self.indexes.nbytes + self.dictionary.nbytes
+        return (
+            self.store.nbytes
+            + self.indexes.nbytes
+            + self.dictionary.nbytes
+            + self.counts.nbytes(len(self.store))
+        )
 
     def _terms_in(self, predicate: int, column: int) -> Bits | None:
         terms = len(self.dictionary)

@@ -28,7 +28,8 @@ FAILED: Final = 4  # computations that could not be made
 IS_STRICT: Final = 5
 MODE: Final = 6  # what emit does: FROM_SCRATCH or IN_UPDATE
 OBSERVED: Final = 7  # what emit does with the facts of a body, see `observing`
-CONTROL: Final = 8
+COUNTED: Final = 8  # where the row of `counts` is, if emit counts derivations; 0: it does not
+CONTROL: Final = 9
 
 FROM_SCRATCH: Final = 0  # every fact is live, and heads are added
 IN_UPDATE: Final = (

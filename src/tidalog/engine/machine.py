@@ -15,10 +15,12 @@ import numpy as np
 
 from tidalog.engine.bitmaps import step_outside
 from tidalog.engine.changes import Log
+from tidalog.engine.counts import count_heads
 from tidalog.engine.dictionary_kernels import Terms, room_for_terms
 from tidalog.engine.fact_kernels import ENTRIES, FACTS, HEADER, USED, Facts, bring_in, untabled
 from tidalog.engine.frame import (
     BUDGET,
+    COUNTED,
     DERIVATIONS,
     EXPANDING,
     FAILED,
@@ -118,6 +120,8 @@ def run_frame(
                 if not room_to_observe(code, pc, frame, log, rows):
                     return GROW_LOG
                 step_emit_changes(facts, log, code, pc, frame, level, status)
+                if control[COUNTED] != 0:
+                    count_heads(facts, control[COUNTED], frame.match, frame.source, rows)
             else:
                 step_emit(facts, code, pc, frame, level, status)
             control[DERIVATIONS] += rows

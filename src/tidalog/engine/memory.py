@@ -39,8 +39,11 @@ def resized(array: npt.NDArray[Element], used: int, needed: int, most: int) -> n
     return result
 
 
-def reserve(dtype: np.dtype[Element], length: int) -> npt.NDArray[Element] | None:
-    """Zeros that take memory only once they are written, or None where that cannot be had."""
+def reserve(
+    dtype: np.dtype[Element], length: int, *, large_pages: bool = True
+) -> npt.NDArray[Element] | None:
+    """Zeros that take memory only once they are written, or None where that cannot be had.  Large pages are
+    for what is written from one end to the other."""
     if not hasattr(mmap, "MAP_ANONYMOUS"):
         return None
     flags = mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS | _NO_RESERVE
@@ -48,6 +51,6 @@ def reserve(dtype: np.dtype[Element], length: int) -> npt.NDArray[Element] | Non
         area = mmap.mmap(-1, length * dtype.itemsize, flags=flags)
     except (OSError, ValueError):
         return None
-    if hasattr(mmap, "MADV_HUGEPAGE"):
+    if large_pages and hasattr(mmap, "MADV_HUGEPAGE"):
         area.madvise(mmap.MADV_HUGEPAGE)
     return np.frombuffer(area, dtype)

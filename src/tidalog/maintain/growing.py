@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from tidalog.engine.bits import STATUS_NEW
 from tidalog.engine.compile import Code
-from tidalog.engine.frame import BLOCK, IN_UPDATE, LEVEL, MODE, OBSERVED, Frame, new_frame
+from tidalog.engine.frame import BLOCK, COUNTED, IN_UPDATE, LEVEL, MODE, OBSERVED, Frame, new_frame
 from tidalog.engine.sweep import CURRENT, ROUND, new_sweep, run_sweep
+from tidalog.maintain.counting import room_for_counts
 from tidalog.maintain.node import Node
 from tidalog.maintain.run import Runner
 
@@ -24,7 +25,8 @@ def _frame(node: Node, code: Code, block: int) -> Frame:
 
 
 def grow(node: Node, runner: Runner, begin: int, observed: int = 0) -> None:
-    """Derives what follows from the facts with ids from `begin` on."""
+    """Derives what follows from the facts with ids from `begin` on; where derivations are counted, these are
+    too."""
     engine = node.engine
     code, plans = node.plans.growing(observed != 0)
     block = BLOCK if len(engine.store) - begin > _SMALL_BLOCK else _SMALL_BLOCK
@@ -32,8 +34,10 @@ def grow(node: Node, runner: Runner, begin: int, observed: int = 0) -> None:
     frame.control[MODE], frame.control[OBSERVED] = IN_UPDATE, observed
     sweep = new_sweep(len(engine.names) + 1, block, begin, -1)
     control = sweep.control
-    runner.drive(
-        lambda: int(
+
+    def step() -> int:
+        frame.control[COUNTED] = room_for_counts(node) if node.counted else 0
+        return int(
             run_sweep(
                 engine.store.arrays,
                 engine.dictionary.arrays,
@@ -44,7 +48,10 @@ def grow(node: Node, runner: Runner, begin: int, observed: int = 0) -> None:
                 engine.log.arrays,
                 STATUS_NEW,
             )
-        ),
+        )
+
+    runner.drive(
+        step,
         code,
         frame,
         lambda: code.names[control[CURRENT]] if control[CURRENT] >= 0 else "",

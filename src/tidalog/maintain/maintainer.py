@@ -17,12 +17,14 @@ import numpy as np
 from tidalog.analysis import Analysis
 from tidalog.builtins import NO_FUNCTIONS, PythonFunction
 from tidalog.engine.bits import DOOMED, MARKED, RECORDED
+from tidalog.engine.counts import DerivationCounts
 from tidalog.engine.embedded import EmbeddedEngine
 from tidalog.engine.limits import Limits, ProgressCallback
 from tidalog.errors import RunError
 from tidalog.maintain.affected import delete_affected, new_state, old_state, smaller_ranks
 from tidalog.maintain.backward_forward import delete_exactly
 from tidalog.maintain.counters import Counters
+from tidalog.maintain.counting import Losing, count_inserted, forget_affected, forget_all, lose_derivations
 from tidalog.maintain.delta import ChangeSet, PredicateDelta
 from tidalog.maintain.growing import grow
 from tidalog.maintain.marking import Marking
@@ -74,6 +76,7 @@ class Maintainer:
     ) -> None:
         self.engine, self.analysis, self.functions = engine, analysis, functions
         self.options = options or Options()
+        engine.counts = DerivationCounts()
         workspace = Workspace()
         self.nodes = [
             Node(engine, ", ".join(c.predicates), c.rules, frozenset(c.predicates), c.recursive, workspace)
@@ -85,6 +88,7 @@ class Maintainer:
             self.nodes.append(Node(engine, rule.name, [constraint_rule(rule)], own, False, workspace))
         self.marking = self._marking()
         self._derived = {number for node in self.nodes for number in node.numbers}
+        self._losing: Losing | None = None
 
     def prepare(self) -> None:
         """Makes the plans that updates will need, so that the first one does not wait for them."""
@@ -181,13 +185,18 @@ class Maintainer:
         seeds += len(change.deleted_of(node.lower))
         strategy = choose(node, self.options, seeds)
         before, moved = len(self.engine.store), len(self.engine.log.moved_from)
+        self._losing = None
         if seeds and strategy != "recompute":
             strategy = self._delete(node, strategy, seeds, change, runner, counters, marked)
         node.chosen = strategy
         if strategy == "recompute":
+            forget_all(node)
             delete_implicit(node, change)
+        given = len(self.engine.store)
         for number in node.numbers:
             change.insert(number)
+        if node.counted or strategy == "counting":
+            count_inserted(node, given)
         self.marking.doom(change, node.numbers)
         if strategy == "recompute":
             if node.incremental:
@@ -195,6 +204,8 @@ class Maintainer:
             derive_anew(node, SemiNaive(self.engine, runner, self.functions, in_update=True))
         else:
             grow(node, runner, change.begin, self.marking.observed)
+            if self._losing is not None:
+                self._losing.judge()
         change.settle(node.numbers, before)
         if strategy in ("bf", "fbf"):
             counters.insertions += len(self.engine.log.moved_from) - moved
@@ -242,6 +253,9 @@ class Maintainer:
         marked: Ids,
     ) -> None:
         records = self.marking.records
+        if strategy == "counting":
+            self._losing = lose_derivations(node, change, runner, counters, records)
+            return
         if strategy in ("bf", "fbf"):
             proofs = delete_exactly(
                 node,
@@ -257,3 +271,4 @@ class Maintainer:
             self.marking.proofs_marked(proofs)
         else:
             delete_affected(node, change, runner, counters, records, marked, ranked=strategy == "ranked")
+        forget_affected(node, change)

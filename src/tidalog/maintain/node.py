@@ -34,6 +34,8 @@ class Node:
     recursive: bool
     workspace: Workspace
     in_rank_order: bool = True
+    counted: bool = False
+    """Whether derivations of some of its facts may be counted, so that new ones must be."""
     chosen: str = ""
     reason: str = ""
     steps_per_seed: float = 0.0
@@ -67,6 +69,12 @@ class Node:
             and all(map(is_native, rule.tests))
             for rule in self.rules
         )
+
+    @cached_property
+    def countable(self) -> bool:
+        """Whether its facts are derived from lower components alone, so that all derivations of a fact are
+        there once these are done."""
+        return self.incremental and not set(self.reads) & set(self.numbers)
 
     @property
     def own(self) -> npt.NDArray[np.uint8]:

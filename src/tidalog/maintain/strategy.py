@@ -7,7 +7,7 @@ from typing import Final
 
 from tidalog.maintain.node import Node
 
-STRATEGIES: Final = ("auto", "ranked", "bf", "fbf", "dred", "recompute")
+STRATEGIES: Final = ("auto", "ranked", "counting", "bf", "fbf", "dred", "recompute")
 MARKINGS: Final = ("auto", "none", "paper", "linked", "complete")
 ORDERS: Final = ("ours", "paper")
 
@@ -48,6 +48,13 @@ def choose(node: Node, options: Options, seeds: int) -> str:
         node.reason = "its rules negate, aggregate or call Python"
         return "recompute"
     wanted = options.strategy
+    if wanted == "counting":
+        node.reason = (
+            "its derivations are counted" if node.countable else "recursive derivations prove nothing"
+        )
+        if node.countable:
+            return "counting"
+        wanted = "ranked"
     if wanted == "auto":
         wanted = "ranked"
         node.reason = "its ids are ranks" if node.recursive else "one step proves or disproves a fact"

@@ -39,6 +39,7 @@ class Transaction:
         self.begin = len(engine.store)
         self._predicates_before = len(engine.names)
         engine.log.begin(self.begin)
+        engine.counts.begin(self.begin)
         self.deleted: dict[int, list[Ids]] = {}
         """Facts that are deleted so far, by predicate."""
         self.to_delete: dict[int, Ids] = {}
@@ -163,6 +164,7 @@ class Transaction:
 
     def undo(self) -> None:
         changes.undo(self.engine.store.arrays, self.engine.log.arrays)
+        self.engine.counts.undo(len(self.engine.store))
         self.engine.back_to(self.mark)
         self.engine.forget_predicates(self._predicates_before)
         self.engine.log.begin(0)
@@ -179,6 +181,7 @@ class Transaction:
         self.gone = ids[(kinds | 1) == changes.DELETED_EXPLICIT]
         dead = np.concatenate([self.gone, engine.log.moved_from])
         changes.finish(arrays, log, self.begin, self.gone)
+        engine.counts.finish()
         if len(dead):
             engine.indexes.take_out(arrays, dead, np.unique(self.predicates_of(dead)).tolist())
         return found

@@ -10,6 +10,7 @@ paper does.
 
 from tidalog.reference.bf import BackwardForward
 from tidalog.reference.clauses import NotEvaluable
+from tidalog.reference.counting import Counting, NotCountable
 from tidalog.reference.dred import DRed
 from tidalog.reference.dred_marking import DRedMarking
 from tidalog.reference.fact_sets import Fact
@@ -21,6 +22,7 @@ from tidalog.reference.naive import Model, Violation, evaluate, violations
 __all__ = [
     "BackwardForward",
     "BackwardForwardMarking",
+    "Counting",
     "DRed",
     "DRedMarking",
     "Fact",
@@ -28,6 +30,7 @@ __all__ = [
     "Maintenance",
     "Marks",
     "Model",
+    "NotCountable",
     "NotEvaluable",
     "NotPositive",
     "PositiveProgram",
