@@ -7,7 +7,7 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 
-from bench.incremental import closure, counting, equilibrium, locality, marking, sustained, warm
+from bench.incremental import blinking, closure, counting, equilibrium, locality, marking, sustained, warm
 
 JOBS: dict[str, Callable[..., object]] = {
     "warm": warm.run,
@@ -19,6 +19,7 @@ JOBS: dict[str, Callable[..., object]] = {
     "sustained": sustained.run,
     "equilibrium": equilibrium.run,
     "counting": counting.run,
+    "blinking": blinking.run,
 }
 
 

@@ -23,6 +23,7 @@ from tidalog.reference import (
     DRedMarking,
     Fact,
     Maintenance,
+    PositiveMarking,
     Update,
 )
 from tidalog.terms import IRI
@@ -87,6 +88,7 @@ def algorithms(rules: Program, start: Sequence[Fact] = ()) -> list[Maintenance]:
         BackwardForwardMarking(rules, start, marks="paper"),
         BackwardForwardMarking(rules, start, marks="paper", first_update_alone=False),
         BackwardForwardMarking(rules, start, marks="linked", first_update_alone=False),
+        PositiveMarking(rules, start, first_update_alone=False),
         DRedMarking(rules, start),
         DRedMarking(rules, start, first_update_alone=False),
     ]

@@ -18,6 +18,7 @@ from tidalog.reference.instances import Instance, NotPositive, PositiveProgram
 from tidalog.reference.maintenance import Maintenance, Trace, Update
 from tidalog.reference.marking import BackwardForwardMarking, Marks
 from tidalog.reference.naive import Model, Violation, evaluate, violations
+from tidalog.reference.positive_marking import PositiveMarking
 
 __all__ = [
     "BackwardForward",
@@ -33,6 +34,7 @@ __all__ = [
     "NotCountable",
     "NotEvaluable",
     "NotPositive",
+    "PositiveMarking",
     "PositiveProgram",
     "Trace",
     "Update",

@@ -31,7 +31,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
-from typing import Literal
+from typing import ClassVar, Literal
 
 from tidalog.program import Program
 from tidalog.reference.fact_sets import Difference, Fact, FactSet
@@ -42,7 +42,14 @@ Marks = Literal["none", "paper", "linked"]
 
 
 class BackwardForwardMarking(Maintenance):
-    COUNTERS = ("deletions", "backward", "forward", "insertions", "marks_explicit", "marks_implicit")
+    COUNTERS: ClassVar[tuple[str, ...]] = (
+        "deletions",
+        "backward",
+        "forward",
+        "insertions",
+        "marks_explicit",
+        "marks_implicit",
+    )
 
     def __init__(
         self,
