@@ -17,6 +17,7 @@ COUNTERS = {
     "insertions",
     "marks_explicit",
     "marks_implicit",
+    "marks_positive",
     "derivations",
     "checked",
     "rederivations",

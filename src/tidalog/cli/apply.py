@@ -33,6 +33,7 @@ COUNTERS: Final = (
     "insertions",
     "marks_explicit",
     "marks_implicit",
+    "marks_positive",
     "derivations",
     "checked",
     "rederivations",

@@ -11,7 +11,7 @@ CHECKED     C                  the check                               the end o
 PROVED      P (001: V)         a proof from what stays                 the end of the update
 SATURATED   V of paper 003     forward chaining from it                the end of the update
 DELAYED     Y                  a proof before it was checked           the end of the update
-DISPROVED   S                  a check that found no proof             the end of the update
+POSITIVE    POS                overdeletion of what comes back next    the end of the update
 TOUCHED                        whatever changes an older fact          the end of the update
 MARKED                         a mark on an implicit fact              the next update
 DOOMED                         a coming update deletes it              that update
@@ -37,7 +37,7 @@ CHECKED: Final = np.uint16(1 << 6)
 PROVED: Final = np.uint16(1 << 7)
 SATURATED: Final = np.uint16(1 << 8)
 DELAYED: Final = np.uint16(1 << 9)
-DISPROVED: Final = np.uint16(1 << 10)
+POSITIVE: Final = np.uint16(1 << 10)
 TOUCHED: Final = np.uint16(1 << 11)
 MARKED: Final = np.uint16(1 << 12)
 DOOMED: Final = np.uint16(1 << 13)

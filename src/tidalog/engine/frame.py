@@ -29,7 +29,9 @@ IS_STRICT: Final = 5
 MODE: Final = 6  # what emit does: FROM_SCRATCH or IN_UPDATE
 OBSERVED: Final = 7  # what emit does with the facts of a body, see `observing`
 COUNTED: Final = 8  # where the row of `counts` is, if emit counts derivations; 0: it does not
-CONTROL: Final = 9
+SPARED_AT: Final = 9  # where hashes of rows are whose facts get no mark, see `passing`
+SPARED: Final = 10  # how many
+CONTROL: Final = 11
 
 FROM_SCRATCH: Final = 0  # every fact is live, and heads are added
 IN_UPDATE: Final = (

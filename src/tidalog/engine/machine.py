@@ -28,6 +28,7 @@ from tidalog.engine.frame import (
     IS_STRICT,
     LEVEL,
     MODE,
+    OBSERVED,
     PC,
     ROWS,
     WANTED,
@@ -52,6 +53,7 @@ from tidalog.engine.opcodes import (
     STRICT,
     TEST,
 )
+from tidalog.engine.passing import PASS_ON, pass_marks_on
 from tidalog.engine.steps import step_absent, step_emit, step_expression, step_fold, step_member, step_probe
 from tidalog.engine.table import has_room
 
@@ -120,6 +122,8 @@ def run_frame(
                 if not room_to_observe(code, pc, frame, log, rows):
                     return GROW_LOG
                 step_emit_changes(facts, log, code, pc, frame, level, status)
+                if control[OBSERVED] & PASS_ON:
+                    pass_marks_on(facts, log, code, pc, frame, level, rows)
                 if control[COUNTED] != 0:
                     count_heads(facts, control[COUNTED], frame.match, frame.source, rows)
             else:

@@ -24,6 +24,8 @@ class Counters:
     """Explicit facts that are marked when the next update starts."""
     marks_implicit: int = 0
     """Implicit facts that are marked when the next update starts."""
+    marks_positive: int = 0
+    """Deleted facts that are known to come back with the next update (DRed)."""
     derivations: int = 0
     """Rule instances found, in all."""
     checked: int = 0

@@ -26,6 +26,7 @@ from tidalog.maintain.backward_forward import delete_exactly
 from tidalog.maintain.counters import Counters
 from tidalog.maintain.counting import Losing, count_inserted, forget_affected, forget_all, lose_derivations
 from tidalog.maintain.delta import ChangeSet, PredicateDelta
+from tidalog.maintain.dred_marks import DRedMarks, delete_with_marks
 from tidalog.maintain.growing import grow
 from tidalog.maintain.marking import Marking
 from tidalog.maintain.materialise import NO_LIMITS, check_constraints
@@ -113,6 +114,8 @@ class Maintainer:
     def _marking(self) -> Marking:
         options = self.options
         sparing = options.marking == "auto"
+        if marking_of(options) == "dred":
+            return DRedMarks(self.engine, options.look_ahead)
         return Marking(self.engine, marking_of(options), options.look_ahead, sparing=sparing)
 
     def apply(
@@ -146,6 +149,9 @@ class Maintainer:
             runner.look()
             check_constraints(engine, self.analysis.constraints)
             counters.marks_explicit, counters.marks_implicit = self.marking.end(engine.log.pairs)
+            if isinstance(self.marking, DRedMarks):
+                counters.marks_positive = self.marking.positive
+                counters.insertions -= self.marking.carried_in
         except BaseException as stop:
             change.undo()
             for node in self.nodes:
@@ -174,6 +180,8 @@ class Maintainer:
     def _concerns(self, node: Node, change: Transaction) -> bool:
         """Whether anything that a component holds or reads has changed."""
         node.chosen = ""
+        if isinstance(self.marking, DRedMarks) and self.marking.concerns(node.numbers):
+            return True
         return any(n in change.to_delete or n in change.to_insert for n in node.numbers) or any(
             n in change.deleted or n in change.grown for n in node.lower
         )
@@ -184,6 +192,8 @@ class Maintainer:
         seeds = sum(len(change.to_delete.get(n, ())) for n in node.numbers)
         seeds += len(change.deleted_of(node.lower))
         strategy = choose(node, self.options, seeds)
+        if isinstance(self.marking, DRedMarks):
+            self.marking.doom(change, node.numbers)  # before deletion too, which asks what will stay
         before, moved = len(self.engine.store), len(self.engine.log.moved_from)
         self._losing = None
         if seeds and strategy != "recompute":
@@ -195,6 +205,8 @@ class Maintainer:
         given = len(self.engine.store)
         for number in node.numbers:
             change.insert(number)
+        if isinstance(self.marking, DRedMarks):
+            self.marking.insert_carried(change, node.numbers)
         if node.counted or strategy == "counting":
             count_inserted(node, given)
         self.marking.doom(change, node.numbers)
@@ -203,7 +215,8 @@ class Maintainer:
                 self.marking.miss()
             derive_anew(node, SemiNaive(self.engine, runner, self.functions, in_update=True))
         else:
-            grow(node, runner, change.begin, self.marking.observed)
+            spared = (self.marking.spared,) if isinstance(self.marking, DRedMarks) else ()
+            grow(node, runner, change.begin, self.marking.observed, *spared)
             if self._losing is not None:
                 self._losing.judge()
         change.settle(node.numbers, before)
@@ -256,7 +269,9 @@ class Maintainer:
         if strategy == "counting":
             self._losing = lose_derivations(node, change, runner, counters, records)
             return
-        if strategy in ("bf", "fbf"):
+        if isinstance(self.marking, DRedMarks) and strategy == "dred":
+            delete_with_marks(node, change, runner, counters, self.marking, marked)
+        elif strategy in ("bf", "fbf"):
             proofs = delete_exactly(
                 node,
                 change,

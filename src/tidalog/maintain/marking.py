@@ -31,7 +31,7 @@ from tidalog.maintain.kernels.records import Places, Records, facts_of, heads_of
 from tidalog.maintain.links import Links
 from tidalog.maintain.transaction import Batch, Ids, Transaction
 
-OBSERVED: Final = {"none": 0, "paper": MARK, "linked": LINK, "complete": RECORD_BODIES}
+OBSERVED: Final = {"none": 0, "paper": MARK, "dred": 0, "linked": LINK, "complete": RECORD_BODIES}
 _NO_PLACES: Places = np.empty(0, np.uint32)
 _NO_IDS: Ids = np.empty(0, np.int32)
 _HALF: Final = np.uint64(32)
@@ -175,7 +175,7 @@ class Marking:
         if self.kind == "linked":
             self.links.take(facts_of(pairs), heads_of(pairs))
             marked = self._there(self.links.heads_of_all(doomed))
-        elif self.kind == "paper":
+        elif self.kind in ("paper", "dred"):
             proved = self._places(np.concatenate(self._proved)) if self._proved else _NO_PLACES
             marked = self._there(np.concatenate([proved, heads_of(pairs)]))
         elif self._recording:

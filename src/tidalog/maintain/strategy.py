@@ -21,7 +21,10 @@ class Options:
 
 
 def marking_of(options: Options) -> str:
-    """Complete marks cost nothing where nothing is announced, and save most."""
+    """Complete marks cost nothing where nothing is announced, and save most.  DRed has marks of its own, for
+    which those of its first description are taken."""
+    if options.marking == "paper" and options.strategy == "dred":
+        return "dred"
     return "complete" if options.marking == "auto" else options.marking
 
 

@@ -50,6 +50,8 @@ class Transaction:
         """Predicates that have new facts."""
         self.gone: Ids = _NOTHING
         """Facts that are deleted when everything is done."""
+        self.asked: tuple[Sequence[Batch], Sequence[Batch]] = (), ()
+        """The update itself."""
         self.ignored = 0
         """Deletions of what is not explicit and insertions of what is."""
 
@@ -57,10 +59,11 @@ class Transaction:
 
     def ask(self, deletions: Sequence[Batch], insertions: Sequence[Batch]) -> None:
         """Deletes come first, inserts second, so a fact in both stays."""
+        self.asked = deletions, insertions
         wanted = self._insertions(insertions)
         self.ignored += sum(batch.rows for batch in deletions if not self.engine.has(batch.predicate))
         for predicate, table in _by_predicate(self.engine, deletions, known_only=True):
-            ids = _each_once(self.find(predicate, table))
+            ids = each_once(self.find(predicate, table))
             ids = ids[ids >= 0]
             kept = wanted.get(predicate)
             if kept is not None:
@@ -143,6 +146,11 @@ class Transaction:
         if asked is None:
             return 0
         table, rows = asked
+        self.put(predicate, table, rows, _STATUS_INSERTED)
+        return rows
+
+    def put(self, predicate: int, table: npt.NDArray[np.int32], rows: int, status: int) -> int:
+        """Puts rows (columns first) into the store; how many of them are new or come back."""
         store = self.engine.store
         store.ensure(rows, table.shape[0], predicate)
         bring_in(store.arrays, predicate)
@@ -154,11 +162,11 @@ class Transaction:
             table,
             rows,
             hashes,
-            _STATUS_INSERTED,
+            status,
             ids,
             created,
         )
-        return rows
+        return int(created.sum())
 
     # --- how it ends --------------------------------------------------------------------------------
 
@@ -192,7 +200,7 @@ class Transaction:
         return out
 
 
-def _each_once(ids: Ids) -> Ids:
+def each_once(ids: Ids) -> Ids:
     """In the order of the update: some counters depend on it."""
     _, first = np.unique(ids, return_index=True)
     return ids[np.sort(first)]
