@@ -22,7 +22,6 @@ from tidalog.lang import parse
 from tidalog.maintain.affected import delete_affected
 from tidalog.maintain.backward_forward import delete_exactly
 from tidalog.maintain.counters import Counters
-from tidalog.maintain.kernels.records import no_records
 from tidalog.maintain.maintainer import Maintainer, UpdateIds
 from tidalog.maintain.materialise import materialise
 from tidalog.maintain.run import Runner
@@ -78,9 +77,9 @@ def warm_deletions() -> None:
             change.delete(number, ids)
         runner = Runner(engine, Limits(), None, counting=False)
         if strategy == "ranked":
-            delete_affected(node, change, runner, Counters(), no_records(), _NONE, ranked=True)
+            delete_affected(node, change, runner, Counters(), _NONE, ranked=True)
         else:
-            delete_exactly(node, change, runner, Counters(), no_records(), order="ours", waiting=_NONE)
+            delete_exactly(node, change, runner, Counters(), order="ours", waiting=_NONE)
         change.undo()
         node.forget_plans()  # they name indexes that are gone
 

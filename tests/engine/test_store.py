@@ -174,9 +174,15 @@ class Store(RuleBasedStateMachine):
         self.maybe_catch_up(data)
         if succeeds:
             gone = [f for f in deleted if self.facts[f] is not None]
-            dead = np.array([*gone, *self.log.moved_from.tolist()], np.int32)
-            changes.finish(self.store.arrays, self.log.arrays, begin, np.array(gone, np.int32))
-            self.indexes.take_out(self.store.arrays, dead, range(len(ARITIES)))
+            dead = np.empty(len(gone) + len(self.log.moved_from), np.int32)
+            kinds = np.full(len(gone), changes.DELETED_EXPLICIT, np.int8)
+            touched = np.zeros(len(ARITIES), np.uint8)
+            ids = np.array(gone, np.int32)
+            assert changes.finish(
+                self.store.arrays, self.log.arrays, begin, ids, kinds, dead, touched
+            ) == len(gone)
+            assert dead.tolist() == [*gone, *self.log.moved_from.tolist()]
+            self.indexes.take_out(self.store.arrays, dead, touched)
             for fact in gone:
                 known = self.facts[fact]
                 assert known is not None

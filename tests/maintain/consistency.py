@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections import defaultdict
+from dataclasses import dataclass
 from itertools import pairwise
 
 import numpy as np
 
+from tidalog.engine import book as bk
 from tidalog.engine import index as ix
-from tidalog.engine.bits import EXPLICIT, LASTING, PRESENT
+from tidalog.engine.bits import EXPLICIT, LASTING, PRESENT, RECORDED
 from tidalog.engine.changes import MOVES, PAIRS, TOUCHES
 from tidalog.engine.counts import NO_DERIVATION, UNKNOWN
 from tidalog.engine.embedded import EmbeddedEngine
@@ -32,9 +34,8 @@ from tidalog.engine.table import EMPTY, LOW32
 from tidalog.maintain.maintainer import Maintainer
 from tidalog.maintain.node import Node
 from tidalog.program import Program
-from tidalog.reference.fact_sets import FactSet
-from tidalog.reference.instances import NotPositive, PositiveProgram
-from tidalog.terms import Term
+from tidalog.reference.fact_sets import Fact, FactSet
+from tidalog.reference.instances import Instance, NotPositive, PositiveProgram
 
 Row = tuple[int, ...]
 
@@ -190,25 +191,99 @@ def _check_runs(meta: np.ndarray, facts: dict[int, tuple[int, Row]], keys: int) 
     assert at == meta[ix.POOL_USED]
 
 
+@dataclass
+class _Instances:
+    """What the reference says about the instances of components that are maintained by instances."""
+
+    ids: dict[Fact, int]
+    component: dict[str, int]
+    program: PositiveProgram
+    facts: FactSet
+
+    def deriving(self, fact: Fact) -> list[Instance]:
+        return list(self.program.deriving(self.facts, fact))
+
+    def is_below(self, instance: Instance, head: Fact) -> bool:
+        """Whether its body facts of the head's component all have smaller ids."""
+        own = self.component[head[0]]
+        return all(self.ids[b] < self.ids[head] for b in instance.body if self.component[b[0]] == own)
+
+
+def _instances(maintainer: Maintainer, nodes: list[Node]) -> _Instances | None:
+    engine = maintainer.engine
+    rules = {id(r.origin): r.origin for node in nodes for r in node.rules if r.origin is not None}
+    try:
+        program = PositiveProgram(Program(rules=tuple(r for r in rules.values() if r.heads)))
+    except NotPositive:
+        return None
+    numbers = {number: n for n, node in enumerate(nodes) for number in node.numbers}
+    term = engine.dictionary.term
+    ids = {
+        (engine.names[predicate], tuple(map(term, row))): fact
+        for fact, (predicate, row) in live_facts(engine).items()
+    }
+    all_facts = FactSet()
+    for known in ids:
+        all_facts.add(known)
+    component = {name: numbers.get(number, -1) for number, name in enumerate(engine.names)}
+    return _Instances(ids, component, program, all_facts)
+
+
 def check_ranks(maintainer: Maintainer) -> None:
     """Every implicit fact of a component in rank order has an instance whose body facts of the component all
     have smaller ids."""
-    nodes = [node for node in maintainer.nodes if node.in_rank_order and node.incremental]
+    nodes = [
+        node
+        for node in maintainer.nodes
+        if node.in_rank_order and node.incremental and not node.name.startswith("#")
+    ]
     found = _instances(maintainer, nodes)
     if found is None:
         return
-    program, ids, all_facts = found
-    engine = maintainer.engine
-    component = {number: n for n, node in enumerate(nodes) for number in node.numbers}
-    own = {name: component.get(number, -1) for number, name in enumerate(engine.names)}
-    status = engine.store.arrays.status
-    for known, fact in ids.items():
-        if own[known[0]] < 0 or status[fact] & EXPLICIT or known[0].startswith("#"):
+    status = maintainer.engine.store.arrays.status
+    for known, fact in found.ids.items():
+        if found.component[known[0]] < 0 or status[fact] & EXPLICIT or known[0].startswith("#"):
             continue
-        assert any(
-            all(ids[b] < fact for b in instance.body if own[b[0]] == own[known[0]])
-            for instance in program.deriving(all_facts, known)
-        ), f"{known} has no proof of smaller ids"
+        assert any(found.is_below(instance, known) for instance in found.deriving(known)), (
+            f"{known} has no proof of smaller ids"
+        )
+
+
+def check_book(maintainer: Maintainer) -> None:
+    """A fact on record has every instance it takes part in on record; what has been counted is right."""
+    engine = maintainer.engine
+    book, status = engine.log.book, engine.store.arrays.status
+    base = int(book.fields[bk.BASE])
+    assert not (status[: min(base, len(engine.store))] & RECORDED).any(), "on record without a row"
+    nodes = [node for node in maintainer.nodes if node.incremental and not node.name.startswith("#")]
+    found = _instances(maintainer, nodes)
+    if not book.is_open or found is None:
+        return
+    book.make_room(len(engine.store), 0, 0)
+    rows = book._rows[: (len(engine.store) - int(book.fields[bk.ORIGIN])) * bk.ROW].reshape(-1, bk.ROW)
+    on_record: dict[Fact, set[Fact]] = {fact: set() for fact, n in found.ids.items() if status[n] & RECORDED}
+    for head, number in found.ids.items():
+        if found.component[head[0]] < 0:
+            continue
+        instances = found.deriving(head)
+        for instance in instances:
+            for fact in instance.body:
+                if fact in on_record:
+                    on_record[fact].add(head)
+        if number >= base and book.fields[bk.EXACT] and rows[number - book.fields[bk.ORIGIN], bk.BELOW] >= 0:
+            _, below, total, *_ = rows[number - book.fields[bk.ORIGIN]].tolist()
+            assert total == len(instances), f"{head} has {len(instances)} derivations, not {total}"
+            assert below == sum(found.is_below(instance, head) for instance in instances), head
+    fact_at = {int(engine.store.arrays.offset[number]): fact for fact, number in found.ids.items()}
+    for fact, heads in on_record.items():
+        link = int(rows[found.ids[fact] - book.fields[bk.ORIGIN], bk.CHAIN])
+        noted = set()
+        while link != bk.END:
+            instance = book._instances[book._links[link] >> 32]
+            if instance & bk.ALIVE:
+                noted.add(fact_at.get(int(instance >> bk.PLACE)))
+            link = int(book._links[link] & 0xFFFFFFFF)
+        assert heads <= noted, f"{fact} lacks {heads - noted} on its record"
 
 
 def check_counts(maintainer: Maintainer) -> int:
@@ -222,41 +297,15 @@ def check_counts(maintainer: Maintainer) -> int:
     found = _instances(maintainer, [node for node in maintainer.nodes if node.countable])
     if found is None:
         return 0
-    program, ids, all_facts = found
     countable = {number for node in maintainer.nodes if node.countable for number in node.numbers}
     known = 0
-    for fact, id in ids.items():
+    for fact, id in found.ids.items():
         if numbers[id] == UNKNOWN or fact[0].startswith("#"):
             continue
         assert engine.predicate(fact[0]) in countable, (
             f"{fact} is counted, and its component is not countable"
         )
-        derivations = sum(1 for _ in program.deriving(all_facts, fact))
+        derivations = len(found.deriving(fact))
         assert numbers[id] == NO_DERIVATION + derivations, f"{fact}: counted {numbers[id] - 1}"
         known += 1
     return known
-
-
-Known = tuple[str, tuple[Term, ...]]
-
-
-def _instances(
-    maintainer: Maintainer, nodes: list[Node]
-) -> tuple[PositiveProgram, dict[Known, int], FactSet] | None:
-    """The rules of some components, the id of every fact, and all facts; None if a rule is not positive."""
-    engine = maintainer.engine
-    named = [node for node in nodes if not node.name.startswith("#")]
-    rules = {id(r.origin): r.origin for node in named for r in node.rules if r.origin is not None}
-    try:
-        program = PositiveProgram(Program(rules=tuple(r for r in rules.values() if r.heads)))
-    except NotPositive:
-        return None
-    term = engine.dictionary.term
-    ids = {
-        (engine.names[predicate], tuple(map(term, row))): fact
-        for fact, (predicate, row) in live_facts(engine).items()
-    }
-    all_facts = FactSet()
-    for known in ids:
-        all_facts.add(known)
-    return program, ids, all_facts

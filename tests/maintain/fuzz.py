@@ -25,7 +25,16 @@ FOLDER = Path(__file__).resolve().parent
 sys.path[:0] = [str(FOLDER), str(FOLDER.parent)]
 
 from maintained import Scenario, check_scenario, steps_run, unused_at_most  # noqa: E402
-from streams import HURRIED, UNUSED, configurations, layered_scenarios, positive_scenarios, tangled_scenarios  # noqa: E402
+from streams import (  # noqa: E402
+    FLEETING_CONFIGURATIONS,
+    HURRIED,
+    UNUSED,
+    configurations,
+    fleeting_scenarios,
+    layered_scenarios,
+    positive_scenarios,
+    tangled_scenarios,
+)
 from test_rollback import Thrown, check_failures  # noqa: E402
 
 from tidalog.maintain.strategy import Options  # noqa: E402
@@ -38,6 +47,10 @@ def laws_hold(scenario: Scenario, options: list[Options], unused: int) -> None:
     check_scenario(scenario, options, unused)
 
 
+def laws_hold_of_short_lives(scenario: Scenario, options: list[Options], unused: int) -> None:
+    check_scenario(scenario, FLEETING_CONFIGURATIONS, unused)
+
+
 def failures_change_nothing(scenario: Scenario, options: list[Options], unused: int) -> None:
     with unused_at_most(unused):
         for chosen in options:
@@ -47,6 +60,7 @@ def failures_change_nothing(scenario: Scenario, options: list[Options], unused: 
 ROUNDS: dict[str, tuple[Callable[[Scenario, list[Options], int], None], st.SearchStrategy[Scenario]]] = {
     "tangled programs": (laws_hold, tangled_scenarios(8)),
     "positive programs": (laws_hold, positive_scenarios()),
+    "short lives": (laws_hold_of_short_lives, fleeting_scenarios()),
     "all features": (laws_hold, layered_scenarios(length=6)),
     "failing updates": (
         failures_change_nothing,

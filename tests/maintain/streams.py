@@ -131,6 +131,30 @@ def tangled_scenarios(draw: st.DrawFn, length: int = 6) -> Scenario:
 
 
 @st.composite
+def fleeting_scenarios(draw: st.DrawFn, length: int = 12) -> Scenario:
+    """Almost every fact goes one to three updates after it came; some come again later."""
+    program = draw(tangled_programs())
+    facts = st.lists(st.sampled_from(TANGLED_POOL), min_size=1, max_size=4, unique=True)
+    due: list[list[Fact]] = [[] for _ in range(length + 4)]
+    updates: list[Update] = []
+    for number in range(length):
+        insertions = draw(facts)
+        for fact in insertions:
+            life = draw(st.sampled_from((1, 1, 2, 2, 3, 4)))
+            if life < 4:
+                due[number + life].append(fact)
+        updates.append((tuple(due[number]), tuple(insertions)))
+    return Scenario(program, tuple(updates))
+
+
+FLEETING_CONFIGURATIONS = [
+    Options(strategy, "complete", look_ahead=ahead)
+    for strategy in ("ranked", "dred", "bf")
+    for ahead in (1, 2, 3)
+] + [Options("auto", "auto", look_ahead=3)]
+
+
+@st.composite
 def layered_scenarios(draw: st.DrawFn, features: Features = EVERYTHING, length: int = 4) -> Scenario:
     """Updates of given facts, of some that are derived, and of given rows turned round."""
     program = draw(programs(features))

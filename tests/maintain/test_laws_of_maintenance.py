@@ -10,7 +10,16 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from maintained import Maintained, Oracle, Scenario, check_scenario
-from streams import HURRIED, UNUSED, configurations, layered_scenarios, positive_scenarios, tangled_scenarios
+from streams import (
+    FLEETING_CONFIGURATIONS,
+    HURRIED,
+    UNUSED,
+    configurations,
+    fleeting_scenarios,
+    layered_scenarios,
+    positive_scenarios,
+    tangled_scenarios,
+)
 
 from generators import SHUFFLES
 from tidalog.maintain.strategy import Options
@@ -30,6 +39,12 @@ def test_every_strategy_is_right_after_every_update_of_positive_programs(
     given_scenario: Scenario, options: list[Options]
 ) -> None:
     check_scenario(given_scenario, options)
+
+
+@settings(HURRIED, max_examples=40)
+@given(fleeting_scenarios(), UNUSED)
+def test_what_is_on_record_is_right_where_every_fact_soon_goes(given_scenario: Scenario, unused: int) -> None:
+    check_scenario(given_scenario, FLEETING_CONFIGURATIONS, unused)
 
 
 @settings(HURRIED, max_examples=35)

@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from maintained import PLAIN_CONFIGURATIONS, Maintained, Oracle, Scenario, scenario, updates_of
 from streams import HURRIED, configurations, layered_scenarios, tangled_scenarios
 
+from tidalog.engine.bits import RECORDED
 from tidalog.engine.limits import Limits, Progress
 from tidalog.errors import RunError
 from tidalog.lang import parse
@@ -26,13 +27,14 @@ class Thrown(Exception):
 
 
 def digest(kept: Maintained) -> dict[str, object]:
-    """Everything that an update may change, as far as anyone can tell the difference."""
+    """Everything that an update may change, as far as anyone can tell the difference.  What is on record only
+    saves work, and ends with an update that fails."""
     engine = kept.engine
     check_store(engine)
     for number in range(len(engine.indexes)):
         engine.indexes.catch_up(number, engine.store.arrays)
     check_store(engine)
-    status = engine.store.arrays.status
+    status = engine.store.arrays.status & ~RECORDED
     return {
         "facts": {f: (row, int(status[f])) for f, row in live_facts(engine).items()},
         "ids": len(engine.store),

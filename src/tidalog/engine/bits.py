@@ -12,6 +12,7 @@ PROVED      P (001: V)         a proof from what stays                 the end o
 SATURATED   V of paper 003     forward chaining from it                the end of the update
 DELAYED     Y                  a proof before it was checked           the end of the update
 POSITIVE    POS                overdeletion of what comes back next    the end of the update
+KEPT                           the update inserts what is there        the end of the update
 TOUCHED                        whatever changes an older fact          the end of the update
 MARKED                         a mark on an implicit fact              the next update
 DOOMED                         a coming update deletes it              that update
@@ -42,6 +43,7 @@ TOUCHED: Final = np.uint16(1 << 11)
 MARKED: Final = np.uint16(1 << 12)
 DOOMED: Final = np.uint16(1 << 13)
 RECORDED: Final = np.uint16(1 << 14)
+KEPT: Final = np.uint16(1 << 15)
 
 STATUS_EXPLICIT: Final = int(EXPLICIT | PRESENT)
 STATUS_DERIVED: Final = int(PRESENT)

@@ -14,7 +14,8 @@ from typing import Final, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from tidalog.engine.bits import DELETED, EXPLICIT, LASTING, NEW, PRESENT, RECORDED, TOUCHED
+from tidalog.engine.bits import DELETED, DOOMED, EXPLICIT, KEPT, LASTING, NEW, PRESENT, RECORDED, TOUCHED
+from tidalog.engine.book import Book, take_along
 from tidalog.engine.fact_kernels import (
     ARITY,
     COUNT,
@@ -32,6 +33,7 @@ from tidalog.engine.fact_kernels import (
     hash_rows,
     same_arguments,
 )
+from tidalog.engine.frame import BLOCK
 from tidalog.engine.native import compiled, inlined
 from tidalog.engine.table import EMPTY, HALF, LOW32, ONE, make_entry, table_shift
 
@@ -41,7 +43,7 @@ TOUCHES: Final = 0  # counts[TOUCHES]: entries of `touched` and `before`
 MOVES: Final = 1  # counts[MOVES]: entries of `moved_from` and `moved_to`
 PAIRS: Final = 2  # counts[PAIRS]: entries of `pairs`
 COUNTS: Final = 3
-MOST_OBSERVED: Final = 1 << 17  # pairs that a block of instances can give
+MOST_OBSERVED: Final = 65 * BLOCK  # pairs or links that a block of instances can give
 
 
 # Kinds of changes.
@@ -60,6 +62,7 @@ class Log(NamedTuple):
     moved_to: Ints
     pairs: npt.NDArray[np.uint64]  # fact << 32 | head each: instances that were observed, see `observing`
     counts: npt.NDArray[np.int64]
+    book: npt.NDArray[np.int64]
 
 
 class ChangeLog:
@@ -67,19 +70,23 @@ class ChangeLog:
     not ask for room; what is NEW is not logged."""
 
     def __init__(self) -> None:
-        self.arrays = _arrays(16, 16)
+        self.book = Book()
+        self.arrays = _arrays(16, 16, self.book)
 
     def begin(self, facts: int) -> None:
         """An update of a store with so many ids begins."""
         if 2 * facts > len(self.arrays.touched):
-            self.arrays = _arrays(3 * facts, len(self.arrays.pairs))
+            self.arrays = _arrays(3 * facts, len(self.arrays.pairs), self.book)
         self.arrays.counts[:] = 0
 
-    def grow_pairs(self) -> None:
-        """Twice the room for observed instances."""
-        pairs = np.empty(2 * len(self.arrays.pairs) + 2 * MOST_OBSERVED, np.uint64)
-        pairs[: len(self.arrays.pairs)] = self.arrays.pairs
-        self.arrays = self.arrays._replace(pairs=pairs)
+    def make_room(self, facts: int) -> None:
+        """Room for what a block of instances of a store with so many ids can give."""
+        if self.book.is_open:
+            self.book.make_room(facts + BLOCK, BLOCK, MOST_OBSERVED)
+        elif self.arrays.counts[PAIRS] + MOST_OBSERVED > len(self.arrays.pairs):
+            pairs = np.empty(2 * len(self.arrays.pairs) + 2 * MOST_OBSERVED, np.uint64)
+            pairs[: len(self.arrays.pairs)] = self.arrays.pairs
+            self.arrays = self.arrays._replace(pairs=pairs)
 
     @property
     def touched(self) -> Ints:
@@ -103,7 +110,7 @@ class ChangeLog:
         return int(self.arrays.counts[TOUCHES]) * 6 + int(self.arrays.counts[MOVES]) * 8
 
 
-def _arrays(facts: int, pairs: int) -> Log:
+def _arrays(facts: int, pairs: int, book: Book) -> Log:
     return Log(
         touched=np.empty(facts, np.int32),
         before=np.empty(facts, np.uint16),
@@ -111,6 +118,7 @@ def _arrays(facts: int, pairs: int) -> Log:
         moved_to=np.empty(facts, np.int32),
         pairs=np.empty(pairs, np.uint64),
         counts=np.zeros(COUNTS, np.int64),
+        book=book.fields,
     )
 
 
@@ -172,6 +180,77 @@ def find_rows(facts: Facts, predicate: int, rows: np.ndarray, count: int, out: n
 
 
 @compiled
+def ask_to_insert(
+    facts: Facts, log: Log, predicate: int, rows: np.ndarray, count: int, absent: np.ndarray
+) -> tuple[int, int]:
+    """Facts among rows that an update inserts are explicit, and its deletions leave them alone.  `absent`
+    gets the numbers of the rows that are no facts yet; how many, and how many were explicit before."""
+    ids = np.empty(count, np.int32)
+    find_rows(facts, predicate, rows, count, ids)
+    new, explicit = 0, 0
+    for i in range(count):
+        if ids[i] < 0:
+            absent[new] = i
+            new += 1
+        elif not facts.status[ids[i]] & KEPT:
+            if facts.status[ids[i]] & EXPLICIT:
+                explicit += 1
+            set_bits(facts, log, ids[i], EXPLICIT | KEPT)
+    return new, explicit
+
+
+@compiled
+def ask_to_delete(
+    facts: Facts, log: Log, predicate: int, rows: np.ndarray, count: int, out: np.ndarray
+) -> int:
+    """Facts among rows that an update deletes are explicit no longer; those that were, in the order of the
+    update, and how many."""
+    find_rows(facts, predicate, rows, count, out)
+    found = 0
+    for i in range(count):
+        fact = out[i]
+        if fact >= 0 and (facts.status[fact] & (EXPLICIT | KEPT)) == EXPLICIT:
+            clear_bits(facts, log, fact, EXPLICIT)
+            out[found] = fact
+            found += 1
+    return found
+
+
+@compiled
+def doom_rows(
+    facts: Facts,
+    log: Log,
+    predicate: int,
+    rows: np.ndarray,
+    count: int,
+    deleted: bool,
+    out: np.ndarray,
+    doomed: int,
+    record: bool,
+) -> tuple[int, int]:
+    """Explicit facts among rows that are to be deleted are DOOMED, and RECORDED if they are new and that is
+    asked for; among rows that are to be inserted, DOOMED no more.  `out` gets the former after the `doomed`
+    ones it has; how many it has now, and how many are RECORDED."""
+    ids = np.empty(count, np.int32)
+    find_rows(facts, predicate, rows, count, ids)
+    recorded = 0
+    for i in range(count):
+        if ids[i] < 0:
+            continue
+        status = facts.status[ids[i]]
+        if not deleted:
+            facts.status[ids[i]] = status & ~DOOMED
+        elif (status & (EXPLICIT | DELETED | DOOMED)) == EXPLICIT:
+            set_bits(facts, log, ids[i], DOOMED)
+            out[doomed] = ids[i]
+            doomed += 1
+            if record and status & NEW:
+                facts.status[ids[i]] |= RECORDED
+                recorded += 1
+    return doomed, recorded
+
+
+@compiled
 def insert_changes(
     facts: Facts,
     log: Log,
@@ -230,6 +309,7 @@ def insert_changes(
                         all_status[fact] = TOUCHED
                         arguments[at - HEADER] = n
                         facts.state[DEAD] += 1
+                        take_along(log.book, fact, n)
                         fact = n
                         n += 1
                     out[i] = fact
@@ -257,6 +337,7 @@ def revive(facts: Facts, log: Log, ids: np.ndarray, count: int) -> None:
         facts.status[n] = facts.status[fact] & LASTING
         facts.status[fact] = TOUCHED
         facts.arguments[at - HEADER] = n
+        take_along(log.book, fact, n)
         extent = facts.extent[facts.arguments[at - 1]]
         extent[LAST] = n
         extent[TABLED] = n + 1
@@ -274,17 +355,6 @@ def undo(facts: Facts, log: Log) -> None:
     facts.state[DEAD] -= log.counts[MOVES]
     for i in range(log.counts[TOUCHES]):
         facts.status[log.touched[i]] = log.before[i]
-
-
-@compiled
-def list_recorded(facts: Facts, begin: int, out: np.ndarray) -> int:
-    """The facts from an id on that are RECORDED, and how many."""
-    count = 0
-    for fact in range(begin, facts.state[FACTS]):
-        if (facts.status[fact] & (RECORDED | NEW)) == (RECORDED | NEW):
-            out[count] = fact
-            count += 1
-    return count
 
 
 @compiled
@@ -319,31 +389,39 @@ def list_changes(facts: Facts, log: Log, begin: int, ids: np.ndarray, kinds: np.
 
 
 @compiled
-def list_inserted(facts: Facts, begin: int, out: np.ndarray) -> int:
-    """The facts from an id on that are new, and how many."""
-    count = 0
-    for fact in range(begin, facts.state[FACTS]):
-        if facts.status[fact] & NEW:
-            out[count] = fact
-            count += 1
-    return count
-
-
-@compiled
-def finish(facts: Facts, log: Log, begin: int, deleted: np.ndarray) -> None:
+def finish(
+    facts: Facts,
+    log: Log,
+    begin: int,
+    ids: np.ndarray,
+    kinds: np.ndarray,
+    dead: np.ndarray,
+    touched: np.ndarray,
+) -> int:
     """Takes deleted facts out of the table and clears every set; indexes are the caller's to see to, with the
-    rows that are still there."""
-    for i in range(len(deleted)):
-        fact = deleted[i]
+    rows that are still there.  `dead` gets the ids that are dead, the deleted facts first, and `touched` is 1
+    for their predicates; how many are deleted."""
+    count = 0
+    for i in range(len(ids)):
+        if (kinds[i] | 1) != DELETED_EXPLICIT:
+            continue
+        fact = ids[i]
         forget_row(facts, fact)
         predicate = facts.arguments[np.int64(facts.offset[fact]) - 1]
         facts.status[fact] = 0
         facts.state[DEAD] += 1
         facts.state[GARBAGE] += facts.extent[predicate, ARITY] + HEADER
+        dead[count] = fact
+        touched[predicate] = 1
+        count += 1
+    for i in range(log.counts[MOVES]):
+        dead[count + i] = log.moved_from[i]
+        touched[facts.arguments[np.int64(facts.offset[log.moved_from[i]]) - 1]] = 1
     for i in range(log.counts[TOUCHES]):
         facts.status[log.touched[i]] &= LASTING
     for fact in range(begin, facts.state[FACTS]):
         facts.status[fact] &= LASTING
+    return count
 
 
 @compiled

@@ -6,7 +6,7 @@ keeps only the registers that a later step reads, so a block moves no more colum
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Container, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -86,15 +86,15 @@ def compile_plan(
     code: Code,
     filters: Filters,
     is_new: bool = False,
-    with_body: bool = False,
+    own: Container[str] | None = None,
 ) -> int:
-    """Appends a plan.  `is_new`: no head comes twice, nor is any there before.  `with_body`: the facts of an
-    instance are in registers at its end (`Code.bodies`).  Returns its number."""
+    """Appends a plan.  `is_new`: no head comes twice, nor is any there before.  `own`: the predicates of the
+    rule's component; the facts of an instance are in registers at its end then.  Returns its number."""
     writer = _Writer(catalogue, code, plan.rule.name)
     rule = plan.rule
     assert rule.head is not None
-    if with_body:
-        writer.keep_body(len(rule.atoms), plan.pivot)
+    if own is not None:
+        writer.keep_body([atom.predicate in own for atom in rule.atoms], plan.pivot)
     if plan.pivot == HEAD:
         writer.pivot(rule.head, filters.pivot, frozenset(c.variable for c in rule.computations))
     else:
@@ -152,10 +152,13 @@ class _Writer:
         self.levels = 1
         self.pivot_predicate = -1
         self.body: list[int] = []
+        self.own: list[bool] = []
 
-    def keep_body(self, atoms: int, pivot: int | None) -> None:
-        """Gives every atom of the body a register for its fact; the pivot's has one."""
-        taken = len(self.register) + 1
+    def keep_body(self, own: list[bool], pivot: int | None) -> None:
+        """Gives every atom of the body a register for its fact; the pivot's has one.  `own`: whether each is
+        of the rule's component."""
+        taken, atoms = len(self.register) + 1, len(own)
+        self.own = own
         self.body = [PIVOT_REGISTER if i == pivot else taken + i for i in range(atoms)]
         self.register.update({Variable(f"#{i}"): taken + i for i in range(atoms)})
 
@@ -328,7 +331,10 @@ class _Writer:
         self.code.looked_up.add(predicate)
         self.drafts.append(
             _Draft(
-                [op.EMIT, 0, predicate, int(is_new), len(operands), *operands, len(self.body), *self.body],
+                [
+                    *(op.EMIT, 0, predicate, int(is_new), len(operands), *operands),
+                    *(len(self.body), *self.body, *map(int, self.own)),
+                ],
                 {o for o in operands if o >= 0} | set(self.body),
                 set(),
                 keeps=False,

@@ -166,6 +166,7 @@ class EmbeddedEngine:
         where the rows of facts started before, ascending, and where they start now, if they have moved."""
         sparse = 2 * self.store.garbage > self.store.used + _UNUSED
         if sparse or len(self.store) > 2 * self.store.live + _UNUSED:
+            self.log.book.end(self.store.arrays)
             close_up(self.store, self.indexes, self.counts)
         return repack(self.store) if sparse else (_NO_PLACES, _NO_PLACES)
 

@@ -15,7 +15,6 @@ their addresses in one row of `meta` per index, which Python rewrites when an ar
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from typing import Final
 
 import numpy as np
@@ -163,11 +162,12 @@ class Indexes:
         for number in range(len(self)):
             truncate_index(facts, self.meta[number], length)
 
-    def take_out(self, facts: Facts, ids: npt.NDArray[np.int32], predicates: Iterable[int]) -> None:
-        """Takes dead facts of some predicates out of their indexes; the rows are still there."""
-        wanted = set(predicates)
+    def take_out(self, facts: Facts, ids: npt.NDArray[np.int32], touched: npt.NDArray[np.uint8]) -> None:
+        """Takes dead facts out of the indexes of their predicates, those for which `touched` is 1; the rows
+        are still there."""
+        wanted = touched.tolist()
         for (predicate, _), number in self._numbers.items():
-            if predicate in wanted:
+            if wanted[predicate]:
                 take_out(facts, self.meta[number], ids)
 
     def _put_slots(self, number: int, slots: npt.NDArray[np.uint64]) -> None:

@@ -119,7 +119,7 @@ def run_frame(
                 control[WANTED] = code[pc + 2]
                 return GROW_FACTS
             if control[MODE] == IN_UPDATE:
-                if not room_to_observe(code, pc, frame, log, rows):
+                if not room_to_observe(facts, code, pc, frame, log, rows):
                     return GROW_LOG
                 step_emit_changes(facts, log, code, pc, frame, level, status)
                 if control[OBSERVED] & PASS_ON:

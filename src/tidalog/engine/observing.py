@@ -6,8 +6,7 @@ What is looked at is a set of bits in `control[OBSERVED]`:
             (marks of paper 001, block f)
     LINK    for a head that an instance adds the pair (0, head) is noted, then (fact, head) for each explicit
             fact of the body
-    RECORD  the pair (fact of the body, head) is noted where the fact is RECORDED; a new head of an instance
-            with such a fact is RECORDED too, for every instance it takes part in is found from now on
+    RECORD  instances are counted and put on record, see `book`
 
 Pairs name facts by where their rows start, which a new id does not change.
 """
@@ -18,9 +17,10 @@ from typing import Final
 
 import numpy as np
 
-from tidalog.engine.bits import DOOMED, EXPLICIT, MARKED, NEW, RECORDED
+from tidalog.engine.bits import DOOMED, EXPLICIT, MARKED
+from tidalog.engine.book import has_room, record_instances
 from tidalog.engine.changes import PAIRS, Log, insert_changes
-from tidalog.engine.fact_kernels import Facts
+from tidalog.engine.fact_kernels import FACTS, Facts
 from tidalog.engine.frame import OBSERVED, ROWS, Frame
 from tidalog.engine.native import compiled
 
@@ -30,11 +30,11 @@ RECORD_BODIES: Final = 4
 
 
 @compiled
-def room_to_observe(code: np.ndarray, pc: int, frame: Frame, log: Log, rows: int) -> bool:
-    if frame.control[OBSERVED] == 0:
-        return True
-    atoms = code[pc + 5 + code[pc + 4]]
-    return log.counts[PAIRS] + rows * (atoms + 1) <= len(log.pairs)
+def room_to_observe(facts: Facts, code: np.ndarray, pc: int, frame: Frame, log: Log, rows: int) -> bool:
+    what, atoms = frame.control[OBSERVED], code[pc + 5 + code[pc + 4]]
+    if what & ~RECORD_BODIES:
+        return log.counts[PAIRS] + rows * (atoms + 1) <= len(log.pairs)
+    return has_room(log.book, facts.state[FACTS] + rows, rows, rows * atoms)
 
 
 @compiled
@@ -56,8 +56,11 @@ def step_emit_changes(
     insert_changes(
         facts, log, predicate, frame.heads[:arity], rows, frame.hashes, status, frame.match, frame.source
     )
-    if frame.control[OBSERVED] != 0:
-        observe(facts, log, code, at + arity, block, rows, frame.match, frame.source, frame.control[OBSERVED])
+    what = frame.control[OBSERVED]
+    if what & RECORD_BODIES:
+        record_instances(facts, log.book, code, at + arity, block, rows, frame.match, frame.source)
+    elif what & (MARK | LINK):
+        observe(facts, log, code, at + arity, block, rows, frame.match, frame.source, what)
 
 
 @compiled
@@ -89,10 +92,6 @@ def observe(
                     note(log, np.uint32(0), offset[head])
                 if what & LINK:
                     note(log, offset[fact], offset[head])
-            if what & RECORD_BODIES and bits & RECORDED:
-                note(log, offset[fact], offset[head])
-                if created[i] != 0 and status[head] & NEW:
-                    status[head] |= RECORDED
 
 
 @compiled

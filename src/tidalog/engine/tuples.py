@@ -85,10 +85,9 @@ TABLE_SIZE: Final = 4
 TABLE_SHIFT: Final = 5
 INDEXES: Final = 6
 INDEX_WIDTH: Final = 7
-INDEX_COUNT: Final = 8
-CODE: Final = 9
-FILTERS: Final = 10
-VIEW: Final = 11
+CODE: Final = 8
+FILTERS: Final = 9
+VIEW: Final = 10
 MANY: Final = 1 << 40  # a length that is of no account
 
 
@@ -157,7 +156,6 @@ def view_of(facts: Facts, indexes: np.ndarray, plans: Plans) -> np.ndarray:
     view[TABLE_SHIFT] = np.int64(table_shift(len(facts.slots)))
     view[INDEXES] = indexes.ctypes.data
     view[INDEX_WIDTH] = indexes.shape[1]
-    view[INDEX_COUNT] = indexes.shape[0]
     view[CODE] = plans.code.ctypes.data
     view[FILTERS] = plans.filters.ctypes.data
     return view

@@ -9,14 +9,12 @@ import numpy as np
 from tidalog.engine import opcodes as op
 from tidalog.engine.bits import NEW_STATE, NOT_SPREAD, SPREAD
 from tidalog.engine.changes import clear_bits_of, revive
-from tidalog.engine.compile import Code, Filter
-from tidalog.engine.index import CAUGHT_UP
+from tidalog.engine.compile import Filter
 from tidalog.maintain.counters import Counters
 from tidalog.maintain.kernels import affected as kernel
-from tidalog.maintain.kernels.records import Records
-from tidalog.maintain.kernels.work import new_counters, new_search
+from tidalog.maintain.kernels.work import new_counters
 from tidalog.maintain.node import Node
-from tidalog.maintain.plans import LOWER_BEFORE, OWN_AFTER, OWN_BEFORE, PIVOT, Room
+from tidalog.maintain.plans import BACKWARD, FORWARD, LOWER_BEFORE, OWN_AFTER, OWN_BEFORE, PIVOT, Room
 from tidalog.maintain.run import Runner
 from tidalog.maintain.transaction import Ids, Transaction
 
@@ -46,7 +44,6 @@ def delete_affected(
     change: Transaction,
     runner: Runner,
     counters: Counters,
-    records: Records,
     marked: Ids,
     *,
     ranked: bool,
@@ -56,10 +53,9 @@ def delete_affected(
     engine = node.engine
     seeds = change.deleted_of(node.lower)
     clear_bits_of(engine.store.arrays, engine.log.arrays, seeds, int(SPREAD))
-    forward_code, forward = node.plans.forward(old_state)
-    backward_code, backward = node.plans.backward(smaller_ranks)
-    catch_up(node, [forward_code, backward_code])
-    search = new_search([forward_code, backward_code])
+    searches = node.plans.searches((FORWARD, old_state), (BACKWARD, smaller_ranks))
+    searches.catch_up(engine)
+    forward, backward = searches.plans
     room = sum(engine.store.count(number) for number in node.numbers) + 1
     queue, gone = node.workspace.ids("queue", room), node.workspace.ids("gone", room)
     mode = kernel.RANKED if ranked else kernel.OVERDELETE
@@ -78,17 +74,14 @@ def delete_affected(
                 engine.indexes.meta,
                 forward,
                 backward,
-                search,
+                searches.search,
                 engine.log.arrays,
                 work,
-                records,
             )
         ),
         control,
         kernel.BUDGET,
-        lambda: _name(
-            backward_code if control[kernel.PHASE] == kernel.PROVE else forward_code, control[kernel.CURRENT]
-        ),
+        lambda: searches.rule(control[kernel.CURRENT], int(control[kernel.PHASE] == kernel.PROVE)),
     )
     gone = work.gone[: control[kernel.GONE]]
     counters.add_kernel(work.counters)
@@ -98,15 +91,11 @@ def delete_affected(
         _bring_back(node, change, runner, counters, gone)
 
 
-def _name(code: Code, number: int) -> str:
-    """The rule of the plan last started; none may have been."""
-    return code.names[number] if number < len(code.names) else ""
-
-
 def _bring_back(node: Node, change: Transaction, runner: Runner, counters: Counters, gone: Ids) -> None:
     engine = node.engine
     back = find_derivable(node, runner, counters, gone, new_state)
     engine.store.ensure(len(back), 0)
+    engine.log.book.make_room(len(engine.store) + len(back), 0, 0)
     revive(engine.store.arrays, engine.log.arrays, back, len(back))
     note_deleted(node, change, gone)
 
@@ -114,9 +103,8 @@ def _bring_back(node: Node, change: Transaction, runner: Runner, counters: Count
 def find_derivable(node: Node, runner: Runner, counters: Counters, asked: Ids, room: Room) -> Ids:
     """Which of these facts are explicit, or derived by an instance that a room allows."""
     engine = node.engine
-    code, backward = node.plans.backward(room)
-    catch_up(node, [code])
-    search = new_search([code])
+    searches = node.plans.searches((BACKWARD, room))
+    searches.catch_up(engine)
     control = np.zeros(kernel.CONTROL, np.int64)
     found = new_counters()
     out = np.empty(len(asked), np.int32)
@@ -126,9 +114,10 @@ def find_derivable(node: Node, runner: Runner, counters: Counters, asked: Ids, r
                 engine.store.arrays,
                 engine.dictionary.arrays,
                 engine.indexes.meta,
-                backward,
-                search,
+                searches.plans[0],
+                searches.search,
                 asked,
+                engine.log.arrays,
                 out,
                 control,
                 found,
@@ -136,7 +125,7 @@ def find_derivable(node: Node, runner: Runner, counters: Counters, asked: Ids, r
         ),
         control,
         kernel.BUDGET,
-        lambda: _name(code, control[kernel.CURRENT]),
+        lambda: searches.rule(control[kernel.CURRENT]),
     )
     counters.add_kernel(found)
     return out[: control[kernel.GONE]].copy()
@@ -150,15 +139,3 @@ def note_deleted(node: Node, change: Transaction, gone: Ids) -> None:
     kinds = change.predicates_of(gone)
     for predicate in np.unique(kinds).tolist():
         change.note_deleted(predicate, gone[kinds == predicate])
-
-
-def catch_up(node: Node, codes: list[Code]) -> None:
-    """Searches look at indexes and at the table as they are."""
-    engine = node.engine
-    facts = len(engine.store)
-    for code in codes:
-        for index in code.indexes:
-            if engine.indexes.meta[index, CAUGHT_UP] < facts:
-                engine.indexes.catch_up(index, engine.store.arrays)
-        for predicate in code.looked_up:
-            engine.store.bring_in(predicate)

@@ -21,13 +21,12 @@ from tidalog.engine.bits import (
 )
 from tidalog.engine.changes import clear_bits_of, set_bits_of
 from tidalog.engine.compile import Filter
-from tidalog.maintain.affected import ANY, catch_up, find_derivable, note_deleted
+from tidalog.maintain.affected import ANY, find_derivable, note_deleted
 from tidalog.maintain.counters import Counters
 from tidalog.maintain.kernels import backward_forward as kernel
-from tidalog.maintain.kernels.records import Records
 from tidalog.maintain.kernels.work import Search, new_search
 from tidalog.maintain.node import Node
-from tidalog.maintain.plans import LOWER_BEFORE, OWN_BEFORE, PIVOT
+from tidalog.maintain.plans import BACKWARD, FORWARD, LOWER_BEFORE, OWN_BEFORE, PIVOT
 from tidalog.maintain.run import Runner
 from tidalog.maintain.transaction import Ids, Transaction
 
@@ -61,7 +60,6 @@ def delete_exactly(
     change: Transaction,
     runner: Runner,
     counters: Counters,
-    records: Records,
     *,
     order: str,
     waiting: Ids,
@@ -71,15 +69,15 @@ def delete_exactly(
     """Deletes what has no proof any more.  `waiting` are checked first (line 32); gives the facts that proofs
     have marked (line 12)."""
     engine = node.engine
+    engine.log.book.stop_counting()
     facts, log = engine.store.arrays, engine.log.arrays
     seeds = change.deleted_of(node.lower)
     clear_bits_of(facts, log, seeds, int(SPREAD))
     clear_bits_of(facts, log, engine.log.touched.copy(), _OF_ONE_COMPONENT)
-    chosen = [node.plans.forward(proved), node.plans.backward(not_deleted), node.plans.forward(affecting)]
-    codes = [code for code, _ in chosen]
-    plans = [part for _, part in chosen]
+    searches = node.plans.searches((FORWARD, proved), (BACKWARD, not_deleted), (FORWARD, affecting))
+    searches.catch_up(engine)
+    codes, plans = searches.codes, searches.plans
     names = codes[0].names or codes[1].names
-    catch_up(node, codes)
     asked = [change.to_delete[n] for n in node.numbers if n in change.to_delete]
     derivable, gone = _split(node, runner, np.concatenate(asked) if asked else np.empty(0, np.int32))
     set_bits_of(facts, log, gone, int(DELETED))
@@ -108,7 +106,6 @@ def delete_exactly(
                 search,
                 engine.log.arrays,
                 work,
-                records,
             )
         )
         if reason == kernel.GROW_STACK:

@@ -33,7 +33,7 @@ class Counters:
     rederivations: int = 0
     """Facts that other strategies deleted and derived again within the update."""
     recorded: int = 0
-    """Affected facts that were on record, so that no rule was applied to find them."""
+    """Instances of deleted facts that were on record, so that no rule was applied to find them."""
     seconds: float = 0.0
 
     def add(self, other: Counters) -> None:

@@ -12,12 +12,11 @@ import numpy as np
 from tidalog.engine.bits import SPREAD
 from tidalog.engine.changes import clear_bits_of
 from tidalog.engine.counts import count_given, forget_counts
-from tidalog.maintain.affected import catch_up, new_state, note_deleted, old_state
+from tidalog.maintain.affected import new_state, note_deleted, old_state
 from tidalog.maintain.counters import Counters
 from tidalog.maintain.kernels import counting as kernel
-from tidalog.maintain.kernels.records import Records
-from tidalog.maintain.kernels.work import new_search
 from tidalog.maintain.node import Node
+from tidalog.maintain.plans import BACKWARD, FORWARD
 from tidalog.maintain.run import Runner
 from tidalog.maintain.transaction import Ids, Transaction
 
@@ -36,9 +35,9 @@ class Losing:
         """Deletes the affected facts without a derivation; all insertions are done."""
         node, engine = self.node, self.node.engine
         room_for_counts(node)
-        code, backward = node.plans.backward(new_state)
-        catch_up(node, [code])
-        search, control = new_search([code]), self.work.control
+        searches = node.plans.searches((BACKWARD, new_state))
+        searches.catch_up(engine)
+        control = self.work.control
         control[kernel.NEXT] = 0
         self.runner.drive_search(
             lambda: int(
@@ -46,32 +45,30 @@ class Losing:
                     engine.store.arrays,
                     engine.dictionary.arrays,
                     engine.indexes.meta,
-                    backward,
-                    search,
+                    searches.plans[0],
+                    searches.search,
                     engine.log.arrays,
                     self.work,
                 )
             ),
             control,
             kernel.BUDGET,
-            lambda: code.names[control[kernel.CURRENT]] if code.names else "",
+            lambda: searches.rule(control[kernel.CURRENT]),
         )
         self.counters.add_kernel(self.work.counters)
         note_deleted(node, self.change, self.work.gone[: control[kernel.GONE]])
 
 
-def lose_derivations(
-    node: Node, change: Transaction, runner: Runner, counters: Counters, records: Records
-) -> Losing:
+def lose_derivations(node: Node, change: Transaction, runner: Runner, counters: Counters) -> Losing:
     """Finds every instance that the deletions below take away, and the facts that are affected by them or by
     being no longer explicit."""
     engine = node.engine
+    engine.log.book.stop_counting()
     seeds = change.deleted_of(node.lower)
     clear_bits_of(engine.store.arrays, engine.log.arrays, seeds, int(SPREAD))
     room_for_counts(node)
-    code, forward = node.plans.forward(old_state)
-    catch_up(node, [code])
-    search = new_search([code])
+    searches = node.plans.searches((FORWARD, old_state))
+    searches.catch_up(engine)
     room = sum(engine.store.count(number) for number in node.numbers) + 1
     work = kernel.new_counting(
         seeds,
@@ -90,16 +87,15 @@ def lose_derivations(
                 engine.store.arrays,
                 engine.dictionary.arrays,
                 engine.indexes.meta,
-                forward,
-                search,
+                searches.plans[0],
+                searches.search,
                 engine.log.arrays,
                 work,
-                records,
             )
         ),
         control,
         kernel.BUDGET,
-        lambda: code.names[control[kernel.CURRENT]] if code.names else "",
+        lambda: searches.rule(control[kernel.CURRENT]),
     )
     return Losing(node, change, runner, counters, work)
 

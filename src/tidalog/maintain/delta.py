@@ -44,9 +44,11 @@ class ChangeSet:
     @property
     def insertions(self) -> int:
         """Implicit facts that are new, hidden ones left out."""
-        new = self.predicates[self.kinds == changes.INSERTED_IMPLICIT]
         hidden = [number for number, name in enumerate(self.names) if is_hidden(name)]
-        return int((~np.isin(new, hidden)).sum()) if hidden else len(new)
+        if not hidden:
+            return int(np.count_nonzero(self.kinds == changes.INSERTED_IMPLICIT))
+        new = self.predicates[self.kinds == changes.INSERTED_IMPLICIT]
+        return int((~np.isin(new, hidden)).sum())
 
     def by_predicate(self) -> dict[str, PredicateDelta]:
         """Net changes by the names of relations, hidden ones left out."""

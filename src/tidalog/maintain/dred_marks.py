@@ -20,14 +20,15 @@ from tidalog.engine.changes import clear_bits_of
 from tidalog.engine.embedded import EmbeddedEngine
 from tidalog.engine.fact_kernels import hash_rows
 from tidalog.engine.passing import PASS_ON
-from tidalog.maintain.affected import catch_up, new_state, note_deleted, old_state
+from tidalog.maintain.affected import new_state, note_deleted, old_state
 from tidalog.maintain.counters import Counters
 from tidalog.maintain.kernels import affected as steps
 from tidalog.maintain.kernels import dred_marks as kernel
-from tidalog.maintain.kernels.records import Records
-from tidalog.maintain.kernels.work import new_counters, new_search
+from tidalog.maintain.kernels.work import new_counters
 from tidalog.maintain.marking import Marking
 from tidalog.maintain.node import Node
+from tidalog.maintain.pairs import Pairs
+from tidalog.maintain.plans import BACKWARD, FORWARD
 from tidalog.maintain.run import Runner
 from tidalog.maintain.transaction import Batch, Ids, Transaction, each_once
 
@@ -100,7 +101,7 @@ class DRedMarks(Marking):
             if number in predicates:
                 self.carried_in += change.put(number, table, table.shape[1], _STATUS_CARRIED)
 
-    def end(self, pairs: Records) -> tuple[int, int]:
+    def end(self, pairs: Pairs) -> tuple[int, int]:
         self._doomed = [np.unique(np.concatenate(self._doomed))] if self._doomed else []
         counts = super().end(pairs)
         both, status = DELETED | POSITIVE, self.engine.store.arrays.status
@@ -150,9 +151,8 @@ def delete_with_marks(
     engine = node.engine
     seeds = change.deleted_of(node.lower)
     clear_bits_of(engine.store.arrays, engine.log.arrays, seeds, int(SPREAD))
-    code, forward = node.plans.forward(old_state)
-    catch_up(node, [code])
-    search = new_search([code])
+    searches = node.plans.searches((FORWARD, old_state))
+    searches.catch_up(engine)
     queue = node.workspace.ids("gone", node.facts + len(seeds) + 1)
     queue[: len(seeds)] = seeds
     work = kernel.new_overdeletion(queue)
@@ -168,15 +168,15 @@ def delete_with_marks(
                 engine.store.arrays,
                 engine.dictionary.arrays,
                 engine.indexes.meta,
-                forward,
-                search,
+                searches.plans[0],
+                searches.search,
                 engine.log.arrays,
                 work,
             )
         ),
         control,
         kernel.BUDGET,
-        lambda: code.names[control[kernel.CURRENT]] if code.names else "",
+        lambda: searches.rule(control[kernel.CURRENT]),
     )
     counters.add_kernel(work.counters)
     gone = work.gone[len(seeds) : control[kernel.GONE]].copy()
@@ -188,9 +188,9 @@ def delete_with_marks(
 
 def _rederive(node: Node, runner: Runner, counters: Counters, marking: DRedMarks, gone: Ids) -> None:
     engine = node.engine
-    code, backward = node.plans.backward(new_state)
-    catch_up(node, [code])
-    search, control, found = new_search([code]), np.zeros(steps.CONTROL, np.int64), new_counters()
+    searches = node.plans.searches((BACKWARD, new_state))
+    searches.catch_up(engine)
+    control, found = np.zeros(steps.CONTROL, np.int64), new_counters()
     out, marks = np.empty(len(gone), np.int32), np.empty(len(gone), np.uint8)
     runner.drive_search(
         lambda: int(
@@ -198,8 +198,8 @@ def _rederive(node: Node, runner: Runner, counters: Counters, marking: DRedMarks
                 engine.store.arrays,
                 engine.dictionary.arrays,
                 engine.indexes.meta,
-                backward,
-                search,
+                searches.plans[0],
+                searches.search,
                 gone,
                 marking.spared,
                 out,
@@ -210,7 +210,7 @@ def _rederive(node: Node, runner: Runner, counters: Counters, marking: DRedMarks
         ),
         control,
         steps.BUDGET,
-        lambda: code.names[control[steps.CURRENT]] if code.names else "",
+        lambda: searches.rule(control[steps.CURRENT]),
     )
     counters.add_kernel(found)
     count = int(control[steps.GONE])

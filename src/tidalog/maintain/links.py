@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from tidalog.maintain.kernels.records import Places
+from tidalog.maintain.pairs import Places
 
 
 @dataclass

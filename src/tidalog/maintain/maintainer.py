@@ -16,7 +16,7 @@ import numpy as np
 
 from tidalog.analysis import Analysis
 from tidalog.builtins import NO_FUNCTIONS, PythonFunction
-from tidalog.engine.bits import DOOMED, MARKED, RECORDED
+from tidalog.engine.changes import MOVES
 from tidalog.engine.counts import DerivationCounts
 from tidalog.engine.embedded import EmbeddedEngine
 from tidalog.engine.limits import Limits, ProgressCallback
@@ -31,6 +31,7 @@ from tidalog.maintain.growing import grow
 from tidalog.maintain.marking import Marking
 from tidalog.maintain.materialise import NO_LIMITS, check_constraints
 from tidalog.maintain.node import Node
+from tidalog.maintain.plans import BACKWARD, FORWARD
 from tidalog.maintain.recompute import delete_implicit, derive_anew
 from tidalog.maintain.run import Interrupted, Runner, TooMuchWork
 from tidalog.maintain.seminaive import SemiNaive, constraint_predicate, constraint_rule
@@ -96,15 +97,13 @@ class Maintainer:
         for node in self.nodes:
             if node.incremental:
                 node.plans.growing(False)
-                for room in (old_state, smaller_ranks, new_state):
-                    node.plans.forward(room)
-                    node.plans.backward(room)
+                node.plans.searches((FORWARD, old_state), (BACKWARD, smaller_ranks))
+                node.plans.searches((BACKWARD, new_state))
 
     def use(self, options: Options) -> None:
         """Other options from the next update on.  Marks of another kind begin with none."""
         if marking_of(options) != self.marking.kind:
-            status = self.engine.store.arrays.status[: len(self.engine.store)]
-            status &= ~(DOOMED | MARKED | RECORDED)
+            self.marking.close()
             self.options = options
             self.marking = self._marking()
         self.options = options
@@ -141,12 +140,10 @@ class Maintainer:
                 runner.component = place
                 if self._concerns(node, change):
                     self._maintain(node, change, runner, counters, marked)
-                    runner.deleted = change.deleted_count
-                    runner.look()
+                    runner.look_at(change)
                 else:
                     self.marking.doom(change, node.numbers)
-            runner.deleted = change.deleted_count
-            runner.look()
+            runner.look_at(change)
             check_constraints(engine, self.analysis.constraints)
             counters.marks_explicit, counters.marks_implicit = self.marking.end(engine.log.pairs)
             if isinstance(self.marking, DRedMarks):
@@ -154,6 +151,7 @@ class Maintainer:
                 counters.insertions -= self.marking.carried_in
         except BaseException as stop:
             change.undo()
+            self.marking.failed()
             for node in self.nodes:
                 node.forget_plans()
             if isinstance(stop, KeyboardInterrupt):
@@ -194,7 +192,9 @@ class Maintainer:
         strategy = choose(node, self.options, seeds)
         if isinstance(self.marking, DRedMarks):
             self.marking.doom(change, node.numbers)  # before deletion too, which asks what will stay
-        before, moved = len(self.engine.store), len(self.engine.log.moved_from)
+        store = self.engine.store
+        before, moved = len(store), int(self.engine.log.arrays.counts[MOVES])
+        rows = [store.count(number) for number in node.numbers]
         self._losing = None
         if seeds and strategy != "recompute":
             strategy = self._delete(node, strategy, seeds, change, runner, counters, marked)
@@ -214,16 +214,20 @@ class Maintainer:
             if node.incremental:
                 self.marking.miss()
             derive_anew(node, SemiNaive(self.engine, runner, self.functions, in_update=True))
+            self.marking.missed(before)
         else:
             spared = (self.marking.spared,) if isinstance(self.marking, DRedMarks) else ()
             grow(node, runner, change.begin, self.marking.observed, *spared)
+            if not self.marking.observed:
+                self.marking.missed(before)
             if self._losing is not None:
                 self._losing.judge()
-        change.settle(node.numbers, before)
+        change.settle(node.numbers, rows, moved)
+        moved = int(self.engine.log.arrays.counts[MOVES]) - moved
         if strategy in ("bf", "fbf"):
-            counters.insertions += len(self.engine.log.moved_from) - moved
+            counters.insertions += moved
         else:
-            counters.rederivations += len(self.engine.log.moved_from) - moved
+            counters.rederivations += moved
 
     def _of(self, node: Node, change: Transaction, ids: Ids) -> Ids:
         """The facts of a component among some."""
@@ -265,9 +269,8 @@ class Maintainer:
         counters: Counters,
         marked: Ids,
     ) -> None:
-        records = self.marking.records
         if strategy == "counting":
-            self._losing = lose_derivations(node, change, runner, counters, records)
+            self._losing = lose_derivations(node, change, runner, counters)
             return
         if isinstance(self.marking, DRedMarks) and strategy == "dred":
             delete_with_marks(node, change, runner, counters, self.marking, marked)
@@ -277,7 +280,6 @@ class Maintainer:
                 change,
                 runner,
                 counters,
-                records,
                 order="layers" if strategy == "fbf" else self.options.order,
                 waiting=marked,
                 marks=self.marking.kind == "paper",
@@ -285,5 +287,5 @@ class Maintainer:
             )
             self.marking.proofs_marked(proofs)
         else:
-            delete_affected(node, change, runner, counters, records, marked, ranked=strategy == "ranked")
+            delete_affected(node, change, runner, counters, marked, ranked=strategy == "ranked")
         forget_affected(node, change)

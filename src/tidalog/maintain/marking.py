@@ -6,9 +6,10 @@ paper     Algorithm 1 of paper 001 to the letter: explicit facts that the next u
 linked    an implicit fact keeps links to the explicit facts of the instance that produced or last proved it;
           it counts as marked once one of them is doomed, however old the link is (`links`).
 complete  a fact that is new and doomed is RECORDED: semi-naive insertion meets every instance that it takes
-          part in, and their heads are noted under it; new heads of such instances are RECORDED too.  When it
-          is deleted, what it affects is on record and no rule is applied, whatever update comes.  Records
-          last as many updates as are looked ahead.
+          part in and puts it on record (`engine.book`); new heads of such instances are RECORDED too.  When
+          it is deleted, what it affects is on record and no rule is applied, whatever update comes; a head
+          that is new itself has been counted, and needs no search for another proof.  Records last as many
+          updates as are looked ahead.
 
 Facts are named by where their rows start (*places*), which a new id does not change.
 """
@@ -23,32 +24,23 @@ import numpy as np
 import numpy.typing as npt
 
 from tidalog.engine import changes
-from tidalog.engine.bits import DELETED, DOOMED, EXPLICIT, MARKED, NEW, PRESENT, RECORDED
+from tidalog.engine.bits import DELETED, DOOMED, EXPLICIT, MARKED, PRESENT, RECORDED
 from tidalog.engine.embedded import EmbeddedEngine
 from tidalog.engine.fact_kernels import HEADER
 from tidalog.engine.observing import LINK, MARK, RECORD_BODIES
-from tidalog.maintain.kernels.records import Places, Records, facts_of, heads_of, no_records
 from tidalog.maintain.links import Links
+from tidalog.maintain.pairs import Pairs, Places, facts_of, heads_of
 from tidalog.maintain.transaction import Batch, Ids, Transaction
 
 OBSERVED: Final = {"none": 0, "paper": MARK, "dred": 0, "linked": LINK, "complete": RECORD_BODIES}
 _NO_PLACES: Places = np.empty(0, np.uint32)
 _NO_IDS: Ids = np.empty(0, np.int32)
-_HALF: Final = np.uint64(32)
-_WORTH: Final = 0.25
+_WORTH: Final = 1 / 6
 _MANY: Final = 256
-"""So large a share of records must be used, and so many of them, that noting them is worth it."""
+"""So large a share of what is put on record must be used, and so much in each update, that it is worth it: a
+record costs a sixth of what it saves, and each update a fixed price."""
 _FIRST_PAUSE: Final = 32
 _LONGEST_PAUSE: Final = 1024
-
-
-@dataclass
-class _Generation:
-    """What one update has put on record: the facts, and the instances of these and earlier ones."""
-
-    born: int
-    facts: Places
-    records: Records
 
 
 @dataclass
@@ -57,7 +49,6 @@ class _State:
 
     doomed: Places = field(default_factory=lambda: _NO_PLACES)
     marked: Places = field(default_factory=lambda: _NO_PLACES)
-    generations: tuple[_Generation, ...] = ()
 
 
 class Marking:
@@ -68,13 +59,16 @@ class Marking:
         self.engine, self.kind, self.look_ahead, self.sparing = engine, kind, look_ahead, sparing
         self.links = Links()
         self.coming: dict[int, list[tuple[npt.NDArray[np.int32], bool]]] = {}
-        self.records = no_records()
         self._state = _State()
+        self._book = engine.log.book
+        self._windows: list[tuple[int, int]] = []
+        """Updates that have put facts on record: when, and the id that it began with."""
         self._doomed: list[Ids] = []
         self._proved: list[Ids] = []
         self._begin = 0
-        self._recording = self._missed = False
+        self._recording = self._derived_anew = False
         self._pause, self._next_pause = 0, _FIRST_PAUSE
+        self._judged = self._noted = self._used = 0
         self._clock = 0
 
     # --- during an update ---------------------------------------------------------------------------
@@ -82,21 +76,21 @@ class Marking:
     def begin(self, change: Transaction, upcoming: Sequence[tuple[Sequence[Batch], Sequence[Batch]]]) -> Ids:
         """Ends the marks for this update and begins those for the next; gives the facts that were marked."""
         self._doomed, self._proved = [], []
-        self._missed = False
+        self._derived_anew = False
         self.coming = {}
-        self.records = no_records()
         if self.kind == "none":
             return _NO_IDS
         state = self._state
         self._begin = change.begin
-        self._recording = bool(state.generations)
+        if not self._book.is_open:
+            self._windows = []
+        self._recording = bool(self._windows)
         arrays, log = self.engine.store.arrays, self.engine.log.arrays
         if len(state.doomed):
             changes.clear_bits_of(arrays, log, self._ids(state.doomed), int(DOOMED))
-        if state.generations:
-            noted = [generation.records for generation in state.generations]
-            self.records = np.sort(noted[0] if len(noted) == 1 else np.concatenate(noted))
         self._announce(change, upcoming)
+        if self.kind == "complete" and self.coming:
+            self._book.open(change.begin)
         if not len(state.marked):
             return _NO_IDS
         marked = self._ids(state.marked)
@@ -125,25 +119,33 @@ class Marking:
         for number in predicates:
             if number not in self.coming:
                 continue
-            doomed = _NO_IDS
+            self.engine.store.bring_in(number)
+            doomed = np.empty(sum(table.shape[1] for table, _ in self.coming[number]), np.int32)
+            count = 0
             for table, deleted in self.coming[number]:
-                ids = change.find(number, table)
-                ids = ids[ids >= 0]
-                if deleted:
-                    doomed = np.unique(np.concatenate([doomed, ids]))
-                elif len(ids):
-                    doomed = doomed[~np.isin(doomed, ids)]
-            status = arrays.status[doomed]
-            doomed = doomed[(status & (EXPLICIT | DELETED)) == EXPLICIT]
-            if not len(doomed):
-                continue
-            if self.kind == "complete":
-                new = doomed[(arrays.status[doomed] & NEW) != 0]
-                if len(new):
-                    arrays.status[new] |= RECORDED
-                    self._recording = True
-            changes.set_bits_of(arrays, log, doomed, int(DOOMED))
-            self._doomed.append(doomed)
+                count, recorded = changes.doom_rows(
+                    arrays,
+                    log,
+                    number,
+                    table,
+                    table.shape[1],
+                    deleted,
+                    doomed,
+                    count,
+                    self.kind == "complete",
+                )
+                if recorded:
+                    self._note_window()
+            doomed = doomed[:count]
+            doomed = doomed[(arrays.status[doomed] & DOOMED) != 0]
+            if len(doomed):
+                self._doomed.append(doomed)
+
+    def _note_window(self) -> None:
+        """This update puts facts on record."""
+        self._recording = True
+        if not self._windows or self._windows[-1][0] != self._clock:
+            self._windows.append((self._clock, self._begin))
 
     @property
     def observed(self) -> int:
@@ -156,7 +158,22 @@ class Marking:
 
     def miss(self) -> None:
         """A component was derived anew without a look at bodies, so what is on record is not all there is."""
-        self._missed = True
+        self._derived_anew = True
+
+    def missed(self, begin: int) -> None:
+        """The facts from an id on were derived without a look at bodies, so they have not been counted."""
+        self._book.uncount(begin, len(self.engine.store))
+
+    def failed(self) -> None:
+        """The update was undone, but what it took off the record is not known."""
+        self._book.end(self.engine.store.arrays)
+
+    def close(self) -> None:
+        """No fact has a mark any more."""
+        status = self.engine.store.arrays.status
+        for places in (self._state.doomed, self._state.marked):
+            status[self._ids(places)] &= ~(DOOMED | MARKED)
+        self._book.end(self.engine.store.arrays)
 
     def proofs_marked(self, ids: Ids) -> None:
         """Facts that block a has marked."""
@@ -165,32 +182,30 @@ class Marking:
 
     # --- between two updates ------------------------------------------------------------------------
 
-    def end(self, pairs: Records) -> tuple[int, int]:
+    def end(self, pairs: Pairs) -> tuple[int, int]:
         """Everything is done but the store is not finished yet: what is marked for the next update, explicit
         and implicit, counted."""
         if self.kind == "none":
             return 0, 0
         doomed = self._places(np.concatenate(self._doomed)) if self._doomed else _NO_PLACES
-        marked, generations = _NO_PLACES, self._state.generations
+        marked = _NO_PLACES
         if self.kind == "linked":
             self.links.take(facts_of(pairs), heads_of(pairs))
             marked = self._there(self.links.heads_of_all(doomed))
         elif self.kind in ("paper", "dred"):
             proved = self._places(np.concatenate(self._proved)) if self._proved else _NO_PLACES
             marked = self._there(np.concatenate([proved, heads_of(pairs)]))
-        elif self._recording:
-            out = np.empty(len(self.engine.store) - self._begin, np.int32)
-            new = out[: changes.list_recorded(self.engine.store.arrays, self._begin, out)]
-            if len(new) or len(pairs):
-                generations = (*generations, _Generation(self._clock, self._places(new), pairs.copy()))
-        self._state = _State(doomed, marked, generations)
-        implicit = len(marked)
-        if self.kind == "complete" and len(pairs):
-            implicit = len(self._there(np.unique(heads_of(pairs))))
-        return len(doomed), implicit
+        self._state = _State(doomed, marked)
+        return len(doomed), self._recorded() if self._recording else len(marked)
+
+    def _recorded(self) -> int:
+        """Implicit facts that are on record."""
+        begin, end = self._windows[0][1], len(self.engine.store)
+        status = self.engine.store.arrays.status[begin:end] & (RECORDED | PRESENT | DELETED | EXPLICIT)
+        return int(np.count_nonzero(status == (RECORDED | PRESENT)))
 
     def finished(self, deleted: Ids, used: int) -> None:
-        """The update is finished; `used` heads were read off records.  Facts that are gone keep no links, and
+        """The update is finished; `used` instances were on record.  Facts that are gone keep no links, and
         what has been on record for long enough is so no more."""
         if self.kind == "linked":
             for place in self._places(deleted).tolist():
@@ -199,23 +214,30 @@ class Marking:
             return
         self._consider(used)
         self._clock += 1
-        kept: list[_Generation] = []
-        for generation in self._state.generations:
-            if self._missed or generation.born + self.look_ahead < self._clock:
-                self.engine.store.arrays.status[self._ids(generation.facts)] &= ~RECORDED
-            else:
-                kept.append(generation)
-        self._state.generations = tuple(kept)
+        self._windows = [window for window in self._windows if window[0] + self.look_ahead >= self._clock]
+        if self._derived_anew:
+            self._windows = []
+        if self._windows:
+            self._book.forget(self.engine.store.arrays, self._windows[0][1])
+            self._book.tidy(self.engine.store.arrays)
+        else:
+            self._book.end(self.engine.store.arrays)
 
     def _consider(self, used: int) -> None:
         """Whether what was on record was worth it; if not, nothing is announced for a while."""
-        if not self.sparing or not len(self.records):
+        if not self.sparing or not self._recording:
             return
-        if used >= max(_MANY, _WORTH * len(self.records)):
+        self._judged += 1
+        self._noted += self._book.noted()
+        self._used += used
+        if self._judged <= self.look_ahead:
+            return  # what is on record has not had its time
+        if self._used >= _MANY * self._judged + _WORTH * self._noted:
             self._next_pause = _FIRST_PAUSE
         else:
             self._pause = self._next_pause
             self._next_pause = min(2 * self._next_pause, _LONGEST_PAUSE)
+        self._judged = self._noted = self._used = 0
 
     def rows_have_moved(self, before: Places, now: Places) -> None:
         """Places of facts are other ones from here on; places of facts that are gone are dropped."""
@@ -226,18 +248,8 @@ class Marking:
             result: Places = now[np.searchsorted(before, places[np.isin(places, before)])]
             return result
 
-        def moved_records(records: Records) -> Records:
-            facts, heads = facts_of(records), heads_of(records)
-            there = np.isin(facts, before) & np.isin(heads, before)
-            facts, heads = moved(facts[there]), moved(heads[there])
-            result: Records = facts.astype(np.uint64) << _HALF | heads.astype(np.uint64)
-            return result
-
         state = self._state
-        generations = (
-            _Generation(g.born, moved(g.facts), moved_records(g.records)) for g in state.generations
-        )
-        self._state = _State(moved(state.doomed), moved(state.marked), tuple(generations))
+        self._state = _State(moved(state.doomed), moved(state.marked))
         self.links = self.links.moved(before, now)
 
     def _there(self, places: Places) -> Places:

@@ -17,7 +17,9 @@ from tidalog.engine import opcodes as op
 from tidalog.engine.bits import NEW, NEW_STATE, PRESENT
 from tidalog.engine.compile import Code, Filter, Filters, compile_plan
 from tidalog.engine.embedded import EmbeddedEngine
+from tidalog.engine.index import CAUGHT_UP
 from tidalog.engine.sweep import Plans
+from tidalog.maintain.kernels.work import new_search
 from tidalog.plan.order import HEAD, plan
 
 # Kinds of atoms, beside the pivot.
@@ -31,6 +33,34 @@ NEGATED: Final = 5
 Room = Callable[[int], Filter]
 """Which facts an atom of a kind may match."""
 
+FORWARD: Final = False  # instances that a given fact takes part in
+BACKWARD: Final = True  # instances that derive a given fact
+
+
+class Searches:
+    """Plans that a kernel searches by, and room for the search; used by one update at a time."""
+
+    def __init__(self, parts: Sequence[tuple[Code, Plans]]) -> None:
+        self.codes = [code for code, _ in parts]
+        self.plans = [plans for _, plans in parts]
+        self.search = new_search(self.codes)
+        self._indexes = sorted({index for code in self.codes for index in code.indexes})
+        self._looked_up = sorted({predicate for code in self.codes for predicate in code.looked_up})
+
+    def catch_up(self, engine: EmbeddedEngine) -> None:
+        """Searches look at indexes and at the table as they are."""
+        facts, meta = len(engine.store), engine.indexes.meta
+        for index in self._indexes:
+            if meta[index, CAUGHT_UP] < facts:
+                engine.indexes.catch_up(index, engine.store.arrays)
+        for predicate in self._looked_up:
+            engine.store.bring_in(predicate)
+
+    def rule(self, number: int, of: int = 0) -> str:
+        """The rule of the plan last started; none may have been."""
+        names = self.codes[of].names
+        return names[number] if number < len(names) else ""
+
 
 @dataclass
 class ComponentPlans:
@@ -42,11 +72,13 @@ class ComponentPlans:
     _grow: dict[bool, tuple[Code, Plans]] = field(default_factory=dict)
     _search: dict[tuple[bool, Room], tuple[Code, Plans]] = field(default_factory=dict)
     _codes: dict[bool, Code] = field(default_factory=dict)
+    _prepared: dict[tuple[tuple[bool, Room], ...], Searches] = field(default_factory=dict)
 
     def growing(self, with_body: bool) -> tuple[Code, Plans]:
         """Semi-naive insertion: a pivot is a new fact, or one of the component that got a new id."""
         if with_body not in self._grow:
             code = Code()
+            own_predicates = self.predicates if with_body else None
             for rule in self.rules:
                 for pivot in range(len(rule.atoms)):
                     own = rule.atoms[pivot].predicate in self.predicates
@@ -55,7 +87,7 @@ class ComponentPlans:
                         chosen = (int(PRESENT | NEW), int(PRESENT | NEW), op.ANY_ID)
                     filters = Filters(self._growing_order(rule, pivot), chosen, (*NEW_STATE, op.ANY_ID))
                     logical = plan(rule, pivot, self.engine.fan_out)
-                    compile_plan(logical, self.engine.catalogue, code, filters, with_body=with_body)
+                    compile_plan(logical, self.engine.catalogue, code, filters, own=own_predicates)
             self._grow[with_body] = code, plans_of(code, self.engine)
         return self._grow[with_body]
 
@@ -72,13 +104,12 @@ class ComponentPlans:
 
         return chosen
 
-    def forward(self, room: Room) -> tuple[Code, Plans]:
-        """Instances that a given fact takes part in."""
-        return self._searching(False, room)
-
-    def backward(self, room: Room) -> tuple[Code, Plans]:
-        """Instances that derive a given fact."""
-        return self._searching(True, room)
+    def searches(self, *wanted: tuple[bool, Room]) -> Searches:
+        """Everything that searches by head (or by a fact of the body) in these rooms need."""
+        known = self._prepared.get(wanted)
+        if known is None:
+            known = self._prepared[wanted] = Searches([self._searching(*one) for one in wanted])
+        return known
 
     def _searching(self, by_head: bool, room: Room) -> tuple[Code, Plans]:
         known = self._search.get((by_head, room))
@@ -102,7 +133,7 @@ class ComponentPlans:
                     (PIVOT, 0, 0),
                     (NEGATED, 0, 0),
                 )
-                compile_plan(logical, self.engine.catalogue, code, filters, with_body=True)
+                compile_plan(logical, self.engine.catalogue, code, filters, own=self.predicates)
         return code
 
     def _kind(self, rule: NormalRule, position: int, pivot: int) -> int:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from typing import Final, Protocol
 
 import numpy as np
 
@@ -19,6 +20,7 @@ from tidalog.engine.frame import BLOCK, BUDGET, DERIVATIONS, FAILED, IS_STRICT, 
 from tidalog.engine.limits import Limits, Progress, ProgressCallback, RunStats
 from tidalog.errors import Diagnostic, RunError
 
+_NO_LIMITS: Final = Limits()
 _SLICE = 4_000_000  # rows between two looks at limits: a tenth of a second or so
 _SEARCH_SLICE = 200_000  # facts, where each is a search of its own
 
@@ -57,6 +59,13 @@ class NotComputable(Diagnostic):
     hint = "guard the computation by a test, such as ?n != 0 or isNumeric(?x)"
 
 
+class Changing(Protocol):
+    """An update under way."""
+
+    @property
+    def deleted_count(self) -> int: ...
+
+
 class TooMuchWork(Exception):
     """The searches of a component have cost more than to derive it anew."""
 
@@ -84,7 +93,7 @@ class Runner:
         """Facts that may still be looked at, if there is a better way."""
         self.rule = ""
         self._start, self._cpu_start = time.perf_counter(), time.process_time()
-        self._looks = counting or progress is not None or limits != Limits()
+        self._looks = counting or progress is not None or limits != _NO_LIMITS
         self._facts_before = self._visible_facts() if counting else 0
 
     @property
@@ -118,7 +127,7 @@ class Runner:
             elif reason == op.GROW_INDEX:
                 self.engine.indexes.grow(int(control[WANTED]))
             elif reason == op.GROW_LOG:
-                self.engine.log.grow_pairs()
+                self.engine.log.make_room(len(self.engine.store))
             elif reason == op.GROW_TERMS:
                 self.engine.dictionary.ensure(BLOCK * 4)
             self.look(rounds())
@@ -142,7 +151,7 @@ class Runner:
             if reason == op.GROW_TERMS:
                 self.engine.dictionary.ensure(BLOCK * 4)
             elif reason == op.GROW_LOG:
-                self.engine.log.grow_pairs()
+                self.engine.log.make_room(len(self.engine.store))
             self.look()
 
     def count_failures(self, failures: int) -> None:
@@ -150,6 +159,12 @@ class Runner:
         if self.limits.strict:
             raise RunError(NotComputable(rule=self.rule))
         self.stats.uncomputed[self.rule] = self.stats.uncomputed.get(self.rule, 0) + failures
+
+    def look_at(self, change: Changing) -> None:
+        """A safe point between two components."""
+        if self._looks:
+            self.deleted = change.deleted_count
+        self.look()
 
     def look(self, rounds: int = 0) -> None:
         """A safe point: limits and progress."""

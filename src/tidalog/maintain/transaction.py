@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 import numpy.typing as npt
@@ -23,13 +24,21 @@ _NOTHING: Ids = np.empty(0, np.int32)
 _STATUS_INSERTED = int(EXPLICIT | PRESENT | NEW)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Batch:
     """Facts of one predicate as term ids, column by column."""
 
     predicate: str
     columns: list[Ids]
     rows: int
+
+    @cached_property
+    def table(self) -> npt.NDArray[np.int32]:
+        """The columns in one array: an update is looked at when it is announced and when it comes."""
+        table = np.empty((len(self.columns), self.rows), np.int32)
+        for c, column in enumerate(self.columns):
+            table[c] = column
+        return table
 
 
 class Transaction:
@@ -60,37 +69,27 @@ class Transaction:
     def ask(self, deletions: Sequence[Batch], insertions: Sequence[Batch]) -> None:
         """Deletes come first, inserts second, so a fact in both stays."""
         self.asked = deletions, insertions
-        wanted = self._insertions(insertions)
-        self.ignored += sum(batch.rows for batch in deletions if not self.engine.has(batch.predicate))
-        for predicate, table in _by_predicate(self.engine, deletions, known_only=True):
-            ids = each_once(self.find(predicate, table))
-            ids = ids[ids >= 0]
-            kept = wanted.get(predicate)
-            if kept is not None:
-                ids = ids[~np.isin(ids, kept)]
-            explicit = (self.engine.store.arrays.status[ids] & EXPLICIT) != 0
-            self.ignored += table.shape[1] - int(explicit.sum())
-            ids = ids[explicit]
-            if len(ids):
-                changes.clear_bits_of(self.engine.store.arrays, self.engine.log.arrays, ids, int(EXPLICIT))
-                self.to_delete[predicate] = ids
-
-    def _insertions(self, insertions: Sequence[Batch]) -> dict[int, Ids]:
-        there: dict[int, Ids] = {}
+        store, log = self.engine.store, self.engine.log.arrays
         for predicate, table in _by_predicate(self.engine, insertions, known_only=False):
-            ids = self.find(predicate, table)
-            absent = ids < 0
-            if absent.any():
-                rows = np.ascontiguousarray(table[:, absent])
-                self.to_insert[predicate] = rows, int(absent.sum())
-            found = np.unique(ids[~absent])
-            if len(found):
-                there[predicate] = found
-                status = self.engine.store.arrays.status[found]
-                implicit = found[(status & EXPLICIT) == 0]
-                self.ignored += len(found) - len(implicit)
-                changes.set_bits_of(self.engine.store.arrays, self.engine.log.arrays, implicit, int(EXPLICIT))
-        return there
+            rows = table.shape[1]
+            absent = np.empty(rows, np.int64)
+            store.bring_in(predicate)
+            new, there = changes.ask_to_insert(store.arrays, log, predicate, table, rows, absent)
+            self.ignored += there
+            if new:
+                wanted = table if new == rows else np.ascontiguousarray(table[:, absent[:new]])
+                self.to_insert[predicate] = wanted, new
+        for batch in deletions:
+            if not self.engine.has(batch.predicate):
+                self.ignored += batch.rows
+        for predicate, table in _by_predicate(self.engine, deletions, known_only=True):
+            rows = table.shape[1]
+            ids = np.empty(rows, np.int32)
+            store.bring_in(predicate)
+            found = changes.ask_to_delete(store.arrays, log, predicate, table, rows, ids)
+            self.ignored += rows - found
+            if found:
+                self.to_delete[predicate] = ids[:found]
 
     def tables(self, batches: Sequence[Batch]) -> Iterable[tuple[int, npt.NDArray[np.int32]]]:
         """Facts of known predicates as rows, columns first."""
@@ -126,19 +125,18 @@ class Transaction:
             return _NOTHING
         return parts[0] if len(parts) == 1 else np.concatenate(parts)
 
-    def settle(self, predicates: Iterable[int], begin: int) -> None:
-        """A component with these predicates is done; ids from `begin` on came with it.  What came back is no
-        longer deleted."""
-        arrays = self.engine.store.arrays
-        for predicate in predicates:
-            parts = self.deleted.pop(predicate, None)
-            if parts:
-                ids = np.concatenate(parts)
-                self.note_deleted(predicate, ids[(arrays.status[ids] & DELETED) != 0])
-        room = np.empty(len(self.engine.store) - begin, np.int32)
-        new = room[: changes.list_inserted(arrays, begin, room)]
-        if len(new):
-            self.grown.update(np.unique(self.predicates_of(new)).tolist())
+    def settle(self, predicates: Sequence[int], rows: Sequence[int], moves: int) -> None:
+        """A component with these predicates is done; it had so many rows before, and the log so many moves.
+        What came back is no longer deleted."""
+        store = self.engine.store
+        status = store.arrays.status
+        came_back = self.engine.log.arrays.counts[changes.MOVES] > moves
+        for predicate, before in zip(predicates, rows, strict=True):
+            if came_back and predicate in self.deleted:
+                ids = np.concatenate(self.deleted.pop(predicate))
+                self.note_deleted(predicate, ids[(status[ids] & DELETED) != 0])
+            if store.count(predicate) > before:
+                self.grown.add(predicate)
 
     def insert(self, predicate: int) -> int:
         """Puts the rows that the update asks for into the store; how many."""
@@ -154,6 +152,7 @@ class Transaction:
         store = self.engine.store
         store.ensure(rows, table.shape[0], predicate)
         bring_in(store.arrays, predicate)
+        self.engine.log.book.make_room(len(store) + rows, 0, 0)
         hashes, ids, created = np.empty(rows, np.uint64), np.empty(rows, np.int32), np.empty(rows, np.int32)
         changes.insert_changes(
             store.arrays,
@@ -186,12 +185,13 @@ class Transaction:
         count = changes.list_changes(arrays, log, self.begin, ids, kinds)
         ids, kinds = ids[:count], kinds[:count]
         found = changes_of(engine, ids, kinds)
-        self.gone = ids[(kinds | 1) == changes.DELETED_EXPLICIT]
-        dead = np.concatenate([self.gone, engine.log.moved_from])
-        changes.finish(arrays, log, self.begin, self.gone)
+        moves = int(log.counts[changes.MOVES])
+        dead, touched = np.empty(count + moves, np.int32), np.zeros(len(engine.names), np.uint8)
+        gone = int(changes.finish(arrays, log, self.begin, ids, kinds, dead, touched))
         engine.counts.finish()
-        if len(dead):
-            engine.indexes.take_out(arrays, dead, np.unique(self.predicates_of(dead)).tolist())
+        self.gone = dead[:gone]
+        if gone + moves:
+            engine.indexes.take_out(arrays, dead[: gone + moves], touched)
         return found
 
     def predicates_of(self, ids: Ids) -> Ids:
@@ -216,10 +216,12 @@ def _by_predicate(
             number = engine.predicate(batch.predicate, len(batch.columns))
             grouped.setdefault(number, []).append(batch)
     for number, parts in grouped.items():
+        if len(parts) == 1:
+            yield number, parts[0].table
+            continue
         rows = sum(part.rows for part in parts)
         table = np.empty((len(parts[0].columns), rows), np.int32)
-        for c in range(len(table)):
-            np.concatenate([part.columns[c] for part in parts], out=table[c])
+        np.concatenate([part.table for part in parts], axis=1, out=table)
         yield number, table
 
 

@@ -20,6 +20,16 @@ import numpy as np
 import numpy.typing as npt
 
 from tidalog.engine.bits import DELETED, EXPLICIT, NEW, PRESENT, RECORDED, SPREAD, WAITING
+from tidalog.engine.book import (
+    END,
+    chain_of,
+    derivations_below,
+    derivations_of,
+    head_of_link,
+    lose_count,
+    next_link,
+    take_off,
+)
 from tidalog.engine.changes import Log, clear_bits, set_bits
 from tidalog.engine.dictionary_kernels import Terms
 from tidalog.engine.fact_kernels import HEADER, Facts
@@ -38,7 +48,6 @@ from tidalog.engine.tuples import (
     view_of,
 )
 from tidalog.maintain.kernels.native import compiled
-from tidalog.maintain.kernels.records import first_record, head_on_record
 from tidalog.maintain.kernels.work import (
     BACKWARD,
     CHECKS,
@@ -168,6 +177,28 @@ def predicate_of(facts: Facts, fact: int) -> int:
     return facts.arguments[np.int64(facts.offset[fact]) - 1]
 
 
+@compiled
+def take_off_record(facts: Facts, log: Log, work: Affected, fact: int, above: int) -> None:
+    """Does what `spread` does for a fact that is RECORDED: no rule is applied, and a head that has another
+    rank proof on record is not affected."""
+    book, ranked = log.book, work.control[MODE] == RANKED
+    link = chain_of(book, fact)
+    while link != END:
+        at = head_of_link(book, link)
+        if at >= 0 and work.own[facts.arguments[at - 1]] != 0:
+            head = np.int64(facts.arguments[at - HEADER])
+            left = take_off(book, link, head)
+            work.counters[FROM_RECORD] += 1
+            if (
+                head > above
+                and not (ranked and left > 0)
+                and (facts.status[head] & (PRESENT | NEW | DELETED | WAITING)) == PRESENT
+            ):
+                add_affected(facts, log, work, head)
+        link = next_link(book, link)
+    set_bits(facts, log, fact, SPREAD)
+
+
 @inlined
 def spread(
     facts: Facts,
@@ -177,7 +208,6 @@ def spread(
     search: Search,
     log: Log,
     work: Affected,
-    records: np.ndarray,
     above: int,
 ) -> int:
     """Makes the heads of the instances that a deleted fact takes part in affected, if their ids are larger
@@ -185,21 +215,7 @@ def spread(
     control, counters = work.control, work.counters
     fact = control[FACT]
     if facts.status[fact] & RECORDED:
-        place = facts.offset[fact]
-        i = first_record(records, place)
-        at = head_on_record(records, i, place)
-        while at >= 0:
-            head = facts.arguments[at - HEADER]
-            if (
-                head > above
-                and work.own[facts.arguments[at - 1]] != 0
-                and (facts.status[head] & (PRESENT | NEW | DELETED | WAITING)) == PRESENT
-            ):
-                counters[FROM_RECORD] += 1
-                add_affected(facts, log, work, head)
-            i += 1
-            at = head_on_record(records, i, place)
-        set_bits(facts, log, fact, SPREAD)
+        take_off_record(facts, log, work, fact, above)
         return DONE
     registers, cursor = search.registers[0], search.cursors[0]
     predicate = predicate_of(facts, fact)
@@ -222,6 +238,7 @@ def spread(
             continue
         counters[DERIVATIONS] += 1
         head = head_of(view, registers, cursor)
+        lose_count(log.book, head)
         if head > above and (facts.status[head] & (PRESENT | NEW | DELETED | WAITING)) == PRESENT:
             counters[DELETIONS] += 1
             add_affected(facts, log, work, head)
@@ -270,6 +287,15 @@ def prove(
             return FOUND
 
 
+@inlined
+def delete_fact(facts: Facts, log: Log, work: Affected, fact: int) -> None:
+    """A fact without a rank proof goes, and what it takes part in is looked at next."""
+    set_bits(facts, log, fact, DELETED)
+    work.gone[work.control[GONE]] = fact
+    work.control[GONE] += 1
+    work.control[PHASE] = FORWARD_FROM_GONE
+
+
 @compiled
 def delete_affected(
     owned_facts: Facts,
@@ -280,13 +306,11 @@ def delete_affected(
     owned_search: Search,
     owned_log: Log,
     owned_work: Affected,
-    owned_records: np.ndarray,
 ) -> int:
     """Goes on until nothing is affected any more (DONE) or something is wanted."""
     facts, log = borrowed_facts(owned_facts), borrowed_log(owned_log)
     forward, backward = borrowed_plans(owned_forward), borrowed_plans(owned_backward)
     search, work = borrowed_search(owned_search), borrowed_affected(owned_work)
-    records = borrowed(owned_records)
     forward_view, backward_view = (
         view_of(facts, owned_indexes, forward),
         view_of(facts, owned_indexes, backward),
@@ -307,7 +331,7 @@ def delete_affected(
             above = -1
             if phase == FORWARD_FROM_GONE and control[MODE] == RANKED:
                 above = control[FACT]
-            reason = spread(facts, terms, forward_view, forward, search, log, work, records, above)
+            reason = spread(facts, terms, forward_view, forward, search, log, work, above)
             if reason != DONE:
                 return reason
             if phase == FORWARD_FROM_SEED:
@@ -324,8 +348,14 @@ def delete_affected(
                 clear_bits(facts, log, fact, WAITING)
                 if facts.status[fact] & EXPLICIT:
                     continue
-                counters[CHECKS] += 1
-                control[PHASE] = PROVE
+                left = derivations_below(log.book, fact)
+                if left > 0:
+                    continue
+                if left == 0:
+                    delete_fact(facts, log, work, fact)
+                else:
+                    counters[CHECKS] += 1
+                    control[PHASE] = PROVE
             else:
                 if control[WAIT] == control[QUEUED]:
                     return DONE
@@ -342,11 +372,7 @@ def delete_affected(
             if found == FOUND:
                 control[PHASE] = POP
             else:
-                fact = control[FACT]
-                set_bits(facts, log, fact, DELETED)
-                work.gone[control[GONE]] = fact
-                control[GONE] += 1
-                control[PHASE] = FORWARD_FROM_GONE
+                delete_fact(facts, log, work, control[FACT])
 
 
 @compiled
@@ -357,6 +383,7 @@ def find_derivable(
     owned_backward: Plans,
     owned_search: Search,
     gone: np.ndarray,
+    owned_log: Log,
     out: np.ndarray,
     control: np.ndarray,
     counters: np.ndarray,
@@ -365,14 +392,18 @@ def find_derivable(
     control[GONE] facts found, in `out`."""
     facts, backward = borrowed_facts(owned_facts), borrowed_plans(owned_backward)
     view = view_of(facts, owned_indexes, backward)
-    search = borrowed_search(owned_search)
+    search, log = borrowed_search(owned_search), borrowed_log(owned_log)
     while control[SEED] < len(gone):
         control[BUDGET] -= 1
         if control[BUDGET] < 0:
             return PAUSE
         fact = gone[control[SEED]]
         control[FACT] = fact
-        if not facts.status[fact] & EXPLICIT:
+        known = derivations_of(log.book, fact)
+        if known == 0 and not facts.status[fact] & EXPLICIT:
+            control[SEED] += 1
+            continue
+        if known < 0 and not facts.status[fact] & EXPLICIT:
             found = prove(facts, terms, view, backward, search, control, counters)
             if found == NO_ROOM:
                 return GROW_TERMS

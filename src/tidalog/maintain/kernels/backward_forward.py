@@ -37,6 +37,7 @@ from tidalog.engine.bits import (
     SPREAD,
     WAITING,
 )
+from tidalog.engine.book import END, chain_of, head_of_link, next_link
 from tidalog.engine.changes import PAIRS, Log, clear_bits, set_bits
 from tidalog.engine.dictionary_kernels import Terms
 from tidalog.engine.fact_kernels import HEADER, Facts
@@ -58,7 +59,6 @@ from tidalog.engine.tuples import (
 )
 from tidalog.maintain.kernels.affected import predicate_of
 from tidalog.maintain.kernels.native import compiled
-from tidalog.maintain.kernels.records import first_record, head_on_record
 from tidalog.maintain.kernels.work import (
     BACKWARD,
     CHECKS,
@@ -94,7 +94,7 @@ MATCHING: Final = 10  # block a: whether its search is under way
 MATCH_PLAN: Final = 11
 SPREADING: Final = 12  # block c: whether its search is under way
 SPREAD_PLAN: Final = 13
-RECORD_NEXT: Final = 14  # block c: the next head on record
+RECORD_NEXT: Final = 14  # block c: the next link of the book, -1 before the first
 BUDGET: Final = 15
 CURRENT: Final = 16
 LINKS: Final = 17  # whether proofs are noted in the log
@@ -132,6 +132,7 @@ def new_backward_forward(
     """`gone`: facts that are deleted; `affected`: facts that must be checked; `room`: facts there are."""
     control = np.zeros(CONTROL, np.int64)
     control[ORDER], control[GONE], control[AFFECTED] = order, len(gone), len(affected)
+    control[RECORD_NEXT] = -1
     queue = workspace.ids("gone", room + len(gone))
     queue[: len(gone)] = gone
     stack = 256 + len(affected)
@@ -384,7 +385,6 @@ def affect_step(
     search: Search,
     log: Log,
     work: BackwardForward,
-    records: np.ndarray,
 ) -> int:
     """Block c, lines 23 and 24: one fact that an instance with a deleted fact derives."""
     control = work.control
@@ -400,16 +400,15 @@ def affect_step(
                 return NOTHING
             fact = np.int64(work.gone[control[GONE_NEXT]])
             if facts.status[fact] & RECORDED:
-                place = facts.offset[fact]
-                begin = first_record(records, place)
-                at = head_on_record(records, begin + control[RECORD_NEXT], place)
-                while at >= 0:
-                    control[RECORD_NEXT] += 1
-                    own = work.own[facts.arguments[at - 1]] != 0
+                if control[RECORD_NEXT] < 0:
+                    control[RECORD_NEXT] = chain_of(log.book, fact)
+                while control[RECORD_NEXT] != END:
+                    at = head_of_link(log.book, control[RECORD_NEXT])
+                    control[RECORD_NEXT] = next_link(log.book, control[RECORD_NEXT])
+                    own = at >= 0 and work.own[facts.arguments[at - 1]] != 0
                     if own and affect(facts, log, work, facts.arguments[at - HEADER], FROM_RECORD):
                         return APPLIED
-                    at = head_on_record(records, begin + control[RECORD_NEXT], place)
-                control[RECORD_NEXT] = 0
+                control[RECORD_NEXT] = -1
                 set_bits(facts, log, fact, SPREAD)
                 control[GONE_NEXT] += 1
                 continue
@@ -476,13 +475,12 @@ def run_backward_forward(
     owned_search: Search,
     owned_log: Log,
     owned_work: BackwardForward,
-    owned_records: np.ndarray,
 ) -> int:
     """Lines 10 to 25, until nothing is left to be deleted (DONE) or something is wanted."""
     facts, log = borrowed_facts(owned_facts), borrowed_log(owned_log)
     proofs, backward = borrowed_plans(owned_proofs), borrowed_plans(owned_backward)
     affecting, search = borrowed_plans(owned_affecting), borrowed_search(owned_search)
-    work, records = borrowed_work(owned_work), borrowed(owned_records)
+    work = borrowed_work(owned_work)
     proofs_view = view_of(facts, owned_indexes, proofs)
     backward_view = view_of(facts, owned_indexes, backward)
     affecting_view = view_of(facts, owned_indexes, affecting)
@@ -498,7 +496,7 @@ def run_backward_forward(
         said = forward_step(facts, terms, proofs_view, proofs, search, log, work)
         if said == NOTHING and order == LAYERS and control[ROOTS] == 0:
             # The layer first: everything that one step reaches.
-            said = affect_step(facts, terms, affecting_view, affecting, search, log, work, records)
+            said = affect_step(facts, terms, affecting_view, affecting, search, log, work)
             if said == NOTHING:
                 control[ROOTS] = 1
                 said = APPLIED
@@ -508,7 +506,7 @@ def run_backward_forward(
                 said = disprove_step(facts, log, work)
                 control[ROOTS] = 0
             if said == NOTHING and order != LAYERS:
-                said = affect_step(facts, terms, affecting_view, affecting, search, log, work, records)
+                said = affect_step(facts, terms, affecting_view, affecting, search, log, work)
             if said == NOTHING and order == PAPER:
                 said = disprove_step(facts, log, work)
         if said == NOTHING:

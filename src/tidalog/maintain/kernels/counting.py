@@ -7,7 +7,8 @@ itself.  A head whose derivations are counted has one less.  Then new instances 
 derivations are not counted is looked at for them, in the new state, and has its count from then on.  If there
 are more than MOST_COUNTED the look ends there and nothing is known, for one derivation is enough to stay.
 
-A head that is on record (see `records`) is affected, but not how often: what was known about it is forgotten.
+A head that is on record (see `engine.book`) is affected, but not how often: what was known about it is
+forgotten.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ import numpy as np
 import numpy.typing as npt
 
 from tidalog.engine.bits import DELETED, EXPLICIT, NEW, PRESENT, RECORDED, SPREAD, WAITING
+from tidalog.engine.book import END, chain_of, head_of_link, next_link
 from tidalog.engine.changes import Log, clear_bits, set_bits
 from tidalog.engine.counts import NO_DERIVATION, UNKNOWN, count_of, put_count
 from tidalog.engine.dictionary_kernels import Terms
@@ -38,7 +40,6 @@ from tidalog.engine.tuples import (
 )
 from tidalog.maintain.kernels.affected import predicate_of
 from tidalog.maintain.kernels.native import compiled
-from tidalog.maintain.kernels.records import first_record, head_on_record
 from tidalog.maintain.kernels.work import (
     BACKWARD,
     CHECKS,
@@ -133,21 +134,19 @@ def lose(facts: Facts, log: Log, work: Counting, head: int) -> None:
 
 
 @compiled
-def lose_recorded(facts: Facts, log: Log, work: Counting, records: np.ndarray, fact: int) -> None:
+def lose_recorded(facts: Facts, log: Log, work: Counting, fact: int) -> None:
     """What a deleted fact affects, if all its instances are on record."""
-    place = facts.offset[fact]
-    i = first_record(records, place)
-    at = head_on_record(records, i, place)
-    while at >= 0:
-        head = facts.arguments[at - HEADER]
-        if work.own[facts.arguments[at - 1]] != 0:
+    link = chain_of(log.book, fact)
+    while link != END:
+        at = head_of_link(log.book, link)
+        if at >= 0 and work.own[facts.arguments[at - 1]] != 0:
+            head = np.int64(facts.arguments[at - HEADER])
             if count_of(work.row, head) != UNKNOWN:
                 put_count(work.row, head, UNKNOWN)
             if affect(facts, log, work, head):
                 work.counters[FROM_RECORD] += 1
                 work.control[BUDGET] -= 1
-        i += 1
-        at = head_on_record(records, i, place)
+        link = next_link(log.book, link)
 
 
 @compiled
@@ -159,12 +158,10 @@ def lose_instances(
     owned_search: Search,
     owned_log: Log,
     owned_work: Counting,
-    owned_records: np.ndarray,
 ) -> int:
     """Goes on until every seed has had its turn (DONE) or something is wanted."""
     facts, log, plans = borrowed_facts(owned_facts), borrowed_log(owned_log), borrowed_plans(owned_plans)
     search, work = borrowed_search(owned_search), borrowed_counting(owned_work)
-    records = borrowed(owned_records)
     view = view_of(facts, owned_indexes, plans)
     control = work.control
     registers, cursor = search.registers[0], search.cursors[0]
@@ -177,7 +174,7 @@ def lose_instances(
             predicate = predicate_of(facts, fact)
             j = plans.first[predicate] + control[PLAN]
             if facts.status[fact] & RECORDED:
-                lose_recorded(facts, log, work, records, fact)
+                lose_recorded(facts, log, work, fact)
                 j = plans.first[predicate + 1]
             if j >= plans.first[predicate + 1]:
                 set_bits(facts, log, fact, SPREAD)

@@ -20,7 +20,7 @@ BACKWARD: Final = 1  # instances looked at to prove their head
 FORWARD: Final = 2  # instances of proved facts that proved another one
 DERIVATIONS: Final = 3  # all instances found
 CHECKS: Final = 4  # facts looked at for another proof
-FROM_RECORD: Final = 5  # affected facts that were on record
+FROM_RECORD: Final = 5  # instances that were on record
 COUNTERS: Final = 6
 
 MOST_ATOMS: Final = 64  # of a body: kernels make room for so many facts, and one more, at a time
@@ -65,4 +65,5 @@ def borrowed_log(log: Log) -> Log:
         borrowed(log.moved_to),
         borrowed(log.pairs),
         borrowed(log.counts),
+        borrowed(log.book),
     )
