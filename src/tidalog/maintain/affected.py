@@ -14,7 +14,7 @@ from tidalog.maintain.counters import Counters
 from tidalog.maintain.kernels import affected as kernel
 from tidalog.maintain.kernels.work import new_counters
 from tidalog.maintain.node import Node
-from tidalog.maintain.plans import BACKWARD, FORWARD, LOWER_BEFORE, OWN_AFTER, OWN_BEFORE, PIVOT, Room
+from tidalog.maintain.plans import FORWARD, LIKELY_FIRST, LOWER_BEFORE, OWN_AFTER, OWN_BEFORE, PIVOT, Room
 from tidalog.maintain.run import Runner
 from tidalog.maintain.transaction import Ids, Transaction
 
@@ -53,7 +53,7 @@ def delete_affected(
     engine = node.engine
     seeds = change.deleted_of(node.lower)
     clear_bits_of(engine.store.arrays, engine.log.arrays, seeds, int(SPREAD))
-    searches = node.plans.searches((FORWARD, old_state), (BACKWARD, smaller_ranks))
+    searches = node.plans.searches((FORWARD, old_state), (LIKELY_FIRST, smaller_ranks))
     searches.catch_up(engine)
     forward, backward = searches.plans
     room = sum(engine.store.count(number) for number in node.numbers) + 1
@@ -103,7 +103,7 @@ def _bring_back(node: Node, change: Transaction, runner: Runner, counters: Count
 def find_derivable(node: Node, runner: Runner, counters: Counters, asked: Ids, room: Room) -> Ids:
     """Which of these facts are explicit, or derived by an instance that a room allows."""
     engine = node.engine
-    searches = node.plans.searches((BACKWARD, room))
+    searches = node.plans.searches((LIKELY_FIRST, room))
     searches.catch_up(engine)
     control = np.zeros(kernel.CONTROL, np.int64)
     found = new_counters()

@@ -31,7 +31,7 @@ from tidalog.maintain.growing import grow
 from tidalog.maintain.marking import Marking
 from tidalog.maintain.materialise import NO_LIMITS, check_constraints
 from tidalog.maintain.node import Node
-from tidalog.maintain.plans import BACKWARD, FORWARD
+from tidalog.maintain.plans import FORWARD, LIKELY_FIRST
 from tidalog.maintain.recompute import delete_implicit, derive_anew
 from tidalog.maintain.run import Interrupted, Runner, TooMuchWork
 from tidalog.maintain.seminaive import SemiNaive, constraint_predicate, constraint_rule
@@ -97,8 +97,8 @@ class Maintainer:
         for node in self.nodes:
             if node.incremental:
                 node.plans.growing(False)
-                node.plans.searches((FORWARD, old_state), (BACKWARD, smaller_ranks))
-                node.plans.searches((BACKWARD, new_state))
+                node.plans.searches((FORWARD, old_state), (LIKELY_FIRST, smaller_ranks))
+                node.plans.searches((LIKELY_FIRST, new_state))
 
     def use(self, options: Options) -> None:
         """Other options from the next update on.  Marks of another kind begin with none."""

@@ -33,8 +33,10 @@ NEGATED: Final = 5
 Room = Callable[[int], Filter]
 """Which facts an atom of a kind may match."""
 
-FORWARD: Final = False  # instances that a given fact takes part in
-BACKWARD: Final = True  # instances that derive a given fact
+# Ways to search.
+FORWARD: Final = 0  # instances that a given fact takes part in
+BACKWARD: Final = 1  # instances that derive a given fact, rules in their order
+LIKELY_FIRST: Final = 2  # the same, where one is enough: rules over large relations, which derive most, first
 
 
 class Searches:
@@ -70,9 +72,9 @@ class ComponentPlans:
     rules: Sequence[NormalRule]
     predicates: frozenset[str]
     _grow: dict[bool, tuple[Code, Plans]] = field(default_factory=dict)
-    _search: dict[tuple[bool, Room], tuple[Code, Plans]] = field(default_factory=dict)
-    _codes: dict[bool, Code] = field(default_factory=dict)
-    _prepared: dict[tuple[tuple[bool, Room], ...], Searches] = field(default_factory=dict)
+    _search: dict[tuple[int, Room], tuple[Code, Plans]] = field(default_factory=dict)
+    _codes: dict[int, Code] = field(default_factory=dict)
+    _prepared: dict[tuple[tuple[int, Room], ...], Searches] = field(default_factory=dict)
 
     def growing(self, with_body: bool) -> tuple[Code, Plans]:
         """Semi-naive insertion: a pivot is a new fact, or one of the component that got a new id."""
@@ -104,29 +106,30 @@ class ComponentPlans:
 
         return chosen
 
-    def searches(self, *wanted: tuple[bool, Room]) -> Searches:
-        """Everything that searches by head (or by a fact of the body) in these rooms need."""
+    def searches(self, *wanted: tuple[int, Room]) -> Searches:
+        """Everything that searches of these ways in these rooms need."""
         known = self._prepared.get(wanted)
         if known is None:
             known = self._prepared[wanted] = Searches([self._searching(*one) for one in wanted])
         return known
 
-    def _searching(self, by_head: bool, room: Room) -> tuple[Code, Plans]:
-        known = self._search.get((by_head, room))
+    def _searching(self, way: int, room: Room) -> tuple[Code, Plans]:
+        known = self._search.get((way, room))
         if known is None:
-            if by_head not in self._codes:
-                self._codes[by_head] = self._compiled(by_head)
-            code = self._codes[by_head]
+            if way not in self._codes:
+                self._codes[way] = self._compiled(way)
+            code = self._codes[way]
             array = np.array([room(kind) for kind, _, _ in code.filters] or [(0, 0, 0)], np.int32)
             known = code, plans_of(code, self.engine)._replace(filters=array)
-            self._search[by_head, room] = known
+            self._search[way, room] = known
         return known
 
-    def _compiled(self, by_head: bool) -> Code:
+    def _compiled(self, way: int) -> Code:
         """All plans with kinds in the place of filters, and the facts of an instance in registers."""
         code = Code()
-        for rule in self.rules:
-            for pivot in [HEAD] if by_head else range(len(rule.atoms)):
+        rules = sorted(self.rules, key=self._facts_of, reverse=True) if way == LIKELY_FIRST else self.rules
+        for rule in rules:
+            for pivot in range(len(rule.atoms)) if way == FORWARD else [HEAD]:
                 logical = plan(rule, pivot, self.engine.fan_out)
                 filters = Filters(
                     lambda position, rule=rule, pivot=pivot: (self._kind(rule, position, pivot), 0, 0),  # type: ignore[misc]
@@ -135,6 +138,10 @@ class ComponentPlans:
                 )
                 compile_plan(logical, self.engine.catalogue, code, filters, own=self.predicates)
         return code
+
+    def _facts_of(self, rule: NormalRule) -> int:
+        """How many facts a body is about."""
+        return sum(self.engine.count(atom.predicate) for atom in rule.atoms)
 
     def _kind(self, rule: NormalRule, position: int, pivot: int) -> int:
         before = position < pivot
