@@ -258,6 +258,9 @@ def check_command(
     graph: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Draw the rule graph: .svg, .mmd or .dot.")
     ] = None,
+    keyed: Annotated[
+        bool, typer.Option("--keyed", help="Print the rules as they run for many keys (stream --key).")
+    ] = False,
     parameter: Parameters = None,
     dialect: DialectName = None,
     json: AsJson = False,
@@ -266,7 +269,7 @@ def check_command(
     with reporting(json) as report:
         from tidalog.cli.check import check
 
-        check(report, program, dialect, parameter, graph)
+        check(report, program, dialect, parameter, graph, keyed)
 
 
 @app.command("fmt")

@@ -1,0 +1,125 @@
+"""Many small knowledge bases in one: the key becomes the first argument of every predicate.
+
+    path(?x, ?z) :- path(?x, ?y), edge(?y, ?z)   path(?key, ?x, ?z) :- path(?key, ?x, ?y), edge(?key, ?y, ?z)
+    n(#count(?x)) :- p(?x)                       n(?key, #count(?x)) :- p(?key, ?x)
+    dry :- ~rain                                 dry(?key) :- <keyed:key>(?key), ~rain(?key)
+    c1: :- p(?x), q(?x)                          c1: <keyed:violated>(?key, "c1") :- p(?key, ?x), q(?key, ?x)
+
+Law.  Over the union of keyed facts, with one fact `<keyed:key>(k)` for every key k, the program derives for
+each key what the original derives from that key's facts alone; and `<keyed:violated>(k, c)` exactly if these
+violate the constraint c.  So one key's violation can be told, and stops no other key.
+
+Rules alone are rewritten.  Facts that the original has belong to every key: whoever makes a key known inserts
+them for it, so that a key can delete them and the others keep them.  Triples have been put into relations of
+their own before (`relations`); here these are predicates like any other, with names that no program has.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from typing import Final
+
+from tidalog.analysis.draft import Draft
+from tidalog.analysis.parameters import substitute_parameters
+from tidalog.analysis.passes import (
+    RegisteredFunctions,
+    analyse,
+    function_ranges,
+    lower_rdf_atoms,
+    specialise_triples,
+)
+from tidalog.analysis.predicates import check_arity, name_rules
+from tidalog.analysis.rewrite import atoms, map_atoms
+from tidalog.analysis.triples import ALL_TRIPLES, ALL_TYPES, TRIPLE, TripleLayout
+from tidalog.program import Atom, Program, Rule, Variable, variables
+from tidalog.terms import String, Term
+
+_PREFIX: Final = "keyed:"
+
+
+@dataclass(frozen=True)
+class KeyedProgram:
+    """`program` has the rewritten rules.  `layout` says which relations hold the triples of the original,
+    `names` what a relation that could not keep its name is called now."""
+
+    program: Program
+    layout: TripleLayout
+    names: Mapping[str, str]
+    key: str
+    """The predicate of known keys."""
+    violated: str
+    """The predicate of keys and the names of constraints that they violate."""
+
+    def name(self, relation: str) -> str:
+        """What a relation of the original is called."""
+        return self.names.get(relation, relation)
+
+
+def keyed_program(
+    program: Program,
+    parameters: Mapping[str, Term] | None = None,
+    functions: RegisteredFunctions = (),
+) -> KeyedProgram:
+    """Raises `ProgramError` with every error of the original, as its author wrote it."""
+    layout = analyse(program, parameters, functions).triples
+    draft = Draft(program, parameters or {}, function_ranges(functions), facts=program.facts)
+    for step in (name_rules, substitute_parameters, lower_rdf_atoms, check_arity, specialise_triples):
+        step(draft)
+    prefix = _free_prefix(draft)
+    names = _names(layout, prefix)
+    rewriting = _Rewriting(names, f"{prefix}key", f"{prefix}violated")
+    rules = tuple(
+        rewriting.rule(working.rule, working.name, written=working.origin is not None)
+        for working in draft.rules
+    )
+    keyed = Program(rules, prefixes=program.prefixes, base=program.base, source=program.source)
+    return KeyedProgram(keyed, layout, names, rewriting.key, rewriting.violated)
+
+
+def _free_prefix(draft: Draft) -> str:
+    taken = {atom.predicate for working in draft.rules for atom in atoms(working.rule)} | set(draft.uses)
+    prefix = _PREFIX
+    while any(predicate.startswith(prefix) for predicate in taken):
+        prefix = f"{prefix[:-1]}-:"
+    return prefix
+
+
+def _names(layout: TripleLayout, prefix: str) -> dict[str, str]:
+    """`triple` itself is renamed in any case: with a key, one of two arguments would be taken for RDF."""
+    names = {TRIPLE: f"{prefix}triple", ALL_TRIPLES: f"{prefix}triples", ALL_TYPES: f"{prefix}types"}
+    names.update((relation, f"{prefix}property:{iri}") for iri, relation in layout.properties.items())
+    names.update((relation, f"{prefix}class:{iri}") for iri, relation in layout.classes.items())
+    return names
+
+
+@dataclass(frozen=True)
+class _Rewriting:
+    names: Mapping[str, str]
+    key: str
+    violated: str
+
+    def rule(self, rule: Rule, name: str, *, written: bool) -> Rule:
+        """`written` says that the rule has an author, who knows it by its name."""
+        key = _free_variable(rule)
+        changed = map_atoms(rule, self._with(key))
+        heads, body = changed.heads, changed.body
+        if not heads:
+            heads = (Atom(self.violated, (key, String(name))),)
+        if not any(isinstance(literal, Atom) for literal in body):
+            body = (Atom(self.key, (key,)), *body)
+        return replace(changed, heads=heads, body=body, name=name if written else None)
+
+    def _with(self, key: Variable) -> Callable[[Atom], Atom]:
+        def change(atom: Atom) -> Atom:
+            return Atom(self.names.get(atom.predicate, atom.predicate), (key, *atom.arguments), atom.span)
+
+        return change
+
+
+def _free_variable(rule: Rule) -> Variable:
+    used = {variable.name for literal in (*rule.heads, *rule.body) for variable in variables(literal)}
+    name = "key"
+    while name in used:
+        name += "_"
+    return Variable(name)
