@@ -12,7 +12,7 @@ from tidalog.errors import DataError
 from tidalog.io.update_tables import read_update_table
 from tidalog.spark.columns import update_columns
 from tidalog.spark.diagnostics import SparkError
-from tidalog.spark.ingest import Batch, Ingest, with_places
+from tidalog.spark.ingest import Batch, Ingest
 from tidalog.spark.known import known_predicates
 from tidalog.spark.order import ordered
 from tidalog.spark.quarantine import place_of, write_bad_rows
@@ -34,12 +34,17 @@ GOOD: tuple[object, ...] = (1, "+", "edge", "a", "b", None)
 def ingest_for(frame: DataFrame, program: str = PROGRAM) -> Ingest:
     kb = tidalog.open()
     kb.load(program)
-    return Ingest(update_columns(frame.schema), known_predicates(kb))
+    return Ingest(frame, update_columns(frame.schema), known_predicates(kb))
 
 
 def read(spark: SparkSession, rows: list[tuple[object, ...]], columns: str = COLUMNS, **how: bool) -> Batch:
     frame = spark.createDataFrame(rows, columns)
-    return ingest_for(frame).read(frame, integer_labels=how.get("integer_labels", False))
+    return read_by(ingest_for(frame), integer_labels=how.get("integer_labels", False))
+
+
+def read_by(ingest: Ingest, *, integer_labels: bool = False) -> Batch:
+    """What a table is to a stream of it, a batch: all its rows."""
+    return ingest.read(ingest.updates, integer_labels=integer_labels)
 
 
 FAULTS: list[tuple[tuple[object, ...], str, str]] = [
@@ -101,7 +106,7 @@ class TestFaults:
             (1, "+", "edge", "a", "b", None),
         ]
         frame = spark.createDataFrame(rows, COLUMNS)
-        batch = ingest_for(frame, program).read(frame, integer_labels=False)
+        batch = read_by(ingest_for(frame, program))
         assert [bad["number"] for bad in batch.bad] == ["T010", "T070"]
 
 
@@ -130,7 +135,7 @@ class TestColumns:
     ) -> None:
         columns = "note string, ARG2 string, Arg1 string, Predicate string, OP string"
         frame = spark.createDataFrame([("x", "b", "a", "edge", "+")], columns)
-        batch = ingest_for(frame).read(frame, integer_labels=False)
+        batch = read_by(ingest_for(frame))
         assert batch.table.to_pylist() == [{"op": "+", "predicate": "edge", "arg1": "a", "arg2": "b"}]
 
 
@@ -145,7 +150,7 @@ class TestSameAsLocalFiles:
             "as t(update, op, predicate, arg1, arg2, arg3, arg4, arg5, arg6, arg7)"
         )
         program = "p(?a) :- fact(?a, ?b, ?c, ?d, ?e, ?f, ?g) ."
-        batch = ingest_for(frame, program).read(frame, integer_labels=False)
+        batch = read_by(ingest_for(frame, program))
         assert batch.bad == []
         own = ordered(batch.table, None, 0).updates
         spark.conf.set("spark.sql.parquet.outputTimestampType", "TIMESTAMP_MICROS")
@@ -162,8 +167,8 @@ class TestSameAsLocalFiles:
 class TestPlaces:
     def read_files(self, spark: SparkSession, path: Path, format: str) -> Batch:
         reader = spark.read.format(format).schema("op string, predicate string, arg1 string, arg2 string")
-        frame = with_places(reader.option("header", True).load(str(path)))
-        return ingest_for(frame).read(frame, integer_labels=False)
+        frame = reader.option("header", True).load(str(path))
+        return read_by(ingest_for(frame))
 
     def test_a_bad_row_of_a_text_file_has_its_file_and_row(self, spark: SparkSession, tmp_path: Path) -> None:
         for name in ("one", "two"):

@@ -13,6 +13,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from tidalog.io.change_feed import ChangeBatch
+from tidalog.io.text_form import column_text
 from tidalog.update import Delta, Label
 
 if TYPE_CHECKING:
@@ -31,6 +32,12 @@ def feed_schema(arguments: int, text_labels: bool) -> pa.Schema:
     named = [(f"arg{number}", text) for number in range(1, arguments + 1)]
     label = text if text_labels else pa.int64()
     return pa.schema([("update", label), ("op", text), ("predicate", text), *named, ("kind", text)])
+
+
+def _text(column: pa.Array) -> pa.ChunkedArray:
+    """Terms in `any` form; a column of numbers becomes text by Arrow, which is much faster at it."""
+    chunked = pa.chunked_array([column])
+    return chunked.cast(pa.string()) if pa.types.is_large_string(column.type) else column_text(chunked)
 
 
 class _Rows:
@@ -104,8 +111,7 @@ class ChangeRows:
         places = np.concatenate(rows.places)
         count = len(places)
         columns = [np.concatenate(parts) for parts in zip(*rows.columns, strict=True)]
-        texts = [self._dictionary.decode_text(column) for column in columns]
-        texts = [text.cast(pa.string()) if pa.types.is_large_string(text.type) else text for text in texts]
+        texts = [_text(self._dictionary.decode(column)) for column in columns]
         empty = [pa.nulls(count, pa.string())] * (self._arguments - len(texts))
         labels = pa.array(self._labels, self.schema.field("update").type).take(pa.array(places))
         written = ChangeBatch(0, 1, name, "explicit", (), 0).written_predicate

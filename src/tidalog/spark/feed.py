@@ -38,6 +38,8 @@ if TYPE_CHECKING:
     from tidalog.update import Delta, Label
 
 ABOUT: Final = "_feed.json"
+_REPEATED: Final = ["update", "op", "predicate", "kind"]
+"""Columns in which the same values come again and again; looking for that in the others takes time."""
 FAILED: Final = "_failed.txt"
 _NAME: Final = re.compile(r"changes-(\d{16})-(\d{16})\.parquet")
 _MOST_ROWS: Final = 1 << 22
@@ -162,7 +164,7 @@ class Feed:
         file = FeedFile.named(self.folder, first, last)
         part = self.folder / f".{file.path.name}.{secrets.token_hex(4)}"
         try:
-            pq.write_table(table, part, compression="zstd", compression_level=1)
+            pq.write_table(table, part, compression="zstd", compression_level=1, use_dictionary=_REPEATED)
             if self._synced:
                 _sync(part)
             os.replace(part, file.path)

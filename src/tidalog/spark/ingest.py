@@ -19,7 +19,7 @@ import pyarrow.compute as pc
 from tidalog.spark.columns import UpdateColumns
 from tidalog.spark.diagnostics import FileInStreamNotReadable, SparkError
 from tidalog.spark.known import KnownPredicates
-from tidalog.spark.validate import FAULT, validated
+from tidalog.spark.validate import FAULT, LABEL_FAULT, validated
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
@@ -48,23 +48,30 @@ class Batch:
 
 
 class Ingest:
-    """Reads micro-batches of one stream."""
+    """Reads micro-batches of one stream, which is `updates` with what is known of its rows."""
 
-    def __init__(self, columns: UpdateColumns, known: KnownPredicates) -> None:
-        self.columns = columns
-        self.known = known
+    def __init__(self, updates: DataFrame, columns: UpdateColumns, known: KnownPredicates) -> None:
+        self.updates = validated(with_places(updates), columns, known)
+        names = ["op", "predicate", *(f"arg{n + 1}" for n in range(len(columns.arguments)))]
+        self._names = names if columns.update is None else ["update", *names]
 
     def read(self, frame: DataFrame, *, integer_labels: bool) -> Batch:
-        """The rows of a micro-batch.  Raises `SparkError` (T116) if a file of it cannot be read."""
-        checked = validated(frame, self.columns, self.known, integer_labels=integer_labels)
-        names = ["op", "predicate", *(f"arg{n + 1}" for n in range(len(self.columns.arguments)))]
-        names = names if self.columns.update is None else ["update", *names]
+        """The rows of a micro-batch of `updates`.  Raises `SparkError` (T116) if a file of it cannot be read.
+
+        `integer_labels` says that labels are integers: another text is a fault then.
+        """
+        from pyspark.sql import functions as F
+
+        fault = F.col(FAULT)
+        if integer_labels and LABEL_FAULT in frame.columns:
+            fault = F.coalesce(fault, LABEL_FAULT)
         with reading():
-            whole = checked.select(*names, checked[FAULT].isNotNull().alias(FAULT)).toArrow()
+            whole = frame.select(*self._names, fault.isNotNull().alias(FAULT)).toArrow()
         faulty = whole.column(FAULT)
-        table = whole.select(names)
+        table = whole.select(self._names)
         if not pc.any(faulty, min_count=0).as_py():
             return Batch(table.num_rows, table, [])
+        checked = frame.withColumn(FAULT, fault).drop(LABEL_FAULT)
         return Batch(table.num_rows, table.filter(pc.invert(faulty)), list(_bad_rows(checked)))
 
 

@@ -19,7 +19,7 @@ from tidalog.spark.checkpoints import Lineage, lineage_of, read_checkpoint
 from tidalog.spark.columns import UpdateColumns, update_columns
 from tidalog.spark.diagnostics import NotAStream, SparkError
 from tidalog.spark.feed import Feed
-from tidalog.spark.ingest import Ingest, with_places
+from tidalog.spark.ingest import Ingest
 from tidalog.spark.known import known_predicates
 from tidalog.spark.materialised import Materialised
 from tidalog.spark.pipeline import Applying, Pipeline
@@ -233,9 +233,10 @@ class Maintained:
         if changes is not None:
             synced = settings.fsync != "off" and folders.store is not None
             feed = Feed(changes, kb, known.widest, text_labels=self._columns.text_labels, synced=synced)
+        ingest = Ingest(self._updates, self._columns, known)
         pipeline = Pipeline(
             kb,
-            Ingest(self._columns, known),
+            ingest,
             _SourceName(checkpoint, lineage),
             settings.applying,
             feed=feed,
@@ -244,7 +245,7 @@ class Maintained:
             listener=listener,
         )
         tell_once()
-        writer = with_places(self._updates).writeStream.foreachBatch(pipeline.process)
+        writer = ingest.updates.writeStream.foreachBatch(pipeline.process)
         writer = writer.option("checkpointLocation", checkpoint.as_uri()).trigger(**trigger)
         query = (writer.queryName(name) if name is not None else writer).start()
         self.query = MaintenanceQuery(query, pipeline, folders.remove_temporary)

@@ -17,17 +17,17 @@ from tidalog.spark.known import KnownPredicates
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
 
-FAULT: Final = "fault"
+FAULT: Final = "__tidalog_fault"
 """The column that says what is wrong with a row: number, message, column; null if nothing is."""
+LABEL_FAULT: Final = "__tidalog_label_fault"
+"""The same of a label that is no integer, which is a fault only if the labels before it are integers."""
 INTEGER: Final = "^-?[0-9]{1,18}$"
 
 
-def validated(
-    frame: DataFrame, columns: UpdateColumns, known: KnownPredicates, *, integer_labels: bool
-) -> DataFrame:
-    """Columns `update` (if there is one), `op`, `predicate`, `arg1` …, and `fault`; others are kept.
+def validated(frame: DataFrame, columns: UpdateColumns, known: KnownPredicates) -> DataFrame:
+    """Columns `update` (if there is one), `op`, `predicate`, `arg1` …, those with faults, and all others.
 
-    `integer_labels` says that labels are integers, where their column is text: another text is a fault then.
+    This becomes part of the stream's own plan, so that it is put together once and not for every batch.
     """
     from pyspark.sql import functions as F
 
@@ -40,17 +40,32 @@ def validated(
     arguments = [_column(frame, old).alias(f"arg{n}") for n, old in enumerate(columns.arguments, 1)]
     kept = [_column(frame, name) for name in others]
     record = [] if columns.corrupt is None else [_column(frame, columns.corrupt)]
-    faults = _faults(frame, columns, known, integer_labels)
-    return frame.select(*renamed, *arguments, *kept, *record, F.coalesce(*faults).alias(FAULT))
+    faults = [F.coalesce(*_faults(frame, columns, known)).alias(FAULT)]
+    if columns.update is not None and columns.text_labels:
+        faults.append(_label_fault(_column(frame, columns.update), columns.update).alias(LABEL_FAULT))
+    return frame.select(*renamed, *arguments, *kept, *record, *faults)
 
 
 def _column(frame: DataFrame, name: str) -> Column:
     return frame["`" + name.replace("`", "``") + "`"]
 
 
-def _faults(
-    frame: DataFrame, columns: UpdateColumns, known: KnownPredicates, integer_labels: bool
-) -> list[Column]:
+def _fault(wrong: Column, number: str, message: Column | str, column: str) -> Column:
+    from pyspark.sql import functions as F
+
+    text = F.lit(message) if isinstance(message, str) else message
+    said = F.struct(F.lit(number).alias("number"), text.alias("message"), F.lit(column).alias("column"))
+    return F.when(wrong, said)
+
+
+def _label_fault(label: Column, name: str) -> Column:
+    from pyspark.sql import functions as F
+
+    message = F.concat(_shown(label), F.lit(" is not an integer, as the labels before it are"))
+    return _fault(~label.rlike(INTEGER), "T036", message, name)
+
+
+def _faults(frame: DataFrame, columns: UpdateColumns, known: KnownPredicates) -> list[Column]:
     """An expression for each kind of fault, in the order in which they are told; null where there is none."""
     from pyspark.sql import functions as F
 
@@ -59,9 +74,7 @@ def _faults(
     faults: list[Column] = []
 
     def fault(wrong: Column, number: str, message: Column | str, column: str) -> None:
-        text = F.lit(message) if isinstance(message, str) else message
-        said = F.struct(F.lit(number).alias("number"), text.alias("message"), F.lit(column).alias("column"))
-        faults.append(F.when(wrong, said))
+        faults.append(_fault(wrong, number, message, column))
 
     def missing(wrong: Column, what: str, column: str) -> None:
         fault(wrong, MissingPart.number, MissingPart(what=what, field=column).message, column)
@@ -72,9 +85,6 @@ def _faults(
     if columns.update is not None:
         label = _column(frame, columns.update)
         missing(label.isNull(), "label of the update", columns.update)
-        if integer_labels and columns.text_labels:
-            message = F.concat(_shown(label), F.lit(" is not an integer, as the labels before it are"))
-            fault(~label.rlike(INTEGER), "T036", message, columns.update)
     missing(op.isNull(), "operation", columns.op)
     about_rules = RulesInUpdate(update="the row").message
     fault(op.isin("+rule", "-rule"), RulesInUpdate.number, about_rules, columns.op)
