@@ -7,6 +7,9 @@ only then: Spark may forget it.  The log knows it by query and number, so one th
 over.  What is applied and not acknowledged when the process ends is applied again by the next run, before
 its first batch; the feed knows which updates it has (feed.py), and files of the quarantine are replaced
 whole.  So updates may be held back to be looked at in advance: they are in the log, whatever happens.
+
+For the same reason `foreachBatch` need not wait for the engine: a batch that is logged is applied by a thread
+of its own while Spark reads the next one, which is logged when that is done.  One batch is ahead at most.
 """
 
 from __future__ import annotations
@@ -15,6 +18,7 @@ import threading
 import time
 from collections import deque
 from collections.abc import Callable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor, wait
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -82,33 +86,61 @@ class Pipeline:
         self._quarantine = quarantine
         self._listener = listener
         self._lock = threading.RLock()
+        self._worker = ThreadPoolExecutor(1, "tidalog-apply")
+        self._job: Future[None] | None = None
+        """The batch that is being applied, or was last."""
+        self._busy_until = 0.0
         self._closed = self._stopped = False
         self._idle: threading.Timer | None = None
         self._rows: deque[tuple[int, int, float]] = deque()
         """Of updates that wait, in order: their number, their rows, and when their batch began."""
         self.error: BaseException | None = None
         """What ended the stream, if it was not asked to end."""
+        self.on_failure: Callable[[], None] = lambda: None
+        """Called by a thread of its own when something fails while Spark waits for nothing."""
         self._recover()
+        self._last_label = kb.last_label()
 
     # --- batches ------------------------------------------------------------------------------------
 
     def process(self, frame: DataFrame, batch: int) -> None:
-        """What Spark calls with each micro-batch."""
+        """What Spark calls with each micro-batch; returns when that is logged.  Reading it asks nothing of
+        the knowledge base, which is busy with the batch before."""
+        report = BatchReport(batch)
+        start = time.perf_counter()
+        with self._noting_errors():
+            read = self._ingest.read(frame, integer_labels=isinstance(self._last_label, int))
+            self._set_aside(read, batch, report)
+            report.read_seconds = time.perf_counter() - start
+            faults.at("batch read")
+        self.settle()
         with self._at_work():
-            report = BatchReport(batch)
-            start = time.perf_counter()
+            self._log(read, batch, start, report)
+            self._last_label = self.kb.last_label()
+            self._job = self._worker.submit(self._carry_out, report, start)
+
+    def _carry_out(self, report: BatchReport, start: float) -> None:
+        """Applies a batch that is logged."""
+        with self._at_work():
             try:
-                read = self._ingest.read(frame, integer_labels=isinstance(self.kb.last_label(), int))
-                self._set_aside(read, batch, report)
-                report.read_seconds = time.perf_counter() - start
-                faults.at("batch read")
-                self._log(read, batch, start, report)
                 self._apply(self._applying.held, report)
             finally:
-                report.seconds = time.perf_counter() - start
-                report.waiting = sum(rows for _, rows, _ in self._rows)
+                self._measure(report, start)
             self._told(report)
             self._await_more()
+
+    def _measure(self, report: BatchReport, start: float) -> None:
+        now = time.perf_counter()
+        report.seconds = now - start
+        report.waiting = sum(rows for _, rows, _ in self._rows)
+        # Batches overlap: the time at work is that in which at least one was.
+        self.totals.seconds += now - max(start, self._busy_until)
+        self._busy_until = now
+
+    def settle(self) -> None:
+        """Waits until what is logged is applied, or held back.  Raises what went wrong with it."""
+        if self._job is not None:
+            self._job.result()
 
     def _set_aside(self, read: Batch, batch: int, report: BatchReport) -> None:
         report.rows = read.rows
@@ -226,8 +258,7 @@ class Pipeline:
             try:
                 self._apply(0, report)
             finally:
-                report.seconds = time.perf_counter() - start
-                report.waiting = sum(rows for _, rows, _ in self._rows)
+                self._measure(report, start)
             self._told(report)
 
     @property
@@ -237,13 +268,14 @@ class Pipeline:
 
     def stop(self) -> None:
         """Closes behind the batch that is at work, if there is one."""
-        with self._lock:
-            self._stopped = True
-            self.close()
+        self._stopped = True
+        self.close()
 
     def close(self) -> None:
         """Applies what is held back and lets go of the store; a second time does nothing.  A batch that comes
         later is refused: the store does not have it, and it will come again."""
+        if self._job is not None:
+            wait([self._job])
         with self._lock:
             if self._closed:
                 return
@@ -256,6 +288,7 @@ class Pipeline:
             finally:
                 self._closed = True
                 self._cancel()
+                self._worker.shutdown(wait=False)
                 self.kb.close()
 
     @contextmanager
@@ -264,13 +297,20 @@ class Pipeline:
             if self._closed:
                 raise StreamClosed
             self._cancel()
-            try:
+            with self._noting_errors():
                 yield
-            except BaseException as error:
-                self.error = self.error or error
+
+    @contextmanager
+    def _noting_errors(self) -> Iterator[None]:
+        try:
+            yield
+        except BaseException as error:
+            if self.error is None:
+                self.error = error
                 if self._feed is not None:
                     self._feed.fail(str(error))
-                raise
+                threading.Thread(target=self.on_failure, daemon=True).start()
+            raise
 
     def _cancel(self) -> None:
         if self._idle is not None:

@@ -70,7 +70,7 @@ class Totals:
     recovered: int = 0
     """Updates that an earlier run had logged and this one applied; their rows were counted then."""
     seconds: float = 0.0
-    """At work, without waiting for data."""
+    """At work on at least one batch, without waiting for data."""
     engine_seconds: float = 0.0
     latencies: deque[float] = field(default_factory=lambda: deque(maxlen=_KEPT))
     """Seconds from the start of its batch until an update was applied."""
@@ -102,7 +102,6 @@ class Totals:
         ):
             setattr(self, name, getattr(self, name) + getattr(report, name))
         self.waiting = report.waiting
-        self.seconds += report.seconds
         self.engine_seconds += report.engine_seconds
         self.memory = memory()
         self.last = report

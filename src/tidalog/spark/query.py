@@ -44,8 +44,11 @@ class MaintenanceQuery:
         self._finish = finish
         self._ended = threading.Event()
         self._error: BaseException | None = None
+        pipeline.on_failure = query.stop
         self._watch = threading.Thread(target=self._watched, name="tidalog-stream", daemon=True)
         self._watch.start()
+        if pipeline.error is not None:  # before anybody could be told
+            query.stop()
 
     @property
     def id(self) -> str:
@@ -86,6 +89,7 @@ class MaintenanceQuery:
         """Waits until everything that is there now is applied, or logged and held back."""
         try:
             self.query.processAllAvailable()
+            self._pipeline.settle()
         except Exception:
             self.awaitTermination()
             raise
