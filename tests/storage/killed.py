@@ -52,6 +52,7 @@ def write(folder: Path, mode: str, fsync: str, say: Say) -> None:
                 with contextlib.suppress(tidalog.RunError):
                     kb.apply(update)
                 say(update.label)
+                settle(kb, update.label)
             return
         stream = list(updates())
         for number in range(0, UPDATES, 3):
@@ -66,6 +67,13 @@ def hand_out(kb: tidalog.StoredKnowledgeBase, keep: int, say: Say) -> None:
             for position, _ in kb.apply_pending(keep=keep, acknowledge=False):
                 say(position.label)
                 kb.acknowledge(position)
+                settle(kb, position.label)
+
+
+def settle(kb: tidalog.StoredKnowledgeBase, label: object) -> None:
+    """Now and then a snapshot is waited for, so that there are several however slow the disk is."""
+    if int(str(label)) % 3 == 0:
+        kb._wait_for_snapshot()
 
 
 def run(folder: Path, mode: str, fsync: str, time: int, point: str) -> None:
