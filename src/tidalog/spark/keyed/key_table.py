@@ -1,0 +1,95 @@
+"""The keys of a bucket: of each the label of its last update, and when that came.
+
+Keys are ids of the bucket's dictionary, ascending; everything is whole arrays.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from tidalog.storage.columns import Arrays
+
+Ids = npt.NDArray[np.int32]
+Numbers = npt.NDArray[np.int64]
+Mask = npt.NDArray[np.bool_]
+
+
+@dataclass
+class KeyTable:
+    ids: Ids
+    labels: pa.Array
+    """int64 or string."""
+    seen: Numbers
+    """Milliseconds since 1970."""
+
+    @classmethod
+    def empty(cls, text_labels: bool) -> KeyTable:
+        kind = pa.string() if text_labels else pa.int64()
+        return cls(np.empty(0, np.int32), pa.array([], kind), np.empty(0, np.int64))
+
+    def __len__(self) -> int:
+        return len(self.ids)
+
+    def places(self, keys: Ids) -> Numbers:
+        """Where keys stand; -1 for one that is not known."""
+        if not len(self.ids):
+            return np.full(len(keys), -1, np.int64)
+        found = np.searchsorted(self.ids, keys)
+        found[found == len(self.ids)] = 0
+        return np.where(self.ids[found] == keys, found, -1)
+
+    def last_labels(self, keys: Ids) -> pa.Array:
+        """The label of each key's last update; null if there is none."""
+        places = self.places(keys)
+        return self.labels.take(pa.array(places, mask=places < 0))
+
+    def later(self, keys: Ids, labels: pa.Array) -> Mask:
+        """Which labels come behind the last one of their keys."""
+        compared = pc.fill_null(pc.greater(labels, self.last_labels(keys)), True)
+        result: Mask = compared.to_numpy(zero_copy_only=False)
+        return result
+
+    def note(self, keys: Ids, labels: pa.Array, seen: Numbers) -> None:
+        """Keys, ascending and each once, have had updates."""
+        old = ~np.isin(self.ids, keys)
+        kept = np.flatnonzero(old)
+        ids = np.concatenate([self.ids[kept], keys])
+        order = np.argsort(ids, kind="stable")
+        both = pa.concat_arrays([self.labels.take(pa.array(kept)), labels.cast(self.labels.type)])
+        self.ids = ids[order]
+        self.labels = both.take(pa.array(order))
+        self.seen = np.concatenate([self.seen[kept], seen])[order]
+
+    def forget(self, keys: Ids) -> None:
+        kept = np.flatnonzero(~np.isin(self.ids, keys))
+        self.ids, self.seen = self.ids[kept], self.seen[kept]
+        self.labels = self.labels.take(pa.array(kept))
+
+    def expired(self, before: int) -> Ids:
+        """Keys that have had no update since."""
+        return self.ids[self.seen <= before]
+
+
+def labels_packed(labels: pa.Array) -> Arrays:
+    """Labels as arrays of a record."""
+    if pa.types.is_integer(labels.type):
+        return {"labels": labels.to_numpy(zero_copy_only=False)}
+    cells = labels.cast(pa.large_string())
+    _, offsets, data = cells.buffers()
+    ends = np.frombuffer(offsets, np.int64)[cells.offset : cells.offset + len(cells) + 1]
+    text = np.frombuffer(data or b"", np.uint8)[int(ends[0]) : int(ends[-1])]
+    return {"label_ends": ends - ends[0], "label_text": text}
+
+
+def labels_of(arrays: Arrays) -> pa.Array:
+    """The counterpart of `labels_packed`."""
+    if "labels" in arrays:
+        return pa.array(np.array(arrays["labels"]), pa.int64())
+    ends = np.array(arrays["label_ends"])
+    buffers = [None, pa.py_buffer(ends), pa.py_buffer(np.array(arrays["label_text"]))]
+    return pa.Array.from_buffers(pa.large_string(), len(ends) - 1, buffers).cast(pa.string())

@@ -1,0 +1,115 @@
+"""What an executor must know to keep a bucket: plain values, made once at the driver."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from hashlib import sha256
+from types import MappingProxyType
+from typing import TYPE_CHECKING
+
+from tidalog.analysis import Analysis, TripleLayout, analyse
+from tidalog.analysis.keyed import KeyedProgram
+from tidalog.builtins import PythonFunction
+from tidalog.lang import parse, print_program
+from tidalog.session.functions import argument_range
+from tidalog.session.relations import Rows, explicit_rows, routed
+from tidalog.storage.records import Change, Facts, changes_of, changes_packed, unpacked
+
+if TYPE_CHECKING:
+    from tidalog.engine.dictionary import Dictionary
+    from tidalog.session.knowledge_base import KnowledgeBase
+
+
+@dataclass(frozen=True)
+class Setting:
+    """`text` is the rewritten program, `facts` what it has for every key, as a record of storage."""
+
+    text: str
+    facts: bytes
+    key: str
+    violated: str
+    names: dict[str, str]
+    prefixes: dict[str, str]
+    active: bool
+    properties: dict[str, str]
+    classes: dict[str, str]
+    tables: tuple[str, ...]
+    arguments: int
+    """The most that a fact has, without the key."""
+    labels: str | None
+    """`integer`, `text`, or None if a batch is one update of each of its keys."""
+    ttl: int | None = None
+    """Milliseconds after which a key that had no update is forgotten."""
+    functions: Mapping[str, PythonFunction] = field(default_factory=dict)
+
+    @property
+    def text_labels(self) -> bool:
+        return self.labels == "text"
+
+    @cached_property
+    def layout(self) -> TripleLayout:
+        return TripleLayout(
+            self.active,
+            MappingProxyType(self.properties),
+            MappingProxyType(self.classes),
+            frozenset(self.tables),
+        )
+
+    @cached_property
+    def digest(self) -> str:
+        """Tells programs apart: state of one is of no use to another."""
+        return sha256(self.text.encode() + self.facts).hexdigest()[:16]
+
+    def analysis(self) -> Analysis:
+        ranges = {name: argument_range(name, function) for name, function in self.functions.items()}
+        return analyse(parse(self.text), functions=ranges)
+
+    def shared_facts(self, dictionary: Dictionary) -> list[Facts]:
+        """The facts that every key begins with, without the key."""
+        return changes_of(unpacked(memoryview(self.facts)), dictionary)[0].insertions
+
+    def __getstate__(self) -> dict[str, object]:
+        return {name: value for name, value in vars(self).items() if name not in ("layout", "digest")}
+
+
+def setting_of(
+    keyed: KeyedProgram,
+    kb: KnowledgeBase,
+    *,
+    arguments: int,
+    labels: str | None,
+    ttl: int | None,
+    functions: Mapping[str, PythonFunction],
+) -> Setting:
+    """`kb` has loaded the original program."""
+    contents = kb._open()
+    engine, layout = contents.engine, contents.analysis.triples
+    parts = [
+        part
+        for rows in explicit_rows(engine, layout)
+        if rows.rows
+        for part in routed(rows, keyed.layout, engine.dictionary)
+    ]
+    change = Change(None, [], [_renamed(part, keyed) for part in parts])
+    return Setting(
+        print_program(keyed.program),
+        b"".join(changes_packed({"kind": "shared"}, [change], engine.dictionary)),
+        keyed.key,
+        keyed.violated,
+        dict(keyed.names),
+        dict(kb.program.prefixes),
+        keyed.layout.active,
+        dict(keyed.layout.properties),
+        dict(keyed.layout.classes),
+        tuple(sorted(keyed.layout.tables)),
+        arguments,
+        labels,
+        ttl,
+        dict(functions),
+    )
+
+
+def _renamed(rows: Rows, keyed: KeyedProgram) -> Facts:
+    return Facts(keyed.name(rows.predicate), rows.columns, rows.rows)

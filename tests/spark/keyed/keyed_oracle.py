@@ -1,0 +1,167 @@
+"""Keyed streams for tests, and what an engine of its own makes of each key."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+import pyarrow as pa
+
+import tidalog
+from tidalog.analysis.keyed import keyed_program
+from tidalog.errors import RunError
+from tidalog.io.columns import RawTable
+from tidalog.io.diagnostics import Place
+from tidalog.io.update_tables import update_table_of
+from tidalog.program import Fact, Program
+from tidalog.session.knowledge_base import KnowledgeBase
+from tidalog.spark.change_rows import ChangeRows
+from tidalog.spark.keyed.setting import Setting, setting_of
+from tidalog.spark.known import known_predicates
+from tidalog.termtext import format_any
+
+Label = int | str
+Told = tuple[str, Label, str, str, tuple[str, ...], str]
+"""Key, update, operation, predicate, arguments, kind."""
+Row = tuple[str, Label, str, str, tuple[str, ...]]
+"""Key, update, operation, predicate, arguments."""
+
+
+def setting_for(program: Program, *, labels: str | None = "integer", ttl: int | None = None) -> Setting:
+    with tidalog.open() as kb:
+        kb.load(program)
+        kb.materialise(progress=False)
+        widest = known_predicates(kb).widest
+        keyed = keyed_program(program)
+        return setting_of(keyed, kb, arguments=widest, labels=labels, ttl=ttl, functions={})
+
+
+def row(key: str, label: Label, op: str, fact: Fact) -> Row:
+    return key, label, op, fact.predicate, tuple(format_any(term) for term in fact.arguments)
+
+
+def table_of(rows: Sequence[Row], arguments: int, *, text_labels: bool = False) -> pa.Table:
+    label = pa.string() if text_labels else pa.int64()
+    cells = [(*arguments_, *[None] * (arguments - len(arguments_))) for *_, arguments_ in rows]
+    columns: dict[str, pa.Array] = {
+        "key": pa.array([r[0] for r in rows], pa.string()),
+        "update": pa.array([r[1] for r in rows], label),
+        "op": pa.array([r[2] for r in rows], pa.string()),
+        "predicate": pa.array([r[3] for r in rows], pa.string()),
+    }
+    for place in range(arguments):
+        columns[f"arg{place + 1}"] = pa.array([c[place] for c in cells], pa.string())
+    return pa.table(columns)
+
+
+def random_rows(pool: Sequence[Fact], seed: int, keys: Sequence[str], updates: int) -> list[Row]:
+    """Updates of random keys: labels rise for each key, and mostly with gaps."""
+    chance = random.Random(seed)
+    rows: list[Row] = []
+    label = dict.fromkeys(keys, 0)
+    for _ in range(updates):
+        key = chance.choice(keys)
+        label[key] += chance.randint(1, 3)
+        rows += [
+            row(key, label[key], chance.choice("++-"), chance.choice(pool))
+            for _ in range(chance.randint(1, 5))
+        ]
+    return rows
+
+
+@dataclass
+class Alone:
+    """One engine for each key, and all that these tell."""
+
+    program: Program
+    arguments: int
+    engines: dict[str, KnowledgeBase] = field(default_factory=dict)
+    last: dict[str, Label] = field(default_factory=dict)
+    told: list[Told] = field(default_factory=list)
+    refused: set[tuple[str, Label]] = field(default_factory=set)
+
+    def apply(self, rows: Iterable[Row]) -> None:
+        """Rows of a batch, in any order."""
+        updates: dict[tuple[str, Label], list[Row]] = {}
+        for one in rows:
+            updates.setdefault((one[0], one[1]), []).append(one)
+        for (key, label), own in sorted(updates.items(), key=lambda item: item[0]):
+            last = self.last.get(key)
+            if last is None or label > last:  # type: ignore[operator]
+                self.last[key] = label
+                self._apply(key, label, own)
+
+    def _apply(self, key: str, label: Label, rows: list[Row]) -> None:
+        kb = self.engines.get(key)
+        if kb is None:
+            kb = self.engines[key] = tidalog.open()
+            kb.load(self.program)
+            kb.materialise(progress=False)
+            self.told += [(key, 0, "+", p, a, kind) for p, a, kind in facts_of(kb)]
+        table = table_of(rows, self.arguments).drop_columns(["key", "update"])
+        raw = RawTable(
+            "x",
+            table.columns,
+            table.num_rows,
+            lambda row, _: (Place("x", row), ""),
+            tuple(table.column_names),
+        )
+        (update,) = kb.prepare_updates(update_table_of(raw))
+        try:
+            (delta,) = kb.stream([update])
+        except RunError:
+            self.refused.add((key, label))
+            return
+        gathered = ChangeRows(kb._open().engine.dictionary, self.arguments, True)
+        gathered.add(delta)
+        for change in gathered.table().to_pylist():
+            self.told.append((key, label, change["op"], *_fact(change, self.arguments), change["kind"]))
+
+    def facts(self) -> dict[str, set[tuple[str, tuple[str, ...], str]]]:
+        return {key: set(facts_of(kb)) for key, kb in self.engines.items()}
+
+    def forget(self, key: str) -> None:
+        """What an expired key loses."""
+        kb, last = self.engines.pop(key), self.last.pop(key)
+        self.told += [(key, last, "-", p, a, kind) for p, a, kind in facts_of(kb)]
+
+
+def _fact(change: Mapping[str, str], arguments: int) -> tuple[str, tuple[str, ...]]:
+    cells = [change[f"arg{place + 1}"] for place in range(arguments)]
+    return change["predicate"], tuple(cell for cell in cells if cell is not None)
+
+
+def facts_of(kb: KnowledgeBase) -> list[tuple[str, tuple[str, ...], str]]:
+    """All facts as predicate, arguments and kind."""
+    found: list[tuple[str, tuple[str, ...], str]] = []
+    for name in kb.predicates:
+        written = f"<{name}>" if ":" in name else name
+        for explicit in (True, False):
+            rows = kb._rows(name, explicit)
+            columns = [kb._open().engine.dictionary.decode_text(c).to_pylist() for c in rows.columns]
+            kind = "explicit" if explicit else "implicit"
+            cells = list(zip(*columns, strict=True)) if columns else [()] * rows.rows
+            found += [(written, tuple(row), kind) for row in cells]
+    return found
+
+
+def told_by(table: pa.Table, arguments: int) -> list[Told]:
+    """The rows of a keyed change feed."""
+    return [(r["key"], r["update"], r["op"], *_fact(r, arguments), r["kind"]) for r in table.to_pylist()]
+
+
+def in_batches(rows: Sequence[Row], seed: int, count: int) -> list[list[Row]]:
+    """Rows cut into batches; no update is cut, and rows within a batch come in any order."""
+    chance = random.Random(seed)
+    cuts = sorted(chance.randrange(len(rows) + 1) for _ in range(count - 1))
+    batches: list[list[Row]] = []
+    start = 0
+    for cut in [*cuts, len(rows)]:
+        while 0 < cut < len(rows) and rows[cut][:2] == rows[cut - 1][:2]:
+            cut += 1
+        part = list(rows[start : max(cut, start)])
+        start = max(cut, start)
+        chance.shuffle(part)
+        batches.append(part)
+    return batches

@@ -1,0 +1,172 @@
+"""A bucket of keys is one engine for each of them: the same changes, the same refusals, the same facts."""
+
+from __future__ import annotations
+
+import random
+from dataclasses import replace
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from keyed_oracle import Alone, Row, in_batches, random_rows, row, setting_for, table_of, told_by
+
+from generators import EVERYTHING, programs, triple_programs
+from tidalog.lang import parse
+from tidalog.program import Fact, Program, Rule
+from tidalog.spark.keyed.bucket import Applied, Bucket
+from tidalog.spark.keyed.setting import Setting
+from tidalog.terms import IRI
+
+ROUNDS = settings(max_examples=25, deadline=None, suppress_health_check=list(HealthCheck))
+KEYS = ("k1", "2", "", "a b\u001e", "k5")
+
+
+class Keyed:
+    """A bucket under test, which may be rebuilt from its records at any time."""
+
+    def __init__(self, setting: Setting) -> None:
+        self.setting = setting
+        self.bucket = Bucket(setting)
+        self.records: list[bytes] = []
+
+    def apply(self, rows: list[Row], now: int = 0) -> Applied:
+        applied = self.bucket.apply(table_of(rows, self.setting.arguments), now)
+        self.records.append(applied.record)
+        return applied
+
+    def rebuild(self) -> None:
+        self.bucket = Bucket(self.setting)
+        for record in self.records:
+            self.bucket.replay(record)
+
+    def compact(self) -> None:
+        self.records = [self.bucket.snapshot()]
+
+
+def check_stream(program: Program, seed: int, *, rebuilt: bool = False) -> None:
+    setting = setting_for(program)
+    rows = random_rows(program.facts, seed, KEYS, 25)
+    keyed, alone = Keyed(setting), Alone(program, setting.arguments)
+    chance = random.Random(seed)
+    for batch in in_batches(rows, seed, 4):
+        before = len(alone.told)
+        alone.apply(batch)
+        again = chance.sample(batch, len(batch) // 3)
+        applied = keyed.apply(batch)
+        told = told_by(applied.changes, setting.arguments)
+        assert sorted(told) == sorted(alone.told[before:])
+        if again and alone.told:
+            late = keyed.apply(again)
+            assert (late.skipped, late.changes.num_rows) == (len(again), 0)
+        refused = {(r["key"], r["update"]) for r in applied.refused.to_pylist()}
+        assert refused == {r for r in alone.refused if r[:2] in {b[:2] for b in batch}}
+        if rebuilt:
+            if chance.random() < 0.3:
+                keyed.compact()
+            keyed.rebuild()
+
+
+def with_facts(program: Program) -> Program:
+    return program if program.facts else replace(program, facts=(Fact("lonely", (IRI("a"),)),))
+
+
+@settings(ROUNDS, max_examples=40)
+@given(programs(EVERYTHING), st.integers(0, 2**16))
+def test_each_key_changes_as_it_would_alone(program: Program, seed: int) -> None:
+    check_stream(with_facts(program), seed)
+
+
+@ROUNDS
+@given(triple_programs(), st.integers(0, 2**16))
+def test_triples_of_each_key_change_as_they_would_alone(program: Program, seed: int) -> None:
+    check_stream(program, seed)
+
+
+@ROUNDS
+@given(st.one_of(programs(EVERYTHING), triple_programs()), st.integers(0, 2**16))
+def test_a_bucket_that_is_rebuilt_goes_on_as_it_was(program: Program, seed: int) -> None:
+    check_stream(with_facts(program), seed, rebuilt=True)
+
+
+@ROUNDS
+@given(programs(EVERYTHING), st.integers(0, 2**16), st.booleans())
+def test_one_key_is_refused_and_the_others_go_on(program: Program, seed: int, rebuilt: bool) -> None:
+    """The rule that is made a constraint is one that the facts of the program alone do not violate."""
+    program = with_facts(program)
+    body = random.Random(seed).choice(program.rules).body
+    forbidding = replace(program, rules=(*program.rules, Rule((), body, "forbidden")), facts=())
+    try:
+        setting_for(forbidding)
+    except Exception:
+        return
+    setting = setting_for(forbidding)
+    keyed, alone = Keyed(setting), Alone(forbidding, setting.arguments)
+    for batch in in_batches(random_rows(program.facts, seed, KEYS, 20), seed, 3):
+        known = {r[3]: len(r[4]) for r in batch}
+        if any(width > setting.arguments for width in known.values()):
+            return
+        before, refused_before = len(alone.told), set(alone.refused)
+        alone.apply(batch)
+        applied = keyed.apply(batch)
+        assert sorted(told_by(applied.changes, setting.arguments)) == sorted(alone.told[before:])
+        refused = {(r["key"], r["update"]) for r in applied.refused.to_pylist()}
+        assert refused == alone.refused - refused_before
+        if rebuilt:
+            keyed.rebuild()
+
+
+PATHS = parse("path(?x, ?y) :- edge(?x, ?y) . path(?x, ?z) :- path(?x, ?y), edge(?y, ?z) . edge(a, b) .")
+
+
+def edge(*ends: str) -> Fact:
+    return Fact("edge", tuple(map(IRI, ends)))
+
+
+@pytest.mark.parametrize("rebuilt", [False, True])
+def test_an_expired_key_leaves_nothing_behind(rebuilt: bool) -> None:
+    setting = setting_for(PATHS, ttl=100)
+    keyed, alone = Keyed(setting), Alone(PATHS, setting.arguments)
+    first = [row("old", 7, "+", edge("b", f"c{n}")) for n in range(50)]
+    for now, rows in ((0, first), (60, [row("young", 1, "+", edge("x", "y"))])):
+        keyed.apply(rows, now)
+        alone.apply(rows)
+    if rebuilt:
+        keyed.rebuild()
+    before = len(alone.told)
+    alone.forget("old")
+    applied = keyed.apply([], 100)
+    assert applied.expired == 1
+    assert sorted(told_by(applied.changes, setting.arguments)) == sorted(alone.told[before:])
+    if rebuilt:
+        keyed.rebuild()
+    assert len(keyed.bucket.keys) == 1
+    keyed.compact()
+    assert b"c17" not in keyed.records[0]
+    keyed.rebuild()
+    before = len(alone.told)
+    rows = [row("old", 1, "+", edge("b", "d"))]  # a key that comes again is a new one
+    alone.apply(rows)
+    assert sorted(told_by(keyed.apply(rows, 110).changes, 2)) == sorted(alone.told[before:])
+
+
+def test_text_labels_go_by_text() -> None:
+    setting = setting_for(PATHS, labels="text")
+    bucket = Bucket(setting)
+    rows: list[Row] = [row("k", "b", "+", edge("b", "c")), row("k", "a", "-", edge("a", "b"))]
+    applied = bucket.apply(table_of(rows, 2, text_labels=True), 0)
+    told = told_by(applied.changes, 2)
+    assert [t[1] for t in told] == ["0", "0", "a", "a", "b", "b"]
+    other = Bucket(setting)
+    other.replay(bucket.snapshot())
+    late = other.apply(table_of([row("k", "aa", "+", edge("b", "d"))], 2, text_labels=True), 0)
+    assert (late.skipped, late.changes.num_rows) == (1, 0)
+
+
+def test_without_labels_a_batch_is_an_update_of_each_key() -> None:
+    bucket = Bucket(setting_for(PATHS, labels=None))
+    rows: list[Row] = [row("k", 0, "+", edge("b", "c")), row("m", 0, "-", edge("a", "b"))]
+    for number in (1, 2):
+        applied = bucket.apply(table_of(rows, 2).drop_columns(["update"]), 0)
+        assert applied.skipped == 0
+        assert {t[1] for t in told_by(applied.changes, 2)} == ({0, 1} if number == 1 else set())
+    assert bucket.keys.labels.to_pylist() == [2, 2]
