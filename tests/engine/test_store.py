@@ -176,13 +176,13 @@ class Store(RuleBasedStateMachine):
             gone = [f for f in deleted if self.facts[f] is not None]
             dead = np.empty(len(gone) + len(self.log.moved_from), np.int32)
             kinds = np.full(len(gone), changes.DELETED_EXPLICIT, np.int8)
-            touched = np.zeros(len(ARITIES), np.uint8)
+            of_predicate = np.zeros(len(ARITIES), np.int64)
             ids = np.array(gone, np.int32)
             assert changes.finish(
-                self.store.arrays, self.log.arrays, begin, ids, kinds, dead, touched
+                self.store.arrays, self.log.arrays, begin, ids, kinds, dead, of_predicate
             ) == len(gone)
             assert dead.tolist() == [*gone, *self.log.moved_from.tolist()]
-            self.indexes.take_out(self.store.arrays, dead, touched)
+            self.indexes.take_out(self.store.arrays, dead, of_predicate)
             for fact in gone:
                 known = self.facts[fact]
                 assert known is not None

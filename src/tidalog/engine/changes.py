@@ -396,11 +396,11 @@ def finish(
     ids: np.ndarray,
     kinds: np.ndarray,
     dead: np.ndarray,
-    touched: np.ndarray,
+    of_predicate: np.ndarray,
 ) -> int:
     """Takes deleted facts out of the table and clears every set; indexes are the caller's to see to, with the
-    rows that are still there.  `dead` gets the ids that are dead, the deleted facts first, and `touched` is 1
-    for their predicates; how many are deleted."""
+    rows that are still there.  `dead` gets the ids that are dead, the deleted facts first, and `of_predicate`
+    how many there are of each predicate; how many are deleted."""
     count = 0
     for i in range(len(ids)):
         if (kinds[i] | 1) != DELETED_EXPLICIT:
@@ -412,11 +412,11 @@ def finish(
         facts.state[DEAD] += 1
         facts.state[GARBAGE] += facts.extent[predicate, ARITY] + HEADER
         dead[count] = fact
-        touched[predicate] = 1
+        of_predicate[predicate] += 1
         count += 1
     for i in range(log.counts[MOVES]):
         dead[count + i] = log.moved_from[i]
-        touched[facts.arguments[np.int64(facts.offset[log.moved_from[i]]) - 1]] = 1
+        of_predicate[facts.arguments[np.int64(facts.offset[log.moved_from[i]]) - 1]] += 1
     for i in range(log.counts[TOUCHES]):
         facts.status[log.touched[i]] &= LASTING
     for fact in range(begin, facts.state[FACTS]):

@@ -61,6 +61,8 @@ class EmbeddedEngine:
         self._distinct: dict[tuple[int, int, int], float] = {}
         self.derived = False
         """Whether some fact may be there that is not explicit."""
+        self.derivations: dict[frozenset[str], int] = {}
+        """Instances that deriving a component from scratch took, by its predicates."""
 
     def index(self, predicate: int, columns: tuple[int, ...]) -> int:
         return self.indexes.number(predicate, columns, self.store.count(predicate))

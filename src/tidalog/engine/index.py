@@ -73,6 +73,8 @@ GONE: Final = 4  # ids of the run whose facts are gone
 MOST_MOVED: Final = 128  # ids that are moved to close a gap; a longer run is cleared once a quarter is gone
 
 MOST_IN_POOL: Final = 2**31 - 1
+_FEW: Final = 1000
+_DEARER: Final = 4  # times that taking a fact out is dearer than putting one in
 _MOST_AT_FIRST: Final = 1 << 18  # facts for whose keys there is room from the start, and a table half empty
 
 WANT_KEYS: Final = 1
@@ -162,13 +164,23 @@ class Indexes:
         for number in range(len(self)):
             truncate_index(facts, self.meta[number], length)
 
-    def take_out(self, facts: Facts, ids: npt.NDArray[np.int32], touched: npt.NDArray[np.uint8]) -> None:
-        """Takes dead facts out of the indexes of their predicates, those for which `touched` is 1; the rows
-        are still there."""
-        wanted = touched.tolist()
+    def take_out(self, facts: Facts, ids: npt.NDArray[np.int32], dead: npt.NDArray[np.int64]) -> None:
+        """Takes dead facts out of the indexes of their predicates, of which `dead` says how many each has;
+        the rows are still there.  An index that loses much is emptied, and made anew when it is next read."""
+        of_predicate = dead.tolist()
         for (predicate, _), number in self._numbers.items():
-            if wanted[predicate]:
+            count = of_predicate[predicate]
+            if count > _FEW and count * _DEARER > facts.extent[predicate, COUNT]:
+                self._empty(number)
+            elif count:
                 take_out(facts, self.meta[number], ids)
+
+    def _empty(self, number: int) -> None:
+        row = self.meta[number]
+        for field in (KEYS, POOL_USED, RECORD_COUNT, CAUGHT_UP, FREE_RECORD):
+            row[field] = 0
+        row[FREE:COLUMN] = 0
+        self._slots[number][:] = 0
 
     def _put_slots(self, number: int, slots: npt.NDArray[np.uint64]) -> None:
         self._slots[number] = slots

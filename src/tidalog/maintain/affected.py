@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 import numpy as np
+import numpy.typing as npt
 
 from tidalog.engine import opcodes as op
 from tidalog.engine.bits import NEW_STATE, NOT_SPREAD, SPREAD
@@ -82,6 +83,7 @@ def delete_affected(
         control,
         kernel.BUDGET,
         lambda: searches.rule(control[kernel.CURRENT], int(control[kernel.PHASE] == kernel.PROVE)),
+        lambda: _to_come(len(seeds), control),
     )
     gone = work.gone[: control[kernel.GONE]]
     counters.add_kernel(work.counters)
@@ -89,6 +91,15 @@ def delete_affected(
         note_deleted(node, change, gone)  # one step has proved or disproved each for good
     elif len(gone):
         _bring_back(node, change, runner, counters, gone)
+
+
+def _to_come(seeds: int, control: npt.NDArray[np.int64]) -> float:
+    """Steps for the seeds that are left, and for what waits once they are through: two each at least."""
+    done = int(control[kernel.SEED])
+    if done == 0:
+        return 0.0
+    waiting = control[kernel.WAIT] if control[kernel.MODE] == kernel.RANKED else control[kernel.QUEUED]
+    return 2.0 * (seeds - done) + 2.0 * float(waiting) * (seeds / done)
 
 
 def _bring_back(node: Node, change: Transaction, runner: Runner, counters: Counters, gone: Ids) -> None:

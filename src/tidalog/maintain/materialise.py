@@ -60,7 +60,9 @@ def materialise(
     try:
         for component in analysis.components:
             runner.component = component.index
+            before = runner.stats.derivations
             evaluation.run_component(component.rules, component.predicates)
+            engine.derivations[frozenset(component.predicates)] = runner.stats.derivations - before
             runner.look()
         runner.component = len(analysis.components)
         evaluation.run_component(analysis.constraints, ())

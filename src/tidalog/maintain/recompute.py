@@ -26,5 +26,8 @@ def delete_implicit(node: Node, change: Transaction) -> None:
 
 
 def derive_anew(node: Node, evaluation: SemiNaive) -> None:
+    stats = evaluation.runner.stats
+    before = stats.derivations
     evaluation.run_component(node.rules, node.predicates)
+    node.engine.derivations[node.predicates] = stats.derivations - before
     node.in_rank_order = True

@@ -23,6 +23,8 @@ from tidalog.errors import Diagnostic, RunError
 _NO_LIMITS: Final = Limits()
 _SLICE = 4_000_000  # rows between two looks at limits: a tenth of a second or so
 _SEARCH_SLICE = 200_000  # facts, where each is a search of its own
+_LOOKS: Final = 16  # looks at how far a search is before it has cost as much as to start over
+_FEWEST_STEPS: Final = 1000  # between two such looks
 
 
 class TooManyFacts(Diagnostic):
@@ -133,19 +135,25 @@ class Runner:
             self.look(rounds())
 
     def drive_search(
-        self, step: Callable[[], int], control: np.ndarray, budget: int, rule: Callable[[], str]
+        self,
+        step: Callable[[], int],
+        control: np.ndarray,
+        budget: int,
+        rule: Callable[[], str],
+        to_come: Callable[[], float] = lambda: 0.0,
     ) -> None:
         """Calls a kernel that looks at one instance at a time until it is done; `control[budget]` is what it
-        may do before it pauses."""
+        may do before it pauses.  `to_come`: steps that are at least ahead, as far as one can tell."""
+        first_look = 0 if self.searches is None else max(_FEWEST_STEPS, self.searches // _LOOKS)
         while True:
-            slice_ = _SEARCH_SLICE if self.searches is None else min(_SEARCH_SLICE, self.searches)
+            slice_ = _SEARCH_SLICE if self.searches is None else min(first_look, self.searches)
             control[budget] = slice_
             reason = step()
             if self.searches is not None:
                 self.searches -= slice_ - max(0, int(control[budget]))
             if reason == op.DONE:
                 return
-            if self.searches is not None and self.searches <= 0:
+            if self.searches is not None and self.searches <= to_come():
                 raise TooMuchWork
             self.rule = rule()
             if reason == op.GROW_TERMS:

@@ -28,15 +28,19 @@ def marking_of(options: Options) -> str:
     return "complete" if options.marking == "auto" else options.marking
 
 
-_STEPS_PER_FACT: Final = 2
-"""Facts that are derived anew in the time of one step of a search; looking at a fact takes four or so."""
+_STEPS_PER_FACT: Final = 0.4
+_STEPS_PER_DERIVATION: Final = 0.1
+"""Steps of a search that take as long as to delete and insert a fact, or to find an instance, anew."""
+_LEAST_PER_SEED: Final = 2
+"""Steps that every deleted fact costs, whatever it affects."""
 _MEMORY: Final = 0.5
 """How much the last update says about the next."""
 
 
 def steps_worth(node: Node) -> int:
     """Steps of searches that may be taken before deriving the component anew is cheaper."""
-    return 2000 + node.facts // _STEPS_PER_FACT
+    derivations = node.engine.derivations.get(node.predicates, node.facts)
+    return 2000 + int(_STEPS_PER_FACT * node.facts + _STEPS_PER_DERIVATION * derivations)
 
 
 def learn(node: Node, seeds: int, steps: int) -> None:
@@ -61,7 +65,7 @@ def choose(node: Node, options: Options, seeds: int) -> str:
     if wanted == "auto":
         wanted = "ranked"
         node.reason = "its ids are ranks" if node.recursive else "one step proves or disproves a fact"
-        if seeds * node.steps_per_seed > steps_worth(node):
+        if seeds * max(node.steps_per_seed, _LEAST_PER_SEED) > steps_worth(node):
             node.reason = f"{seeds:,} deletions are expected to reach most of its {node.facts:,} facts"
             node.steps_per_seed *= _MEMORY  # what is not tried is forgotten, so that it is tried again
             return "recompute"

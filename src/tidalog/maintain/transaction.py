@@ -186,12 +186,12 @@ class Transaction:
         ids, kinds = ids[:count], kinds[:count]
         found = changes_of(engine, ids, kinds)
         moves = int(log.counts[changes.MOVES])
-        dead, touched = np.empty(count + moves, np.int32), np.zeros(len(engine.names), np.uint8)
-        gone = int(changes.finish(arrays, log, self.begin, ids, kinds, dead, touched))
+        dead, of_predicate = np.empty(count + moves, np.int32), np.zeros(len(engine.names), np.int64)
+        gone = int(changes.finish(arrays, log, self.begin, ids, kinds, dead, of_predicate))
         engine.counts.finish()
         self.gone = dead[:gone]
         if gone + moves:
-            engine.indexes.take_out(arrays, dead[: gone + moves], touched)
+            engine.indexes.take_out(arrays, dead[: gone + moves], of_predicate)
         return found
 
     def predicates_of(self, ids: Ids) -> Ids:
