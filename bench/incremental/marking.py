@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict
-from functools import partial
 
 from bench.incremental.driver import drive
 from bench.papers.programs import PROGRAMS
@@ -30,9 +29,11 @@ SHORT_LIVED_VARIANTS: Mapping[str, Mapping[str, Options]] = {
         "none": Options(strategy, "none"),
         "look-ahead 1": Options(strategy, "complete"),
         "look-ahead 3": Options(strategy, "complete", look_ahead=3),
+        "auto": Options(strategy, "auto", look_ahead=3),
     }
-    for strategy in ("bf", "ranked", "dred")
+    for strategy in ("ranked", "dred", "bf")
 }
+"""`ranked` comes first: large streams are measured with it alone."""
 
 
 def tables(
@@ -50,18 +51,23 @@ def tables(
 
 
 def short_lived(sizes: Sequence[int], repeat: int) -> dict[str, object]:
-    """By kind of stream, size, strategy and look-ahead."""
-    kinds = {
-        "edges, trans": ("trans", partial(short_lived_edges)),
-        "edges, seq": ("seq", partial(short_lived_edges, nodes=100)),
-        "ways, map": ("map", partial(short_lived_ways)),
+    """By kind of stream, size, strategy and look-ahead.  Where facts are sparse, what they derive goes with
+    them; the dense ones, of the first size alone, derive facts that outlive them."""
+    kinds: dict[str, tuple[str, Callable[[int], Stream]]] = {
+        "paths": ("trans", lambda size: short_lived_edges(size, nodes=4 * size)),
+        "names of edges": ("seq", lambda size: short_lived_edges(size, nodes=4 * size)),
+        "map": ("map", lambda size: short_lived_ways(size, nodes=12 * size, ways=4 * size)),
+        "paths, dense": ("trans", lambda size: short_lived_edges(size, nodes=20 + size // 8)),
+        "map, dense": ("map", short_lived_ways),
     }
     found: dict[str, dict[str, dict[str, object]]] = {}
     for kind, (family, make) in kinds.items():
-        for size in sizes:
+        for size in sizes[:1] if "dense" in kind else sizes:
             by_strategy = found.setdefault(kind, {}).setdefault(str(size), {})
             stream = make(size)
             for strategy, variants in SHORT_LIVED_VARIANTS.items():
+                if by_strategy and size > sizes[0]:
+                    break
                 runs = dict.fromkeys(variants, repeat)
                 by_strategy[strategy] = _in_turn(PROGRAMS[family], [stream], variants, runs)
     return {"kinds": found}

@@ -50,6 +50,7 @@ _MOST_LOSS = 1.05
 _LEAST_GAIN = 0.80
 """Time with marks ÷ time without."""
 
+_SHORT_SIZES = [80, 640]
 _SHORT_COLUMNS = (
     "stream",
     "strategy",
@@ -57,6 +58,8 @@ _SHORT_COLUMNS = (
     "look-ahead 1 ms",
     "÷ none",
     "look-ahead 3 ms",
+    "÷ none",
+    "auto ms",
     "÷ none",
     "recorded 1",
     "recorded 3",
@@ -195,7 +198,7 @@ def _add_time_targets(section: Section, rows: Sequence[tuple[str, Row, Figures]]
 
 def _short_lived(options: Options) -> Section:
     section = Section("Short-lived facts: marks against none", _SHORT_COLUMNS)
-    sizes = SIZES[:1] if options.quick else SIZES
+    sizes = _SHORT_SIZES[:1] if options.quick else _SHORT_SIZES
     done = run_job("short-lived", {"sizes": sizes, "repeat": options.repeat}, _limits(options))
     if done.status != OK:
         section.problems.append(f"short-lived facts {done.problem}")
@@ -204,8 +207,8 @@ def _short_lived(options: Options) -> Section:
     for kind, by_size in done.figures["kinds"].items():
         for size, by_strategy in by_size.items():
             for strategy, found in by_strategy.items():
-                none, one, three = (
-                    found[name]["cpu_seconds"] for name in ("none", "look-ahead 1", "look-ahead 3")
+                none, one, three, auto = (
+                    found[name]["cpu_seconds"] for name in ("none", "look-ahead 1", "look-ahead 3", "auto")
                 )
                 section.add(
                     f"{kind}, {size}",
@@ -215,16 +218,20 @@ def _short_lived(options: Options) -> Section:
                     f"{one / none:.2f}",
                     f"{three * 1e3:,.1f}",
                     f"{three / none:.2f}",
+                    f"{auto * 1e3:,.1f}",
+                    f"{auto / none:.2f}",
                     f"{found['look-ahead 1']['recorded']:,.0f}",
                     f"{found['look-ahead 3']['recorded']:,.0f}",
                 )
-                for seen, ratio in ((1, one / none), (3, three / none)):
-                    slow = missed.setdefault(f"{strategy}, look-ahead {seen}", [])
-                    if ratio > _LEAST_GAIN:
+                dense = "dense" in kind
+                wanted = "cost at most 5 % where what is derived stays" if dense else "save at least 20 %"
+                for seen, ratio in (("look-ahead 3", three / none), ("auto, look-ahead 3", auto / none)):
+                    slow = missed.setdefault(f"{strategy}, {seen}: marks {wanted}", [])
+                    if ratio > (_MOST_LOSS if dense else _LEAST_GAIN):
                         slow.append(f"{kind} {size} {ratio:.2f}")
                 section.records.append({"kind": kind, "size": size, "strategy": strategy, "marking": found})
         section.end_group()
     for what, slow in missed.items() if not options.quick else ():
-        section.check(f"{what}: marks save at least 20 %", slow)
+        section.check(what, slow)
     section.notes.append("Facts live one to three updates.  Complete marks, our order; CPU, best of several.")
     return section
