@@ -35,7 +35,7 @@ from streams import (  # noqa: E402
     positive_scenarios,
     tangled_scenarios,
 )
-from test_rollback import Thrown, check_failures  # noqa: E402
+from test_rollback import Thrown, check_failures, pausing_after  # noqa: E402
 
 from tidalog.maintain.strategy import Options  # noqa: E402
 
@@ -54,7 +54,9 @@ def laws_hold_of_short_lives(scenario: Scenario, options: list[Options], unused:
 def failures_change_nothing(scenario: Scenario, options: list[Options], unused: int) -> None:
     with unused_at_most(unused):
         for chosen in options:
-            check_failures(scenario, chosen, 4, Thrown)
+            check_failures(scenario, chosen, range(1, 5), Thrown)
+            with pausing_after(2):
+                check_failures(scenario, chosen, (2, 5, 11, 23), Thrown)
 
 
 ROUNDS: dict[str, tuple[Callable[[Scenario, list[Options], int], None], st.SearchStrategy[Scenario]]] = {

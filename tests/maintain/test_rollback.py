@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
@@ -18,6 +18,7 @@ from tidalog.engine.bits import RECORDED
 from tidalog.engine.limits import Limits, Progress
 from tidalog.errors import RunError
 from tidalog.lang import parse
+from tidalog.maintain import run
 from tidalog.maintain.run import Runner
 from tidalog.maintain.strategy import Options
 
@@ -64,10 +65,21 @@ def failing_at(look: int, error: Callable[[], BaseException]) -> Iterator[list[i
         Runner.look = original  # type: ignore[method-assign]
 
 
+@contextmanager
+def pausing_after(steps: int) -> Iterator[None]:
+    """Kernels come to a safe point after so many steps."""
+    original = run._SLICE, run._SEARCH_SLICE
+    run._SLICE = run._SEARCH_SLICE = steps
+    try:
+        yield
+    finally:
+        run._SLICE, run._SEARCH_SLICE = original
+
+
 def check_failures(
-    given_scenario: Scenario, options: Options, points: int, error: type[BaseException]
+    given_scenario: Scenario, options: Options, points: Sequence[int], error: type[BaseException]
 ) -> None:
-    """Every update fails at each of its first safe points, then is carried out."""
+    """Every update fails at each of some safe points, until it has no more of them, then is carried out."""
     oracle = Oracle(given_scenario.program)
     kept = Maintained(given_scenario.program, options)
     for number, update in enumerate(given_scenario.updates):
@@ -76,7 +88,7 @@ def check_failures(
         for later in upcoming[: options.look_ahead]:
             kept.encoded(later)
         before = digest(kept)
-        for point in range(1, points + 1):
+        for point in points:
             with failing_at(point, error) as looks:
                 try:
                     outcome = kept.apply(update, upcoming)
@@ -100,7 +112,17 @@ def test_a_failure_at_any_safe_point_changes_nothing(
     given_scenario: Scenario, options: list[Options], by_keyboard: bool
 ) -> None:
     for chosen in options:
-        check_failures(given_scenario, chosen, 4, KeyboardInterrupt if by_keyboard else Thrown)
+        check_failures(given_scenario, chosen, range(1, 5), KeyboardInterrupt if by_keyboard else Thrown)
+
+
+@settings(HURRIED, max_examples=15)
+@given(tangled_scenarios(3), configurations(), st.integers(1, 6))
+def test_a_failure_inside_a_search_or_a_join_changes_nothing(
+    given_scenario: Scenario, options: list[Options], steps: int
+) -> None:
+    with pausing_after(steps):
+        for chosen in options:
+            check_failures(given_scenario, chosen, (1, 3, 6, 10, 16, 30, 60), Thrown)
 
 
 PATHS = """
@@ -174,7 +196,7 @@ def test_an_index_that_was_behind_keeps_facts_that_a_failed_update_moved() -> No
         "+h(b). commit. -h(b). commit. +e(f, b). commit. +g(a). +h(b). commit. -g(a). commit.",
     )
     for options in PLAIN_CONFIGURATIONS:
-        check_failures(given_scenario, options, 8, Thrown)
+        check_failures(given_scenario, options, range(1, 9), Thrown)
 
 
 def test_an_update_with_the_wrong_number_of_arguments_changes_nothing() -> None:
