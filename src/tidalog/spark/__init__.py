@@ -10,6 +10,8 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
+    from tidalog.spark.buckets.resharding import reshard
+    from tidalog.spark.buckets.stream import Keyed, keyed
     from tidalog.spark.diagnostics import SparkError
     from tidalog.spark.progress import BatchReport, Totals
     from tidalog.spark.query import MaintenanceQuery
@@ -19,25 +21,31 @@ if TYPE_CHECKING:
 
 _HOMES: Final = {
     "BatchReport": "tidalog.spark.progress",
+    "Keyed": "tidalog.spark.buckets.stream",
     "MaintenanceQuery": "tidalog.spark.query",
     "Maintained": "tidalog.spark.stream",
     "SparkError": "tidalog.spark.diagnostics",
     "Totals": "tidalog.spark.progress",
     "create_views": "tidalog.spark.tables",
+    "keyed": "tidalog.spark.buckets.stream",
     "maintain": "tidalog.spark.stream",
     "materialise": "tidalog.spark.tables",
+    "reshard": "tidalog.spark.buckets.resharding",
     "spark_session": "tidalog.spark.session",
 }
 
 __all__ = [
     "BatchReport",
+    "Keyed",
     "Maintained",
     "MaintenanceQuery",
     "SparkError",
     "Totals",
     "create_views",
+    "keyed",
     "maintain",
     "materialise",
+    "reshard",
     "spark_session",
 ]
 

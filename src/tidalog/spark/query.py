@@ -9,11 +9,11 @@ from __future__ import annotations
 import logging
 import threading
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 from tidalog.errors import TidalogError
 from tidalog.spark.diagnostics import SparkError, StreamFailed
-from tidalog.spark.pipeline import Pipeline, StreamClosed
+from tidalog.spark.pipeline import StreamClosed
 from tidalog.spark.progress import Totals
 
 if TYPE_CHECKING:
@@ -34,10 +34,27 @@ class _OnPurpose(logging.Filter):
         return not isinstance(error, TidalogError | StreamClosed)
 
 
+class Work(Protocol):
+    """What a query feeds."""
+
+    @property
+    def totals(self) -> Totals: ...
+    @property
+    def error(self) -> BaseException | None: ...
+    @property
+    def stopped(self) -> bool: ...
+    on_failure: Callable[[], None]
+    """Called when something fails while Spark waits for nothing."""
+
+    def settle(self) -> None: ...
+    def stop(self) -> None: ...
+    def close(self) -> None: ...
+
+
 class MaintenanceQuery:
     """What `start` gives.  Its names are those of Spark's StreamingQuery."""
 
-    def __init__(self, query: StreamingQuery, pipeline: Pipeline, finish: Callable[[], None]) -> None:
+    def __init__(self, query: StreamingQuery, pipeline: Work, finish: Callable[[], None]) -> None:
         self.query = query
         """The query of Spark."""
         self._pipeline = pipeline

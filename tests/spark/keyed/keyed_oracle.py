@@ -16,8 +16,8 @@ from tidalog.io.diagnostics import Place
 from tidalog.io.update_tables import update_table_of
 from tidalog.program import Fact, Program
 from tidalog.session.knowledge_base import KnowledgeBase
+from tidalog.spark.buckets.setting import Setting, setting_of
 from tidalog.spark.change_rows import ChangeRows
-from tidalog.spark.keyed.setting import Setting, setting_of
 from tidalog.spark.known import known_predicates
 from tidalog.termtext import format_any
 

@@ -13,8 +13,8 @@ from keyed_oracle import Alone, Row, in_batches, random_rows, row, setting_for, 
 from generators import EVERYTHING, programs, triple_programs
 from tidalog.lang import parse
 from tidalog.program import Fact, Program, Rule
-from tidalog.spark.keyed.bucket import Applied, Bucket
-from tidalog.spark.keyed.setting import Setting
+from tidalog.spark.buckets.bucket import Applied, Bucket
+from tidalog.spark.buckets.setting import Setting
 from tidalog.terms import IRI
 
 ROUNDS = settings(max_examples=25, deadline=None, suppress_health_check=list(HealthCheck))

@@ -30,10 +30,10 @@ from tidalog.maintain.transaction import Batch, PredicateDelta
 from tidalog.session.naming import checked_name
 from tidalog.session.prepared import net_update
 from tidalog.session.relations import Rows, is_hidden, routed
-from tidalog.spark.keyed.changes import KeyedChanges, plain_texts
-from tidalog.spark.keyed.key_table import KeyTable, labels_of, labels_packed
-from tidalog.spark.keyed.rounds import Ids, Numbers, Rounds, codes_of, ranked
-from tidalog.spark.keyed.setting import Setting
+from tidalog.spark.buckets.changes import KeyedChanges, plain_texts
+from tidalog.spark.buckets.key_table import KeyTable, labels_of, labels_packed
+from tidalog.spark.buckets.rounds import Ids, Numbers, Rounds, codes_of, ranked
+from tidalog.spark.buckets.setting import Setting
 from tidalog.storage.records import Change, Facts, changes_of, changes_packed, unpacked
 
 _EXPLICIT: Final = int(EXPLICIT)
@@ -251,10 +251,12 @@ class Bucket:
         header = {"kind": "bucket"}
         return b"".join(changes_packed(header, [about, *asked], self.engine.dictionary, arrays))
 
-    def snapshot(self) -> bytes:
-        """A record that makes this bucket of an empty one."""
-        facts = [Facts(batch.predicate, batch.columns, batch.rows) for batch in self._explicit()]
-        return self._record(self.keys.ids, np.empty(0, np.int32), [Change(None, [], facts)])
+    def snapshot(self, keys: Ids | None = None) -> bytes:
+        """A record that makes this bucket of an empty one, or a bucket of some of its keys."""
+        batches = self._explicit() if keys is None else self._facts_of(keys)
+        facts = [Facts(batch.predicate, batch.columns, batch.rows) for batch in batches]
+        own = self.keys.ids if keys is None else keys
+        return self._record(own, np.empty(0, np.int32), [Change(None, [], facts)])
 
     def replay(self, record: bytes) -> None:
         """Does what a batch did, or takes a snapshot in."""

@@ -13,9 +13,9 @@ from tidalog.analysis.triples import TRIPLE, TYPE
 from tidalog.io.change_feed import ChangeBatch
 from tidalog.maintain.delta import PredicateDelta
 from tidalog.session.relations import is_hidden
+from tidalog.spark.buckets.rounds import Ids, Numbers, Rounds
+from tidalog.spark.buckets.setting import Setting
 from tidalog.spark.change_rows import KINDS, OPERATIONS
-from tidalog.spark.keyed.rounds import Ids, Numbers, Rounds
-from tidalog.spark.keyed.setting import Setting
 from tidalog.terms import IRI
 
 if TYPE_CHECKING:

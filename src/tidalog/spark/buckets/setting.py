@@ -12,13 +12,13 @@ from typing import TYPE_CHECKING
 from tidalog.analysis import Analysis, TripleLayout, analyse
 from tidalog.analysis.keyed import KeyedProgram
 from tidalog.builtins import PythonFunction
+from tidalog.engine.dictionary import Dictionary
 from tidalog.lang import parse, print_program
 from tidalog.session.functions import argument_range
 from tidalog.session.relations import Rows, explicit_rows, routed
 from tidalog.storage.records import Change, Facts, changes_of, changes_packed, unpacked
 
 if TYPE_CHECKING:
-    from tidalog.engine.dictionary import Dictionary
     from tidalog.session.knowledge_base import KnowledgeBase
 
 
@@ -40,6 +40,7 @@ class Setting:
     """The most that a fact has, without the key."""
     labels: str | None
     """`integer`, `text`, or None if a batch is one update of each of its keys."""
+    buckets: int = 1
     ttl: int | None = None
     """Milliseconds after which a key that had no update is forgotten."""
     functions: Mapping[str, PythonFunction] = field(default_factory=dict)
@@ -60,7 +61,7 @@ class Setting:
     @cached_property
     def digest(self) -> str:
         """Tells programs apart: state of one is of no use to another."""
-        return sha256(self.text.encode() + self.facts).hexdigest()[:16]
+        return sha256(f"{self.buckets} {self.labels} {self.text}".encode() + self.facts).hexdigest()[:16]
 
     def analysis(self) -> Analysis:
         ranges = {name: argument_range(name, function) for name, function in self.functions.items()}
@@ -82,6 +83,7 @@ def setting_of(
     labels: str | None,
     ttl: int | None,
     functions: Mapping[str, PythonFunction],
+    buckets: int = 1,
 ) -> Setting:
     """`kb` has loaded the original program."""
     contents = kb._open()
@@ -106,9 +108,16 @@ def setting_of(
         tuple(sorted(keyed.layout.tables)),
         arguments,
         labels,
+        buckets,
         ttl,
         dict(functions),
     )
+
+
+def rulesless(labels: str | None) -> Setting:
+    """Of a bucket that only holds facts."""
+    facts = b"".join(changes_packed({"kind": "shared"}, [Change()], Dictionary()))
+    return Setting("", facts, "keyed:key", "keyed:violated", {}, {}, False, {}, {}, (), 0, labels)
 
 
 def _renamed(rows: Rows, keyed: KeyedProgram) -> Facts:

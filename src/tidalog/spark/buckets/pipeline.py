@@ -1,0 +1,149 @@
+"""What becomes of the rows that buckets send: changes to files, bad rows and refusals to quarantine, counts.
+
+A batch that comes again replaces what it has written, so that everything is there once.
+"""
+
+from __future__ import annotations
+
+import json
+import threading
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+from tidalog.maintain.materialise import Violated
+from tidalog.spark.checkpoints import read_checkpoint
+from tidalog.spark.diagnostics import BadRowsInStream, SparkError
+from tidalog.spark.ingest import OFFSETS, BadRow
+from tidalog.spark.pipeline import StreamClosed
+from tidalog.spark.progress import BatchReport, Listener, Totals
+from tidalog.spark.quarantine import place_of, write_bad_rows
+from tidalog.spark.validate import told
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, Row
+
+_OWN: Final = "__tidalog_"
+
+
+class KeyedPipeline:
+    """Takes the batches of one keyed stream."""
+
+    def __init__(
+        self,
+        changes: Path | None,
+        quarantine: Path | None,
+        key: str,
+        checkpoint: Path,
+        listener: Listener | None,
+    ) -> None:
+        self.totals = Totals()
+        self.error: BaseException | None = None
+        self.stopped = False
+        self.on_failure: Callable[[], None] = lambda: None
+        """Nothing is done while Spark waits for nothing, so nobody calls this."""
+        self._changes = changes
+        self._quarantine = quarantine
+        self._key = key
+        self._checkpoint = checkpoint
+        self._listener = listener
+        self._lock = threading.RLock()
+
+    def process(self, frame: DataFrame, batch: int) -> None:
+        """What Spark calls with the rows of each micro-batch."""
+        with self._lock:
+            if self.stopped:
+                raise StreamClosed
+            try:
+                self._process(frame, batch)
+            except BaseException as error:
+                self.error = self.error or error
+                raise
+
+    def _process(self, frame: DataFrame, batch: int) -> None:
+        from pyspark.sql import functions as F
+
+        from tidalog.spark.buckets.processor import BAD_ROW, CHANGE, COUNTS, REFUSED
+
+        report = BatchReport(batch)
+        start = time.perf_counter()
+        kept = frame.persist()  # buckets must not be asked twice
+        try:
+            others = kept.filter(F.col("row") != CHANGE).collect()
+            report.read_seconds = time.perf_counter() - start
+            bad = [_bad_row(row["note"]) for row in others if row["row"] == BAD_ROW]
+            refused = [self._refusal(row) for row in others if row["row"] == REFUSED]
+            self._set_aside(bad, refused, batch)
+            counts = [json.loads(row["note"]) for row in others if row["row"] == COUNTS]
+            self._count(counts, report)
+            began = time.perf_counter()
+            self._write(kept.filter(F.col("row") == CHANGE).drop("row", "note"), batch, report)
+            report.write_seconds = time.perf_counter() - began
+        finally:
+            kept.unpersist()
+        report.seconds = time.perf_counter() - start
+        self.totals.add(report)
+        if self._listener is not None:
+            self._listener(report, self.totals)
+
+    def _set_aside(self, bad: list[BadRow], refused: list[BadRow], batch: int) -> None:
+        if bad and self._quarantine is None:
+            first = told(bad[0], place_of(bad[0]))
+            rows = "1 row" if len(bad) == 1 else f"{len(bad):,} rows"
+            raise SparkError(BadRowsInStream(rows=rows, batch=batch, first=first))
+        if self._quarantine is not None and (bad or refused):
+            query = read_checkpoint(self._checkpoint).query or ""
+            write_bad_rows(self._quarantine, query, batch, [*bad, *refused])
+
+    def _refusal(self, row: Row) -> BadRow:
+        """An update that a constraint forbids, which says nothing of a row."""
+        violated = Violated(rule=row["note"], times="", examples="")
+        update = {self._key: row[self._key], "update": row["update"]}
+        message = f"constraint {row['note']} is violated: this update of the key was refused"
+        return {"number": violated.number, "message": message, "column": "", "values": update}
+
+    def _count(self, counts: list[dict[str, int]], report: BatchReport) -> None:
+        for part in counts:
+            report.rows += part["rows"]
+            report.quarantined += part["quarantined"]
+            report.skipped += part["skipped"]
+            report.refused += part["refused"]
+        report.applied = report.rows - report.quarantined - report.skipped - report.refused
+
+    def _write(self, changes: DataFrame, batch: int, report: BatchReport) -> None:
+        if self._changes is not None:
+            changes.write.mode("overwrite").parquet(str(self._changes / f"batch={batch:09d}"))
+        for row in changes.groupBy("op", "predicate").count().collect():
+            counts = self.totals.by_predicate.setdefault(row["predicate"], [0, 0])
+            if row["op"] == "+":
+                report.inserted += row["count"]
+                counts[0] += row["count"]
+            else:
+                report.deleted += row["count"]
+                counts[1] += row["count"]
+
+    def settle(self) -> None:
+        """What Spark has done is done."""
+
+    def stop(self) -> None:
+        """No batch is taken from now on; one that is at work is finished."""
+        with self._lock:
+            self.stopped = True
+
+    def close(self) -> None:
+        """There is nothing to let go of."""
+
+
+def _bad_row(note: str) -> BadRow:
+    """A row that is no update, in the form that the quarantine has."""
+    said = json.loads(note)
+    values: dict[str, object] = said["values"]
+    place: BadRow = {name: values.pop(name) for name in OFFSETS if name in values}
+    if f"{_OWN}file" in values:
+        place["file"], place["block"] = values.pop(f"{_OWN}file"), values.pop(f"{_OWN}block")
+        row = values.pop(f"{_OWN}row", None)
+        if isinstance(row, int):
+            place["row"] = row + 1
+    fault = {name: said["fault"].get(name, "") for name in ("number", "message", "column")}
+    return {**fault, **place, "values": values}

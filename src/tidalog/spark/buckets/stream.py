@@ -1,0 +1,294 @@
+"""`tidalog.spark.keyed`: a stream of updates of many keys, each of which is a knowledge base of its own."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import tempfile
+import uuid
+from collections.abc import Mapping
+from importlib.util import find_spec
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+import tidalog
+from tidalog.analysis.keyed import keyed_program
+from tidalog.builtins import PythonFunction
+from tidalog.errors import UsageError
+from tidalog.session.diagnostics import BadArgument
+from tidalog.session.naming import parameter_terms
+from tidalog.session.sources import ProgramSource, read_program
+from tidalog.spark.buckets.diagnostics import BadKey, StateOfAnotherProgram
+from tidalog.spark.buckets.packing import BAD, BUCKET, NOW, PACKED, packer, taken_apart
+from tidalog.spark.buckets.pipeline import KeyedPipeline
+from tidalog.spark.buckets.setting import Setting, setting_of
+from tidalog.spark.columns import update_columns
+from tidalog.spark.diagnostics import NotAStream, SparkError
+from tidalog.spark.ingest import with_places
+from tidalog.spark.known import KnownPredicates, known_predicates
+from tidalog.spark.progress import Listener
+from tidalog.spark.query import MaintenanceQuery, tell_once
+from tidalog.spark.stream import read_trigger
+from tidalog.spark.validate import FAULT, LABEL_FAULT, validated
+
+if TYPE_CHECKING:
+    from pyspark.sql import Column, DataFrame
+
+    from tidalog.spark.columns import UpdateColumns
+
+PathLike = str | os.PathLike[str]
+KEY: Final = "__tidalog_key"
+_TIMES: Final = frozenset({"date", "timestamp", "timestamp_ntz"})
+_KEY_TYPES: Final = _TIMES | {"string", "tinyint", "smallint", "int", "bigint", "boolean"}
+_BUCKETS_PER_PARTITION: Final = 4
+NOTE: Final = "tidalog-keyed.json"
+"""In a checkpoint: what its state depends on."""
+
+
+def keyed(
+    updates: DataFrame,
+    key: str,
+    program: ProgramSource,
+    *,
+    dialect: str | None = None,
+    parameters: Mapping[str, object] | None = None,
+    functions: Mapping[str, PythonFunction] | None = None,
+    buckets: int | None = None,
+    ttl: float | None = None,
+    text_labels: bool = False,
+    initial: PathLike | None = None,
+) -> Keyed:
+    """Keeps a materialisation of a program right for every key, while updates arrive.
+
+    `updates` is a streaming DataFrame with the columns of an update table and a column `key`.  Updates are
+    ordered by `update` within each key; without that column the rows of a key in a micro-batch are one
+    update.  Labels that are text are integers, unless `text_labels` says that they go by their text.
+
+    Keys share engines on the executors: `buckets` of them, four for each shuffle partition unless told.
+    `ttl` is the number of seconds after which a key without updates is forgotten, with the next batch.
+    `initial` is what `tidalog.spark.reshard` has made of an earlier run.  Needs RocksDB as Spark's state
+    store, which sessions of `tidalog.spark.spark_session` have.
+    """
+    if not updates.isStreaming:
+        why, hint = "it is a table, which does not change", "read it with spark.readStream"
+        raise SparkError(NotAStream(problem="this DataFrame is no stream of updates", why=why, hint=hint))
+    if find_spec("pandas") is None:
+        why = "transformWithState of PySpark asks for it"
+        raise UsageError(BadArgument(problem="pandas is missing", why=why, hint="pip install pandas"))
+    columns = update_columns(updates.schema)
+    check_key(updates, key, columns)
+    partitions = int(updates.sparkSession.conf.get("spark.sql.shuffle.partitions") or 2)
+    count = buckets if buckets is not None else _BUCKETS_PER_PARTITION * partitions
+    _check_positive("buckets", count)
+    if ttl is not None:
+        _check_positive("ttl", ttl)
+    if columns.update is None:
+        labels = None
+    else:
+        dated = updates.schema[columns.update].dataType.simpleString() in _TIMES
+        labels = "text" if dated or (text_labels and columns.text_labels) else "integer"
+    given = parameter_terms(parameters or {})
+    read = read_program(program, dialect, None)
+    with tidalog.open(functions=functions or {}) as kb:
+        kb.load(read.program, parameters=parameters, base_dir=read.folder)
+        kb.materialise(progress=False)
+        known = known_predicates(kb)
+        setting = setting_of(
+            keyed_program(read.program, given, list(functions or {})),
+            kb,
+            arguments=known.widest,
+            labels=labels,
+            ttl=None if ttl is None else round(ttl * 1000),
+            functions=functions or {},
+            buckets=count,
+        )
+    return Keyed(updates, key, columns, known, setting, Path(initial) if initial is not None else None)
+
+
+def check_key(updates: DataFrame, key: str, columns: UpdateColumns) -> None:
+    """Raises `SparkError` (T122)."""
+    others = ", ".join(name for name in updates.columns if name != key)
+    if key not in updates.columns:
+        why, hint = "the stream has no such column", f"it has {others}"
+        raise SparkError(BadKey(column=key, why=why, hint=hint))
+    if key in (columns.update, columns.op, columns.predicate, *columns.arguments):
+        why = "it is a column of the updates themselves"
+        raise SparkError(BadKey(column=key, why=why, hint="add a column of its own for the key"))
+    kind = updates.schema[key].dataType.simpleString()
+    if kind not in _KEY_TYPES:
+        why, hint = f"it is of type {kind}", "a key is text, a whole number, a boolean, a date or a time"
+        raise SparkError(BadKey(column=key, why=why, hint=hint))
+
+
+def _check_positive(name: str, value: float) -> None:
+    if isinstance(value, bool) or not value > 0:
+        raise UsageError(BadArgument(problem=f"{name}={value}", why="it is more than 0", hint="leave it out"))
+
+
+class Keyed:
+    """A keyed stream; nothing happens before a query is started on `changes` or `rows`, or by `start`."""
+
+    def __init__(
+        self,
+        updates: DataFrame,
+        key: str,
+        columns: UpdateColumns,
+        known: KnownPredicates,
+        setting: Setting,
+        initial: Path | None,
+    ) -> None:
+        self._updates = updates
+        self._key = key
+        self._columns = columns
+        self._known = known
+        self._initial = initial
+        self.setting = setting
+
+    @property
+    def rows(self) -> DataFrame:
+        """All that comes out, as a stream: `row` says whether it is a `change`, an update that was `refused`
+        by the constraint in `note`, a `bad` row with its fault in `note`, or `counts`, in `note` too."""
+        from pyspark.sql import functions as F
+
+        from tidalog.spark.buckets.processor import KeyedProcessor, columns_out
+
+        setting = self.setting
+        buckets = setting.buckets
+        packed = self._checked().mapInArrow(packer(buckets, setting.ttl is not None), PACKED)
+        processor = KeyedProcessor(setting, uuid.uuid4().hex)
+        initial = None
+        if self._initial is not None:
+            spark = self._updates.sparkSession
+            initial = spark.read.parquet(str(self._initial)).groupBy(BUCKET)
+        texts = packed.groupBy(BUCKET).transformWithState(
+            processor, "payload string", "Update", "None", initialState=initial
+        )
+        rows = taken_apart(texts, columns_out(setting.arguments))
+        rows = rows.withColumn("key", F.col("key").cast(self._updates.schema[self._key].dataType))
+        label = "string" if setting.text_labels else "bigint"
+        return rows.withColumn("update", F.col("update").cast(label)).withColumnRenamed("key", self._key)
+
+    @property
+    def changes(self) -> DataFrame:
+        """The change feed as a stream: the key, `update`, `op`, `predicate`, `arg1` …, `kind`.
+
+        The counts of a batch are metrics of its progress: `observedMetrics["tidalog"]`.  Bad rows and
+        refused updates are counted there and stand in `rows`.
+        """
+        from pyspark.sql import functions as F
+
+        from tidalog.spark.buckets.processor import CHANGE, COUNTED
+
+        counts = [
+            F.coalesce(F.sum(F.get_json_object("note", f"$.{name}").cast("bigint")), F.lit(0)).alias(name)
+            for name in COUNTED
+        ]
+        told = self.rows.observe("tidalog", *counts)
+        return told.filter(F.col("row") == CHANGE).drop("row", "note")
+
+    def start(
+        self,
+        changes: PathLike | None = None,
+        *,
+        checkpoint: PathLike | None = None,
+        quarantine: PathLike | None = None,
+        strict: bool = False,
+        trigger: str | None = None,
+        name: str | None = None,
+        listener: Listener | None = None,
+    ) -> MaintenanceQuery:
+        """Begins, or goes on where the checkpoint is.
+
+        `changes` is a folder of Parquet files; each batch has a folder `batch=…` in it, which is replaced
+        whole if the batch comes again.  Bad rows and refused updates go to the folder `quarantine`; with
+        `strict`, or without that folder, bad rows end the stream.  Without a `checkpoint` everything is gone
+        at the end.
+        """
+        how = read_trigger(trigger)
+        temporary = None
+        if checkpoint is None:
+            temporary = tempfile.mkdtemp(prefix="tidalog-")
+        folder = Path(checkpoint if checkpoint is not None else str(temporary)).expanduser().absolute()
+        self._check_checkpoint(folder)
+        pipeline = KeyedPipeline(
+            Path(changes).expanduser().absolute() if changes is not None else None,
+            Path(quarantine).expanduser().absolute() if quarantine is not None and not strict else None,
+            self._key,
+            folder,
+            listener,
+        )
+        tell_once()
+        writer = self.rows.writeStream.foreachBatch(pipeline.process).outputMode("update")
+        writer = writer.option("checkpointLocation", folder.as_uri()).trigger(**how)
+        query = (writer.queryName(name) if name is not None else writer).start()
+
+        def finish() -> None:
+            if temporary is not None:
+                shutil.rmtree(temporary, ignore_errors=True)
+
+        return MaintenanceQuery(query, pipeline, finish)
+
+    def _check_checkpoint(self, folder: Path) -> None:
+        """State is of use to the same program with the same buckets alone."""
+        note = folder / NOTE
+        setting = self.setting
+        own = {
+            "program": setting.digest,
+            "buckets": setting.buckets,
+            "key": self._key,
+            "labels": setting.labels,
+        }
+        if note.exists():
+            found = json.loads(note.read_text(encoding="utf-8"))
+            if found != own:
+                differs = " and ".join(name for name in own if found.get(name) != own[name])
+                raise SparkError(StateOfAnotherProgram(why=f"{folder} differs in {differs}"))
+        else:
+            folder.mkdir(parents=True, exist_ok=True)
+            note.write_text(json.dumps(own), encoding="utf-8")
+
+    def _checked(self) -> DataFrame:
+        """Right rows with their bucket, and bad ones as what is wrong with them."""
+        from pyspark.sql import functions as F
+
+        places = with_places(self._updates)
+        text = places[_quoted(self._key)].cast("string")
+        checked = validated(places.withColumn(KEY, text), self._columns, self._known)
+        missing = F.struct(
+            F.lit("T036").alias("number"),
+            F.lit("the key is missing").alias("message"),
+            F.lit(self._key).alias("column"),
+        )
+        faults: list[Column] = [F.col(FAULT), F.when(F.col(KEY).isNull(), missing)]
+        if LABEL_FAULT in checked.columns and not self.setting.text_labels:
+            faults.append(F.col(LABEL_FAULT))
+        fault = F.coalesce(*faults)
+        hidden = {KEY, FAULT, LABEL_FAULT}
+        values = F.struct(*(F.col(_quoted(name)) for name in checked.columns if name not in hidden))
+        told = F.to_json(F.struct(fault.alias("fault"), values.alias("values")))
+        bucket = F.pmod(F.xxhash64(KEY), F.lit(self.setting.buckets)).cast("int")
+        arguments = [F.col(f"arg{n + 1}") for n in range(len(self._columns.arguments))]
+        label = [] if self._columns.update is None else [self._label().alias("update")]
+        now = [] if self.setting.ttl is None else [F.unix_millis(F.current_timestamp()).alias(NOW)]
+        return checked.select(
+            bucket.alias(BUCKET),
+            F.when(fault.isNotNull(), told).alias(BAD),
+            F.col(KEY).alias("key"),
+            *label,
+            "op",
+            "predicate",
+            *arguments,
+            *now,
+        )
+
+    def _label(self) -> Column:
+        from pyspark.sql import functions as F
+
+        if self.setting.text_labels:
+            return F.col("update").cast("string")
+        return F.expr("try_cast(`update` as bigint)")
+
+
+def _quoted(name: str) -> str:
+    return "`" + name.replace("`", "``") + "`"

@@ -1,0 +1,116 @@
+"""A keyed stream on Spark is one engine for each key run alone."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+from keyed_oracle import in_batches, random_rows, row, told_by
+from keyed_places import KEYS, POOL, PROGRAM, KeyedPlace
+
+from tidalog.errors import TidalogError
+from tidalog.spark.buckets.resharding import reshard
+from tidalog.spark.buckets.stream import keyed
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+
+@pytest.fixture
+def place(spark: SparkSession, tmp_path: Path) -> KeyedPlace:
+    return KeyedPlace(spark, tmp_path)
+
+
+def test_each_key_is_an_engine_of_its_own_also_after_a_restart(place: KeyedPlace) -> None:
+    batches = in_batches(random_rows(POOL, 1, KEYS, 120), 1, 4)
+    place.write(batches[:2])
+    first = place.run()
+    place.check()
+    place.write([*batches[2:], batches[0]])
+    second = place.run()
+    place.check()
+    rows = sum(map(len, batches))
+    assert first.rows + second.rows == rows + len(batches[0])
+    assert second.skipped == len(batches[0])
+    assert first.refused + second.refused > 0
+    for totals in (first, second):
+        parts = totals.applied + totals.quarantined + totals.skipped + totals.refused
+        assert totals.rows == parts
+
+
+def test_keys_go_on_in_other_buckets(place: KeyedPlace) -> None:
+    batches = in_batches(random_rows(POOL, 2, KEYS, 80), 2, 4)
+    place.write(batches[:2])
+    place.run()
+    keys = reshard(place.spark, place.checkpoint, place.root / "dealt", 3)
+    assert keys == len(place.alone.last)
+    before = len(place.alone.told)
+    for path in place.input.iterdir():
+        path.unlink()
+    place.write([*batches[2:], batches[1]])
+    other = KeyedPlace(place.spark, place.root / "other", place.alone)
+    totals = other.run(frame=place.frame(), buckets=3, initial=place.root / "dealt")
+    assert totals.skipped == len(batches[1])
+    assert sorted(other.told()) == sorted(place.alone.told[before:])
+
+
+def test_changes_are_a_stream_of_spark_with_counts_in_its_progress(place: KeyedPlace) -> None:
+    batches = in_batches(random_rows(POOL, 3, KEYS, 40), 3, 2)
+    place.write(batches)
+    changes = place.stream().changes
+    assert changes.columns == ["farm", "update", "op", "predicate", "arg1", "arg2", "kind"]
+    writer = changes.writeStream.format("memory").queryName("keyed_changes").outputMode("update")
+    query = writer.trigger(availableNow=True).start()
+    assert query.awaitTermination(240)
+    told = place.spark.table("keyed_changes").withColumnRenamed("farm", "key").toArrow()
+    assert sorted(told_by(told, 2)) == sorted(place.alone.told)
+    counted = sum(p["observedMetrics"]["tidalog"]["rows"] for p in query.recentProgress)
+    assert counted == sum(map(len, batches))
+
+
+def test_a_bad_row_is_set_aside_and_its_key_goes_on(place: KeyedPlace) -> None:
+    place.write([[row("a", 1, "+", POOL[0])]])
+    bad = [
+        ("a", 2, "+", "nonsense", ("x",)),
+        ("a", 2, "?", "edge", ("x", "y")),
+        ("b", 1, "+", "edge", ("x",)),
+    ]
+    place.write_alone([*bad, (None, 1, "+", "edge", ("x", "y"))])
+    totals = place.run()
+    assert (totals.rows, totals.applied, totals.quarantined) == (5, 1, 4)
+    (file,) = (place.root / "quarantine").iterdir()
+    faults = [json.loads(line) for line in file.read_text().splitlines()]
+    assert sorted(fault["number"] for fault in faults) == ["T010", "T036", "T036", "T074"]
+    assert all(fault["file"].endswith(".parquet") and fault["row"] > 0 for fault in faults)
+    place.check()
+
+
+def test_a_key_expires_with_a_later_batch(place: KeyedPlace) -> None:
+    """Time is that of batches, so a first run has ended long before the second begins."""
+    place.write([[row("old", 1, "+", POOL[1])]])
+    place.run(ttl=0.001)
+    place.write([[row("young", 1, "+", POOL[2])]])
+    place.alone.forget("old")
+    place.run(ttl=0.001)
+    place.check()
+
+
+@pytest.mark.parametrize(("column", "number"), [("nothing", "T122"), ("arg1", "T122"), ("weight", "T122")])
+def test_a_column_that_cannot_be_the_key(place: KeyedPlace, column: str, number: str) -> None:
+    frame = place.frame().selectExpr("*", "1.5D as weight")
+    with pytest.raises(TidalogError, match=number):
+        keyed(frame, column, PROGRAM)
+
+
+def test_state_of_another_program_is_refused(place: KeyedPlace) -> None:
+    place.write([[row("a", 1, "+", POOL[0])]])
+    place.run()
+    with pytest.raises(TidalogError, match="T123"):
+        place.run(buckets=6)
+
+
+def test_a_checkpoint_without_keys_cannot_be_dealt_out(place: KeyedPlace) -> None:
+    with pytest.raises(TidalogError, match="T124"):
+        reshard(place.spark, place.root / "nowhere", place.root / "out", 2)
