@@ -162,8 +162,8 @@ def bring_in(facts: Facts, predicate: int) -> None:
         at = np.int64(offset[f])
         if arguments[at - 1] != predicate:
             continue
-        if arguments[at - HEADER] != f:
-            continue
+        if arguments[at - HEADER] != f or not facts.status[f] & PRESENT:
+            continue  # it has got another id, or is gone
         h = fact_hash(facts, f)
         s = h >> shift
         while slots[s] != EMPTY:
