@@ -7,6 +7,7 @@ import os
 import shutil
 import tempfile
 import uuid
+import warnings
 from collections.abc import Mapping
 from importlib.util import find_spec
 from pathlib import Path
@@ -16,6 +17,7 @@ import tidalog
 from tidalog.analysis.keyed import keyed_program
 from tidalog.builtins import PythonFunction
 from tidalog.errors import UsageError
+from tidalog.io.update_diagnostics import MissingPart
 from tidalog.session.diagnostics import BadArgument
 from tidalog.session.naming import parameter_terms
 from tidalog.session.sources import ProgramSource, read_program
@@ -161,9 +163,12 @@ class Keyed:
         if self._initial is not None:
             spark = self._updates.sparkSession
             initial = spark.read.parquet(str(self._initial)).groupBy(BUCKET)
-        texts = packed.groupBy(BUCKET).transformWithState(
-            processor, "payload string", "Update", "None", initialState=initial
-        )
+        with warnings.catch_warnings():
+            # PySpark asks for pandas, which nothing here uses, and warns of its version.
+            warnings.filterwarnings("ignore", "PySpark does not yet fully support pandas", FutureWarning)
+            texts = packed.groupBy(BUCKET).transformWithState(
+                processor, "payload string", "Update", "None", initialState=initial
+            )
         rows = taken_apart(texts, columns_out(setting.arguments))
         rows = rows.withColumn("key", F.col("key").cast(self._updates.schema[self._key].dataType))
         label = "string" if setting.text_labels else "bigint"
@@ -256,8 +261,8 @@ class Keyed:
         text = places[_quoted(self._key)].cast("string")
         checked = validated(places.withColumn(KEY, text), self._columns, self._known)
         missing = F.struct(
-            F.lit("T036").alias("number"),
-            F.lit("the key is missing").alias("message"),
+            F.lit(MissingPart.number).alias("number"),
+            F.lit(MissingPart(what="key", field=self._key).message).alias("message"),
             F.lit(self._key).alias("column"),
         )
         faults: list[Column] = [F.col(FAULT), F.when(F.col(KEY).isNull(), missing)]
