@@ -9,22 +9,27 @@ of facts stays what it is.  Reported per batch, medians without the first three:
     nothing     a foreachBatch that does nothing, over the same files
     engine      the same updates from Arrow tables in this process: terms and maintenance alone
     pipeline    everything: Spark, checks, log, engine, change feed
+
+Memory is that of this process and of the JVM, in the median of a tenth of the batches: the second tenth, when
+everything is warm, and the last.
 """
 
 from __future__ import annotations
 
 import argparse
+import contextlib
 import json
 import os
 import shutil
 import statistics
 import tempfile
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import psutil
 import pyarrow as pa
 import pyarrow.parquet as pq
 
@@ -80,6 +85,29 @@ def triggers(query: Any) -> list[float]:
     return [parts["triggerExecution"] / 1000 for parts in spent if "addBatch" in parts]
 
 
+def resident() -> tuple[int, int]:
+    """Bytes of this process, and of those that it has started: the JVM, and the workers of Spark."""
+    here = psutil.Process()
+    below = 0
+    for child in here.children(recursive=True):
+        with contextlib.suppress(psutil.NoSuchProcess):
+            below += child.memory_info().rss
+    return here.memory_info().rss, below
+
+
+def grown(memory: list[tuple[int, int]]) -> dict[str, float]:
+    """Megabytes early and late, and their quotient."""
+    tenth = max(1, len(memory) // 10)
+    found: dict[str, float] = {}
+    for place, name in enumerate(("python", "jvm")):
+        early, late = (
+            statistics.median(sample[place] for sample in part) / 1e6
+            for part in (memory[tenth : 2 * tenth] or memory, memory[-tenth:])
+        )
+        found |= {f"{name}_mb_early": early, f"{name}_mb_late": late, f"{name}_growth": late / early}
+    return found
+
+
 def engine_alone(tables: Iterator[pa.Table]) -> list[float]:
     seconds: list[float] = []
     with tidalog.open() as kb:
@@ -109,7 +137,12 @@ def timed(rows: int, count: int, term: str, feed: bool, root: Path) -> dict[str,
     query = idle.trigger(availableNow=True).start()
     query.awaitTermination()
     reports: list[BatchReport] = []
-    listener: Callable[..., None] = lambda report, totals: reports.append(report)  # noqa: E731
+    memory: list[tuple[int, int]] = []
+
+    def listener(report: BatchReport, totals: object) -> None:
+        reports.append(report)
+        memory.append(resident())
+
     maintained = maintain(stream(), PROGRAM, root / "store.tidalog")
     running = maintained.start(root / "feed" if feed else None, trigger="available-now", listener=listener)
     began = time.perf_counter()
@@ -132,7 +165,7 @@ def timed(rows: int, count: int, term: str, feed: bool, root: Path) -> dict[str,
         **{name: median([getattr(report, name) for report in reports]) for name in parts},
         "rows_per_second": actual / median(pipeline),
         "rows_per_second_sustained": sum(r.rows for r in reports) / whole,
-        "memory": running.totals.memory,
+        **grown(memory),
     }
     beyond = float(str(result["pipeline"])) - float(str(result["nothing"]))
     result["beyond_nothing_over_engine"] = beyond / float(str(result["engine"]))
