@@ -29,7 +29,8 @@ from tidalog.cli.report import Report, reporting
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
-    from tidalog.spark.progress import BatchReport, Totals
+    from tidalog.spark.progress import BatchReport, Listener, Totals
+    from tidalog.spark.query import MaintenanceQuery
 
 _PATIENCE = 0.2
 """Seconds after which Ctrl-C is looked for."""
@@ -64,6 +65,9 @@ class Streaming:
     strategy: str
     marking: str
     order: str
+    key: str | None
+    buckets: int | None
+    ttl: float | None
 
     def check(self) -> None:
         from tidalog.maintain.strategy import MARKINGS, ORDERS, STRATEGIES
@@ -73,10 +77,29 @@ class Streaming:
         check_choice("--marking", self.marking, MARKINGS)
         check_choice("--order", self.order, ORDERS)
         read_trigger(self.trigger)
+        self._check_key()
         if self.strict and self.quarantine is not None:
             raise bad_option(
                 "--strict with --quarantine", "bad rows stop the stream", "leave one of them out"
             )
+
+    def _check_key(self) -> None:
+        if self.key is None:
+            for option, value in (("--buckets", self.buckets), ("--ttl", self.ttl)):
+                if value is not None:
+                    why = "it is about keys, and no --key is given"
+                    raise bad_option(f"{option} {value}", why, "add --key COLUMN, or leave it out")
+            return
+        for option, given in (
+            ("--store", self.store is not None),
+            ("--materialised", self.materialised is not None),
+            ("--other-updates", self.other_updates),
+            ("--latest-only", self.latest_only),
+            ("--look-ahead-wait", self.look_ahead_wait > 0),
+        ):
+            if given:
+                why = "keys live in Spark's state, each by itself"
+                raise bad_option(f"{option} with --key", why, "leave it out; --checkpoint keeps the keys")
 
 
 def stream_command(
@@ -148,6 +171,17 @@ def stream_command(
     strategy: Strategy = "auto",
     marking: Marking = "auto",
     order: Order = "ours",
+    key: Annotated[
+        str | None,
+        typer.Option(metavar="COLUMN", help="Each value of this column is a knowledge base of its own."),
+    ] = None,
+    buckets: Annotated[
+        int | None, typer.Option(min=1, metavar="N", help="With --key: engines that keys share.")
+    ] = None,
+    ttl: Annotated[
+        float | None,
+        typer.Option(metavar="SECONDS", help="With --key: forget a key that has had no update for so long."),
+    ] = None,
     parameter: Parameters = None,
     dialect: DialectName = None,
     stats: Annotated[
@@ -184,6 +218,9 @@ def stream_command(
             strategy,
             marking,
             order,
+            key,
+            buckets,
+            ttl,
         )
         how.check()
         stream(report, how, stats, quiet)
@@ -230,6 +267,44 @@ def _updates(spark: SparkSession, how: Streaming, arguments: int) -> DataFrame:
 
 
 def _run(frame: DataFrame, how: Streaming, line: Any, stats: _Stats) -> Totals:
+    def tell(report: BatchReport, totals: Totals) -> None:
+        stats.add(report)
+        line.show(report, totals)
+
+    query = _started(frame, how, tell) if how.key is None else _started_by_key(frame, how, how.key, tell)
+    try:
+        while not query.awaitTermination(_PATIENCE):
+            line.lag(query.lastProgress)
+    except KeyboardInterrupt:
+        line.stopping()
+        query.stop()
+        query.awaitTermination()
+    return query.totals
+
+
+def _started_by_key(frame: DataFrame, how: Streaming, key: str, tell: Listener) -> MaintenanceQuery:
+    from tidalog.spark.buckets.stream import keyed
+
+    keys = keyed(
+        frame,
+        key,
+        how.program,
+        dialect=how.dialect,
+        parameters=how.parameters,
+        buckets=how.buckets,
+        ttl=how.ttl,
+    )
+    return keys.start(
+        how.changes,
+        checkpoint=how.checkpoint,
+        quarantine=how.quarantine,
+        strict=how.strict,
+        trigger=how.trigger,
+        listener=tell,
+    )
+
+
+def _started(frame: DataFrame, how: Streaming, tell: Listener) -> MaintenanceQuery:
     from tidalog.spark.stream import maintain
 
     maintained = maintain(
@@ -250,19 +325,7 @@ def _run(frame: DataFrame, how: Streaming, line: Any, stats: _Stats) -> Totals:
         other_updates=how.other_updates,
     )
 
-    def tell(report: BatchReport, totals: Totals) -> None:
-        stats.add(report)
-        line.show(report, totals)
-
-    query = maintained.start(how.changes, how.materialised, trigger=how.trigger, listener=tell)
-    try:
-        while not query.awaitTermination(_PATIENCE):
-            line.lag(query.lastProgress)
-    except KeyboardInterrupt:
-        line.stopping()
-        query.stop()
-        query.awaitTermination()
-    return query.totals
+    return maintained.start(how.changes, how.materialised, trigger=how.trigger, listener=tell)
 
 
 class _Stats:

@@ -43,6 +43,7 @@ class Work(Protocol):
     def error(self) -> BaseException | None: ...
     @property
     def stopped(self) -> bool: ...
+
     on_failure: Callable[[], None]
     """Called when something fails while Spark waits for nothing."""
 

@@ -1,0 +1,51 @@
+"""`tidalog stream --key` as a person runs it."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+from keyed_oracle import in_batches, random_rows
+from keyed_places import KEYS, POOL, PROGRAM, KeyedPlace
+
+from tidalog.cli.app import run
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+
+def test_a_folder_of_many_keys_becomes_a_feed_with_keys(spark: SparkSession, tmp_path: Path) -> None:
+    place = KeyedPlace(spark, tmp_path)
+    batches = in_batches(random_rows(POOL, 31, KEYS, 60), 31, 3)
+    place.write(batches)
+    (tmp_path / "rules.rls").write_text(PROGRAM)
+    command = (
+        "stream rules.rls in --key farm --buckets 3 --checkpoint checkpoint --changes feed "
+        "--quarantine quarantine --trigger available-now --master local[2] --json"
+    )
+    ended = subprocess.run(
+        [sys.executable, "-m", "tidalog", *command.split()],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        timeout=300,
+    )
+    assert (ended.returncode, ended.stderr) == (0, "")
+    assert json.loads(ended.stdout)["totals"]["rows"] == sum(map(len, batches))
+    place.check()
+
+
+@pytest.mark.parametrize(
+    "options", ["--key farm --store s", "--ttl 3", "--key farm --materialised m", "--buckets 2"]
+)
+def test_options_that_do_not_go_together_are_refused(
+    options: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "rules.rls"
+    path.write_text(PROGRAM)
+    assert run(["stream", str(path), str(tmp_path), *options.split()]) == 2
+    assert "--key" in capsys.readouterr().err
