@@ -237,7 +237,6 @@ def stream(report: Report, how: Streaming, stats: Path | None, quiet: bool) -> N
         with LiveLine(report.as_json or quiet) as line, _Stats(stats) as written:
             line.begin(spark.version, spark.sparkContext.master or "", how.store)
             totals = _run(frame, how, line, written)
-            written.end(totals)
     finally:
         spark.stop()
     folders = {"store": how.store, "changes": how.changes, "materialised": how.materialised}
@@ -279,6 +278,8 @@ def _run(frame: DataFrame, how: Streaming, line: Any, stats: _Stats) -> Totals:
         line.stopping()
         query.stop()
         query.awaitTermination()
+    finally:
+        stats.end(query.totals)
     return query.totals
 
 

@@ -14,6 +14,7 @@ of its own while Spark reads the next one, which is logged when that is done.  O
 
 from __future__ import annotations
 
+import contextlib
 import threading
 import time
 from collections import deque
@@ -126,7 +127,7 @@ class Pipeline:
                 self._apply(self._applying.held, report)
             finally:
                 self._measure(report, start)
-            self._told(report)
+                self._told(report)
             self._await_more()
 
     def _measure(self, report: BatchReport, start: float) -> None:
@@ -243,9 +244,17 @@ class Pipeline:
     def _await_more(self) -> None:
         """Updates that are held back are applied after a time in which nothing came."""
         if self._rows and not self._closed:
-            self._idle = threading.Timer(self._applying.look_ahead_wait, self.flush)
-            self._idle.daemon = True
-            self._idle.start()
+            idle = threading.Timer(self._applying.look_ahead_wait, lambda: self._flush_after(idle))
+            idle.daemon = True
+            self._idle = idle
+            idle.start()
+
+    def _flush_after(self, idle: threading.Timer) -> None:
+        """The time is over; unless more has come while this waited for its turn.  What goes wrong is noted,
+        and told by whoever waits for the stream."""
+        with self._lock, contextlib.suppress(Exception):
+            if self._idle is idle:
+                self.flush()
 
     def flush(self) -> None:
         """Applies what is held back."""
@@ -259,7 +268,7 @@ class Pipeline:
                 self._apply(0, report)
             finally:
                 self._measure(report, start)
-            self._told(report)
+                self._told(report)
 
     @property
     def stopped(self) -> bool:
@@ -305,7 +314,7 @@ class Pipeline:
         try:
             yield
         except BaseException as error:
-            if self.error is None:
+            if self.error is None and not self._closed:  # closed, whatever Spark interrupts is no failure
                 self.error = error
                 if self._feed is not None:
                     self._feed.fail(str(error))

@@ -9,7 +9,7 @@ from __future__ import annotations
 import logging
 import threading
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, Final, Protocol
 
 from tidalog.errors import TidalogError
 from tidalog.spark.diagnostics import SparkError, StreamFailed
@@ -32,6 +32,10 @@ class _OnPurpose(logging.Filter):
     def filter(self, record: logging.LogRecord) -> bool:
         error = record.exc_info[1] if record.exc_info else None
         return not isinstance(error, TidalogError | StreamClosed)
+
+
+_OTHER_FOLDER: Final = "Wrong basePath"
+"""What Spark says of a checkpoint that speaks of files in another folder."""
 
 
 class Work(Protocol):
@@ -129,9 +133,10 @@ class MaintenanceQuery:
         own = self._pipeline.error
         if isinstance(own, TidalogError):
             self._error = own
-        elif failed is not None and not self._pipeline.stopped:
-            self._error = SparkError(self._diagnostic(own or failed))
-            self._error.__cause__ = own or failed
+        elif (cause := own or failed) is not None and not self._pipeline.stopped:
+            # What fails in a thread of our own stops the query, which then knows of no error.
+            self._error = SparkError(self._diagnostic(cause))
+            self._error.__cause__ = cause
         try:
             self._finish()
         finally:
@@ -141,4 +146,6 @@ class MaintenanceQuery:
         last = self.totals.last
         lines = [line for line in str(error).strip().splitlines() if line.strip()] or [type(error).__name__]
         hint = "start again, which goes on with this batch"
+        if _OTHER_FOLDER in str(error):
+            hint = "its checkpoint is of another folder of updates: name one for this, --checkpoint FOLDER"
         return StreamFailed(batch=last.batch + 1 if last is not None else 0, why=lines[0][:300], hint=hint)

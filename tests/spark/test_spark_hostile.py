@@ -1,0 +1,230 @@
+"""Inputs and moments that a stream was once wrong about: each must be told, counted, or simply right."""
+
+from __future__ import annotations
+
+import datetime
+import os
+import threading
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from update_streams import Place, Row, check_counts, table, write_files
+
+import tidalog
+from tidalog.errors import TidalogError
+from tidalog.spark.diagnostics import SparkError
+from tidalog.spark.feed import feed_files, replayed
+from tidalog.spark.materialised import Materialised
+from tidalog.spark.progress import BatchReport, Totals
+from tidalog.spark.quarantine import write_bad_rows
+from tidalog.spark.sources import read_stream
+from tidalog.spark.stream import maintain
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+CONSTRAINED = "linked(?x) :- edge(?x, _) . :- edge(?x, ?x) ."
+EDGE: list[Row] = [(1, "+", ("edge", "a", "b"))]
+
+
+@pytest.fixture
+def place(spark: SparkSession, tmp_path: Path) -> Place:
+    return Place(spark, tmp_path)
+
+
+def write_dated(place: Place, *dates: datetime.date) -> None:
+    place.input.mkdir()
+    rows: list[Row] = [(0, "+", ("edge", f"n{number}", "b")) for number in range(len(dates))]
+    dated = table(rows).set_column(0, "update", pa.array(dates))
+    pq.write_table(dated, place.input / "dated.parquet")
+
+
+class TestErrorsAreTold:
+    def test_whatever_stops_the_engine_s_thread_ends_the_stream_with_an_error(
+        self, place: Place, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        write_files(place.input, [EDGE])
+
+        def fails(*_: object) -> None:
+            raise ArithmeticError("nobody expected this")
+
+        query = place.maintained()
+        monkeypatch.setattr(Materialised, "write_if_due", fails)
+        started = query.start(None, place.root / "materialised", trigger="available-now")
+        with pytest.raises(SparkError, match="nobody expected this"):
+            started.awaitTermination(120)
+
+    def test_stopping_while_a_batch_is_read_is_no_failure_of_the_feed(
+        self, place: Place, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        write_files(place.input, [EDGE])
+        reads, goes_on = threading.Event(), threading.Event()
+
+        def interrupted(*_: object, **__: object) -> None:
+            reads.set()
+            assert goes_on.wait(60)
+            raise RuntimeError("the job was cancelled")
+
+        monkeypatch.setattr("tidalog.spark.ingest.Ingest.read", interrupted)
+        query = place.maintained().start(place.feed)
+        assert reads.wait(60)
+        query._pipeline.stop()
+        goes_on.set()
+        query.stop()
+        assert query.exception() is None
+        assert not (place.feed / "_failed.txt").exists()
+
+    def test_an_update_that_is_refused_while_nobody_waits_leaves_no_traceback(
+        self, place: Place, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        seen: list[object] = []
+        monkeypatch.setattr(threading, "excepthook", seen.append)
+        write_files(place.input, [[(1, "+", ("edge", "a", "a"))]])
+        held = maintain(place.read(), CONSTRAINED, place.store, look_ahead=2, look_ahead_wait=0.1)
+        with pytest.raises(TidalogError, match="constraint"):
+            held.start().awaitTermination(120)
+        assert seen == []
+
+    def test_another_folder_of_updates_needs_a_checkpoint_of_its_own(self, place: Place) -> None:
+        write_files(place.input, [EDGE])
+        place.run()
+        place.input.rename(place.root / "before")
+        write_files(place.input, [[(2, "+", ("edge", "b", "c"))]])
+        elsewhere = place.root / "elsewhere"
+        place.input.rename(elsewhere)
+        frame = read_stream(place.spark, str(elsewhere))
+        with pytest.raises(SparkError, match="checkpoint"):
+            place.run(frame)
+        place.run(frame, checkpoint=place.root / "other")
+        place.check({("edge", "a", "b"), ("edge", "b", "c")})
+
+
+class TestCounts:
+    def test_a_refused_update_is_counted_and_so_is_what_waits_behind_it(self, place: Place) -> None:
+        rows: list[Row] = [(n, "+", ("edge", *ends)) for n, ends in enumerate(("ab", "cc", "de"), 1)]
+        write_files(place.input, [rows])
+        told: list[BatchReport] = []
+
+        def listen(report: BatchReport, _: Totals) -> None:
+            told.append(report)
+
+        query = maintain(place.read(), CONSTRAINED, place.store).start(listener=listen)
+        with pytest.raises(TidalogError, match="constraint"):
+            query.awaitTermination(120)
+        check_counts(query.totals)
+        totals = query.totals
+        assert (totals.rows, totals.applied, totals.refused, totals.waiting) == (3, 1, 1, 1)
+        assert len(told) == 1
+
+    def test_bad_rows_of_a_checkpoint_that_was_put_back_are_beside_those_before(self, tmp_path: Path) -> None:
+        query = "0a1b2c3d-0000-0000-0000-000000000000"
+        files = {write_bad_rows(tmp_path, source, 3, []) for source in (query, f"{query}#1", f"{query}#2")}
+        assert len(files) == 3
+
+
+class TestLabels:
+    def test_labels_that_are_dates_are_texts_of_the_feed(self, place: Place) -> None:
+        write_dated(place, datetime.date(2024, 1, 2), datetime.date(2024, 1, 1))
+        totals = place.run(read_stream(place.spark, str(place.input)))
+        assert totals.applied == 2
+        place.check({("edge", "n0", "b"), ("edge", "n1", "b")})
+        assert set(replayed(place.feed)["update"].to_pylist()) == {"2024-01-01", "2024-01-02"}
+
+    def test_dates_behind_integers_are_bad_rows(self, place: Place) -> None:
+        write_files(place.input, [EDGE])
+        place.run()
+        place.input.rename(place.root / "before")
+        write_dated(place, datetime.date(2024, 1, 2))
+        totals = place.run(read_stream(place.spark, str(place.input)), checkpoint=place.root / "other")
+        assert totals.quarantined == totals.rows == 1
+
+    def test_integers_behind_texts_are_texts(self, place: Place) -> None:
+        place.input.mkdir()
+        (place.input / "a.csv").write_text("update,op,predicate,arg1,arg2\n1a,+,edge,a,b\n")
+        place.run(read_stream(place.spark, str(place.input)), changes=False)
+        others = place.root / "others"
+        write_files(others, [[(1, "+", ("node", "old")), (2, "+", ("node", "new"))]])
+        totals = place.run(read_stream(place.spark, str(others)), checkpoint=place.root / "other")
+        assert (totals.applied, totals.skipped) == (1, 1)
+        place.check({("edge", "a", "b"), ("node", "new")})
+
+    def test_a_label_with_a_line_end_is_no_integer(self, place: Place) -> None:
+        place.input.mkdir()
+        line = '{"update": "%s", "op": "+", "predicate": "node", "arg1": "%s"}\n'
+        (place.input / "a.json").write_text(line % ("1", "a"))
+        place.run(read_stream(place.spark, str(place.input), arguments=2))
+        (place.input / "b.json").write_text(line % (r"2\n", "b") + line % ("3", "c"))
+        totals = place.run(read_stream(place.spark, str(place.input), arguments=2))
+        assert (totals.applied, totals.quarantined) == (1, 1)
+
+    def test_a_feed_of_integers_refuses_labels_that_are_text(self, place: Place) -> None:
+        place.input.mkdir()
+        place.run(place.read())
+        (place.input / "a.csv").write_text("update,op,predicate,arg1,arg2\nx,+,edge,a,b\n")
+        with pytest.raises(SparkError, match="labels"):
+            place.run(read_stream(place.spark, str(place.input)), checkpoint=place.root / "other")
+
+    def test_what_a_feed_has_missed_goes_by_the_last_label(self, place: Place) -> None:
+        write_files(place.input, [EDGE])
+        place.run()
+        write_files(place.input, [[(2, "-", ("edge", "a", "b"))]])
+        place.run(changes=False)
+        place.run()
+        missed = pq.read_table(feed_files(place.feed)[-1].path)
+        assert set(missed["op"].to_pylist()) == {"-"}
+        assert set(missed["update"].to_pylist()) == {2}
+
+
+class TestPlaces:
+    @pytest.mark.parametrize("name", ["a store", "100% städte", "a#b?c"])
+    def test_folders_may_be_called_anything(self, place: Place, name: str) -> None:
+        write_files(place.input, [EDGE, [(2, "x", ("edge", "b", "c"))]])
+        store = place.root / name
+        for rows in (2, 0):
+            query = maintain(place.read(), CONSTRAINED, store).start(trigger="available-now")
+            assert query.awaitTermination(120)
+            assert query.totals.rows == rows
+        assert (store / "spark" / "checkpoint" / "metadata").is_file()
+        assert len(list((store / "spark" / "quarantine").iterdir())) == 1
+
+    def test_a_folder_that_is_not_there_is_said_to_be_missing(self, place: Place) -> None:
+        for source in (None, "csv"):
+            with pytest.raises(SparkError, match=r"there is no .*nowhere"):
+                read_stream(place.spark, str(place.root / "nowhere"), source)
+
+    def test_a_folder_may_be_a_uri(self, place: Place) -> None:
+        write_files(place.input, [EDGE])
+        place.run(read_stream(place.spark, f"file://{place.input}", "parquet"))
+        place.check({("edge", "a", "b")})
+
+    def test_the_link_to_the_facts_leads_somewhere_at_every_moment(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        current = tmp_path / "facts" / "current"
+        there: list[bool] = []
+        replace = os.replace
+
+        def watched(source: Any, target: Any) -> None:
+            there.append(current.is_dir())
+            replace(source, target)
+
+        with tidalog.open() as kb:
+            kb.load("edge(a, b) .")
+            Materialised(tmp_path / "facts", kb).write(7)
+            monkeypatch.setattr(os, "replace", watched)
+            Materialised(tmp_path / "facts", kb).write(7)
+            assert there and all(there)
+            Materialised(tmp_path / "facts", kb).write(7)
+        assert (current / "edge.parquet").is_file()
+        assert len(list((tmp_path / "facts").iterdir())) == 3, "two versions and the link"
+
+
+def test_an_argument_too_many_in_an_object_is_a_bad_row(place: Place) -> None:
+    place.input.mkdir()
+    line = '{"update": 1, "op": "+", "predicate": "edge", "arg1": "a", "arg2": "b", "arg3": "c"}\n'
+    (place.input / "a.json").write_text(line)
+    totals = place.run(read_stream(place.spark, str(place.input), arguments=2))
+    assert totals.quarantined == totals.rows == 1
