@@ -75,7 +75,7 @@ class ChangeRows:
     def add(self, delta: Delta) -> None:
         """More changes, of the next update."""
         place = len(self._labels)
-        self._labels.append(self._label(delta.label))
+        self._labels.append(self.label_of(delta.label))
         for name, change in delta.items():
             ids = change.ids
             rows = self._by_predicate.setdefault(name, _Rows())
@@ -88,11 +88,12 @@ class ChangeRows:
     def add_facts(self, label: Label | None, facts: Rows, explicit: npt.NDArray[np.bool_]) -> None:
         """Facts of one predicate that are there, as if an update had inserted them."""
         place = len(self._labels)
-        self._labels.append(self._label(label))
+        self._labels.append(self.label_of(label))
         self._by_predicate.setdefault(facts.predicate, _Rows()).add(place, 1, facts.columns, explicit)
         self.rows += facts.rows
 
-    def _label(self, label: Label | None) -> Label:
+    def label_of(self, label: Label | None) -> Label:
+        """What the column `update` says of an update."""
         own = 0 if label is None else label
         return str(own) if self._text_labels else own
 

@@ -22,7 +22,7 @@ _NUMBERS: Final = frozenset({"float", "double", "boolean"})
 @dataclass(frozen=True)
 class UpdateColumns:
     """The names of the columns; those that are not there are None.  `text_labels` says that labels are text,
-    which may be integers all the same."""
+    which may be integers all the same, or times, which become text."""
 
     update: str | None
     op: str
@@ -66,7 +66,7 @@ def update_columns(schema: StructType, name: str = "the stream") -> UpdateColumn
         names[shape.predicate],
         arguments,
         CORRUPT if CORRUPT in schema.names else None,
-        shape.update is not None and kind(shape.update) == "string",
+        shape.update is not None and kind(shape.update) in {"string"} | _TIMES,
         tuple(name for name in arguments if _kind(types[name]) in _TIMES),
     )
 

@@ -104,12 +104,15 @@ class Feed:
         self._synced = synced
         self._dictionary = kb._open().engine.dictionary
         store = store_id(kb)
+        label = kb.last_label()
+        # Behind an integer all labels are integers (order.py), whatever type their column has.
+        has_texts = isinstance(label, str) or (label is None and text_labels)
         try:
             folder.mkdir(parents=True, exist_ok=True)
             known = feed_shape(folder)
             if known is None:
                 arities = {name: info.arity for name, info in kb.predicates.items()}
-                known = FeedShape(store, arguments, text_labels, arities)
+                known = FeedShape(store, arguments, text_labels or has_texts, arities)
                 self._begin(known)
             (folder / FAILED).unlink(missing_ok=True)
         except OSError as error:
@@ -117,6 +120,9 @@ class Feed:
         self.shape = known
         if known.store != store:
             why = f"its changes are of the store {known.store[:8]}, and this one is {store[:8]}"
+            raise SparkError(FeedOfAnotherStore(folder=folder, why=why))
+        if has_texts and not known.text_labels:
+            why = "its labels are integers, and those of this stream may be other texts"
             raise SparkError(FeedOfAnotherStore(folder=folder, why=why))
         files = feed_files(folder)
         self.last = files[-1].last if files else -1
@@ -190,7 +196,7 @@ class Feed:
                     rows.add_facts(label, facts, np.full(facts.rows, is_explicit))
         table = rows.table()
         if has_files:
-            table = _difference(replayed(self.folder), table)
+            table = _difference(replayed(self.folder), table, rows.label_of(label))
         self._write(self.last + 1, applied_number(kb), table)
 
 
@@ -246,9 +252,11 @@ def _keys(table: pa.Table) -> list[str]:
     return ["predicate", *(name for name in table.column_names if name.startswith("arg"))]
 
 
-def _difference(before: pa.Table, after: pa.Table) -> pa.Table:
-    """The rows that lead from some facts to others."""
+def _difference(before: pa.Table, after: pa.Table, label: Label) -> pa.Table:
+    """The rows that lead from some facts to others, as of an update."""
     deleted = _without(before, after)
+    labels = pa.repeat(pa.scalar(label, deleted.schema.field("update").type), deleted.num_rows)
+    deleted = deleted.set_column(0, deleted.schema.field("update"), labels)
     signs = pa.chunked_array([pa.repeat("-", deleted.num_rows)], pa.string())
     gone = deleted.set_column(deleted.column_names.index("op"), "op", signs)
     return pa.concat_tables([gone, _without(after, before)])

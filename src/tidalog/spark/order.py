@@ -2,7 +2,8 @@
 
 Labels rise.  A label that is not above the last one is of an update that was applied already: its rows are
 passed over and counted.  Labels that are text are integers if all of the first batch are, and then those of
-later batches must be; so that the order of two labels never depends on a third.
+later batches must be; behind other texts, integers are texts too; so that the order of two labels never
+depends on a third.
 """
 
 from __future__ import annotations
@@ -45,7 +46,7 @@ def ordered(table: pa.Table, last: Label | None, batch: int) -> Ordered:
 
 def _labels(column: pa.ChunkedArray, last: Label | None) -> pa.ChunkedArray:
     """Labels as int64 or text."""
-    if pa.types.is_integer(column.type):
+    if pa.types.is_integer(column.type) and not isinstance(last, str):
         return column.cast(pa.int64())
     text = column.cast(pa.string())
     if isinstance(last, str):

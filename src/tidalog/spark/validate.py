@@ -21,7 +21,8 @@ FAULT: Final = "__tidalog_fault"
 """The column that says what is wrong with a row: number, message, column; null if nothing is."""
 LABEL_FAULT: Final = "__tidalog_label_fault"
 """The same of a label that is no integer, which is a fault only if the labels before it are integers."""
-INTEGER: Final = "^-?[0-9]{1,18}$"
+INTEGER: Final = r"\A-?[0-9]{1,18}\z"
+"""For Java and for RE2; of `$` they think differently before a line end."""
 
 
 def validated(frame: DataFrame, columns: UpdateColumns, known: KnownPredicates) -> DataFrame:
@@ -42,7 +43,9 @@ def validated(frame: DataFrame, columns: UpdateColumns, known: KnownPredicates) 
     record = [] if columns.corrupt is None else [_column(frame, columns.corrupt)]
     faults = [F.coalesce(*_faults(frame, columns, known)).alias(FAULT)]
     if columns.update is not None and columns.text_labels:
-        faults.append(_label_fault(_column(frame, columns.update), columns.update).alias(LABEL_FAULT))
+        faults.append(
+            _label_fault(_column(frame, columns.update).cast("string"), columns.update).alias(LABEL_FAULT)
+        )
     return frame.select(*renamed, *arguments, *kept, *record, *faults)
 
 
