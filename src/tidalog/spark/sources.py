@@ -7,6 +7,7 @@ argument, and the empty text before it.  A line that cannot be read goes on as i
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
@@ -37,6 +38,7 @@ CONNECTORS: Final = {
     "avro": "org.apache.spark:spark-avro_2.13:{spark}",
 }
 """What Spark does not bring, and where it comes from."""
+_PATTERN: Final = re.compile(r"[*?\[{]")
 VIEW: Final = "source"
 """What a query that makes updates of a source's rows calls these."""
 
@@ -93,8 +95,8 @@ def _by_ending(updates: str | None) -> str:
     if updates is None:
         raise _no_stream("there are no updates", "neither files nor a source are named", "name a folder")
     path = Path(updates).expanduser()
-    if not path.exists() and not path.parent.is_dir():
-        raise _no_stream(f"there is no folder {updates}", "it does not exist", "")
+    if "://" not in updates:
+        _check_there(updates)
     names = sorted(child.name for child in path.iterdir()) if path.is_dir() else [path.name]
     kinds = {FILES[ending] for name in names if (ending := _ending(name)) in FILES and name[0] not in "._"}
     if len(kinds) == 1:
@@ -102,6 +104,14 @@ def _by_ending(updates: str | None) -> str:
     why = f"it has files of {' and '.join(sorted(kinds))}" if kinds else "no file in it shows what they are"
     known = ", ".join(dict.fromkeys(FILES.values()))
     raise _no_stream(f"{updates} can be read in several ways", why, f"say --source: {known}")
+
+
+def _check_there(updates: str) -> None:
+    """Files may come later, but the folder that they come into is there; a pattern is Spark's to follow."""
+    path = Path(updates).expanduser()
+    if not path.exists() and not _PATTERN.search(updates):
+        hint = "make the folder, if files are to come into it later"
+        raise _no_stream(f"there is no {updates}", "no folder and no file has this name", hint)
 
 
 def _ending(name: str) -> str:
@@ -120,22 +130,43 @@ def _files(
     schema: str | None,
     arguments: int,
 ) -> DataFrame:
+    if "://" in updates:
+        return _folder(spark, updates, None, source, options, schema, arguments)
+    _check_there(updates)
     path = Path(updates).expanduser().absolute()
     if path.is_file():  # Spark streams folders
         options = {"pathGlobFilter": path.name, **options}
         path = path.parent
+    return _folder(spark, str(path), path, source, options, schema, arguments)
+
+
+def _folder(
+    spark: SparkSession,
+    name: str,
+    path: Path | None,
+    source: str,
+    options: dict[str, str],
+    schema: str | None,
+    arguments: int,
+) -> DataFrame:
+    """Files of a folder that Spark calls so; `path` is where we see it too."""
     own: dict[str, str] = {}
     if source == "csv":
-        separator = "\t" if _ending(options.get("pathGlobFilter", "")) == ".tsv" or _is_tsv(path) else ","
+        separator = (
+            "\t"
+            if _ending(options.get("pathGlobFilter", "")) == ".tsv" or (path is not None and _is_tsv(path))
+            else ","
+        )
         own = {"header": "true", "sep": separator, "escape": '"', "enforceSchema": "false"}
     if source in ("csv", "json"):
         own = {**own, "mode": "PERMISSIVE", "columnNameOfCorruptRecord": CORRUPT}
     settings = {**own, **options}
     if schema is None:
-        schema = _columns_seen(spark, path, source, settings) or _usual_columns(source, arguments)
+        schema = _columns_seen(spark, name, source, settings) or _usual_columns(source, arguments)
     if source in ("csv", "json") and CORRUPT not in schema:
         schema = f"{schema}, `{CORRUPT}` string"
-    frame = spark.readStream.format(source).schema(schema).options(**settings).load(str(path))
+    with _connected(source, spark):
+        frame = spark.readStream.format(source).schema(schema).options(**settings).load(name)
     return _with_empty_texts(frame) if source == "csv" else frame
 
 
@@ -143,7 +174,7 @@ def _is_tsv(path: Path) -> bool:
     return path.is_dir() and any(_ending(child.name) == ".tsv" for child in path.iterdir())
 
 
-def _columns_seen(spark: SparkSession, path: Path, source: str, settings: Mapping[str, str]) -> str | None:
+def _columns_seen(spark: SparkSession, name: str, source: str, settings: Mapping[str, str]) -> str | None:
     """The columns of the files that are there; of JSON it does not matter."""
     from pyspark.errors import AnalysisException
 
@@ -151,7 +182,7 @@ def _columns_seen(spark: SparkSession, path: Path, source: str, settings: Mappin
         return None
     with without_query_log():
         try:
-            found = spark.read.format(source).options(**settings).load(str(path)).schema
+            found = spark.read.format(source).options(**settings).load(name).schema
         except AnalysisException:
             return None
     columns = [f"`{field.name}` {field.dataType.simpleString()}" for field in found if field.name != CORRUPT]
@@ -159,7 +190,10 @@ def _columns_seen(spark: SparkSession, path: Path, source: str, settings: Mappin
 
 
 def _usual_columns(source: str, arguments: int) -> str:
+    """What files have that are not there yet.  Of an object, an argument that no fact has is seen too: it is
+    a fault, and not to be passed over."""
     label = "bigint" if source in ("parquet", "orc") else "string"
+    arguments += source == "json"
     names = ["op", "predicate", *(f"arg{number}" for number in range(1, arguments + 1))]
     return ", ".join([f"update {label}", *(f"{name} string" for name in names)])
 

@@ -246,10 +246,15 @@ class Maintained:
         )
         tell_once()
         writer = ingest.updates.writeStream.foreachBatch(pipeline.process)
-        writer = writer.option("checkpointLocation", checkpoint.as_uri()).trigger(**trigger)
+        writer = writer.option("checkpointLocation", spark_path(checkpoint)).trigger(**trigger)
         query = (writer.queryName(name) if name is not None else writer).start()
         self.query = MaintenanceQuery(query, pipeline, folders.remove_temporary)
         return self.query
+
+
+def spark_path(folder: Path) -> str:
+    """A local folder as Spark names it, which takes every character as it is."""
+    return f"file://{folder}"
 
 
 class _SourceName:
