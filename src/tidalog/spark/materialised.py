@@ -1,7 +1,7 @@
 """The facts of a store as Parquet files, all of one moment.
 
     FOLDER/current                     a link to the newest version
-    FOLDER/version-NUMBER/PREDICATE.parquet
+    FOLDER/version-NUMBER/PREDICATE.parquet      or version-NUMBER.1, if the link leads to the other one
 
 A version has every predicate as it is after the update NUMBER of the store; files of predicates that did not
 change are shared with the version before.  The link is replaced in one step, and the version that it led to
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from tidalog.session.knowledge_base import KnowledgeBase
 
 CURRENT: Final = "current"
-_VERSION: Final = re.compile(r"version-(\d+)")
+_VERSION: Final = re.compile(r"version-\d+(\.\d+)?")
 _NOT_IN_A_NAME: Final = re.compile(r"[^\w.+-]+")
 
 
@@ -78,11 +78,14 @@ class Materialised:
                 pq.write_table(self._kb.facts(name).table, part / file, compression="zstd")
             else:
                 os.link(self._version / file, part / file)
+        current = self.folder / CURRENT
+        before = os.readlink(current) if current.is_symlink() else ""
+        if before == version.name:  # of an earlier run; somebody may read it
+            version = self.folder / f"{version.name}.1"
         if version.exists():  # of a run that ended before it was told of
             shutil.rmtree(version)
         os.replace(part, version)
-        current = self.folder / CURRENT
-        kept = {version.name, os.readlink(current) if current.is_symlink() else ""}
+        kept = {version.name, before}
         link = self.folder / f".{CURRENT}.{secrets.token_hex(4)}"
         link.symlink_to(version.name, target_is_directory=True)
         os.replace(link, current)

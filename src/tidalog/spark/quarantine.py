@@ -16,8 +16,11 @@ from tidalog.spark.ingest import BadRow
 
 
 def write_bad_rows(folder: Path, query: str, batch: int, rows: Sequence[BadRow]) -> Path:
-    """Writes the bad rows of a batch; `query` tells batches of one stream from those of another."""
-    path = folder / f"batch-{batch:09d}-{query[:8]}.ndjson"
+    """Writes the bad rows of a batch; `query` tells batches of one stream from those of another,
+    and from those of the same numbers that a checkpoint made anew after it was put back."""
+    own, _, turn = query.partition("#")
+    again = f"-{turn}" if turn else ""
+    path = folder / f"batch-{batch:09d}-{own[:8]}{again}.ndjson"
     file = AtomicFile(path)
     try:
         text = file.text()
