@@ -41,7 +41,7 @@ def reshard(
     """
     source = Path(checkpoint).expanduser().absolute()
     labels = _labels(source)
-    old = _state(spark, source, labels)
+    old = _state(spark, source)
 
     def dealt(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         setting = rulesless(labels)
@@ -66,7 +66,7 @@ def _labels(checkpoint: Path) -> str | None:
     return labels
 
 
-def _state(spark: SparkSession, checkpoint: Path, labels: str | None) -> DataFrame:
+def _state(spark: SparkSession, checkpoint: Path) -> DataFrame:
     """A row for each bucket: the pieces of its snapshot, and the records behind it, in order."""
     from pyspark.sql import functions as F
 
