@@ -157,7 +157,7 @@ class Keyed:
 
         setting = self.setting
         buckets = setting.buckets
-        packed = self._checked().mapInArrow(packer(buckets, setting.ttl is not None), PACKED)
+        checked = self._checked()
         processor = KeyedProcessor(setting, uuid.uuid4().hex)
         initial = None
         if self._initial is not None:
@@ -166,6 +166,7 @@ class Keyed:
         with warnings.catch_warnings():
             # PySpark asks for pandas, which nothing here uses, and warns of its version.
             warnings.filterwarnings("ignore", "PySpark does not yet fully support pandas", FutureWarning)
+            packed = checked.mapInArrow(packer(buckets, setting.ttl is not None), PACKED)
             texts = packed.groupBy(BUCKET).transformWithState(
                 processor, "payload string", "Update", "None", initialState=initial
             )
