@@ -96,6 +96,9 @@ class Streaming:
             ("--other-updates", self.other_updates),
             ("--latest-only", self.latest_only),
             ("--look-ahead-wait", self.look_ahead_wait > 0),
+            ("--strategy", self.strategy != "auto"),
+            ("--marking", self.marking != "auto"),
+            ("--order", self.order != "ours"),
         ):
             if given:
                 why = "keys live in Spark's state, each by itself"

@@ -31,7 +31,7 @@ from tidalog.spark.ingest import with_places
 from tidalog.spark.known import KnownPredicates, known_predicates
 from tidalog.spark.progress import Listener
 from tidalog.spark.query import MaintenanceQuery, tell_once
-from tidalog.spark.stream import read_trigger
+from tidalog.spark.stream import read_trigger, spark_path
 from tidalog.spark.validate import FAULT, LABEL_FAULT, validated
 
 if TYPE_CHECKING:
@@ -226,7 +226,7 @@ class Keyed:
         )
         tell_once()
         writer = self.rows.writeStream.foreachBatch(pipeline.process).outputMode("update")
-        writer = writer.option("checkpointLocation", folder.as_uri()).trigger(**how)
+        writer = writer.option("checkpointLocation", spark_path(folder)).trigger(**how)
         query = (writer.queryName(name) if name is not None else writer).start()
 
         def finish() -> None:
