@@ -97,6 +97,8 @@ class Maintainer:
         for node in self.nodes:
             if node.incremental:
                 node.plans.growing(False)
+                if self.marking.kind != "none":
+                    node.plans.growing(True)
                 node.plans.searches((FORWARD, old_state), (LIKELY_FIRST, smaller_ranks))
                 node.plans.searches((LIKELY_FIRST, new_state))
 
