@@ -23,6 +23,7 @@ from tidalog.maintain.strategy import Options
 from tidalog.session.bulk_terms import ids_of_many
 from tidalog.session.contents import Change
 from tidalog.session.diagnostics import BadArgument
+from tidalog.session.durable_labels import KnownLabels
 from tidalog.session.knowledge_base import KnowledgeBase
 from tidalog.session.prepared import PreparedUpdate
 from tidalog.session.relations import Rows
@@ -59,11 +60,18 @@ class Waiting:
     """An update that is logged and not applied."""
 
     position: Position
+    """Of its last part, if it went on from one batch to the next."""
     update: PreparedUpdate
+    first: int
+    """The number of its first part."""
     place: tuple[str, int]
-    """The file and offset of its record."""
+    """The file and offset of the record of its first part."""
     until: int
     """The number of the last update that it is one change with."""
+
+    def going_on(self, position: Position, more: PreparedUpdate) -> Waiting:
+        """The same update with the facts that the next batch has of it."""
+        return Waiting(position, together(self.update, more), self.first, self.place, position.number)
 
 
 @dataclass
@@ -90,6 +98,7 @@ class Logging(KnowledgeBase):
         """First and last number of what was handed out and is not acknowledged, ascending."""
         self._sources: dict[str, SourceState] = {}
         self._last_label: Label | None = None
+        self._known_labels = KnownLabels()
         self._programs: list[str] = []
         """What identifies the programs that were loaded."""
         self._digest = ""
@@ -307,6 +316,12 @@ class Logging(KnowledgeBase):
     def _sync(self) -> None:
         if self._store is not None and self._contents is not None:
             self._store.log.sync()
+
+
+def together(part: PreparedUpdate, more: PreparedUpdate) -> PreparedUpdate:
+    """One update of two parts, which deletes before it inserts, as one whose rows came at once."""
+    deletions, insertions = part.deletions + more.deletions, part.insertions + more.insertions
+    return PreparedUpdate(part.dictionary, part.label, deletions, insertions)
 
 
 def as_one(first: int, last: int) -> list[bytes]:

@@ -17,9 +17,11 @@ from tidalog.errors import TidalogError, UsageError
 from tidalog.maintain.run import Interrupted
 from tidalog.maintain.strategy import Options
 from tidalog.session.diagnostics import BadArgument
+from tidalog.session.durable_labels import Content
 from tidalog.session.durable_log import Logging, Position, SourceState, Waiting, as_one, checked_batch
 from tidalog.session.knowledge_base import KnowledgeBase
 from tidalog.session.maintenance import checked_options
+from tidalog.session.prepared import PreparedUpdate
 from tidalog.session.turns import in_turn
 from tidalog.session.updating import AnyUpdate
 from tidalog.storage import faults, records
@@ -53,12 +55,24 @@ class PendingUpdates(Sequence[Position]):
 
 class Pending(Logging):
     @in_turn
-    def log_updates(self, updates: Iterable[AnyUpdate], *, source: str, batch: int) -> int | None:
+    def log_updates(
+        self,
+        updates: Iterable[AnyUpdate],
+        *,
+        source: str,
+        batch: int,
+        goes_on: bool = False,
+        contents: Sequence[Content] | None = None,
+    ) -> int | None:
         """Makes a batch of updates durable without applying it, and gives their number.
 
         `source` names where batches come from, such as the id of a streaming query; `batch` is the number of
         the batch, and numbers of a source ascend.  A batch that is there already, or is older than one that
         is, is a duplicate: nothing is logged, and None is given.
+
+        With `goes_on` the first of them is no update of its own, but more of the last one that waits: they
+        are applied as one.  `contents` tell the updates of a batch from others with the same labels, for
+        `has_had`.
         """
         checked_batch(source, batch)
         store = self._writable("a batch of updates")
@@ -67,32 +81,66 @@ class Pending(Logging):
             return None
         prepared = [self._prepared(update) for update in updates]
         first = self._logged_to + 1
-        header = {"kind": records.UPDATES, "number": first, "source": source, "batch": batch}
+        header: dict[str, object] = {
+            "kind": records.UPDATES,
+            "number": first,
+            "source": source,
+            "batch": batch,
+        }
+        if goes_on:
+            self._check_goes_on(prepared)
+            header["goes on"] = True
+        if contents is not None:
+            header["contents"] = contents
         dictionary = self._open().engine.dictionary
         place = store.place
-        waiting = [
-            Waiting(Position(number, source, batch, number - first, update.label), update, place, number)
-            for number, update in enumerate(prepared, first)
-        ]
+        labels = [update.label for update in prepared]
         record = records.changes_packed(header, prepared, dictionary)
         try:
             store.append([record], "now")
         finally:
             if store.place != place:  # it is in the log, whatever has come in between
-                self._waiting += waiting
-                self._logged_to += len(waiting)
+                for number, update in enumerate(prepared, first):
+                    position = Position(number, source, batch, number - first, update.label)
+                    self._wait_for(position, update, place, number, goes_on and number == first)
                 self._only_loaded = False
-                self._note_batch(source, batch, self._logged_to, [update.label for update in prepared])
-        return len(waiting)
+                self._note_batch(source, batch, self._logged_to, labels, contents)
+        return len(prepared)
 
-    def _note_batch(self, source: str, batch: int, last: int, labels: Sequence[Label | None]) -> None:
+    def _check_goes_on(self, prepared: Sequence[PreparedUpdate]) -> None:
+        last = self._waiting[-1] if self._waiting else None
+        if last is None or last.until != last.position.number or not prepared:
+            problem = "an update cannot go on"
+            why = "there is no update that waits" if last is None else "it is being applied, or there is none"
+            raise UsageError(BadArgument(problem=problem, why=why, hint="log it as an update of its own"))
+
+    def _wait_for(
+        self, position: Position, update: PreparedUpdate, place: tuple[str, int], until: int, goes_on: bool
+    ) -> None:
+        """An update that is in the log waits; one that goes on waits with what there is of it."""
+        if goes_on and self._waiting:
+            self._waiting.append(self._waiting.pop().going_on(position, update))
+            self._waiting[-1].until = until
+        else:
+            self._waiting.append(Waiting(position, update, position.number, place, until))
+        self._logged_to = position.number
+
+    def _note_batch(
+        self,
+        source: str,
+        batch: int,
+        last: int,
+        labels: Sequence[Label | None],
+        contents: Sequence[Content] | None,
+    ) -> None:
+        self.last_applied(source)  # which forgets of batches what is not needed any more
         state = self._sources.setdefault(source, SourceState(batch))
         state.logged = batch
         state.open.append((batch, last))
-        for label in reversed(labels):
+        for place, label in enumerate(labels):
             if label is not None:
                 state.label = self._last_label = label
-                break
+                self._known_labels.note(label, contents[place] if contents is not None else None)
 
     # --- what is known of sources -------------------------------------------------------------------
 
@@ -129,6 +177,27 @@ class Pending(Logging):
             return self._last_label
         state = self._sources.get(source)
         return state.label if state is not None else None
+
+    @in_turn
+    def has_had(self, label: Label, content: Content) -> bool | None:
+        """Whether an update with this label, which came in a batch, had this content; None if nobody knows
+        any more, for labels are not remembered for ever."""
+        self._open()
+        return self._known_labels.has_had(label, content)
+
+    @property
+    @in_turn
+    def sources(self) -> tuple[str, ...]:
+        """Where batches have come from."""
+        self._open()
+        return tuple(self._sources)
+
+    @property
+    @in_turn
+    def applied_number(self) -> int:
+        """The number of the last change that is carried out, or was refused."""
+        self._open()
+        return self._applied_to
 
     # --- applying -----------------------------------------------------------------------------------
 
@@ -195,7 +264,7 @@ class Pending(Logging):
             return None
         in_sight = list(islice(self._waiting, count + options.look_ahead))
         taken, following = in_sight[:count], in_sight[count:]
-        first, last = taken[0].position.number, taken[-1].position
+        first, last = taken[0].first, taken[-1].position
         if count > 1 and taken[0].until != last.number:
             # Before it is applied: after a crash the same updates are to be one change again.
             store.append([as_one(first, last.number)], "now")
@@ -233,7 +302,7 @@ class Pending(Logging):
             return 0
         first = self._waiting[0]
         if first.until != first.position.number:  # once begun as one, they stay one
-            return first.until - first.position.number + 1
+            return sum(waiting.position.number <= first.until for waiting in self._waiting)
         return free if latest_only else 1
 
     def _drop(self, count: int) -> None:

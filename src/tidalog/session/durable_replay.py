@@ -15,7 +15,7 @@ from typing import Literal
 from tidalog.errors import RunError, StoreError, TidalogError
 from tidalog.lang import parse
 from tidalog.maintain.materialise import Violated
-from tidalog.session.durable_log import Position, Waiting
+from tidalog.session.durable_log import Position, together
 from tidalog.session.durable_pending import Pending
 from tidalog.session.knowledge_base import KnowledgeBase
 from tidalog.session.prepared import PreparedUpdate
@@ -41,8 +41,14 @@ class Marks:
     @classmethod
     def of(cls, entries: Iterable[Entry]) -> Marks:
         marks = cls()
+        begun: dict[int, int] = {}
+        """The first part of an update that goes on, by the number of its last."""
         for entry in entries:
             record = entry.record
+            if record.goes_on:
+                first = begun.pop(record.first - 1, record.first - 1)
+                begun[record.first] = first
+                marks.last_of.update(dict.fromkeys(range(first, record.first + 1), record.first))
             if record.kind == records.DONE:
                 marks.done = max(marks.done, record.integer("number"))
             elif record.kind == records.REJECTED:
@@ -58,7 +64,7 @@ class Replaying(Pending):
         """Carries out what the log says behind `_applied_to` and gives the number of changes.  With a
         writer at work, a change that is not done is its business."""
         marks = Marks.of(entries)
-        together: list[PreparedUpdate] = []
+        gathered: list[PreparedUpdate] = []
         count = 0
         for entry in entries:
             record = entry.record
@@ -68,7 +74,7 @@ class Replaying(Pending):
                 assert record.batch is not None
                 known = self.last_batch(record.source)
                 if known is None or record.batch > known:
-                    self._note_batch(record.source, record.batch, record.last, record.labels)
+                    self._note_batch(record.source, record.batch, record.last, record.labels, record.contents)
             if record.last <= self._applied_to:
                 continue
             changes = records.changes_of(record, self._open().engine.dictionary)
@@ -94,10 +100,14 @@ class Replaying(Pending):
                     continue
                 if last > marks.done and has_writer:
                     return count
-                together.append(self._as_update(change))
+                update = self._as_update(change)
+                if record.goes_on and index == 0 and gathered:
+                    gathered[-1] = together(gathered[-1], update)
+                else:
+                    gathered.append(update)
                 if number < last:
                     continue
-                now, together = together, []
+                now, gathered = gathered, []
                 self._again(number, marks, unfinished, partial(self._apply_again, now))
                 count += len(now)
         return count
@@ -107,8 +117,7 @@ class Replaying(Pending):
         assert record.source is not None and record.batch is not None
         position = Position(record.first + index, record.source, record.batch, index, change.label)
         place = entry.segment, entry.offset
-        self._waiting.append(Waiting(position, self._as_update(change), place, last))
-        self._logged_to = position.number
+        self._wait_for(position, self._as_update(change), place, last, record.goes_on and index == 0)
         self._only_loaded = False
 
     def _as_update(self, change: Change) -> PreparedUpdate:

@@ -24,6 +24,7 @@ from tidalog.engine.limits import Limits, ProgressCallback, RunStats
 from tidalog.errors import RunError, StoreError
 from tidalog.lang import parse, print_program
 from tidalog.maintain.strategy import Options
+from tidalog.session.durable_labels import KnownLabels
 from tidalog.session.durable_log import SourceState
 from tidalog.session.durable_replay import Replaying
 from tidalog.session.maintenance import Maintenance
@@ -165,6 +166,7 @@ class Snapshots(Replaying):
             "programs": self._programs,
             "only loaded": self._only_loaded,
             "label": self._last_label,
+            **({"labels": self._known_labels.to_json()} if self._last_label is not None else {}),
             "sources": {
                 name: {
                     "logged": state.logged,
@@ -212,6 +214,9 @@ class Snapshots(Replaying):
         self._only_loaded = bool(snapshot.meta["only loaded"])
         label = snapshot.meta["label"]
         self._last_label = label if isinstance(label, int | str) else None
+        labels = snapshot.meta.get("labels", {"complete": label is None, "known": []})
+        assert isinstance(labels, dict)
+        self._known_labels = KnownLabels(labels["known"], complete=labels["complete"])
         for name, state in meta.mapping("sources").items():
             batches = deque((batch, last) for batch, last in state["open"])
             self._sources[name] = SourceState(state["logged"], state["applied"], state["label"], batches)

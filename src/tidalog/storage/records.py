@@ -3,7 +3,8 @@
 A record is a header, which is JSON, and arrays.  Kinds:
 
     load      a program as text, its parameters, and the facts that it and its imports have
-    updates   updates, each a change of its own; `source` and `batch` say where a batch came from
+    updates   updates, each a change of its own; `source` and `batch` say where a batch came from, `goes on`
+              that its first one is more of the last of the batch before
     insert    explicit facts that are only taken in; what follows from them is derived when it is asked for
     delete    explicit facts that are only taken away
     done      changes up to a number are carried out, and whoever wanted to know of them knows
@@ -122,6 +123,18 @@ class Record:
         labels = self.header.get("labels", ())
         assert isinstance(labels, Sequence)
         return labels
+
+    @property
+    def contents(self) -> Sequence[tuple[int, int]] | None:
+        """What tells the content of each update from another, if somebody wanted that."""
+        value = self.header.get("contents")
+        assert value is None or isinstance(value, Sequence)
+        return None if value is None else [(rows, total) for rows, total in value]
+
+    @property
+    def goes_on(self) -> bool:
+        """Whether the first update is more of the one before it."""
+        return bool(self.header.get("goes on"))
 
     @property
     def first(self) -> int:
