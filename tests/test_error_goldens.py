@@ -1,7 +1,8 @@
 """Every message is part of the interface: tests/errors/NUMBER-slug/{program.*, expected.txt}.
 
 A folder holds a program or an update script (`program.upd`) that is wrong or odd, and what a person is told
-about it, word for word.  Errors of the text stop there; a program without errors goes on to analysis.
+about it, word for word.  Errors of the text stop there; a program without errors goes on to analysis.  Beside
+a program that is right may stand a script that changes its rules (`change.upd`) and is wrong.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ import pytest
 
 import tidalog.analysis
 import tidalog.lang
+from tidalog.analysis.rule_scripts import changed_rules
 from tidalog.errors import Diagnostic, ProgramError, Source
 from tidalog.lang import DIALECTS, dialect_of
 from tidalog.lang.updates import read_updates
@@ -32,7 +34,12 @@ def diagnostics_of(path: Path) -> list[Diagnostic]:
     if any(not diagnostic.is_warning for diagnostic in found):
         return found
     try:
-        return [*found, *tidalog.analysis.analyse(program).warnings]
+        analysis = tidalog.analysis.analyse(program)
+        change = path.with_name("change.upd")
+        if change.exists():
+            ((update,), _) = read_updates(Source(change.name, change.read_text(encoding="utf-8")))
+            return list(tidalog.analysis.MovingProgram(analysis).change(*changed_rules(update)).warnings)
+        return [*found, *analysis.warnings]
     except ProgramError as error:
         return [*found, *error.diagnostics]
 
@@ -67,7 +74,7 @@ def _numbers_of_programs() -> set[str]:
         for kind in _subclasses(Diagnostic)
         if kind.__module__.startswith(("tidalog.lang.", "tidalog.analysis."))
         and hasattr(kind, "number")
-        and (kind.number.startswith("W") or "T001" <= kind.number <= "T029")
+        and (kind.number.startswith("W") or "T001" <= kind.number <= "T029" or kind.number >= "T130")
     }
 
 

@@ -6,25 +6,46 @@ Reads the AST (`tidalog.program`), gives an `Analysis`.  No data, no plans and n
 from tidalog.analysis.graph import GRAPH_FORMATS, GraphFormat, render_graph
 from tidalog.analysis.hypernodes import HyperNode, RuleEdges
 from tidalog.analysis.model import Analysis, Component, PredicateInfo
+from tidalog.analysis.moving_graph import MovingGraph
+from tidalog.analysis.moving_program import AlreadyThere, MovingProgram, NamedRemoval, RuleChange
 from tidalog.analysis.normal import AggregateColumn, Argument, Computation, NormalAtom, NormalRule
 from tidalog.analysis.passes import PASSES, analyse
 from tidalog.analysis.query import analyse_query
 from tidalog.analysis.report import describe, describe_json
+from tidalog.analysis.rule_changes import (
+    ComponentState,
+    ComponentVisit,
+    GraphChange,
+    NodeMerge,
+    NodeSplit,
+    NodeState,
+)
 from tidalog.analysis.triples import TripleLayout
 
 __all__ = [
     "GRAPH_FORMATS",
     "PASSES",
     "AggregateColumn",
+    "AlreadyThere",
     "Analysis",
     "Argument",
     "Component",
+    "ComponentState",
+    "ComponentVisit",
     "Computation",
+    "GraphChange",
     "GraphFormat",
     "HyperNode",
+    "MovingGraph",
+    "MovingProgram",
+    "NamedRemoval",
+    "NodeMerge",
+    "NodeSplit",
+    "NodeState",
     "NormalAtom",
     "NormalRule",
     "PredicateInfo",
+    "RuleChange",
     "RuleEdges",
     "TripleLayout",
     "analyse",

@@ -32,22 +32,23 @@ def build_components(predicates: Iterable[str], rules: Sequence[NormalRule]) -> 
         if rule.head is not None:
             for predicate in read_predicates(rule):
                 successors[number[predicate]].add(number[rule.head.predicate])
-    groups = strongly_connected([sorted(targets) for targets in successors])
-    group_of = [0] * len(names)
-    for at, members in enumerate(groups):
-        for member in members:
-            group_of[member] = at
+    cycles = strongly_connected([sorted(targets) for targets in successors])
+    return ordered_components([[names[member] for member in members] for members in cycles], rules)
 
+
+def ordered_components(groups: Sequence[list[str]], rules: Sequence[NormalRule]) -> tuple[Component, ...]:
+    """The components of rules whose predicates are grouped already, each group in its natural order."""
+    group_of = {name: at for at, members in enumerate(groups) for name in members}
     positive: list[set[int]] = [set() for _ in groups]
     negative: list[set[int]] = [set() for _ in groups]
     rules_of: list[list[NormalRule]] = [[] for _ in groups]
     for rule in rules:
         if rule.head is None:
             continue
-        own = group_of[number[rule.head.predicate]]
+        own = group_of[rule.head.predicate]
         rules_of[own].append(rule)
         for predicate, is_negative in reads(rule):
-            (negative if is_negative else positive)[own].add(group_of[number[predicate]])
+            (negative if is_negative else positive)[own].add(group_of[predicate])
     recursive = [at in positive[at] or at in negative[at] for at in range(len(groups))]
     for at in range(len(groups)):
         positive[at].discard(at)
@@ -61,12 +62,12 @@ def build_components(predicates: Iterable[str], rules: Sequence[NormalRule]) -> 
     for at in topological_order(feeds, lambda g: (0, ())):
         below = (stratum[s] + (s in negative[at]) for s in positive[at] | negative[at])
         stratum[at] = max(below, default=0)
-    order = topological_order(feeds, lambda g: (stratum[g], natural_key(names[groups[g][0]])))
+    order = topological_order(feeds, lambda g: (stratum[g], natural_key(groups[g][0])))
     index = {group: at for at, group in enumerate(order)}
     return tuple(
         Component(
             at,
-            tuple(names[member] for member in groups[group]),
+            tuple(groups[group]),
             tuple(rules_of[group]),
             recursive[group],
             frozenset(index[source] for source in positive[group]),

@@ -121,6 +121,13 @@ class ReservedName(Diagnostic):
     hint = "write the IRI in full, or say what it is relative to: @base <http://example.org/> ."
 
 
+class UnknownRule(Diagnostic):
+    number = "T130"
+    title = "there is no rule {name} to remove"
+    reason = "no rule of the program has this name"
+    hint = "{suggestion}"
+
+
 class NeverDefined(Diagnostic):
     number = "W010"
     title = "{predicate} is used but nothing defines it"

@@ -6,9 +6,10 @@ from collections.abc import Callable, Collection, Iterable, Mapping
 from types import MappingProxyType
 
 from tidalog.analysis.components import build_components, check_stratification
-from tidalog.analysis.draft import ArgumentRange, Draft, WorkingRule
+from tidalog.analysis.draft import ArgumentRange, Draft, Use, WorkingRule
 from tidalog.analysis.functions import check_functions
 from tidalog.analysis.model import Analysis, PredicateInfo
+from tidalog.analysis.normal import NormalRule
 from tidalog.analysis.normalise import normalise_rules, split_heads
 from tidalog.analysis.parameters import substitute_parameters
 from tidalog.analysis.predicates import (
@@ -68,10 +69,11 @@ def specialise_triples(draft: Draft) -> None:
         name = free_name(bridge.name or "", taken)
         taken.add(name)
         draft.rules.append(WorkingRule(name, bridge, None))
-    draft.facts = [_routed(fact, layout) for fact in draft.facts]
+    draft.facts = [routed_fact(fact, layout) for fact in draft.facts]
 
 
-def _routed(fact: Fact, layout: TripleLayout) -> Fact:
+def routed_fact(fact: Fact, layout: TripleLayout) -> Fact:
+    """A fact of `triple` as a fact of the relation that holds it; any other fact as it is."""
     if fact.predicate != TRIPLE or len(fact.arguments) != 3:
         return fact
     relation, arguments = layout.route(*fact.arguments)
@@ -108,7 +110,7 @@ def analyse(
     draft = Draft(program, parameters or {}, function_ranges(functions), facts=program.facts)
     for step in PASSES:
         step(draft)
-    predicates = _predicates(draft)
+    predicates = predicate_infos(program, draft.layout, draft.facts, draft.normal, draft.uses)
     components = build_components(predicates, draft.normal)
     check_stratification(draft, components)
     warnings = refuse_errors(draft.diagnostics)
@@ -138,24 +140,33 @@ def refuse_errors(diagnostics: Iterable[Diagnostic]) -> tuple[Diagnostic, ...]:
     return tuple(in_order)
 
 
-def _predicates(draft: Draft) -> dict[str, PredicateInfo]:
-    derived = {rule.head.predicate for rule in draft.normal if rule.head is not None}
-    given = {fact.predicate for fact in draft.facts}
-    given.update(binding.predicate for binding in draft.program.imports)
+def predicate_infos(
+    program: Program,
+    layout: TripleLayout,
+    facts: Iterable[Fact],
+    rules: Iterable[NormalRule],
+    uses: Mapping[str, Use],
+) -> dict[str, PredicateInfo]:
+    """Every predicate of the rules, of the facts, of `uses` and of the layout, by name."""
+    given = {binding.predicate for binding in program.imports}
+    derived: set[str] = set()
     arities: dict[str, int] = {}
-    for rule in draft.normal:
+    for rule in rules:
+        if rule.head is not None:
+            derived.add(rule.head.predicate)
         for atom in (*rule.atoms, *rule.negations, *(() if rule.head is None else (rule.head,))):
             arities.setdefault(atom.predicate, len(atom.arguments))
-    for predicate, use in draft.uses.items():
+    for predicate, use in uses.items():
         arities.setdefault(predicate, use.arity)
-    for fact in draft.facts:
+    for fact in facts:
+        given.add(fact.predicate)
         if fact.predicate not in arities:
             arities[fact.predicate] = len(fact.arguments)
-    if draft.layout.active:
+    if layout.active:
         arities.setdefault(TRIPLE, 3)
-        arities.update(dict.fromkeys(draft.layout.properties.values(), 2))
-        arities.update(dict.fromkeys(draft.layout.classes.values(), 1))
-        given.update((TRIPLE, *draft.layout.properties.values(), *draft.layout.classes.values()))
+        arities.update(dict.fromkeys(layout.properties.values(), 2))
+        arities.update(dict.fromkeys(layout.classes.values(), 1))
+        given.update((TRIPLE, *layout.properties.values(), *layout.classes.values()))
     return {
         name: PredicateInfo(name, arities[name], name in given or name not in derived, name in derived)
         for name in sorted(arities)

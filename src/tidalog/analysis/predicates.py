@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterable
+from collections.abc import Container, Iterable, Iterator
 from difflib import get_close_matches
 
 from tidalog.analysis.diagnostics import (
@@ -22,7 +22,7 @@ from tidalog.analysis.diagnostics import (
 from tidalog.analysis.draft import Draft, Use, WorkingRule
 from tidalog.analysis.rewrite import canonical_rule, placed_atoms
 from tidalog.analysis.triples import RDF_FORMATS, TRIPLE
-from tidalog.program import DataBinding, Rule
+from tidalog.program import DataBinding, Program, Rule
 
 
 def name_rules(draft: Draft) -> None:
@@ -84,15 +84,10 @@ def check_arity(draft: Draft) -> None:
             use = Use(len(fact.arguments), fact.span)
             reported.add((fact.predicate, use.arity))
             draft.report(ArityDiffers(use.span, **_arity_words(draft, fact.predicate, use, known)))
-    for binding in (*draft.program.imports, *draft.program.exports):
-        arity = binding_arity(binding)
-        if arity is None:
-            continue
-        use = Use(arity, binding.span)
-        first = uses.setdefault(binding.predicate, use)
-        if arity != first.arity:
-            words = _arity_words(draft, binding.predicate, use, first)
-            draft.report(ImportArityDiffers(binding.span, **words))
+    for predicate, use in binding_uses(draft.program):
+        first = uses.setdefault(predicate, use)
+        if use.arity != first.arity:
+            draft.report(ImportArityDiffers(use.span, **_arity_words(draft, predicate, use, first)))
 
 
 def refuse_reserved_names(draft: Draft) -> None:
@@ -119,6 +114,14 @@ def _arity_words(draft: Draft, predicate: str, use: Use, first: Use) -> dict[str
     }
 
 
+def binding_uses(program: Program) -> Iterator[tuple[str, Use]]:
+    """The predicates of imports and exports whose format says how many arguments there are."""
+    for binding in (*program.imports, *program.exports):
+        arity = binding_arity(binding)
+        if arity is not None:
+            yield binding.predicate, Use(arity, binding.span)
+
+
 def binding_arity(binding: DataBinding) -> int | None:
     """How many arguments the format of an import or export speaks of, if it says so."""
     if binding.format in RDF_FORMATS:
@@ -133,10 +136,23 @@ def warn_of_undefined_predicates(draft: Draft) -> None:
     """A predicate that no rule, fact or import defines is empty, and mostly a slip of the pen."""
     defined = {fact.predicate for fact in draft.facts}
     defined.update(binding.predicate for binding in draft.program.imports)
-    defined.update(head.predicate for working in draft.rules for head in working.rule.heads)
     if draft.layout.active:
         # Triples come from data, and which properties there are only the data knows.
         defined |= {TRIPLE, *draft.layout.properties.values(), *draft.layout.classes.values()}
+    defined.update(head.predicate for working in draft.rules for head in working.rule.heads)
+    known = defined | warn_of_undefined_in_rules(draft, defined)
+    written = [(binding.predicate, binding.span) for binding in draft.program.exports]
+    source = draft.program.source
+    written += [(name, locate_directive(source, "output", name)) for name in draft.program.outputs]
+    for predicate, span in written:
+        if predicate not in known and not (draft.layout.active and ":" in predicate):
+            suggestion = _suggestion(draft, predicate, defined)
+            label = draft.label(predicate)
+            draft.report(OutputOfNothing(span, predicate=label, suggestion=suggestion))
+
+
+def warn_of_undefined_in_rules(draft: Draft, defined: set[str]) -> set[str]:
+    """Gives the predicates that the rules read and nothing defines; each is warned of once."""
     warned: set[str] = set()
     for working in draft.rules:
         for atom, in_head in placed_atoms(working.rule):
@@ -150,15 +166,7 @@ def warn_of_undefined_predicates(draft: Draft) -> None:
                     suggestion=_suggestion(draft, atom.predicate, defined),
                 )
             )
-    known = defined | warned
-    written = [(binding.predicate, binding.span) for binding in draft.program.exports]
-    source = draft.program.source
-    written += [(name, locate_directive(source, "output", name)) for name in draft.program.outputs]
-    for predicate, span in written:
-        if predicate not in known and not (draft.layout.active and ":" in predicate):
-            suggestion = _suggestion(draft, predicate, defined)
-            label = draft.label(predicate)
-            draft.report(OutputOfNothing(span, predicate=label, suggestion=suggestion))
+    return warned
 
 
 def _suggestion(draft: Draft, predicate: str, defined: set[str]) -> str:
