@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import random
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 
 from hypothesis import strategies as st
@@ -11,6 +13,7 @@ from tidalog.analysis import Analysis, analyse
 from tidalog.analysis.components import read_predicates
 from tidalog.analysis.hypernodes import hyper_nodes, rule_edges
 from tidalog.analysis.moving_program import MovingProgram
+from tidalog.errors import ProgramError
 from tidalog.program import Aggregate, Atom, BodyLiteral, Negation, Program, Rule, Variable
 from tidalog.terms import IRI
 
@@ -125,8 +128,40 @@ def same_as_from_scratch(moving: MovingProgram) -> Analysis:
     return fresh
 
 
-def started(rules: Sequence[Rule]) -> MovingProgram:
-    """A moving program with as many of the rules as are accepted one after the other."""
+def accepted(rules: Sequence[Rule]) -> MovingProgram:
+    """A moving program with those of the rules that are accepted, one after the other."""
     moving = MovingProgram(analyse(Program()))
-    moving.change(tuple(rules))
+    for rule in rules:
+        with suppress(ProgramError):
+            moving.change([rule])
     return moving
+
+
+def shape(moving: MovingProgram) -> list[object]:
+    """Everything about the graphs but the order of rules."""
+    analysis = moving.analysis
+    components: list[object] = [
+        (c.predicates, {rule.name for rule in c.rules}, c.recursive, c.positive, c.negative, c.stratum)
+        for c in analysis.components
+    ]
+    return [*components, *analysis.hyper_nodes]
+
+
+def random_rule(chance: random.Random, predicates: int) -> Rule:
+    """A safe rule, with a negation or an aggregate now and then."""
+
+    def atom() -> Atom:
+        return _atom(f"p{chance.randrange(predicates)}", *chance.choice([(X, Y), (Y, X)]))
+
+    body: list[BodyLiteral] = [atom() for _ in range(chance.choice([1, 1, 2]))]
+    head = atom()
+    kind = chance.randrange(12)
+    if kind == 0:
+        body.append(Negation(atom()))
+    elif kind == 1:
+        head = Atom(head.predicate, (X, Aggregate("sum", (Y,))))
+    elif kind == 2:
+        return Rule((head, atom()), tuple(body))
+    elif kind == 3:
+        return Rule((), tuple(body))
+    return Rule((head,), tuple(body))

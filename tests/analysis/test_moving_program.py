@@ -2,41 +2,51 @@
 
 from __future__ import annotations
 
+import random
+from collections import Counter
 from dataclasses import replace
 
+import pytest
+from algorithms_of_paper004 import algorithm_2, algorithm_3, algorithm_4, is_in_order
+from analysis_programs import verdict
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from moving_rules import Step, moving_rules, same_as_from_scratch, steps, triple_rules
+from moving_rules import (
+    Step,
+    accepted,
+    moving_rules,
+    random_rule,
+    same_as_from_scratch,
+    shape,
+    steps,
+    triple_rules,
+    without_warnings,
+)
 
-from tidalog.analysis import analyse
-from tidalog.analysis.moving_program import MovingProgram
+from tidalog.analysis import GraphChange, MovingProgram, NodeState, RuleChange, analyse
+from tidalog.analysis.rewrite import map_leaves
 from tidalog.errors import ProgramError
-from tidalog.program import Program
+from tidalog.program import Expression, Program, Rule, Variable
 
 
-def numbers_of(program: Program) -> set[str]:
-    try:
-        analyse(program)
-    except ProgramError as refused:
-        return {diagnostic.number for diagnostic in refused.diagnostics}
-    return set()
+def empty() -> MovingProgram:
+    return MovingProgram(analyse(Program()))
 
 
 def walk(moving: MovingProgram, stream: list[Step]) -> None:
-    """Makes the changes; each leaves the program that a fresh analysis accepts, or refuses and changes
-    nothing."""
+    """Makes the changes; each leaves the program that a fresh analysis accepts, or is refused like there and
+    changes nothing."""
     for step in stream:
-        before = moving.program
+        before, nodes = moving.program, node_numbers(moving)
         names = step.names(moving)
         staying = tuple(rule for rule in before.rules if rule.name not in names)
         try:
             change = moving.change(step.added, names)
         except ProgramError as refused:
-            assert moving.program == before
+            assert (moving.program, node_numbers(moving)) == (before, nodes)
             same_as_from_scratch(moving)
-            wanted = numbers_of(replace(before, rules=(*staying, *step.added)))
-            assert {d.number for d in refused.diagnostics} <= wanted
-            assert wanted
+            wanted = verdict(replace(before, rules=(*staying, *step.added)))
+            assert {d.number for d in refused.diagnostics} <= set(wanted)
         else:
             same_as_from_scratch(moving)
             assert moving.program.rules == (
@@ -46,13 +56,162 @@ def walk(moving: MovingProgram, stream: list[Step]) -> None:
             assert len(step.added) == len(change.added) + len(change.already_there)
 
 
+def node_numbers(moving: MovingProgram) -> dict[str, int]:
+    return {name: moving.graph.node_of(name) for name in moving.graph.rules}
+
+
 @given(stream=st.lists(steps(moving_rules()), min_size=1, max_size=12))
-@settings(max_examples=600, deadline=None)
+@settings(max_examples=400, deadline=None)
 def test_after_every_change_the_graph_is_the_one_built_from_scratch(stream: list[Step]) -> None:
-    walk(MovingProgram(analyse(Program())), stream)
+    walk(empty(), stream)
 
 
 @given(stream=st.lists(steps(triple_rules()), min_size=1, max_size=6))
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=150, deadline=None)
 def test_rules_over_triples_move_the_relations_that_hold_them(stream: list[Step]) -> None:
-    walk(MovingProgram(analyse(Program())), stream)
+    walk(empty(), stream)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_a_long_stream_merges_and_splits_and_never_strays(seed: int) -> None:
+    chance = random.Random(seed)
+    moving = empty()
+    seen: Counter[str] = Counter()
+    for _ in range(700):
+        names = list(moving.rules)
+        size = len(names)
+        added = [random_rule(chance, 10) for _ in range(chance.choice([0, 1, 1, 2]) if size < 22 else 0)]
+        removed = chance.sample(names, chance.choice([0, 1, 2])) if size > 8 else []
+        try:
+            change = moving.change(added, removed)
+        except ProgramError as refused:
+            seen.update(d.number for d in refused.diagnostics)
+        else:
+            seen["merges"] += len(change.graph.merges)
+            seen["splits"] += len(change.graph.splits)
+            seen["component merges"] += sum(visit.merged for visit in change.graph.visits)
+            seen["component splits"] += sum(visit.split for visit in change.graph.visits)
+            follows_the_algorithms(moving, change)
+        same_as_from_scratch(moving)
+    for event in ("merges", "splits", "component merges", "component splits", "T020", "T021"):
+        assert seen[event] >= 10, seen
+
+
+def follows_the_algorithms(moving: MovingProgram, change: RuleChange) -> None:
+    """Dirty, DIHN and plan of a change that only adds or only removes are those of the paper."""
+    after = dict(moving.graph.rules)
+    added, removed = change.graph.added, change.graph.removed
+    before = {name: rule for name, rule in after.items() if name not in {r.name for r in added}}
+    before |= {rule.name: rule for rule in removed}
+    impacted = as_sets(change.graph.directly_impacted)
+    if not removed:
+        assert impacted == algorithm_2(before, after)
+        assert not change.graph.dirty
+    elif not added:
+        dirty, dihn = algorithm_3(before, after)
+        assert (as_sets(change.graph.dirty), impacted) == (dirty, dihn)
+    plan = [frozenset(node.rules) for node in change.graph.plan]
+    assert set(plan) == set(algorithm_4(after, impacted))
+    assert is_in_order(after, plan)
+    visits_are_right(moving, change.graph)
+
+
+def as_sets(nodes: tuple[NodeState, ...]) -> set[frozenset[str]]:
+    return {frozenset(node.rules) for node in nodes}
+
+
+def visits_are_right(moving: MovingProgram, change: GraphChange) -> None:
+    """Visited are the components with a changed rule or other predicates than before and all that reads them,
+    in order; each says where its predicates and rules come from."""
+    components = moving.analysis.components
+    own = {p: frozenset(component.predicates) for component in components for p in component.predicates}
+    visits = {frozenset(visit.predicates): visit for visit in change.visits}
+    changed = {r.head.predicate for r in (*change.added, *change.removed) if r.head is not None}
+    start = {own[p] for p in changed if p in own} | {n for n, v in visits.items() if v.merged or v.split}
+    wanted, stack = set(start), list(start)
+    while stack:
+        group = stack.pop()
+        for component in components:
+            reading = frozenset(component.predicates)
+            sources = {frozenset(components[at].predicates) for at in component.depends_on}
+            if group in sources and reading not in wanted:
+                wanted.add(reading)
+                stack.append(reading)
+    assert wanted <= set(visits)
+    assert all(visits[group].is_new for group in visits.keys() - wanted)
+    order = [frozenset(visit.predicates) for visit in change.visits]
+    for component in components:
+        if frozenset(component.predicates) in visits:
+            for at in component.depends_on:
+                below = frozenset(components[at].predicates)
+                if below in visits:
+                    assert order.index(below) < order.index(frozenset(component.predicates))
+    for name, names in (("rules_added", change.added), ("rules_removed", change.removed)):
+        told = [rule for visit in change.visits for rule in getattr(visit, name)]
+        known = [r.name for r in names if r.head is not None and r.head.predicate in own]
+        assert sorted(told) == sorted(known)
+    derived = {r.head.predicate for r in moving.graph.rules.values() if r.head is not None}
+    lost = {r.head.predicate for r in change.removed if r.head is not None} - derived
+    assert set(change.without_rules) == lost
+
+
+# --- laws -------------------------------------------------------------------------------------------
+
+
+@given(rules=st.lists(moving_rules(), max_size=8), step=steps(moving_rules()))
+@settings(max_examples=300, deadline=None)
+def test_a_change_that_is_taken_back_leaves_no_trace(rules: list[Rule], step: Step) -> None:
+    moving = accepted(rules)
+    before = without_warnings(moving.analysis), node_numbers(moving), moving.program
+    try:
+        change = moving.change(step.added, step.names(moving))
+    except ProgramError:
+        pass
+    else:
+        moving.undo(change)
+    assert (without_warnings(moving.analysis), node_numbers(moving), moving.program) == before
+    same_as_from_scratch(moving)
+
+
+@given(rules=st.lists(moving_rules(), max_size=8), more=moving_rules())
+@settings(max_examples=300, deadline=None)
+def test_adding_a_rule_and_removing_it_is_the_identity(rules: list[Rule], more: Rule) -> None:
+    moving = accepted(rules)
+    before = without_warnings(moving.analysis)
+    try:
+        change = moving.change([more])
+    except ProgramError:
+        return
+    moving.change([], [rule.name for rule in change.added if rule.name is not None])
+    assert without_warnings(moving.analysis) == before
+
+
+@given(rules=st.lists(moving_rules(), max_size=8), seed=st.integers(0, 99))
+@settings(max_examples=200, deadline=None)
+def test_the_order_in_which_rules_came_does_not_matter(rules: list[Rule], seed: int) -> None:
+    moving = accepted(rules)
+    mixed = list(moving.program.rules)
+    random.Random(seed).shuffle(mixed)
+    together = empty()
+    together.change(mixed)
+    one_by_one = empty()
+    for rule in mixed:
+        one_by_one.change([rule])
+    assert shape(moving) == shape(together) == shape(one_by_one)
+
+
+@given(rules=st.lists(moving_rules(), min_size=1, max_size=6))
+@settings(max_examples=100, deadline=None)
+def test_a_rule_that_is_there_under_other_names_of_variables_is_not_added(rules: list[Rule]) -> None:
+    moving = accepted(rules)
+    before = without_warnings(moving.analysis)
+    for rule in moving.program.rules:
+        again = map_leaves(rule, _other_variable)
+        change = moving.change([replace(again, name=None)])
+        assert not change
+        assert [same.name for same in change.already_there] == [rule.name]
+    assert without_warnings(moving.analysis) == before
+
+
+def _other_variable(leaf: Expression) -> Expression:
+    return Variable(f"other_{leaf.name}") if isinstance(leaf, Variable) else leaf

@@ -13,7 +13,7 @@ form is another one are taken out of the graph and put back.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from difflib import get_close_matches
 from types import MappingProxyType
@@ -277,7 +277,7 @@ class MovingProgram:
             if same is not None:
                 already_there.append(AlreadyThere(rule, same))
                 continue
-            name = rule.name or self._free_name({*leaving}, {*given, *chosen})
+            name = rule.name or self._free_name(leaving, chosen, given)
             named = replace(rule, name=name)
             first = chosen.get(name) or (None if name in leaving else self._entries.get(name))
             working = WorkingRule(name, replace(working.rule, name=name), named)
@@ -290,12 +290,13 @@ class MovingProgram:
         draft.rules = kept
         return list(chosen.values()), tuple(already_there)
 
-    def _free_name(self, leaving: set[str], coming: set[str]) -> str:
+    def _free_name(self, leaving: Container[str], chosen: Iterable[str], given: Iterable[str]) -> str:
         """`r8` in a program of seven rules, or more if there is a rule of a higher number: the rules that are
         there decide, not those that once were."""
-        names = {*(name for name in self._entries if name not in leaving), *coming}
-        numbers = (int(found[1]) for name in names if (found := _NUMBERED.fullmatch(name)))
-        return free_name(f"r{max(len(names), max(numbers, default=0)) + 1}", names)
+        names = {*(name for name in self._entries if name not in leaving), *chosen}
+        taken = names.union(given)
+        numbers = (int(found[1]) for name in taken if (found := _NUMBERED.fullmatch(name)))
+        return free_name(f"r{max(len(names), max(numbers, default=0)) + 1}", taken)
 
     def _lowered(self, draft: Draft, leaving: Mapping[str, _Entry]) -> _Lowered:
         rules = self.graph.rules

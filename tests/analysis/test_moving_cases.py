@@ -1,0 +1,179 @@
+"""What single changes of rules do, and what is refused."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+import pytest
+from moving_rules import same_as_from_scratch
+
+from tidalog.analysis import MovingProgram, RuleChange, analyse
+from tidalog.analysis.moving_components import LONGEST_PLACE, MovingComponents
+from tidalog.errors import ProgramError
+from tidalog.lang import parse, parse_rule
+
+PATHS = """
+r1: path(?x, ?y) :- edge(?x, ?y).
+further: path(?x, ?z) :- edge(?x, ?y), path(?y, ?z).
+both: far(?x), seen(?x) :- path(?x, _), ~near(?x).
+near(?x) :- edge(?x, home).
+edge(a, b).
+"""
+
+
+def paths() -> MovingProgram:
+    return MovingProgram(analyse(parse(PATHS, "paths.rls")))
+
+
+def added(moving: MovingProgram, *texts: str, removed: tuple[str, ...] = ()) -> RuleChange:
+    return moving.change([parse_rule(text) for text in texts], removed)
+
+
+def refusal(moving: MovingProgram, *texts: str, removed: tuple[str, ...] = ()) -> list[str]:
+    before = moving.program
+    with pytest.raises(ProgramError) as refused:
+        added(moving, *texts, removed=removed)
+    assert moving.program == before
+    same_as_from_scratch(moving)
+    return [diagnostic.number for diagnostic in refused.value.diagnostics]
+
+
+def test_rules_have_the_names_they_were_given_or_numbers() -> None:
+    moving = paths()
+    assert list(moving.rules) == ["r1", "further", "both", "r4"]
+    change = added(moving, "odd(?x) :- far(?x).", "r7: odd(?x) :- near(?x).", "odd(?x) :- seen(?x).")
+    assert [rule.name for rule in change.added] == ["r8", "r7", "r9"]
+    added(moving, removed=("r9", "r8", "r7"))
+    assert [rule.name for rule in added(moving, "odd(?x) :- far(?x).").added] == ["r5"]
+
+
+def test_a_rule_with_several_heads_goes_with_all_of_them() -> None:
+    moving = paths()
+    change = added(moving, removed=("both",))
+    assert [rule.name for rule in change.graph.removed] == ["both", "both#2"]
+    assert change.graph.without_rules == ("far", "seen")
+    assert {state.predicates for state in change.graph.gone} == {("far",), ("seen",)}
+    assert refusal(moving, removed=("both#2",)) == ["T130"]
+
+
+def test_equal_up_to_names_of_variables_and_no_further() -> None:
+    moving = paths()
+    change = added(moving, "again: path(?from, ?to) :- edge(?from, ?to).", "path(?x, ?y) :- edge(?y, ?x).")
+    assert [(there.rule.name, there.name) for there in change.already_there] == [("again", "r1")]
+    assert [rule.name for rule in change.added] == ["r5"]
+    twice = added(moving, "odd(?x) :- far(?x).", "odd(?y) :- far(?y).")
+    assert [there.name for there in twice.already_there] == ["r6"]
+
+
+def test_a_parameter_is_the_same_as_its_value() -> None:
+    moving = MovingProgram(analyse(parse("@parameter $n = 3 . p(?x) :- q(?x), ?x > 3 .")))
+    assert not added(moving, "p(?y) :- q(?y), ?y > $n .")
+
+
+def test_replacing_is_removing_and_adding_in_one_change() -> None:
+    moving = paths()
+    change = added(moving, "further: path(?x, ?z) :- path(?x, ?y), path(?y, ?z).", removed=("further",))
+    assert [rule.name for rule in change.added] == [rule.name for rule in change.removed] == ["further"]
+    assert [node.rules for node in change.graph.dropped] == [("further",)]
+    same_as_from_scratch(moving)
+
+
+def test_what_is_removed_and_added_as_it_was_stays() -> None:
+    moving = paths()
+    change = added(moving, "r1: path(?a, ?b) :- edge(?a, ?b).", removed=("r1",))
+    assert not change
+    assert [there.name for there in change.already_there] == ["r1"]
+    assert (change.graph.plan, change.graph.visits) == ((), ())
+
+
+def test_one_of_two_equal_rules_can_go() -> None:
+    moving = MovingProgram(analyse(parse("a: p(?x) :- q(?x). b: p(?y) :- q(?y).")))
+    added(moving, removed=("a",))
+    assert [there.name for there in added(moving, "p(?z) :- q(?z).").already_there] == ["b"]
+
+
+def test_what_a_program_cannot_have_is_refused_with_all_its_errors() -> None:
+    moving = paths()
+    assert refusal(moving, "r1: far(?x) :- near(?x).") == ["T017"]
+    assert refusal(moving, "far(?x, ?y) :- edge(?x, ?y).") == ["T010"]
+    assert refusal(moving, "far(?y) :- near(?x).") == ["T012"]
+    assert refusal(moving, "far(?x) :- near(?x), NOSUCH(?x) > 1.") == ["T018"]
+    assert refusal(moving, "far(?x) :- near(?x), ?x > $limit.") == ["T022"]
+    assert refusal(moving, "far(?y) :- near(?x).", "edge(?x) :- near(?x).", removed=("r99",)) == [
+        "T130", "T010", "T012",
+    ]  # fmt: skip
+
+
+def test_a_cycle_through_a_negation_is_refused_and_printed() -> None:
+    moving = paths()
+    with pytest.raises(ProgramError) as refused:
+        added(moving, "loop: near(?x) :- far(?x), edge(?x, _).")
+    (told,) = refused.value.diagnostics
+    assert told.number == "T020"
+    assert "near → far → ~near" in told.message
+    assert "loop (near from far)" in told.render()
+    same_as_from_scratch(moving)
+    assert added(moving, "near(?x) :- edge(home, ?x).")
+
+
+def test_the_rule_that_would_break_strata_may_come_when_the_other_goes() -> None:
+    moving = paths()
+    assert added(moving, "near(?x) :- far(?x).", "far(?x) :- path(?x, _).", removed=("both",))
+    same_as_from_scratch(moving)
+
+
+def test_an_arity_is_free_again_when_its_last_rule_and_fact_are_gone() -> None:
+    moving = paths()
+    assert added(moving, "far(?x, ?y) :- path(?x, ?y).", removed=("both",))
+    assert refusal(moving, "edge(?x) :- far(?x, _).", removed=("r1", "further", "r4")) == ["T010"]
+
+
+def test_a_predicate_that_nothing_defines_is_warned_of_once_and_in_new_rules_only() -> None:
+    moving = paths()
+    assert [w.number for w in added(moving, "far(?x) :- edgee(?x, ?y).").warnings] == ["W010"]
+    assert not added(moving, "seen(?x) :- edgee(?x, ?y).").warnings
+
+
+def test_predicates_with_facts_stay_when_their_rules_go() -> None:
+    moving = paths()
+    change = added(moving, removed=("r1", "further", "both", "r4"))
+    assert list(moving.analysis.predicates) == ["edge"]
+    assert {state.predicates for state in change.graph.gone} == {("far",), ("near",), ("path",), ("seen",)}
+
+
+def test_splitting_and_merging_for_ever_keeps_places_short() -> None:
+    moving = MovingProgram(analyse(parse("a: p(?x) :- q(?x). q(?x) :- e(?x). s(?x) :- p(?x), ~t(?x).")))
+    for _ in range(3 * LONGEST_PLACE):
+        added(moving, "back: q(?x) :- p(?x).")
+        added(moving, removed=("back",))
+        assert all(len(c.place) <= LONGEST_PLACE + 1 for c in components_of(moving).clusters.values())
+    same_as_from_scratch(moving)
+
+
+def components_of(moving: MovingProgram) -> MovingComponents:
+    return moving.graph._components
+
+
+@pytest.mark.parametrize("size", [100, 1000])
+def test_the_work_follows_the_change_and_not_the_program(size: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A chain of `size` predicates: rules at its end, at its start and round a cycle of two of them."""
+    chain = "".join(f"p{at + 1}(?x) :- p{at}(?x).\n" for at in range(size))
+    moving = MovingProgram(analyse(parse(chain)))
+    steps = Counter[str]()
+    for name in ("above", "below", "rules_of", "loops"):
+        plain = getattr(MovingComponents, name)
+
+        def counted(self: MovingComponents, what: object, plain: object = plain) -> object:
+            steps["looked at"] += 1
+            assert callable(plain)
+            return plain(self, what)
+
+        monkeypatch.setattr(MovingComponents, name, counted)
+    graph = moving.graph
+    (last,) = analyse(parse(f"end: q(?x) :- p{size}(?x).")).rules
+    (first,) = analyse(parse("begin: p0(?x) :- e(?x).")).rules
+    (back,) = analyse(parse(f"back: p{size // 2}(?x) :- p{size // 2 + 3}(?x).")).rules
+    for rule in (last, first, back):
+        graph.change([rule], [])
+    graph.change([], ["end", "begin", "back"])
+    assert steps["looked at"] < 60
