@@ -9,10 +9,12 @@ from __future__ import annotations
 import pytest
 from analysis_programs import analysed, errors_of
 
-from tidalog.analysis import analyse
+from tidalog.analysis import GraphChange, MovingGraph, NodeState, NormalRule, analyse
 from tidalog.analysis.draft import WorkingRule
 from tidalog.analysis.hypernodes import hyper_nodes, rule_edges
 from tidalog.analysis.normalise import normal_rule
+from tidalog.analysis.rule_changes import describe_change
+from tidalog.analysis.scc import natural_key
 from tidalog.lang import parse
 
 FIG_1 = """
@@ -57,14 +59,18 @@ r18: p31(?X, ?Y) :- p25(?X, ?Y), p26(?Y, ?Z).
 RS3 = RS2.replace("r10: p20(?X, ?Y) :- p12(?X, ?Y).", "r10: p20(?X, ?Y) :- p12(?X, ?Y), ~p13(?Y, ?Z).")
 
 
+def normal_rules(text: str) -> list[NormalRule]:
+    """Rules in normal form, safe or not."""
+    return [normal_rule(WorkingRule(rule.name or "", rule, rule)) for rule in parse(text).rules]
+
+
 def test_fig_1_as_printed_is_refused_because_r5_is_not_safe() -> None:
     assert errors_of(FIG_1) == ["T012"]
 
 
 @pytest.mark.parametrize("text", [FIG_1, REPAIRED], ids=["as printed", "repaired"])
 def test_fig_1_gives_the_graphs_of_fig_2_and_fig_3a(text: str) -> None:
-    program = parse(text)
-    rules = [normal_rule(WorkingRule(rule.name or "", rule, rule)) for rule in program.rules]
+    rules = normal_rules(text)
     edges = rule_edges(rules)
     assert edges.positive == {
         ("r1", "r2"), ("r2", "r4"), ("r4", "r3"), ("r3", "r2"), ("r3", "r7"),
@@ -114,3 +120,84 @@ def test_rule_set_1_in_its_own_dialect_has_the_same_hyper_nodes() -> None:
 @pytest.mark.parametrize(("text", "count"), [(RS1, 5), (RS2, 14), (RS3, 14)], ids=["RS1", "RS2", "RS3"])
 def test_rule_sets_have_as_many_hyper_nodes_as_table_1_says(text: str, count: int) -> None:
     assert len(analysed(text).hyper_nodes) == count
+
+
+# --- rules that come and go: the examples in the text, with the numbers it has for hyper-nodes -------
+
+R8 = "r8: p2(?X, ?Z) :- p3(?X, ?Y), p2(?Y, ?Z)."
+FIG_5 = """
+r1: p1(?X, ?Y) :- p0(?X, ?Y).
+r2: p2(?X, ?Y) :- p1(?X, ?Y), p3(?X, ?Y).
+r3: p3(?X, ?Y) :- p2(?X, ?Y).
+r7: p2(?X, ?Z) :- p3(?X, ?Y), p3(?Y, ?Z).
+r4: p4(?X, ?Y) :- p2(?X, ?Y).
+"""
+"""The figure is a picture whose rules are not printed; these are three hyper-nodes in a row, of which the
+second stays whole without r7."""
+
+
+def changed(graph: MovingGraph, text: str, *removed: str) -> GraphChange:
+    return describe_change(graph, graph.change(normal_rules(text), removed))
+
+
+def named(nodes: tuple[NodeState, ...]) -> list[str]:
+    return [node.name for node in nodes]
+
+
+@pytest.mark.parametrize("text", [FIG_1, REPAIRED], ids=["as printed", "repaired"])
+def test_inserting_r8_merges_it_into_hn2_which_alone_is_directly_impacted(text: str) -> None:
+    graph = MovingGraph(normal_rules(text))
+    change = changed(graph, R8)
+    assert set(graph.rules_of_node(2)) == {"r2", "r3", "r4", "r8"}
+    assert len(graph.node_numbers()) == 4
+    assert named(change.directly_impacted) == ["hn2"]
+    assert named(change.plan) == ["hn2", "hn3", "hn4"]
+    assert graph.rule_edges() == rule_edges(normal_rules(text + R8))
+
+
+@pytest.mark.parametrize("text", [FIG_1, REPAIRED], ids=["as printed", "repaired"])
+def test_deleting_r4_after_that_splits_hn2_into_hn2_hn5_and_hn6(text: str) -> None:
+    graph = MovingGraph(normal_rules(text))
+    changed(graph, R8)
+    change = changed(graph, "", "r4")
+    assert named(change.dirty) == ["hn2"]
+    assert [named(split.after) for split in change.splits] == [["hn2", "hn5", "hn6"]]
+    assert named(change.directly_impacted) == ["hn2", "hn3", "hn4", "hn5", "hn6"]
+    assert [node.rules for node in change.plan] == [("r3",), ("r2",), ("r8",), ("r5", "r6"), ("r7",)]
+    assert {n: graph.node_feeds(n) for n in graph.node_numbers()} == {
+        1: {2}, 5: {2, 6, 4}, 2: {6, 3}, 6: {3}, 3: {4}, 4: set(),
+    }  # fmt: skip
+
+
+def test_deleting_r7_of_fig_5_impacts_hn2_and_reaches_hn3() -> None:
+    graph = MovingGraph(normal_rules(FIG_5))
+    assert [set(graph.rules_of_node(n)) for n in (1, 2, 3)] == [{"r1"}, {"r2", "r3", "r7"}, {"r4"}]
+    before = {n: graph.node_feeds(n) for n in graph.node_numbers()}
+    change = changed(graph, "", "r7")
+    assert {n: graph.node_feeds(n) for n in graph.node_numbers()} == before
+    assert (named(change.directly_impacted), named(change.plan)) == (["hn2"], ["hn2", "hn3"])
+
+
+def test_hyper_nodes_that_lose_all_their_rules_ask_for_no_work() -> None:
+    graph = MovingGraph(normal_rules(FIG_1))
+    change = changed(graph, "", "r5", "r6", "r7")
+    assert named(change.dropped) == ["hn3", "hn4"]
+    assert (change.directly_impacted, change.plan, change.visits) == ((), (), ())
+    assert change.without_rules == ("p5", "p6", "p7")
+
+
+@pytest.mark.parametrize("text", [RS1, RS2, RS3], ids=["RS1", "RS2", "RS3"])
+def test_taking_any_rule_of_a_rule_set_out_and_back_in_gives_its_graph_again(text: str) -> None:
+    rules = normal_rules(text)
+    graph = MovingGraph(rules)
+    nodes = {node.rules for node in hyper_nodes(rules)}
+    for rule in rules:
+        graph.change([], [rule.name])
+        rest = [other for other in rules if other is not rule]
+        assert held(graph) == {node.rules for node in hyper_nodes(rest)}
+        graph.change([rule], [])
+        assert held(graph) == nodes
+
+
+def held(graph: MovingGraph) -> set[tuple[str, ...]]:
+    return {tuple(sorted(graph.rules_of_node(n), key=natural_key)) for n in graph.node_numbers()}

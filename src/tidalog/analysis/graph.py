@@ -2,11 +2,12 @@
 
 A box is a hyper-node: its rules, the predicates they derive, and what they read that no rule derives.  An
 arrow leads from a hyper-node to one it feeds; it is dashed if that one reads it under a negation or an
-aggregate.
+aggregate.  After a change of rules the hyper-nodes that it impacts directly are marked, and those it reaches.
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final, Literal
 
@@ -14,7 +15,7 @@ from tidalog.analysis.hypernodes import HyperNode
 from tidalog.analysis.model import Analysis
 from tidalog.analysis.normal import NormalRule
 from tidalog.analysis.scc import natural_key
-from tidalog.analysis.svg import Arrow, Box, draw
+from tidalog.analysis.svg import MARK_COLOURS, Arrow, Box, Mark, draw
 
 GraphFormat = Literal["mermaid", "dot", "svg"]
 GRAPH_FORMATS: Final[tuple[GraphFormat, ...]] = ("mermaid", "dot", "svg")
@@ -24,12 +25,33 @@ LINE_WIDTH: Final = 44
 
 def render_graph(analysis: Analysis, format: GraphFormat) -> str:
     """The text of the picture; equal analyses give equal texts."""
-    view = _view(analysis)
-    if format == "mermaid":
-        return _mermaid(view)
-    if format == "dot":
-        return _dot(view)
-    return draw(view.title, view.boxes, view.arrows)
+    return GraphPicture(analysis).render(format)
+
+
+@dataclass(frozen=True)
+class GraphPicture:
+    """The hyper-nodes of a program.  `numbers` has the number of each rule's hyper-node where these are kept
+    over changes of rules; the sets are numbers of hyper-nodes too."""
+
+    analysis: Analysis
+    numbers: Mapping[str, int] | None = None
+    impacted: frozenset[int] = frozenset()
+    reached: frozenset[int] = frozenset()
+
+    def render(self, format: GraphFormat) -> str:
+        view = _view(self)
+        if format == "mermaid":
+            return _mermaid(view)
+        if format == "dot":
+            return _dot(view)
+        return draw(view.title, view.boxes, view.arrows)
+
+    def box(self, node: HyperNode, lines: tuple[str, ...]) -> Box:
+        if self.numbers is None:
+            return Box(node.name, lines, node.recursive)
+        number = self.numbers[node.rules[0]]
+        mark: Mark = "impacted" if number in self.impacted else "reached" if number in self.reached else ""
+        return Box(f"hn{number}", lines, node.recursive, mark)
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,10 +61,13 @@ class _View:
     arrows: tuple[Arrow, ...]
 
 
-def _view(analysis: Analysis) -> _View:
+def _view(picture: GraphPicture) -> _View:
+    analysis = picture.analysis
     nodes = analysis.hyper_nodes
     rules = {rule.name: rule for rule in analysis.rules}
-    boxes = tuple(_box(analysis, node, [rules[name] for name in node.rules]) for node in nodes)
+    boxes = tuple(
+        picture.box(node, _lines(analysis, node, [rules[name] for name in node.rules])) for node in nodes
+    )
     arrows: list[Arrow] = []
     for node in nodes:
         for targets, negative in ((node.positive, False), (node.negative, True)):
@@ -54,7 +79,7 @@ def _view(analysis: Analysis) -> _View:
     return _View(source.name if source is not None else "program", boxes, tuple(arrows))
 
 
-def _box(analysis: Analysis, node: HyperNode, rules: list[NormalRule]) -> Box:
+def _lines(analysis: Analysis, node: HyperNode, rules: list[NormalRule]) -> tuple[str, ...]:
     read = {atom.predicate for rule in rules for atom in (*rule.atoms, *rule.negations)}
     given = sorted((p for p in read if not analysis.predicates[p].derived), key=natural_key)
     lines = [*_wrapped("", node.rules)]
@@ -64,7 +89,7 @@ def _box(analysis: Analysis, node: HyperNode, rules: list[NormalRule]) -> Box:
         lines.append("constraint")
     if given:
         lines += _wrapped("reads ", [_with_arity(analysis, p) for p in given])
-    return Box(node.name, tuple(lines), node.recursive)
+    return tuple(lines)
 
 
 def _with_arity(analysis: Analysis, predicate: str) -> str:
@@ -112,6 +137,11 @@ def _mermaid(view: _View) -> str:
     if recursive:
         lines.append("  classDef recursive stroke-width:3px")
         lines.append(f"  class {','.join(recursive)} recursive")
+    for mark, colour in MARK_COLOURS.items():
+        marked = [box.name for box in view.boxes if box.mark == mark]
+        if marked:
+            lines.append(f"  classDef {mark} fill:{colour},color:#1f2d3a")
+            lines.append(f"  class {','.join(marked)} {mark}")
     return "\n".join(lines) + "\n"
 
 
@@ -121,7 +151,8 @@ def _mermaid_text(text: str) -> str:
 
 
 def _heading(box: Box) -> str:
-    return f"{box.name} (recursive)" if box.recursive else box.name
+    remarks = [remark for remark in ("recursive" if box.recursive else "", box.mark) if remark]
+    return f"{box.name} ({', '.join(remarks)})" if remarks else box.name
 
 
 # --- DOT --------------------------------------------------------------------------------------------
@@ -137,6 +168,8 @@ def _dot(view: _View) -> str:
     for box in view.boxes:
         text = "\n".join((_heading(box), *box.lines))
         extra = ", penwidth=2" if box.recursive else ""
+        if box.mark:
+            extra += f', style="rounded,filled", fillcolor="{MARK_COLOURS[box.mark]}"'
         lines.append(f"  {box.name} [label={_dot_string(text)}{extra}];")
     for arrow in view.arrows:
         extra = ", style=dashed" if arrow.negative else ""

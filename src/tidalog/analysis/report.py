@@ -18,12 +18,12 @@ def describe(analysis: Analysis) -> str:
     hyper-nodes are counted from 1; `~` before a number says that it is needed complete, because it is
     read under a negation or an aggregate."""
     lines = [_headline(analysis)]
-    lines += _columns([_component_row(analysis, component) for component in analysis.components])
+    lines += columns([_component_row(analysis, component) for component in analysis.components])
     if analysis.constraints:
-        lines.append(f"  constraints  {_names([rule.name for rule in analysis.constraints])}")
+        lines.append(f"  constraints  {shortened_list([rule.name for rule in analysis.constraints])}")
     if analysis.hyper_nodes:
         lines += ["", "hyper-nodes of the rule graph"]
-        lines += _columns(_hyper_node_rows(analysis))
+        lines += columns(_hyper_node_rows(analysis))
     return "\n".join(lines) + "\n"
 
 
@@ -104,10 +104,10 @@ def _component_row(analysis: Analysis, component: Component) -> list[str]:
     elif component.recursive:
         rules = _recursive_rules(component)
     else:
-        rules = _names([rule.name for rule in component.rules])
+        rules = shortened_list([rule.name for rule in component.rules])
     return [
         f"component {component.index + 1}",
-        _names(predicates),
+        shortened_list(predicates),
         rules,
         _dependencies("", component.positive, component.negative),
         f"stratum {component.stratum + 1}" if len(analysis.strata) > 1 else "",
@@ -123,8 +123,8 @@ def _recursive_rules(component: Component) -> str:
 
     start = [rule.name for rule in component.rules if not goes_round(rule)]
     round_ = [rule.name for rule in component.rules if goes_round(rule)]
-    before = f"{_names(start)} → " if start else ""
-    return f"{before}{_names(round_)} (recursive)"
+    before = f"{shortened_list(start)} → " if start else ""
+    return f"{before}{shortened_list(round_)} (recursive)"
 
 
 def _hyper_node_rows(analysis: Analysis) -> list[list[str]]:
@@ -138,8 +138,8 @@ def _hyper_node_rows(analysis: Analysis) -> list[list[str]]:
     return [
         [
             node.name,
-            _names(node.rules) + (" (recursive)" if node.recursive else ""),
-            _names([analysis.label(p) for p in node.predicates]) or "constraint",
+            shortened_list(node.rules) + (" (recursive)" if node.recursive else ""),
+            shortened_list([analysis.label(p) for p in node.predicates]) or "constraint",
             _dependencies("hn", positive.get(node.index, ()), negative.get(node.index, ())),
         ]
         for node in analysis.hyper_nodes
@@ -152,16 +152,17 @@ def _dependencies(start: str, positive: Iterable[int], negative: Iterable[int]) 
         *(f"{start}{at + 1}" for at in sorted(plain - complete)),
         *(f"~{start}{at + 1}" for at in sorted(complete)),
     ]
-    return f"depends on {_names(parts, ', ')}" if parts else ""
+    return f"depends on {shortened_list(parts, ', ')}" if parts else ""
 
 
-def _names(names: Sequence[str], between: str = " ") -> str:
+def shortened_list(names: Sequence[str], between: str = " ") -> str:
+    """The names in a row; of very many the first ones, the last one and how many there are."""
     if len(names) <= MOST_NAMES:
         return between.join(names)
     return f"{between.join(names[: MOST_NAMES - 2])}{between}… {names[-1]} ({len(names):,} in all)"
 
 
-def _columns(rows: list[list[str]]) -> list[str]:
+def columns(rows: list[list[str]]) -> list[str]:
     """Rows with their columns lined up; one very long cell does not push the others away."""
     if not rows:
         return []

@@ -10,7 +10,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Final
+from typing import Final, Literal
 
 from tidalog.analysis.layout import Point, lay_out
 
@@ -21,9 +21,14 @@ MARGIN: Final = 24.0
 LEGEND: Final = 40.0
 LEGEND_WIDTH: Final = 470.0
 
+Mark = Literal["", "impacted", "reached"]
+MARK_COLOURS: Final[dict[Mark, str]] = {"impacted": "#f6c5bf", "reached": "#d3e6f8"}
+"""What a change of rules means to a hyper-node, and its colour by day."""
+
 STYLE: Final = """
   .back { fill: #ffffff } .box { fill: #f4f7fa; stroke: #5b7083; stroke-width: 1.2 }
   .recursive { fill: #fff6e5; stroke: #b7791f; stroke-width: 2 }
+  .impacted { fill: #f6c5bf } .reached { fill: #d3e6f8 }
   text { font: 12px ui-monospace, SFMono-Regular, Menlo, Consolas, monospace; fill: #1f2d3a }
   .name { font-weight: bold } .title { font-size: 14px; font-weight: bold } .small { fill: #5b7083 }
   .arrow { fill: none; stroke: #5b7083; stroke-width: 1.4 }
@@ -31,6 +36,7 @@ STYLE: Final = """
   @media (prefers-color-scheme: dark) {
     .back { fill: #11181f } .box { fill: #1b2630; stroke: #8aa0b3 }
     .recursive { fill: #2e2614; stroke: #d9a441 }
+    .impacted { fill: #5b2620 } .reached { fill: #1d3a55 }
     text { fill: #e6edf3 } .small { fill: #8aa0b3 } .arrow { stroke: #8aa0b3 } .tip { fill: #8aa0b3 }
     .negative { stroke: #f0766a } .negative-tip { fill: #f0766a }
   }
@@ -44,6 +50,7 @@ class Box:
     name: str
     lines: tuple[str, ...]
     recursive: bool
+    mark: Mark = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,7 +99,7 @@ def _size(box: Box) -> tuple[float, float]:
 
 
 def _heading(box: Box) -> str:
-    return f"{box.name}  recursive" if box.recursive else box.name
+    return "  ".join(part for part in (box.name, "recursive" if box.recursive else "", box.mark) if part)
 
 
 def _ports(
@@ -139,7 +146,7 @@ def _arrow(arrow: Arrow, points: list[Point]) -> str:
 
 def _box(box: Box, corner: Point, size: tuple[float, float]) -> str:
     x, y = corner
-    kind = "box recursive" if box.recursive else "box"
+    kind = " ".join(part for part in ("box", "recursive" if box.recursive else "", box.mark) if part)
     parts = [
         f'<g><rect class="{kind}" x="{x:.1f}" y="{y:.1f}" width="{size[0]:.1f}" height="{size[1]:.1f}" '
         'rx="7"/>'

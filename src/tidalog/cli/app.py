@@ -261,6 +261,10 @@ def check_command(
     keyed: Annotated[
         bool, typer.Option("--keyed", help="Print the rules as they run for many keys (stream --key).")
     ] = False,
+    rule_change: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="Say what the rules that an update script changes do to the rest."),
+    ] = None,
     parameter: Parameters = None,
     dialect: DialectName = None,
     json: AsJson = False,
@@ -269,7 +273,7 @@ def check_command(
     with reporting(json) as report:
         from tidalog.cli.check import check
 
-        check(report, program, dialect, parameter, graph, keyed)
+        check(report, program, dialect, parameter, graph, keyed, rule_change)
 
 
 @app.command("fmt")

@@ -1,7 +1,8 @@
 """`tidalog check`: what a program says, without any data and without evaluating it.
 
 JSON: `analysis`, as `tidalog.analysis.describe_json` gives it; `graph`, the path of the picture, if any;
-`keyed`, the text of the program with a key in every predicate, if that was asked for.
+`keyed`, the text of the program with a key in every predicate, and `rule_changes`, what each update of a
+script does to the rules, if that was asked for.
 """
 
 from __future__ import annotations
@@ -10,8 +11,10 @@ import sys
 from pathlib import Path
 from typing import Final
 
-from tidalog.analysis import GraphFormat, analyse, describe, describe_json, render_graph
+from tidalog.analysis import GraphFormat, MovingProgram, analyse, describe, describe_json
+from tidalog.analysis.graph import GraphPicture
 from tidalog.analysis.keyed import keyed_program
+from tidalog.cli.check_changes import told_changes
 from tidalog.cli.options import STANDARD_INPUT, bad_option, read_pairs
 from tidalog.cli.report import Report
 from tidalog.cli.run import write_text
@@ -37,6 +40,7 @@ def check(
     parameters: list[str] | None,
     graph: Path | None,
     keyed: bool,
+    rule_change: Path | None,
 ) -> None:
     if graph is not None and graph.suffix.lower() not in _PICTURES:
         raise bad_option(
@@ -47,15 +51,21 @@ def check(
     report.warn(warnings)
     analysis = analyse(program, given)
     report.warn(analysis.warnings)
+    text = print_program(keyed_program(program, given).program) if keyed else describe(analysis)
+    content: dict[str, object] = {"analysis": describe_json(analysis)} | ({"keyed": text} if keyed else {})
+    picture = GraphPicture(analysis)
+    if rule_change is not None:
+        told = told_changes(report, rule_change, MovingProgram(analysis, given))
+        content["rule_changes"] = told.as_json
+        text = "\n".join([text, *told.texts])
+        picture = told.picture
     if graph is not None:
-        write_text(graph, render_graph(analysis, _PICTURES[graph.suffix.lower()]))
-    text = print_program(keyed_program(program, given).program) if keyed else None
+        write_text(graph, picture.render(_PICTURES[graph.suffix.lower()]))
+        content["graph"] = str(graph)
     if report.as_json:
-        more = {"graph": str(graph)} if graph is not None else {}
-        more |= {"keyed": text} if text is not None else {}
-        report.finish({"analysis": describe_json(analysis), **more})
+        report.finish(content)
         return
-    print(describe(analysis) if text is None else text, end="")
+    print(text, end="")
     if graph is not None:
         print(f"\nwrote {graph}")
 

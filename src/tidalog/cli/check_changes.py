@@ -1,0 +1,61 @@
+"""`tidalog check --rule-change FILE`: what the updates of a script do to the rules, one after the other."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from tidalog.analysis import MovingProgram, RuleChange
+from tidalog.analysis.graph import GraphPicture
+from tidalog.analysis.rule_change_report import describe_rule_change, rule_change_json
+from tidalog.analysis.rule_scripts import changed_rules
+from tidalog.cli.report import Report
+from tidalog.errors import ProgramError, Source
+from tidalog.lang.updates import ScriptUpdate, read_updates
+from tidalog.session.sources import read_program_text
+
+
+@dataclass(frozen=True)
+class ToldChanges:
+    texts: list[str]
+    as_json: list[dict[str, object]]
+    picture: GraphPicture
+    """The hyper-nodes after all updates, with those marked that the last change of rules reaches."""
+
+
+def told_changes(report: Report, path: Path, moving: MovingProgram) -> ToldChanges:
+    """Makes the changes in `moving`.  Facts of the script are left aside."""
+    prefixes = moving.program.prefixes
+    texts: list[str] = []
+    as_json: list[dict[str, object]] = []
+    last: RuleChange | None = None
+    for number, update in enumerate(_updates(report, path, moving), 1):
+        if not (update.rules_added or update.rules_removed):
+            continue
+        last = moving.change(*changed_rules(update))
+        report.warn(last.warnings)
+        title = f"{path}, update {number}"
+        texts.append(describe_rule_change(last, title, moving.analysis.label, prefixes))
+        as_json.append({"update": number, **rule_change_json(last, prefixes)})
+    if last is None:
+        texts.append(f"{path}: no rule changes\n")
+    return ToldChanges(texts, as_json, _picture(moving, last))
+
+
+def _updates(report: Report, path: Path, moving: MovingProgram) -> list[ScriptUpdate]:
+    text = read_program_text(path)
+    updates, found = read_updates(Source(str(path), text), moving.program.prefixes)
+    errors = [diagnostic for diagnostic in found if not diagnostic.is_warning]
+    if errors:
+        raise ProgramError(errors)
+    report.warn(found)
+    return updates
+
+
+def _picture(moving: MovingProgram, last: RuleChange | None) -> GraphPicture:
+    numbers = {name: moving.graph.node_of(name) for name in moving.graph.rules}
+    if last is None:
+        return GraphPicture(moving.analysis, numbers)
+    impacted = frozenset(node.number for node in last.graph.directly_impacted)
+    reached = frozenset(node.number for node in last.graph.plan) - impacted
+    return GraphPicture(moving.analysis, numbers, impacted, reached)
