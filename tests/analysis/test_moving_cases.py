@@ -5,12 +5,15 @@ from __future__ import annotations
 from collections import Counter
 
 import pytest
+from analysis_programs import verdict
 from moving_rules import same_as_from_scratch
 
 from tidalog.analysis import MovingProgram, RuleChange, analyse
 from tidalog.analysis.moving_components import LONGEST_PLACE, MovingComponents
 from tidalog.errors import ProgramError
 from tidalog.lang import parse, parse_rule
+from tidalog.program import Fact
+from tidalog.terms import IRI
 
 PATHS = """
 r1: path(?x, ?y) :- edge(?x, ?y).
@@ -139,6 +142,56 @@ def test_predicates_with_facts_stay_when_their_rules_go() -> None:
     change = added(moving, removed=("r1", "further", "both", "r4"))
     assert list(moving.analysis.predicates) == ["edge"]
     assert {state.predicates for state in change.graph.gone} == {("far",), ("near",), ("path",), ("seen",)}
+
+
+def test_facts_may_bring_predicates_with_the_change() -> None:
+    moving = paths()
+    size = Fact("size", (IRI("a"), IRI("b")))
+    change = moving.change(
+        [parse_rule("big(?x) :- size(?x, ?y).")], facts=[size, Fact("edge", size.arguments)]
+    )
+    assert not change.warnings
+    assert moving.program.facts[-1] == size
+    same_as_from_scratch(moving)
+    assert refusal(moving, "size(?x) :- big(?x).") == ["T010"]
+    moving.change([], ["r5"])
+    assert "size" in moving.analysis.predicates
+    same_as_from_scratch(moving)
+
+
+def test_facts_that_a_rule_of_the_same_change_contradicts_are_refused() -> None:
+    moving = paths()
+    before = moving.program
+    with pytest.raises(ProgramError, match="T010"):
+        moving.change([parse_rule("big(?x) :- size(?x, ?y).")], facts=[Fact("size", (IRI("a"),))])
+    with pytest.raises(ProgramError, match="T010"):
+        moving.change(facts=[Fact("path", (IRI("a"),))])
+    assert moving.program == before
+    same_as_from_scratch(moving)
+
+
+def test_facts_of_triples_make_a_program_speak_of_triples() -> None:
+    moving = MovingProgram(analyse(parse("@prefix ex: <http://e.org/> . ex:q(?x, ?y) :- ex:p(?x, ?y).")))
+    change = moving.change(facts=[Fact("triple", (IRI("a"), IRI("http://e.org/p"), IRI("b")))])
+    assert change.moved_triples
+    same_as_from_scratch(moving)
+    moving.undo(change)
+    assert not moving.analysis.triples.active
+    same_as_from_scratch(moving)
+
+
+def test_a_rule_that_comes_twice_with_one_that_stays_comes_not_at_all() -> None:
+    moving = paths()
+    texts = ("path(?a, ?b) :- edge(?a, ?b).", "r1: path(?a, ?b) :- edge(?a, ?b).")
+    change = added(moving, *texts, removed=("r1",))
+    assert not change
+    assert [there.name for there in change.already_there] == ["r1", "r1"]
+
+
+def test_a_name_that_another_head_has_is_taken() -> None:
+    moving = paths()
+    assert refusal(moving, '#[name("both#2")] odd(?x) :- far(?x).') == ["T017"]
+    assert verdict(parse('#[name("a#2")] p(?x) :- q(?x). a: r(?x), s(?x) :- q(?x).')) == ["T017"]
 
 
 def test_splitting_and_merging_for_ever_keeps_places_short() -> None:

@@ -7,7 +7,8 @@ from tidalog.analysis.graph import GRAPH_FORMATS, GraphFormat, render_graph
 from tidalog.analysis.hypernodes import HyperNode, RuleEdges
 from tidalog.analysis.model import Analysis, Component, PredicateInfo
 from tidalog.analysis.moving_graph import MovingGraph
-from tidalog.analysis.moving_program import AlreadyThere, MovingProgram, NamedRemoval, RuleChange
+from tidalog.analysis.moving_model import AlreadyThere, NamedRemoval, RuleChange
+from tidalog.analysis.moving_program import MovingProgram
 from tidalog.analysis.normal import AggregateColumn, Argument, Computation, NormalAtom, NormalRule
 from tidalog.analysis.passes import PASSES, analyse
 from tidalog.analysis.query import analyse_query

@@ -29,10 +29,10 @@ from tidalog.errors import Diagnostic
 from tidalog.program import Fact, Rule
 
 
-def speaks_of_triples(rules: Iterable[WorkingRule]) -> bool:
-    return any(
-        atom.predicate == TRIPLE and atom.arity == 3 for working in rules for atom in atoms(working.rule)
-    )
+def speaks_of_triples(rules: Iterable[WorkingRule], facts: Container[tuple[str, int]]) -> bool:
+    """Whether a rule has an atom of `triple` with three arguments, or there is a fact of it."""
+    named = (atom for working in rules for atom in atoms(working.rule))
+    return (TRIPLE, 3) in facts or any(atom.predicate == TRIPLE and atom.arity == 3 for atom in named)
 
 
 def lower_new(draft: Draft, graph: MovingGraph, leaving: Container[str], fixed: Mapping[str, int]) -> None:
@@ -40,7 +40,9 @@ def lower_new(draft: Draft, graph: MovingGraph, leaving: Container[str], fixed: 
     not count any more; `fixed` the arities of predicates that are there without rules."""
     check_functions(draft)
     warn_of_useless_rules(draft)
-    for predicate in dict.fromkeys(atom.predicate for w in draft.rules for atom in atoms(w.rule)):
+    given = {fact.predicate for fact in draft.facts}
+    named = dict.fromkeys(atom.predicate for w in draft.rules for atom in atoms(w.rule))
+    for predicate in (*named, *given):
         use = _use(predicate, graph, leaving, fixed)
         if use is not None:
             draft.uses[predicate] = use
@@ -49,7 +51,7 @@ def lower_new(draft: Draft, graph: MovingGraph, leaving: Container[str], fixed: 
     refuse_reserved_names(draft)
     if not known.issuperset(draft.uses):
         heads = {head.predicate for working in draft.rules for head in working.rule.heads}
-        warn_of_undefined_in_rules(draft, {*graph.predicates, *heads})
+        warn_of_undefined_in_rules(draft, {*graph.predicates, *heads, *given})
     split_heads(draft)
     for working in draft.rules:
         if working.name in graph.rules and working.name not in leaving:

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Container, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from difflib import get_close_matches
 from types import MappingProxyType
 from typing import Final
@@ -32,6 +32,7 @@ from tidalog.analysis.moving_lowering import (
     name_taken,
     speaks_of_triples,
 )
+from tidalog.analysis.moving_model import AlreadyThere, Entry, Lowered, NamedRemoval, RuleChange, Undo
 from tidalog.analysis.normal import NormalRule
 from tidalog.analysis.parameters import substitute_parameters
 from tidalog.analysis.passes import (
@@ -43,91 +44,16 @@ from tidalog.analysis.passes import (
 )
 from tidalog.analysis.predicates import binding_uses, free_name, name_rules
 from tidalog.analysis.rewrite import canonical_rule
-from tidalog.analysis.rule_changes import GraphChange, describe_change
+from tidalog.analysis.rule_changes import describe_change
 from tidalog.analysis.scc import natural_key
 from tidalog.analysis.triples import TripleLayout, lower_fact
-from tidalog.errors import Diagnostic, Span
+from tidalog.errors import Diagnostic
 from tidalog.program import Fact, Program, Rule
 from tidalog.terms import Term
 
 BRIDGES: Final = 1 << 62
 """Bridges between relations of triples come behind all rules that somebody wrote."""
 _NUMBERED: Final = re.compile(r"r([1-9][0-9]*)")
-
-
-@dataclass(frozen=True, slots=True)
-class NamedRemoval:
-    """A rule to remove, and where that was asked for."""
-
-    name: str
-    span: Span | None = field(default=None, compare=False, repr=False)
-
-
-@dataclass(frozen=True, slots=True)
-class AlreadyThere:
-    """A rule that was to be added and is there, up to the names of variables, as `name`."""
-
-    rule: Rule
-    name: str
-
-
-@dataclass(frozen=True)
-class RuleChange:
-    """What a change of rules did."""
-
-    added: tuple[Rule, ...]
-    """Each with the name that it has from now on."""
-    removed: tuple[Rule, ...]
-    already_there: tuple[AlreadyThere, ...]
-    graph: GraphChange
-    moved_triples: bool
-    """Whether other relations than before hold the triples, so that facts have to move."""
-    warnings: tuple[Diagnostic, ...]
-    _undo: _Undo = field(repr=False, compare=False)
-
-    def __bool__(self) -> bool:
-        """Whether anything is different now."""
-        return bool(self.added or self.removed)
-
-
-@dataclass(frozen=True, slots=True)
-class _Undo:
-    """What there was before."""
-
-    movement: Movement
-    journal: Journal
-    layout: TripleLayout
-    fixed: dict[str, int]
-    analysis: Analysis | None
-
-
-@dataclass(frozen=True, slots=True)
-class _Lowered:
-    """Which relations hold triples from now on, and the normal rules that come and go."""
-
-    layout: TripleLayout
-    coming: list[NormalRule]
-    going: set[str]
-    bridges: list[str]
-
-
-@dataclass(frozen=True, slots=True)
-class _Entry:
-    """A rule that somebody wrote: when it came, the rule with its name, and the rule without any names."""
-
-    sequence: int
-    rule: Rule
-    canonical: Rule
-
-    @property
-    def name(self) -> str:
-        assert self.rule.name is not None
-        return self.rule.name
-
-    @property
-    def normal_names(self) -> list[str]:
-        """The names of the normal rules that it is, one for each head."""
-        return [self.name, *(f"{self.name}#{number}" for number in range(2, len(self.rule.heads) + 1))]
 
 
 class MovingProgram:
@@ -142,11 +68,12 @@ class MovingProgram:
         facts, one of each is enough; unless told, those of the program."""
         program = analysis.program
         self._facts = program.facts if facts is None else facts
-        self._witnesses = {(fact.predicate, len(fact.arguments)): fact for fact in self._facts}
+        self._witnesses = {_witness(fact): fact for fact in self._facts}
+        self._admitted: dict[tuple[str, int], Fact] = {}
         self._program = replace(program, rules=(), facts=())
         self._parameters, self._functions = dict(parameters or {}), function_ranges(functions)
         self._layout = analysis.triples
-        self._entries: dict[str, _Entry] = {}
+        self._entries: dict[str, Entry] = {}
         self._equal: dict[Rule, dict[str, None]] = {}
         """canonical form → names of the rules that have it."""
         self._places: dict[str, tuple[int, int]] = {}
@@ -165,7 +92,7 @@ class MovingProgram:
         written = [replace(working.rule, name=working.name) for working in draft.rules]
         substitute_parameters(draft)
         for rule, working in zip(written, draft.rules, strict=True):
-            self._enter(_Entry(self._counter["rules"] + 1, rule, canonical_rule(working.rule)))
+            self._enter(Entry(self._counter["rules"] + 1, rule, canonical_rule(working.rule)))
         bridges = (rule.name for rule in analysis.rules if rule.origin is None)
         self._places.update((name, (BRIDGES, number)) for number, name in enumerate(bridges))
 
@@ -180,7 +107,9 @@ class MovingProgram:
     @property
     def program(self) -> Program:
         """The program as it stands; every rule has its name."""
-        return replace(self._program, rules=tuple(self.rules.values()), facts=tuple(self._facts))
+        return replace(
+            self._program, rules=tuple(self.rules.values()), facts=(*self._facts, *self._admitted.values())
+        )
 
     @property
     def analysis(self) -> Analysis:
@@ -209,13 +138,20 @@ class MovingProgram:
 
     # --- changes ------------------------------------------------------------------------------------
 
-    def change(self, added: Sequence[Rule] = (), removed: Iterable[str | NamedRemoval] = ()) -> RuleChange:
+    def change(
+        self,
+        added: Sequence[Rule] = (),
+        removed: Iterable[str | NamedRemoval] = (),
+        facts: Sequence[Fact] = (),
+    ) -> RuleChange:
         """Removes rules by name, then adds rules, which get names if they have none.
 
-        A rule that is there already, up to the names of variables, is not added again.  Raises `ProgramError`
-        with all that is wrong, and changes nothing then.
+        `facts` are of predicates that have explicit facts from now on; one of each is enough.  A rule that is
+        there already, up to the names of variables, is not added again.  Raises `ProgramError` with all that
+        is wrong, and changes nothing then.
         """
         draft = Draft(replace(self._program, rules=tuple(added)), self._parameters, self._functions)
+        draft.facts = [fact for fact in facts if _witness(fact) not in self._witnesses]
         leaving = self._leaving(draft, removed)
         chosen, already_there = self._choose(draft, added, leaving)
         # Nothing is refused before the end, so that all that is wrong is told at once.
@@ -237,15 +173,15 @@ class MovingProgram:
             graph=graph,
             moved_triples=self._layout != undo.layout,
             warnings=warnings,
-            _undo=undo,
+            undo=undo,
         )
 
     def undo(self, change: RuleChange) -> None:
         """Takes the last change back."""
-        self._take_back(change._undo)
+        self._take_back(change.undo)
 
-    def _leaving(self, draft: Draft, removed: Iterable[str | NamedRemoval]) -> dict[str, _Entry]:
-        leaving: dict[str, _Entry] = {}
+    def _leaving(self, draft: Draft, removed: Iterable[str | NamedRemoval]) -> dict[str, Entry]:
+        leaving: dict[str, Entry] = {}
         for removal in removed:
             name, span = (removal, None) if isinstance(removal, str) else (removal.name, removal.span)
             if name in self._entries:
@@ -257,22 +193,23 @@ class MovingProgram:
         return leaving
 
     def _choose(
-        self, draft: Draft, added: Sequence[Rule], leaving: dict[str, _Entry]
-    ) -> tuple[list[_Entry], tuple[AlreadyThere, ...]]:
+        self, draft: Draft, added: Sequence[Rule], leaving: dict[str, Entry]
+    ) -> tuple[list[Entry], tuple[AlreadyThere, ...]]:
         """Which rules are new, with their names, left in the draft without parameters; and which are not.
         One that is removed and added again as it was does not leave at all."""
         draft.rules = [WorkingRule(rule.name or "", rule, rule) for rule in added]
         substitute_parameters(draft)
+        canonical_forms = [canonical_rule(working.rule) for working in draft.rules]
+        for rule, canonical in zip(added, canonical_forms, strict=True):
+            if rule.name in self._equal.get(canonical, {}):
+                leaving.pop(rule.name, None)
         given = {rule.name for rule in added if rule.name is not None}
-        chosen: dict[str, _Entry] = {}
+        chosen: dict[str, Entry] = {}
         equal: dict[Rule, str] = {}
         already_there: list[AlreadyThere] = []
         kept: list[WorkingRule] = []
-        for rule, working in zip(added, draft.rules, strict=True):
-            canonical = canonical_rule(working.rule)
+        for rule, working, canonical in zip(added, draft.rules, canonical_forms, strict=True):
             names = self._equal.get(canonical, {})
-            if rule.name in names:
-                leaving.pop(rule.name, None)
             same = next((name for name in names if name not in leaving), None) or equal.get(canonical)
             if same is not None:
                 already_there.append(AlreadyThere(rule, same))
@@ -285,7 +222,7 @@ class MovingProgram:
                 draft.report(name_taken(working, first.rule))
                 continue
             equal[canonical] = name
-            chosen[name] = _Entry(self._counter["rules"] + len(chosen) + 1, named, canonical)
+            chosen[name] = Entry(self._counter["rules"] + len(chosen) + 1, named, canonical)
             kept.append(working)
         draft.rules = kept
         return list(chosen.values()), tuple(already_there)
@@ -298,46 +235,55 @@ class MovingProgram:
         numbers = (int(found[1]) for name in taken if (found := _NUMBERED.fullmatch(name)))
         return free_name(f"r{max(len(names), max(numbers, default=0)) + 1}", taken)
 
-    def _lowered(self, draft: Draft, leaving: Mapping[str, _Entry]) -> _Lowered:
+    def _lowered(self, draft: Draft, leaving: Mapping[str, Entry]) -> Lowered:
         rules = self.graph.rules
+        facts = {_witness(fact): fact for fact in draft.facts}
         out = {name for entry in leaving.values() for name in entry.normal_names}
-        if not self._layout.active and not speaks_of_triples(draft.rules):
+        layout = self._layout
+        if not (draft.rules or facts or out):
+            new: dict[str, NormalRule] = {}
+        elif not layout.active and not speaks_of_triples(draft.rules, facts):
             lower_new(draft, self.graph, out, self._fixed)
             new = {rule.name: rule for rule in draft.normal}
         else:
             staying = [rule for name, rule in self.rules.items() if name not in leaving]
-            whole = lower_all(draft, staying, list(self._witnesses.values()))
+            whole = lower_all(draft, staying, [*self._witnesses.values(), *facts.values()])
             draft.diagnostics += whole.diagnostics
-            draft.layout = whole.layout
+            draft.layout = layout = whole.layout
             new = {rule.name: rule for rule in whole.normal}
             out |= {name for name, rule in rules.items() if new.get(name) != rule}
         coming = [rule for name, rule in new.items() if name not in rules or name in out]
         bridges = [name for name, rule in new.items() if rule.origin is None]
-        return _Lowered(draft.layout, coming, out, bridges)
+        return Lowered(layout, coming, out, bridges, facts)
 
-    def _move(self, chosen: Sequence[_Entry], leaving: Mapping[str, _Entry], lowered: _Lowered) -> _Undo:
+    def _move(self, chosen: Sequence[Entry], leaving: Mapping[str, Entry], lowered: Lowered) -> Undo:
         self._journal = Journal()
-        same = lowered.layout == self._layout
+        put, drop = self._journal.put, self._journal.drop
+        for witness, fact in lowered.facts.items():
+            put(self._witnesses, witness, fact)
+            put(self._admitted, witness, fact)
+        same = lowered.layout == self._layout and not lowered.facts
         fixed = self._fixed if same else self._fixed_arities(lowered.layout)
         going = sorted(lowered.going, key=natural_key)
         movement = self.graph.change(lowered.coming, going, None if same else fixed)
-        undo = _Undo(movement, self._journal, self._layout, self._fixed, self._analysis)
-        drop = self._journal.drop
+        undo = Undo(movement, self._journal, self._layout, self._fixed, self._analysis)
         for entry in leaving.values():
             drop(self._entries, entry.name)
             drop(self._equal[entry.canonical], entry.name)
+            if not self._equal[entry.canonical]:
+                drop(self._equal, entry.canonical)
             for name in entry.normal_names:
                 drop(self._places, name)
         for entry in chosen:
             self._enter(entry)
         for number, name in enumerate(lowered.bridges):
-            self._journal.put(self._places, name, (BRIDGES, number))
+            put(self._places, name, (BRIDGES, number))
         self._layout, self._fixed = lowered.layout, fixed
-        if lowered.coming or lowered.going:
+        if lowered.coming or lowered.going or not same:
             self._analysis = None
         return undo
 
-    def _enter(self, entry: _Entry) -> None:
+    def _enter(self, entry: Entry) -> None:
         put = self._journal.put
         put(self._counter, "rules", entry.sequence)
         put(self._entries, entry.name, entry)
@@ -345,7 +291,7 @@ class MovingProgram:
         for number, name in enumerate(entry.normal_names):
             put(self._places, name, (entry.sequence, number))
 
-    def _take_back(self, undo: _Undo) -> None:
+    def _take_back(self, undo: Undo) -> None:
         assert undo.journal is self._journal, "only the last change can be taken back"
         self.graph.undo(undo.movement)
         self._journal.roll_back()
@@ -377,6 +323,10 @@ class MovingProgram:
             facts = [routed_fact(lower_fact(fact, layout.tables), layout) for fact in facts]
         infos = predicate_infos(self._program, layout, facts, (), dict(binding_uses(self._program)))
         return {name: info.arity for name, info in infos.items()}
+
+
+def _witness(fact: Fact) -> tuple[str, int]:
+    return fact.predicate, len(fact.arguments)
 
 
 def _among(diagnostic: Diagnostic, others: Iterable[Diagnostic]) -> bool:

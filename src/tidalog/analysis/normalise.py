@@ -15,6 +15,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
+from tidalog.analysis.diagnostics import DuplicateRuleName, locate, place
 from tidalog.analysis.draft import Draft, WorkingRule
 from tidalog.analysis.normal import AggregateColumn, Argument, Computation, NormalAtom, NormalRule
 from tidalog.analysis.shapes import Shapes
@@ -28,6 +29,7 @@ LIFTED = "@"
 def split_heads(draft: Draft) -> None:
     """Several heads become several rules: `r1`, `r1#2`, …"""
     split: list[WorkingRule] = []
+    taken = {working.name: working for working in draft.rules}
     for working in draft.rules:
         rule = working.rule
         if len(rule.heads) <= 1:
@@ -35,6 +37,9 @@ def split_heads(draft: Draft) -> None:
             continue
         for number, head in enumerate(rule.heads, 1):
             name = working.name if number == 1 else f"{working.name}#{number}"
+            if taken.get(name, working) is not working:
+                span, first = taken[name].rule.span, place(rule.span)
+                draft.report(DuplicateRuleName(locate(span, name), name=name, first_place=first))
             split.append(WorkingRule(name, Rule((head,), rule.body, name, rule.span), working.origin))
     draft.rules = split
 

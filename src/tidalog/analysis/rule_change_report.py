@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from tidalog.analysis.diagnostics import counted
-from tidalog.analysis.moving_program import RuleChange
+from tidalog.analysis.moving_model import RuleChange
 from tidalog.analysis.report import columns, shortened_list
 from tidalog.analysis.rule_changes import ComponentVisit, GraphChange, NodeState
 from tidalog.lang import print_rule

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from tidalog.analysis.moving_program import NamedRemoval
+from tidalog.analysis.moving_model import NamedRemoval
 from tidalog.errors import Span
 from tidalog.lang.updates import ScriptUpdate
 from tidalog.program import Rule
