@@ -115,7 +115,7 @@ def engine_alone(tables: Iterator[pa.Table]) -> list[float]:
         kb.materialise()
         for number, table in enumerate(tables):
             start = time.perf_counter()
-            (update,) = kb.prepare_updates(ordered(table, None, number).updates)
+            (update,) = kb.prepare_updates(ordered(table, number).updates)
             kb.apply(update, progress=False)
             seconds.append(time.perf_counter() - start)
     return seconds
@@ -143,7 +143,7 @@ def timed(rows: int, count: int, term: str, feed: bool, root: Path) -> dict[str,
         reports.append(report)
         memory.append(resident())
 
-    maintained = maintain(stream(), PROGRAM, root / "store.tidalog")
+    maintained = maintain(stream(), PROGRAM, root / "store.tidalog", update_wait=0)
     running = maintained.start(root / "feed" if feed else None, trigger="available-now", listener=listener)
     began = time.perf_counter()
     running.awaitTermination()

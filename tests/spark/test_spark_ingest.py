@@ -31,20 +31,20 @@ COLUMNS = "update long, op string, predicate string, arg1 string, arg2 string, a
 GOOD: tuple[object, ...] = (1, "+", "edge", "a", "b", None)
 
 
-def ingest_for(frame: DataFrame, program: str = PROGRAM) -> Ingest:
+def ingest_for(frame: DataFrame, program: str = PROGRAM, **how: bool) -> Ingest:
     kb = tidalog.open()
     kb.load(program)
-    return Ingest(frame, update_columns(frame.schema), known_predicates(kb))
+    return Ingest(frame, update_columns(frame.schema), known_predicates(kb), **how)
 
 
 def read(spark: SparkSession, rows: list[tuple[object, ...]], columns: str = COLUMNS, **how: bool) -> Batch:
     frame = spark.createDataFrame(rows, columns)
-    return read_by(ingest_for(frame), integer_labels=how.get("integer_labels", False))
+    return read_by(ingest_for(frame, **how))
 
 
-def read_by(ingest: Ingest, *, integer_labels: bool = False) -> Batch:
+def read_by(ingest: Ingest) -> Batch:
     """What a table is to a stream of it, a batch: all its rows."""
-    return ingest.read(ingest.updates, integer_labels=integer_labels)
+    return ingest.read(ingest.updates)
 
 
 FAULTS: list[tuple[tuple[object, ...], str, str]] = [
@@ -85,9 +85,9 @@ class TestFaults:
     def test_text_among_integer_labels_is_a_fault(self, spark: SparkSession) -> None:
         rows: list[tuple[object, ...]] = [("7", *GOOD[1:]), ("x", *GOOD[1:])]
         columns = COLUMNS.replace("update long", "update string")
-        assert not read(spark, rows, columns).bad
-        (bad,) = read(spark, rows, columns, integer_labels=True).bad
-        assert bad["message"] == '"x" is not an integer, as the labels before it are'
+        assert not read(spark, rows, columns, text_labels=True).bad
+        (bad,) = read(spark, rows, columns).bad
+        assert bad["message"] == '"x" is not an integer, as labels are without text_labels'
 
     def test_names_may_be_iris_or_have_prefixes(self, spark: SparkSession) -> None:
         names = ["edge", "<edge>"]
@@ -152,7 +152,7 @@ class TestSameAsLocalFiles:
         program = "p(?a) :- fact(?a, ?b, ?c, ?d, ?e, ?f, ?g) ."
         batch = read_by(ingest_for(frame, program))
         assert batch.bad == []
-        own = ordered(batch.table, None, 0).updates
+        own = ordered(batch.table, 0).updates
         spark.conf.set("spark.sql.parquet.outputTimestampType", "TIMESTAMP_MICROS")
         frame.coalesce(1).write.parquet(str(tmp_path / "t"))
         spark.conf.unset("spark.sql.parquet.outputTimestampType")

@@ -72,7 +72,7 @@ class TestEveryMode:
     def test_latest_only_applies_a_batch_as_one_update(self, place: Place) -> None:
         stream = random_stream(3)
         write_files(place.input, stream.parts(1))
-        place.run(latest_only=True)
+        place.run(latest_only=True, update_wait=0)
         assert [report.updates for report in place.reports] == [30]
         assert len(feed_files(place.feed)) == 2, "the beginning, and one update"
         place.check(stream.explicit)
@@ -243,7 +243,7 @@ class TestBadInput:
     def test_strict_stops_before_anything_of_the_batch_is_applied(self, place: Place) -> None:
         write_files(place.input, [[(1, "+", ("edge", "a", "b"))], [(2, "+", ("node", "x")), *self.BAD]])
         with pytest.raises(SparkError) as raised:
-            place.run(strict=True)
+            place.run(strict=True, update_wait=0)
         assert number_of(raised.value) == "T115"
         assert '"?" is not an operation' in str(raised.value)
         assert "part-0001.parquet, row 2" in str(raised.value)
@@ -273,7 +273,7 @@ class TestBadInput:
         other = other.set_column(other.column_names.index("arg1"), "arg1", [[7]])
         pq.write_table(other, place.input / "part-0001.parquet")
         with pytest.raises(SparkError) as raised:
-            place.run()
+            place.run(update_wait=0)
         assert number_of(raised.value) == "T116"
         place.check({("edge", "a", "b")})
 
@@ -305,6 +305,10 @@ class TestBadInput:
         with caplog.at_level("ERROR"), pytest.raises(TidalogError) as raised:
             run()
         assert number_of(raised.value) == "T055"
+        assert [d.number for d in raised.value.diagnostics] == ["T055", "T126"]
+        said = str(raised.value)
+        assert "update 2 of batch 0 is refused" in said
+        assert "part-0000.parquet" in said
         assert caplog.records == [], "an error is told once"
         run()
         place.check({("node", "a"), ("node", "b")})

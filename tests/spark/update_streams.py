@@ -9,6 +9,7 @@ import random
 import time
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
+from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -56,6 +57,13 @@ class Stream:
         size = -(-len(labels) // count)
         groups = [set(labels[start : start + size]) for start in range(0, len(labels), size)]
         return [[row for row in self.rows if row[0] in group] for group in groups]
+
+    def cut(self, count: int, seed: int) -> list[list[Row]]:
+        """The rows in so many parts, the borders of which are within updates."""
+        rows = self.rows
+        inside = [n for n in range(1, len(rows)) if rows[n - 1][0] == rows[n][0]]
+        borders = [0, *sorted(random.Random(seed).sample(inside, count - 1)), len(rows)]
+        return [rows[low:high] for low, high in pairwise(borders)]
 
 
 def random_stream(seed: int, updates: int = 30, nodes: int = 8, first: int = 1) -> Stream:

@@ -123,9 +123,9 @@ class TestLabelsThatComeAgain:
         kb.log_updates([edges("ab", label=1)], source="q", batch=0, contents=[(1, 40)])
         kb.log_updates([edges("bc", label=1)], source="q", batch=1, contents=[(2, 2)], goes_on=True)
         for restart in range(3):
-            assert kb.has_had(1, (3, 42)) is True
-            assert kb.has_had(1, (1, 40)) is False
-            assert kb.has_had(0, (3, 42)) is False, "every label that there has been is known"
+            assert kb.seen(1, (3, 42)) == "same"
+            assert kb.seen(1, (1, 40)) == "other"
+            assert kb.seen(0, (3, 42)) == "never", "every label that there has been is known"
             if restart == 1:
                 list(kb.apply_pending())
                 kb.snapshot()
@@ -137,19 +137,19 @@ class TestLabelsThatComeAgain:
         kb.load(NO_CIRCLE)
         kb.log_updates([edges("ab", label=1)], source="q", batch=0)
         kb.log_updates([edges("bc", label=5)], source="q", batch=1, contents=[(1, 1)])
-        assert kb.has_had(1, (1, 1)) is None
-        assert kb.has_had(6, (1, 1)) is False
-        assert kb.has_had("x", (1, 1)) is None
+        assert kb.seen(1, (1, 1)) is None
+        assert kb.seen(6, (1, 1)) == "never"
+        assert kb.seen("x", (1, 1)) is None
         kb.close()
 
     def test_so_many_labels_are_remembered_and_no_more(self) -> None:
         known = KnownLabels()
         for label in range(10_001):
             known.note(label, (1, label))
-        assert known.has_had(0, (1, 0)) is None
-        assert known.has_had(1, (1, 1)) is True
-        assert known.has_had(10_000, (1, 7)) is False
+        assert known.seen(0, (1, 0)) is None
+        assert known.seen(1, (1, 1)) == "same"
+        assert known.seen(10_000, (1, 7)) == "other"
         content = known.to_json()
         again = KnownLabels(content["known"], complete=bool(content["complete"]))  # type: ignore[arg-type]
-        assert again.has_had(0, (1, 0)) is None
-        assert again.has_had(1, (1, 1)) is True
+        assert again.seen(0, (1, 0)) is None
+        assert again.seen(1, (1, 1)) == "same"

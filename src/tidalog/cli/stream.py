@@ -61,6 +61,8 @@ class Streaming:
     parameters: dict[str, str]
     look_ahead: int
     look_ahead_wait: float
+    update_wait: float | None
+    text_labels: bool
     latest_only: bool
     strategy: str
     marking: str
@@ -96,6 +98,7 @@ class Streaming:
             ("--other-updates", self.other_updates),
             ("--latest-only", self.latest_only),
             ("--look-ahead-wait", self.look_ahead_wait > 0),
+            ("--update-wait", self.update_wait is not None),
             ("--strategy", self.strategy != "auto"),
             ("--marking", self.marking != "auto"),
             ("--order", self.order != "ours"),
@@ -168,6 +171,17 @@ def stream_command(
         float,
         typer.Option(min=0, metavar="SECONDS", help="Hold the last updates back for those behind them."),
     ] = 0.0,
+    update_wait: Annotated[
+        float | None,
+        typer.Option(
+            min=0,
+            metavar="SECONDS",
+            help="Hold the last update back: it may go on in the next batch.  Default: the trigger's and 1.",
+        ),
+    ] = None,
+    text_labels: Annotated[
+        bool, typer.Option("--text-labels", help="Labels of updates go by their text, and are no integers.")
+    ] = False,
     latest_only: Annotated[
         bool, typer.Option("--latest-only", help="Apply all updates that are waiting as one.")
     ] = False,
@@ -217,6 +231,8 @@ def stream_command(
             dict(read_pairs(parameter, "--parameter", "--parameter limit=10")),
             look_ahead,
             look_ahead_wait,
+            update_wait,
+            text_labels,
             latest_only,
             strategy,
             marking,
@@ -295,6 +311,7 @@ def _started_by_key(frame: DataFrame, how: Streaming, key: str, tell: Listener) 
         how.program,
         dialect=how.dialect,
         parameters=how.parameters,
+        text_labels=how.text_labels,
         buckets=how.buckets,
         ttl=how.ttl,
     )
@@ -319,6 +336,8 @@ def _started(frame: DataFrame, how: Streaming, tell: Listener) -> MaintenanceQue
         parameters=how.parameters,
         look_ahead=how.look_ahead,
         look_ahead_wait=how.look_ahead_wait,
+        update_wait=how.update_wait,
+        text_labels=how.text_labels,
         latest_only=how.latest_only,
         strategy=how.strategy,
         marking=how.marking,

@@ -13,6 +13,7 @@ import pyarrow as pa
 
 from tidalog.analysis import Analysis, PredicateInfo
 from tidalog.builtins import PythonFunction
+from tidalog.engine.dictionary import Dictionary
 from tidalog.engine.limits import Limits, RunStats
 from tidalog.errors import Diagnostic, UsageError
 from tidalog.io import ntriples_text
@@ -26,7 +27,7 @@ from tidalog.session.limits import checked_limits
 from tidalog.session.maintenance import Maintenance
 from tidalog.session.naming import known_predicate, user_predicates
 from tidalog.session.progress import ProgressBar, ProgressOption
-from tidalog.session.relations import Rows, count_of, rows_of
+from tidalog.session.relations import Rows, count_of, explicit_rows, rows_of
 from tidalog.session.sources import ReadProgram
 from tidalog.session.turns import Turns, in_turn
 
@@ -135,6 +136,25 @@ class Core:
     def warnings(self) -> tuple[Diagnostic, ...]:
         """What is odd about the program, though not wrong."""
         return (*self._text_warnings, *self._open().analysis.warnings)
+
+    # --- term ids, for whoever handles facts in bulk ------------------------------------------------
+
+    @property
+    @in_turn
+    def dictionary(self) -> Dictionary:
+        """Terms and their ids, which stay what they are."""
+        return self._open().engine.dictionary
+
+    @in_turn
+    def id_rows(self, predicate: str, explicit: bool | None = None) -> Rows:
+        """The facts of a predicate as columns of term ids: all, those asserted, or those only derived."""
+        return self._rows(predicate, explicit)
+
+    @in_turn
+    def asserted_id_rows(self) -> list[Rows]:
+        """All asserted facts by predicate, as columns of term ids."""
+        contents = self._open()
+        return [rows for rows in explicit_rows(contents.engine, contents.analysis.triples) if rows.rows]
 
     # --- inside -------------------------------------------------------------------------------------
 

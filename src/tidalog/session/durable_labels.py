@@ -7,13 +7,15 @@ so many labels are remembered, the last ones; of those before them nobody knows 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Final
+from typing import Final, Literal
 
 from tidalog.update import Label
 
 Content = tuple[int, int]
 """Of the rows of an update: how many, and a sum of hashes, so that their order does not matter and an update
 that goes on has the sum of its parts."""
+Seen = Literal["same", "other", "never"]
+"""An update has come with the same content, with another, or never."""
 _MOST: Final = 10_000
 
 
@@ -37,18 +39,20 @@ class KnownLabels:
             del self._contents[next(iter(self._contents))]
             self.complete = False
 
-    def has_had(self, label: Label, content: Content) -> bool | None:
-        """Whether an update with this label had this content; None if nobody knows any more."""
+    def seen(self, label: Label, content: Content) -> Seen | None:
+        """Whether an update with this label has come, with this content; None if nobody knows any more."""
         known = self._contents.get(label)
         if known is not None:
-            return known == content
+            return "same" if known == content else "other"
         first = next(iter(self._contents), None)
-        if self.complete or (first is not None and type(label) is type(first) and label > first):  # type: ignore[operator]
-            return False
-        return None
+        return "never" if self.complete or (first is not None and _behind(label, first)) else None
 
     def to_json(self) -> dict[str, object]:
         return {
             "complete": self.complete,
             "known": [[label, *content] for label, content in self._contents.items()],
         }
+
+
+def _behind(label: Label, first: Label) -> bool:
+    return type(label) is type(first) and label > first  # type: ignore[operator]

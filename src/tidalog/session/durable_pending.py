@@ -17,7 +17,7 @@ from tidalog.errors import TidalogError, UsageError
 from tidalog.maintain.run import Interrupted
 from tidalog.maintain.strategy import Options
 from tidalog.session.diagnostics import BadArgument
-from tidalog.session.durable_labels import Content
+from tidalog.session.durable_labels import Content, Seen
 from tidalog.session.durable_log import Logging, Position, SourceState, Waiting, as_one, checked_batch
 from tidalog.session.knowledge_base import KnowledgeBase
 from tidalog.session.maintenance import checked_options
@@ -72,7 +72,7 @@ class Pending(Logging):
 
         With `goes_on` the first of them is no update of its own, but more of the last one that waits: they
         are applied as one.  `contents` tell the updates of a batch from others with the same labels, for
-        `has_had`.
+        `seen`.
         """
         checked_batch(source, batch)
         store = self._writable("a batch of updates")
@@ -179,11 +179,11 @@ class Pending(Logging):
         return state.label if state is not None else None
 
     @in_turn
-    def has_had(self, label: Label, content: Content) -> bool | None:
-        """Whether an update with this label, which came in a batch, had this content; None if nobody knows
+    def seen(self, label: Label, content: Content) -> Seen | None:
+        """Whether an update with this label has come in a batch, and with this content; None if nobody knows
         any more, for labels are not remembered for ever."""
         self._open()
-        return self._known_labels.has_had(label, content)
+        return self._known_labels.seen(label, content)
 
     @property
     @in_turn

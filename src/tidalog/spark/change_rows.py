@@ -72,10 +72,10 @@ class ChangeRows:
         self._by_predicate: dict[str, _Rows] = {}
         self.rows = 0
 
-    def add(self, delta: Delta) -> None:
-        """More changes, of the next update."""
+    def add(self, delta: Delta, number: int | None = None) -> None:
+        """More changes, of the next update; without a label it is called by a number."""
         place = len(self._labels)
-        self._labels.append(self.label_of(delta.label))
+        self._labels.append(self.label_of(delta.label if delta.label is not None else number))
         for name, change in delta.items():
             ids = change.ids
             rows = self._by_predicate.setdefault(name, _Rows())

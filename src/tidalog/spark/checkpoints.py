@@ -62,7 +62,7 @@ def lineage_of(kb: StoredKnowledgeBase, folder: Path, *, has_labels: bool, other
     """
     found = read_checkpoint(folder)
     if found.query is None:
-        if not has_labels and not other_updates and kb.last_label() is not None:
+        if not has_labels and not other_updates and kb.sources:
             raise _lost(kb, "its checkpoint is not here, so all updates would come again")
         return Lineage(0)
     turn = 0

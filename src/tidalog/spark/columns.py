@@ -30,6 +30,8 @@ class UpdateColumns:
     arguments: tuple[str, ...]
     corrupt: str | None
     text_labels: bool
+    dated_labels: bool
+    """Whether labels are dates or times, which become text."""
     dated: tuple[str, ...]
     """Arguments that are dates or times: those outside the years 1 to 9999 are no terms."""
 
@@ -67,6 +69,7 @@ def update_columns(schema: StructType, name: str = "the stream") -> UpdateColumn
         arguments,
         CORRUPT if CORRUPT in schema.names else None,
         shape.update is not None and kind(shape.update) in {"string"} | _TIMES,
+        shape.update is not None and kind(shape.update) in _TIMES,
         tuple(name for name in arguments if _kind(types[name]) in _TIMES),
     )
 

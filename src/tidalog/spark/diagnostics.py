@@ -96,3 +96,28 @@ class NoFeed(Diagnostic):
     title = "{path} holds no {what}"
     reason = "{why}"
     hint = "{hint}"
+
+
+class UpdateTooLate(Diagnostic):
+    """Told of rows in quarantine."""
+
+    number = "T125"
+    title = "update {label} comes too late"
+    reason = "{why}"
+    hint = "send all rows of an update before those of the next one; hold updates back longer: update_wait"
+
+
+class UpdateRefused(Diagnostic):
+    """Told beside the reason for which it was refused."""
+
+    number = "T126"
+    title = "{update} of batch {batch} is refused"
+    reason = "{where}"
+    hint = "mend the cause; started again, the stream goes on behind this update"
+
+
+class LabelsDiffer(Diagnostic):
+    number = "T127"
+    title = "the labels of this stream are {own}s, and those of the store are {other}s"
+    reason = "{other}s and {own}s have no common order, so nothing would tell new updates from old ones"
+    hint = "{hint}"

@@ -102,7 +102,7 @@ class Feed:
         self.folder = folder
         self._kb = kb
         self._synced = synced
-        self._dictionary = kb._open().engine.dictionary
+        self._dictionary = kb.dictionary
         store = store_id(kb)
         label = kb.last_label()
         # Behind an integer all labels are integers (order.py), whatever type their column has.
@@ -127,7 +127,7 @@ class Feed:
         files = feed_files(folder)
         self.last = files[-1].last if files else -1
         """The last update that is in the feed."""
-        if self.last < applied_number(kb):
+        if self.last < kb.applied_number:
             self._catch_up(bool(files))
         self._under_way = self._new_rows()
         self._first: int | None = None
@@ -151,7 +151,7 @@ class Feed:
             return
         if self._first is None:
             self._first = self.last + 1
-        self._under_way.add(delta)
+        self._under_way.add(delta, number)
         if self._under_way.rows >= _MOST_ROWS:
             self.write(number)
 
@@ -187,17 +187,19 @@ class Feed:
         """Facts that are there when a feed begins, or that changed while nobody wrote to it, are one file."""
         kb = self._kb
         label: Label | None = kb.last_label()
+        if label is None and has_files:
+            label = kb.applied_number
         rows = self._new_rows()
         for name in kb.predicates:
-            explicit = kb._rows(name, True)
-            implicit = kb._rows(name, False)
+            explicit = kb.id_rows(name, True)
+            implicit = kb.id_rows(name, False)
             for facts, is_explicit in ((explicit, True), (implicit, False)):
                 if facts.rows:
                     rows.add_facts(label, facts, np.full(facts.rows, is_explicit))
         table = rows.table()
         if has_files:
             table = _difference(replayed(self.folder), table, rows.label_of(label))
-        self._write(self.last + 1, applied_number(kb), table)
+        self._write(self.last + 1, kb.applied_number, table)
 
 
 def store_id(kb: StoredKnowledgeBase) -> str:
@@ -205,11 +207,6 @@ def store_id(kb: StoredKnowledgeBase) -> str:
     from tidalog.storage.manifest import read_manifest
 
     return read_manifest(kb.path).store
-
-
-def applied_number(kb: StoredKnowledgeBase) -> int:
-    """The number of the last change of a store that is carried out."""
-    return kb._applied_to
 
 
 def _sync(path: Path) -> None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import logging
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
@@ -17,12 +17,14 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from tidalog.spark.columns import UpdateColumns
-from tidalog.spark.diagnostics import FileInStreamNotReadable, SparkError
+from tidalog.spark.diagnostics import FileInStreamNotReadable, SparkError, UpdateTooLate
 from tidalog.spark.known import KnownPredicates
-from tidalog.spark.validate import FAULT, LABEL_FAULT, validated
+from tidalog.spark.validate import CONTENT, FAULT, LABEL_FAULT, content_of, validated
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
+
+    from tidalog.update import Label
 
 BadRow = dict[str, object]
 """Where a row stands, what is wrong with it, and what it says."""
@@ -31,6 +33,7 @@ _BLOCK: Final = "__tidalog_block"
 _ROW: Final = "__tidalog_row"
 _NUMBER: Final = "__tidalog_number"
 _PLACES: Final = {_FILE: "file_path", _BLOCK: "file_block_start"}
+_MOST_PLACES: Final = 3
 OFFSETS: Final = ("topic", "partition", "offset")
 """Columns with which a message queue says where a row comes from."""
 _QUERY_LOGGERS: Final = ("DataFrameQueryContextLogger", "SQLQueryContextLogger")
@@ -48,31 +51,70 @@ class Batch:
 
 
 class Ingest:
-    """Reads micro-batches of one stream, which is `updates` with what is known of its rows."""
+    """Reads micro-batches of one stream, which is `updates` with what is known of its rows.  Labels are texts
+    or integers; among these, other texts are faults."""
 
-    def __init__(self, updates: DataFrame, columns: UpdateColumns, known: KnownPredicates) -> None:
+    def __init__(
+        self, updates: DataFrame, columns: UpdateColumns, known: KnownPredicates, *, text_labels: bool = False
+    ) -> None:
         self.updates = validated(with_places(updates), columns, known)
         names = ["op", "predicate", *(f"arg{n + 1}" for n in range(len(columns.arguments)))]
-        self._names = names if columns.update is None else ["update", *names]
+        self.has_labels = columns.update is not None
+        self._names = ["update", *names] if self.has_labels else names
+        self._content = [content_of(columns).alias(CONTENT)] if self.has_labels else []
+        self._text_labels = text_labels
+        self._label = columns.update or ""
 
-    def read(self, frame: DataFrame, *, integer_labels: bool) -> Batch:
-        """The rows of a micro-batch of `updates`.  Raises `SparkError` (T116) if a file of it cannot be read.
-
-        `integer_labels` says that labels are integers: another text is a fault then.
-        """
-        from pyspark.sql import functions as F
-
-        fault = F.col(FAULT)
-        if integer_labels and LABEL_FAULT in frame.columns:
-            fault = F.coalesce(fault, LABEL_FAULT)
+    def read(self, frame: DataFrame) -> Batch:
+        """The rows of a micro-batch of `updates`.  Raises `SparkError` (T116) if a file of it cannot be
+        read."""
+        fault = self._fault(frame)
         with reading():
-            whole = frame.select(*self._names, fault.isNotNull().alias(FAULT)).toArrow()
+            whole = frame.select(*self._names, *self._content, fault.isNotNull().alias(FAULT)).toArrow()
         faulty = whole.column(FAULT)
-        table = whole.select(self._names)
+        table = whole.drop_columns([FAULT])
         if not pc.any(faulty, min_count=0).as_py():
             return Batch(table.num_rows, table, [])
-        checked = frame.withColumn(FAULT, fault).drop(LABEL_FAULT)
-        return Batch(table.num_rows, table.filter(pc.invert(faulty)), list(_bad_rows(checked)))
+        return Batch(table.num_rows, table.filter(pc.invert(faulty)), _bad_rows(frame, fault))
+
+    def late_rows(self, frame: DataFrame, late: Mapping[Label, str]) -> list[BadRow]:
+        """The rows of updates that come too late, each with its reason."""
+        from pyspark.sql import functions as F
+
+        reasons: dict[str, list[Label]] = {}
+        for one, why in late.items():
+            reasons.setdefault(why, []).append(one)
+        label = F.col("update").cast("string" if self._text_labels else "bigint")
+        said = F.coalesce(*(F.when(label.isin(labels), why) for why, labels in reasons.items()))
+        before, behind = UpdateTooLate(label="\0", why="").message.split("\0")
+        message = F.concat(F.lit(before), label.cast("string"), F.lit(f"{behind}: "), said)
+        number, column = F.lit(UpdateTooLate.number).alias("number"), F.lit(self._label).alias("column")
+        fault = F.when(
+            said.isNotNull() & self._fault(frame).isNull(), F.struct(number, message.alias("message"), column)
+        )
+        return _bad_rows(frame, fault)
+
+    def places_of(self, frame: DataFrame, label: Label | None) -> list[str]:
+        """Where the rows of an update are, or those of the whole batch: the files, or what a queue calls
+        them."""
+        rows = frame
+        if label is not None:
+            rows = rows.filter(rows["update"].cast("string") == str(label))
+        names = [_FILE] if _FILE in frame.columns else [name for name in OFFSETS[:2] if name in frame.columns]
+        if not names:
+            return []
+        found = rows.select(*names).distinct().limit(_MOST_PLACES).toArrow().to_pylist()
+        return sorted(
+            str(row[_FILE]) if _FILE in row else ", ".join(f"{name} {value}" for name, value in row.items())
+            for row in found
+        )
+
+    def _fault(self, frame: DataFrame) -> Column:
+        from pyspark.sql import functions as F
+
+        if LABEL_FAULT not in frame.columns or self._text_labels:
+            return F.col(FAULT)
+        return F.coalesce(F.col(FAULT), F.col(LABEL_FAULT))
 
 
 def with_places(frame: DataFrame) -> DataFrame:
@@ -90,11 +132,12 @@ def with_places(frame: DataFrame) -> DataFrame:
     return frame
 
 
-def _bad_rows(checked: DataFrame) -> Iterator[BadRow]:
-    """Rows are counted from 1: in the whole file if it is read in one piece or counts them itself, else from
-    the byte at which the piece begins."""
+def _bad_rows(frame: DataFrame, fault: Column) -> list[BadRow]:
+    """The rows that have a fault.  They are counted from 1: in the whole file if it is read in one piece or
+    counts them itself, else from the byte at which the piece begins."""
     from pyspark.sql import functions as F
 
+    checked = frame.withColumn(FAULT, fault).drop(LABEL_FAULT)
     numbered = checked.withColumn(_NUMBER, F.monotonically_increasing_id())
     in_files = _FILE in checked.columns
     firsts: dict[tuple[str, int], int] = {}
@@ -104,15 +147,18 @@ def _bad_rows(checked: DataFrame) -> Iterator[BadRow]:
             for piece in pieces.to_pylist():
                 firsts[piece[_FILE], piece[_BLOCK]] = piece["first"]
         bad = numbered.filter(F.col(FAULT).isNotNull()).toArrow()
+    faulty: list[BadRow] = []
     for row in bad.to_pylist():
-        fault, number = row.pop(FAULT), row.pop(_NUMBER)
+        said, number = row.pop(FAULT), row.pop(_NUMBER)
         place: BadRow = {name: row.pop(name) for name in OFFSETS if name in row}
         if in_files:
             file, block = row.pop(_FILE), row.pop(_BLOCK)
             own = row.pop(_ROW, None)
             place["file"], place["block"] = file, block
             place["row"] = (own if own is not None else number - firsts[file, block]) + 1
-        yield {**fault, **place, "values": {name: value for name, value in row.items() if value is not None}}
+        values = {name: value for name, value in row.items() if value is not None}
+        faulty.append({**said, **place, "values": values})
+    return faulty
 
 
 @contextmanager

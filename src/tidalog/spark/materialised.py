@@ -23,6 +23,7 @@ import pyarrow.parquet as pq
 
 from tidalog.errors import DataError
 from tidalog.io.diagnostics import NotWritable
+from tidalog.storage import faults
 
 if TYPE_CHECKING:
     from tidalog.session.knowledge_base import KnowledgeBase
@@ -85,10 +86,12 @@ class Materialised:
         if version.exists():  # of a run that ended before it was told of
             shutil.rmtree(version)
         os.replace(part, version)
+        faults.at("facts written")
         kept = {version.name, before}
         link = self.folder / f".{CURRENT}.{secrets.token_hex(4)}"
         link.symlink_to(version.name, target_is_directory=True)
         os.replace(link, current)
+        faults.at("facts linked")
         self._remove_others(kept)
         return version
 

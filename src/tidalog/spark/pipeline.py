@@ -18,20 +18,20 @@ import contextlib
 import threading
 import time
 from collections import deque
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tidalog.errors import TidalogError
 from tidalog.session.prepared import PreparedUpdate
-from tidalog.spark.diagnostics import BadRowsInStream, SparkError
-from tidalog.spark.feed import Feed, applied_number
-from tidalog.spark.ingest import Batch, Ingest
+from tidalog.spark.applying import Applying
+from tidalog.spark.diagnostics import BadRowsInStream, SparkError, UpdateRefused
+from tidalog.spark.feed import Feed
+from tidalog.spark.ingest import BadRow, Batch, Ingest
 from tidalog.spark.materialised import Materialised
-from tidalog.spark.order import ordered
+from tidalog.spark.order import Before, LabelKind, Ordered, ordered
 from tidalog.spark.progress import BatchReport, Listener, Totals
 from tidalog.spark.quarantine import place_of, write_bad_rows
 from tidalog.spark.validate import told
@@ -40,26 +40,8 @@ from tidalog.storage import faults
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
-    from tidalog.session.durable import StoredKnowledgeBase
-
-
-@dataclass(frozen=True)
-class Applying:
-    """How updates are applied; the same as for `KnowledgeBase.stream`."""
-
-    look_ahead: int = 1
-    look_ahead_wait: float = 0.0
-    """Seconds for which the last updates of a batch are held back, to see what comes behind them before
-    they are applied; 0 applies all at once."""
-    latest_only: bool = False
-    strategy: str | None = None
-    marking: str | None = None
-    order: str | None = None
-
-    @property
-    def held(self) -> int:
-        """Updates that stay in the log until more have come."""
-        return self.look_ahead if self.look_ahead_wait > 0 and not self.latest_only else 0
+    from tidalog.session.durable import Position, StoredKnowledgeBase
+    from tidalog.update import Label
 
 
 class Pipeline:
@@ -72,6 +54,7 @@ class Pipeline:
         source: Callable[[], str],
         applying: Applying,
         *,
+        labels: LabelKind | None = None,
         feed: Feed | None = None,
         materialised: Materialised | None = None,
         quarantine: Path | None = None,
@@ -82,6 +65,7 @@ class Pipeline:
         self._ingest = ingest
         self._source = source
         self._applying = applying
+        self._kind = labels
         self._feed = feed
         self._materialised = materialised
         self._quarantine = quarantine
@@ -91,16 +75,19 @@ class Pipeline:
         self._job: Future[None] | None = None
         """The batch that is being applied, or was last."""
         self._busy_until = 0.0
-        self._closed = self._stopped = False
+        self._closed = self._stopped = self._coming = False
         self._idle: threading.Timer | None = None
+        self._frames: dict[int, DataFrame] = {}
+        """Batches with updates that are not applied, to look up where these come from."""
         self._rows: deque[tuple[int, int, float]] = deque()
         """Of updates that wait, in order: their number, their rows, and when their batch began."""
         self.error: BaseException | None = None
         """What ended the stream, if it was not asked to end."""
         self.on_failure: Callable[[], None] = lambda: None
         """Called by a thread of its own when something fails while Spark waits for nothing."""
+        self.has_more: Callable[[], bool] = lambda: True
+        """Whether Spark is about to bring a batch, or may be: nobody has told yet."""
         self._recover()
-        self._last_label = kb.last_label()
 
     # --- batches ------------------------------------------------------------------------------------
 
@@ -109,15 +96,19 @@ class Pipeline:
         the knowledge base, which is busy with the batch before."""
         report = BatchReport(batch)
         start = time.perf_counter()
+        self._coming = True
         with self._noting_errors():
-            read = self._ingest.read(frame, integer_labels=isinstance(self._last_label, int))
-            self._set_aside(read, batch, report)
+            faults.at("batch begun")
+            read = self._ingest.read(frame)
+            if self._quarantine is None:
+                self._check_none(read.bad, batch)
+            report.rows = read.rows
             report.read_seconds = time.perf_counter() - start
             faults.at("batch read")
-        self.settle()
+        self._join()
         with self._at_work():
-            self._log(read, batch, start, report)
-            self._last_label = self.kb.last_label()
+            self._log(frame, read, batch, start, report)
+            self._coming = False
             self._job = self._worker.submit(self._carry_out, report, start)
 
     def _carry_out(self, report: BatchReport, start: float) -> None:
@@ -139,36 +130,66 @@ class Pipeline:
         self._busy_until = now
 
     def settle(self) -> None:
-        """Waits until what is logged is applied, or held back.  Raises what went wrong with it."""
+        """Waits until what has come is applied, or held back to be looked at in advance: the last update does
+        not go on.  Raises what went wrong with it."""
+        self._join()
+        if self._applying.held > self._applying.ahead:
+            self.flush(self._applying.ahead)
+
+    def _join(self) -> None:
         if self._job is not None:
             self._job.result()
 
-    def _set_aside(self, read: Batch, batch: int, report: BatchReport) -> None:
-        report.rows = read.rows
-        if not read.bad:
-            return
-        if self._quarantine is None:
-            first = told(read.bad[0], place_of(read.bad[0]))
-            rows = "1 row" if len(read.bad) == 1 else f"{len(read.bad):,} rows"
+    def _check_none(self, bad: Sequence[BadRow], batch: int) -> None:
+        if bad:
+            first = told(bad[0], place_of(bad[0]))
+            rows = "1 row" if len(bad) == 1 else f"{len(bad):,} rows"
             raise SparkError(BadRowsInStream(rows=rows, batch=batch, first=first))
-        write_bad_rows(self._quarantine, self._source(), batch, read.bad)
-        report.quarantined = len(read.bad)
 
-    def _log(self, read: Batch, batch: int, start: float, report: BatchReport) -> None:
-        """Also a batch without updates is logged, so that the store knows of every batch that Spark does."""
+    def _log(self, frame: DataFrame, read: Batch, batch: int, start: float, report: BatchReport) -> None:
+        """Also a batch without updates is logged, so that the store knows of every batch that Spark does.
+        Bad rows are set aside before: if the batch is logged, they are there."""
         began = time.perf_counter()
-        found = ordered(read.table, self.kb.last_label(), batch)
-        updates = self.kb.prepare_updates(found.updates)
-        report.skipped = found.skipped
-        logged = self.kb.log_updates(updates, source=self._source(), batch=batch)
-        if logged is None:
+        kb, source = self.kb, self._source()
+        report.quarantined = len(read.bad)
+        last = kb.last_batch(source)
+        if last is not None and batch <= last:  # it comes again
             report.skipped = read.table.num_rows
-        else:
-            numbers = self.kb.pending[len(self.kb.pending) - logged :]
-            for position, update in zip(numbers, updates, strict=True):
-                self._rows.append((position.number, _rows(update), start))
+            return
+        found = ordered(read.table, batch, self._before(), self._kind)
+        bad = [*read.bad, *self._late_rows(frame, found)]
+        if bad and self._quarantine is not None:
+            write_bad_rows(self._quarantine, source, batch, bad)
+        self._check_none(bad if self._quarantine is None else (), batch)
+        report.quarantined = len(bad)
+        report.skipped = found.skipped
+        updates = kb.prepare_updates(found.updates)
+        if not self._ingest.has_labels:
+            for update in updates:
+                update.label = None
+        logged = kb.log_updates(
+            updates, source=source, batch=batch, goes_on=found.goes_on, contents=found.contents
+        )
+        assert logged == len(updates)
+        if updates:
+            self._frames[batch] = frame
+            first = kb.pending[-1].number - len(updates) + 1
+            for number, update in enumerate(updates, first):
+                self._rows.append((number, _rows(update), start))
         report.log_seconds = time.perf_counter() - began
         faults.at("batch logged")
+
+    def _before(self) -> Before:
+        """What has come before the next batch."""
+        last, pending = self.kb.last_label(), self.kb.pending
+        waits = last is not None and len(pending) > 0 and pending[-1].label == last
+        return Before(last, waits, self.kb.seen)
+
+    def _late_rows(self, frame: DataFrame, found: Ordered) -> list[BadRow]:
+        """The rows of updates that come behind others, which are not applied."""
+        late: dict[Label, str] = dict.fromkeys(found.changed, "it has been applied, with other rows")
+        late |= dict.fromkeys(found.unseen, f"update {self.kb.last_label()} has come before it")
+        return self._ingest.late_rows(frame, late) if late else []
 
     # --- applying -----------------------------------------------------------------------------------
 
@@ -177,6 +198,7 @@ class Pipeline:
         began = time.perf_counter()
         how = self._applying
         refused: TidalogError | None = None
+        waiting = self.kb.pending[:]
         try:
             for position, delta in self.kb.apply_pending(
                 keep=keep,
@@ -203,8 +225,33 @@ class Pipeline:
         report.apply_seconds += time.perf_counter() - began
         self._tell(report)
         if refused is not None:
-            report.refused += self._taken(applied_number(self.kb))
-            raise refused
+            number = self.kb.applied_number
+            report.refused += self._taken(number)
+            found = [position for position in waiting if position.number == number]
+            raise self._named(refused, found[0]) if found else refused
+        self._forget_frames()
+
+    def _named(self, error: TidalogError, position: Position) -> TidalogError:
+        """The error, and which update it is about."""
+        places: list[str] = []
+        frame = self._frames.get(position.batch)
+        if frame is not None:
+            with contextlib.suppress(Exception):  # files may be gone, and Spark may be too
+                places = self._ingest.places_of(frame, position.label)
+        update = f"update {position.label}" if position.label is not None else "the update"
+        where = (
+            f"its rows are in {' and '.join(places)}" if places else "the batch is in the log of the store"
+        )
+        refused = UpdateRefused(update=update, batch=position.batch, where=where)
+        return type(error)([*error.diagnostics, refused])
+
+    def _forget_frames(self) -> None:
+        """Keeps the batches of updates that wait."""
+        pending = self.kb.pending
+        oldest = pending[0].batch if pending else None
+        self._frames = {
+            batch: frame for batch, frame in self._frames.items() if oldest is not None and batch >= oldest
+        }
 
     def _taken(self, number: int) -> int:
         """The rows of the updates up to a number, which wait no longer."""
@@ -219,7 +266,7 @@ class Pipeline:
     def _tell(self, report: BatchReport) -> None:
         """What is applied goes to whoever wants to know; then the store need not hand it out again."""
         began = time.perf_counter()
-        number = applied_number(self.kb)
+        number = self.kb.applied_number
         if self._feed is not None:
             self._feed.write(number)
         if self._materialised is not None:
@@ -234,41 +281,47 @@ class Pipeline:
         report = BatchReport(-1)
         before = len(self.kb.pending)
         if before:
-            self._apply(0, report)
+            self._apply(self._applying.held, report)
             self.totals.recovered = before
             self.totals.inserted += report.inserted
             self.totals.deleted += report.deleted
+            self._await_more()
 
     # --- waiting ------------------------------------------------------------------------------------
 
     def _await_more(self) -> None:
         """Updates that are held back are applied after a time in which nothing came."""
-        if self._rows and not self._closed:
-            idle = threading.Timer(self._applying.look_ahead_wait, lambda: self._flush_after(idle))
+        if self.kb.pending and not self._closed:
+            idle = threading.Timer(self._applying.wait, lambda: self._flush_after(idle))
             idle.daemon = True
             self._idle = idle
             idle.start()
 
     def _flush_after(self, idle: threading.Timer) -> None:
-        """The time is over; unless more has come while this waited for its turn.  What goes wrong is noted,
-        and told by whoever waits for the stream."""
+        """The time is over; unless more has come while this waited for its turn, or is on its way.  What goes
+        wrong is noted, and told by whoever waits for the stream."""
         with self._lock, contextlib.suppress(Exception):
-            if self._idle is idle:
+            if self._idle is not idle or self._coming:
+                return
+            if self.has_more():
+                self._await_more()
+            else:
                 self.flush()
 
-    def flush(self) -> None:
-        """Applies what is held back."""
+    def flush(self, keep: int = 0) -> None:
+        """Applies what is held back, all but the last `keep`."""
         with self._at_work():
-            if self._closed or not self.kb.pending:
+            if self._closed or len(self.kb.pending) <= keep:
                 return
             last = self.totals.last
             report = BatchReport(last.batch if last is not None else -1, held=True)
             start = time.perf_counter()
             try:
-                self._apply(0, report)
+                self._apply(keep, report)
             finally:
                 self._measure(report, start)
                 self._told(report)
+            self._await_more()
 
     @property
     def stopped(self) -> bool:
@@ -292,7 +345,7 @@ class Pipeline:
                 if self.error is None:
                     self.flush()
                     if self._materialised is not None:
-                        self._materialised.write(applied_number(self.kb))
+                        self._materialised.write(self.kb.applied_number)
                     self.totals.facts = {name: self.kb.count(name) for name in self.kb.predicates}
             finally:
                 self._closed = True

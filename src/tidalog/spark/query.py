@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import logging
 import threading
+import time
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Final, Protocol
 
@@ -36,6 +37,21 @@ class _OnPurpose(logging.Filter):
 
 _OTHER_FOLDER: Final = "Wrong basePath"
 """What Spark says of a checkpoint that speaks of files in another folder."""
+
+
+_LOOKS: Final = 40
+_BETWEEN_LOOKS: Final = 0.005
+
+
+def has_more(query: StreamingQuery) -> bool:
+    """Whether a query is at work on a trigger, or has not begun.  Triggers that find nothing follow each
+    other closely, so that one must look more than once to see none."""
+    for _ in range(_LOOKS):
+        status = query.status
+        if not status["isTriggerActive"] and not status["message"].startswith("Initializing"):
+            return bool(status["isDataAvailable"])
+        time.sleep(_BETWEEN_LOOKS)
+    return True
 
 
 class Work(Protocol):

@@ -7,7 +7,7 @@ import re
 import shutil
 import tempfile
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Literal
 
@@ -15,16 +15,18 @@ import tidalog
 from tidalog.errors import UsageError
 from tidalog.session.diagnostics import BadArgument
 from tidalog.session.sources import ProgramSource
+from tidalog.spark.applying import Applying
 from tidalog.spark.checkpoints import Lineage, lineage_of, read_checkpoint
 from tidalog.spark.columns import UpdateColumns, update_columns
-from tidalog.spark.diagnostics import NotAStream, SparkError
+from tidalog.spark.diagnostics import LabelsDiffer, NotAStream, SparkError
 from tidalog.spark.feed import Feed
 from tidalog.spark.ingest import Ingest
 from tidalog.spark.known import known_predicates
 from tidalog.spark.materialised import Materialised
-from tidalog.spark.pipeline import Applying, Pipeline
+from tidalog.spark.order import LabelKind
+from tidalog.spark.pipeline import Pipeline
 from tidalog.spark.progress import Listener
-from tidalog.spark.query import MaintenanceQuery, tell_once
+from tidalog.spark.query import MaintenanceQuery, has_more, tell_once
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -37,6 +39,8 @@ AVAILABLE_NOW: Final = "available-now"
 CONTINUOUS: Final = "continuous"
 _INTERVAL: Final = re.compile(r"\s*([0-9]+(?:\.[0-9]+)?)\s*(ms|s|m|h|min|seconds?|minutes?|hours?)\s*")
 _MILLISECONDS: Final = {"ms": 1, "s": 1000, "m": 60_000, "h": 3_600_000}
+_UPDATE_WAIT: Final = 1.0
+"""Seconds beyond the interval of the trigger after which an update is taken to be whole."""
 OWN_FOLDER: Final = "spark"
 """The part of a store's folder that is the pipeline's: checkpoint, change feed, quarantine."""
 OWN_FEED: Final = (OWN_FOLDER, "changes")
@@ -55,6 +59,8 @@ def maintain(
     strategy: str | None = None,
     marking: str | None = None,
     order: str | None = None,
+    update_wait: float | None = None,
+    text_labels: bool = False,
     checkpoint: PathLike | None = None,
     quarantine: PathLike | None = None,
     strict: bool = False,
@@ -70,6 +76,11 @@ def maintain(
     `look_ahead`, `latest_only`, `strategy`, `marking` and `order` are those of `KnowledgeBase.stream`; with
     `look_ahead_wait` the last updates of a batch wait so many seconds for those of the next one.
 
+    Labels of updates are integers, or go by their text with `text_labels`.  The last update of a batch may go
+    on in the next one, and is held back until an update with a higher label comes or for `update_wait`
+    seconds without one: those of `look_ahead_wait`, or one second beyond the interval of the trigger, unless
+    told; 0 if each batch has whole updates.
+
     Rows that are no updates go to the folder `quarantine`, or to one in the store; with `strict` they end
     the stream.  `checkpoint` is Spark's, in the store unless told.  `other_updates` says that updates without
     labels are others than the store has had, though its checkpoint is gone.
@@ -79,12 +90,15 @@ def maintain(
         hint = "read it with spark.readStream, or use tidalog.spark.materialise"
         raise SparkError(NotAStream(problem="this DataFrame is no stream of updates", why=why, hint=hint))
     columns = update_columns(updates.schema)
-    if look_ahead_wait < 0:
-        why = "it is a number of seconds, 0 or more"
-        raise UsageError(BadArgument(problem=f"look_ahead_wait={look_ahead_wait}", why=why, hint=""))
+    for name, seconds in (("look_ahead_wait", look_ahead_wait), ("update_wait", update_wait)):
+        if seconds is not None and seconds < 0:
+            why = "it is a number of seconds, 0 or more"
+            raise UsageError(BadArgument(problem=f"{name}={seconds}", why=why, hint=""))
     applying = Applying(look_ahead, look_ahead_wait, latest_only, strategy, marking, order)
     folders = _Folders(_path(store), _path(checkpoint), None if strict else _path(quarantine), strict=strict)
-    settings = _Settings(program, dialect, dict(parameters or {}), applying, other_updates, fsync)
+    settings = _Settings(
+        program, dialect, dict(parameters or {}), applying, update_wait, text_labels, other_updates, fsync
+    )
     return Maintained(updates, columns, folders, settings)
 
 
@@ -98,6 +112,8 @@ class _Settings:
     dialect: str | None
     parameters: dict[str, object]
     applying: Applying
+    update_wait: float | None
+    text_labels: bool
     other_updates: bool
     fsync: Fsync
 
@@ -171,7 +187,8 @@ class Maintained:
             self._folders.remove_temporary()
             raise
         try:
-            return self._started(kb, _path(changes), _path(materialised), how, name, listener)
+            applying = self._applying(interval_of(how))
+            return self._started(kb, _path(changes), _path(materialised), how, applying, name, listener)
         except BaseException:
             kb.close()
             self._folders.remove_temporary()
@@ -189,6 +206,15 @@ class Maintained:
             self.start(self._own_feed())
         spark = self._updates.sparkSession
         return spark.readStream.format("tidalog").load(str(self._feed))
+
+    def _applying(self, interval: float) -> Applying:
+        """How updates are applied if a batch begins so many seconds after another."""
+        how, wait = self._settings.applying, self._settings.update_wait
+        if self._columns.update is None:
+            wait = 0.0
+        elif wait is None:
+            wait = how.look_ahead_wait or interval + _UPDATE_WAIT
+        return replace(how, update_wait=wait)
 
     def _own_feed(self) -> Path:
         store = self._folders.store
@@ -216,6 +242,7 @@ class Maintained:
         changes: Path | None,
         materialised: Path | None,
         trigger: Mapping[str, Any],
+        applying: Applying,
         name: str | None,
         listener: Listener | None,
     ) -> MaintenanceQuery:
@@ -228,17 +255,20 @@ class Maintained:
             other_updates=settings.other_updates,
         )
         known = known_predicates(kb)
+        kind = label_kind(self._columns, settings.text_labels, kb)
+        is_text = kind == "text"
         feed = None
         self._feed = changes
         if changes is not None:
             synced = settings.fsync != "off" and folders.store is not None
-            feed = Feed(changes, kb, known.widest, text_labels=self._columns.text_labels, synced=synced)
-        ingest = Ingest(self._updates, self._columns, known)
+            feed = Feed(changes, kb, known.widest, text_labels=is_text, synced=synced)
+        ingest = Ingest(self._updates, self._columns, known, text_labels=is_text)
         pipeline = Pipeline(
             kb,
             ingest,
             _SourceName(checkpoint, lineage),
-            settings.applying,
+            applying,
+            labels=kind,
             feed=feed,
             materialised=Materialised(materialised, kb) if materialised is not None else None,
             quarantine=folders.quarantine_in(kb.path),
@@ -248,6 +278,7 @@ class Maintained:
         writer = ingest.updates.writeStream.foreachBatch(pipeline.process)
         writer = writer.option("checkpointLocation", spark_path(checkpoint)).trigger(**trigger)
         query = (writer.queryName(name) if name is not None else writer).start()
+        pipeline.has_more = lambda: has_more(query)
         self.query = MaintenanceQuery(query, pipeline, folders.remove_temporary)
         return self.query
 
@@ -272,6 +303,25 @@ class _SourceName:
             assert query is not None
             self._name = self._lineage.source(query)
         return self._name
+
+
+def label_kind(columns: UpdateColumns, text_labels: bool, kb: StoredKnowledgeBase) -> LabelKind | None:
+    """What the labels of a stream are; None if it has none.  Raises `SparkError` (T127) if those that the
+    store has had are of another kind."""
+    if columns.update is None:
+        return None
+    own: LabelKind = "text" if text_labels or columns.dated_labels else "integer"
+    last = kb.last_label()
+    other = "text" if isinstance(last, str) else "integer"
+    if last is not None and other != own:
+        hint = "say text_labels, so that labels go by their text" if own == "integer" else "use integers"
+        raise SparkError(LabelsDiffer(own=own, other=other, hint=hint))
+    return own
+
+
+def interval_of(trigger: Mapping[str, Any]) -> float:
+    """Seconds from the beginning of a batch to that of the next."""
+    return float(str(trigger.get("processingTime", "0")).split()[0]) / 1000
 
 
 def read_trigger(text: str | None) -> dict[str, Any]:

@@ -20,7 +20,9 @@ if TYPE_CHECKING:
 FAULT: Final = "__tidalog_fault"
 """The column that says what is wrong with a row: number, message, column; null if nothing is."""
 LABEL_FAULT: Final = "__tidalog_label_fault"
-"""The same of a label that is no integer, which is a fault only if the labels before it are integers."""
+"""The same of a label that is no integer, which is a fault only where labels are integers."""
+CONTENT: Final = "__tidalog_content"
+"""The column with a number that tells a row from others, whatever its label; of streams with labels."""
 INTEGER: Final = r"\A-?[0-9]{1,18}\z"
 """For Java and for RE2; of `$` they think differently before a line end."""
 
@@ -49,6 +51,14 @@ def validated(frame: DataFrame, columns: UpdateColumns, known: KnownPredicates) 
     return frame.select(*renamed, *arguments, *kept, *record, *faults)
 
 
+def content_of(columns: UpdateColumns) -> Column:
+    """A number of 40 bits, so that many can be added up, which tells rows of `validated` apart."""
+    from pyspark.sql import functions as F
+
+    names = ["op", "predicate", *(f"arg{n + 1}" for n in range(len(columns.arguments)))]
+    return F.shiftrightunsigned(F.xxhash64(*names), 24)
+
+
 def _column(frame: DataFrame, name: str) -> Column:
     return frame["`" + name.replace("`", "``") + "`"]
 
@@ -64,7 +74,7 @@ def _fault(wrong: Column, number: str, message: Column | str, column: str) -> Co
 def _label_fault(label: Column, name: str) -> Column:
     from pyspark.sql import functions as F
 
-    message = F.concat(_shown(label), F.lit(" is not an integer, as the labels before it are"))
+    message = F.concat(_shown(label), F.lit(" is not an integer, as labels are without text_labels"))
     return _fault(~label.rlike(INTEGER), "T036", message, name)
 
 

@@ -15,7 +15,7 @@ from tidalog.builtins import PythonFunction
 from tidalog.engine.dictionary import Dictionary
 from tidalog.lang import parse, print_program
 from tidalog.session.functions import argument_range
-from tidalog.session.relations import Rows, explicit_rows, routed
+from tidalog.session.relations import Rows, routed
 from tidalog.storage.records import Change, Facts, changes_of, changes_packed, unpacked
 
 if TYPE_CHECKING:
@@ -86,18 +86,12 @@ def setting_of(
     buckets: int = 1,
 ) -> Setting:
     """`kb` has loaded the original program."""
-    contents = kb._open()
-    engine, layout = contents.engine, contents.analysis.triples
-    parts = [
-        part
-        for rows in explicit_rows(engine, layout)
-        if rows.rows
-        for part in routed(rows, keyed.layout, engine.dictionary)
-    ]
+    dictionary = kb.dictionary
+    parts = [part for rows in kb.asserted_id_rows() for part in routed(rows, keyed.layout, dictionary)]
     change = Change(None, [], [_renamed(part, keyed) for part in parts])
     return Setting(
         print_program(keyed.program),
-        b"".join(changes_packed({"kind": "shared"}, [change], engine.dictionary)),
+        b"".join(changes_packed({"kind": "shared"}, [change], dictionary)),
         keyed.key,
         keyed.violated,
         dict(keyed.names),

@@ -1,0 +1,137 @@
+"""Memory of a long stream: `python -m bench.spark_memory [--batches 1000] [--rows 1000] [--master local[2]]`.
+
+Small batches, one update each, half of whose rows insert chains and half delete those of some batches before.
+Chains come again after a while, so that facts and terms stay as many as they are: whatever grows is a leak.
+Chains that never come again (`--new-terms`) show what a term costs, for no term is ever forgotten.
+
+Measured behind each batch, resident: this process, the JVM of the driver, and each executor with a process of
+its own (a master such as `local-cluster[2,1,1024]`).  Behind every so many batches the JVM of the driver is
+asked to collect its garbage, and what is left is measured: that is what it really holds.  Early are the
+batches from a fifth to two fifths of the way, when everything is warm; late are those of the last fifth.
+"""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import json
+import shutil
+import statistics
+import tempfile
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import psutil
+import pyarrow as pa
+
+from bench.spark_stream import LIFE, NODES, PROGRAM, SCHEMA, chains, write
+from tidalog.spark.progress import BatchReport
+from tidalog.spark.session import spark_session
+from tidalog.spark.stream import maintain
+
+PERIOD = 20
+"""Batches after which the same chains come again."""
+COLLECTED = 20
+"""Batches between two collections of garbage."""
+
+
+def batches(rows: int, count: int, new_terms: bool) -> Iterator[pa.Table]:
+    half = rows // 2 // (NODES - 1)
+    for number in range(count):
+
+        def some(batch: int, op: str, present: bool, label: int = number + 1) -> pa.Table:
+            first = (batch if new_terms else batch % PERIOD) * half
+            return chains(first, half if present else 0, op, label, "string")
+
+        old = number - LIFE
+        yield pa.concat_tables([some(number, "+", True), some(max(0, old), "-", old >= 0)])
+
+
+class Memory:
+    """Megabytes by kind of process, batch by batch."""
+
+    def __init__(self, spark: Any) -> None:
+        self._runtime = spark.sparkContext._jvm.java.lang.Runtime.getRuntime()
+        self.samples: dict[str, list[tuple[int, float]]] = {}
+
+    def measure(self, batch: int) -> None:
+        here = psutil.Process()
+        found = {"python": here.memory_info().rss, "jvm": 0, "executors": 0, "workers": 0}
+        for child in here.children(recursive=True):
+            with contextlib.suppress(psutil.Error):
+                found[kind_of(child)] += child.memory_info().rss
+        if batch % COLLECTED == COLLECTED - 1:
+            self._runtime.gc()
+            found["jvm_live"] = self._runtime.totalMemory() - self._runtime.freeMemory()
+        found["arrow"] = pa.total_allocated_bytes()
+        for name, size in found.items():
+            self.samples.setdefault(name, []).append((batch, size / 1e6))
+
+    def report(self, count: int) -> dict[str, dict[str, float]]:
+        parts = {"early": (count // 5, 2 * count // 5), "late": (count - count // 5, count)}
+        found: dict[str, dict[str, float]] = {}
+        for name, samples in self.samples.items():
+            if not any(size for _, size in samples):
+                continue
+            median = {
+                part: statistics.median(size for batch, size in samples if first <= batch < last)
+                for part, (first, last) in parts.items()
+            }
+            growth = {"growth": median["late"] / median["early"]} if median["early"] else {}
+            found[name] = {**median, **growth, "peak": max(size for _, size in samples)}
+        return found
+
+
+def kind_of(process: psutil.Process) -> str:
+    command = process.cmdline()
+    if not command or "java" not in Path(command[0]).name:
+        return "workers"
+    return "executors" if any("CoarseGrainedExecutorBackend" in part for part in command) else "jvm"
+
+
+def run(rows: int, count: int, master: str, new_terms: bool, root: Path) -> dict[str, object]:
+    source = root / "in"
+    write(source, batches(rows, count, new_terms))
+    spark = spark_session(master)
+    memory = Memory(spark)
+
+    def listener(report: BatchReport, totals: object) -> None:
+        memory.measure(report.batch)
+
+    updates = spark.readStream.schema(SCHEMA.format(term="string")).option("maxFilesPerTrigger", 1)
+    maintained = maintain(updates.parquet(str(source)), PROGRAM, root / "store.tidalog")
+    began = time.perf_counter()
+    query = maintained.start(root / "feed", root / "facts", trigger="available-now", listener=listener)
+    query.awaitTermination()
+    seconds = time.perf_counter() - began
+    totals = query.totals
+    result: dict[str, object] = {
+        "batches": totals.batches,
+        "rows": totals.rows,
+        "seconds": seconds,
+        "facts": totals.facts,
+        "megabytes": memory.report(count),
+    }
+    spark.stop()
+    return result
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(prog="python -m bench.spark_memory")
+    parser.add_argument("--batches", type=int, default=1000)
+    parser.add_argument("--rows", type=int, default=1000)
+    parser.add_argument("--master", default="local[2]")
+    parser.add_argument("--new-terms", action="store_true")
+    given = parser.parse_args()
+    root = Path(tempfile.mkdtemp(prefix="tidalog-bench-"))
+    try:
+        found = run(given.rows, given.batches, given.master, given.new_terms, root)
+    finally:
+        shutil.rmtree(root, ignore_errors=True)
+    print(json.dumps(found, indent=2))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,36 @@
+"""How the updates of a stream are applied, and for how long they wait."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Applying:
+    """How updates are applied; the same as for `KnowledgeBase.stream`."""
+
+    look_ahead: int = 1
+    look_ahead_wait: float = 0.0
+    """Seconds for which the last updates of a batch are held back, to see what comes behind them before
+    they are applied; 0 applies all at once."""
+    latest_only: bool = False
+    strategy: str | None = None
+    marking: str | None = None
+    order: str | None = None
+    update_wait: float = 0.0
+    """Seconds for which the last update of a batch is held back, since it may go on in the next one; 0 if
+    batches have whole updates."""
+
+    @property
+    def ahead(self) -> int:
+        """Updates that stay in the log until there are others to look at."""
+        return self.look_ahead if self.look_ahead_wait > 0 and not self.latest_only else 0
+
+    @property
+    def held(self) -> int:
+        """Updates that stay in the log until more have come."""
+        return max(self.ahead, int(self.update_wait > 0))
+
+    @property
+    def wait(self) -> float:
+        return max(self.look_ahead_wait, self.update_wait)
