@@ -33,8 +33,8 @@ from tidalog.spark.stream import maintain
 
 PERIOD = 20
 """Batches after which the same chains come again."""
-COLLECTED = 20
-"""Batches between two collections of garbage."""
+COLLECTIONS = 50
+"""Times that the JVM is asked to collect its garbage."""
 
 
 def batches(rows: int, count: int, new_terms: bool) -> Iterator[pa.Table]:
@@ -52,7 +52,9 @@ def batches(rows: int, count: int, new_terms: bool) -> Iterator[pa.Table]:
 class Memory:
     """Megabytes by kind of process, batch by batch."""
 
-    def __init__(self, spark: Any) -> None:
+    def __init__(self, spark: Any, count: int) -> None:
+        self._count = count
+        self._every = max(1, count // COLLECTIONS)
         self._runtime = spark.sparkContext._jvm.java.lang.Runtime.getRuntime()
         self.samples: dict[str, list[tuple[int, float]]] = {}
 
@@ -62,14 +64,15 @@ class Memory:
         for child in here.children(recursive=True):
             with contextlib.suppress(psutil.Error):
                 found[kind_of(child)] += child.memory_info().rss
-        if batch % COLLECTED == COLLECTED - 1:
+        if batch % self._every == self._every - 1:
             self._runtime.gc()
             found["jvm_live"] = self._runtime.totalMemory() - self._runtime.freeMemory()
         found["arrow"] = pa.total_allocated_bytes()
         for name, size in found.items():
             self.samples.setdefault(name, []).append((batch, size / 1e6))
 
-    def report(self, count: int) -> dict[str, dict[str, float]]:
+    def report(self) -> dict[str, dict[str, float]]:
+        count = self._count
         parts = {"early": (count // 5, 2 * count // 5), "late": (count - count // 5, count)}
         found: dict[str, dict[str, float]] = {}
         for name, samples in self.samples.items():
@@ -95,7 +98,7 @@ def run(rows: int, count: int, master: str, new_terms: bool, root: Path) -> dict
     source = root / "in"
     write(source, batches(rows, count, new_terms))
     spark = spark_session(master)
-    memory = Memory(spark)
+    memory = Memory(spark, count)
 
     def listener(report: BatchReport, totals: object) -> None:
         memory.measure(report.batch)
@@ -112,7 +115,7 @@ def run(rows: int, count: int, master: str, new_terms: bool, root: Path) -> dict
         "rows": totals.rows,
         "seconds": seconds,
         "facts": totals.facts,
-        "megabytes": memory.report(count),
+        "megabytes": memory.report(),
     }
     spark.stop()
     return result

@@ -1,4 +1,5 @@
-"""Stores beside the same work in memory: `python -m bench.storage [--facts N] [--rows N] [--folder PATH]`.
+"""Stores beside the same work in memory: `python -m bench.storage [--facts N] [--rows N] [--folder PATH]`, or
+the suite `storage` of `python -m bench`.
 
 Opening         a closure of short chains with about N facts, from a snapshot, beside deriving it anew
 The log         batches of update rows with texts for terms: to ids, to the log, through the engine
@@ -18,9 +19,9 @@ from pathlib import Path
 import numpy as np
 import pyarrow as pa
 from rich.console import Console
-from rich.table import Table
 
 import tidalog
+from bench.report import Section, print_section
 from tidalog.session.durable import StoredKnowledgeBase
 from tidalog.session.prepared import PreparedUpdate
 
@@ -43,12 +44,15 @@ def main() -> None:
     asked = parser.parse_args()
     console = Console()
     with tempfile.TemporaryDirectory(dir=asked.folder) as folder:
-        for table in (
-            opening(Path(folder), asked.facts),
-            logging(Path(folder), asked.rows),
-            policies(Path(folder)),
-        ):
-            console.print(table)
+        for section in sections(Path(folder), asked.facts, asked.rows):
+            print_section(console, section)
+
+
+def sections(folder: Path, facts: int, rows: int, updates: int = SINGLE) -> Iterator[Section]:
+    """All tables, one after the other; stores are made in a folder."""
+    yield opening(folder, facts)
+    yield logging(folder, rows)
+    yield policies(folder, updates)
 
 
 def timed(call: Callable[[], object]) -> float:
@@ -57,17 +61,10 @@ def timed(call: Callable[[], object]) -> float:
     return time.perf_counter() - start
 
 
-def titled(title: str, *columns: str) -> Table:
-    table = Table(title=title, title_justify="left")
-    for place, column in enumerate(columns):
-        table.add_column(column, justify="right" if place else "left")
-    return table
-
-
 # --- opening ------------------------------------------------------------------------------------------------
 
 
-def opening(folder: Path, facts: int) -> Table:
+def opening(folder: Path, facts: int) -> Section:
     path = folder / "opening.tidalog"
     chains = max(1, facts // (CHAIN + CHAIN * (CHAIN + 1) // 2))
     start = (np.arange(chains)[:, None] * (CHAIN + 1) + np.arange(CHAIN)[None, :]).ravel()
@@ -91,7 +88,8 @@ def opening(folder: Path, facts: int) -> Table:
         kb.snapshot()
         kb.close()
     shutil.rmtree(path)
-    table = titled(f"A store of {held:,} facts, {size / 1e6:,.0f} MB", "", "seconds", "of deriving anew")
+    title = f"A store of {held:,} facts, {size / 1e6:,.0f} MB"
+    table = Section(title, ("", "seconds", "of deriving anew"), text_columns=1)
     for name, value in (
         ("facts into an empty store", insert),
         ("deriving everything", derive),
@@ -100,7 +98,8 @@ def opening(folder: Path, facts: int) -> Table:
         ("the first update behind it", first),
         ("the second update", second),
     ):
-        table.add_row(name, f"{value:.4f}", f"{value / derive:.2f}")
+        table.add(name, f"{value:.4f}", f"{value / derive:.2f}")
+        table.records.append({"what": name, "facts": held, "seconds": value})
     return table
 
 
@@ -115,8 +114,9 @@ def batches(rows: int) -> Iterator[pa.Table]:
         yield pa.table({"a": [f"node{n}" for n in places], "b": [f"node{n + 1}" for n in places]})
 
 
-def logging(folder: Path, rows: int) -> Table:
-    table = titled(f"Batches of {rows:,} rows", "", "to ids", "to the log", "engine", "log / engine", "MB")
+def logging(folder: Path, rows: int) -> Section:
+    columns = ("", "to ids", "to the log", "engine", "log / engine", "MB")
+    table = Section(f"Batches of {rows:,} rows", columns, text_columns=1)
     for fsync in ("always", "batch", "off"):
         path = folder / f"log-{fsync}.tidalog"
         kb = tidalog.open(path, fsync=fsync)  # type: ignore[arg-type]
@@ -127,7 +127,8 @@ def logging(folder: Path, rows: int) -> Table:
         kb.close()
         ids, log, engine = (statistics.median(column) for column in zip(*times, strict=True))
         shown = [f"{value * 1000:.1f} ms" for value in (ids, log, engine)]
-        table.add_row(f"fsync={fsync}", *shown, f"{log / engine:.2f}", f"{size:.1f}")
+        table.add(f"fsync={fsync}", *shown, f"{log / engine:.2f}", f"{size:.1f}")
+        table.records.append({"fsync": fsync, "rows": rows, "ids": ids, "log": log, "engine": engine})
     return table
 
 
@@ -141,22 +142,24 @@ def _batch(kb: StoredKnowledgeBase, number: int, batch: pa.Table) -> tuple[float
     )
 
 
-def policies(folder: Path) -> Table:
-    table = titled(f"{SINGLE:,} updates of one row", "", "one by one", "as a stream", "against memory")
+def policies(folder: Path, updates: int) -> Section:
+    columns = ("", "one by one", "as a stream", "against memory")
+    table = Section(f"{updates:,} updates of one row", columns, text_columns=1)
     usual = 0.0
     for fsync in ("", "off", "batch", "always"):
         path = folder / f"single-{fsync}.tidalog"
         kb = tidalog.open(path, fsync=fsync) if fsync else tidalog.open()  # type: ignore[call-overload]
         kb.load(RULES)
         kb.materialise()
-        one, other = ([_single(n) for n in range(begin, begin + SINGLE)] for begin in (0, SINGLE))
+        one, other = ([_single(n) for n in range(begin, begin + updates)] for begin in (0, updates))
         kb.apply(_single(-1))
-        alone = timed(lambda kb=kb, one=one: [kb.apply(update) for update in one]) / SINGLE
-        stream = timed(lambda kb=kb, other=other: list(kb.stream(other))) / SINGLE
+        alone = timed(lambda kb=kb, one=one: [kb.apply(update) for update in one]) / updates
+        stream = timed(lambda kb=kb, other=other: list(kb.stream(other))) / updates
         kb.close()
         usual = usual or stream
         name = f"fsync={fsync}" if fsync else "in memory"
-        table.add_row(name, f"{alone * 1e3:.3f} ms", f"{stream * 1e3:.3f} ms", f"{stream / usual:.2f}")
+        table.records.append({"fsync": fsync, "one_by_one": alone, "stream": stream})
+        table.add(name, f"{alone * 1e3:.3f} ms", f"{stream * 1e3:.3f} ms", f"{stream / usual:.2f}")
     return table
 
 

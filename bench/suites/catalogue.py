@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from bench.suites import loading, maintenance, papers, scaling, speed, startup
+from bench.suites import loading, maintenance, papers, pipeline, scaling, speed, startup, storage
 from bench.suites.options import Suite
 from bench.workloads import speed_workloads
 
@@ -22,5 +22,12 @@ SUITES: tuple[Suite, ...] = (
         "updates of a materialisation, by strategy and beside the peers",
         maintenance.run,
         lambda quick: maintenance.NAMES,
+    ),
+    Suite("storage", "stores beside the same work in memory", storage.run),
+    Suite(
+        "pipeline",
+        "streams through Spark: batches, a sustained rate, memory",
+        pipeline.run,
+        lambda quick: pipeline.NAMES,
     ),
 )

@@ -42,7 +42,8 @@ def warm() -> float:
     analysis, engine = _loaded()
     materialise(engine, analysis)
     engine.columns("path")
-    beside.wait()
+    if code := beside.wait():
+        sys.exit(f"the kernels of deletion were not compiled: their process ended with {code}, see above")
     _warm_dictionary(engine.dictionary)
     _warm_updates(engine, analysis)
     for more in (10_000, 200_000, 400_000):  # to a larger table, to one in reserved memory, and in place

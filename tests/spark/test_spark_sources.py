@@ -109,7 +109,12 @@ class TestOthers:
         options = {"kafka.bootstrap.servers": "localhost:1"}
         with pytest.raises(SparkError, match="T113") as raised:
             read_stream(place.spark, "topic", "kafka", options)
-        assert "--packages org.apache.spark:spark-sql-kafka-0-10_2.13:" in str(raised.value)
+        version = place.spark.version
+        assert f"--packages org.apache.spark:spark-sql-kafka-0-10_2.13:{version}\n" in f"{raised.value}\n"
+        with pytest.raises(SparkError, match="T113") as raised:
+            read_stream(place.spark, "x", "delta")
+        minor = version.rpartition(".")[0]
+        assert f"--packages io.delta:delta-spark_{minor}_2.13:VERSION" in str(raised.value)
         with pytest.raises(SparkError, match="T113"):
             read_stream(place.spark, "x", "nosuchsource")
 

@@ -133,11 +133,17 @@ class Snapshots(Replaying):
         options: Options,
         progress: ProgressCallback | None,
     ) -> Delta:
+        self.get_ready()
+        return super()._carried_out(updates, following, options, progress)
+
+    @in_turn
+    def get_ready(self) -> None:
+        """Makes the table of all facts, which looking things up does not need and updates do.  Else the first
+        update makes it, if the store was opened from a snapshot."""
         engine = self._open().engine
         if self._untabled is engine.store:
             fill_table_of(engine)
         self._untabled = None
-        return super()._carried_out(updates, following, options, progress)
 
     # --- what is not columns ------------------------------------------------------------------------
 

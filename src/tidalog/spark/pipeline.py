@@ -73,7 +73,7 @@ class Pipeline:
         self._lock = threading.RLock()
         self._worker = ThreadPoolExecutor(1, "tidalog-apply")
         self._job: Future[None] | None = None
-        """The batch that is being applied, or was last."""
+        """The batch that is being applied, or was last; before, what makes the store ready for it."""
         self._busy_until = 0.0
         self._closed = self._stopped = self._coming = False
         self._idle: threading.Timer | None = None
@@ -88,6 +88,8 @@ class Pipeline:
         self.has_more: Callable[[], bool] = lambda: True
         """Whether Spark is about to bring a batch, or may be: nobody has told yet."""
         self._recover()
+        # While Spark starts the query and reads the first batch.
+        self._job = self._worker.submit(kb.get_ready)
 
     # --- batches ------------------------------------------------------------------------------------
 

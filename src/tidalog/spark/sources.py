@@ -32,12 +32,12 @@ FILES: Final = {
 MESSAGES: Final = ("kafka", "socket")
 """Sources whose rows have one value, a JSON object with the columns of an update."""
 CONNECTORS: Final = {
-    "delta": "io.delta:delta-spark_2.13:VERSION",
-    "iceberg": "org.apache.iceberg:iceberg-spark-runtime-4.0_2.13:VERSION",
-    "kafka": "org.apache.spark:spark-sql-kafka-0-10_2.13:{spark}",
-    "avro": "org.apache.spark:spark-avro_2.13:{spark}",
+    "delta": "io.delta:delta-spark_{minor}_{scala}:VERSION",
+    "iceberg": "org.apache.iceberg:iceberg-spark-runtime-{minor}_{scala}:VERSION",
+    "kafka": "org.apache.spark:spark-sql-kafka-0-10_{scala}:{spark}",
+    "avro": "org.apache.spark:spark-avro_{scala}:{spark}",
 }
-"""What Spark does not bring, and where it comes from."""
+"""What Spark does not bring, and where it comes from; connectors of others have versions of their own."""
 _PATTERN: Final = re.compile(r"[*?\[{]")
 VIEW: Final = "source"
 """What a query that makes updates of a source's rows calls these."""
@@ -256,11 +256,24 @@ def _connected(source: str, spark: SparkSession) -> Iterator[None]:
         missing = any(
             sign in str(error) for sign in ("DATA_SOURCE_NOT_FOUND", "ClassNotFound", "Failed to find")
         )
-        coordinates = CONNECTORS.get(source, "").format(spark=spark.version)
-        if missing and coordinates:
-            hint = f"fetch its connector: --packages {coordinates}"
+        if missing and source in CONNECTORS:
+            hint = f"fetch its connector: --packages {coordinates_of(source, spark)}"
         elif missing:
             hint = "name a source of Spark, or fetch a connector: --packages GROUP:NAME:VERSION"
         else:
             hint = "options of a source are given as --option NAME=VALUE"
         raise SparkError(SourceMissing(source=source, why=text[:300], hint=hint)) from error
+
+
+def coordinates_of(source: str, spark: SparkSession) -> str:
+    """The Maven coordinates of a connector for the Spark that runs, and the Scala that it is made with."""
+    minor = ".".join(spark.version.split(".")[:2])
+    found = CONNECTORS[source].format(spark=spark.version, minor=minor, scala=_scala_of(spark))
+    return f"{found} (its newest version for Spark {minor})" if "VERSION" in found else found
+
+
+def _scala_of(spark: SparkSession) -> str:
+    """`2.13` of Scala 2.13.17."""
+    jvm = spark.sparkContext._jvm
+    assert jvm is not None
+    return ".".join(str(jvm.scala.util.Properties.versionNumberString()).split(".")[:2])
