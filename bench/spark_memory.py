@@ -5,9 +5,9 @@ Chains come again after a while, so that facts and terms stay as many as they ar
 Chains that never come again (`--new-terms`) show what a term costs, for no term is ever forgotten.
 
 Measured behind each batch, resident: this process, the JVM of the driver, and each executor with a process of
-its own (a master such as `local-cluster[2,1,1024]`).  Behind every so many batches the JVM of the driver is
-asked to collect its garbage, and what is left is measured: that is what it really holds.  Early are the
-batches from a fifth to two fifths of the way, when everything is warm; late are those of the last fifth.
+its own (a master such as `local-cluster[2,1,1024]`).  Behind every so many batches the JVMs are asked to
+collect their garbage, and what is left is measured: that is what they really hold.  Early are the batches
+from a fifth to two fifths of the way, when everything is warm; late are those of the last fifth.
 """
 
 from __future__ import annotations
@@ -15,8 +15,10 @@ from __future__ import annotations
 import argparse
 import contextlib
 import json
+import re
 import shutil
 import statistics
+import subprocess
 import tempfile
 import time
 from collections.abc import Iterator
@@ -33,6 +35,8 @@ from tidalog.spark.stream import maintain
 
 PERIOD = 20
 """Batches after which the same chains come again."""
+JCMD = shutil.which("jcmd")
+"""A tool of the JDK with which other JVMs are asked; without it, what executors hold is not measured."""
 COLLECTIONS = 50
 """Times that the JVM is asked to collect its garbage."""
 
@@ -61,12 +65,17 @@ class Memory:
     def measure(self, batch: int) -> None:
         here = psutil.Process()
         found = {"python": here.memory_info().rss, "jvm": 0, "executors": 0, "workers": 0}
+        executors: list[int] = []
         for child in here.children(recursive=True):
             with contextlib.suppress(psutil.Error):
-                found[kind_of(child)] += child.memory_info().rss
+                kind = kind_of(child)
+                found[kind] += child.memory_info().rss
+                executors += [child.pid] * (kind == "executors")
         if batch % self._every == self._every - 1:
             self._runtime.gc()
             found["jvm_live"] = self._runtime.totalMemory() - self._runtime.freeMemory()
+            if executors and JCMD is not None:
+                found["executors_live"] = sum(live(JCMD, pid) for pid in executors)
         found["arrow"] = pa.total_allocated_bytes()
         for name, size in found.items():
             self.samples.setdefault(name, []).append((batch, size / 1e6))
@@ -85,6 +94,15 @@ class Memory:
             growth = {"growth": median["late"] / median["early"]} if median["early"] else {}
             found[name] = {**median, **growth, "peak": max(size for _, size in samples)}
         return found
+
+
+def live(jcmd: str, pid: int) -> int:
+    """Bytes that another JVM holds after a collection of its garbage."""
+    subprocess.run([jcmd, str(pid), "GC.run"], capture_output=True, check=True)
+    said = subprocess.run([jcmd, str(pid), "GC.heap_info"], capture_output=True, text=True, check=True).stdout
+    used = re.search(r"heap\s+total \d+K, used (\d+)K", said)
+    assert used is not None, said
+    return int(used[1]) * 1024
 
 
 def kind_of(process: psutil.Process) -> str:

@@ -99,7 +99,8 @@ def main(folder: Path, pause: float = PAUSE) -> int:
     print(f"Spark {spark.version} is up. {wanted} positions of a GPS track, one at a time:")
     columns = "update long, op string, predicate string, arg1 long, arg2 long, arg3 long"
     stream = spark.readStream.schema(columns).option("header", True).csv(str(updates))
-    maintained = tidalog.spark.maintain(stream, PROGRAM, folder / "city.tidalog")
+    # Each file has a whole update, so none need wait for the file behind it.
+    maintained = tidalog.spark.maintain(stream, PROGRAM, folder / "city.tidalog", update_wait=0)
     screen = Screen(wanted)
     query = maintained.start(folder / "changes", listener=screen.show)
     threading.Thread(target=drive, args=(TRACK, updates, pause, screen.under_way), daemon=True).start()
