@@ -229,14 +229,21 @@ def _instances(maintainer: Maintainer, nodes: list[Node]) -> _Instances | None:
     return _Instances(ids, component, program, all_facts)
 
 
+def _is_positive(node: Node) -> bool:
+    """Whether the reference knows its instances: plain rules over relations of the program."""
+    read = {atom.predicate for rule in node.rules for atom in rule.atoms}
+    return (
+        node.incremental
+        and node.stage.fold is None
+        and not node.negated
+        and not any(name.startswith("#") for name in read | node.predicates)
+    )
+
+
 def check_ranks(maintainer: Maintainer) -> None:
     """Every implicit fact of a component in rank order has an instance whose body facts of the component all
     have smaller ids."""
-    nodes = [
-        node
-        for node in maintainer.nodes
-        if node.in_rank_order and node.incremental and not node.name.startswith("#")
-    ]
+    nodes = [node for node in maintainer.nodes if node.in_rank_order and _is_positive(node)]
     found = _instances(maintainer, nodes)
     if found is None:
         return
@@ -255,7 +262,7 @@ def check_book(maintainer: Maintainer) -> None:
     book, status = engine.log.book, engine.store.arrays.status
     base = int(book.fields[bk.BASE])
     assert not (status[: min(base, len(engine.store))] & RECORDED).any(), "on record without a row"
-    nodes = [node for node in maintainer.nodes if node.incremental and not node.name.startswith("#")]
+    nodes = [node for node in maintainer.nodes if _is_positive(node)]
     found = _instances(maintainer, nodes)
     if not book.is_open or found is None:
         return
@@ -294,7 +301,9 @@ def check_counts(maintainer: Maintainer) -> int:
     numbers = engine.counts.of(np.arange(end + 100, dtype=np.int32))
     live = live_facts(engine)
     assert all(fact in live for fact in np.flatnonzero(numbers).tolist()), "a number without a fact"
-    found = _instances(maintainer, [node for node in maintainer.nodes if node.countable])
+    found = _instances(
+        maintainer, [node for node in maintainer.nodes if node.countable and _is_positive(node)]
+    )
     if found is None:
         return 0
     countable = {number for node in maintainer.nodes if node.countable for number in node.numbers}
@@ -302,6 +311,8 @@ def check_counts(maintainer: Maintainer) -> int:
     for fact, id in found.ids.items():
         if numbers[id] == UNKNOWN or fact[0].startswith("#"):
             continue
+        if found.component[fact[0]] < 0:
+            continue  # of a component that the reference does not know
         assert engine.predicate(fact[0]) in countable, (
             f"{fact} is counted, and its component is not countable"
         )

@@ -20,7 +20,7 @@ from tidalog.engine.expressions import encode
 from tidalog.engine.folds import OPERATORS
 from tidalog.engine.frame import PIVOT_REGISTER
 from tidalog.plan.lowered import Fold, FoldColumn
-from tidalog.plan.order import HEAD, Absent, Compute, LogicalPlan, Member, Probe, Test
+from tidalog.plan.order import HEAD, Absent, Compute, LogicalPlan, Member, Probe, Test, given_later, negated
 from tidalog.program import Expression, Variable, variables
 from tidalog.terms import Term
 
@@ -95,10 +95,15 @@ def compile_plan(
     assert rule.head is not None
     if own is not None:
         writer.keep_body([atom.predicate in own for atom in rule.atoms], plan.pivot)
-    if plan.pivot == HEAD:
-        writer.pivot(rule.head, filters.pivot, frozenset(c.variable for c in rule.computations))
+    number = negated(plan.pivot)
+    if plan.pivot is None:
+        writer.pivot(None, filters.pivot)
+    elif plan.pivot == HEAD:
+        writer.pivot(rule.head, filters.pivot, given_later(rule, plan.pivot))
+    elif number is not None:
+        writer.pivot(rule.negations[number], filters.pivot, given_later(rule, plan.pivot))
     else:
-        writer.pivot(rule.atoms[plan.pivot] if plan.pivot is not None else None, filters.pivot)
+        writer.pivot(rule.atoms[plan.pivot], filters.pivot)
     for step in plan.steps:
         match step:
             case Probe(atom, position, bound):

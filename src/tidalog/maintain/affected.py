@@ -8,24 +8,41 @@ import numpy as np
 import numpy.typing as npt
 
 from tidalog.engine import opcodes as op
-from tidalog.engine.bits import NEW_STATE, NOT_SPREAD, SPREAD
+from tidalog.engine.bits import NEW, NEW_STATE, NOT_SPREAD, OLD_STATE, RECORDED, SPREAD
 from tidalog.engine.changes import clear_bits_of, revive
 from tidalog.engine.compile import Filter
 from tidalog.maintain.counters import Counters
 from tidalog.maintain.kernels import affected as kernel
 from tidalog.maintain.kernels.work import new_counters
 from tidalog.maintain.node import Node
-from tidalog.maintain.plans import FORWARD, LIKELY_FIRST, LOWER_BEFORE, OWN_AFTER, OWN_BEFORE, PIVOT, Room
+from tidalog.maintain.plans import (
+    FORWARD,
+    LIKELY_FIRST,
+    LOWER_BEFORE,
+    NEGATED,
+    NEGATED_PIVOT,
+    OWN_AFTER,
+    OWN_BEFORE,
+    PIVOT,
+    Room,
+)
 from tidalog.maintain.run import Runner
 from tidalog.maintain.transaction import Ids, Transaction
 
 ANY: Final[Filter] = (0, 0, op.ANY_ID)
+NOT_NEW: Final[Filter] = (int(NEW), 0, op.ANY_ID)
+ONLY_NEW: Final[Filter] = (int(NEW), int(NEW), op.ANY_ID)
 
 
 def old_state(kind: int) -> Filter:
-    """Instances of the state before, each at the first of its facts to spread."""
+    """Instances of the state before, each at the first of its facts to spread, or at a new fact that it
+    negates: one of these may be met more than once, which affects nothing twice."""
     if kind == PIVOT:
-        return ANY
+        return NOT_NEW
+    if kind == NEGATED_PIVOT:
+        return ONLY_NEW
+    if kind == NEGATED:
+        return (*OLD_STATE, op.ANY_ID)
     return (*NOT_SPREAD, op.NOT_PIVOT if kind in (OWN_BEFORE, LOWER_BEFORE) else op.ANY_ID)
 
 
@@ -52,8 +69,7 @@ def delete_affected(
     """Deletes what has lost its proofs; facts that one step derives from the rest are back, under new ids.
     `marked` are facts that are known to be affected."""
     engine = node.engine
-    seeds = change.deleted_of(node.lower)
-    clear_bits_of(engine.store.arrays, engine.log.arrays, seeds, int(SPREAD))
+    seeds = seeds_of(node, change)
     searches = node.plans.searches((FORWARD, old_state), (LIKELY_FIRST, smaller_ranks))
     searches.catch_up(engine)
     forward, backward = searches.plans
@@ -91,6 +107,19 @@ def delete_affected(
         note_deleted(node, change, gone)  # one step has proved or disproved each for good
     elif len(gone):
         _bring_back(node, change, runner, counters, gone)
+
+
+def seeds_of(node: Node, change: Transaction) -> Ids:
+    """Facts of lower components that may end instances: deleted ones, and new ones under a negation.  They
+    have spread in no component yet; what new ones have on record are instances that they take part in."""
+    arrays, log = node.engine.store.arrays, node.engine.log.arrays
+    seeds = change.deleted_of(node.lower)
+    clear_bits_of(arrays, log, seeds, int(SPREAD))
+    if not node.negated:
+        return seeds
+    new = change.new_of(node.negated)
+    clear_bits_of(arrays, log, new, int(SPREAD | RECORDED))
+    return np.concatenate([seeds, new])
 
 
 def _to_come(seeds: int, control: npt.NDArray[np.int64]) -> float:

@@ -12,21 +12,28 @@ from tidalog.engine.bits import (
     DELAYED,
     DELETED,
     NEW,
-    NOT_SPREAD,
+    NEW_STATE,
     PRESENT,
     PROVED,
     SATURATED,
-    SPREAD,
     WAITING,
 )
 from tidalog.engine.changes import clear_bits_of, set_bits_of
 from tidalog.engine.compile import Filter
-from tidalog.maintain.affected import ANY, find_derivable, note_deleted
+from tidalog.maintain.affected import ANY, find_derivable, note_deleted, old_state, seeds_of
 from tidalog.maintain.counters import Counters
 from tidalog.maintain.kernels import backward_forward as kernel
 from tidalog.maintain.kernels.work import Search, new_search
 from tidalog.maintain.node import Node
-from tidalog.maintain.plans import BACKWARD, FORWARD, LOWER_BEFORE, OWN_BEFORE, PIVOT
+from tidalog.maintain.plans import (
+    BACKWARD,
+    FORWARD,
+    LOWER_BEFORE,
+    NEGATED,
+    NEGATED_PIVOT,
+    OWN_BEFORE,
+    PIVOT,
+)
 from tidalog.maintain.run import Runner
 from tidalog.maintain.transaction import Ids, Transaction
 
@@ -34,25 +41,23 @@ ORDERS: Final = {"paper": kernel.PAPER, "ours": kernel.OURS, "layers": kernel.LA
 _NOT_DELETED = (int(PRESENT | NEW | DELETED), int(PRESENT))
 _OF_ONE_COMPONENT = int(WAITING | CHECKED | PROVED | SATURATED | DELAYED)
 _MATCHED = (int(PRESENT | SATURATED), int(PRESENT | SATURATED))
+_NONE: Final[Filter] = (int(PRESENT), 0, op.ANY_ID)
+_ABSENT: Final[Filter] = (*NEW_STATE, op.ANY_ID)
+"""Of negated facts the new state counts wherever something is proved: they lie below, and are final."""
 
 
 def proved(kind: int) -> Filter:
     """Line 11: instances of proved facts, each at the last of them to have its turn."""
-    if kind == PIVOT:
-        return ANY
+    if kind in (PIVOT, NEGATED_PIVOT, NEGATED):
+        return {PIVOT: ANY, NEGATED_PIVOT: _NONE, NEGATED: _ABSENT}[kind]
     return (*_MATCHED, op.NOT_PIVOT if kind in (OWN_BEFORE, LOWER_BEFORE) else op.ANY_ID)
 
 
 def not_deleted(kind: int) -> Filter:
     """Line 20: instances of the old state without a deleted fact."""
-    return ANY if kind == PIVOT else (*_NOT_DELETED, op.ANY_ID)
-
-
-def affecting(kind: int) -> Filter:
-    """Line 23: instances of the old state, each at the first of its deleted facts to have its turn."""
-    if kind == PIVOT:
-        return ANY
-    return (*NOT_SPREAD, op.NOT_PIVOT if kind in (OWN_BEFORE, LOWER_BEFORE) else op.ANY_ID)
+    if kind in (PIVOT, NEGATED):
+        return ANY if kind == PIVOT else _ABSENT
+    return (*_NOT_DELETED, op.ANY_ID)
 
 
 def delete_exactly(
@@ -71,10 +76,9 @@ def delete_exactly(
     engine = node.engine
     engine.log.book.stop_counting()
     facts, log = engine.store.arrays, engine.log.arrays
-    seeds = change.deleted_of(node.lower)
-    clear_bits_of(facts, log, seeds, int(SPREAD))
+    seeds = seeds_of(node, change)
     clear_bits_of(facts, log, engine.log.touched.copy(), _OF_ONE_COMPONENT)
-    searches = node.plans.searches((FORWARD, proved), (BACKWARD, not_deleted), (FORWARD, affecting))
+    searches = node.plans.searches((FORWARD, proved), (BACKWARD, not_deleted), (FORWARD, old_state))
     searches.catch_up(engine)
     codes, plans = searches.codes, searches.plans
     names = codes[0].names or codes[1].names

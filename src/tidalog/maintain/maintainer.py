@@ -8,7 +8,7 @@ everything is done; any error before that gives back the state as it was.
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
@@ -19,6 +19,7 @@ from tidalog.builtins import NO_FUNCTIONS, PythonFunction
 from tidalog.engine.changes import MOVES
 from tidalog.engine.counts import DerivationCounts
 from tidalog.engine.embedded import EmbeddedEngine
+from tidalog.engine.expressions import is_native
 from tidalog.engine.limits import Limits, ProgressCallback
 from tidalog.errors import RunError
 from tidalog.maintain.affected import delete_affected, new_state, old_state, smaller_ranks
@@ -27,7 +28,8 @@ from tidalog.maintain.counters import Counters
 from tidalog.maintain.counting import Losing, count_inserted, forget_affected, forget_all, lose_derivations
 from tidalog.maintain.delta import ChangeSet, PredicateDelta
 from tidalog.maintain.dred_marks import DRedMarks, delete_with_marks
-from tidalog.maintain.growing import grow
+from tidalog.maintain.folding import maintain_groups
+from tidalog.maintain.growing import grow, grow_from_deleted
 from tidalog.maintain.marking import Marking
 from tidalog.maintain.materialise import NO_LIMITS, check_constraints
 from tidalog.maintain.node import Node
@@ -38,6 +40,7 @@ from tidalog.maintain.seminaive import SemiNaive, constraint_predicate, constrai
 from tidalog.maintain.strategy import Options, choose, learn, marking_of, steps_worth
 from tidalog.maintain.transaction import Batch, Ids, Transaction
 from tidalog.maintain.workspace import Workspace
+from tidalog.plan.lowered import Stage, stages
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,6 +68,15 @@ class Outcome:
         return self.changes.by_predicate()
 
 
+def _stages(analysis: Analysis) -> Iterator[Stage]:
+    """What is derived, in an order in which everything comes after what it reads."""
+    for c in analysis.components:
+        yield from stages(c.rules, c.predicates, c.recursive, is_native)
+    for rule in analysis.constraints:
+        own = [constraint_predicate(rule.name)]
+        yield from stages([constraint_rule(rule)], own, False, is_native)
+
+
 class Maintainer:
     """Keeps one engine, which has been materialised by the same analysis."""
 
@@ -80,14 +92,7 @@ class Maintainer:
         self.options = options or Options()
         engine.counts = DerivationCounts()
         workspace = Workspace()
-        self.nodes = [
-            Node(engine, ", ".join(c.predicates), c.rules, frozenset(c.predicates), c.recursive, workspace)
-            for c in analysis.components
-            if c.rules
-        ]
-        for rule in analysis.constraints:
-            own = frozenset([constraint_predicate(rule.name)])
-            self.nodes.append(Node(engine, rule.name, [constraint_rule(rule)], own, False, workspace))
+        self.nodes = [Node(engine, stage, workspace) for stage in _stages(analysis)]
         self.marking = self._marking()
         self._derived = {number for node in self.nodes for number in node.numbers}
         self._losing: Losing | None = None
@@ -95,7 +100,7 @@ class Maintainer:
     def prepare(self) -> None:
         """Makes the plans that updates will need, so that the first one does not wait for them."""
         for node in self.nodes:
-            if node.incremental:
+            if node.incremental and node.stage.fold is None:
                 node.plans.growing(False)
                 if self.marking.kind != "none":
                     node.plans.growing(True)
@@ -190,7 +195,7 @@ class Maintainer:
         self, node: Node, change: Transaction, runner: Runner, counters: Counters, marked: Ids
     ) -> None:
         seeds = sum(len(change.to_delete.get(n, ())) for n in node.numbers)
-        seeds += len(change.deleted_of(node.lower))
+        seeds += len(change.deleted_of(node.lower)) + len(change.new_of(node.negated))
         strategy = choose(node, self.options, seeds)
         if isinstance(self.marking, DRedMarks):
             self.marking.doom(change, node.numbers)  # before deletion too, which asks what will stay
@@ -198,30 +203,31 @@ class Maintainer:
         before, moved = len(store), int(self.engine.log.arrays.counts[MOVES])
         rows = [store.count(number) for number in node.numbers]
         self._losing = None
-        if seeds and strategy != "recompute":
+        if seeds and strategy not in ("recompute", "groups"):
             strategy = self._delete(node, strategy, seeds, change, runner, counters, marked)
         node.chosen = strategy
         if strategy == "recompute":
             forget_all(node)
             delete_implicit(node, change)
         given = len(self.engine.store)
-        for number in node.numbers:
-            change.insert(number)
+        if strategy != "groups":
+            for number in node.numbers:
+                change.insert(number)
         if isinstance(self.marking, DRedMarks):
             self.marking.insert_carried(change, node.numbers)
         if node.counted or strategy == "counting":
             count_inserted(node, given)
         self.marking.doom(change, node.numbers)
-        if strategy == "recompute":
-            if node.incremental:
+        if strategy in ("recompute", "groups"):
+            evaluation = SemiNaive(self.engine, runner, self.functions, in_update=True)
+            if strategy == "groups":
+                maintain_groups(node, change, evaluation)
+            else:
                 self.marking.miss()
-            derive_anew(node, SemiNaive(self.engine, runner, self.functions, in_update=True))
+                derive_anew(node, evaluation)
             self.marking.missed(before)
         else:
-            spared = (self.marking.spared,) if isinstance(self.marking, DRedMarks) else ()
-            grow(node, runner, change.begin, self.marking.observed, *spared)
-            if not self.marking.observed:
-                self.marking.missed(before)
+            self._grow(node, change, runner, before)
             if self._losing is not None:
                 self._losing.judge()
         change.settle(node.numbers, rows, moved)
@@ -230,6 +236,18 @@ class Maintainer:
             counters.insertions += moved
         else:
             counters.rederivations += moved
+
+    def _grow(self, node: Node, change: Transaction, runner: Runner, before: int) -> None:
+        """Insertion.  Instances that negate are not put on record: they come and go with other facts too."""
+        observed = self.marking.observed
+        if self.marking.kind == "complete" and node.negated:
+            observed = 0
+            self.marking.miss()
+        grow_from_deleted(node, runner, change)
+        spared = {"spared": self.marking.spared} if isinstance(self.marking, DRedMarks) else {}
+        grow(node, runner, change.begin, observed, functions=self.functions, **spared)
+        if not observed:
+            self.marking.missed(before)
 
     def _of(self, node: Node, change: Transaction, ids: Ids) -> Ids:
         """The facts of a component among some."""
@@ -274,7 +292,7 @@ class Maintainer:
         if strategy == "counting":
             self._losing = lose_derivations(node, change, runner, counters)
             return
-        if isinstance(self.marking, DRedMarks) and strategy == "dred":
+        if isinstance(self.marking, DRedMarks) and strategy == "dred" and not node.negated:
             delete_with_marks(node, change, runner, counters, self.marking, marked)
         elif strategy in ("bf", "fbf"):
             proofs = delete_exactly(

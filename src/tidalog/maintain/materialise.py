@@ -60,12 +60,11 @@ def materialise(
     try:
         for component in analysis.components:
             runner.component = component.index
-            before = runner.stats.derivations
             evaluation.run_component(component.rules, component.predicates)
-            engine.derivations[frozenset(component.predicates)] = runner.stats.derivations - before
             runner.look()
         runner.component = len(analysis.components)
-        evaluation.run_component(analysis.constraints, ())
+        for rule in analysis.constraints:
+            evaluation.run_component([rule], ())
         check_constraints(engine, analysis.constraints)
         return runner.finish()
     except BaseException as stop:

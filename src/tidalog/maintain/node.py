@@ -1,8 +1,7 @@
-"""A component under maintenance: its plans, its mode, and what earlier updates have cost."""
+"""A part of a component under maintenance: its plans, its mode, and what earlier updates have cost."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Final
@@ -10,28 +9,23 @@ from typing import Final
 import numpy as np
 import numpy.typing as npt
 
-from tidalog.analysis.normal import NormalRule
 from tidalog.engine.embedded import EmbeddedEngine
-from tidalog.engine.expressions import is_native
 from tidalog.engine.frame import Frame
 from tidalog.maintain.kernels.work import MOST_ATOMS
 from tidalog.maintain.plans import ComponentPlans
 from tidalog.maintain.workspace import Workspace
-from tidalog.plan.lowered import is_hidden
+from tidalog.plan.lowered import Stage
 
 _GROWTH: Final = 4  # plans are made anew once the store is so many times larger than when they were made
 
 
 @dataclass
 class Node:
-    """`in_rank_order`: every implicit fact has an instance whose body facts of this component all have
+    """`in_rank_order`: every implicit fact has an instance whose body facts of this stage all have
     smaller ids.  From scratch that is so; B/F may end it, `recompute` restores it."""
 
     engine: EmbeddedEngine
-    name: str
-    rules: Sequence[NormalRule]
-    predicates: frozenset[str]
-    recursive: bool
+    stage: Stage
     workspace: Workspace
     in_rank_order: bool = True
     counted: bool = False
@@ -47,34 +41,41 @@ class Node:
     frames: dict[tuple[int, int, int, int], Frame] = field(default_factory=dict)
     numbers: list[int] = field(init=False)
     reads: list[int] = field(init=False)
+    negated: list[int] = field(init=False)
 
     def __post_init__(self) -> None:
-        for rule in self.rules:
-            for atom in (rule.head, *rule.atoms, *rule.negations):
-                assert atom is not None
-                self.engine.predicate(atom.predicate, len(atom.arguments))
-        read = {a.predicate for rule in self.rules for a in (*rule.atoms, *rule.negations)}
-        self.numbers = sorted(self.engine.predicate(p) for p in self.predicates if self.engine.has(p))
-        self.reads = sorted(self.engine.predicate(p) for p in read)
+        stage, engine = self.stage, self.engine
+        self.name, self.predicates, self.recursive = stage.name, stage.predicates, stage.recursive
+        self.rules = stage.rules
+        negated: set[int] = set()
+        read: set[int] = set()
+        for memo in stage.memos:
+            engine.predicate(memo.ask, len(memo.inputs))
+            engine.predicate(memo.memo, len(memo.inputs) + 1)
+        for rule in (*stage.asking, *stage.rules):
+            assert rule.head is not None
+            engine.predicate(rule.head.predicate, len(rule.head.arguments))
+            read |= {engine.predicate(atom.predicate, len(atom.arguments)) for atom in rule.atoms}
+            negated |= {engine.predicate(atom.predicate, len(atom.arguments)) for atom in rule.negations}
+        if stage.fold is not None:
+            engine.predicate(stage.fold.head.predicate, len(stage.fold.head.arguments))
+            read |= {engine.predicate(column.relation, column.arity) for column in stage.fold.columns}
+        self.numbers = sorted(engine.predicate(p) for p in self.predicates if engine.has(p))
+        self.reads = sorted(read | negated)
+        self.negated = sorted(negated)
         self.lower = sorted(set(self.reads) - set(self.numbers))
 
     @cached_property
     def incremental(self) -> bool:
         """Whether strategies other than `recompute` can maintain it."""
-        return all(
-            not rule.negations
-            and not rule.aggregates
-            and len(rule.atoms) <= MOST_ATOMS
-            and all(is_native(c.expression) for c in rule.computations)
-            and all(map(is_native, rule.tests))
-            for rule in self.rules
-        )
+        return all(len(rule.atoms) <= MOST_ATOMS for rule in self.rules)
 
     @cached_property
     def countable(self) -> bool:
         """Whether its facts are derived from lower components alone, so that all derivations of a fact are
-        there once these are done."""
-        return self.incremental and not set(self.reads) & set(self.numbers)
+        there once these are done, and each is met once."""
+        recursive = set(self.reads) & set(self.numbers)
+        return self.incremental and not self.negated and not recursive and self.stage.fold is None
 
     @property
     def own(self) -> npt.NDArray[np.uint8]:
@@ -93,20 +94,10 @@ class Node:
         """Made anew for a store that has grown, and for predicates that plans cannot be found by yet."""
         live, predicates = self.engine.store.live, len(self.engine.names)
         if self._plans is None or live > _GROWTH * max(self._size, 1024) or predicates != self._predicates:
-            self._plans = ComponentPlans(self.engine, self.rules, self.predicates)
+            self._plans = ComponentPlans(self.engine, self.rules, self.predicates, self.stage.asking)
             self._size, self._predicates = live, predicates
         return self._plans
 
     def forget_plans(self) -> None:
         """After an update that failed: indexes and terms that it brought are gone, and plans name them."""
         self._plans = None
-
-    @property
-    def hidden(self) -> list[int]:
-        """Relations that its rules keep for themselves."""
-        names = {rule.name for rule in self.rules}
-        return [
-            number
-            for number, name in enumerate(self.engine.names)
-            if is_hidden(name) and name.count(":") == 2 and name.split(":")[1] in names
-        ]

@@ -14,13 +14,13 @@ import numpy as np
 
 from tidalog.analysis.normal import NormalRule
 from tidalog.engine import opcodes as op
-from tidalog.engine.bits import NEW, NEW_STATE, PRESENT
+from tidalog.engine.bits import DELETED, NEW, NEW_STATE, PRESENT
 from tidalog.engine.compile import Code, Filter, Filters, compile_plan
 from tidalog.engine.embedded import EmbeddedEngine
 from tidalog.engine.index import CAUGHT_UP
 from tidalog.engine.sweep import Plans
 from tidalog.maintain.kernels.work import new_search
-from tidalog.plan.order import HEAD, plan
+from tidalog.plan.order import HEAD, negation, plan
 
 # Kinds of atoms, beside the pivot.
 PIVOT: Final = 0
@@ -29,6 +29,7 @@ OWN_AFTER: Final = 2
 LOWER_BEFORE: Final = 3  # of a lower component
 LOWER_AFTER: Final = 4
 NEGATED: Final = 5
+NEGATED_PIVOT: Final = 6
 
 Room = Callable[[int], Filter]
 """Which facts an atom of a kind may match."""
@@ -71,7 +72,10 @@ class ComponentPlans:
     engine: EmbeddedEngine
     rules: Sequence[NormalRule]
     predicates: frozenset[str]
+    asking: Sequence[NormalRule] = ()
+    """Rules that collect what memos answer: new facts make new questions, and deleted ones take none back."""
     _grow: dict[bool, tuple[Code, Plans]] = field(default_factory=dict)
+    _allow: tuple[Code, Plans] | None = None
     _search: dict[tuple[int, Room], tuple[Code, Plans]] = field(default_factory=dict)
     _codes: dict[int, Code] = field(default_factory=dict)
     _prepared: dict[tuple[tuple[int, Room], ...], Searches] = field(default_factory=dict)
@@ -81,7 +85,7 @@ class ComponentPlans:
         if with_body not in self._grow:
             code = Code()
             own_predicates = self.predicates if with_body else None
-            for rule in self.rules:
+            for rule in (*self.asking, *self.rules):
                 for pivot in range(len(rule.atoms)):
                     own = rule.atoms[pivot].predicate in self.predicates
                     chosen = (int(PRESENT), int(PRESENT), op.ANY_ID)
@@ -106,6 +110,21 @@ class ComponentPlans:
 
         return chosen
 
+    def allowing(self) -> tuple[Code, Plans]:
+        """Insertion because a negated fact is deleted: its pivots are given.  Instances with a new fact are
+        left to `growing`."""
+        if self._allow is None:
+            code = Code()
+            older = (int(PRESENT | DELETED | NEW), int(PRESENT), op.ANY_ID)
+            gone = (int(PRESENT | DELETED | NEW), int(PRESENT | DELETED), op.ANY_ID)
+            for rule in (*self.asking, *self.rules):
+                for number in range(len(rule.negations)):
+                    filters = Filters(lambda _: older, gone, (*NEW_STATE, op.ANY_ID))
+                    logical = plan(rule, negation(number), self.engine.fan_out)
+                    compile_plan(logical, self.engine.catalogue, code, filters)
+            self._allow = code, plans_of(code, self.engine)
+        return self._allow
+
     def searches(self, *wanted: tuple[int, Room]) -> Searches:
         """Everything that searches of these ways in these rooms need."""
         known = self._prepared.get(wanted)
@@ -129,11 +148,11 @@ class ComponentPlans:
         code = Code()
         rules = sorted(self.rules, key=self._facts_of, reverse=True) if way == LIKELY_FIRST else self.rules
         for rule in rules:
-            for pivot in range(len(rule.atoms)) if way == FORWARD else [HEAD]:
+            for pivot in _pivots(rule) if way == FORWARD else [HEAD]:
                 logical = plan(rule, pivot, self.engine.fan_out)
                 filters = Filters(
                     lambda position, rule=rule, pivot=pivot: (self._kind(rule, position, pivot), 0, 0),  # type: ignore[misc]
-                    (PIVOT, 0, 0),
+                    (PIVOT if pivot >= HEAD else NEGATED_PIVOT, 0, 0),
                     (NEGATED, 0, 0),
                 )
                 compile_plan(logical, self.engine.catalogue, code, filters, own=self.predicates)
@@ -148,6 +167,11 @@ class ComponentPlans:
         if rule.atoms[position].predicate in self.predicates:
             return OWN_BEFORE if before else OWN_AFTER
         return LOWER_BEFORE if before else LOWER_AFTER
+
+
+def _pivots(rule: NormalRule) -> list[int]:
+    """Everything in a body whose facts make or unmake instances."""
+    return [*range(len(rule.atoms)), *map(negation, range(len(rule.negations)))]
 
 
 def plans_of(code: Code, engine: EmbeddedEngine) -> Plans:

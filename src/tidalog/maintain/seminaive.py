@@ -18,7 +18,7 @@ import numpy as np
 import numpy.typing as npt
 
 from tidalog.analysis.normal import NormalAtom, NormalRule
-from tidalog.builtins import NO_FUNCTIONS, CannotCompute, PythonFunction, evaluate
+from tidalog.builtins import NO_FUNCTIONS, PythonFunction
 from tidalog.engine import opcodes as op
 from tidalog.engine.bits import NEW_STATE, STATUS_DERIVED, STATUS_NEW
 from tidalog.engine.compile import Code, Filters, compile_fold, compile_plan, group_index
@@ -29,11 +29,11 @@ from tidalog.engine.frame import BLOCK, FROM_SCRATCH, IN_UPDATE, MODE, Frame, ne
 from tidalog.engine.machine import run_frame
 from tidalog.engine.sweep import CURRENT, ROUND, Plans, new_sweep, run_sweep, start_empty, start_plan
 from tidalog.maintain.grouped import GroupedFolds
+from tidalog.maintain.memos import answer_all
 from tidalog.maintain.run import Runner
-from tidalog.plan.lowered import Fold, Memo, is_hidden, lower
+from tidalog.plan.lowered import Fold, Memo, Stage, is_hidden, stages
 from tidalog.plan.order import best_start, plan
 from tidalog.program import Variable
-from tidalog.terms import Term
 
 
 class SemiNaive:
@@ -77,13 +77,18 @@ class SemiNaive:
         rules = [constraint_rule(r) if r.head is None else r for r in rules]
         heads = Counter(r.head.predicate for r in rules if r.head is not None)
         self._alone = {p for p, count in heads.items() if count == 1 and self.engine.count(p) == 0}
-        collecting = lower([r for r in rules if r.aggregates], is_native)
-        self._fixpoint(collecting.rules, set(), collecting.memos)
-        self._folds(collecting.folds)
-        plain = lower([r for r in rules if not r.aggregates], is_native)
-        self._fixpoint(plain.rules, set(predicates), plain.memos)
+        for stage in stages(rules, predicates, False, is_native):
+            self.run_stage(stage)
 
     # --- one stage ----------------------------------------------------------------------------------
+
+    def run_stage(self, stage: Stage) -> None:
+        before = self.runner.stats.derivations
+        if stage.fold is not None:
+            self._fold(stage.fold)
+        else:
+            self._fixpoint((*stage.asking, *stage.rules), set(stage.predicates), stage.memos)
+        self.engine.derivations[stage.predicates] = self.runner.stats.derivations - before
 
     def _fixpoint(self, rules: Sequence[NormalRule], own: set[str], memos: Sequence[Memo]) -> None:
         """Runs rules over the facts there are and those they derive."""
@@ -91,6 +96,7 @@ class SemiNaive:
             return
         self._declare(rules, memos)
         growing = own | {m.memo for m in memos}
+        answered = [len(self.engine.store) if self.in_update else 0] * len(memos)
         self._run_base([r for r in rules if not _pivots(r, growing)])
         recursive = [r for r in rules if _pivots(r, growing)]
         code = Code()
@@ -99,9 +105,13 @@ class SemiNaive:
                 logical = plan(rule, pivot, self.engine.fan_out)
                 filters = self._filters(_order(rule, pivot, growing))
                 compile_plan(logical, self.engine.catalogue, code, filters)
-        answered = [0] * len(memos)
         if recursive:
-            self._sweep(code, self._begin(growing), -1, lambda: self._answer_all(memos, answered))
+            self._sweep(
+                code,
+                self._begin(growing),
+                -1,
+                lambda: answer_all(self.engine, self.runner, self.functions, memos, answered, self._status),
+            )
 
     def _run_base(self, rules: Sequence[NormalRule]) -> None:
         """Rules whose bodies are complete: one pass over the facts of one atom each."""
@@ -125,17 +135,21 @@ class SemiNaive:
             return False
         return all(atom.variables <= rule.head.variables for atom in rule.atoms)
 
-    def _folds(self, folds: Sequence[Fold]) -> None:
-        for fold in folds:
-            code = Code()
-            engine = self.engine
-            is_new = fold.head.predicate in self._alone and not self.in_update
-            engine.predicate(fold.head.predicate, len(fold.head.arguments))
-            if not self._some_may_be_gone() and self._grouped.run(fold, is_new):
-                continue
-            compile_fold(fold, engine.catalogue, code, is_new)
-            index = group_index(fold.columns[0], engine.catalogue)
-            self._run_list(code, engine.indexes.groups(index, engine.store.arrays))
+    def _fold(self, fold: Fold) -> None:
+        engine = self.engine
+        head = fold.head.predicate
+        is_new = (head in self._alone or is_hidden(head)) and not self.in_update
+        engine.predicate(head, len(fold.head.arguments))
+        if not self._some_may_be_gone() and self._grouped.run(fold, is_new):
+            return
+        index = group_index(fold.columns[0], engine.catalogue)
+        self.run_groups(fold, engine.indexes.groups(index, engine.store.arrays), is_new)
+
+    def run_groups(self, fold: Fold, facts: npt.NDArray[np.int32], is_new: bool = False) -> None:
+        """Derives the facts of the groups that some facts stand for, one of each."""
+        code = Code()
+        compile_fold(fold, self.engine.catalogue, code, is_new)
+        self._run_list(code, facts)
 
     def _declare(self, rules: Sequence[NormalRule], memos: Sequence[Memo]) -> None:
         for memo in memos:
@@ -237,51 +251,6 @@ class SemiNaive:
         order = np.argsort(pivots, kind="stable").astype(np.int32)
         first = np.searchsorted(pivots[order], np.arange(len(self.engine.names) + 1)).astype(np.int32)
         return Plans(code.array(), code.filter_array(), np.array(code.starts, np.int32), first, order)
-
-    # --- memo relations -----------------------------------------------------------------------------
-
-    def _answer_all(self, memos: Sequence[Memo], answered: list[int]) -> bool:
-        """Answers what was asked since; whether any fact came of it."""
-        before = len(self.engine.store)
-        for i, memo in enumerate(memos):
-            end = len(self.engine.store)
-            ids = self.engine.store.ids(self.engine.predicate(memo.ask), answered[i])
-            answered[i] = end
-            if len(ids):
-                self._answer(
-                    memo, [self.engine.store.column(ids, c) for c in range(len(memo.inputs))], len(ids)
-                )
-        return len(self.engine.store) > before
-
-    def _answer(self, memo: Memo, inputs: list[np.ndarray], rows: int) -> None:
-        """Evaluates an expression for distinct inputs and stores the values that there are."""
-        dictionary = self.engine.dictionary
-        self.runner.rule = memo.name
-        kept: list[int] = []
-        values: list[int] = []
-        known: dict[int, Term] = {}
-        columns = [column.tolist() for column in inputs]
-        for row in range(rows):
-            if row % 65536 == 65535:
-                self.runner.look()
-            bindings: dict[Variable, Term] = {}
-            for variable, column in zip(memo.inputs, columns, strict=True):
-                number = column[row]
-                term = known.get(number)
-                if term is None:
-                    term = known[number] = dictionary.term(number)
-                bindings[variable] = term
-            try:
-                value = evaluate(memo.expression, bindings, self.functions)
-            except CannotCompute:
-                continue
-            kept.append(row)
-            values.append(dictionary.id_of(value))
-        if len(kept) < rows:
-            self.runner.count_failures(rows - len(kept))
-        selected = np.array(kept, np.int64)
-        table = [column[selected] for column in inputs] + [np.array(values, np.int32)]
-        self.engine.store.insert(self.engine.predicate(memo.memo), table, len(kept), STATUS_DERIVED)
 
 
 def constraint_rule(rule: NormalRule) -> NormalRule:

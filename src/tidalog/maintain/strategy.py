@@ -51,10 +51,13 @@ def learn(node: Node, seeds: int, steps: int) -> None:
 def choose(node: Node, options: Options, seeds: int) -> str:
     """The strategy for a component, of which `seeds` facts are deleted below or in it; why is in
     `node.reason`."""
-    if not node.incremental:
-        node.reason = "its rules negate, aggregate or call Python"
-        return "recompute"
     wanted = options.strategy
+    if node.stage.fold is not None and wanted != "recompute":
+        node.reason = "the groups that change are folded anew"
+        return "groups"
+    if not node.incremental:
+        node.reason = "a rule has too many atoms to be searched"
+        return "recompute"
     if wanted == "counting":
         node.reason = (
             "its derivations are counted" if node.countable else "recursive derivations prove nothing"

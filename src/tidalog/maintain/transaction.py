@@ -125,6 +125,14 @@ class Transaction:
             return _NOTHING
         return parts[0] if len(parts) == 1 else np.concatenate(parts)
 
+    def new_of(self, predicates: Iterable[int]) -> Ids:
+        """Facts of some predicates that were not there before."""
+        wanted, store = int(PRESENT | NEW), self.engine.store
+        parts = [
+            store.ids(p, self.begin, wanted | int(DELETED), wanted) for p in predicates if p in self.grown
+        ]
+        return np.concatenate(parts) if parts else _NOTHING
+
     def settle(self, predicates: Sequence[int], rows: Sequence[int], moves: int) -> None:
         """A component with these predicates is done; it had so many rows before, and the log so many moves.
         What came back is no longer deleted."""
@@ -149,23 +157,7 @@ class Transaction:
 
     def put(self, predicate: int, table: npt.NDArray[np.int32], rows: int, status: int) -> int:
         """Puts rows (columns first) into the store; how many of them are new or come back."""
-        store = self.engine.store
-        store.ensure(rows, table.shape[0], predicate)
-        bring_in(store.arrays, predicate)
-        self.engine.log.book.make_room(len(store) + rows, 0, 0)
-        hashes, ids, created = np.empty(rows, np.uint64), np.empty(rows, np.int32), np.empty(rows, np.int32)
-        changes.insert_changes(
-            store.arrays,
-            self.engine.log.arrays,
-            predicate,
-            table,
-            rows,
-            hashes,
-            status,
-            ids,
-            created,
-        )
-        return int(created.sum())
+        return put_rows(self.engine, predicate, table, rows, status)
 
     # --- how it ends --------------------------------------------------------------------------------
 
@@ -198,6 +190,21 @@ class Transaction:
         out = np.empty(len(ids), np.int32)
         changes.predicates_of(self.engine.store.arrays, ids, out)
         return out
+
+
+def put_rows(
+    engine: EmbeddedEngine, predicate: int, table: npt.NDArray[np.int32], rows: int, status: int
+) -> int:
+    """Adds rows (columns first) in the update under way; how many of them are new or come back."""
+    store = engine.store
+    store.ensure(rows, table.shape[0], predicate)
+    bring_in(store.arrays, predicate)
+    engine.log.book.make_room(len(store) + rows, 0, 0)
+    hashes, ids, created = np.empty(rows, np.uint64), np.empty(rows, np.int32), np.empty(rows, np.int32)
+    changes.insert_changes(
+        store.arrays, engine.log.arrays, predicate, table, rows, hashes, status, ids, created
+    )
+    return int(created.sum())
 
 
 def each_once(ids: Ids) -> Ids:

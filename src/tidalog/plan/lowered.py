@@ -12,7 +12,7 @@ Hidden predicates have names that no program can write: they begin with `#`.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 
 from tidalog.analysis.normal import AggregateColumn, Argument, Computation, NormalAtom, NormalRule
@@ -56,31 +56,78 @@ class Memo:
 
 
 @dataclass(frozen=True, slots=True)
-class Lowered:
-    """What a component's rules have become.  `rules` have no aggregates and only native expressions."""
+class Stage:
+    """A part of a component that is derived after those before it.  It has rules or a fold.  `rules` have no
+    aggregates and only native expressions; `asking` are the rules that collect what `memos` answer."""
 
-    rules: tuple[NormalRule, ...]
-    folds: tuple[Fold, ...]
-    memos: tuple[Memo, ...]
+    name: str
+    predicates: frozenset[str]
+    """What it derives."""
+    recursive: bool
+    rules: tuple[NormalRule, ...] = ()
+    asking: tuple[NormalRule, ...] = ()
+    memos: tuple[Memo, ...] = ()
+    fold: Fold | None = None
 
 
 def is_hidden(predicate: str) -> bool:
     return predicate.startswith("#")
 
 
-def lower(rules: Iterable[NormalRule], is_native: Callable[[Expression], bool]) -> Lowered:
-    """`is_native` says whether the engine computes an expression itself."""
-    result: list[NormalRule] = []
-    folds: list[Fold] = []
-    memos: list[Memo] = []
+def stages(
+    rules: Sequence[NormalRule],
+    predicates: Iterable[str],
+    recursive: bool,
+    is_native: Callable[[Expression], bool],
+) -> list[Stage]:
+    """The parts of a component: for each rule with aggregates what collects its groups, if they are not
+    facts as they are, and its fold; then everything else.  Where other rules derive facts of the same
+    predicate, or it depends on itself, the results of a fold are a relation of their own, so that a fold
+    alone answers for every fact that it derives.  `is_native` says whether the engine computes an expression
+    itself."""
+    result: list[Stage] = []
+    plain = [rule for rule in rules if not rule.aggregates]
+    whole = frozenset(predicates)
     for rule in rules:
-        heads = [rule]
-        if rule.aggregates:
-            heads, fold = _split_aggregates(rule)
-            folds.append(fold)
-        for one in heads:
-            result.extend(_lift_foreign(one, is_native, memos))
-    return Lowered(tuple(result), tuple(folds), tuple(memos))
+        if not rule.aggregates:
+            continue
+        collecting, fold = _split_aggregates(rule)
+        for one in collecting:
+            assert one.head is not None
+            result.append(_stage(one.head.predicate, {one.head.predicate}, False, [one], is_native))
+        head = fold.head
+        if len(whole) > 1 or len(rules) > 1:
+            fold = replace(fold, head=NormalAtom(f"#value:{rule.name}", head.arguments))
+            plain.append(
+                replace(
+                    rule,
+                    head=head,
+                    atoms=(fold.head,),
+                    negations=(),
+                    computations=(),
+                    tests=(),
+                    aggregates=(),
+                )
+            )
+        result.append(Stage(fold.head.predicate, frozenset([fold.head.predicate]), False, fold=fold))
+    if plain:
+        result.append(_stage(", ".join(sorted(whole)), whole, recursive, plain, is_native))
+    return result
+
+
+def _stage(
+    name: str,
+    predicates: Iterable[str],
+    recursive: bool,
+    rules: Iterable[NormalRule],
+    is_native: Callable[[Expression], bool],
+) -> Stage:
+    memos: list[Memo] = []
+    lifted = [one for rule in rules for one in _lift_foreign(rule, is_native, memos)]
+    asks = {memo.ask for memo in memos}
+    asking = tuple(r for r in lifted if r.head is not None and r.head.predicate in asks)
+    own = tuple(r for r in lifted if r.head is None or r.head.predicate not in asks)
+    return Stage(name, frozenset(predicates), recursive, own, asking, tuple(memos))
 
 
 def _split_aggregates(rule: NormalRule) -> tuple[list[NormalRule], Fold]:
@@ -167,16 +214,15 @@ def _lift_foreign(
     atoms = list(rule.atoms)
     rules: list[NormalRule] = []
     pending: list[Computation | Expression] = [*foreign_tests, *foreign]
+    first = len(memos)
     while pending:
         bound = _bound(atoms, native_computations)
         ready = next(p for p in pending if set(variables(_expression(p))) <= bound)
         pending.remove(ready)
         expression = _expression(ready)
         inputs = tuple(dict.fromkeys(variables(expression)))
-        number = len(memos)
-        memo = Memo(
-            rule.name, f"#ask:{rule.name}:{number}", f"#memo:{rule.name}:{number}", inputs, expression
-        )
+        number = f"{_relation(rule)}:{len(memos) - first}"
+        memo = Memo(rule.name, f"#ask:{number}", f"#memo:{number}", inputs, expression)
         memos.append(memo)
         rules.append(
             replace(
@@ -194,6 +240,12 @@ def _lift_foreign(
         replace(rule, atoms=tuple(atoms), computations=tuple(native_computations), tests=tuple(native_tests))
     )
     return rules
+
+
+def _relation(rule: NormalRule) -> str:
+    """What hidden relations of a rule are named by: a rule with aggregates may have become several."""
+    assert rule.head is not None
+    return rule.head.predicate[1:] if is_hidden(rule.head.predicate) else rule.name
 
 
 def _expression(item: Computation | Expression) -> Expression:

@@ -63,7 +63,7 @@ Step = Probe | Member | Absent | Compute | Test
 @dataclass(frozen=True, slots=True)
 class LogicalPlan:
     """A rule with its literals in order, after a `pivot`: the position of an atom whose facts are given, or
-    HEAD."""
+    HEAD, or a `negation`."""
 
     rule: NormalRule
     pivot: int | None
@@ -72,14 +72,36 @@ class LogicalPlan:
 
 HEAD: Final = -1
 """The pivot of a plan that looks for instances which derive a given fact."""
+_FIRST_NEGATION: Final = -2
+
+
+def negation(number: int) -> int:
+    """The pivot of a plan that looks for instances which a fact of a negated atom forbids, or did."""
+    return _FIRST_NEGATION - number
+
+
+def negated(pivot: int | None) -> int | None:
+    """The number of the negation that is a pivot."""
+    return _FIRST_NEGATION - pivot if pivot is not None and pivot <= _FIRST_NEGATION else None
+
+
+def given_later(rule: NormalRule, pivot: int) -> frozenset[Variable]:
+    """Variables of a pivot whose values do not come from its fact: what the body computes it computes again,
+    and whoever asks compares; what is local to a negation is nobody else's."""
+    computed = frozenset(c.variable for c in rule.computations)
+    number = negated(pivot)
+    return computed if number is None else computed | (rule.negations[number].variables - _outside(rule))
 
 
 def plan(rule: NormalRule, pivot: int | None, fan_out: FanOut) -> LogicalPlan:
     bound: set[Variable] = set()
+    number = negated(pivot)
     if pivot == HEAD:
         assert rule.head is not None
-        # What the body computes it computes again; whoever asks compares.
-        bound |= rule.head.variables - {c.variable for c in rule.computations}
+        bound |= rule.head.variables - given_later(rule, pivot)
+    elif number is not None:
+        assert pivot is not None
+        bound |= rule.negations[number].variables - given_later(rule, pivot)
     elif pivot is not None:
         bound |= rule.atoms[pivot].variables
     state = _State(rule, bound, [i for i in range(len(rule.atoms)) if i != pivot])
@@ -136,7 +158,7 @@ class _State:
             self.negations = list(range(len(self.rule.negations)))
         assert self.tests is not None
         assert self.negations is not None
-        outside = _outside_negations(self.rule)
+        outside = _outside(self.rule)
         progress = True
         while progress:
             progress = False
@@ -160,6 +182,6 @@ class _State:
                     break
 
 
-def _outside_negations(rule: NormalRule) -> set[Variable]:
+def _outside(rule: NormalRule) -> set[Variable]:
     """Variables that the rule binds; any other variable of a negation is local to it."""
     return {v for atom in rule.atoms for v in atom.variables} | {c.variable for c in rule.computations}

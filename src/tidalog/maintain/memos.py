@@ -1,0 +1,86 @@
+"""Memo relations: what Python computes, kept as facts.
+
+`memo(inputs…, result)` holds for good once it has been computed, so updates take nothing from it: what was
+asked stays answered, and a component that no longer asks is none the wiser.  Where most of what is kept has
+not been asked for lately, the component is derived anew and keeps what it asks for then.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+
+from tidalog.builtins import CannotCompute, PythonFunction, evaluate
+from tidalog.engine.bits import NEW
+from tidalog.engine.embedded import EmbeddedEngine
+from tidalog.maintain.run import Runner
+from tidalog.maintain.transaction import put_rows
+from tidalog.plan.lowered import Memo
+from tidalog.program import Variable
+from tidalog.terms import Term
+
+
+def answer_all(
+    engine: EmbeddedEngine,
+    runner: Runner,
+    functions: Mapping[str, PythonFunction],
+    memos: Sequence[Memo],
+    answered: list[int],
+    status: int,
+) -> bool:
+    """Answers what was asked by facts with ids from `answered` on; whether any fact came of it."""
+    before = len(engine.store)
+    for i, memo in enumerate(memos):
+        end = len(engine.store)
+        ids = engine.store.ids(engine.predicate(memo.ask), answered[i])
+        answered[i] = end
+        if len(ids):
+            inputs = [engine.store.column(ids, c) for c in range(len(memo.inputs))]
+            _answer(engine, runner, functions, memo, inputs, len(ids), status)
+    return len(engine.store) > before
+
+
+def _answer(
+    engine: EmbeddedEngine,
+    runner: Runner,
+    functions: Mapping[str, PythonFunction],
+    memo: Memo,
+    inputs: list[np.ndarray],
+    rows: int,
+    status: int,
+) -> None:
+    """Evaluates an expression for distinct inputs and stores the values that there are."""
+    dictionary = engine.dictionary
+    runner.rule = memo.name
+    kept: list[int] = []
+    values: list[int] = []
+    known: dict[int, Term] = {}
+    columns = [column.tolist() for column in inputs]
+    for row in range(rows):
+        if row % 65536 == 65535:
+            runner.look()
+        bindings: dict[Variable, Term] = {}
+        for variable, column in zip(memo.inputs, columns, strict=True):
+            number = column[row]
+            term = known.get(number)
+            if term is None:
+                term = known[number] = dictionary.term(number)
+            bindings[variable] = term
+        try:
+            value = evaluate(memo.expression, bindings, functions)
+        except CannotCompute:
+            continue
+        kept.append(row)
+        values.append(dictionary.id_of(value))
+    if len(kept) < rows:
+        runner.count_failures(rows - len(kept))
+    table = np.empty((len(inputs) + 1, len(kept)), np.int32)
+    for c, column in enumerate(inputs):
+        table[c] = column[kept]
+    table[-1] = values
+    number = engine.predicate(memo.memo)
+    if status & NEW:
+        put_rows(engine, number, table, len(kept), status)
+    else:
+        engine.store.insert(number, list(table), len(kept), status)
