@@ -113,7 +113,7 @@ def seeds_of(node: Node, change: Transaction) -> Ids:
     """Facts of lower components that may end instances: deleted ones, and new ones under a negation.  They
     have spread in no component yet; what new ones have on record are instances that they take part in."""
     arrays, log = node.engine.store.arrays, node.engine.log.arrays
-    seeds = change.deleted_of(node.lower)
+    seeds = change.deleted_of(node.below)
     clear_bits_of(arrays, log, seeds, int(SPREAD))
     if not node.negated:
         return seeds

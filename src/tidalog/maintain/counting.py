@@ -64,7 +64,7 @@ def lose_derivations(node: Node, change: Transaction, runner: Runner, counters: 
     being no longer explicit."""
     engine = node.engine
     engine.log.book.stop_counting()
-    seeds = change.deleted_of(node.lower)
+    seeds = change.deleted_of(node.below)
     clear_bits_of(engine.store.arrays, engine.log.arrays, seeds, int(SPREAD))
     room_for_counts(node)
     searches = node.plans.searches((FORWARD, old_state))

@@ -149,7 +149,7 @@ def delete_with_marks(
 ) -> None:
     """Overdeletes, `marked` facts at once, and brings back what one step derives from the rest."""
     engine = node.engine
-    seeds = change.deleted_of(node.lower)
+    seeds = change.deleted_of(node.below)
     clear_bits_of(engine.store.arrays, engine.log.arrays, seeds, int(SPREAD))
     searches = node.plans.searches((FORWARD, old_state))
     searches.catch_up(engine)

@@ -35,12 +35,13 @@ from tidalog.maintain.materialise import NO_LIMITS, check_constraints
 from tidalog.maintain.node import Node
 from tidalog.maintain.plans import FORWARD, LIKELY_FIRST
 from tidalog.maintain.recompute import delete_implicit, derive_anew
+from tidalog.maintain.rule_change import RuleChange, begin_change, give_rules_facts, plan_change
 from tidalog.maintain.run import Interrupted, Runner, TooMuchWork
 from tidalog.maintain.seminaive import SemiNaive, constraint_predicate, constraint_rule
 from tidalog.maintain.strategy import Options, choose, learn, marking_of, steps_worth
 from tidalog.maintain.transaction import Batch, Ids, Transaction
 from tidalog.maintain.workspace import Workspace
-from tidalog.plan.lowered import Stage, stages
+from tidalog.plan.lowered import RULE, Stage, stages
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,8 +92,9 @@ class Maintainer:
         self.engine, self.analysis, self.functions = engine, analysis, functions
         self.options = options or Options()
         engine.counts = DerivationCounts()
-        workspace = Workspace()
-        self.nodes = [Node(engine, stage, workspace) for stage in _stages(analysis)]
+        engine.predicate(RULE, 1)
+        self._workspace = Workspace()
+        self.nodes = [Node(engine, stage, self._workspace) for stage in _stages(analysis)]
         self.marking = self._marking()
         self._derived = {number for node in self.nodes for number in node.numbers}
         self._losing: Losing | None = None
@@ -131,8 +133,46 @@ class Maintainer:
         *,
         limits: Limits = NO_LIMITS,
         progress: ProgressCallback | None = None,
+        analysis: Analysis | None = None,
     ) -> Outcome:
-        """Carries an update out, whole or not at all."""
+        """Carries an update out, whole or not at all.  With an `analysis` the rules are those of it from here
+        on; it lays facts out as the one before."""
+        if analysis is None:
+            return self._apply(update, upcoming, limits, progress)
+        before = self.nodes, self.analysis, self._derived
+        mark, predicates = self.engine.mark(), len(self.engine.names)
+        change = plan_change(self.engine, self.nodes, _stages(analysis), self._workspace)
+        self._forget_marks()
+        give_rules_facts(self.engine, change.removed)
+        self.nodes, self.analysis = change.nodes, analysis
+        self._derived = {number for node in self.nodes for number in node.numbers}
+        try:
+            outcome = self._apply(update, upcoming, limits, progress, change)
+        except BaseException:
+            self.nodes, self.analysis, self._derived = before
+            self.engine.back_to(mark)
+            self.engine.forget_predicates(predicates)
+            raise
+        for node in change.passing:
+            node.has_passed()
+        return outcome
+
+    def _forget_marks(self) -> None:
+        """What has been recorded, marked and counted is of other rules."""
+        self.marking.close()
+        self.marking = self._marking()
+        self.engine.counts = DerivationCounts()
+        for node in self.nodes:
+            node.counted = False
+
+    def _apply(
+        self,
+        update: UpdateIds,
+        upcoming: Sequence[UpdateIds],
+        limits: Limits,
+        progress: ProgressCallback | None,
+        rules: RuleChange | None = None,
+    ) -> Outcome:
         start = time.perf_counter()
         engine = self.engine
         counters = Counters()
@@ -141,6 +181,8 @@ class Maintainer:
         runner.components = len(self.nodes)
         try:
             change.ask(update.deletions, update.insertions)
+            if rules is not None:
+                begin_change(change, rules)
             marked = self.marking.begin(change, [(u.deletions, u.insertions) for u in upcoming])
             self._explicit_alone(change)
             for place, node in enumerate(self.nodes):
@@ -187,15 +229,17 @@ class Maintainer:
         node.chosen = ""
         if isinstance(self.marking, DRedMarks) and self.marking.concerns(node.numbers):
             return True
+        if node.passing is not None:
+            return True
         return any(n in change.to_delete or n in change.to_insert for n in node.numbers) or any(
-            n in change.deleted or n in change.grown for n in node.lower
+            n in change.deleted or n in change.grown for n in node.below
         )
 
     def _maintain(
         self, node: Node, change: Transaction, runner: Runner, counters: Counters, marked: Ids
     ) -> None:
         seeds = sum(len(change.to_delete.get(n, ())) for n in node.numbers)
-        seeds += len(change.deleted_of(node.lower)) + len(change.new_of(node.negated))
+        seeds += len(change.deleted_of(node.below)) + len(change.new_of(node.negated))
         strategy = choose(node, self.options, seeds)
         if isinstance(self.marking, DRedMarks):
             self.marking.doom(change, node.numbers)  # before deletion too, which asks what will stay

@@ -85,7 +85,7 @@ def answer(
 ) -> Answer:
     """Evaluates the rules of a query in order; the answer is the last one's head.  Facts leave no trace;
     terms that were computed stay in the dictionary, for the answer names them."""
-    mark = engine.mark()
+    mark, predicates = engine.mark(), len(engine.names)
     runner = Runner(engine, limits, progress)
     runner.components = 1
     evaluation = SemiNaive(engine, runner, functions)
@@ -100,7 +100,7 @@ def answer(
         raise RunError(Interrupted(rule="of the query")) from None
     finally:
         engine.back_to(replace(mark, terms=len(engine.dictionary)))
-        engine.forget_hidden()
+        engine.forget_predicates(predicates)
 
 
 def _hidden(predicate: str) -> str:

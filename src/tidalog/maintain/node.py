@@ -9,14 +9,25 @@ from typing import Final
 import numpy as np
 import numpy.typing as npt
 
+from tidalog.analysis.normal import NormalRule
 from tidalog.engine.embedded import EmbeddedEngine
 from tidalog.engine.frame import Frame
 from tidalog.maintain.kernels.work import MOST_ATOMS
 from tidalog.maintain.plans import ComponentPlans
 from tidalog.maintain.workspace import Workspace
-from tidalog.plan.lowered import Stage
+from tidalog.plan.lowered import RULE, Stage, under_its_mark
 
 _GROWTH: Final = 4  # plans are made anew once the store is so many times larger than when they were made
+
+
+@dataclass(frozen=True, slots=True)
+class Passing:
+    """The rules that a part has gained and lost, in the one update in which it does.  `anew`: whatever it
+    derives is derived again."""
+
+    added: frozenset[NormalRule]
+    removed: tuple[NormalRule, ...]
+    anew: bool
 
 
 @dataclass
@@ -28,6 +39,7 @@ class Node:
     stage: Stage
     workspace: Workspace
     in_rank_order: bool = True
+    passing: Passing | None = None
     counted: bool = False
     """Whether derivations of some of its facts may be counted, so that new ones must be."""
     chosen: str = ""
@@ -68,7 +80,7 @@ class Node:
     @cached_property
     def incremental(self) -> bool:
         """Whether strategies other than `recompute` can maintain it."""
-        return all(len(rule.atoms) <= MOST_ATOMS for rule in self.rules)
+        return all(len(rule.atoms) < MOST_ATOMS for rule in self.rules)
 
     @cached_property
     def countable(self) -> bool:
@@ -94,9 +106,35 @@ class Node:
         """Made anew for a store that has grown, and for predicates that plans cannot be found by yet."""
         live, predicates = self.engine.store.live, len(self.engine.names)
         if self._plans is None or live > _GROWTH * max(self._size, 1024) or predicates != self._predicates:
-            self._plans = ComponentPlans(self.engine, self.rules, self.predicates, self.stage.asking)
+            self._plans = self._new_plans()
             self._size, self._predicates = live, predicates
         return self._plans
+
+    def _new_plans(self) -> ComponentPlans:
+        stage, passing = self.stage, self.passing
+        if passing is None:
+            return ComponentPlans(self.engine, stage.rules, self.predicates, stage.asking)
+
+        def marked(rules: tuple[NormalRule, ...]) -> list[NormalRule]:
+            return [under_its_mark(rule) if rule in passing.added else rule for rule in rules]
+
+        return ComponentPlans(
+            self.engine,
+            marked(stage.rules),
+            self.predicates,
+            marked(stage.asking),
+            [under_its_mark(rule) for rule in passing.removed],
+        )
+
+    def has_passed(self) -> None:
+        """The update is over in which its rules have changed."""
+        self.passing = None
+        self.forget_plans()
+
+    @property
+    def below(self) -> list[int]:
+        """What it reads of others; its rules too, while they change."""
+        return self.lower if self.passing is None else [*self.lower, self.engine.predicate(RULE, 1)]
 
     def forget_plans(self) -> None:
         """After an update that failed: indexes and terms that it brought are gone, and plans name them."""

@@ -74,6 +74,8 @@ class ComponentPlans:
     predicates: frozenset[str]
     asking: Sequence[NormalRule] = ()
     """Rules that collect what memos answer: new facts make new questions, and deleted ones take none back."""
+    leaving: Sequence[NormalRule] = ()
+    """Rules that end with this update: their instances were there before, and prove nothing any more."""
     _grow: dict[bool, tuple[Code, Plans]] = field(default_factory=dict)
     _allow: tuple[Code, Plans] | None = None
     _search: dict[tuple[int, Room], tuple[Code, Plans]] = field(default_factory=dict)
@@ -146,7 +148,11 @@ class ComponentPlans:
     def _compiled(self, way: int) -> Code:
         """All plans with kinds in the place of filters, and the facts of an instance in registers."""
         code = Code()
-        rules = sorted(self.rules, key=self._facts_of, reverse=True) if way == LIKELY_FIRST else self.rules
+        rules = self.rules
+        if way == FORWARD:
+            rules = [*rules, *self.leaving]
+        elif way == LIKELY_FIRST:
+            rules = sorted(rules, key=self._facts_of, reverse=True)
         for rule in rules:
             for pivot in _pivots(rule) if way == FORWARD else [HEAD]:
                 logical = plan(rule, pivot, self.engine.fan_out)

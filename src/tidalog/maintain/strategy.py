@@ -52,6 +52,9 @@ def choose(node: Node, options: Options, seeds: int) -> str:
     """The strategy for a component, of which `seeds` facts are deleted below or in it; why is in
     `node.reason`."""
     wanted = options.strategy
+    if node.passing is not None and node.passing.anew:
+        node.reason = "a fold has become one of several rules, or the only one"
+        return "recompute"
     if node.stage.fold is not None and wanted != "recompute":
         node.reason = "the groups that change are folded anew"
         return "groups"

@@ -14,10 +14,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
+from typing import Final
+from zlib import crc32
 
 from tidalog.analysis.normal import AggregateColumn, Argument, Computation, NormalAtom, NormalRule
 from tidalog.program import Expression, Variable, variables
-from tidalog.terms import TRUE
+from tidalog.terms import TRUE, String
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,6 +71,24 @@ class Stage:
     memos: tuple[Memo, ...] = ()
     fold: Fold | None = None
 
+    def is_like(self, other: Stage) -> bool:
+        """Whether it derives the same in the same way; the order of rules is of no account."""
+        return (
+            (self.predicates, self.fold) == (other.predicates, other.fold)
+            and set(self.rules) == set(other.rules)
+            and set(self.asking) == set(other.asking)
+        )
+
+
+RULE: Final = "#rule"
+"""The relation of rules: one fact for every rule that comes or goes."""
+
+
+def under_its_mark(rule: NormalRule) -> NormalRule:
+    """The rule, as long as the relation of rules has its mark: to insert or delete that fact is to insert or
+    delete the rule."""
+    return replace(rule, atoms=(*rule.atoms, NormalAtom(RULE, (String(mark_of(rule)),))))
+
 
 def is_hidden(predicate: str) -> bool:
     return predicate.startswith("#")
@@ -97,7 +117,7 @@ def stages(
             result.append(_stage(one.head.predicate, {one.head.predicate}, False, [one], is_native))
         head = fold.head
         if len(whole) > 1 or len(rules) > 1:
-            fold = replace(fold, head=NormalAtom(f"#value:{rule.name}", head.arguments))
+            fold = replace(fold, head=NormalAtom(f"#value:{mark_of(rule)}", head.arguments))
             plain.append(
                 replace(
                     rule,
@@ -147,7 +167,7 @@ def _split_aggregates(rule: NormalRule) -> tuple[list[NormalRule], Fold]:
     for column in rule.aggregates:
         relation = relations.get(column.arguments)
         if relation is None:
-            relation = relations[column.arguments] = f"#group:{rule.name}:{len(relations)}"
+            relation = relations[column.arguments] = f"#group:{mark_of(rule)}:{len(relations)}"
             rules.append(_collecting_rule(rule, relation, group, column))
         width = len(group)
         values = tuple(range(width, width + len(column.arguments)))
@@ -245,7 +265,12 @@ def _lift_foreign(
 def _relation(rule: NormalRule) -> str:
     """What hidden relations of a rule are named by: a rule with aggregates may have become several."""
     assert rule.head is not None
-    return rule.head.predicate[1:] if is_hidden(rule.head.predicate) else rule.name
+    return rule.head.predicate[1:] if is_hidden(rule.head.predicate) else mark_of(rule)
+
+
+def mark_of(rule: NormalRule) -> str:
+    """A name for one rule and no other: another rule may come later under the name that it has now."""
+    return f"{rule.name}:{crc32(repr(rule).encode()):08x}"
 
 
 def _expression(item: Computation | Expression) -> Expression:

@@ -24,8 +24,9 @@ def find_groups(
     of_group: np.ndarray,
     results: np.ndarray,
 ) -> tuple[int, int]:
-    """Keys are rows of a group's values, in the order of each index; `places` are 0, 1 … `of_group` gets one fact of the new
-    state for every group that has any, `results` the implicit facts of the groups; how many of both."""
+    """Keys are rows of a group's values, in the order of each index; `places` are 0, 1, 2 and so on.
+    `of_group` gets one fact of the new state for every group that has any, `results` the implicit facts of
+    the groups; how many of both."""
     count = relation_keys.shape[1]
     view = np.zeros(VIEW, np.int64)
     view[ARGUMENTS] = facts.arguments.ctypes.data
