@@ -18,6 +18,7 @@ from tidalog.engine.bits import DELETED, DOOMED, EXPLICIT, KEPT, LASTING, NEW, P
 from tidalog.engine.book import Book, take_along
 from tidalog.engine.fact_kernels import (
     ARITY,
+    CACHED,
     COUNT,
     DEAD,
     ENTRIES,
@@ -31,6 +32,7 @@ from tidalog.engine.fact_kernels import (
     Facts,
     forget_row,
     hash_rows,
+    look_ahead,
     same_arguments,
 )
 from tidalog.engine.frame import BLOCK
@@ -271,7 +273,10 @@ def insert_changes(
     mask, shift = np.uint64(len(slots) - 1), table_shift(len(slots))
     extent = facts.extent[predicate]
     n, used = facts.state[FACTS], facts.state[USED]
+    is_far = len(slots) > CACHED and count > 1
     for i in range(count):
+        if is_far:
+            look_ahead(slots, arguments, hashes, i, count - 1, shift, mask)
         h = hashes[i]
         s = h >> shift
         while True:

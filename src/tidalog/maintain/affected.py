@@ -80,6 +80,8 @@ def delete_affected(
     for number in node.numbers:
         if number in change.to_delete:
             kernel.add_all_affected(engine.store.arrays, engine.log.arrays, work, change.to_delete[number])
+    if node.passing is not None:
+        kernel.add_all_affected(engine.store.arrays, engine.log.arrays, work, node.suspects())
     if len(marked):
         kernel.add_all_affected(engine.store.arrays, engine.log.arrays, work, marked)
     control = work.control

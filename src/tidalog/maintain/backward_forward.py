@@ -84,6 +84,7 @@ def delete_exactly(
     names = codes[0].names or codes[1].names
     asked = [change.to_delete[n] for n in node.numbers if n in change.to_delete]
     derivable, gone = _split(node, runner, np.concatenate(asked) if asked else np.empty(0, np.int32))
+    derivable = np.concatenate([derivable, node.suspects()])
     set_bits_of(facts, log, gone, int(DELETED))
     room = len(engine.store) + 1
     work = kernel.new_backward_forward(

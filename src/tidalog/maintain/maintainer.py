@@ -95,6 +95,8 @@ class Maintainer:
         engine.predicate(RULE, 1)
         self._workspace = Workspace()
         self.nodes = [Node(engine, stage, self._workspace) for stage in _stages(analysis)]
+        for node in self.nodes:
+            node.asked = node.questions
         self.marking = self._marking()
         self._derived = {number for node in self.nodes for number in node.numbers}
         self._losing: Losing | None = None
@@ -239,7 +241,7 @@ class Maintainer:
         self, node: Node, change: Transaction, runner: Runner, counters: Counters, marked: Ids
     ) -> None:
         seeds = sum(len(change.to_delete.get(n, ())) for n in node.numbers)
-        seeds += len(change.deleted_of(node.below)) + len(change.new_of(node.negated))
+        seeds += len(change.deleted_of(node.below)) + len(node.suspects()) + len(change.new_of(node.negated))
         strategy = choose(node, self.options, seeds)
         if isinstance(self.marking, DRedMarks):
             self.marking.doom(change, node.numbers)  # before deletion too, which asks what will stay
@@ -336,7 +338,12 @@ class Maintainer:
         if strategy == "counting":
             self._losing = lose_derivations(node, change, runner, counters)
             return
-        if isinstance(self.marking, DRedMarks) and strategy == "dred" and not node.negated:
+        if (
+            isinstance(self.marking, DRedMarks)
+            and strategy == "dred"
+            and not node.negated
+            and not node.passing
+        ):
             delete_with_marks(node, change, runner, counters, self.marking, marked)
         elif strategy in ("bf", "fbf"):
             proofs = delete_exactly(

@@ -10,23 +10,32 @@ import numpy as np
 import numpy.typing as npt
 
 from tidalog.analysis.normal import NormalRule
+from tidalog.engine.bits import EXPLICIT, NEW
 from tidalog.engine.embedded import EmbeddedEngine
 from tidalog.engine.frame import Frame
 from tidalog.maintain.kernels.work import MOST_ATOMS
+from tidalog.maintain.large_groups import LargeGroup
 from tidalog.maintain.plans import ComponentPlans
 from tidalog.maintain.workspace import Workspace
 from tidalog.plan.lowered import RULE, Stage, under_its_mark
 
+Ids = npt.NDArray[np.int32]
+MANY_QUESTIONS: Final = 1 << 16
+"""Answers that are kept however few of them are wanted."""
 _GROWTH: Final = 4  # plans are made anew once the store is so many times larger than when they were made
 
 
 @dataclass(frozen=True, slots=True)
 class Passing:
-    """The rules that a part has gained and lost, in the one update in which it does.  `anew`: whatever it
-    derives is derived again."""
+    """The rules that a part has gained and lost, in the one update in which it does.  A rule with fewer
+    instances than its predicate has facts is searched for what it derived; of the others' predicates every
+    fact is looked at.  `anew`: whatever the part derives is derived again."""
 
     added: frozenset[NormalRule]
     removed: tuple[NormalRule, ...]
+    looked_at: frozenset[str]
+    instances: float
+    """Of the rules that it has from now on."""
     anew: bool
 
 
@@ -50,6 +59,11 @@ class Node:
     _size: int = 0
     _own: npt.NDArray[np.uint8] = field(default_factory=lambda: np.zeros(0, np.uint8))
     _predicates: int = 0
+    asked: int = 0
+    """Questions to Python that were open when it was last derived anew; 0: not known."""
+    carries_on: bool = False
+    large_groups: dict[tuple[int, ...], LargeGroup] = field(default_factory=dict)
+    """Of a fold: groups that have changed before and are large, by their keys."""
     frames: dict[tuple[int, int, int, int], Frame] = field(default_factory=dict)
     numbers: list[int] = field(init=False)
     reads: list[int] = field(init=False)
@@ -132,10 +146,29 @@ class Node:
         self.forget_plans()
 
     @property
+    def questions(self) -> int:
+        """What has been asked of Python, wanted still or not."""
+        return sum(self.engine.count(memo.ask) for memo in self.stage.memos)
+
+    @property
+    def asks_in_vain(self) -> bool:
+        """Whether most of what Python has answered may be wanted no more, and is a lot."""
+        return bool(self.stage.memos) and self.questions > 2 * self.asked + MANY_QUESTIONS
+
+    def suspects(self) -> Ids:
+        """Implicit facts that a rule may have derived which is no more."""
+        if self.passing is None or not self.passing.looked_at:
+            return np.empty(0, np.int32)
+        numbers = [self.engine.predicate(name) for name in sorted(self.passing.looked_at)]
+        return np.concatenate([self.engine.store.ids(n, 0, int(EXPLICIT | NEW), 0) for n in numbers])
+
+    @property
     def below(self) -> list[int]:
         """What it reads of others; its rules too, while they change."""
         return self.lower if self.passing is None else [*self.lower, self.engine.predicate(RULE, 1)]
 
     def forget_plans(self) -> None:
-        """After an update that failed: indexes and terms that it brought are gone, and plans name them."""
+        """After an update that failed: indexes and terms that it brought are gone, and plans name them.  What
+        is known of large groups is of facts that are gone."""
         self._plans = None
+        self.large_groups = {}

@@ -25,6 +25,7 @@ from tidalog.maintain.node import Node, Passing
 from tidalog.maintain.transaction import Ids, Transaction
 from tidalog.maintain.workspace import Workspace
 from tidalog.plan.lowered import RULE, Stage, mark_of
+from tidalog.plan.order import instances_of
 from tidalog.terms import String
 
 
@@ -79,9 +80,14 @@ def _follow(engine: EmbeddedEngine, olds: list[Node], stage: Stage, workspace: W
     known = set(had)
     node = Node(engine, stage, workspace)
     folds = stage.fold is not None or any(old.stage.fold is not None for old in olds)
+    removed, looked_at = _ways_to_lose(
+        engine, [r for r in had if r not in has and _head(r) in stage.predicates]
+    )
     node.passing = Passing(
         frozenset(rule for rule in has if rule not in known),
-        tuple(rule for rule in had if rule not in has and rule.head.predicate in stage.predicates),  # type: ignore[union-attr]
+        removed,
+        looked_at,
+        sum(instances_of(rule, engine.fan_out) for rule in stage.rules),
         anew=folds,
     )
     node.in_rank_order = all(old.in_rank_order for old in olds) and _one_after_the_other(engine, olds)
@@ -89,9 +95,21 @@ def _follow(engine: EmbeddedEngine, olds: list[Node], stage: Stage, workspace: W
     return node
 
 
-def _derives(rule: NormalRule, stage: Stage) -> bool:
+def _ways_to_lose(
+    engine: EmbeddedEngine, rules: list[NormalRule]
+) -> tuple[tuple[NormalRule, ...], frozenset[str]]:
+    """Rules whose instances are to be searched for, and predicates all of whose facts are to be looked at."""
+    looked_at = {_head(r) for r in rules if instances_of(r, engine.fan_out) > engine.count(_head(r))}
+    return tuple(r for r in rules if _head(r) not in looked_at), frozenset(looked_at)
+
+
+def _head(rule: NormalRule) -> str:
     assert rule.head is not None
-    return rule.head.predicate in stage.predicates or rule.head.predicate.startswith("#ask:")
+    return rule.head.predicate
+
+
+def _derives(rule: NormalRule, stage: Stage) -> bool:
+    return _head(rule) in stage.predicates or _head(rule).startswith("#ask:")
 
 
 def _one_after_the_other(engine: EmbeddedEngine, olds: list[Node]) -> bool:

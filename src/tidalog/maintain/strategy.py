@@ -40,6 +40,8 @@ _MEMORY: Final = 0.5
 def steps_worth(node: Node) -> int:
     """Steps of searches that may be taken before deriving the component anew is cheaper."""
     derivations = node.engine.derivations.get(node.predicates, node.facts)
+    if node.passing is not None:
+        derivations = int(min(derivations, node.passing.instances))
     return 2000 + int(_STEPS_PER_FACT * node.facts + _STEPS_PER_DERIVATION * derivations)
 
 
@@ -58,6 +60,9 @@ def choose(node: Node, options: Options, seeds: int) -> str:
     if node.stage.fold is not None and wanted != "recompute":
         node.reason = "the groups that change are folded anew"
         return "groups"
+    if node.asks_in_vain:
+        node.reason = "most answers of Python are wanted no more"
+        return "recompute"
     if not node.incremental:
         node.reason = "a rule has too many atoms to be searched"
         return "recompute"
@@ -65,7 +70,7 @@ def choose(node: Node, options: Options, seeds: int) -> str:
         node.reason = (
             "its derivations are counted" if node.countable else "recursive derivations prove nothing"
         )
-        if node.countable:
+        if node.countable and node.passing is None:
             return "counting"
         wanted = "ranked"
     if wanted == "auto":

@@ -114,7 +114,9 @@ def stages(
         collecting, fold = _split_aggregates(rule)
         for one in collecting:
             assert one.head is not None
-            result.append(_stage(one.head.predicate, {one.head.predicate}, False, [one], is_native))
+            number = f" {len(result)}" if len(collecting) > 1 else ""
+            name = f"groups of {rule.name}{number}"
+            result.append(_stage(name, {one.head.predicate}, False, [one], is_native))
         head = fold.head
         if len(whole) > 1 or len(rules) > 1:
             fold = replace(fold, head=NormalAtom(f"#value:{mark_of(rule)}", head.arguments))
@@ -129,7 +131,8 @@ def stages(
                     aggregates=(),
                 )
             )
-        result.append(Stage(fold.head.predicate, frozenset([fold.head.predicate]), False, fold=fold))
+        name = f"results of {rule.name}" if is_hidden(fold.head.predicate) else head.predicate
+        result.append(Stage(name, frozenset([fold.head.predicate]), False, fold=fold))
     if plain:
         result.append(_stage(", ".join(sorted(whole)), whole, recursive, plain, is_native))
     return result

@@ -127,6 +127,15 @@ def best_start(rule: NormalRule, fan_out: FanOut) -> int | None:
     return None if any(not isinstance(a, Variable) for a in atom.arguments) or not atom.arguments else first
 
 
+def instances_of(rule: NormalRule, fan_out: FanOut) -> float:
+    """An estimate of how many instances a rule has, tests and negations left aside."""
+    found = 1.0
+    for step in plan(rule, None, fan_out).steps:
+        if isinstance(step, Probe):
+            found *= fan_out(step.atom.predicate, step.bound)
+    return found
+
+
 def bound_columns(atom: NormalAtom, bound: set[Variable]) -> tuple[int, ...]:
     """Columns with a constant or a bound variable."""
     return tuple(c for c, a in enumerate(atom.arguments) if not isinstance(a, Variable) or a in bound)

@@ -1,0 +1,144 @@
+"""Aggregates and functions under updates: results follow the facts that change, exactly."""
+
+from __future__ import annotations
+
+import math
+import random
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from maintained import Maintained, Oracle, Scenario, check_scenario, scenario
+from streams import HURRIED, UNUSED, configurations, layered_scenarios
+
+from tidalog.engine.dictionary import Dictionary
+from tidalog.lang import parse
+from tidalog.maintain import folding, node
+from tidalog.maintain.running import RunningSum
+from tidalog.maintain.strategy import Options
+from tidalog.terms import Double, Integer, Term
+
+
+@contextmanager
+def large_from(facts: int) -> Iterator[None]:
+    """Groups with so many facts are large."""
+    before = folding.LARGE
+    folding.LARGE = facts
+    try:
+        yield
+    finally:
+        folding.LARGE = before
+
+
+@contextmanager
+def few_questions() -> Iterator[None]:
+    """No answer is kept just because there are not many."""
+    before = node.MANY_QUESTIONS
+    node.MANY_QUESTIONS = 0
+    try:
+        yield
+    finally:
+        node.MANY_QUESTIONS = before
+
+
+@settings(HURRIED, max_examples=25)
+@given(layered_scenarios(), configurations(), UNUSED)
+def test_results_of_large_groups_are_carried_on_rightly(
+    given_scenario: Scenario, options: list[Options], unused: int
+) -> None:
+    with large_from(1):
+        check_scenario(given_scenario, options[:3], unused)
+
+
+@settings(HURRIED, max_examples=15)
+@given(layered_scenarios(), configurations())
+def test_answers_that_nobody_wants_are_forgotten_rightly(
+    given_scenario: Scenario, options: list[Options]
+) -> None:
+    with few_questions():
+        check_scenario(given_scenario, options[:3])
+
+
+ALL_AGGREGATES = """
+result(?g, #count(?v, ?i), #sum(?v, ?i), #min(?v, ?i), #max(?v, ?i), #avg(?v, ?i), #median(?v, ?i)) :-
+    value(?g, ?i, ?v).
+whole(#count(?v, ?i), #sum(?v, ?i), #avg(?v, ?i)) :- value(?g, ?i, ?v).
+most(#max(?n)) :- whole(?n, ?s, ?a).
+"""
+NUMBERS: tuple[Term, ...] = (
+    *map(Integer, (0, 1, -7, 2**40, -(2**62), 2**62)),
+    *map(Double, (0.1, -0.1, 1e300, -1e300, 5e-324, 1e16, 3.5, math.inf)),
+)
+
+
+@pytest.mark.parametrize("large", [1, 3])
+@pytest.mark.parametrize("seed", range(6))
+def test_every_aggregate_is_right_after_every_update(seed: int, large: int) -> None:
+    rng = random.Random(seed)
+    program = parse(ALL_AGGREGATES)
+    kept, oracle = Maintained(program), Oracle(program)
+    facts: list[tuple[str, tuple[Term, ...]]] = []
+    with large_from(large):
+        for step in range(25):
+            new = tuple(
+                ("value", (Integer(rng.randrange(2)), Integer(100 * step + i), rng.choice(NUMBERS)))
+                for i in range(rng.randrange(4))
+            )
+            gone = tuple(rng.sample(facts, min(len(facts), rng.randrange(4))))
+            before, oracle.state = oracle.state, oracle.after((gone, new))
+            outcome = kept.apply((gone, new))
+            kept.check_outcome(outcome, before, oracle.state, (gone, new))
+            kept.check_state(oracle.state)
+            facts = [f for f in facts if f not in gone] + list(new)
+
+
+def test_a_thousand_updates_and_their_inverses_give_the_first_sum_again() -> None:
+    rng = random.Random(5)
+    kept = Maintained(parse("total(#sum(?v, ?i), #avg(?v, ?i)) :- value(?i, ?v)."))
+    base = tuple(
+        ("value", (Integer(-i), Double(rng.uniform(-1, 1) * 10.0 ** rng.randrange(20)))) for i in range(1, 9)
+    )
+    kept.apply(((), base))
+    with large_from(4):
+        first = {fact for fact in kept.facts if fact[0] == "total"}
+        updates = [
+            (("value", (Integer(n), Double(rng.uniform(-1, 1) * 10.0 ** rng.randrange(-20, 20)))),)
+            for n in range(1000)
+        ]
+        for update in updates:
+            kept.apply(((), update))
+        for update in rng.sample(updates, len(updates)):
+            kept.apply((update, ()))
+        assert {fact for fact in kept.facts if fact[0] == "total"} == first
+
+
+@settings(HURRIED, max_examples=200)
+@given(
+    st.lists(st.floats(allow_nan=False, allow_infinity=False, width=64), min_size=1, max_size=20), st.data()
+)
+def test_a_running_sum_is_the_correctly_rounded_sum(values: list[float], data: st.DataObject) -> None:
+    dictionary = Dictionary()
+    ids = np.array([dictionary.id_of(Double(v)) for v in values], np.int32)
+    taken_out = np.array(data.draw(st.lists(st.booleans(), min_size=len(values), max_size=len(values))))
+    running = RunningSum()
+    running.add(dictionary.arrays, ids, 1)
+    running.add(dictionary.arrays, ids[taken_out], -1)
+    left = [v for v, out in zip(values, taken_out.tolist(), strict=True) if not out]
+    found = running.result(False)
+    if found is not None:
+        assert found == Double(math.fsum(left))
+    elif left and any(left):
+        with suppress(OverflowError):
+            assert math.fsum(left) == 0.0
+
+
+def test_only_new_values_are_asked_of_python() -> None:
+    check_scenario(
+        scenario(
+            'label(?x, ?l) :- name(?x, ?n), ?l = CONCAT(?n, "!").\nname(a, "A"). name(b, "B").',
+            '+name(c, "A").\ncommit.\n-name(a, "A").\ncommit.\n-name(c, "A").\n+name(d, "D").\ncommit.\n',
+        )
+    )
