@@ -1,7 +1,8 @@
 """What goes in and what comes out of a step: `Update` and `Delta`.
 
-An update is facts to delete and facts to insert, by predicate.  A delta is the net change that it made: for
-every predicate the facts that became true and those that stopped being true, explicit and implicit apart.
+An update is facts to delete and facts to insert, by predicate, and rules to remove and to add.  A delta is
+the net change that it made: for every predicate the facts that became true and those that stopped being true,
+explicit and implicit apart; and the rules that came and went.
 
 Invariant.  A delta keeps term ids and turns them into Arrow when it is read: one that nobody reads costs
 nothing, and one that is read later says what it said at first.
@@ -10,7 +11,8 @@ nothing, and one that is read later says what it said at first.
 from __future__ import annotations
 
 import html
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Final, Self
 
@@ -38,9 +40,10 @@ FactTables = Mapping[str, object]
 
 class Update:
     """One atomic step.  Deletions apply before insertions, so a fact in both stays; deleting what is not
-    explicit changes nothing.
+    explicit changes nothing.  Rules are removed before others are added.
 
     Data is read when it is given: what is wrong with it is told then, and changing it later has no effect.
+    Rules are read when the update is applied, with the prefixes of the program.
     """
 
     def __init__(
@@ -48,14 +51,16 @@ class Update:
         *,
         deletions: FactTables | None = None,
         insertions: FactTables | None = None,
-        rules_added: Sequence[str] = (),
-        rules_removed: Sequence[str] = (),
+        add_rules: str | Iterable[str] = (),
+        remove_rules: str | Iterable[str] = (),
         label: Label | None = None,
     ) -> None:
         self.label = label
-        self.rules_added = tuple(rules_added)
+        self.rules_added: list[str] = [add_rules] if isinstance(add_rules, str) else list(add_rules)
         """Texts of rules."""
-        self.rules_removed = tuple(rules_removed)
+        self.rules_removed: list[str] = (
+            [remove_rules] if isinstance(remove_rules, str) else list(remove_rules)
+        )
         """Names of rules."""
         self.deletions: list[tuple[str, ReadResult]] = []
         self.insertions: list[tuple[str, ReadResult]] = []
@@ -88,6 +93,20 @@ class Update:
         self.insertions.append((predicate, self._read(predicate, data, formats, columns)))
         return self
 
+    def add_rule(self, text: str) -> Self:
+        """A rule to add, or several: `far(?x) :- path(a, ?x)`, with or without a name before a colon."""
+        self.rules_added.append(text)
+        return self
+
+    def remove_rule(self, name: str) -> Self:
+        """A rule to remove, by its name."""
+        self.rules_removed.append(name)
+        return self
+
+    @property
+    def changes_rules(self) -> bool:
+        return bool(self.rules_added or self.rules_removed)
+
     def _read(
         self, predicate: str, data: object, formats: Sequence[str] | None, columns: Sequence[str] | None
     ) -> ReadResult:
@@ -101,9 +120,31 @@ class Update:
         name = "Update" if self.label is None else f"Update {self.label}"
         inserted, deleted = (sum(t.rows for _, t in part) for part in (self.insertions, self.deletions))
         parts = [f"+{inserted:,} −{deleted:,} facts"]
-        if self.rules_added or self.rules_removed:
+        if self.changes_rules:
             parts.append(f"+{len(self.rules_added)} −{len(self.rules_removed)} rules")
         return f"<{name}: {', '.join(parts)}>"
+
+
+@dataclass(frozen=True)
+class RuleChanges:
+    """The rules that an update added and removed."""
+
+    added: Mapping[str, str] = field(default_factory=dict)
+    """Name → text."""
+    removed: Mapping[str, str] = field(default_factory=dict)
+    already_there: tuple[tuple[str, str], ...] = ()
+    """Of each rule that was to be added and was there, up to the names of its variables: its text, and the
+    name of the one that is there."""
+
+    def __bool__(self) -> bool:
+        """Whether there are other rules than before."""
+        return bool(self.added or self.removed)
+
+    def __repr__(self) -> str:
+        lines = [f"− {text}" for text in self.removed.values()]
+        lines += [f"+ {text}" for text in self.added.values()]
+        lines += [f"= {text}   is there as {name}" for text, name in self.already_there]
+        return "\n".join(lines) or "no rule was changed"
 
 
 class PredicateChange:
@@ -235,6 +276,8 @@ class Delta(Mapping[str, PredicateChange]):
         explicit_facts: int = 0,
         implicit_facts: int = 0,
         updates: int = 1,
+        rules: RuleChanges | None = None,
+        derived: bool = True,
     ) -> None:
         self._changes = changes
         self._of_others = of_others
@@ -251,6 +294,11 @@ class Delta(Mapping[str, PredicateChange]):
         """Facts after the update that are derived and not explicit as well."""
         self.updates = updates
         """How many updates were applied as one."""
+        self.rules = rules or RuleChanges()
+        """Rules that came and went."""
+        self.derived = derived
+        """False if rules were only taken in, because nothing had been derived yet: what they change is known
+        when it is asked for."""
 
     def __getitem__(self, predicate: str) -> PredicateChange:
         found = self._changes.get(predicate)
@@ -290,8 +338,9 @@ class Delta(Mapping[str, PredicateChange]):
 
     def __repr__(self) -> str:
         rows = [_COLUMNS, *self._cells()]
+        told = [repr(self.rules)] if self.rules or self.rules.already_there else []
         if len(rows) == 1:
-            return self._summary()
+            return "\n".join([*told, self._summary()])
         widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
         lines = [
             "   ".join(
@@ -300,7 +349,9 @@ class Delta(Mapping[str, PredicateChange]):
             ).rstrip()
             for row in rows
         ]
-        return "\n".join([lines[0], "─" * (sum(widths) + 3 * (len(widths) - 1)), *lines[1:], self._summary()])
+        return "\n".join(
+            [*told, lines[0], "─" * (sum(widths) + 3 * (len(widths) - 1)), *lines[1:], self._summary()]
+        )
 
     def _repr_html_(self) -> str:
         head = "".join(f"<th>{name}</th>" for name in _COLUMNS)
@@ -318,6 +369,12 @@ class Delta(Mapping[str, PredicateChange]):
     def _summary(self) -> str:
         name = "update" if self.label is None else f"update {self.label}"
         change = f"+{self.inserted_count:,} −{self.deleted_count:,} facts" if len(self) else "nothing changed"
+        if self.rules:
+            change = f"+{len(self.rules.added)} −{len(self.rules.removed)} rules, {change}"
+        if not self.derived:
+            return (
+                f"{name}: +{len(self.rules.added)} −{len(self.rules.removed)} rules, nothing is derived yet"
+            )
         return f"{name}: {change}, {self.counters.seconds * 1000:.1f} ms"
 
 

@@ -12,7 +12,7 @@ from pathlib import Path
 from tidalog.errors import Diagnostic, ProgramError, Source
 from tidalog.lang.dialects import DIALECTS, Dialect, dialect_of
 from tidalog.lang.formatter import format_text
-from tidalog.lang.pieces import QUERY, parse_fact, parse_query, parse_rule
+from tidalog.lang.pieces import QUERY, parse_fact, parse_query, parse_rule, parse_rules
 from tidalog.lang.printer import (
     print_atom,
     print_expression,
@@ -66,6 +66,7 @@ __all__ = [
     "parse_file_with_warnings",
     "parse_query",
     "parse_rule",
+    "parse_rules",
     "parse_with_warnings",
     "print_atom",
     "print_expression",

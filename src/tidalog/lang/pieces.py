@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Final
 
 from lark import Token, Tree
 
@@ -28,6 +30,7 @@ from tidalog.program import (
 
 QUERY = "?"
 """The predicate of a query's head: no program can have it."""
+_DIRECTIVE: Final = re.compile(r"@(?:import|export|output|parameter)\b")
 
 
 def parse_query(text: str, prefixes: Mapping[str, str] | None = None, name: str = "<query>") -> Rule:
@@ -54,10 +57,56 @@ def parse_rule(text: str, prefixes: Mapping[str, str] | None = None, name: str =
     reader = _read(text, prefixes, name, "a rule")
     if len(reader.rules) == 1:
         return reader.rules[0]
-    if len(reader.facts) == 1:
-        fact = reader.facts[0]
-        return Rule((Atom(fact.predicate, fact.arguments, fact.span),), (), None, fact.span)
+    if reader.facts:
+        return _without_body(reader.facts)
     raise _not_one(reader.source, "a rule")
+
+
+def parse_rules(text: str, prefixes: Mapping[str, str] | None = None, name: str = "<rules>") -> list[Rule]:
+    """Rules one behind the other, with @prefix and @base between them; the last full stop may be missing.
+    A fact is a rule without conditions."""
+    source = Source(name, text)
+    errors: list[Diagnostic] = []
+    statements = list(_statements(source, errors))
+    if errors:
+        raise ProgramError(errors)
+    if statements and not statements[-1].text.endswith("."):
+        source = Source(name, f"{text[: statements[-1].end]} .")
+    reader = MainReader(source, Names(dict(prefixes or {})))
+    found: list[Rule] = []
+    for statement in _statements(source, []):
+        directive = _DIRECTIVE.match(statement.text)
+        if directive is not None:
+            span = Span(source, statement.start, statement.start + directive.end())
+            why, advice = "expected a rule", "put directives into the program"
+            reader.errors.append(
+                BadStatement(span, problem="a directive among rules", why=why, advice=advice)
+            )
+            continue
+        rules, facts = len(reader.rules), len(reader.facts)
+        reader.take(statement)
+        found += reader.rules[rules:]
+        if len(reader.facts) > facts:
+            found.append(_without_body(reader.facts[facts:]))
+    if reader.errors:
+        raise ProgramError(reader.errors)
+    if not found:
+        raise _not_one(source, "a rule")
+    return found
+
+
+def _statements(source: Source, errors: list[Diagnostic]) -> Iterator[Statement]:
+    reader = StatementReader(source, errors)
+    at = 0
+    while not errors and (statement := reader.read(at)) is not None:
+        at = statement.end
+        if statement.text:
+            yield statement
+
+
+def _without_body(facts: Sequence[Fact]) -> Rule:
+    heads = tuple(Atom(fact.predicate, fact.arguments, fact.span) for fact in facts)
+    return Rule(heads, (), None, facts[0].span)
 
 
 def parse_fact(text: str, prefixes: Mapping[str, str] | None = None, name: str = "<fact>") -> Fact:

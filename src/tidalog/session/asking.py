@@ -51,11 +51,15 @@ class Asking(Core):
         names, rows = self._asked(text, parameters)
         return self._result(names, rows)
 
-    def _asked(self, text: str, parameters: Mapping[str, object]) -> tuple[list[str], Rows]:
-        """The names of a query's columns, and its answers."""
+    def _asked(
+        self, text: str, parameters: Mapping[str, object], *, known_alone: bool = True
+    ) -> tuple[list[str], Rows]:
+        """The names of a query's columns, and its answers.  A predicate that nothing speaks of is an error,
+        or else empty."""
         contents = self._open()
         rule = parse_query(text, contents.program.prefixes)
-        check_query(rule, contents.analysis)
+        if known_alone:
+            check_query(rule, contents.analysis)
         given = {**contents.setting.parameters, **parameter_terms(parameters)}
         rules = analyse_query(contents.analysis, rule, given, contents.setting.functions)
         self.materialise()

@@ -5,6 +5,9 @@ a `Change`, which touches nothing; `take` carries it out whole or not at all.
 
 Facts live in the engine alone.  The analysis sees one *witness* for each predicate and number of arguments
 that has explicit facts, which is all that it needs to know of them.
+
+Rules that come and go one by one are the business of a `MovingProgram`, which is made for the first of them
+and let go when the program changes in another way.  Names of rules stay what they are all the while.
 """
 
 from __future__ import annotations
@@ -12,11 +15,14 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from tidalog.analysis import Analysis, TripleLayout, analyse
+from tidalog.analysis import Analysis, MovingProgram, RuleChange, TripleLayout, analyse
 from tidalog.analysis.draft import ArgumentRange
+from tidalog.analysis.moving_model import NamedRemoval
 from tidalog.engine.embedded import EmbeddedEngine
+from tidalog.errors import Diagnostic
 from tidalog.io import ReadResult
-from tidalog.program import Fact, Program
+from tidalog.maintain.seminaive import constraint_rule
+from tidalog.program import Fact, Program, Rule
 from tidalog.session.bulk_terms import ids_of_many
 from tidalog.session.relations import Rows, explicit_rows, routed
 from tidalog.terms import IRI, Term
@@ -65,7 +71,7 @@ class Change:
         """A predicate has facts with so many arguments.  Raises `ProgramError` if the program cannot have
         them."""
         if (predicate, arity) not in self.witnesses:
-            self.witnesses[predicate, arity] = Fact(predicate, (IRI("…"),) * arity)
+            self.witnesses[predicate, arity] = witness_of(predicate, arity)
             self.analysis = analysed(self.program, self.setting, self.witnesses, self.facts)
 
     def text_facts(self) -> Iterator[tuple[str, list[tuple[Term, ...]]]]:
@@ -83,6 +89,8 @@ class Contents:
         self.engine = EmbeddedEngine()
         self.setting = Setting()
         self._witnesses: dict[Witness, Fact] = {}
+        self._moving: MovingProgram | None = None
+        """None if rules have not been looked at since the program changed as a whole."""
 
     def change(self, program: Program, setting: Setting, facts: Sequence[Fact] = ()) -> Change:
         """The change to a program, with more facts.  Raises `ProgramError` if they do not go together."""
@@ -95,16 +103,12 @@ class Contents:
     def take(self, change: Change) -> tuple[int, bool]:
         """Carries a change out.  Gives the number of explicit facts that are new, and whether anything that
         was derived may be out of date."""
-        engine, layout = self.engine, change.analysis.triples
-        moved = not same_relations(self.analysis.triples, layout)
+        layout = change.analysis.triples
+        moved = not (same_relations(self.analysis.triples, layout) and self._fits(change.analysis))
         new_rules = change.analysis.rules != self.analysis.rules
         batches = list(self._batches(change, layout))
         if moved:
-            engine.replace_facts(
-                (part.predicate, part.columns, part.rows)
-                for whole in explicit_rows(engine, self.analysis.triples)
-                for part in routed(whole, layout, engine.dictionary)
-            )
+            self._lay_out_anew(self.analysis.triples, layout)
         new = self._insert(batches) if batches else 0
         for fact in change.facts:
             key = fact.predicate, len(fact.arguments)
@@ -113,7 +117,82 @@ class Contents:
         self.program, self.setting = change.program, change.setting
         self.analysis = replace(change.analysis, program=change.program, facts=())
         self._witnesses = change.witnesses
+        self._moving = None
         return new, moved or new_rules or bool(batches)
+
+    # --- rules that come and go ---------------------------------------------------------------------
+
+    @property
+    def moving(self) -> MovingProgram:
+        """The program, by the names of its rules."""
+        if self._moving is None:
+            setting, facts = self.setting, tuple(self._witnesses.values())
+            self._moving = MovingProgram(self.analysis, setting.parameters, setting.functions, facts)
+        return self._moving
+
+    @property
+    def warnings(self) -> tuple[Diagnostic, ...]:
+        """What is odd about the program as it stands.  A change of rules looks at new rules alone, so they
+        are looked for when they are asked for."""
+        if self._moving is None:
+            return self.analysis.warnings
+        return analysed(self.program, self.setting, self._witnesses, ()).warnings
+
+    def change_rules(
+        self, added: Sequence[Rule], removed: Sequence[NamedRemoval], witnesses: Iterable[Witness] = ()
+    ) -> tuple[RuleChange, Callable[[], None]]:
+        """Other rules from now on, and predicates that are to have explicit facts; facts stay where they are.
+        Gives what was done, and what takes it all back.  Raises `ProgramError`, and nothing is changed."""
+        moving = self.moving
+        facts = {witness: witness_of(*witness) for witness in witnesses if witness not in self._witnesses}
+        known = self.program, self.analysis, self._witnesses
+        change = moving.change(added, removed, tuple(facts.values()))
+        try:
+            if change or facts:
+                self.program = replace(moving.program, facts=())
+                self.analysis = replace(moving.analysis, program=self.program, facts=())
+                self._witnesses = {**self._witnesses, **facts}
+        except BaseException:
+            moving.undo(change)
+            self.program, self.analysis, self._witnesses = known
+            raise
+
+        def take_back() -> None:
+            moving.undo(change)
+            self.program, self.analysis, self._witnesses = known
+            self._moving = moving
+
+        return change, take_back
+
+    def is_laid_out(self, before: TripleLayout) -> bool:
+        """Whether facts that were laid out in one way can stay where they are: triples are kept in the same
+        relations, and no predicate, and no constraint, has another number of arguments than the engine
+        knows."""
+        return same_relations(before, self.analysis.triples) and self._fits(self.analysis)
+
+    def _fits(self, analysis: Analysis) -> bool:
+        wanted = {name: info.arity for name, info in analysis.predicates.items()}
+        for rule in map(constraint_rule, analysis.constraints):
+            assert rule.head is not None
+            wanted[rule.head.predicate] = len(rule.head.arguments)
+        relations = zip(self.engine.names, self.engine.arities, strict=True)
+        return all(wanted.get(name, arity) == arity for name, arity in relations)
+
+    def lay_out(self, before: TripleLayout) -> None:
+        """Explicit facts go where the program has them now; if that is elsewhere, others go."""
+        if not self.is_laid_out(before):
+            self._lay_out_anew(before, self.analysis.triples)
+
+    def _lay_out_anew(self, before: TripleLayout, layout: TripleLayout) -> None:
+        """Explicit facts alone are left.  A relation without any is made when it is needed, with as many
+        arguments as it has then."""
+        engine = self.engine
+        engine.replace_facts(
+            (part.predicate, part.columns, part.rows)
+            for whole in explicit_rows(engine, before)
+            if whole.rows
+            for part in routed(whole, layout, engine.dictionary)
+        )
 
     @property
     def witnesses(self) -> list[Witness]:
@@ -125,20 +204,13 @@ class Contents:
     ) -> bool:
         """The engine holds facts of a program, with triples in the relations of `layout`.  Gives whether they
         stay there; if not, explicit facts alone are left."""
-        self._witnesses = {
-            (predicate, arity): Fact(predicate, (IRI("…"),) * arity) for predicate, arity in witnesses
-        }
+        self._witnesses = {(predicate, arity): witness_of(predicate, arity) for predicate, arity in witnesses}
         analysis = analysed(program, setting, self._witnesses, ())
-        self.program, self.setting = program, setting
+        self.program, self.setting, self._moving = program, setting, None
         self.analysis = replace(analysis, program=program, facts=())
-        if same_relations(layout, analysis.triples):
+        if self.is_laid_out(layout):
             return True
-        dictionary = self.engine.dictionary
-        self.engine.replace_facts(
-            (part.predicate, part.columns, part.rows)
-            for whole in explicit_rows(self.engine, layout)
-            for part in routed(whole, analysis.triples, dictionary)
-        )
+        self._lay_out_anew(layout, analysis.triples)
         return False
 
     def unknown(self, facts: Iterable[Rows]) -> list[Witness]:
@@ -194,6 +266,10 @@ class Contents:
         except BaseException:
             self.engine.back_to(mark)
             raise
+
+
+def witness_of(predicate: str, arity: int) -> Fact:
+    return Fact(predicate, (IRI("…"),) * arity)
 
 
 def analysed(

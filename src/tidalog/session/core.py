@@ -135,7 +135,7 @@ class Core:
     @in_turn
     def warnings(self) -> tuple[Diagnostic, ...]:
         """What is odd about the program, though not wrong."""
-        return (*self._text_warnings, *self._open().analysis.warnings)
+        return (*self._text_warnings, *self._open().warnings)
 
     # --- term ids, for whoever handles facts in bulk ------------------------------------------------
 

@@ -32,9 +32,13 @@ _NONE: Mask = np.zeros(0, np.bool_)
 
 
 def user_changes(
-    engine: EmbeddedEngine, analysis: Analysis, delta: Mapping[str, PredicateDelta]
+    engine: EmbeddedEngine,
+    analysis: Analysis,
+    delta: Mapping[str, PredicateDelta],
+    before: Analysis | None = None,
 ) -> dict[str, PredicateDelta]:
-    """The changes of an update by predicate, those of triples as `triple`."""
+    """The changes of an update by predicate, those of triples as `triple`.  `before` is the analysis that
+    held before the update, if another one did."""
     layout = analysis.triples
     if not layout.active:
         return {name: change for name, change in delta.items() if not is_hidden(name)}
@@ -42,7 +46,8 @@ def user_changes(
     found = {name: c for name, c in delta.items() if name not in triples and not is_hidden(name)}
     own = {name: change for name, change in delta.items() if name in triples}
     if own:
-        copied = any(rule.name.startswith((UP, DOWN)) for rule in analysis.rules)
+        rules = (*analysis.rules, *(before.rules if before is not None else ()))
+        copied = any(rule.name.startswith((UP, DOWN)) for rule in rules)
         change = _triples(engine, layout, own, copied)
         if change is not None:
             found[TRIPLE] = change

@@ -107,3 +107,10 @@ class OtherKnowledgeBase(Diagnostic):
     title = "these updates were read for another knowledge base"
     reason = "their terms have the numbers that the other one gave them"
     hint = "read them with the knowledge base that applies them"
+
+
+class TwoNames(Diagnostic):
+    number = "T131"
+    title = "the name {name} does not fit the text of the rule"
+    reason = "the text is {written}"
+    hint = "give the name once: before the colon, or beside the text"

@@ -27,6 +27,7 @@ from tidalog.session.durable_labels import KnownLabels
 from tidalog.session.knowledge_base import KnowledgeBase
 from tidalog.session.prepared import PreparedUpdate
 from tidalog.session.relations import Rows
+from tidalog.session.rule_edits import RuleEdits
 from tidalog.session.sources import ReadProgram
 from tidalog.session.turns import in_turn
 from tidalog.session.updating import AnyUpdate
@@ -232,6 +233,10 @@ class Logging(KnowledgeBase):
         noting = self._noting(records.LOAD, whole, header, named)
         return self._marking_program(self._logged("loading", 1, noting), digest)
 
+    def _noted_rules(self, edits: RuleEdits) -> AbstractContextManager[None]:
+        whole = PreparedUpdate(self._open().engine.dictionary, None, rules=edits)
+        return self._marking_facts(self._logged("a change of rules", 1, self._noting(records.RULES, whole)))
+
     @contextmanager
     def _marking_facts(self, logged: AbstractContextManager[None]) -> Iterator[None]:
         with logged:
@@ -278,7 +283,7 @@ class Logging(KnowledgeBase):
             return True
         self._writable("loading another program")
         if not self._only_loaded:
-            hint = "kb.program shows its rules; facts go in with kb.insert; other rules go into another store"
+            hint = "kb.rules shows its rules and adds others; facts go in with kb.insert"
             raise StoreError(OtherProgram(path=self.path, hint=hint))
         return False
 
@@ -321,7 +326,7 @@ class Logging(KnowledgeBase):
 def together(part: PreparedUpdate, more: PreparedUpdate) -> PreparedUpdate:
     """One update of two parts, which deletes before it inserts, as one whose rows came at once."""
     deletions, insertions = part.deletions + more.deletions, part.insertions + more.insertions
-    return PreparedUpdate(part.dictionary, part.label, deletions, insertions)
+    return PreparedUpdate(part.dictionary, part.label, deletions, insertions, part.rules + more.rules)
 
 
 def as_one(first: int, last: int) -> list[bytes]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
-from itertools import islice
+from itertools import islice, takewhile
 from typing import overload
 
 from tidalog.engine.limits import ProgressCallback
@@ -303,7 +303,10 @@ class Pending(Logging):
         first = self._waiting[0]
         if first.until != first.position.number:  # once begun as one, they stay one
             return sum(waiting.position.number <= first.until for waiting in self._waiting)
-        return free if latest_only else 1
+        if not latest_only or first.update.changes_rules:
+            return 1
+        facts_alone = takewhile(lambda waiting: not waiting.update.changes_rules, self._waiting)
+        return min(free, sum(1 for _ in facts_alone))
 
     def _drop(self, count: int) -> None:
         for _ in range(count):

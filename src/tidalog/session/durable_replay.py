@@ -12,7 +12,7 @@ from functools import partial
 from pathlib import Path
 from typing import Literal
 
-from tidalog.errors import RunError, StoreError, TidalogError
+from tidalog.errors import ProgramError, RunError, StoreError, TidalogError
 from tidalog.lang import parse
 from tidalog.maintain.materialise import Violated
 from tidalog.session.durable_log import Position, together
@@ -20,6 +20,7 @@ from tidalog.session.durable_pending import Pending
 from tidalog.session.knowledge_base import KnowledgeBase
 from tidalog.session.prepared import PreparedUpdate
 from tidalog.session.relations import Rows
+from tidalog.session.rule_edits import RuleEdits, RuleText, rule_edits
 from tidalog.session.sources import joined
 from tidalog.storage import records
 from tidalog.storage.diagnostics import NotReplayed
@@ -78,13 +79,14 @@ class Replaying(Pending):
             if record.last <= self._applied_to:
                 continue
             changes = records.changes_of(record, self._open().engine.dictionary)
-            if record.kind != records.UPDATES:
+            if not record.has_updates:
                 if record.first in marks.rejected:
                     self._applied_to = self._logged_to = record.first
                     continue
                 if record.first > marks.done and has_writer:
                     break
-                self._again(record.first, marks, unfinished, partial(self._redo, record, changes[0]))
+                carry_out = partial(self._redo, record, changes[0])
+                self._again(record.first, marks, unfinished, carry_out, record.kind == records.RULES)
                 count += 1
                 continue
             for index, change in enumerate(changes):
@@ -108,7 +110,7 @@ class Replaying(Pending):
                 if number < last:
                     continue
                 now, gathered = gathered, []
-                self._again(number, marks, unfinished, partial(self._apply_again, now))
+                self._again(number, marks, unfinished, partial(self._apply_again, now), True)
                 count += len(now)
         return count
 
@@ -122,14 +124,21 @@ class Replaying(Pending):
 
     def _as_update(self, change: Change) -> PreparedUpdate:
         dictionary = self._open().engine.dictionary
-        return PreparedUpdate(dictionary, change.label, _rows(change.deletions), _rows(change.insertions))
+        deletions, insertions = _rows(change.deletions), _rows(change.insertions)
+        return PreparedUpdate(dictionary, change.label, deletions, insertions, _edits(change))
 
     # --- one change ---------------------------------------------------------------------------------
 
     def _again(
-        self, number: int, marks: Marks, unfinished: Unfinished, carry_out: Callable[[], None]
+        self,
+        number: int,
+        marks: Marks,
+        unfinished: Unfinished,
+        carry_out: Callable[[], None],
+        changes_rules: bool,
     ) -> None:
-        """Carries a change out that ended well, or was being carried out when the writer ended."""
+        """Carries a change out that ended well, or was being carried out when the writer ended.  If it may
+        change rules, the writer may have been about to refuse them."""
         is_done = number <= marks.done
         first = self._logged_to + 1
         self._logged_to = number
@@ -139,9 +148,12 @@ class Replaying(Pending):
         try:
             carry_out()
         except TidalogError as error:
-            refused = isinstance(error, RunError) and all(
-                isinstance(diagnostic, Violated) for diagnostic in error.diagnostics
-            )
+            if isinstance(error, ProgramError):
+                refused = changes_rules and all(found.number != "T018" for found in error.diagnostics)
+            else:
+                refused = isinstance(error, RunError) and all(
+                    isinstance(found, Violated) for found in error.diagnostics
+                )
             if is_done or not refused:
                 raise self._not_replayed(number, is_done, error) from error
             if self._store is not None:
@@ -156,6 +168,8 @@ class Replaying(Pending):
                 hint += ', or with unfinished="reject" if this change, which was never finished, is to go'
         elif found.number == "T018":
             hint = "its rules call Python functions: tidalog.open(path, functions={name: function})"
+            if not is_done:
+                hint += ', or unfinished="reject" if this change, which was never finished, is to go'
         else:
             hint = "open the store with the version that wrote it"
         return StoreError(NotReplayed(path=self.path, number=number, why=found.message, hint=hint))
@@ -176,6 +190,8 @@ class Replaying(Pending):
             _, outdated = contents.take(taken)
             if outdated:
                 self._outdate()
+        elif record.kind == records.RULES:
+            self._take_in_rules(_edits(change))
         else:
             KnowledgeBase._taken_away(self, _rows(change.deletions))
         self._only_loaded = False
@@ -197,6 +213,11 @@ class Replaying(Pending):
         bound = [(binding, folder) for binding in program.exports]
         self._exports += [export for export in bound if export not in self._exports]
         self._programs.append(record.text("digest"))
+
+
+def _edits(change: Change) -> RuleEdits:
+    texts = [RuleText(text, name) for text, name in change.rules.added]
+    return rule_edits(texts, change.rules.removed)
 
 
 def _rows(facts: Iterable[Facts]) -> list[Rows]:

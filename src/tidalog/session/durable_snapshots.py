@@ -18,7 +18,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any, Final
 
-from tidalog.analysis import TripleLayout
+from tidalog.analysis import Analysis, TripleLayout
 from tidalog.engine.facts import FactStore
 from tidalog.engine.limits import Limits, ProgressCallback, RunStats
 from tidalog.errors import RunError, StoreError
@@ -34,7 +34,7 @@ from tidalog.storage import faults
 from tidalog.storage.diagnostics import StoreNotWritable
 from tidalog.storage.snapshot import Image, Snapshot, fill_table_of, image_of, write_snapshot
 from tidalog.storage.store import Store
-from tidalog.update import Delta
+from tidalog.update import Delta, RuleChanges
 
 _LOG: Final = logging.getLogger("tidalog")
 _SHARE: Final = 2
@@ -132,9 +132,11 @@ class Snapshots(Replaying):
         following: Sequence[PreparedUpdate],
         options: Options,
         progress: ProgressCallback | None,
+        before: Analysis | None = None,
+        rules: RuleChanges | None = None,
     ) -> Delta:
         self.get_ready()
-        return super()._carried_out(updates, following, options, progress)
+        return super()._carried_out(updates, following, options, progress, before, rules)
 
     @in_turn
     def get_ready(self) -> None:

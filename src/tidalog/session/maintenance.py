@@ -13,6 +13,7 @@ from tidalog.builtins import PythonFunction
 from tidalog.engine.embedded import EmbeddedEngine
 from tidalog.engine.limits import Limits, ProgressCallback
 from tidalog.errors import UsageError
+from tidalog.maintain.counters import Counters
 from tidalog.maintain.maintainer import Maintainer, UpdateIds
 from tidalog.maintain.strategy import MARKINGS, ORDERS, STRATEGIES, Options
 from tidalog.maintain.transaction import PredicateDelta
@@ -20,14 +21,14 @@ from tidalog.session.deltas import change_of, user_changes
 from tidalog.session.diagnostics import BadArgument
 from tidalog.session.naming import user_predicates
 from tidalog.session.relations import count_of
-from tidalog.update import Delta, Label, PredicateChange
+from tidalog.update import Delta, Label, PredicateChange, RuleChanges
 
 InTurn = Callable[[Callable[[], tuple[str, PredicateDelta]]], tuple[str, PredicateDelta]]
 """Calls something when it is this thread's turn."""
 
 
 class Maintenance:
-    """Keeps one engine that `analysis` was materialised on; dropped when the program changes."""
+    """Keeps one engine that `analysis` was materialised on; dropped when the program changes as a whole."""
 
     def __init__(
         self, engine: EmbeddedEngine, analysis: Analysis, functions: Mapping[str, PythonFunction]
@@ -49,16 +50,48 @@ class Maintenance:
         in_turn: InTurn,
         label: Label | None,
         updates: int,
+        before: Analysis | None = None,
+        rules: RuleChanges | None = None,
     ) -> Delta:
-        """Carries an update out, whole or not at all."""
+        """Carries an update out, whole or not at all.  With an analysis of `before` the rules are others from
+        now on: those of `analysis`."""
         if options is not self.maintainer.options:
             self.maintainer.use(options)
-        outcome = self.maintainer.apply(update, upcoming, limits=limits, progress=progress)
-        engine, dictionary, prefixes = self.engine, self.engine.dictionary, analysis.program.prefixes
-        found = user_changes(engine, analysis, outcome.delta)
+        changed = before is not None and before.rules != analysis.rules
+        outcome = self.maintainer.apply(
+            update, upcoming, limits=limits, progress=progress, analysis=analysis if changed else None
+        )
+        found = user_changes(self.engine, analysis, outcome.delta, before)
         for change in found.values():
             self.facts += change.inserted_rows - change.deleted_rows
             self.explicit += newly_explicit(change) - no_longer_explicit(change)
+        return self.delta(
+            found,
+            analysis,
+            outcome.counters,
+            in_turn,
+            label=label,
+            ignored=outcome.ignored,
+            chosen=outcome.chosen,
+            updates=updates,
+            rules=rules,
+        )
+
+    def delta(
+        self,
+        found: Mapping[str, PredicateDelta],
+        analysis: Analysis,
+        counters: Counters,
+        in_turn: InTurn,
+        *,
+        label: Label | None = None,
+        ignored: int = 0,
+        chosen: Mapping[str, str] | None = None,
+        updates: int = 1,
+        rules: RuleChanges | None = None,
+    ) -> Delta:
+        """What an update has changed, for people."""
+        engine, dictionary, prefixes = self.engine, self.engine.dictionary, analysis.program.prefixes
 
         def of_others(predicate: str) -> PredicateChange:
             name, change = in_turn(lambda: change_of(engine, analysis, found, predicate))
@@ -67,13 +100,14 @@ class Maintenance:
         return Delta(
             {name: PredicateChange(name, c, dictionary, prefixes) for name, c in found.items()},
             of_others,
-            outcome.counters,
+            counters,
             label=label,
-            ignored=outcome.ignored,
-            chosen=outcome.chosen,
+            ignored=ignored,
+            chosen=chosen,
             explicit_facts=self.explicit,
             implicit_facts=self.facts - self.explicit,
             updates=updates,
+            rules=rules,
         )
 
 

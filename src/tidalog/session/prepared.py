@@ -1,4 +1,5 @@
-"""Updates as term ids, ready to be applied: from an `Update`, from an update table, from a script.
+"""Updates as term ids, with their rules, ready to be applied: from an `Update`, from an update table, from a
+script.
 
 A table's columns and a script's facts become ids once, in bulk; an update is then slices of these arrays.
 Ids stay what they are, so an update can be prepared long before it is applied.
@@ -12,17 +13,18 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from tidalog.analysis import TripleLayout
+from tidalog.analysis.moving_model import NamedRemoval
+from tidalog.analysis.rule_scripts import changed_rules
 from tidalog.engine.dictionary import Dictionary
-from tidalog.errors import UsageError
-from tidalog.io.update_tables import UpdateTable
+from tidalog.io.update_tables import RuleRow, UpdateTable
 from tidalog.lang.updates import ScriptUpdate
 from tidalog.maintain.maintainer import UpdateIds
 from tidalog.maintain.transaction import Batch
 from tidalog.program import Fact
 from tidalog.session.bulk_terms import ids_of_many
-from tidalog.session.diagnostics import RulesInUpdate
 from tidalog.session.naming import checked_name
 from tidalog.session.relations import Rows, routed
+from tidalog.session.rule_edits import NO_EDITS, RuleEdits, RuleText, rule_edits
 from tidalog.terms import Term
 from tidalog.update import Label, Update
 
@@ -31,12 +33,13 @@ Prefixes = Mapping[str, str]
 
 @dataclass(slots=True)
 class PreparedUpdate:
-    """Facts by the predicates that people use, as ids of one dictionary."""
+    """Facts by the predicates that people use, as ids of one dictionary; and rules."""
 
     dictionary: Dictionary
     label: Label | None
     deletions: list[Rows] = field(default_factory=list)
     insertions: list[Rows] = field(default_factory=list)
+    rules: RuleEdits = NO_EDITS
     _routed: tuple[TripleLayout, UpdateIds] | None = None
 
     def ids(self, layout: TripleLayout) -> UpdateIds:
@@ -51,7 +54,12 @@ class PreparedUpdate:
 
     def __repr__(self) -> str:
         inserted, deleted = (sum(rows.rows for rows in part) for part in (self.insertions, self.deletions))
-        return f"<update {self.label}: +{inserted:,} −{deleted:,} facts>"
+        rules = f", +{len(self.rules.added)} −{len(self.rules.removed)} rules" if self.rules else ""
+        return f"<update {self.label}: +{inserted:,} −{deleted:,} facts{rules}>"
+
+    @property
+    def changes_rules(self) -> bool:
+        return bool(self.rules)
 
 
 def _batches(facts: Iterable[Rows], layout: TripleLayout, dictionary: Dictionary) -> Iterator[Batch]:
@@ -62,9 +70,8 @@ def _batches(facts: Iterable[Rows], layout: TripleLayout, dictionary: Dictionary
 
 def prepared_update(update: Update, dictionary: Dictionary, prefixes: Prefixes) -> PreparedUpdate:
     """An update that was made in Python."""
-    if update.rules_added or update.rules_removed:
-        raise UsageError(RulesInUpdate(update=_named(update.label)))
     prepared = PreparedUpdate(dictionary, update.label)
+    prepared.rules = rule_edits(update.rules_added, update.rules_removed)
     for part, target in (
         (update.deletions, prepared.deletions),
         (update.insertions, prepared.insertions),
@@ -80,10 +87,10 @@ def prepared_update(update: Update, dictionary: Dictionary, prefixes: Prefixes) 
 def prepared_table(table: UpdateTable, dictionary: Dictionary, prefixes: Prefixes) -> list[PreparedUpdate]:
     """The updates of a table.  Rows of one update that agree in sign, predicate and number of arguments are
     one slice, and keep their order."""
-    if table.rules:
-        rule = table.rules[0]
-        raise UsageError(RulesInUpdate(update=_named(table.updates[rule.update])))
     updates = [PreparedUpdate(dictionary, label) for label in table.updates]
+    for rule in table.rules:
+        edits = _edit(rule)
+        updates[rule.update].rules += edits
     if not table.rows:
         return updates
     names = [checked_name(name, prefixes) for name in table.predicate.names]
@@ -104,6 +111,12 @@ def prepared_table(table: UpdateTable, dictionary: Dictionary, prefixes: Prefixe
     return updates
 
 
+def _edit(rule: RuleRow) -> RuleEdits:
+    if rule.text is not None:
+        return RuleEdits(added=(RuleText(rule.text, rule.name, str(rule.place)),))
+    return RuleEdits(removed=(NamedRemoval(rule.name or ""),))
+
+
 def prepared_script(
     script: Sequence[ScriptUpdate], dictionary: Dictionary, first: int = 1
 ) -> list[PreparedUpdate]:
@@ -111,9 +124,7 @@ def prepared_script(
     updates: list[PreparedUpdate] = []
     groups: dict[tuple[str, int], _Group] = {}
     for label, update in enumerate(script, first):
-        if update.rules_added or update.rules_removed:
-            raise UsageError(RulesInUpdate(update.span, update=_named(label)))
-        prepared = PreparedUpdate(dictionary, label)
+        prepared = PreparedUpdate(dictionary, label, rules=RuleEdits(*changed_rules(update)))
         for facts, target in (
             (update.deletions, prepared.deletions),
             (update.insertions, prepared.insertions),
@@ -149,10 +160,6 @@ class _Group:
         ends = [*self._starts[1:], len(self._rows)]
         for target, start, end in zip(self._targets, self._starts, ends, strict=True):
             target.append(Rows(predicate, [column[start:end] for column in columns], end - start))
-
-
-def _named(label: Label | None) -> str:
-    return "an update" if label is None else f"update {label}"
 
 
 # --- several as one -----------------------------------------------------------------------------------------

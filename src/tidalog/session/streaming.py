@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Iterator, Sequence
+from itertools import takewhile
 from pathlib import Path
 from typing import Final, Protocol, TypeGuard, runtime_checkable
 
@@ -17,9 +18,10 @@ from tidalog.session.diagnostics import BadArgument
 from tidalog.session.maintenance import checked_options
 from tidalog.session.naming import check_on_error
 from tidalog.session.prepared import PreparedUpdate, prepared_table
+from tidalog.session.ruling import Ruling
 from tidalog.session.turns import in_turn
 from tidalog.session.update_files import UpdateList, UpdatePath, read_updates
-from tidalog.session.updating import AnyUpdate, Updating
+from tidalog.session.updating import AnyUpdate
 from tidalog.stream import IteratorSource, ListSource, Source
 from tidalog.update import Delta, Update
 
@@ -39,7 +41,7 @@ class _IsSource(Protocol):
     def wait(self, seconds: float, count: int = 1) -> None: ...
 
 
-class Streaming(Updating):
+class Streaming(Ruling):
     @in_turn
     def read_updates(
         self,
@@ -92,7 +94,8 @@ class Streaming(Updating):
         `updates` are updates, the path of a script or an update table, several paths, a folder, or a
         `tidalog.stream.Source`.  Up to `look_ahead` updates that are waiting already are looked at while one
         is applied, which saves work; they are waited for only if `look_ahead_wait` says how many seconds.
-        With `latest_only` all that wait are applied as one: the state afterwards is the same.
+        With `latest_only` all that wait are applied as one, up to the next that changes rules: the state
+        afterwards is the same.
 
         An update that fails raises, all as it was before this update, and the stream ends.  `strategy`,
         `marking` and `order` are those of `tidalog.open` unless they are given; `progress` is called while an
@@ -145,8 +148,9 @@ class Streaming(Updating):
         try:
             while (update := source.next()) is not None:
                 taken = [update]
-                if latest_only:
-                    taken += [late for _ in source.peek(_MANY) if (late := source.next()) is not None]
+                if latest_only and not update.changes_rules:
+                    facts_alone = list(takewhile(lambda late: not late.changes_rules, source.peek(_MANY)))
+                    taken += [late for _ in facts_alone if (late := source.next()) is not None]
                 if wait > 0 and options.look_ahead:
                     source.wait(wait, options.look_ahead)
                 yield self._step(taken, source.peek(options.look_ahead), options, ready, progress)

@@ -108,9 +108,8 @@ class PredicateWatch:
         self._predicate, self._callback = predicate, callback
 
     def __call__(self, delta: Delta, /) -> None:
-        change = delta[self._predicate]
-        if change:
-            self._callback(change)
+        if self._predicate in delta:  # no longer, for a while, if nothing speaks of it any more
+            self._callback(delta[self._predicate])
 
 
 class QueryWatch:
@@ -119,7 +118,7 @@ class QueryWatch:
 
     def __init__(
         self,
-        reads: frozenset[str],
+        reads: Callable[[], frozenset[str]],
         ask: Callable[[], Rows],
         result: Callable[[Rows], Result],
         epoch: Callable[[], int],
@@ -128,11 +127,14 @@ class QueryWatch:
         self._reads, self._ask, self._result, self._callback = reads, ask, result, callback
         self._epoch = epoch
         self._known, self._known_at = ask(), epoch()
+        self._read = reads()
 
     def __call__(self, delta: Delta, /) -> None:
         epoch = self._epoch()
-        if epoch == self._known_at and self._reads.isdisjoint(delta):
+        if epoch == self._known_at and self._read.isdisjoint(delta):
             return
+        if epoch != self._known_at:
+            self._read = self._reads()  # triples may be somewhere else
         before, now = self._known, self._ask()
         self._known, self._known_at = now, epoch
         inserted, deleted = _without(now, before), _without(before, now)

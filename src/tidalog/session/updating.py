@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Final, TypeVar
 
-from tidalog.analysis import analyse
+from tidalog.analysis import Analysis, analyse
 from tidalog.engine.facts import FactStore
 from tidalog.engine.limits import Limits, ProgressCallback
 from tidalog.errors import TidalogError, UsageError
@@ -48,7 +48,7 @@ from tidalog.session.subscriptions import (
     is_predicate,
 )
 from tidalog.session.turns import in_turn
-from tidalog.update import Delta, Label, Update
+from tidalog.update import Delta, Label, RuleChanges, Update
 
 T = TypeVar("T")
 AnyUpdate = Update | PreparedUpdate
@@ -254,7 +254,7 @@ class Updating(Asking):
             return prepared_update(update, contents.engine.dictionary, contents.program.prefixes)
         if not isinstance(update, PreparedUpdate):
             problem = f"a {type(update).__name__} is no update"
-            hint = "write tidalog.Update(insertions={…}, deletions={…})"
+            hint = "write tidalog.Update(insertions={…}, deletions={…}, add_rules=[…], remove_rules=[…])"
             raise UsageError(BadArgument(problem=problem, why="an update is an Update", hint=hint))
         if update.dictionary is not contents.engine.dictionary:
             raise UsageError(OtherKnowledgeBase())
@@ -317,7 +317,11 @@ class Updating(Asking):
         following: Sequence[PreparedUpdate],
         options: Options,
         progress: ProgressCallback | None,
+        before: Analysis | None = None,
+        rules: RuleChanges | None = None,
     ) -> Delta:
+        """Maintains what was derived.  `before` is the analysis that held up to now, if the update changes
+        rules, and `rules` what it does to them."""
         contents = self._open()
         if self._maintenance is None:
             self._maintenance = Maintenance(contents.engine, contents.analysis, self._functions)
@@ -333,6 +337,8 @@ class Updating(Asking):
                 self._in_turn,
                 updates[-1].label,
                 len(updates),
+                before,
+                rules,
             )
 
     def _fitting(self, updates: Iterator[UpdateIds]) -> Iterator[UpdateIds]:
@@ -363,10 +369,10 @@ class Updating(Asking):
             name = known_predicate(what.strip(), contents.analysis)
             return self._subscriptions.add(what, PredicateWatch(name, callback))
         names, _ = self._asked(what, {})
-        reads = predicates_read(parse_query(what, contents.program.prefixes), contents.analysis)
+        rule = parse_query(what, contents.program.prefixes)
         watch = QueryWatch(
-            reads,
-            lambda: self._asked(what, {})[1],
+            lambda: predicates_read(rule, contents.analysis),
+            lambda: self._asked(what, {}, known_alone=False)[1],
             lambda rows: self._result(names, rows),
             lambda: self._epoch,
             callback,

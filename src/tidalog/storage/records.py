@@ -5,15 +5,16 @@ A record is a header, which is JSON, and arrays.  Kinds:
     load      a program as text, its parameters, and the facts that it and its imports have
     updates   updates, each a change of its own; `source` and `batch` say where a batch came from, `goes on`
               that its first one is more of the last of the batch before
+    updates with rules
+              the same where some of them change rules; a version that knows no such updates refuses the log
     insert    explicit facts that are only taken in; what follows from them is derived when it is asked for
     delete    explicit facts that are only taken away
+    rules     rules that are only taken in, or taken away
     done      changes up to a number are carried out, and whoever wanted to know of them knows
     rejected  a change was refused, and is passed over
     as one    updates from a number to another are one change
-    +rule     reserved for rules that are added
-    -rule     reserved for rules that are removed
 
-Every load, insert, delete and update has a number, in order; the other kinds speak of these.
+Every load, insert, delete, change of rules and update has a number, in order; the other kinds speak of these.
 """
 
 from __future__ import annotations
@@ -39,9 +40,9 @@ DELETE: Final = "delete"
 DONE: Final = "done"
 REJECTED: Final = "rejected"
 AS_ONE: Final = "as one"
-ADD_RULE: Final = "+rule"
-REMOVE_RULE: Final = "-rule"
-CHANGES: Final = frozenset({LOAD, UPDATES, INSERT, DELETE})
+UPDATES_WITH_RULES: Final = "updates with rules"
+RULES: Final = "rules"
+CHANGES: Final = frozenset({LOAD, UPDATES, UPDATES_WITH_RULES, INSERT, DELETE, RULES})
 KNOWN: Final = CHANGES | {DONE, REJECTED, AS_ONE}
 
 _DELETION, _INSERTION = 0, 1
@@ -67,6 +68,15 @@ class FactChange(Protocol):
     def deletions(self) -> Sequence[FactColumns]: ...
     @property
     def insertions(self) -> Sequence[FactColumns]: ...
+    @property
+    def rules(self) -> RuleChange: ...
+
+
+class RuleChange(Protocol):
+    """Rules that an update adds and removes."""
+
+    def __bool__(self) -> bool: ...
+    def texts(self) -> tuple[list[tuple[str, str | None]], list[str]]: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,11 +90,26 @@ class Facts:
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """Facts to delete and to insert, as ids of a dictionary."""
+    """Facts to delete and to insert, as ids of a dictionary, and rules."""
 
     label: Label | None = None
     deletions: list[Facts] = field(default_factory=list)
     insertions: list[Facts] = field(default_factory=list)
+    rules: RuleTexts = field(default_factory=lambda: RuleTexts())
+
+
+@dataclass(slots=True)
+class RuleTexts:
+    """Rules to add, each with the name that was told apart from its text, and names of rules to remove."""
+
+    added: list[tuple[str, str | None]] = field(default_factory=list)
+    removed: list[str] = field(default_factory=list)
+
+    def __bool__(self) -> bool:
+        return bool(self.added or self.removed)
+
+    def texts(self) -> tuple[list[tuple[str, str | None]], list[str]]:
+        return self.added, self.removed
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,6 +122,11 @@ class Record:
     @property
     def kind(self) -> str:
         return str(self.header["kind"])
+
+    @property
+    def has_updates(self) -> bool:
+        """Whether each change in it is an update."""
+        return self.kind in (UPDATES, UPDATES_WITH_RULES)
 
     def integer(self, name: str) -> int:
         value = self.header[name]
@@ -144,7 +174,7 @@ class Record:
     @property
     def last(self) -> int:
         """The number of the last change; one less than the first if there is none."""
-        return self.first + (len(self.labels) if self.kind == UPDATES else 1) - 1
+        return self.first + (len(self.labels) if self.has_updates else 1) - 1
 
 
 # --- bytes ------------------------------------------------------------------------------------------
@@ -202,6 +232,10 @@ def changes_packed(
     ids = np.concatenate(columns) if columns else np.empty(0, np.int32)
     terms, places = terms_by_value(dictionary, ids)
     whole = {**header, "labels": [change.label for change in changes], "predicates": list(codes)}
+    if any(change.rules for change in changes):
+        whole["rules"] = [change.rules.texts() for change in changes]
+        if whole["kind"] == UPDATES:
+            whole["kind"] = UPDATES_WITH_RULES
     return packed(whole, {"groups": table, **terms, "arguments": places, **more})
 
 
@@ -219,6 +253,11 @@ def changes_of(record: Record, dictionary: Dictionary) -> list[Change]:
         change = changes[number]
         target = change.deletions if sign == _DELETION else change.insertions
         target.append(Facts(names[code], columns, rows))
+    rules = record.header.get("rules", ())
+    assert isinstance(rules, Sequence)
+    for change, (added, removed) in zip(changes, rules, strict=False):  # there are none, or of each
+        change.rules.added = [(text, name) for text, name in added]
+        change.rules.removed = list(removed)
     return changes
 
 
