@@ -33,12 +33,23 @@ Say = Callable[[object], None]
 
 
 def updates() -> Iterator[tidalog.Update]:
-    """Some of them close a circle through 0 and are refused."""
+    """Some of them close a circle through 0 and are refused; some add and remove rules, and some of these are
+    refused too."""
     chance = random.Random(5)
     for label in range(1, UPDATES + 1):
         update = tidalog.Update(label=label)
         for change in (update.insert, update.delete):
             change("edge", [(chance.randrange(6), chance.randrange(6)) for _ in range(3)])
+        if label % 4 == 0:
+            update.add_rule(f"n{label}: near(?x) :- edge({label % 6}, ?x)")
+        if label % 8 == 7:
+            update.remove_rule(f"n{label - 3}")  # which is not there if that update was refused
+        if label % 14 == 9:
+            update.add_rule("edge(?x, ?x) :- path(?x)")  # another number of arguments
+        if label in (18, 26):
+            update.remove_rule("r2")
+        if label in (22, 30):
+            update.add_rule("r2: path(?x, ?z) :- path(?x, ?y), edge(?y, ?z)")
         yield update
 
 
@@ -49,7 +60,7 @@ def write(folder: Path, mode: str, fsync: str, say: Say) -> None:
         kb.materialise()
         if mode == "apply":
             for update in updates():
-                with contextlib.suppress(tidalog.RunError):
+                with contextlib.suppress(tidalog.RunError, tidalog.ProgramError):
                     kb.apply(update)
                 say(update.label)
                 settle(kb, update.label)
@@ -63,7 +74,7 @@ def write(folder: Path, mode: str, fsync: str, say: Say) -> None:
 
 def hand_out(kb: tidalog.StoredKnowledgeBase, keep: int, say: Say) -> None:
     while len(kb.pending) > keep:
-        with contextlib.suppress(tidalog.RunError):
+        with contextlib.suppress(tidalog.RunError, tidalog.ProgramError):
             for position, _ in kb.apply_pending(keep=keep, acknowledge=False):
                 say(position.label)
                 kb.acknowledge(position)

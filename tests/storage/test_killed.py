@@ -14,7 +14,8 @@ from pathlib import Path
 
 import pytest
 from killed import PROGRAM, SOURCE, STORE, UPDATES, hand_out, updates
-from stored import State, check_consistent, state
+from stored import State, check_consistent
+from stored import state as facts_of
 
 import tidalog
 from tidalog.storage.faults import POINTS
@@ -30,9 +31,13 @@ CASES = [
 
 @dataclass
 class Oracle:
-    states: list[State]
-    """What is there after each update."""
+    states: list[tuple[State, dict[str, str]]]
+    """What is there after each update: facts, and rules by name."""
     refused: set[int]
+
+
+def state(kb: tidalog.KnowledgeBase) -> tuple[State, dict[str, str]]:
+    return {name: facts for name, facts in facts_of(kb).items() if any(facts)}, dict(kb.rules)
 
 
 @pytest.fixture(scope="module")
@@ -43,10 +48,11 @@ def oracle() -> Oracle:
     for number, update in enumerate(updates(), 1):
         try:
             kb.apply(update)
-        except tidalog.RunError:
+        except (tidalog.RunError, tidalog.ProgramError):
             oracle.refused.add(number)
         oracle.states.append(state(kb))
     assert 3 < len(oracle.refused) < UPDATES // 2
+    assert len({tuple(rules) for _, rules in oracle.states}) > 6
     return oracle
 
 
@@ -77,7 +83,7 @@ def test_an_acknowledged_update_survives(case: str, killed: Path, oracle: Oracle
             assert found == oracle.states[done]
         check_consistent(kb)
         for update in list(updates())[done:]:
-            with contextlib.suppress(tidalog.RunError):
+            with contextlib.suppress(tidalog.RunError, tidalog.ProgramError):
                 kb.apply(update)
         assert state(kb) == oracle.states[UPDATES]
         check_consistent(kb)

@@ -50,7 +50,7 @@ class ReadOnlyStore(Diagnostic):
 class OtherProgram(Diagnostic):
     number = "T096"
     title = "{path} has another program"
-    reason = "its facts were derived by the rules it was made with, and those stay as they are"
+    reason = "its facts were derived by the rules it was made with, and by those that came since"
     hint = "{hint}"
 
 
