@@ -7,7 +7,8 @@
                      expected/refused.txt        the number of the error that refuses the program
                      updates.upd                 perhaps: updates to apply one after the other
                      expected/after_2/…          the same files after the second of them; with violations.txt
-                                                 the update is refused and the state is the one before
+                                                 or refused.txt the update is refused and the state is the one
+                                                 before
 
 Every predicate that a rule derives has an expected file, or the program names its outputs and those have.
 The first comment of a program says what the folder is about.
@@ -16,6 +17,7 @@ The first comment of a program says what the folder is about.
 from __future__ import annotations
 
 import csv
+import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -26,10 +28,10 @@ import tidalog
 from golden_data import FOLDERS, Row, imported_facts
 from tidalog.analysis.triples import lower_fact
 from tidalog.errors import ProgramError, RunError
-from tidalog.lang import parse, parse_file
-from tidalog.lang.updates import parse_updates_file
+from tidalog.lang import parse, parse_file, print_rule
+from tidalog.lang.updates import ScriptUpdate, parse_updates_file
 from tidalog.maintain.strategy import STRATEGIES
-from tidalog.program import Fact, Program
+from tidalog.program import Fact, Program, Rule
 from tidalog.reference import NotEvaluable, Violation, evaluate, violations
 from tidalog.reference.clauses import uses_triples
 from tidalog.termtext import parse_any, term_text
@@ -111,20 +113,21 @@ def test_every_derived_predicate_is_expected(folder: Path) -> None:
 
 @pytest.mark.parametrize("folder", WITH_UPDATES, ids=lambda folder: folder.name)
 def test_updates_by_the_reference(folder: Path) -> None:
-    program = parse_file(folder / "program.rls")
+    program = named(parse_file(folder / "program.rls"))
     explicit = [normal(fact, program) for fact in program.facts]
     for number, update in enumerate(parse_updates_file(folder / "updates.upd", program.prefixes), 1):
-        deleted, inserted = (
-            {normal(fact, program) for fact in facts} for facts in (update.deletions, update.insertions)
-        )
-        wanted = [*(fact for fact in explicit if fact not in deleted), *inserted]
-        changed = replace(program, facts=tuple(dict.fromkeys(wanted)))
-        model = evaluate(changed, {})
         expected = folder / "expected" / f"after_{number}"
-        found = [_violation(violation) for violation in violations(changed, model)]
-        assert sorted(found) == sorted(_lines(expected / "violations.txt"))
-        if not found:
-            explicit = wanted
+        if not (expected / "refused.txt").exists():
+            deleted, inserted = (
+                {normal(fact, program) for fact in facts} for facts in (update.deletions, update.insertions)
+            )
+            wanted = [*(fact for fact in explicit if fact not in deleted), *inserted]
+            changed = with_other_rules(replace(program, facts=tuple(dict.fromkeys(wanted))), update)
+            model = evaluate(changed, {})
+            found = [_violation(violation) for violation in violations(changed, model)]
+            assert sorted(found) == sorted(_lines(expected / "violations.txt"))
+            if not found:
+                explicit, program = wanted, replace(changed, facts=())
         model = evaluate(replace(program, facts=tuple(explicit)), {})
         for predicate, rows in _expected(expected):
             assert model.get(predicate, frozenset()) == rows, (number, predicate)
@@ -143,7 +146,12 @@ def test_updates_by_the_knowledge_base(folder: Path, strategy: str) -> None:
             violated = {line.partition(":")[0] for line in _lines(expected / "violations.txt")}
             now = dict(_expected(expected))
             upcoming = updates[number : number + 1 + number % 2]
-            if violated:
+            refused = _lines(expected / "refused.txt")
+            if refused:
+                with pytest.raises(ProgramError, match=refused[0]):
+                    kb.apply(update, upcoming)
+                assert now == before
+            elif violated:
                 with pytest.raises(RunError) as refusal:
                     kb.apply(update, upcoming)
                 assert {str(d.values["rule"]) for d in refusal.value.diagnostics} == violated
@@ -151,11 +159,15 @@ def test_updates_by_the_knowledge_base(folder: Path, strategy: str) -> None:
             else:
                 delta = kb.apply(update, upcoming)
                 for predicate, rows in now.items():
+                    if predicate not in delta:
+                        assert rows == before[predicate], (number, predicate)
+                        continue
                     change = delta[predicate]
                     assert set(change.inserted.to_terms()) == rows - before[predicate], (number, predicate)
                     assert set(change.deleted.to_terms()) == before[predicate] - rows, (number, predicate)
             for predicate, rows in now.items():
-                assert set(kb.facts(predicate).to_terms()) == rows, (number, predicate)
+                found = kb.facts(predicate).to_terms() if predicate in kb.predicates or rows else []
+                assert set(found) == rows, (number, predicate)
             before = now
 
 
@@ -172,13 +184,37 @@ def test_every_update_says_all_that_the_program_says(folder: Path) -> None:
 
 def test_there_are_enough_folders() -> None:
     assert len(FOLDERS) >= 65
-    assert len(WITH_UPDATES) >= 10
+    assert len(WITH_UPDATES) >= 25
 
 
 def normal(fact: Fact, program: Program) -> Fact:
     """The same fact of the same predicate however it is written, and wherever."""
     lowered = lower_fact(fact, frozenset()) if uses_triples(program) else fact
     return replace(lowered, span=None)
+
+
+def named(program: Program) -> Program:
+    """Every rule with the name that it has unless it says its own."""
+    rules = (replace(rule, name=rule.name or f"r{place}") for place, rule in enumerate(program.rules, 1))
+    return replace(program, rules=tuple(rules))
+
+
+def with_other_rules(program: Program, update: ScriptUpdate) -> Program:
+    """Rules that an update adds have names in golden folders, and those that it removes are there.  One that
+    is there already, up to the names of variables, is not added."""
+    rules = [rule for rule in program.rules if rule.name not in update.rules_removed]
+    assert len(rules) == len(program.rules) - len(update.rules_removed)
+    for rule in update.rules_added:
+        assert rule.name is not None
+        if _without_names(rule) not in map(_without_names, rules):
+            rules.append(rule)
+    return replace(program, rules=tuple(rules))
+
+
+def _without_names(rule: Rule) -> str:
+    numbers: dict[str, str] = {}
+    text = print_rule(replace(rule, name=None))
+    return re.sub(r"\?\w+", lambda found: numbers.setdefault(found[0], f"?{len(numbers)}"), text)
 
 
 def _derived(program: Program) -> set[str]:

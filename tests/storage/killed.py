@@ -41,7 +41,7 @@ def updates() -> Iterator[tidalog.Update]:
         for change in (update.insert, update.delete):
             change("edge", [(chance.randrange(6), chance.randrange(6)) for _ in range(3)])
         if label % 4 == 0:
-            update.add_rule(f"n{label}: near(?x) :- edge({label % 6}, ?x)")
+            update.add_rule(f"n{label}: near(?x, {label // 12}) :- edge({label % 6}, ?x)")
         if label % 8 == 7:
             update.remove_rule(f"n{label - 3}")  # which is not there if that update was refused
         if label % 14 == 9:
