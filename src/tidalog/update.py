@@ -18,10 +18,11 @@ from typing import TYPE_CHECKING, Final, Self
 
 import numpy as np
 import numpy.typing as npt
+import pyarrow as pa
 
 from tidalog.errors import UsageError
 from tidalog.io import ReadResult, from_python
-from tidalog.io.change_feed import ChangeBatch, Kind
+from tidalog.io.change_feed import ADD_RULE, REMOVE_RULE, ChangeBatch, Kind
 from tidalog.results import SHOWN_ROWS, Result
 from tidalog.termtext import TermWriter
 
@@ -139,6 +140,12 @@ class RuleChanges:
     def __bool__(self) -> bool:
         """Whether there are other rules than before."""
         return bool(self.added or self.removed)
+
+    def batches(self, label: Label) -> Iterator[ChangeBatch]:
+        """Rows of an update table that makes the same changes, to be written like a change feed."""
+        for op, rules in ((REMOVE_RULE, self.removed), (ADD_RULE, self.added)):
+            for name, text in rules.items():
+                yield ChangeBatch(label, op, name, "rule", [pa.array([text])], 1)
 
     def __repr__(self) -> str:
         lines = [f"− {text}" for text in self.removed.values()]
@@ -294,7 +301,7 @@ class Delta(Mapping[str, PredicateChange]):
         """Facts after the update that are derived and not explicit as well."""
         self.updates = updates
         """How many updates were applied as one."""
-        self.rules = rules or RuleChanges()
+        self.rules = rules if rules is not None else RuleChanges()
         """Rules that came and went."""
         self.derived = derived
         """False if rules were only taken in, because nothing had been derived yet: what they change is known

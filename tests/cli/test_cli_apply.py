@@ -196,8 +196,39 @@ def test_what_was_applied_before_an_error_is_on_record(tidalog: Command, graph: 
     assert not (graph / "path.csv").exists()
 
 
-def test_rules_in_a_script_are_refused_before_anything_is_applied(tidalog: Command, graph: Path) -> None:
-    (graph / "rule.upd").write_text("+edge(b, c).\ncommit.\n-rule r1.\n")
-    outcome = tidalog("apply", "rules.rls", "rule.upd")
-    assert outcome.code == 2
-    assert "error[T083]: update 2 adds or removes rules\n  --> rule.upd:3:1" in outcome.err
+def test_rules_in_a_script_are_applied_and_told(tidalog: Command, graph: Path) -> None:
+    """The feed replays to the materialisation, and the table of rules to the rules."""
+    (graph / "rule.upd").write_text(
+        "+edge(b, c).\ncommit.\n-rule r1. +rule pair: pair(?x, ?y, ?x) :- edge(?x, ?y).\ncommit.\n"
+        "+rule far: far(?x) :- pair(?x, _, _).\ncommit.\n"
+    )
+    outcome = tidalog("apply", "rules.rls", "rule.upd", "--out", "out", "--stats", "stats.json")
+    assert outcome.code == 0, outcome.err
+    assert "+2 −1 rules" in outcome.out
+    stats = json.loads((graph / "stats.json").read_text())
+    assert [(u["rules_added"], u["rules_removed"]) for u in stats["updates"]] == [(0, 0), (1, 1), (1, 0)]
+    assert (stats["totals"]["rules_added"], stats["totals"]["rules_removed"]) == (2, 1)
+    rows = list(csv.DictReader((graph / "out" / "changes.csv").open(newline="")))
+    assert {row["op"] for row in rows} == {"+", "-"}
+    facts = {("edge", "a", "b"), ("path", "a", "b")}
+    for row in rows:
+        fact = tuple(row[name] for name in ("predicate", "arg1", "arg2", "arg3") if row[name])
+        (facts.add if row["op"] == "+" else facts.remove)(fact)
+    edges = {("edge", "a", "b"), ("edge", "b", "c")}
+    assert facts == edges | {("pair", "a", "b", "a"), ("pair", "b", "c", "b"), ("far", "a"), ("far", "b")}
+    changed = list(csv.DictReader((graph / "out" / "rules.csv").open(newline="")))
+    assert [(row["update"], row["op"], row["predicate"]) for row in changed] == [
+        ("2", "-rule", "r1"),
+        ("2", "+rule", "pair"),
+        ("3", "+rule", "far"),
+    ]
+    again = tidalog("apply", "rules.rls", "out/rules.csv", "--json").json
+    assert again["totals"]["rules_added"] == 2
+
+
+def test_a_rule_that_is_refused_says_where_it_stands(tidalog: Command, graph: Path) -> None:
+    (graph / "rule.upd").write_text("+edge(b, c).\ncommit.\n+edge(c, d).\n-rule r77.\n")
+    outcome = tidalog("apply", "rules.rls", "rule.upd", "--out", "out")
+    assert outcome.code == 1
+    assert "error[T130]: there is no rule r77 to remove\n  --> rule.upd:4:7" in outcome.err
+    assert "c,d" not in (graph / "out" / "changes.csv").read_text()

@@ -86,7 +86,13 @@ class Figures:
         counters = delta.counters.as_dict()
         seconds = counters.pop("seconds")
         counts = {name: int(count) for name, count in counters.items()}
-        more = {"inserted": delta.inserted_count, "deleted": delta.deleted_count, "ignored": delta.ignored}
+        more = {
+            "inserted": delta.inserted_count,
+            "deleted": delta.deleted_count,
+            "ignored": delta.ignored,
+            "rules_added": len(delta.rules.added),
+            "rules_removed": len(delta.rules.removed),
+        }
         self.updates.append(
             {
                 "update": delta.label,
@@ -156,7 +162,7 @@ def _write_stats(path: Path | None, figures: Figures) -> None:
 def _apply_all(
     report: Report, kb: KnowledgeBase, work: Work, paths: Sequence[str], how: Applying, figures: Figures
 ) -> list[Path]:
-    from tidalog.cli.written import Written
+    from tidalog.cli.written import Written, coming_rules
     from tidalog.session.progress import ProgressBar
     from tidalog.stream import FirstAlone, ListSource
 
@@ -167,6 +173,9 @@ def _apply_all(
         rows = "row" if updates.bad.count == 1 else "rows"
         report.note(f"updates: {updates.bad.count:,} bad {rows} left out")
     given = {rows.predicate for update in updates for rows in update.insertions}
+    given |= {
+        head.predicate for update in updates for rule in coming_rules(kb, update) for head in rule.heads
+    }
     report.warn(w for w in kb.warnings if not (w.number == "W010" and w.values["predicate"] in given))
     kb.materialise()
     done = 0
@@ -188,11 +197,17 @@ def _apply_all(
         for delta in stream:
             figures.add(delta, time.perf_counter() - start)
             done += delta.updates
-            bar.on_updates(delta.label, done, len(updates), delta.explicit_facts + delta.implicit_facts)
+            facts = delta.explicit_facts + delta.implicit_facts
+            bar.on_updates(_label(delta), done, len(updates), facts)
             if out is not None:
                 out.write(delta)
             start = time.perf_counter()
         return out.paths if out is not None else []
+
+
+def _label(delta: Delta) -> str:
+    rules = delta.rules
+    return f"{delta.label}, +{len(rules.added)} −{len(rules.removed)} rules" if rules else str(delta.label)
 
 
 # --- for people ---------------------------------------------------------------------------------------------
@@ -216,6 +231,9 @@ def _summary(figures: Figures) -> list[str]:
 
     updates = figures.totals["updates"]
     parts = [f"{updates:,} {'update' if updates == 1 else 'updates'}"]
+    added, removed = figures.totals["rules_added"], figures.totals["rules_removed"]
+    if added or removed:
+        parts.append(f"+{added:,} −{removed:,} rules")
     parts.append(f"+{figures.totals['inserted']:,} −{figures.totals['deleted']:,} facts")
     latencies = sorted(figures.latencies)
     whole = sum(latencies)

@@ -1,6 +1,7 @@
 """What `tidalog apply --out` writes: the change feed, and all facts after each update.
 
 FOLDER/changes.csv                              what became true and what stopped being true
+FOLDER/rules.csv                                rules that were added and removed, as an update table
 FOLDER/materialised/UPDATE/PREDICATE.csv        with --materialised
 """
 
@@ -11,11 +12,13 @@ from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Final, Self
 
-from tidalog.errors import DataError
+from tidalog.analysis.triples import TRIPLE
+from tidalog.errors import DataError, ProgramError
 from tidalog.io.change_feed import ChangeFeedWriter
 from tidalog.io.diagnostics import NotWritable
 
 if TYPE_CHECKING:
+    from tidalog.program import Rule
     from tidalog.session.knowledge_base import KnowledgeBase
     from tidalog.session.prepared import PreparedUpdate
     from tidalog.update import Delta, Label
@@ -39,6 +42,10 @@ class Written:
             why = error.strerror or str(error)
             raise DataError(NotWritable(path=folder, why=why, hint="name another folder")) from error
         self._feed = ChangeFeedWriter(feed, _widest(kb, updates), format)
+        self._rules: ChangeFeedWriter | None = None
+        if any(update.changes_rules for update in updates):
+            self.paths.append(folder / f"rules.{format}")
+            self._rules = ChangeFeedWriter(self.paths[-1], 1, format)
 
     def write(self, delta: Delta) -> None:
         label: Label = delta.label if delta.label is not None else 0
@@ -46,6 +53,9 @@ class Written:
             label = str(label)
         for batch in delta.batches(label):
             self._feed.write(batch)
+        if self._rules is not None:
+            for batch in delta.rules.batches(label):
+                self._rules.write(batch)
         if self._materialised:
             folder = self._folder / "materialised" / self._file_name(f"update {label}", str(label))
             folder.mkdir(parents=True, exist_ok=True)
@@ -75,12 +85,27 @@ class Written:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        self._feed.__exit__(kind, error, trace)
+        for writer in (self._feed, self._rules):
+            if writer is not None:
+                writer.__exit__(kind, error, trace)
 
 
 def _widest(kb: KnowledgeBase, updates: list[PreparedUpdate]) -> int:
     """The most arguments that a fact has or will have."""
     known = [info.arity for info in kb.predicates.values()]
     coming = [len(rows.columns) for update in updates for rows in (*update.insertions, *update.deletions)]
-    triples = 3 if any(":" in rows.predicate for update in updates for rows in update.insertions) else 0
+    names = [rows.predicate for update in updates for rows in update.insertions]
+    for update in updates:
+        heads = [head for rule in coming_rules(kb, update) for head in rule.heads]
+        coming += [head.arity for head in heads]
+        names += [head.predicate for head in heads]
+    triples = 3 if any(":" in name or name == TRIPLE for name in names) else 0
     return max([triples, *known, *coming], default=0)
+
+
+def coming_rules(kb: KnowledgeBase, update: PreparedUpdate) -> list[Rule]:
+    """The rules that an update adds; none if they cannot be read, which is told when its turn comes."""
+    try:
+        return update.rules.rules_added(kb.program.prefixes)
+    except ProgramError:
+        return []

@@ -32,7 +32,9 @@ from tidalog.io.json_lines import json_texts
 from tidalog.io.text_form import column_text
 from tidalog.termtext import iri_reference
 
-Kind = Literal["explicit", "implicit"]
+Kind = Literal["explicit", "implicit", "rule"]
+ADD_RULE, REMOVE_RULE = 2, -2
+_SIGNS: Final = {1: "+", -1: "-", ADD_RULE: "+rule", REMOVE_RULE: "-rule"}
 _SLICE: Final = 1 << 18
 """Rows that are put into text at a time."""
 _LONGEST_HEADER: Final = 1 << 16
@@ -44,7 +46,9 @@ _MANY: Final = 1 << 10
 
 @dataclass(frozen=True)
 class ChangeBatch:
-    """Facts of one predicate that one update inserted (`op` +1) or deleted (-1), all of one kind.
+    """Facts of one predicate that one update inserted (`op` +1) or deleted (-1), all of one kind; or a rule
+    that it added (`ADD_RULE`) or removed (`REMOVE_RULE`), with its name for a predicate and its text for an
+    argument.
 
     `columns` has one column of `rows` values for each argument: int64, float64, bool, or text in `any`
     form."""
@@ -57,19 +61,20 @@ class ChangeBatch:
     rows: int
 
     def __post_init__(self) -> None:
-        if self.op not in (1, -1):
-            raise ValueError(f"an operation is +1 or -1, not {self.op}")
+        if self.op not in _SIGNS:
+            raise ValueError(f"an operation is one of {', '.join(map(str, _SIGNS))}, not {self.op}")
         if any(len(column) != self.rows for column in self.columns):
             raise ValueError(f"the columns of {self.predicate} do not have {self.rows} rows")
 
     @property
     def sign(self) -> str:
-        return "+" if self.op > 0 else "-"
+        return _SIGNS[self.op]
 
     @property
     def written_predicate(self) -> str:
         """As it is read back: a name that starts with `<` would be taken for an IRI in brackets."""
-        return iri_reference(self.predicate) if self.predicate.startswith("<") else self.predicate
+        is_iri = self.kind != "rule" and self.predicate.startswith("<")
+        return iri_reference(self.predicate) if is_iri else self.predicate
 
     def slices(self) -> Iterator[tuple[list[pa.ChunkedArray], int]]:
         """Columns of at most `_SLICE` rows, and their number of rows."""

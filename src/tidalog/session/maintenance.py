@@ -20,6 +20,7 @@ from tidalog.maintain.transaction import PredicateDelta
 from tidalog.session.deltas import change_of, user_changes
 from tidalog.session.diagnostics import BadArgument
 from tidalog.session.naming import user_predicates
+from tidalog.session.profile import Choices
 from tidalog.session.relations import count_of
 from tidalog.update import Delta, Label, PredicateChange, RuleChanges
 
@@ -35,6 +36,7 @@ class Maintenance:
     ) -> None:
         self.engine = engine
         self.maintainer = Maintainer(engine, analysis, functions=functions)
+        self.choices = Choices()
         names = user_predicates(analysis)
         self.facts = sum(count_of(engine, analysis, name, None) for name in names)
         self.explicit = sum(count_of(engine, analysis, name, True) for name in names)
@@ -61,6 +63,7 @@ class Maintenance:
         outcome = self.maintainer.apply(
             update, upcoming, limits=limits, progress=progress, analysis=analysis if changed else None
         )
+        self.choices.note(self.maintainer.nodes, label)
         found = user_changes(self.engine, analysis, outcome.delta, before)
         for change in found.values():
             self.facts += change.inserted_rows - change.deleted_rows

@@ -13,7 +13,7 @@ from typing import Final, TypeVar
 
 from tidalog.errors import Diagnostic, UsageError
 from tidalog.lang import DIALECTS, dialect_of, parse_with_warnings
-from tidalog.program import DataBinding, Program
+from tidalog.program import DataBinding, Program, Rule
 from tidalog.session.diagnostics import BadArgument, ProgramNotFound, ProgramNotReadable, UnknownDialect
 
 ProgramSource = str | os.PathLike[str] | Program
@@ -110,7 +110,7 @@ def joined(old: Program, new: Program) -> Program:
     prefix or parameter that both declare has the value of the new one."""
     return replace(
         new,
-        rules=_added(old.rules, new.rules),
+        rules=(*old.rules, *(rule for rule in new.rules if not _is_said(rule, old.rules))),
         facts=(),
         prefixes=MappingProxyType({**old.prefixes, **new.prefixes}),
         base=new.base if old == Program() or old.base == new.base else None,
@@ -119,6 +119,13 @@ def joined(old: Program, new: Program) -> Program:
         outputs=_added(old.outputs, new.outputs),
         parameters=MappingProxyType({**old.parameters, **new.parameters}),
     )
+
+
+def _is_said(rule: Rule, rules: tuple[Rule, ...]) -> bool:
+    """Whether a rule is there already; one without a name may have been given one since it was loaded."""
+    if rule in rules:
+        return True
+    return rule.name is None and any(replace(known, name=None) == rule for known in rules)
 
 
 def _added(old: tuple[T, ...], new: Iterable[T]) -> tuple[T, ...]:

@@ -39,6 +39,7 @@ from tidalog.session.naming import (
 )
 from tidalog.session.open_update import OpenUpdate
 from tidalog.session.prepared import PreparedUpdate, net_update, prepared_update
+from tidalog.session.profile import Profile, profile_of
 from tidalog.session.relations import Rows, is_rdf_name, routed
 from tidalog.session.subscriptions import (
     PredicateWatch,
@@ -353,6 +354,16 @@ class Updating(Asking):
     def _in_turn(self, call: Callable[[], T]) -> T:
         with self._turns.turn():
             return call()
+
+    @in_turn
+    def profile(self) -> Profile:
+        """How each part of the program is maintained: the strategy that the last update which reached it had,
+        why it had this one, and how often each was chosen since the last materialisation."""
+        self.materialise()
+        contents = self._open()
+        if self._maintenance is None:
+            self._maintenance = Maintenance(contents.engine, contents.analysis, self._functions)
+        return profile_of(self._maintenance.maintainer.nodes, self._maintenance.choices, contents.analysis)
 
     # --- who is told --------------------------------------------------------------------------------
 
