@@ -71,6 +71,16 @@ EXPECTED: dict[str, dict[str, set[tuple[str, ...]]]] = {
 }
 
 
+def test_rules_of_the_family_change() -> None:
+    young = {("carl", "dora"), ("carl", "emil"), ("bea", "finn"), ("bea", "greta")}
+    by_parents = young | {("emil", "hugo"), ("greta", "ida")}
+    by_ancestors = by_parents | {("carl", "hugo"), ("bea", "ida"), ("greta", "jon"), ("bea", "jon")}
+    with tidalog.open() as kb:
+        kb.load(EXAMPLES / "family" / "family.rls")
+        states = [set(kb.facts("elder")) for _ in kb.stream(EXAMPLES / "family" / "rules.upd")]
+    assert states == [by_parents, by_ancestors]
+
+
 def derived(program: Path, predicate: str) -> set[tuple[str, ...]]:
     with tidalog.open() as kb:
         kb.load(program)

@@ -122,15 +122,6 @@ class TestBlocks:
 
 
 class TestRefusals:
-    def test_rules_in_updates_are_refused(self, kb: tidalog.KnowledgeBase, tmp_path: Path) -> None:
-        with pytest.raises(tidalog.UsageError, match="T083"):
-            kb.apply(Update(rules_removed=["r1"]))
-        script = tmp_path / "a.upd"
-        script.write_text("+edge(x, y).\ncommit.\n+rule far(?x) :- edge(?x, _).\ncommit.\n")
-        with pytest.raises(tidalog.UsageError, match="T083"):
-            kb.stream(script)
-        assert kb.count("edge") == 2
-
     @pytest.mark.parametrize("operation", ["insert", "delete"])
     def test_another_number_of_arguments(self, kb: tidalog.KnowledgeBase, operation: str) -> None:
         update = Update()

@@ -1,25 +1,30 @@
 """`tidalog check`: what a program says, without any data and without evaluating it.
 
-JSON: `analysis`, as `tidalog.analysis.describe_json` gives it; `graph`, the path of the picture, if any;
-`keyed`, the text of the program with a key in every predicate, and `rule_changes`, what each update of a
-script does to the rules, if that was asked for.
+JSON: `analysis`, as `tidalog.analysis.describe_json` gives it; `strategies`, how each component is maintained
+unless an update decides otherwise; `graph`, the path of the picture, if any; `keyed`, the text of the program
+with a key in every predicate, and `rule_changes`, what each update of a script does to the rules, if that was
+asked for.
 """
 
 from __future__ import annotations
 
 import sys
+from collections.abc import Sequence
+from dataclasses import asdict
 from pathlib import Path
 from typing import Final
 
-from tidalog.analysis import GraphFormat, MovingProgram, analyse, describe, describe_json
+from tidalog.analysis import Analysis, GraphFormat, MovingProgram, analyse, describe, describe_json
 from tidalog.analysis.graph import GraphPicture
 from tidalog.analysis.keyed import keyed_program
+from tidalog.analysis.report import columns, shortened_list
 from tidalog.cli.check_changes import told_changes
 from tidalog.cli.options import STANDARD_INPUT, bad_option, read_pairs
 from tidalog.cli.report import Report
 from tidalog.cli.run import write_text
 from tidalog.errors import Diagnostic
 from tidalog.lang import parse_with_warnings, print_program
+from tidalog.plan.usual import UsualStrategy, usual_strategies
 from tidalog.program import Program
 from tidalog.session.naming import parameter_terms
 from tidalog.session.sources import check_dialect, read_program_file
@@ -51,8 +56,13 @@ def check(
     report.warn(warnings)
     analysis = analyse(program, given)
     report.warn(analysis.warnings)
-    text = print_program(keyed_program(program, given).program) if keyed else describe(analysis)
+    usual = usual_strategies(analysis)
+    if keyed:
+        text = print_program(keyed_program(program, given).program)
+    else:
+        text = describe(analysis) + _strategies(analysis, usual)
     content: dict[str, object] = {"analysis": describe_json(analysis)} | ({"keyed": text} if keyed else {})
+    content["strategies"] = [asdict(one) for one in usual]
     picture = GraphPicture(analysis)
     if rule_change is not None:
         told = told_changes(report, rule_change, MovingProgram(analysis, given))
@@ -68,6 +78,18 @@ def check(
     print(text, end="")
     if graph is not None:
         print(f"\nwrote {graph}")
+
+
+def _strategies(analysis: Analysis, usual: Sequence[UsualStrategy]) -> str:
+    if not usual:
+        return ""
+    names = [shortened_list([analysis.label(name) for name in one.predicates]) for one in usual]
+    rows = [
+        [f"component {one.component + 1}", name, one.strategy, one.reason]
+        for one, name in zip(usual, names, strict=True)
+    ]
+    title = "\nmaintained, unless an update decides otherwise, by\n"
+    return title + "".join(f"{line}\n" for line in columns(rows))
 
 
 def _read(path: Path, dialect: str | None) -> tuple[Program, tuple[Diagnostic, ...]]:
