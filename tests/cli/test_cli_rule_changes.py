@@ -38,7 +38,7 @@ def test_each_update_with_rules_is_told(tidalog: Command, family: Path, change: 
 
 def test_as_json(tidalog: Command, family: Path, change: Path) -> None:
     parsed = tidalog("check", family, "--rule-change", change, "--json").json
-    assert set(parsed) == {"ok", "warnings", "analysis", "rule_changes"}
+    assert set(parsed) == {"ok", "warnings", "analysis", "strategies", "rule_changes"}
     first, last = parsed["rule_changes"]
     assert (first["update"], last["update"]) == (1, 3)
     assert [rule["name"] for rule in first["added"]] == ["far"]

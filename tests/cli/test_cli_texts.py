@@ -23,7 +23,8 @@ def test_check_describes_a_program(tidalog: Command, family: Path) -> None:
 
 def test_check_as_json(tidalog: Command, family: Path) -> None:
     parsed = tidalog("check", family, "--json").json
-    assert set(parsed) == {"ok", "warnings", "analysis"}
+    assert set(parsed) == {"ok", "warnings", "analysis", "strategies"}
+    assert parsed["strategies"][0].keys() == {"component", "predicates", "strategy", "reason"}
     analysis = parsed["analysis"]
     assert isinstance(analysis, dict)
     assert [rule["name"] for rule in analysis["rules"]] == ["r1", "r2", "r3", "r4", "r5"]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tidalog.errors import ProgramError
-from tidalog.lang import parse_fact, parse_query, parse_rule
+from tidalog.lang import parse_fact, parse_query, parse_rule, parse_rules, print_rule
 from tidalog.program import Aggregate, Atom, Call, Fact, Rule, Variable
 from tidalog.terms import IRI, Integer
 
@@ -68,3 +68,32 @@ def test_what_is_not_one_fact_is_refused(text: str) -> None:
 def test_what_is_not_one_rule_is_refused(text: str) -> None:
     with pytest.raises(ProgramError):
         parse_rule(text)
+
+
+def test_several_rules_are_read_one_behind_the_other() -> None:
+    """With prefixes of their own, comments between them, and the last full stop left out."""
+    text = "@prefix o: <http://o.org/> . r1: p(?x) :- o:q(?x), ex:r(?x). % one\n p(a), q(b). :- p(?x)"
+    first, second, third = parse_rules(text, {"ex": "http://e.org/"})
+    assert (first.name, [str(atom.predicate) for atom in first.body]) == (  # type: ignore[union-attr]
+        "r1",
+        ["http://o.org/q", "http://e.org/r"],
+    )
+    assert [head.predicate for head in second.heads] == ["p", "q"]
+    assert second.body == ()
+    assert third.is_constraint
+    for rule in (first, second, third):
+        assert parse_rules(print_rule(rule)) == [rule]
+
+
+@pytest.mark.parametrize(
+    "text", ["", "% nothing", "@output p .", "p(?x). q(a).", "p(?x :- q(?x). r(?x) :- s(?x)."]
+)
+def test_what_is_no_rule_is_refused(text: str) -> None:
+    with pytest.raises(ProgramError):
+        parse_rules(text)
+
+
+def test_all_that_is_wrong_with_several_rules_is_told_at_once() -> None:
+    with pytest.raises(ProgramError) as error:
+        parse_rules("p(?x :- q(?x). @import p :- csv{} . r(?x) :- s(?x. t(?x) :- u(?x).")
+    assert len(error.value.diagnostics) == 3

@@ -57,7 +57,7 @@ def parse_rule(text: str, prefixes: Mapping[str, str] | None = None, name: str =
     reader = _read(text, prefixes, name, "a rule")
     if len(reader.rules) == 1:
         return reader.rules[0]
-    if reader.facts:
+    if len(reader.facts) == 1:
         return _without_body(reader.facts)
     raise _not_one(reader.source, "a rule")
 
