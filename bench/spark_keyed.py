@@ -1,21 +1,25 @@
 """Keyed streams beside one entry of state for each key, and beside deriving each key anew, in one run.
 
-    python -m bench.spark_keyed [--keys 10000] [--rows 100000] [--facts 20 100 300] [--batches 6]
+    python -m bench.spark_keyed [--keys 10000] [--rows 100000] [--facts 20 100 300] [--batches 16]
 
 The program is the two-rule closure.  Each key has chains of six nodes, `--facts` edges in all; every batch
 inserts new chains and deletes the oldest, so that each key keeps its number of facts.  Reported for each
-number of facts, as medians of seconds for a batch without the first:
+number of facts, as medians for a batch of seconds and of CPU seconds of all processes, without the first
+batches, in which the JVM compiles:
 
-    keyed       tidalog.spark.keyed, all changes to a sink that drops them
-    per key     a lean transformWithState with one entry for each key: it keeps the facts and derives nothing
-    anew        applyInArrow over all facts, grouped by key: every closure from scratch, by plain dictionaries
+    keyed          tidalog.spark.keyed, all changes to a sink that drops them
+    per key        a lean transformWithState with one entry for each key: keeps the facts and derives nothing
+    per key, told  the same with a closure by plain dictionaries before and after, and all changes told
+    anew           applyInArrow over all facts, grouped by key: every closure from scratch, by dictionaries
 
-`per key` and `anew` are less than a user would need, so the factors are lower bounds.
+`per key` does less than a user needs, and `anew` does not read or change the facts: the factors are lower
+bounds.  All have the same session.
 """
 
 from __future__ import annotations
 
 import argparse
+import itertools
 import json
 import os
 import shutil
@@ -23,6 +27,7 @@ import statistics
 import tempfile
 import time
 from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -39,8 +44,9 @@ PROGRAM = "path(?x, ?y) :- edge(?x, ?y) .\npath(?x, ?z) :- path(?x, ?y), edge(?y
 SCHEMA = "farm string, update long, op string, predicate string, arg1 long, arg2 long"
 EDGES = 5
 """Edges of a chain."""
-WARM = 1
-"""Steady batches that are not counted."""
+COMPARED = ("keyed", "per key", "per key, told", "anew")
+WARM = 6
+"""Batches that are not counted, while the JVM compiles."""
 
 
 def chains(keys: int, first: int, count: int, op: str, label: int) -> pa.Table:
@@ -80,8 +86,8 @@ def write(folder: Path, tables: Iterator[pa.Table]) -> None:
         os.utime(path, (now + number, now + number))
 
 
-def lean_processor() -> Any:
-    """Keeps the facts of a key as text; what follows from them it does not ask."""
+def lean_processor(telling: bool) -> Any:
+    """Keeps the facts of a key as text; what follows from them it asks only if it is to tell of changes."""
     from pyspark.sql import Row
     from pyspark.sql.streaming.stateful_processor import StatefulProcessor
 
@@ -92,13 +98,20 @@ def lean_processor() -> Any:
         def handleInputRows(self, key: Any, rows: Any, timerValues: Any) -> Any:
             found = self.facts.get()
             facts = set(bytes(found[0]).split(b" ")) if found is not None else set()
+            before = closure(facts) if telling else set()
             changed = 0
             for row in rows:
                 fact = b"%d,%d" % (row["arg1"], row["arg2"])
                 (facts.add if row["op"] == "+" else facts.discard)(fact)
                 changed += 1
             self.facts.update((b" ".join(facts),))
-            yield Row(farm=key[0], changed=changed)
+            if not telling:
+                yield Row(farm=key[0], changed=changed)
+                return
+            after = closure(facts)
+            for op, told in (("-", before - after), ("+", after - before)):
+                for start, end in told:
+                    yield Row(farm=key[0], op=op, arg1=start, arg2=end)
 
         def close(self) -> None:
             pass
@@ -106,12 +119,15 @@ def lean_processor() -> Any:
     return Lean()
 
 
-def closure_anew(group: pa.Table) -> pa.Table:
-    """All paths of one key."""
+def closure(facts: set[bytes]) -> set[tuple[int, int]]:
     following: dict[int, list[int]] = {}
-    for start, end in zip(group["arg1"].to_pylist(), group["arg2"].to_pylist(), strict=True):
-        following.setdefault(start, []).append(end)
-    found: list[tuple[int, int]] = []
+    for fact in facts:
+        start, end = fact.split(b",")
+        following.setdefault(int(start), []).append(int(end))
+    return set(paths(following))
+
+
+def paths(following: dict[int, list[int]]) -> Iterator[tuple[int, int]]:
     for start in following:
         seen: set[int] = set()
         waiting = list(following[start])
@@ -120,16 +136,39 @@ def closure_anew(group: pa.Table) -> pa.Table:
             if node not in seen:
                 seen.add(node)
                 waiting += following.get(node, ())
-        found += [(start, end) for end in seen]
+        for end in seen:
+            yield start, end
+
+
+def closure_anew(group: pa.Table) -> pa.Table:
+    """All paths of one key."""
+    following: dict[int, list[int]] = {}
+    for start, end in zip(group["arg1"].to_pylist(), group["arg2"].to_pylist(), strict=True):
+        following.setdefault(start, []).append(end)
+    found = list(paths(following))
     starts, ends = zip(*found, strict=True) if found else ((), ())
     farm = pa.repeat(group["farm"][0], len(starts))
     return pa.table({"farm": farm, "arg1": pa.array(starts, pa.int64()), "arg2": pa.array(ends, pa.int64())})
 
 
-def median_of_triggers(query: Any) -> float:
-    spent = [progress["durationMs"] for progress in query.recentProgress]
-    seconds = [parts["triggerExecution"] / 1000 for parts in spent if "addBatch" in parts]
-    return statistics.median(seconds[1 + WARM :])
+@dataclass(frozen=True)
+class Cost:
+    """Medians for a batch."""
+
+    seconds: float
+    cpu: float
+
+
+def cpu_seconds() -> float:
+    """Of this process, of JVMs and of Python workers."""
+    spent = 0.0
+    for process in (psutil.Process(), *psutil.Process().children(recursive=True)):
+        try:
+            times = process.cpu_times()
+        except psutil.Error:
+            continue
+        spent += times.user + times.system
+    return spent
 
 
 def memory() -> dict[str, int]:
@@ -143,11 +182,36 @@ def memory() -> dict[str, int]:
     return found
 
 
-def streamed(frame: Any, checkpoint: Path) -> Any:
+def streamed(frame: Any, checkpoint: Path) -> Cost:
+    """The figures of batches are taken when Spark reports on them."""
     writer = frame.writeStream.format("noop").outputMode("update").trigger(availableNow=True)
     query = writer.option("checkpointLocation", str(checkpoint)).start()
-    query.awaitTermination()
-    return query
+    marks: list[float] = []
+    while query.isActive:
+        if len(query.recentProgress) > len(marks):
+            marks.append(cpu_seconds())
+        query.awaitTermination(0.02)
+    spent = [progress["durationMs"] for progress in query.recentProgress]
+    seconds = [parts["triggerExecution"] / 1000 for parts in spent if "addBatch" in parts]
+    cpu = [after - before for before, after in itertools.pairwise(marks)]
+    return Cost(statistics.median(seconds[1 + WARM :]), statistics.median(cpu[WARM:]))
+
+
+def derived_anew(spark: Any, source: Path, root: Path) -> Cost:
+    first = pq.read_table(source / "00000.parquet")
+    pq.write_table(first.take(pc.sort_indices(first["arg1"])), root / "all.parquet")
+    state = spark.read.parquet(str(root / "all.parquet")).select("farm", "arg1", "arg2").cache()
+    state.count()
+    seconds: list[float] = []
+    cpu: list[float] = []
+    for _ in range(WARM + 3):
+        start, before = time.perf_counter(), cpu_seconds()
+        derived = state.groupBy("farm").applyInArrow(closure_anew, "farm string, arg1 long, arg2 long")
+        derived.write.format("noop").mode("overwrite").save()
+        seconds.append(time.perf_counter() - start)
+        cpu.append(cpu_seconds() - before)
+    state.unpersist()
+    return Cost(statistics.median(seconds[WARM:]), statistics.median(cpu[WARM:]))
 
 
 def timed(spark: Any, keys: int, rows: int, facts: int, count: int, root: Path) -> dict[str, Any]:
@@ -158,29 +222,32 @@ def timed(spark: Any, keys: int, rows: int, facts: int, count: int, root: Path) 
         reader = spark.readStream.schema(SCHEMA).option("maxFilesPerTrigger", 1)
         return reader.parquet(str(source))
 
-    query = streamed(keyed(stream(), "farm", PROGRAM).changes, root / "keyed")
-    result: dict[str, Any] = {"facts": facts, "keyed": median_of_triggers(query), "memory": memory()}
-    lean = (
-        stream()
-        .groupBy("farm")
-        .transformWithState(lean_processor(), "farm string, changed long", "Update", "None")
-    )
-    result["per key"] = median_of_triggers(streamed(lean, root / "lean"))
-    first = pq.read_table(source / "00000.parquet")
-    pq.write_table(first.take(pc.sort_indices(first["arg1"])), root / "all.parquet")
-    state = spark.read.parquet(str(root / "all.parquet")).select("farm", "arg1", "arg2").cache()
-    state.count()
-    anew: list[float] = []
-    for _ in range(3):
-        start = time.perf_counter()
-        derived = state.groupBy("farm").applyInArrow(closure_anew, "farm string, arg1 long, arg2 long")
-        derived.write.format("noop").mode("overwrite").save()
-        anew.append(time.perf_counter() - start)
-    state.unpersist()
-    result["anew"] = statistics.median(anew)
-    result["times faster than per key"] = result["per key"] / result["keyed"]
-    result["times faster than anew"] = result["anew"] / result["keyed"]
+    def per_key(telling: bool, result: str) -> Any:
+        return stream().groupBy("farm").transformWithState(lean_processor(telling), result, "Update", "None")
+
+    costs = {"keyed": streamed(keyed(stream(), "farm", PROGRAM).changes, root / "keyed")}
+    used = memory()
+    costs["per key"] = streamed(per_key(False, "farm string, changed long"), root / "lean")
+    told = "farm string, op string, arg1 long, arg2 long"
+    costs["per key, told"] = streamed(per_key(True, told), root / "told")
+    costs["anew"] = derived_anew(spark, source, root)
+    own = costs["keyed"]
+    result: dict[str, Any] = {"facts": facts, "memory": used}
+    for name, cost in costs.items():
+        result[name] = {"seconds": round(cost.seconds, 3), "cpu": round(cost.cpu, 3)}
+        result[name]["times"] = round(cost.seconds / own.seconds, 2)
+        result[name]["times cpu"] = round(cost.cpu / own.cpu, 2)
     return result
+
+
+def run(keys: int, rows: int, facts: int, count: int) -> dict[str, Any]:
+    """On the session that is there, or on a new one with two cores."""
+    spark = spark_session("local[2]")
+    root = Path(tempfile.mkdtemp(prefix="tidalog-bench-"))
+    try:
+        return timed(spark, keys, rows, facts, count, root)
+    finally:
+        shutil.rmtree(root, ignore_errors=True)
 
 
 def main() -> None:
@@ -188,17 +255,10 @@ def main() -> None:
     parser.add_argument("--keys", type=int, default=10_000)
     parser.add_argument("--rows", type=int, default=100_000)
     parser.add_argument("--facts", type=int, nargs="+", default=[20, 100, 300])
-    parser.add_argument("--batches", type=int, default=6)
+    parser.add_argument("--batches", type=int, default=16)
     given = parser.parse_args()
-    spark = spark_session("local[2]")
     for facts in given.facts:
-        root = Path(tempfile.mkdtemp(prefix="tidalog-bench-"))
-        try:
-            found = timed(spark, given.keys, given.rows, facts, given.batches, root)
-        finally:
-            shutil.rmtree(root, ignore_errors=True)
-        print(json.dumps(found), flush=True)
-    spark.stop()
+        print(json.dumps(run(given.keys, given.rows, facts, given.batches)), flush=True)
 
 
 if __name__ == "__main__":

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from bench.suites import loading, maintenance, papers, pipeline, scaling, speed, startup, storage
+from bench.suites import keyed, loading, maintenance, papers, pipeline, scaling, speed, startup, storage
 from bench.suites.options import Suite
 from bench.workloads import speed_workloads
 
@@ -30,4 +30,5 @@ SUITES: tuple[Suite, ...] = (
         pipeline.run,
         lambda quick: pipeline.NAMES,
     ),
+    Suite("keyed", "keyed streams, beside an entry of state for each key", keyed.run),
 )

@@ -6,6 +6,8 @@ import random
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
+import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 
 import tidalog
@@ -17,7 +19,6 @@ from tidalog.io.update_tables import update_table_of
 from tidalog.program import Fact, Program
 from tidalog.session.knowledge_base import KnowledgeBase
 from tidalog.spark.buckets.setting import Setting, setting_of
-from tidalog.spark.change_rows import ChangeRows
 from tidalog.spark.known import known_predicates
 from tidalog.termtext import format_any
 
@@ -113,10 +114,15 @@ class Alone:
         except RunError:
             self.refused.add((key, label))
             return
-        gathered = ChangeRows(kb._open().engine.dictionary, self.arguments, True)
-        gathered.add(delta)
-        for change in gathered.table().to_pylist():
-            self.told.append((key, label, change["op"], *_fact(change, self.arguments), change["kind"]))
+        for name, change in delta.items():
+            ids = change.ids
+            for op, columns, explicit in (
+                ("-", ids.deleted, ids.deleted_explicit),
+                ("+", ids.inserted, ids.inserted_explicit),
+            ):
+                told = facts_in(kb, name, columns, len(explicit))
+                kinds = ["explicit" if one else "implicit" for one in explicit]
+                self.told += [(key, label, op, *fact, kind) for fact, kind in zip(told, kinds, strict=True)]
 
     def facts(self) -> dict[str, set[tuple[str, tuple[str, ...], str]]]:
         return {key: set(facts_of(kb)) for key, kb in self.engines.items()}
@@ -136,14 +142,20 @@ def facts_of(kb: KnowledgeBase) -> list[tuple[str, tuple[str, ...], str]]:
     """All facts as predicate, arguments and kind."""
     found: list[tuple[str, tuple[str, ...], str]] = []
     for name in kb.predicates:
-        written = f"<{name}>" if ":" in name else name
         for explicit in (True, False):
             rows = kb._rows(name, explicit)
-            columns = [kb._open().engine.dictionary.decode_text(c).to_pylist() for c in rows.columns]
             kind = "explicit" if explicit else "implicit"
-            cells = list(zip(*columns, strict=True)) if columns else [()] * rows.rows
-            found += [(written, tuple(row), kind) for row in cells]
+            found += [(*fact, kind) for fact in facts_in(kb, name, rows.columns, rows.rows)]
     return found
+
+
+def facts_in(
+    kb: KnowledgeBase, name: str, columns: Sequence[npt.NDArray[np.int32]], rows: int
+) -> list[tuple[str, tuple[str, ...]]]:
+    written = f"<{name}>" if ":" in name else name
+    texts = [kb._open().engine.dictionary.decode_text(column).to_pylist() for column in columns]
+    cells = list(zip(*texts, strict=True)) if texts else [()] * rows
+    return [(written, tuple(row)) for row in cells]
 
 
 def told_by(table: pa.Table, arguments: int) -> list[Told]:

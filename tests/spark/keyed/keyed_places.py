@@ -92,7 +92,7 @@ class KeyedPlace:
             quarantine=self.root / "quarantine",
             trigger="available-now",
         )
-        assert query.awaitTermination(240)
+        assert query.awaitTermination(600)
         return query.totals
 
     def told(self) -> list[Told]:

@@ -19,24 +19,32 @@ if TYPE_CHECKING:
 
 
 def test_a_folder_of_many_keys_becomes_a_feed_with_keys(spark: SparkSession, tmp_path: Path) -> None:
+    """Also if it goes on with another number of buckets."""
     place = KeyedPlace(spark, tmp_path)
     batches = in_batches(random_rows(POOL, 31, KEYS, 60), 31, 3)
-    place.write(batches)
     (tmp_path / "rules.rls").write_text(PROGRAM)
+    for buckets, fresh in ((3, batches[:2]), (2, batches[2:])):
+        place.write(fresh)
+        totals = streamed(tmp_path, buckets)
+        assert totals["applied"] + totals["refused"] == sum(map(len, fresh))
+        place.check()
+
+
+def streamed(folder: Path, buckets: int) -> dict[str, int]:
     command = (
-        "stream rules.rls in --key farm --buckets 3 --checkpoint checkpoint --changes feed "
+        f"stream rules.rls in --key farm --buckets {buckets} --checkpoint checkpoint --changes feed "
         "--quarantine quarantine --trigger available-now --master local[2] --json"
     )
     ended = subprocess.run(
         [sys.executable, "-m", "tidalog", *command.split()],
-        cwd=tmp_path,
+        cwd=folder,
         capture_output=True,
         text=True,
         timeout=300,
     )
     assert (ended.returncode, ended.stderr) == (0, "")
-    assert json.loads(ended.stdout)["totals"]["rows"] == sum(map(len, batches))
-    place.check()
+    totals: dict[str, int] = json.loads(ended.stdout)["totals"]
+    return totals
 
 
 @pytest.mark.parametrize(

@@ -25,7 +25,7 @@ def test_workers_and_executors_that_are_killed_leave_nothing_out(spark: SparkSes
         [sys.executable, str(DRIVER), str(tmp_path)],
         capture_output=True,
         text=True,
-        timeout=400,
+        timeout=900,
         start_new_session=True,
     )
     assert ended.returncode == 0, ended.stderr

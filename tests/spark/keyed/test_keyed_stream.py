@@ -107,8 +107,33 @@ def test_a_column_that_cannot_be_the_key(place: KeyedPlace, column: str, number:
 def test_state_of_another_program_is_refused(place: KeyedPlace) -> None:
     place.write([[row("a", 1, "+", POOL[0])]])
     place.run()
+    other = keyed(place.frame(), "farm", "far(?x) :- edge(?x, _) .", buckets=5)
     with pytest.raises(TidalogError, match="T123"):
-        place.run(buckets=6)
+        other.start(checkpoint=place.checkpoint)
+
+
+def test_a_checkpoint_goes_on_with_another_number_of_buckets(place: KeyedPlace) -> None:
+    """Twice, and with a run in between that does not say how many."""
+    batches = in_batches(random_rows(POOL, 4, KEYS, 100), 4, 5)
+    before = 0
+    for buckets, fresh in ((5, batches[:2]), (3, batches[2:3]), (None, batches[3:4]), (7, batches[4:])):
+        place.write(fresh)
+        totals = place.run(buckets=buckets)
+        assert totals.skipped == (before if buckets in (3, 7) else 0)
+        before += sum(map(len, fresh))
+        place.check()
+
+
+def test_updates_without_labels_stay_in_their_buckets(place: KeyedPlace) -> None:
+    place.write([[row("a", 1, "+", POOL[0])]])
+    for buckets in (2, 3):
+        stream = place.stream(place.frame().drop("update"), buckets=buckets)
+        if buckets == 2:
+            query = stream.start(checkpoint=place.checkpoint, trigger="available-now")
+            assert query.awaitTermination(240)
+        else:
+            with pytest.raises(TidalogError, match="T129"):
+                stream.start(checkpoint=place.checkpoint)
 
 
 def test_a_checkpoint_without_keys_cannot_be_dealt_out(place: KeyedPlace) -> None:

@@ -56,6 +56,8 @@ class Applied:
     refused_rows: int = 0
     expired: int = 0
     """Keys that were forgotten."""
+    told: dict[str, list[int]] = field(default_factory=dict)
+    """Of each predicate how many facts became true, and how many stopped being so."""
 
 
 @dataclass
@@ -107,6 +109,7 @@ class Bucket:
             order.skipped,
             int(np.isin(order.update_of(keys[order.rows], order.round), refused).sum()) if refused else 0,
             len(gone),
+            work.changes.told,
         )
 
     def _labels(self, table: pa.Table, keys: Ids) -> pa.Array:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Final
 
@@ -13,6 +14,7 @@ from tidalog.analysis.triples import TRIPLE, TYPE
 from tidalog.io.change_feed import ChangeBatch
 from tidalog.maintain.delta import PredicateDelta
 from tidalog.session.relations import is_hidden
+from tidalog.spark.buckets.packing import change_schema
 from tidalog.spark.buckets.rounds import Ids, Numbers, Rounds
 from tidalog.spark.buckets.setting import Setting
 from tidalog.spark.change_rows import KINDS, OPERATIONS
@@ -24,15 +26,6 @@ if TYPE_CHECKING:
 _LabelOf = Callable[[Ids], Numbers]
 _FIRST: Final = -1
 """The round in which keys become known."""
-
-
-def change_schema(arguments: int, text_labels: bool) -> pa.Schema:
-    text = pa.string()
-    named = [(f"arg{number}", text) for number in range(1, arguments + 1)]
-    label = text if text_labels else pa.int64()
-    return pa.schema(
-        [("key", text), ("update", label), ("op", text), ("predicate", text), *named, ("kind", text)]
-    )
 
 
 class _Part:
@@ -56,6 +49,8 @@ class KeyedChanges:
         self._labels = [labels, zero]
         self._zero = len(labels)
         self._parts: dict[str, _Part] = {}
+        self.told: dict[str, list[int]] = {}
+        """Of each predicate how many facts became true, and how many stopped being so."""
         self._relations = {name: relation for relation, name in setting.names.items()}
         self._special = _Special(setting, dictionary) if setting.active else None
 
@@ -101,17 +96,17 @@ class KeyedChanges:
         if not self._parts:
             return schema.empty_table()
         all_labels = pa.concat_arrays([part.cast(schema.field("update").type) for part in self._labels])
-        tables: list[pa.Table] = []
-        flags: list[Numbers] = []
+        runs: list[tuple[int, pa.Table]] = []
         for relation, part in self._parts.items():
             own = np.concatenate(part.flags)
             columns = [np.concatenate(column) for column in zip(*part.columns, strict=True)]
             labels = all_labels.take(pa.array(np.concatenate(part.labels)))
-            tables.append(pa.table(self._arrays(relation, columns, labels, own), schema=schema))
-            flags.append(own)
-        whole = pa.concat_tables(tables)
-        order = np.argsort(np.concatenate(flags) >> 1, kind="stable")
-        return whole.take(pa.array(order)).combine_chunks()
+            table = pa.table(self._arrays(relation, columns, labels, own), schema=schema)
+            starts = np.concatenate([[0], np.flatnonzero(np.diff(own >> 1)) + 1, [len(own)]]).tolist()
+            for start, end in itertools.pairwise(starts):
+                runs.append((int(own[start]) >> 1, table.slice(start, end - start)))
+        runs.sort(key=lambda run: run[0])
+        return pa.concat_tables([part for _, part in runs]).combine_chunks()
 
     def _arrays(self, relation: str, columns: list[Ids], labels: pa.Array, flags: Numbers) -> list[pa.Array]:
         rows = len(flags)
@@ -121,6 +116,8 @@ class KeyedChanges:
         texts = [_text(self._dictionary.decode_text(column)) for column in arguments]
         empty = [pa.nulls(rows, pa.string())] * (self._setting.arguments - len(texts))
         written = ChangeBatch(0, 1, predicate, "explicit", (), 0).written_predicate
+        counts, inserted = self.told.setdefault(written, [0, 0]), int(np.count_nonzero(flags & 2))
+        counts[0], counts[1] = counts[0] + inserted, counts[1] + rows - inserted
         return [
             plain_texts(self._dictionary, columns[0]),
             labels,

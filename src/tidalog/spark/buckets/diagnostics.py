@@ -16,7 +16,7 @@ class StateOfAnotherProgram(Diagnostic):
     number = "T123"
     title = "the checkpoint has the keys of another program"
     reason = "{why}"
-    hint = "start with the program and the number of buckets of before, or with an empty checkpoint"
+    hint = "start with the program, the key and the labels of before, or with an empty checkpoint"
 
 
 class NoKeyedState(Diagnostic):
@@ -24,3 +24,12 @@ class NoKeyedState(Diagnostic):
     title = "{path} has no state of keys"
     reason = "{why}"
     hint = "name the checkpoint of a stream that was started with keyed(…).start or stream --key"
+
+
+class BucketsFixed(Diagnostic):
+    number = "T129"
+    title = "{path} has {buckets} buckets, and its keys cannot go to {asked}"
+    reason = (
+        "the source is read again from its beginning then, and updates without labels would be applied twice"
+    )
+    hint = "leave the number of buckets as it is, or give the updates a column update"

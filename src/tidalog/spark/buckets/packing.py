@@ -1,60 +1,59 @@
 """Rows on their way to a bucket and back: many rows in one, so that Spark's state sees few of them.
 
-In: a task packs its rows by bucket into Arrow streams.  Out: a bucket writes rows as text, fields between
-`FIELD`, rows between `ROW`, which the JVM takes apart; a second Python worker beside each that has engines
-would take these away from it, for Spark hands out idle workers in turn.
+In: a task packs its rows by bucket into Arrow streams.  Out: a bucket packs what it has to tell likewise, and
+workers beside those of the engines take it apart, for rows that Python makes one by one cost more than all
+else.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from typing import TYPE_CHECKING, Final
+from collections.abc import Callable, Iterator, Sequence
+from typing import Final
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
-if TYPE_CHECKING:
-    from pyspark.sql import Column, DataFrame
+from tidalog.spark.buckets.places import Numbers
 
 BUCKET: Final = "__tidalog_bucket"
 NOW: Final = "__tidalog_now"
 BAD: Final = "__tidalog_bad"
 PACKED: Final = f"{BUCKET} int, payload binary"
-FIELD, ROW, _ESCAPE = "\x1f", "\x1e", "\x1d"
-_NULL: Final = _ESCAPE + "n"
-_ESCAPED: Final = ((_ESCAPE, _ESCAPE + "d"), (ROW, _ESCAPE + "e"), (FIELD, _ESCAPE + "f"))
-_MOST_ROWS: Final = 20_000
-"""Rows in one text."""
+TOLD: Final = "row string, counts string, payload binary"
+"""What a bucket tells: changes, or counts and all other rows."""
+CHANGE, OTHER, REFUSED, BAD_ROW, COUNTS = "change", "other", "refused", "bad", "counts"
+_MOST_ROWS: Final = 5_000
+"""Changes in one payload, so that none is a large object to the JVM, which it would collect separately."""
 
 
 # --- in -----------------------------------------------------------------------------------------------------
 
 
-def packer(buckets: int, every: bool) -> Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
-    """What a task does with its rows.  With `every` it has word for each bucket, if only of the time."""
+def packer(entries: Numbers, every: bool) -> Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
+    """What a task does with its rows, which have their buckets; `entries` are the entries of these.  With
+    `every` it has word for each of them, if only of the time."""
 
     def pack(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         rows = [batch for batch in batches if batch.num_rows]
         if rows:
-            yield packed(pa.Table.from_batches(rows), buckets, every)
+            yield packed(pa.Table.from_batches(rows), entries, every)
 
     return pack
 
 
-def packed(table: pa.Table, buckets: int, every: bool) -> pa.RecordBatch:
+def packed(table: pa.Table, entries: Numbers, every: bool) -> pa.RecordBatch:
     of_rows = table.column(BUCKET).to_numpy()
     order = np.argsort(of_rows, kind="stable")
     table = table.drop_columns([BUCKET]).take(pa.array(order)).combine_chunks()
-    numbers = np.arange(buckets) if every else np.unique(of_rows)
+    numbers = np.arange(len(entries)) if every else np.unique(of_rows)
     starts = np.searchsorted(of_rows[order], numbers)
     ends = np.searchsorted(of_rows[order], numbers, side="right")
     payloads = [
         # A bucket without rows gets one of another that says the time and nothing else.
-        _stream(table.slice(start, end - start) if end > start else _time_alone(table))
+        arrow_stream(table.slice(start, end - start) if end > start else _time_alone(table))
         for start, end in zip(starts.tolist(), ends.tolist(), strict=True)
     ]
-    arrays = [pa.array(numbers.astype(np.int32)), pa.array(payloads, pa.binary())]
+    arrays = [pa.array(entries[numbers]), pa.array(payloads, pa.binary())]
     return pa.RecordBatch.from_arrays(arrays, [BUCKET, "payload"])
 
 
@@ -67,7 +66,7 @@ def _time_alone(table: pa.Table) -> pa.Table:
     return pa.table(silent, names=table.column_names)
 
 
-def _stream(table: pa.Table) -> bytes:
+def arrow_stream(table: pa.Table) -> bytes:
     sink = pa.BufferOutputStream()
     with pa.ipc.new_stream(sink, table.schema) as writer:
         writer.write_table(table)
@@ -75,44 +74,60 @@ def _stream(table: pa.Table) -> bytes:
     return content
 
 
-def unpacked_rows(payloads: list[bytes]) -> pa.Table:
+def unpacked_rows(payloads: Sequence[bytes]) -> pa.Table:
     return pa.concat_tables([pa.ipc.open_stream(payload).read_all() for payload in payloads])
 
 
 # --- out ----------------------------------------------------------------------------------------------------
 
 
-def texts(table: pa.Table) -> Iterator[str]:
-    """The rows of a table as a few texts."""
+def change_schema(arguments: int, text_labels: bool) -> pa.Schema:
+    """A change with its key."""
+    text = pa.string()
+    named = [(f"arg{number}", text) for number in range(1, arguments + 1)]
+    label = text if text_labels else pa.int64()
+    return pa.schema(
+        [("key", text), ("update", label), ("op", text), ("predicate", text), *named, ("kind", text)]
+    )
+
+
+def row_schema(arguments: int, text_labels: bool) -> pa.Schema:
+    """Anything that a bucket tells."""
+    changes = change_schema(arguments, text_labels)
+    return pa.schema([pa.field("row", pa.string()), *changes, pa.field("note", pa.string())])
+
+
+def packed_changes(table: pa.Table) -> Iterator[bytes]:
     for start in range(0, table.num_rows, _MOST_ROWS):
-        part = table.slice(start, _MOST_ROWS).combine_chunks()
-        columns = [_escaped(column.combine_chunks().cast(pa.string())) for column in part.columns]
-        lines = pc.binary_join_element_wise(*columns, FIELD, null_handling="replace", null_replacement=_NULL)
-        whole = pa.ListArray.from_arrays(pa.array([0, len(lines)], pa.int32()), lines)
-        yield pc.binary_join(whole, ROW)[0].as_py()
+        yield arrow_stream(table.slice(start, _MOST_ROWS))
 
 
-def _escaped(column: pa.Array) -> pa.Array:
-    if not pc.any(pc.match_substring_regex(column, "[\x1d\x1e\x1f]"), min_count=0).as_py():
-        return column
-    for plain, escaped in _ESCAPED:
-        column = pc.replace_substring(column, plain, escaped)
-    return column
+def changes_apart(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    """The rows in payloads of changes."""
+    for batch in batches:
+        for payload in batch.column("payload"):
+            yield from pa.ipc.open_stream(payload.as_buffer())
 
 
-def taken_apart(frame: DataFrame, names: list[str]) -> DataFrame:
-    """Rows of named columns of text, out of a column `payload`."""
-    from pyspark.sql import functions as F
+def rows_apart(schema: pa.Schema) -> Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
+    """All that buckets tell, as rows of one schema."""
 
-    lines = frame.select(F.explode(F.split("payload", ROW)).alias("line"))
-    fields = lines.select(F.split("line", FIELD).alias("fields"))
-    return fields.select(*(_plain(F.col("fields")[n]).alias(name) for n, name in enumerate(names)))
+    def apart(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        for batch in batches:
+            for told in batch.to_pylist():
+                if told["counts"] is not None:
+                    yield from filled({"row": [COUNTS], "note": [told["counts"]]}, schema).to_batches()
+                if told["payload"] is not None:
+                    rows = pa.ipc.open_stream(told["payload"]).read_all()
+                    given = {name: rows.column(name) for name in rows.column_names}
+                    given.setdefault("row", pa.repeat(told["row"], rows.num_rows))
+                    yield from filled(given, schema).to_batches()
+
+    return apart
 
 
-def _plain(field: Column) -> Column:
-    from pyspark.sql import functions as F
-
-    text = field
-    for plain, escaped in reversed(_ESCAPED):
-        text = F.replace(text, F.lit(escaped), F.lit(plain))
-    return F.when(field == _NULL, None).when(field.contains(_ESCAPE), text).otherwise(field)
+def filled(given: dict[str, object], schema: pa.Schema) -> pa.Table:
+    """Columns that are given, and nothing in the others."""
+    rows = len(next(iter(given.values())))  # type: ignore[arg-type]
+    columns = [given.get(field.name, pa.nulls(rows, field.type)) for field in schema]
+    return pa.table(columns, schema=schema)

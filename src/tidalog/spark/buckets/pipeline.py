@@ -10,9 +10,10 @@ import threading
 import time
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from tidalog.maintain.materialise import Violated
+from tidalog.spark.buckets.packing import BAD_ROW, OTHER, REFUSED
 from tidalog.spark.checkpoints import read_checkpoint
 from tidalog.spark.diagnostics import BadRowsInStream, SparkError
 from tidalog.spark.ingest import OFFSETS, BadRow
@@ -37,6 +38,10 @@ class KeyedPipeline:
         key: str,
         checkpoint: Path,
         listener: Listener | None,
+        *,
+        first: int,
+        changes_of: Callable[[DataFrame], DataFrame],
+        rows_of: Callable[[DataFrame], DataFrame],
     ) -> None:
         self.totals = Totals()
         self.error: BaseException | None = None
@@ -48,6 +53,9 @@ class KeyedPipeline:
         self._key = key
         self._checkpoint = checkpoint
         self._listener = listener
+        self._first = first
+        self._changes_of = changes_of
+        self._rows_of = rows_of
         self._lock = threading.RLock()
 
     def process(self, frame: DataFrame, batch: int) -> None:
@@ -64,21 +72,22 @@ class KeyedPipeline:
     def _process(self, frame: DataFrame, batch: int) -> None:
         from pyspark.sql import functions as F
 
-        from tidalog.spark.buckets.processor import BAD_ROW, CHANGE, COUNTS, REFUSED
-
         report = BatchReport(batch)
         start = time.perf_counter()
         kept = frame.persist()  # buckets must not be asked twice
         try:
-            others = kept.filter(F.col("row") != CHANGE).collect()
+            told = kept.filter(F.col("row") == OTHER)
+            notes = told.select("counts", F.col("payload").isNotNull().alias("more")).collect()
             report.read_seconds = time.perf_counter() - start
+            others = self._rows_of(told).collect() if any(note["more"] for note in notes) else []
             bad = [_bad_row(row["note"]) for row in others if row["row"] == BAD_ROW]
             refused = [self._refusal(row) for row in others if row["row"] == REFUSED]
             self._set_aside(bad, refused, batch)
-            counts = [json.loads(row["note"]) for row in others if row["row"] == COUNTS]
-            self._count(counts, report)
+            self._count([json.loads(note["counts"]) for note in notes], report)
             began = time.perf_counter()
-            self._write(kept.filter(F.col("row") == CHANGE).drop("row", "note"), batch, report)
+            if self._changes is not None:
+                changes = self._changes_of(kept).write.mode("overwrite")
+                changes.parquet(str(self._changes / f"batch={self._first + batch:09d}"))
             report.write_seconds = time.perf_counter() - began
         finally:
             kept.unpersist()
@@ -103,25 +112,18 @@ class KeyedPipeline:
         message = f"constraint {row['note']} is violated: this update of the key was refused"
         return {"number": violated.number, "message": message, "column": "", "values": update}
 
-    def _count(self, counts: list[dict[str, int]], report: BatchReport) -> None:
+    def _count(self, counts: list[dict[str, Any]], report: BatchReport) -> None:
         for part in counts:
             report.rows += part["rows"]
             report.quarantined += part["quarantined"]
             report.skipped += part["skipped"]
             report.refused += part["refused"]
+            for predicate, (inserted, deleted) in part["told"].items():
+                report.inserted += inserted
+                report.deleted += deleted
+                so_far = self.totals.by_predicate.setdefault(predicate, [0, 0])
+                so_far[0], so_far[1] = so_far[0] + inserted, so_far[1] + deleted
         report.applied = report.rows - report.quarantined - report.skipped - report.refused
-
-    def _write(self, changes: DataFrame, batch: int, report: BatchReport) -> None:
-        if self._changes is not None:
-            changes.write.mode("overwrite").parquet(str(self._changes / f"batch={batch:09d}"))
-        for row in changes.groupBy("op", "predicate").count().collect():
-            counts = self.totals.by_predicate.setdefault(row["predicate"], [0, 0])
-            if row["op"] == "+":
-                report.inserted += row["count"]
-                counts[0] += row["count"]
-            else:
-                report.deleted += row["count"]
-                counts[1] += row["count"]
 
     def settle(self) -> None:
         """What Spark has done is done."""

@@ -7,7 +7,6 @@ as records.  Nothing of the old checkpoint is changed.
 
 from __future__ import annotations
 
-import json
 import os
 from collections.abc import Iterator
 from pathlib import Path
@@ -17,18 +16,19 @@ import numpy as np
 import pyarrow as pa
 
 from tidalog.spark.buckets.bucket import Bucket
+from tidalog.spark.buckets.calls import map_in_arrow
 from tidalog.spark.buckets.changes import plain_texts
-from tidalog.spark.buckets.diagnostics import NoKeyedState
+from tidalog.spark.buckets.checkpoint import note_of
+from tidalog.spark.buckets.engines import TOKEN
 from tidalog.spark.buckets.packing import BUCKET
-from tidalog.spark.buckets.setting import Setting, rulesless
-from tidalog.spark.buckets.state import TOKEN
-from tidalog.spark.buckets.stream import NOTE
-from tidalog.spark.diagnostics import SparkError
+from tidalog.spark.buckets.places import Numbers, entries_of
+from tidalog.spark.buckets.setting import rulesless
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
-_RECORDS: Final = f"{BUCKET} int, record binary"
+_KEYS: Final = f"{BUCKET} int, key string"
+_RECORDS: Final = f"{BUCKET} int, record binary, keys int"
 
 
 def reshard(
@@ -39,31 +39,35 @@ def reshard(
 
     Raises `SparkError` (T124) if there is no state of keys.
     """
-    source = Path(checkpoint).expanduser().absolute()
-    labels = _labels(source)
-    old = _state(spark, source)
+    from pyspark.sql import functions as F
 
-    def dealt(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        setting = rulesless(labels)
+    source = Path(checkpoint).expanduser().absolute()
+    target = str(Path(folder).absolute())
+    note = note_of(source)
+    labels = note.labels
+    old = _state(spark, source / note.generation)
+    entries = entries_of(buckets)
+
+    def keys_of(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         for batch in batches:
             for row in batch.to_pylist():
-                yield from _dealt(setting, row["snapshot"] or [], row["log"] or [])
+                bucket = _restored(labels, row["snapshot"] or [], row["log"] or [])
+                names = plain_texts(bucket.engine.dictionary, bucket.keys.ids)
+                numbers = pa.array(np.full(len(names), row[BUCKET], np.int32))
+                yield pa.RecordBatch.from_arrays([numbers, names], [BUCKET, "key"])
+
+    def dealt(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        for batch in batches:
+            for row in batch.to_pylist():
+                bucket = _restored(labels, row["snapshot"] or [], row["log"] or [])
+                yield _dealt(bucket, {place["key"]: place["target"] for place in row["places"]}, entries)
 
     # Spark's own hash decides where a key goes, here as in the stream.
-    parts = old.mapInArrow(dealt, "key string, record binary")
-    bucket = f"cast(pmod(xxhash64(key), {int(buckets)}) as int) as {BUCKET}"
-    parts.selectExpr(bucket, "record").write.mode("errorifexists").parquet(str(Path(folder).absolute()))
-    return int(spark.read.parquet(str(Path(folder).absolute())).count())
-
-
-def _labels(checkpoint: Path) -> str | None:
-    try:
-        note = json.loads((checkpoint / NOTE).read_text(encoding="utf-8"))
-    except (OSError, ValueError):
-        why = "no keyed stream was started with it"
-        raise SparkError(NoKeyedState(path=checkpoint, why=why)) from None
-    labels: str | None = note["labels"]
-    return labels
+    bucket = F.expr(f"cast(pmod(xxhash64(key), {int(buckets)}) as int)")
+    places = map_in_arrow(old, keys_of, _KEYS).withColumn("target", bucket).groupBy(BUCKET)
+    with_places = old.join(places.agg(F.collect_list(F.struct("key", "target")).alias("places")), BUCKET)
+    map_in_arrow(with_places, dealt, _RECORDS).write.mode("errorifexists").parquet(target)
+    return int(spark.read.parquet(target).agg(F.coalesce(F.sum("keys"), F.lit(0))).collect()[0][0])
 
 
 def _state(spark: SparkSession, checkpoint: Path) -> DataFrame:
@@ -79,16 +83,22 @@ def _state(spark: SparkSession, checkpoint: Path) -> DataFrame:
     return entries("snapshot").join(entries("log"), BUCKET, "full_outer")
 
 
-def _dealt(setting: Setting, snapshot: list[bytes], log: list[bytes]) -> Iterator[pa.RecordBatch]:
-    """Each key of a bucket with its record."""
-    bucket = Bucket(setting)
+def _restored(labels: str | None, snapshot: list[bytes], log: list[bytes]) -> Bucket:
+    bucket = Bucket(rulesless(labels))
     if snapshot:
         bucket.replay(b"".join(snapshot))
     for record in log:
         bucket.replay(record[TOKEN:])
+    return bucket
+
+
+def _dealt(bucket: Bucket, places: dict[str, int], entries: Numbers) -> pa.RecordBatch:
+    """A record for each new bucket that keys of an old one go to."""
     keys = bucket.keys.ids
-    names = plain_texts(bucket.engine.dictionary, keys)
-    for place in range(len(keys)):
-        record = bucket.snapshot(np.array([keys[place]], np.int32))
-        arrays = [names.slice(place, 1), pa.array([record], pa.binary())]
-        yield pa.RecordBatch.from_arrays(arrays, ["key", "record"])
+    names = plain_texts(bucket.engine.dictionary, keys).to_pylist()
+    targets = np.array([places[name] for name in names], np.int32)
+    numbers = np.unique(targets)
+    records = [bucket.snapshot(keys[targets == number]) for number in numbers.tolist()]
+    counts = [int((targets == number).sum()) for number in numbers.tolist()]
+    arrays = [pa.array(entries[numbers]), pa.array(records, pa.binary()), pa.array(counts, pa.int32())]
+    return pa.RecordBatch.from_arrays(arrays, [BUCKET, "record", "keys"])

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import json
 import os
 import shutil
 import tempfile
 import uuid
-import warnings
 from collections.abc import Mapping
-from importlib.util import find_spec
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
@@ -21,9 +19,24 @@ from tidalog.io.update_diagnostics import MissingPart
 from tidalog.session.diagnostics import BadArgument
 from tidalog.session.naming import parameter_terms
 from tidalog.session.sources import ProgramSource, read_program
-from tidalog.spark.buckets.diagnostics import BadKey, StateOfAnotherProgram
-from tidalog.spark.buckets.packing import BAD, BUCKET, NOW, PACKED, packer, taken_apart
+from tidalog.spark.buckets.calls import map_in_arrow, transform_with_state
+from tidalog.spark.buckets.checkpoint import Note, checked_note, dealt_keys, read_note
+from tidalog.spark.buckets.diagnostics import BadKey
+from tidalog.spark.buckets.engines import COUNTED
+from tidalog.spark.buckets.packing import (
+    BAD,
+    BUCKET,
+    CHANGE,
+    NOW,
+    PACKED,
+    TOLD,
+    changes_apart,
+    packer,
+    row_schema,
+    rows_apart,
+)
 from tidalog.spark.buckets.pipeline import KeyedPipeline
+from tidalog.spark.buckets.places import entries_of
 from tidalog.spark.buckets.setting import Setting, setting_of
 from tidalog.spark.columns import update_columns
 from tidalog.spark.diagnostics import NotAStream, SparkError
@@ -43,9 +56,7 @@ PathLike = str | os.PathLike[str]
 KEY: Final = "__tidalog_key"
 _TIMES: Final = frozenset({"date", "timestamp", "timestamp_ntz"})
 _KEY_TYPES: Final = _TIMES | {"string", "tinyint", "smallint", "int", "bigint", "boolean"}
-_BUCKETS_PER_PARTITION: Final = 4
-NOTE: Final = "tidalog-keyed.json"
-"""In a checkpoint: what its state depends on."""
+_BUCKETS_PER_PARTITION: Final = 2
 
 
 def keyed(
@@ -67,7 +78,9 @@ def keyed(
     ordered by `update` within each key; without that column the rows of a key in a micro-batch are one
     update.  Labels that are text are integers, unless `text_labels` says that they go by their text.
 
-    Keys share engines on the executors: `buckets` of them, four for each shuffle partition unless told.
+    Keys share engines on the executors: `buckets` of them, or as many as the checkpoint has, or two for each
+    shuffle partition.  Another number than that of a checkpoint deals its keys out anew when the stream is
+    started, and reads the source from its beginning.
     `ttl` is the number of seconds after which a key without updates is forgotten, with the next batch.
     `initial` is what `tidalog.spark.reshard` has made of an earlier run.  Needs RocksDB as Spark's state
     store, which sessions of `tidalog.spark.spark_session` have.
@@ -75,9 +88,6 @@ def keyed(
     if not updates.isStreaming:
         why, hint = "it is a table, which does not change", "read it with spark.readStream"
         raise SparkError(NotAStream(problem="this DataFrame is no stream of updates", why=why, hint=hint))
-    if find_spec("pandas") is None:
-        why = "transformWithState of PySpark asks for it"
-        raise UsageError(BadArgument(problem="pandas is missing", why=why, hint="pip install pandas"))
     columns = update_columns(updates.schema)
     check_key(updates, key, columns)
     partitions = int(updates.sparkSession.conf.get("spark.sql.shuffle.partitions") or 2)
@@ -105,7 +115,8 @@ def keyed(
             functions=functions or {},
             buckets=count,
         )
-    return Keyed(updates, key, columns, known, setting, Path(initial) if initial is not None else None)
+    begin_with = Path(initial) if initial is not None else None
+    return Keyed(updates, key, columns, known, setting, begin_with, buckets is not None)
 
 
 def check_key(updates: DataFrame, key: str, columns: UpdateColumns) -> None:
@@ -139,41 +150,21 @@ class Keyed:
         known: KnownPredicates,
         setting: Setting,
         initial: Path | None,
+        buckets_given: bool,
     ) -> None:
         self._updates = updates
         self._key = key
         self._columns = columns
         self._known = known
         self._initial = initial
+        self._buckets_given = buckets_given
         self.setting = setting
 
     @property
     def rows(self) -> DataFrame:
         """All that comes out, as a stream: `row` says whether it is a `change`, an update that was `refused`
         by the constraint in `note`, a `bad` row with its fault in `note`, or `counts`, in `note` too."""
-        from pyspark.sql import functions as F
-
-        from tidalog.spark.buckets.processor import KeyedProcessor, columns_out
-
-        setting = self.setting
-        buckets = setting.buckets
-        checked = self._checked()
-        processor = KeyedProcessor(setting, uuid.uuid4().hex)
-        initial = None
-        if self._initial is not None:
-            spark = self._updates.sparkSession
-            initial = spark.read.parquet(str(self._initial)).groupBy(BUCKET)
-        with warnings.catch_warnings():
-            # PySpark asks for pandas, which nothing here uses, and warns of its version.
-            warnings.filterwarnings("ignore", "PySpark does not yet fully support pandas", FutureWarning)
-            packed = checked.mapInArrow(packer(buckets, setting.ttl is not None), PACKED)
-            texts = packed.groupBy(BUCKET).transformWithState(
-                processor, "payload string", "Update", "None", initialState=initial
-            )
-        rows = taken_apart(texts, columns_out(setting.arguments))
-        rows = rows.withColumn("key", F.col("key").cast(self._updates.schema[self._key].dataType))
-        label = "string" if setting.text_labels else "bigint"
-        return rows.withColumn("update", F.col("update").cast(label)).withColumnRenamed("key", self._key)
+        return self._rows_of(self._told(self._initial))
 
     @property
     def changes(self) -> DataFrame:
@@ -184,14 +175,58 @@ class Keyed:
         """
         from pyspark.sql import functions as F
 
-        from tidalog.spark.buckets.processor import CHANGE, COUNTED
-
         counts = [
-            F.coalesce(F.sum(F.get_json_object("note", f"$.{name}").cast("bigint")), F.lit(0)).alias(name)
+            F.coalesce(F.sum(F.get_json_object("counts", f"$.{name}").cast("bigint")), F.lit(0)).alias(name)
             for name in COUNTED
         ]
-        told = self.rows.observe("tidalog", *counts)
-        return told.filter(F.col("row") == CHANGE).drop("row", "note")
+        return self._changes_of(self._told(self._initial).observe("tidalog", *counts))
+
+    def _note(self, checkpoint: Path) -> Note:
+        """A checkpoint keeps its number of buckets unless another one is asked for."""
+        found = read_note(checkpoint)
+        if found is not None and not self._buckets_given:
+            self.setting = replace(self.setting, buckets=found.buckets)
+        return checked_note(self._updates.sparkSession, checkpoint, self.setting, self._key)
+
+    def _told(self, begin_with: Path | None) -> DataFrame:
+        """What buckets tell, packed."""
+        from tidalog.spark.buckets.processor import KeyedProcessor
+
+        setting = self.setting
+        processor = KeyedProcessor(setting, uuid.uuid4().hex)
+        initial = None
+        if begin_with is not None:
+            dealt = self._updates.sparkSession.read.parquet(str(begin_with))
+            initial = dealt.select(BUCKET, "record").groupBy(BUCKET)
+        packed = map_in_arrow(
+            self._checked(), packer(entries_of(setting.buckets), setting.ttl is not None), PACKED
+        )
+        return transform_with_state(packed.groupBy(BUCKET), processor, TOLD, initial)
+
+    def _changes_of(self, told: DataFrame) -> DataFrame:
+        from pyspark.sql import functions as F
+
+        packed = told.filter(F.col("row") == CHANGE).select("payload")
+        names = self._columns_out[1:-1]
+        return self._with_key(map_in_arrow(packed, changes_apart, ", ".join(names)))
+
+    def _rows_of(self, told: DataFrame) -> DataFrame:
+        schema = row_schema(self.setting.arguments, self.setting.text_labels)
+        return self._with_key(map_in_arrow(told, rows_apart(schema), ", ".join(self._columns_out)))
+
+    @property
+    def _columns_out(self) -> list[str]:
+        label = "string" if self.setting.text_labels else "bigint"
+        arguments = [f"arg{number} string" for number in range(1, self.setting.arguments + 1)]
+        first = ["row string", "key string", f"update {label}", "op string", "predicate string"]
+        return [*first, *arguments, "kind string", "note string"]
+
+    def _with_key(self, frame: DataFrame) -> DataFrame:
+        """The key under its name, and of its type."""
+        from pyspark.sql import functions as F
+
+        key = F.col("key").cast(self._updates.schema[self._key].dataType)
+        return frame.withColumn("key", key).withColumnRenamed("key", self._key)
 
     def start(
         self,
@@ -216,17 +251,21 @@ class Keyed:
         if checkpoint is None:
             temporary = tempfile.mkdtemp(prefix="tidalog-")
         folder = Path(checkpoint if checkpoint is not None else str(temporary)).expanduser().absolute()
-        self._check_checkpoint(folder)
+        note = self._note(folder)
+        initial = self._initial or dealt_keys(folder, note)
         pipeline = KeyedPipeline(
             Path(changes).expanduser().absolute() if changes is not None else None,
             Path(quarantine).expanduser().absolute() if quarantine is not None and not strict else None,
             self._key,
-            folder,
+            folder / note.generation,
             listener,
+            first=note.first,
+            changes_of=self._changes_of,
+            rows_of=self._rows_of,
         )
         tell_once()
-        writer = self.rows.writeStream.foreachBatch(pipeline.process).outputMode("update")
-        writer = writer.option("checkpointLocation", spark_path(folder)).trigger(**how)
+        writer = self._told(initial).writeStream.foreachBatch(pipeline.process).outputMode("update")
+        writer = writer.option("checkpointLocation", spark_path(folder / note.generation)).trigger(**how)
         query = (writer.queryName(name) if name is not None else writer).start()
 
         def finish() -> None:
@@ -234,25 +273,6 @@ class Keyed:
                 shutil.rmtree(temporary, ignore_errors=True)
 
         return MaintenanceQuery(query, pipeline, finish)
-
-    def _check_checkpoint(self, folder: Path) -> None:
-        """State is of use to the same program with the same buckets alone."""
-        note = folder / NOTE
-        setting = self.setting
-        own = {
-            "program": setting.digest,
-            "buckets": setting.buckets,
-            "key": self._key,
-            "labels": setting.labels,
-        }
-        if note.exists():
-            found = json.loads(note.read_text(encoding="utf-8"))
-            if found != own:
-                differs = " and ".join(name for name in own if found.get(name) != own[name])
-                raise SparkError(StateOfAnotherProgram(why=f"{folder} differs in {differs}"))
-        else:
-            folder.mkdir(parents=True, exist_ok=True)
-            note.write_text(json.dumps(own), encoding="utf-8")
 
     def _checked(self) -> DataFrame:
         """Right rows with their bucket, and bad ones as what is wrong with them."""
