@@ -18,6 +18,7 @@ TABLE_VARIANTS: Mapping[str, Options] = {
     "linked": Options("bf", "linked", "paper"),
     "complete": Options("bf", "complete", "paper"),
     "ours": Options("bf", "complete", "ours"),
+    "ours, auto": Options("bf", "auto", "ours"),
     "ours, no marks": Options("bf", "none", "ours"),
     "ranked": Options("ranked", "auto", "ours"),
     "ranked, no marks": Options("ranked", "none", "ours"),

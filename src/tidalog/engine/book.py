@@ -58,6 +58,8 @@ PLACE: Final = 2
 
 _MANY: Final = 1 << 40
 _FIRST_ROOM: Final = 1024
+_LARGER: Final = 5  # times what is kept: so much room is made for what comes, half of which may be used
+_MOST_KEPT: Final = 1 << 18  # numbers of rows that are kept when nothing is on record
 
 # A link: instance << 32 | next link.
 _NEXT: Final = 0xFFFFFFFF
@@ -65,7 +67,7 @@ _INSTANCE: Final = 32
 
 
 class Book:
-    """Owns the arrays; `fields` tells compiled code where they are."""
+    """Owns the arrays; `fields` tells compiled code where they are.  Rows that no fact has are zeros."""
 
     def __init__(self) -> None:
         self.fields = np.zeros(FIELDS, np.int64)
@@ -73,6 +75,8 @@ class Book:
         self._rows: npt.NDArray[np.int32] = np.zeros(0, np.int32)
         self._instances: npt.NDArray[np.int64] = np.zeros(0, np.int64)
         self._links: npt.NDArray[np.int64] = np.zeros(0, np.int64)
+        self._spare: tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]] = self._instances, self._links
+        """What instances and links are copied to: memory that has been touched before."""
         self._asked = 0
 
     @property
@@ -91,6 +95,7 @@ class Book:
         if fields[BASE] == NO_BASE:
             fields[ORIGIN] = fields[BASE] = begin
             fields[INSTANCES], fields[LINKS], fields[EXACT] = 0, 1, 1
+            fields[ROOM] = len(self._rows) // ROW
             self._asked = 0
 
     def end(self, facts: Facts) -> None:
@@ -99,7 +104,9 @@ class Book:
         if fields[BASE] == NO_BASE:
             return
         self.forget(facts, int(facts.state[FACTS]))
-        self._rows = np.zeros(0, np.int32)
+        if len(self._rows) > _MOST_KEPT:
+            self._rows = np.zeros(0, np.int32)
+        self._rows[:] = 0
         fields[BASE], fields[ROOM], fields[INSTANCES] = NO_BASE, 0, 0
 
     def forget(self, facts: Facts, below: int) -> None:
@@ -111,8 +118,8 @@ class Book:
 
     def uncount(self, begin: int, end: int) -> None:
         """Facts with these ids were derived unseen."""
-        first = int(self.fields[ORIGIN])
-        if self.is_open and begin < end:
+        if begin < end and self.is_open:
+            first = int(self.fields[ORIGIN])
             self.make_room(end, 0, 0)
             self._rows[(begin - first) * ROW + BELOW : (end - first) * ROW : ROW] = UNCOUNTED
 
@@ -128,16 +135,22 @@ class Book:
         rows = (ids - int(fields[ORIGIN])) * ROW
         if rows > len(self._rows):
             self._rows = _grown(self._rows, rows)
+            fields[ROOM], fields[ROWS] = len(self._rows) // ROW, self._rows.ctypes.data
         if fields[INSTANCES] + instances > len(self._instances):
-            self._instances = _grown(self._instances, int(fields[INSTANCES]) + instances)
+            self._put_instances(_grown(self._instances, int(fields[INSTANCES]) + instances))
         if fields[LINKS] + links > len(self._links):
-            self._links = _grown(self._links, int(fields[LINKS]) + links)
-        fields[ROOM], fields[ROWS] = len(self._rows) // ROW, self._rows.ctypes.data
-        fields[INSTANCE_ROOM], fields[INSTANCES_AT] = len(self._instances), self._instances.ctypes.data
-        fields[LINK_ROOM], fields[LINKS_AT] = len(self._links), self._links.ctypes.data
+            self._put_links(_grown(self._links, int(fields[LINKS]) + links))
+
+    def _put_instances(self, instances: npt.NDArray[np.int64]) -> None:
+        self._instances = instances
+        self.fields[INSTANCE_ROOM], self.fields[INSTANCES_AT] = len(instances), instances.ctypes.data
+
+    def _put_links(self, links: npt.NDArray[np.int64]) -> None:
+        self._links = links
+        self.fields[LINK_ROOM], self.fields[LINKS_AT] = len(links), links.ctypes.data
 
     def tidy(self, facts: Facts) -> None:
-        """Leaves out what is dead, where that may be more than half."""
+        """Leaves out what is dead, where that may be most."""
         fields = self.fields
         if not self.is_open:
             return
@@ -146,17 +159,24 @@ class Book:
         if few and base - origin < 2 * (end - base) + _FIRST_ROOM:
             return
         self.make_room(end, 0, 0)
-        rows = np.zeros((end - base) * ROW, np.int32)
-        rows[:] = self._rows[(base - origin) * ROW : (end - origin) * ROW]
-        instances, links = np.empty_like(self._instances), np.empty_like(self._links)
+        # As much again and more must come before the next look: what is kept is looked at once for that.
+        instances, links = self._spare
+        if len(instances) < len(self._instances):
+            instances = np.empty_like(self._instances)
+        if len(links) < len(self._links):
+            links = np.empty_like(self._links)
+        rows, size = self._rows, (end - base) * ROW
+        rows[:size] = rows[(base - origin) * ROW : (end - origin) * ROW]
+        rows[size : (end - origin) * ROW] = 0
         moved = np.full(int(fields[INSTANCES]), -1, np.int64)
-        kept = copy_alive(facts, self._instances, self._links, base, rows, instances, links, moved)
-        self._rows, self._instances, self._links = rows, instances, links
+        kept = copy_alive(facts, self._instances, self._links, base, rows[:size], instances, links, moved)
+        self._spare = self._instances, self._links
+        self._put_instances(instances)
+        self._put_links(links)
         fields[ORIGIN] = base
         fields[INSTANCES], fields[LINKS] = kept
         self._asked = int(kept[0])
-        # As much again must come before the next look: what is kept is looked at once for each new one.
-        self.make_room(end, 2 * int(kept[0]) + _FIRST_ROOM, 2 * int(kept[1]) + _FIRST_ROOM)
+        self.make_room(end, _LARGER * int(kept[0]), _LARGER * int(kept[1]))
 
 
 def _grown(array: npt.NDArray[np.generic], needed: int) -> npt.NDArray:  # type: ignore[type-arg]
@@ -213,6 +233,13 @@ def derivations_of(book: np.ndarray, fact: int) -> int:
     if derivations_below(book, fact) < 0:
         return np.int64(-1)
     return np.int64(rows_of(book)[(fact - book[ORIGIN]) * ROW + TOTAL])
+
+
+@inlined
+def none_is_left(book: np.ndarray, fact: int) -> bool:
+    """Whether it is known that no instance derives a fact.  Where counts are not exact they are too large."""
+    at = (fact - book[ORIGIN]) * ROW
+    return fact >= book[BASE] and rows_of(book)[at + TOTAL] == 0 and rows_of(book)[at + BELOW] >= 0
 
 
 @inlined

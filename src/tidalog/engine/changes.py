@@ -14,7 +14,7 @@ from typing import Final, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from tidalog.engine.bits import DELETED, DOOMED, EXPLICIT, KEPT, LASTING, NEW, PRESENT, RECORDED, TOUCHED
+from tidalog.engine.bits import DELETED, DOOMED, EXPLICIT, KEPT, LASTING, NEW, PRESENT, TOUCHED
 from tidalog.engine.book import Book, take_along
 from tidalog.engine.fact_kernels import (
     ARITY,
@@ -45,7 +45,7 @@ TOUCHES: Final = 0  # counts[TOUCHES]: entries of `touched` and `before`
 MOVES: Final = 1  # counts[MOVES]: entries of `moved_from` and `moved_to`
 PAIRS: Final = 2  # counts[PAIRS]: entries of `pairs`
 COUNTS: Final = 3
-MOST_OBSERVED: Final = 65 * BLOCK  # pairs or links that a block of instances can give
+MOST_OBSERVED: Final = 65 * BLOCK  # pairs that a block of instances can give
 
 
 # Kinds of changes.
@@ -81,10 +81,10 @@ class ChangeLog:
             self.arrays = _arrays(3 * facts, len(self.arrays.pairs), self.book)
         self.arrays.counts[:] = 0
 
-    def make_room(self, facts: int) -> None:
-        """Room for what a block of instances of a store with so many ids can give."""
+    def make_room(self, facts: int, links: int = MOST_OBSERVED) -> None:
+        """Room for what a block of instances of a store with so many ids can give, so many links at most."""
         if self.book.is_open:
-            self.book.make_room(facts + BLOCK, BLOCK, MOST_OBSERVED)
+            self.book.make_room(facts + BLOCK, BLOCK, links)
         elif self.arrays.counts[PAIRS] + MOST_OBSERVED > len(self.arrays.pairs):
             pairs = np.empty(2 * len(self.arrays.pairs) + 2 * MOST_OBSERVED, np.uint64)
             pairs[: len(self.arrays.pairs)] = self.arrays.pairs
@@ -228,14 +228,11 @@ def doom_rows(
     deleted: bool,
     out: np.ndarray,
     doomed: int,
-    record: bool,
-) -> tuple[int, int]:
-    """Explicit facts among rows that are to be deleted are DOOMED, and RECORDED if they are new and that is
-    asked for; among rows that are to be inserted, DOOMED no more.  `out` gets the former after the `doomed`
-    ones it has; how many it has now, and how many are RECORDED."""
+) -> int:
+    """Explicit facts among rows that are to be deleted are DOOMED; among rows that are to be inserted, DOOMED
+    no more.  `out` gets the former after the `doomed` ones it has; how many it has now."""
     ids = np.empty(count, np.int32)
     find_rows(facts, predicate, rows, count, ids)
-    recorded = 0
     for i in range(count):
         if ids[i] < 0:
             continue
@@ -246,10 +243,7 @@ def doom_rows(
             set_bits(facts, log, ids[i], DOOMED)
             out[doomed] = ids[i]
             doomed += 1
-            if record and status & NEW:
-                facts.status[ids[i]] |= RECORDED
-                recorded += 1
-    return doomed, recorded
+    return doomed
 
 
 @compiled

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from tidalog.engine.addresses import Block, SharedBlock
 from tidalog.engine.bitmaps import Bits, terms_of_column
 from tidalog.engine.bits import EXPLICIT, STATUS_EXPLICIT
 from tidalog.engine.changes import ChangeLog
@@ -47,6 +48,7 @@ class EmbeddedEngine:
         self.catalogue = Catalogue(
             self.predicate, self.index, self.dictionary.id_of, self._terms_in, self._is_small
         )
+        self._shared = SharedBlock()
         self._empty()
 
     def _empty(self) -> None:
@@ -66,6 +68,11 @@ class EmbeddedEngine:
 
     def index(self, predicate: int, columns: tuple[int, ...]) -> int:
         return self.indexes.number(predicate, columns, self.store.count(predicate))
+
+    @property
+    def shared(self) -> Block:
+        """What kernels read, by address, as it is now."""
+        return self._shared.of(self.store.arrays, self.dictionary.arrays, self.indexes.meta, self.log.arrays)
 
     # --- predicates ---------------------------------------------------------------------------------
 

@@ -101,9 +101,14 @@ class FactStore:
         if facts > min(len(a.offset), len(a.status)) or used > len(a.arguments):
             return False
         entries = int(a.state[ENTRIES]) + more
-        if predicate >= 0:
+        if predicate >= 0 and not self._is_tabled(predicate):
             entries += int(untabled(a, predicate))
         return bool(has_room(entries, len(a.slots)))
+
+    def _is_tabled(self, predicate: int) -> bool:
+        """Whether all facts of a predicate are in the table."""
+        extent = self.arrays.extent[predicate]
+        return bool(extent[TABLED] > extent[LAST] or extent[COUNT] == 0)
 
     def add_predicate(self, predicate: int, arity: int) -> None:
         """Room for a predicate, which has no facts yet."""
@@ -133,8 +138,7 @@ class FactStore:
 
     def bring_in(self, predicate: int) -> None:
         """Puts all facts of a predicate into the table."""
-        extent = self.arrays.extent[predicate]
-        if extent[TABLED] > extent[LAST] or extent[COUNT] == 0:
+        if self._is_tabled(predicate):
             return
         self.ensure(0, 0, predicate)
         bring_in(self.arrays, predicate)

@@ -167,13 +167,20 @@ class Indexes:
     def take_out(self, facts: Facts, ids: npt.NDArray[np.int32], dead: npt.NDArray[np.int64]) -> None:
         """Takes dead facts out of the indexes of their predicates, of which `dead` says how many each has;
         the rows are still there.  An index that loses much is emptied, and made anew when it is next read."""
+        for number in self.losing(facts, dead):
+            take_out(facts, self.meta[number], ids)
+
+    def losing(self, facts: Facts, dead: npt.NDArray[np.int64]) -> list[int]:
+        """The indexes that dead facts are to be taken out of; those that lose much have been emptied."""
         of_predicate = dead.tolist()
+        found = []
         for (predicate, _), number in self._numbers.items():
             count = of_predicate[predicate]
             if count > _FEW and count * _DEARER > facts.extent[predicate, COUNT]:
                 self._empty(number)
             elif count:
-                take_out(facts, self.meta[number], ids)
+                found.append(number)
+        return found
 
     def _empty(self, number: int) -> None:
         row = self.meta[number]

@@ -120,6 +120,7 @@ def run_frame(
                 return GROW_FACTS
             if control[MODE] == IN_UPDATE:
                 if not room_to_observe(facts, code, pc, frame, log, rows):
+                    control[WANTED] = rows * code[pc + 5 + code[pc + 4]]
                     return GROW_LOG
                 step_emit_changes(facts, log, code, pc, frame, level, status)
                 if control[OBSERVED] & PASS_ON:

@@ -9,11 +9,12 @@ import numpy.typing as npt
 
 from tidalog.engine import opcodes as op
 from tidalog.engine.bits import NEW, NEW_STATE, NOT_SPREAD, OLD_STATE, RECORDED, SPREAD
-from tidalog.engine.changes import clear_bits_of, revive
+from tidalog.engine.changes import revive
 from tidalog.engine.compile import Filter
+from tidalog.engine.steps_of_updates import clear_bits_of
 from tidalog.maintain.counters import Counters
 from tidalog.maintain.kernels import affected as kernel
-from tidalog.maintain.kernels.work import new_counters
+from tidalog.maintain.kernels.work import SPARED, new_counters
 from tidalog.maintain.node import Node
 from tidalog.maintain.plans import (
     FORWARD,
@@ -32,6 +33,8 @@ from tidalog.maintain.transaction import Ids, Transaction
 ANY: Final[Filter] = (0, 0, op.ANY_ID)
 NOT_NEW: Final[Filter] = (int(NEW), 0, op.ANY_ID)
 ONLY_NEW: Final[Filter] = (int(NEW), int(NEW), op.ANY_ID)
+_SPREAD: Final = int(SPREAD)
+_SPREAD_OR_RECORDED: Final = int(SPREAD | RECORDED)
 
 
 def old_state(kind: int) -> Filter:
@@ -72,55 +75,43 @@ def delete_affected(
     seeds = seeds_of(node, change)
     searches = node.plans.searches((FORWARD, old_state), (LIKELY_FIRST, smaller_ranks))
     searches.catch_up(engine)
-    forward, backward = searches.plans
-    room = sum(engine.store.count(number) for number in node.numbers) + 1
+    room = len(engine.store) + 1
     queue, gone = node.workspace.ids("queue", room), node.workspace.ids("gone", room)
-    mode = kernel.RANKED if ranked else kernel.OVERDELETE
-    work = kernel.new_affected(mode, seeds, queue, gone, node.own)
+    work = node.affected.start(kernel.RANKED if ranked else kernel.OVERDELETE, seeds, queue, gone, node.own)
+    at, control = node.affected.at, work.control
     for number in node.numbers:
         if number in change.to_delete:
-            kernel.add_all_affected(engine.store.arrays, engine.log.arrays, work, change.to_delete[number])
+            kernel.add_all_affected(engine.shared, at, change.to_delete[number])
     if node.passing is not None:
-        kernel.add_all_affected(engine.store.arrays, engine.log.arrays, work, node.suspects())
+        kernel.add_all_affected(engine.shared, at, node.suspects())
     if len(marked):
-        kernel.add_all_affected(engine.store.arrays, engine.log.arrays, work, marked)
-    control = work.control
+        kernel.add_all_affected(engine.shared, at, marked)
     runner.drive_search(
-        lambda: int(
-            kernel.delete_affected(
-                engine.store.arrays,
-                engine.dictionary.arrays,
-                engine.indexes.meta,
-                forward,
-                backward,
-                searches.search,
-                engine.log.arrays,
-                work,
-            )
-        ),
+        lambda: int(kernel.delete_affected(engine.shared, searches.at, at)),
         control,
         kernel.BUDGET,
         lambda: searches.rule(control[kernel.CURRENT], int(control[kernel.PHASE] == kernel.PROVE)),
         lambda: _to_come(len(seeds), control),
     )
-    gone = work.gone[: control[kernel.GONE]]
+    gone = gone[: control[kernel.GONE]]
     counters.add_kernel(work.counters)
-    if ranked and not node.recursive:
-        note_deleted(node, change, gone)  # one step has proved or disproved each for good
-    elif len(gone):
+    node.spared = int(work.counters[SPARED])
+    if (ranked and not node.recursive) or not control[kernel.UNSURE]:
+        note_deleted(node, change, gone)  # each has been disproved for good
+    else:
         _bring_back(node, change, runner, counters, gone)
 
 
 def seeds_of(node: Node, change: Transaction) -> Ids:
     """Facts of lower components that may end instances: deleted ones, and new ones under a negation.  They
     have spread in no component yet; what new ones have on record are instances that they take part in."""
-    arrays, log = node.engine.store.arrays, node.engine.log.arrays
     seeds = change.deleted_of(node.below)
-    clear_bits_of(arrays, log, seeds, int(SPREAD))
+    if len(seeds):
+        clear_bits_of(node.engine.shared, seeds, _SPREAD)
     if not node.negated:
         return seeds
     new = change.new_of(node.negated)
-    clear_bits_of(arrays, log, new, int(SPREAD | RECORDED))
+    clear_bits_of(node.engine.shared, new, _SPREAD_OR_RECORDED)
     return np.concatenate([seeds, new])
 
 
@@ -151,20 +142,7 @@ def find_derivable(node: Node, runner: Runner, counters: Counters, asked: Ids, r
     found = new_counters()
     out = np.empty(len(asked), np.int32)
     runner.drive_search(
-        lambda: int(
-            kernel.find_derivable(
-                engine.store.arrays,
-                engine.dictionary.arrays,
-                engine.indexes.meta,
-                searches.plans[0],
-                searches.search,
-                asked,
-                engine.log.arrays,
-                out,
-                control,
-                found,
-            )
-        ),
+        lambda: int(kernel.find_derivable(engine.shared, searches.at, asked, out, control, found)),
         control,
         kernel.BUDGET,
         lambda: searches.rule(control[kernel.CURRENT]),

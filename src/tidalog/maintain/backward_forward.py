@@ -7,6 +7,7 @@ from typing import Final
 import numpy as np
 
 from tidalog.engine import opcodes as op
+from tidalog.engine import steps_of_updates as steps
 from tidalog.engine.bits import (
     CHECKED,
     DELAYED,
@@ -18,12 +19,11 @@ from tidalog.engine.bits import (
     SATURATED,
     WAITING,
 )
-from tidalog.engine.changes import clear_bits_of, set_bits_of
 from tidalog.engine.compile import Filter
 from tidalog.maintain.affected import ANY, find_derivable, note_deleted, old_state, seeds_of
 from tidalog.maintain.counters import Counters
 from tidalog.maintain.kernels import backward_forward as kernel
-from tidalog.maintain.kernels.work import Search, new_search
+from tidalog.maintain.kernels.work import SPARED
 from tidalog.maintain.node import Node
 from tidalog.maintain.plans import (
     BACKWARD,
@@ -39,6 +39,7 @@ from tidalog.maintain.transaction import Ids, Transaction
 
 ORDERS: Final = {"paper": kernel.PAPER, "ours": kernel.OURS, "layers": kernel.LAYERS}
 _NOT_DELETED = (int(PRESENT | NEW | DELETED), int(PRESENT))
+_NO_IDS: Ids = np.empty(0, np.int32)
 _OF_ONE_COMPONENT = int(WAITING | CHECKED | PROVED | SATURATED | DELAYED)
 _MATCHED = (int(PRESENT | SATURATED), int(PRESENT | SATURATED))
 _NONE: Final[Filter] = (int(PRESENT), 0, op.ANY_ID)
@@ -75,46 +76,31 @@ def delete_exactly(
     have marked (line 12)."""
     engine = node.engine
     engine.log.book.stop_counting()
-    facts, log = engine.store.arrays, engine.log.arrays
     seeds = seeds_of(node, change)
-    clear_bits_of(facts, log, engine.log.touched.copy(), _OF_ONE_COMPONENT)
+    steps.clear_bits_of_touched(engine.shared, _OF_ONE_COMPONENT)
     searches = node.plans.searches((FORWARD, proved), (BACKWARD, not_deleted), (FORWARD, old_state))
     searches.catch_up(engine)
-    codes, plans = searches.codes, searches.plans
-    names = codes[0].names or codes[1].names
+    names = searches.codes[0].names or searches.codes[1].names
     asked = [change.to_delete[n] for n in node.numbers if n in change.to_delete]
-    derivable, gone = _split(node, runner, np.concatenate(asked) if asked else np.empty(0, np.int32))
-    derivable = np.concatenate([derivable, node.suspects()])
-    set_bits_of(facts, log, gone, int(DELETED))
-    room = len(engine.store) + 1
-    work = kernel.new_backward_forward(
-        ORDERS[order], np.concatenate([seeds, gone]), derivable, node.own, node.workspace, room
-    )
-    work = kernel.with_waiting(facts, log, work, waiting)
-    control = work.control
+    gone, derivable = seeds, _NO_IDS
+    if asked:
+        derivable, no_longer = _split(node, runner, np.concatenate(asked))
+        steps.set_bits_of(engine.shared, no_longer, int(DELETED))
+        gone = np.concatenate([seeds, no_longer])
+    if node.passing is not None:
+        derivable = np.concatenate([derivable, node.suspects()])
+    room = searches.room_of(kernel.BackwardForwardRoom)
+    room.start(ORDERS[order], gone, derivable, node.own, node.workspace, len(engine.store) + 1)
+    if len(waiting):
+        room.make_room(kernel.FIRST_STACK + len(waiting))
+        kernel.wait_all(engine.shared, room.at, waiting)
+    control = room.work.control
     control[kernel.MARKS], control[kernel.LINKS] = marks, links
-    search = new_search(codes, len(work.stack) + kernel.STACK_DEPTH)
-    state = {"work": work, "search": search}
 
     def step() -> int:
-        work, search = state["work"], state["search"]
-        assert isinstance(work, kernel.BackwardForward)
-        assert isinstance(search, Search)
-        reason = int(
-            kernel.run_backward_forward(
-                engine.store.arrays,
-                engine.dictionary.arrays,
-                engine.indexes.meta,
-                plans[0],
-                plans[1],
-                plans[2],
-                search,
-                engine.log.arrays,
-                work,
-            )
-        )
+        reason = int(kernel.run_backward_forward(engine.shared, searches.at, room.search_at, room.at))
         if reason == kernel.GROW_STACK:
-            state["work"], state["search"] = kernel.with_more_room(work, search)
+            room.make_room(2 * len(room.work.stack))
         return reason
 
     runner.drive_search(
@@ -124,14 +110,14 @@ def delete_exactly(
         lambda: names[int(control[kernel.CURRENT]) % len(names)],
     )
     node.in_rank_order = False
+    work = room.work
     counters.add_kernel(work.counters)
+    node.spared = int(work.counters[SPARED])
     note_deleted(node, change, work.gone[len(seeds) : control[kernel.GONE]])
     return work.marked[: control[kernel.MARKED_COUNT]].copy()
 
 
 def _split(node: Node, runner: Runner, asked: Ids) -> tuple[Ids, Ids]:
     """Facts that are no longer explicit: those that an instance of the old state derives, and the others."""
-    if not len(asked):
-        return asked, asked
     back = find_derivable(node, runner, Counters(), asked, not_deleted)
     return back, asked[~np.isin(asked, back)]

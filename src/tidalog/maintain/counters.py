@@ -42,12 +42,13 @@ class Counters:
 
     def add_kernel(self, found: npt.NDArray[np.int64]) -> None:
         """What a kernel counted."""
-        self.deletions += int(found[DELETIONS])
-        self.backward += int(found[BACKWARD])
-        self.forward += int(found[FORWARD])
-        self.derivations += int(found[DERIVATIONS])
-        self.checked += int(found[CHECKS])
-        self.recorded += int(found[FROM_RECORD])
+        numbers: list[int] = found.tolist()
+        self.deletions += numbers[DELETIONS]
+        self.backward += numbers[BACKWARD]
+        self.forward += numbers[FORWARD]
+        self.derivations += numbers[DERIVATIONS]
+        self.checked += numbers[CHECKS]
+        self.recorded += numbers[FROM_RECORD]
 
     def as_dict(self) -> dict[str, int | float]:
         return {one.name: getattr(self, one.name) for one in fields(self)}

@@ -8,7 +8,6 @@ import numpy as np
 import numpy.typing as npt
 
 from tidalog.engine import changes
-from tidalog.engine.embedded import EmbeddedEngine
 from tidalog.plan.lowered import is_hidden
 
 Ids = npt.NDArray[np.int32]
@@ -78,12 +77,3 @@ class ChangeSet:
             list(rows[:, lost]),
             int(lost.sum()),
         )
-
-
-def changes_of(engine: EmbeddedEngine, ids: Ids, kinds: npt.NDArray[np.int8]) -> ChangeSet:
-    """Copies the rows of facts that have changed; those that are deleted are still there."""
-    predicates, starts = np.empty(len(ids), np.int32), np.empty(len(ids), np.int64)
-    size = changes.list_rows(engine.store.arrays, ids, predicates, starts)
-    rows = np.empty(size, np.int32)
-    changes.copy_rows(engine.store.arrays, ids, starts, rows)
-    return ChangeSet(predicates, kinds, starts, rows, engine.names, engine.arities)

@@ -9,41 +9,26 @@ import numpy as np
 import numpy.typing as npt
 
 from tidalog.builtins import NO_FUNCTIONS, PythonFunction
+from tidalog.engine.addresses import sweep_by_address
 from tidalog.engine.bits import STATUS_NEW
 from tidalog.engine.compile import Code
-from tidalog.engine.frame import (
-    BLOCK,
-    COUNTED,
-    IN_UPDATE,
-    LEVEL,
-    MODE,
-    OBSERVED,
-    SPARED,
-    SPARED_AT,
-    Frame,
-    new_frame,
-)
+from tidalog.engine.frame import BLOCK, COUNTED, IN_UPDATE, MODE, OBSERVED, SPARED, SPARED_AT
 from tidalog.engine.machine import run_frame
-from tidalog.engine.sweep import CURRENT, ROUND, new_sweep, run_sweep, start_plan
+from tidalog.engine.sweep import CURRENT, ROUND, start_plan
 from tidalog.maintain.counting import room_for_counts
 from tidalog.maintain.memos import answer_all
 from tidalog.maintain.node import Node
 from tidalog.maintain.run import Runner
 from tidalog.maintain.transaction import Transaction
+from tidalog.maintain.workspace import SweepRoom
 
 _NONE: npt.NDArray[np.uint64] = np.empty(0, np.uint64)
 _SMALL_BLOCK = 512  # updates are small, and a frame's memory is touched for the first time in each
 
 
-def _frame(node: Node, code: Code, block: int) -> Frame:
-    """A frame of this size, used again: its memory has been touched."""
-    shape = code.levels, code.registers, code.arity, block
-    if shape not in node.frames:
-        node.frames[shape] = new_frame(*shape)
-    frame = node.frames[shape]
-    frame.control[:] = 0
-    frame.control[LEVEL] = -1
-    return frame
+def _room(node: Node, code: Code, facts: int) -> SweepRoom:
+    block = BLOCK if facts > _SMALL_BLOCK else _SMALL_BLOCK
+    return node.workspace.sweep_room(code, block, len(node.engine.names) + 1)
 
 
 def grow_from_deleted(node: Node, runner: Runner, change: Transaction) -> None:
@@ -57,7 +42,9 @@ def grow_from_deleted(node: Node, runner: Runner, change: Transaction) -> None:
         for plan in plans.order[plans.first[number] : plans.first[number + 1]].tolist():
             for begin in range(0, len(deleted), BLOCK):
                 block = np.ascontiguousarray(deleted[begin : begin + BLOCK])
-                frame = _frame(node, code, BLOCK if len(block) > _SMALL_BLOCK else _SMALL_BLOCK)
+                room = _room(node, code, len(block))
+                room.start(0)
+                frame = room.frame
                 frame.control[MODE] = IN_UPDATE
                 at = int(plans.starts[plan])
                 start_plan(engine.store.arrays, plans.filters, plans.code, at, block, len(block), frame)
@@ -92,38 +79,25 @@ def grow(
     """Derives what follows from the facts with ids from `begin` on; where derivations are counted, these are
     too.  `spared`: hashes of facts that get no mark, see `engine.passing`."""
     engine = node.engine
-    code, plans = node.plans.growing(observed != 0)
-    block = BLOCK if len(engine.store) - begin > _SMALL_BLOCK else _SMALL_BLOCK
-    frame = _frame(node, code, block)
-    frame.control[MODE], frame.control[OBSERVED] = IN_UPDATE, observed
-    frame.control[SPARED_AT], frame.control[SPARED] = spared.ctypes.data, len(spared)
-    sweep = new_sweep(len(engine.names) + 1, block, begin, -1)
-    control = sweep.control
+    code, plans_at = node.plans.growing_at(observed != 0)
+    room = _room(node, code, len(engine.store) - begin)
+    room.start(begin)
+    of_frame, of_sweep = room.frame.control, room.sweep.control
+    of_frame[MODE], of_frame[OBSERVED] = IN_UPDATE, observed
+    if len(spared):
+        of_frame[SPARED_AT], of_frame[SPARED] = spared.ctypes.data, len(spared)
 
     def step() -> int:
-        frame.control[COUNTED] = room_for_counts(node) if node.counted else 0
-        return int(
-            run_sweep(
-                engine.store.arrays,
-                engine.dictionary.arrays,
-                engine.indexes.meta,
-                plans,
-                frame,
-                sweep,
-                engine.log.arrays,
-                STATUS_NEW,
-            )
-        )
+        if node.counted:
+            of_frame[COUNTED] = room_for_counts(node)
+        return int(sweep_by_address(engine.shared, plans_at, room.frame_at, room.sweep_at, STATUS_NEW))
+
+    def rule() -> str:
+        return code.names[of_sweep[CURRENT]] if of_sweep[CURRENT] >= 0 else ""
 
     memos, answered = node.stage.memos, [begin] * len(node.stage.memos)
     while True:
-        runner.drive(
-            step,
-            code,
-            frame,
-            lambda: code.names[control[CURRENT]] if control[CURRENT] >= 0 else "",
-            lambda: int(control[ROUND]),
-        )
-        if not answer_all(engine, runner, functions, memos, answered, STATUS_NEW):
+        runner.drive(step, code, room.frame, rule, lambda: int(of_sweep[ROUND]))
+        if not memos or not answer_all(engine, runner, functions, memos, answered, STATUS_NEW):
             break
-    runner.stats.rounds += int(control[ROUND])
+    runner.stats.rounds += int(of_sweep[ROUND])

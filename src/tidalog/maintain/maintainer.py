@@ -12,8 +12,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
-import numpy as np
-
 from tidalog.analysis import Analysis
 from tidalog.builtins import NO_FUNCTIONS, PythonFunction
 from tidalog.engine.changes import MOVES
@@ -105,28 +103,32 @@ class Maintainer:
         """Makes the plans that updates will need, so that the first one does not wait for them."""
         for node in self.nodes:
             if node.incremental and node.stage.fold is None:
-                node.plans.growing(False)
+                node.plans.growing_at(False)
                 if self.marking.kind != "none":
-                    node.plans.growing(True)
+                    node.plans.growing_at(True)
                 node.plans.searches((FORWARD, old_state), (LIKELY_FIRST, smaller_ranks))
                 node.plans.searches((LIKELY_FIRST, new_state))
 
     def use(self, options: Options) -> None:
         """Other options from the next update on.  Marks of another kind begin with none."""
-        if marking_of(options) != self.marking.kind:
-            self.marking.close()
-            self.options = options
-            self.marking = self._marking()
         self.options = options
+        if self._kind_of_marks() != self.marking.kind:
+            self.marking.close()
+            self.marking = self._marking()
         self.marking.look_ahead = options.look_ahead
         self.marking.sparing = options.marking == "auto"
 
     def _marking(self) -> Marking:
-        options = self.options
-        sparing = options.marking == "auto"
-        if marking_of(options) == "dred":
-            return DRedMarks(self.engine, options.look_ahead)
-        return Marking(self.engine, marking_of(options), options.look_ahead, sparing=sparing)
+        look_ahead, kind = self.options.look_ahead, self._kind_of_marks()
+        if kind == "dred":
+            return DRedMarks(self.engine, look_ahead)
+        return Marking(self.engine, kind, look_ahead, sparing=self.options.marking == "auto")
+
+    def _kind_of_marks(self) -> str:
+        """Marks save joins, so `auto` makes none where there is no join."""
+        if self.options.marking == "auto" and not any(node.joins for node in self.nodes):
+            return "none"
+        return marking_of(self.options)
 
     def apply(
         self,
@@ -148,10 +150,12 @@ class Maintainer:
         give_rules_facts(self.engine, change.removed)
         self.nodes, self.analysis = change.nodes, analysis
         self._derived = {number for node in self.nodes for number in node.numbers}
+        self.marking = self._marking()
         try:
             outcome = self._apply(update, upcoming, limits, progress, change)
         except BaseException:
             self.nodes, self.analysis, self._derived = before
+            self.marking = self._marking()
             self.engine.back_to(mark)
             self.engine.forget_predicates(predicates)
             raise
@@ -209,7 +213,7 @@ class Maintainer:
                 raise RunError(Interrupted(rule=runner.rule or "(none)")) from None
             raise
         found = change.finish()
-        self.marking.finished(change.gone, counters.recorded)
+        self.marking.finished(change.gone)
         counters.derivations += runner.stats.derivations
         counters.insertions += found.insertions
         self.marking.rows_have_moved(*engine.tidy())
@@ -250,7 +254,9 @@ class Maintainer:
         rows = [store.count(number) for number in node.numbers]
         self._losing = None
         if seeds and strategy not in ("recompute", "groups"):
+            node.spared = 0
             strategy = self._delete(node, strategy, seeds, change, runner, counters, marked)
+            self.marking.saved(node.spared * node.joins)
         node.chosen = strategy
         if strategy == "recompute":
             forget_all(node)
@@ -297,7 +303,7 @@ class Maintainer:
 
     def _of(self, node: Node, change: Transaction, ids: Ids) -> Ids:
         """The facts of a component among some."""
-        return ids[np.isin(change.predicates_of(ids), node.numbers)] if len(ids) else ids
+        return ids[node.own[change.predicates_of(ids)] != 0] if len(ids) else ids
 
     def _delete(
         self,
@@ -311,13 +317,14 @@ class Maintainer:
     ) -> str:
         """Deletes by a strategy; gives the one that is to go on, which is `recompute` if `auto` finds that
         the work is more than to start over."""
-        worth = steps_worth(node)
-        if self.options.strategy == "auto":
-            runner.searches = worth
+        marked = self._of(node, change, marked)
+        if self.options.strategy != "auto":
+            self._delete_by(strategy, node, change, runner, counters, marked)
+            return strategy
+        worth = runner.searches = steps_worth(node)
         try:
-            self._delete_by(strategy, node, change, runner, counters, self._of(node, change, marked))
-            if runner.searches is not None:
-                learn(node, seeds, worth - runner.searches)
+            self._delete_by(strategy, node, change, runner, counters, marked)
+            learn(node, seeds, worth - runner.searches)
             return strategy
         except TooMuchWork:
             learn(node, seeds, worth)

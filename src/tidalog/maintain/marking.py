@@ -24,7 +24,8 @@ import numpy as np
 import numpy.typing as npt
 
 from tidalog.engine import changes
-from tidalog.engine.bits import DELETED, DOOMED, EXPLICIT, MARKED, PRESENT, RECORDED
+from tidalog.engine import steps_of_updates as steps
+from tidalog.engine.bits import DELETED, DOOMED, EXPLICIT, MARKED, PRESENT
 from tidalog.engine.embedded import EmbeddedEngine
 from tidalog.engine.fact_kernels import HEADER
 from tidalog.engine.observing import LINK, MARK, RECORD_BODIES
@@ -35,10 +36,10 @@ from tidalog.maintain.transaction import Batch, Ids, Transaction
 OBSERVED: Final = {"none": 0, "paper": MARK, "dred": 0, "linked": LINK, "complete": RECORD_BODIES}
 _NO_PLACES: Places = np.empty(0, np.uint32)
 _NO_IDS: Ids = np.empty(0, np.int32)
-_WORTH: Final = 1 / 6
-_MANY: Final = 256
-"""So large a share of what is put on record must be used, and so much in each update, that it is worth it: a
-record costs a sixth of what it saves, and each update a fixed price."""
+_RECORDS_EACH: Final = 32
+_FEWEST: Final = 40
+"""A join that is not made saves the price of so many records; and each update in which something is on record
+has a price of its own, which so many joins save."""
 _FIRST_PAUSE: Final = 32
 _LONGEST_PAUSE: Final = 1024
 
@@ -65,10 +66,11 @@ class Marking:
         """Updates that have put facts on record: when, and the id that it began with."""
         self._doomed: list[Ids] = []
         self._proved: list[Ids] = []
+        self._doomed_count = 0
         self._begin = 0
         self._recording = self._derived_anew = False
         self._pause, self._next_pause = 0, _FIRST_PAUSE
-        self._judged = self._noted = self._used = 0
+        self._judged = self._noted = self._saved = 0
         self._clock = 0
 
     # --- during an update ---------------------------------------------------------------------------
@@ -76,21 +78,20 @@ class Marking:
     def begin(self, change: Transaction, upcoming: Sequence[tuple[Sequence[Batch], Sequence[Batch]]]) -> Ids:
         """Ends the marks for this update and begins those for the next; gives the facts that were marked."""
         self._doomed, self._proved = [], []
-        self._derived_anew = False
+        self._derived_anew, self._doomed_count = False, 0
         self.coming = {}
         if self.kind == "none":
             return _NO_IDS
-        state = self._state
         self._begin = change.begin
-        if not self._book.is_open:
-            self._windows = []
-        self._recording = bool(self._windows)
-        arrays, log = self.engine.store.arrays, self.engine.log.arrays
+        self._announce(change, upcoming)
+        if self.kind == "complete":
+            if not self._book.is_open:
+                self._windows = []
+            self._recording = bool(self._windows)
+            return _NO_IDS
+        state, arrays, log = self._state, self.engine.store.arrays, self.engine.log.arrays
         if len(state.doomed):
             changes.clear_bits_of(arrays, log, self._ids(state.doomed), int(DOOMED))
-        self._announce(change, upcoming)
-        if self.kind == "complete" and self.coming:
-            self._book.open(change.begin)
         if not len(state.marked):
             return _NO_IDS
         marked = self._ids(state.marked)
@@ -115,35 +116,43 @@ class Marking:
 
     def doom(self, change: Transaction, predicates: Iterable[int]) -> None:
         """Finds the explicit facts of some predicates that coming updates delete; insertions are done."""
-        arrays, log = self.engine.store.arrays, self.engine.log.arrays
+        if not self.coming:
+            return
         for number in predicates:
             if number not in self.coming:
                 continue
             self.engine.store.bring_in(number)
-            doomed = np.empty(sum(table.shape[1] for table, _ in self.coming[number]), np.int32)
+            tables = self.coming[number]
+            doomed = np.empty(sum(table.shape[1] for table, _ in tables), np.int32)
+            if self.kind == "complete":
+                self._record(number, tables, doomed)
+                continue
             count = 0
-            for table, deleted in self.coming[number]:
-                count, recorded = changes.doom_rows(
-                    arrays,
-                    log,
-                    number,
-                    table,
-                    table.shape[1],
-                    deleted,
-                    doomed,
-                    count,
-                    self.kind == "complete",
-                )
-                if recorded:
-                    self._note_window()
+            arrays, log = self.engine.store.arrays, self.engine.log.arrays
+            for table, deleted in tables:
+                count = changes.doom_rows(arrays, log, number, table, table.shape[1], deleted, doomed, count)
             doomed = doomed[:count]
             doomed = doomed[(arrays.status[doomed] & DOOMED) != 0]
             if len(doomed):
                 self._doomed.append(doomed)
 
+    def _record(self, number: int, tables: Sequence[tuple[npt.NDArray[np.int32], bool]], doomed: Ids) -> None:
+        """What is new among them is on record from here on; that a fact is doomed is of no use later."""
+        count, shared = 0, self.engine.shared
+        try:
+            for table, deleted in tables:
+                count, recorded = steps.record_rows(shared, number, table, deleted, doomed, count)
+                if recorded:
+                    self._note_window()
+        finally:
+            self._doomed_count += steps.count_doomed(shared, doomed, count)
+
     def _note_window(self) -> None:
-        """This update puts facts on record."""
+        """This update puts facts on record.  What it has derived before has not been counted."""
         self._recording = True
+        if not self._book.is_open:
+            self._book.open(self._begin)
+            self._book.uncount(self._begin, len(self.engine.store))
         if not self._windows or self._windows[-1][0] != self._clock:
             self._windows.append((self._clock, self._begin))
 
@@ -162,7 +171,8 @@ class Marking:
 
     def missed(self, begin: int) -> None:
         """The facts from an id on were derived without a look at bodies, so they have not been counted."""
-        self._book.uncount(begin, len(self.engine.store))
+        if self._book.is_open:
+            self._book.uncount(begin, len(self.engine.store))
 
     def failed(self) -> None:
         """The update was undone, but what it took off the record is not known."""
@@ -174,6 +184,10 @@ class Marking:
         for places in (self._state.doomed, self._state.marked):
             status[self._ids(places)] &= ~(DOOMED | MARKED)
         self._book.end(self.engine.store.arrays)
+
+    def saved(self, joins: int) -> None:
+        """Facts were deleted by the record, where so many joins would have found no proof."""
+        self._saved += joins
 
     def proofs_marked(self, ids: Ids) -> None:
         """Facts that block a has marked."""
@@ -187,6 +201,9 @@ class Marking:
         and implicit, counted."""
         if self.kind == "none":
             return 0, 0
+        if self.kind == "complete":
+            begin = self._windows[0][1] if self._recording else len(self.engine.store)
+            return self._doomed_count, int(steps.count_recorded(self.engine.shared, begin))
         doomed = self._places(np.concatenate(self._doomed)) if self._doomed else _NO_PLACES
         marked = _NO_PLACES
         if self.kind == "linked":
@@ -196,25 +213,22 @@ class Marking:
             proved = self._places(np.concatenate(self._proved)) if self._proved else _NO_PLACES
             marked = self._there(np.concatenate([proved, heads_of(pairs)]))
         self._state = _State(doomed, marked)
-        return len(doomed), self._recorded() if self._recording else len(marked)
+        return len(doomed), len(marked)
 
-    def _recorded(self) -> int:
-        """Implicit facts that are on record."""
-        begin, end = self._windows[0][1], len(self.engine.store)
-        status = self.engine.store.arrays.status[begin:end] & (RECORDED | PRESENT | DELETED | EXPLICIT)
-        return int(np.count_nonzero(status == (RECORDED | PRESENT)))
-
-    def finished(self, deleted: Ids, used: int) -> None:
-        """The update is finished; `used` instances were on record.  Facts that are gone keep no links, and
-        what has been on record for long enough is so no more."""
+    def finished(self, deleted: Ids) -> None:
+        """The update is finished.  Facts that are gone keep no links, and what has been on record for long
+        enough is so no more."""
         if self.kind == "linked":
             for place in self._places(deleted).tolist():
                 self.links.forget(place)
         if self.kind != "complete":
             return
-        self._consider(used)
         self._clock += 1
-        self._windows = [window for window in self._windows if window[0] + self.look_ahead >= self._clock]
+        if not self._book.is_open:
+            return
+        self._consider()
+        oldest = self._clock - self.look_ahead
+        self._windows = [window for window in self._windows if window[0] >= oldest]
         if self._derived_anew:
             self._windows = []
         if self._windows:
@@ -223,21 +237,20 @@ class Marking:
         else:
             self._book.end(self.engine.store.arrays)
 
-    def _consider(self, used: int) -> None:
+    def _consider(self) -> None:
         """Whether what was on record was worth it; if not, nothing is announced for a while."""
         if not self.sparing or not self._recording:
             return
         self._judged += 1
         self._noted += self._book.noted()
-        self._used += used
         if self._judged <= self.look_ahead:
             return  # what is on record has not had its time
-        if self._used >= _MANY * self._judged + _WORTH * self._noted:
+        if self._saved >= _FEWEST * self._judged + self._noted // _RECORDS_EACH:
             self._next_pause = _FIRST_PAUSE
         else:
             self._pause = self._next_pause
             self._next_pause = min(2 * self._next_pause, _LONGEST_PAUSE)
-        self._judged = self._noted = self._used = 0
+        self._judged = self._noted = self._saved = 0
 
     def rows_have_moved(self, before: Places, now: Places) -> None:
         """Places of facts are other ones from here on; places of facts that are gone are dropped."""

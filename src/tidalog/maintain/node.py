@@ -12,7 +12,7 @@ import numpy.typing as npt
 from tidalog.analysis.normal import NormalRule
 from tidalog.engine.bits import EXPLICIT, NEW
 from tidalog.engine.embedded import EmbeddedEngine
-from tidalog.engine.frame import Frame
+from tidalog.maintain.kernels.affected import AffectedRoom
 from tidalog.maintain.kernels.work import MOST_ATOMS
 from tidalog.maintain.large_groups import LargeGroup
 from tidalog.maintain.plans import ComponentPlans
@@ -55,6 +55,8 @@ class Node:
     reason: str = ""
     steps_per_seed: float = 0.0
     """Steps of searches for each fact that a deletion began with, lately."""
+    spared: int = 0
+    """Facts that the last deletion took away without a search, by the record."""
     _plans: ComponentPlans | None = None
     _size: int = 0
     _own: npt.NDArray[np.uint8] = field(default_factory=lambda: np.zeros(0, np.uint8))
@@ -64,7 +66,7 @@ class Node:
     carries_on: bool = False
     large_groups: dict[tuple[int, ...], LargeGroup] = field(default_factory=dict)
     """Of a fold: groups that have changed before and are large, by their keys."""
-    frames: dict[tuple[int, int, int, int], Frame] = field(default_factory=dict)
+    affected: AffectedRoom = field(default_factory=AffectedRoom)
     numbers: list[int] = field(init=False)
     reads: list[int] = field(init=False)
     negated: list[int] = field(init=False)
@@ -102,6 +104,12 @@ class Node:
         there once these are done, and each is met once."""
         recursive = set(self.reads) & set(self.numbers)
         return self.incremental and not self.negated and not recursive and self.stage.fold is None
+
+    @cached_property
+    def joins(self) -> int:
+        """Joins that looking for a proof takes, if there is none.  Where there is not one to make, what a
+        fact derives is found as fast as in a record."""
+        return sum(max(0, len(rule.atoms) - 1) for rule in self.rules)
 
     @property
     def own(self) -> npt.NDArray[np.uint8]:
@@ -172,3 +180,4 @@ class Node:
         is known of large groups is of facts that are gone."""
         self._plans = None
         self.large_groups = {}
+        self.workspace.forget_rooms()

@@ -8,16 +8,17 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import Final
+from typing import Final, TypeVar, cast
 
 import numpy as np
 
 from tidalog.analysis.normal import NormalRule
 from tidalog.engine import opcodes as op
+from tidalog.engine.addresses import Block, block_of
 from tidalog.engine.bits import DELETED, NEW, NEW_STATE, PRESENT
 from tidalog.engine.compile import Code, Filter, Filters, compile_plan
 from tidalog.engine.embedded import EmbeddedEngine
-from tidalog.engine.index import CAUGHT_UP
+from tidalog.engine.steps_of_updates import catch_up_with
 from tidalog.engine.sweep import Plans
 from tidalog.maintain.kernels.work import new_search
 from tidalog.plan.order import HEAD, negation, plan
@@ -31,6 +32,7 @@ LOWER_AFTER: Final = 4
 NEGATED: Final = 5
 NEGATED_PIVOT: Final = 6
 
+T = TypeVar("T")
 Room = Callable[[int], Filter]
 """Which facts an atom of a kind may match."""
 
@@ -47,15 +49,23 @@ class Searches:
         self.codes = [code for code, _ in parts]
         self.plans = [plans for _, plans in parts]
         self.search = new_search(self.codes)
-        self._indexes = sorted({index for code in self.codes for index in code.indexes})
+        arrays = [array for plans in self.plans for array in plans]
+        self.at = block_of([*arrays, self.search.registers, self.search.cursors, *self.search.scratch])
+        """The addresses of all this, in this order."""
+        self._room: object = None
+        self._indexes = np.array(sorted({index for code in self.codes for index in code.indexes}), np.int64)
         self._looked_up = sorted({predicate for code in self.codes for predicate in code.looked_up})
+
+    def room_of(self, kind: Callable[[Sequence[Code]], T]) -> T:
+        """The room of an algorithm that searches by these plans, made once."""
+        if self._room is None:
+            self._room = kind(self.codes)
+        return cast(T, self._room)
 
     def catch_up(self, engine: EmbeddedEngine) -> None:
         """Searches look at indexes and at the table as they are."""
-        facts, meta = len(engine.store), engine.indexes.meta
-        for index in self._indexes:
-            if meta[index, CAUGHT_UP] < facts:
-                engine.indexes.catch_up(index, engine.store.arrays)
+        while (wanting := catch_up_with(engine.shared, self._indexes)) >= 0:
+            engine.indexes.grow(wanting)
         for predicate in self._looked_up:
             engine.store.bring_in(predicate)
 
@@ -78,6 +88,7 @@ class ComponentPlans:
     """Rules that end with this update: their instances were there before, and prove nothing any more."""
     _grow: dict[bool, tuple[Code, Plans]] = field(default_factory=dict)
     _allow: tuple[Code, Plans] | None = None
+    _grow_at: dict[bool, tuple[Code, Block]] = field(default_factory=dict)
     _search: dict[tuple[int, Room], tuple[Code, Plans]] = field(default_factory=dict)
     _codes: dict[int, Code] = field(default_factory=dict)
     _prepared: dict[tuple[tuple[int, Room], ...], Searches] = field(default_factory=dict)
@@ -98,6 +109,14 @@ class ComponentPlans:
                     compile_plan(logical, self.engine.catalogue, code, filters, own=own_predicates)
             self._grow[with_body] = code, plans_of(code, self.engine)
         return self._grow[with_body]
+
+    def growing_at(self, with_body: bool) -> tuple[Code, Block]:
+        """The same, the plans by address."""
+        known = self._grow_at.get(with_body)
+        if known is None:
+            code, plans = self.growing(with_body)
+            known = self._grow_at[with_body] = code, block_of(plans)
+        return known
 
     def _growing_order(self, rule: NormalRule, pivot: int) -> Callable[[int], Filter]:
         """An instance is found at its fact with the largest id among those that are pivots."""

@@ -94,7 +94,7 @@ class Runner:
         self.searches: int | None = None
         """Facts that may still be looked at, if there is a better way."""
         self.rule = ""
-        self._start, self._cpu_start = time.perf_counter(), time.process_time()
+        self._start, self._cpu_start = time.perf_counter(), time.process_time() if counting else 0.0
         self._looks = counting or progress is not None or limits != _NO_LIMITS
         self._facts_before = self._visible_facts() if counting else 0
 
@@ -129,7 +129,7 @@ class Runner:
             elif reason == op.GROW_INDEX:
                 self.engine.indexes.grow(int(control[WANTED]))
             elif reason == op.GROW_LOG:
-                self.engine.log.make_room(len(self.engine.store))
+                self.engine.log.make_room(len(self.engine.store), int(control[WANTED]))
             elif reason == op.GROW_TERMS:
                 self.engine.dictionary.ensure(BLOCK * 4)
             self.look(rounds())

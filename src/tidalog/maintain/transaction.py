@@ -14,14 +14,15 @@ import numpy as np
 import numpy.typing as npt
 
 from tidalog.engine import changes
+from tidalog.engine import steps_of_updates as steps
 from tidalog.engine.bits import DELETED, EXPLICIT, NEW, PRESENT
 from tidalog.engine.embedded import EmbeddedEngine
-from tidalog.engine.fact_kernels import bring_in
-from tidalog.maintain.delta import ChangeSet, PredicateDelta, changes_of
+from tidalog.maintain.delta import ChangeSet, PredicateDelta
 
 Ids = npt.NDArray[np.int32]
 _NOTHING: Ids = np.empty(0, np.int32)
 _STATUS_INSERTED = int(EXPLICIT | PRESENT | NEW)
+_DELETED = int(DELETED)
 
 
 @dataclass(frozen=True)
@@ -69,24 +70,24 @@ class Transaction:
     def ask(self, deletions: Sequence[Batch], insertions: Sequence[Batch]) -> None:
         """Deletes come first, inserts second, so a fact in both stays."""
         self.asked = deletions, insertions
-        store, log = self.engine.store, self.engine.log.arrays
-        for predicate, table in _by_predicate(self.engine, insertions, known_only=False):
+        engine, store = self.engine, self.engine.store
+        for predicate, table in _by_predicate(engine, insertions, known_only=False):
             rows = table.shape[1]
             absent = np.empty(rows, np.int64)
             store.bring_in(predicate)
-            new, there = changes.ask_to_insert(store.arrays, log, predicate, table, rows, absent)
+            new, there = steps.ask_to_insert(engine.shared, predicate, table, absent)
             self.ignored += there
             if new:
                 wanted = table if new == rows else np.ascontiguousarray(table[:, absent[:new]])
                 self.to_insert[predicate] = wanted, new
         for batch in deletions:
-            if not self.engine.has(batch.predicate):
+            if not engine.has(batch.predicate):
                 self.ignored += batch.rows
-        for predicate, table in _by_predicate(self.engine, deletions, known_only=True):
+        for predicate, table in _by_predicate(engine, deletions, known_only=True):
             rows = table.shape[1]
             ids = np.empty(rows, np.int32)
             store.bring_in(predicate)
-            found = changes.ask_to_delete(store.arrays, log, predicate, table, rows, ids)
+            found = steps.ask_to_delete(engine.shared, predicate, table, ids)
             self.ignored += rows - found
             if found:
                 self.to_delete[predicate] = ids[:found]
@@ -107,7 +108,7 @@ class Transaction:
 
     def delete(self, predicate: int, ids: Ids) -> None:
         """Facts that nothing can derive."""
-        changes.set_bits_of(self.engine.store.arrays, self.engine.log.arrays, ids, int(DELETED))
+        steps.set_bits_of(self.engine.shared, ids, _DELETED)
         self.note_deleted(predicate, ids)
 
     def note_deleted(self, predicate: int, ids: Ids) -> None:
@@ -120,6 +121,8 @@ class Transaction:
 
     def deleted_of(self, predicates: Iterable[int]) -> Ids:
         """Facts of some predicates that are deleted so far."""
+        if not self.deleted:
+            return _NOTHING
         parts = [part for p in predicates for part in self.deleted.get(p, ())]
         if not parts:
             return _NOTHING
@@ -171,24 +174,26 @@ class Transaction:
     def finish(self) -> ChangeSet:
         """The change; everything that is deleted is gone afterwards."""
         engine = self.engine
-        arrays, log = engine.store.arrays, engine.log.arrays
-        room = len(engine.log.touched) + len(engine.store) - self.begin
+        log = engine.log.arrays
+        room = int(log.counts[changes.TOUCHES]) + len(engine.store) - self.begin
         ids, kinds = np.empty(room, np.int32), np.empty(room, np.int8)
-        count = changes.list_changes(arrays, log, self.begin, ids, kinds)
-        ids, kinds = ids[:count], kinds[:count]
-        found = changes_of(engine, ids, kinds)
+        predicates, starts = np.empty(room, np.int32), np.empty(room, np.int64)
+        count, size = steps.list_changes(engine.shared, self.begin, ids, kinds, predicates, starts)
+        ids, kinds, starts = ids[:count], kinds[:count], starts[:count]
+        rows = np.empty(size, np.int32)
         moves = int(log.counts[changes.MOVES])
         dead, of_predicate = np.empty(count + moves, np.int32), np.zeros(len(engine.names), np.int64)
-        gone = int(changes.finish(arrays, log, self.begin, ids, kinds, dead, of_predicate))
+        gone = int(steps.finish(engine.shared, self.begin, ids, kinds, starts, rows, dead, of_predicate))
         engine.counts.finish()
         self.gone = dead[:gone]
         if gone + moves:
-            engine.indexes.take_out(arrays, dead[: gone + moves], of_predicate)
-        return found
+            losing = engine.indexes.losing(engine.store.arrays, of_predicate)
+            steps.take_out_of(engine.shared, np.array(losing, np.int64), dead[: gone + moves])
+        return ChangeSet(predicates[:count], kinds, starts, rows, engine.names, engine.arities)
 
     def predicates_of(self, ids: Ids) -> Ids:
         out = np.empty(len(ids), np.int32)
-        changes.predicates_of(self.engine.store.arrays, ids, out)
+        steps.predicates_of(self.engine.shared, ids, out)
         return out
 
 
@@ -198,13 +203,9 @@ def put_rows(
     """Adds rows (columns first) in the update under way; how many of them are new or come back."""
     store = engine.store
     store.ensure(rows, table.shape[0], predicate)
-    bring_in(store.arrays, predicate)
+    store.bring_in(predicate)
     engine.log.book.make_room(len(store) + rows, 0, 0)
-    hashes, ids, created = np.empty(rows, np.uint64), np.empty(rows, np.int32), np.empty(rows, np.int32)
-    changes.insert_changes(
-        store.arrays, engine.log.arrays, predicate, table, rows, hashes, status, ids, created
-    )
-    return int(created.sum())
+    return int(steps.put_rows(engine.shared, predicate, table, status))
 
 
 def each_once(ids: Ids) -> Ids:
@@ -217,6 +218,11 @@ def _by_predicate(
     engine: EmbeddedEngine, batches: Sequence[Batch], known_only: bool
 ) -> Iterable[tuple[int, npt.NDArray[np.int32]]]:
     """Rows (columns first) by predicate, each predicate once."""
+    if len(batches) == 1:
+        (batch,) = batches
+        if batch.rows and (not known_only or engine.has(batch.predicate)):
+            yield engine.predicate(batch.predicate, len(batch.columns)), batch.table
+        return
     grouped: dict[int, list[Batch]] = {}
     for batch in batches:
         if batch.rows and (not known_only or engine.has(batch.predicate)):

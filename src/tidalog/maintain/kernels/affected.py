@@ -19,6 +19,15 @@ from typing import Final, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from tidalog.engine.addresses import (
+    PLANS,
+    block_of,
+    facts_at,
+    indexes_at,
+    log_at,
+    plans_at,
+    terms_at,
+)
 from tidalog.engine.bits import DELETED, EXPLICIT, NEW, PRESENT, RECORDED, SPREAD, WAITING
 from tidalog.engine.book import (
     END,
@@ -28,19 +37,18 @@ from tidalog.engine.book import (
     head_of_link,
     lose_count,
     next_link,
+    none_is_left,
     take_off,
 )
 from tidalog.engine.changes import Log, clear_bits, set_bits
 from tidalog.engine.dictionary_kernels import Terms
 from tidalog.engine.fact_kernels import HEADER, Facts
-from tidalog.engine.native import borrowed, inlined
+from tidalog.engine.native import inlined, int32_at, int64_at, uint8_at
 from tidalog.engine.opcodes import DONE, GROW_TERMS, PAUSE
 from tidalog.engine.sweep import Plans
 from tidalog.engine.tuples import (
     FOUND,
     NO_ROOM,
-    borrowed_facts,
-    borrowed_plans,
     derives,
     head_of,
     next_instance,
@@ -55,10 +63,10 @@ from tidalog.maintain.kernels.work import (
     DELETIONS,
     DERIVATIONS,
     FROM_RECORD,
+    SPARED,
     Ints,
     Search,
-    borrowed_log,
-    borrowed_search,
+    search_at,
 )
 
 RANKED: Final = 0
@@ -76,7 +84,8 @@ PLAN: Final = 7  # its plan at work
 SEARCHING: Final = 8
 BUDGET: Final = 9
 CURRENT: Final = 10  # number of the plan last started
-CONTROL: Final = 11
+UNSURE: Final = 11  # facts in `gone` of which it is not known that no instance at all derives them
+CONTROL: Final = 12
 
 # Phases.
 SEEDS: Final = 0
@@ -97,25 +106,41 @@ class Affected(NamedTuple):
     counters: npt.NDArray[np.int64]
 
 
-def new_affected(mode: int, seeds: Ints, queue: Ints, gone: Ints, own: npt.NDArray[np.uint8]) -> Affected:
-    """`queue` and `gone` have room for every fact of the component."""
-    control = np.zeros(CONTROL, np.int64)
-    control[MODE] = mode
-    return Affected(seeds, queue, gone, own, control, np.zeros(COUNTERS, np.int64))
+class AffectedRoom:
+    """The work of one component, kept from one update to the next, with its addresses."""
+
+    def __init__(self) -> None:
+        nothing = np.empty(0, np.int32)
+        control, counters = np.zeros(CONTROL, np.int64), np.zeros(COUNTERS, np.int64)
+        self.work = Affected(nothing, nothing, nothing, np.empty(0, np.uint8), control, counters)
+        self.at = block_of(self.work)
+
+    def start(self, mode: int, seeds: Ints, queue: Ints, gone: Ints, own: npt.NDArray[np.uint8]) -> Affected:
+        """`queue` and `gone` have room for every fact of the component."""
+        before = self.work
+        work = self.work = Affected(seeds, queue, gone, own, before.control, before.counters)
+        if queue is not before.queue or gone is not before.gone or own is not before.own:
+            self.at = block_of(work)
+        else:
+            self.at[0], self.at[1] = seeds.ctypes.data, len(seeds)
+        work.control[:] = 0
+        work.counters[:] = 0
+        work.control[MODE] = mode
+        return work
 
 
 # --- compiled ---------------------------------------------------------------------------------------
 
 
 @inlined
-def borrowed_affected(work: Affected) -> Affected:
+def affected_at(block: np.ndarray) -> Affected:
     return Affected(
-        borrowed(work.seeds),
-        borrowed(work.queue),
-        borrowed(work.gone),
-        borrowed(work.own),
-        borrowed(work.control),
-        borrowed(work.counters),
+        int32_at(block[0], block[1]),
+        int32_at(block[4], block[5]),
+        int32_at(block[8], block[9]),
+        uint8_at(block[12], block[13]),
+        int64_at(block[16], block[17]),
+        int64_at(block[20], block[21]),
     )
 
 
@@ -166,7 +191,8 @@ def add_affected(facts: Facts, log: Log, work: Affected, fact: int) -> None:
 
 
 @compiled
-def add_all_affected(facts: Facts, log: Log, work: Affected, ids: np.ndarray) -> None:
+def add_all_affected(shared: np.ndarray, of_work: np.ndarray, ids: np.ndarray) -> None:
+    facts, log, work = facts_at(shared), log_at(shared), affected_at(of_work)
     for i in range(len(ids)):
         if not facts.status[ids[i]] & (WAITING | DELETED):
             add_affected(facts, log, work, ids[i])
@@ -177,26 +203,41 @@ def predicate_of(facts: Facts, fact: int) -> int:
     return facts.arguments[np.int64(facts.offset[fact]) - 1]
 
 
-@compiled
+@inlined
 def take_off_record(facts: Facts, log: Log, work: Affected, fact: int, above: int) -> None:
     """Does what `spread` does for a fact that is RECORDED: no rule is applied, and a head that has another
-    rank proof on record is not affected."""
-    book, ranked = log.book, work.control[MODE] == RANKED
-    link = chain_of(book, fact)
-    while link != END:
-        at = head_of_link(book, link)
-        if at >= 0 and work.own[facts.arguments[at - 1]] != 0:
-            head = np.int64(facts.arguments[at - HEADER])
-            left = take_off(book, link, head)
-            work.counters[FROM_RECORD] += 1
-            if (
-                head > above
-                and not (ranked and left > 0)
-                and (facts.status[head] & (PRESENT | NEW | DELETED | WAITING)) == PRESENT
-            ):
-                add_affected(facts, log, work, head)
-        link = next_link(book, link)
-    set_bits(facts, log, fact, SPREAD)
+    rank proof on record is not affected.  One that no instance derives any more goes at once, and so on."""
+    status, arguments, book = facts.status, facts.arguments, log.book
+    own, gone, control = work.own, work.gone, work.control
+    ranked = control[MODE] == RANKED
+    next_gone = control[GONE]
+    taken = 0
+    while True:
+        link = chain_of(book, fact)
+        while link != END:
+            at = head_of_link(book, link)
+            if at >= 0 and own[arguments[at - 1]] != 0:
+                head = np.int64(arguments[at - HEADER])
+                left = take_off(book, link, head)
+                taken += 1
+                bits = status[head]
+                if (bits & (PRESENT | NEW | DELETED | WAITING)) == PRESENT:
+                    if (bits & (RECORDED | EXPLICIT)) == RECORDED and none_is_left(book, head):
+                        set_bits(facts, log, head, DELETED)
+                        gone[control[GONE]] = head
+                        control[GONE] += 1
+                        work.counters[SPARED] += 1
+                    elif head > above and not (ranked and left > 0):
+                        add_affected(facts, log, work, head)
+            link = next_link(book, link)
+        set_bits(facts, log, fact, SPREAD)
+        if next_gone == control[GONE]:
+            break
+        fact = np.int64(gone[next_gone])
+        next_gone += 1
+        if ranked:
+            above = fact
+    work.counters[FROM_RECORD] += taken
 
 
 @inlined
@@ -293,28 +334,19 @@ def delete_fact(facts: Facts, log: Log, work: Affected, fact: int) -> None:
     set_bits(facts, log, fact, DELETED)
     work.gone[work.control[GONE]] = fact
     work.control[GONE] += 1
+    work.control[UNSURE] += 1
     work.control[PHASE] = FORWARD_FROM_GONE
 
 
 @compiled
-def delete_affected(
-    owned_facts: Facts,
-    terms: Terms,
-    owned_indexes: np.ndarray,
-    owned_forward: Plans,
-    owned_backward: Plans,
-    owned_search: Search,
-    owned_log: Log,
-    owned_work: Affected,
-) -> int:
-    """Goes on until nothing is affected any more (DONE) or something is wanted."""
-    facts, log = borrowed_facts(owned_facts), borrowed_log(owned_log)
-    forward, backward = borrowed_plans(owned_forward), borrowed_plans(owned_backward)
-    search, work = borrowed_search(owned_search), borrowed_affected(owned_work)
-    forward_view, backward_view = (
-        view_of(facts, owned_indexes, forward),
-        view_of(facts, owned_indexes, backward),
-    )
+def delete_affected(shared: np.ndarray, searches: np.ndarray, of_work: np.ndarray) -> int:
+    """Goes on until nothing is affected any more (DONE) or something is wanted.  `searches` has the plans to
+    search forward by, and those to search backward by."""
+    facts, terms, log = facts_at(shared), terms_at(shared), log_at(shared)
+    forward, backward = plans_at(searches), plans_at(searches[PLANS:])
+    search, work = search_at(searches[2 * PLANS :]), affected_at(of_work)
+    indexes = indexes_at(shared)
+    forward_view, backward_view = view_of(facts, indexes, forward), view_of(facts, indexes, backward)
     control, counters = work.control, work.counters
     while True:
         control[BUDGET] -= 1
@@ -352,6 +384,7 @@ def delete_affected(
                 if left > 0:
                     continue
                 if left == 0:
+                    counters[SPARED] += 1
                     delete_fact(facts, log, work, fact)
                 else:
                     counters[CHECKS] += 1
@@ -363,6 +396,7 @@ def delete_affected(
                 control[WAIT] += 1
                 work.gone[control[GONE]] = fact
                 control[GONE] += 1
+                control[UNSURE] += 1
                 control[PHASE] = FORWARD_FROM_GONE
             control[FACT] = fact
         else:
@@ -377,22 +411,18 @@ def delete_affected(
 
 @compiled
 def find_derivable(
-    owned_facts: Facts,
-    terms: Terms,
-    owned_indexes: np.ndarray,
-    owned_backward: Plans,
-    owned_search: Search,
+    shared: np.ndarray,
+    searches: np.ndarray,
     gone: np.ndarray,
-    owned_log: Log,
     out: np.ndarray,
     control: np.ndarray,
     counters: np.ndarray,
 ) -> int:
     """Which deleted facts are explicit or derived by one step: control[SEED] of `gone` have been looked at,
     control[GONE] facts found, in `out`."""
-    facts, backward = borrowed_facts(owned_facts), borrowed_plans(owned_backward)
-    view = view_of(facts, owned_indexes, backward)
-    search, log = borrowed_search(owned_search), borrowed_log(owned_log)
+    facts, terms, log = facts_at(shared), terms_at(shared), log_at(shared)
+    backward, search = plans_at(searches), search_at(searches[PLANS:])
+    view = view_of(facts, indexes_at(shared), backward)
     while control[SEED] < len(gone):
         control[BUDGET] -= 1
         if control[BUDGET] < 0:

@@ -17,11 +17,23 @@ LAYERS  all facts that one step reaches from what is deleted are affected before
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from operator import is_
 from typing import Final, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
+from tidalog.engine.addresses import (
+    PLANS,
+    Block,
+    block_of,
+    facts_at,
+    indexes_at,
+    log_at,
+    plans_at,
+    terms_at,
+)
 from tidalog.engine.bits import (
     CHECKED,
     DELAYED,
@@ -37,11 +49,12 @@ from tidalog.engine.bits import (
     SPREAD,
     WAITING,
 )
-from tidalog.engine.book import END, chain_of, head_of_link, next_link
+from tidalog.engine.book import END, chain_of, head_of_link, next_link, none_is_left, take_off
 from tidalog.engine.changes import PAIRS, Log, clear_bits, set_bits
+from tidalog.engine.compile import Code
 from tidalog.engine.dictionary_kernels import Terms
 from tidalog.engine.fact_kernels import HEADER, Facts
-from tidalog.engine.native import borrowed, inlined
+from tidalog.engine.native import inlined, int32_at, int64_at, uint8_at
 from tidalog.engine.observing import note
 from tidalog.engine.opcodes import DONE, GROW_LOG, GROW_TERMS, PAUSE
 from tidalog.engine.sweep import Plans
@@ -49,8 +62,6 @@ from tidalog.engine.tuples import (
     FOUND,
     NO_ROOM,
     STEP,
-    borrowed_facts,
-    borrowed_plans,
     derives,
     head_of,
     next_instance,
@@ -68,10 +79,11 @@ from tidalog.maintain.kernels.work import (
     FORWARD,
     FROM_RECORD,
     MOST_ATOMS,
+    SPARED,
     Ints,
     Search,
-    borrowed_log,
-    borrowed_search,
+    new_search,
+    search_at,
 )
 from tidalog.maintain.workspace import Workspace
 
@@ -111,6 +123,7 @@ GROW_STACK: Final = 7  # beside the reasons of `opcodes`
 MATCH_DEPTH: Final = 0  # searches[0] is block a's, searches[1] block c's, then one per place of the stack
 SPREAD_DEPTH: Final = 1
 STACK_DEPTH: Final = 2
+FIRST_STACK: Final = 256
 
 
 class BackwardForward(NamedTuple):
@@ -126,70 +139,96 @@ class BackwardForward(NamedTuple):
     counters: npt.NDArray[np.int64]
 
 
-def new_backward_forward(
-    order: int, gone: Ints, affected: Ints, own: npt.NDArray[np.uint8], workspace: Workspace, room: int
-) -> BackwardForward:
-    """`gone`: facts that are deleted; `affected`: facts that must be checked; `room`: facts there are."""
-    control = np.zeros(CONTROL, np.int64)
-    control[ORDER], control[GONE], control[AFFECTED] = order, len(gone), len(affected)
-    control[RECORD_NEXT] = -1
-    queue = workspace.ids("gone", room + len(gone))
-    queue[: len(gone)] = gone
-    stack = 256 + len(affected)
-    return BackwardForward(
-        np.empty(stack, np.int32),
-        np.zeros(stack, np.int32),
-        workspace.ids("proven", room),
-        queue,
-        workspace.ids("checked", room),
-        affected,
-        workspace.ids("marked", room),
-        own,
-        control,
-        np.zeros(COUNTERS, np.int64),
-    )
+class BackwardForwardRoom:
+    """The work of one component and its searches, one for each place of the stack, kept from one update to
+    the next with their addresses."""
 
+    def __init__(self, codes: Sequence[Code]) -> None:
+        nothing = np.empty(0, np.int32)
+        control, counters = np.zeros(CONTROL, np.int64), np.zeros(COUNTERS, np.int64)
+        own = np.empty(0, np.uint8)
+        self.work = BackwardForward(*(nothing,) * 7, own, control, counters)
+        self.search = new_search(codes, FIRST_STACK + STACK_DEPTH)
+        self.at = block_of(self.work)
+        self.search_at = self._search_block()
 
-def with_waiting(facts: Facts, log: Log, work: BackwardForward, waiting: Ints) -> BackwardForward:
-    """Puts facts on the stack before anything else, the last one on top."""
-    if len(waiting):
-        size = len(work.stack) + len(waiting)
-        work = work._replace(stack=np.empty(size, np.int32), plan=np.zeros(size, np.int32))
-        wait_all(facts, log, work, waiting)
-    return work
+    def _search_block(self) -> Block:
+        return block_of([self.search.registers, self.search.cursors, *self.search.scratch])
 
+    def start(
+        self,
+        order: int,
+        gone: Ints,
+        affected: Ints,
+        own: npt.NDArray[np.uint8],
+        workspace: Workspace,
+        room: int,
+    ) -> None:
+        """`gone`: facts that are deleted; `affected`: facts that must be checked; `room`: facts there are."""
+        before = self.work
+        queue = workspace.ids("gone", room + len(gone))
+        queue[: len(gone)] = gone
+        control = before.control
+        control[:] = 0
+        before.counters[:] = 0
+        control[ORDER], control[GONE], control[AFFECTED] = order, len(gone), len(affected)
+        control[RECORD_NEXT] = -1
+        work = BackwardForward(
+            before.stack,
+            before.plan,
+            workspace.ids("proven", room),
+            queue,
+            workspace.ids("checked", room),
+            affected,
+            workspace.ids("marked", room),
+            own,
+            control,
+            before.counters,
+        )
+        same = all(map(is_, work, before))
+        self.work = work
+        if not same:
+            self.at = block_of(work)
+        self.make_room(FIRST_STACK)
 
-def with_more_room(work: BackwardForward, search: Search) -> tuple[BackwardForward, Search]:
-    """Twice the stack."""
-    size = 2 * len(work.stack)
-    stack, plan = np.empty(size, np.int32), np.zeros(size, np.int32)
-    stack[: len(work.stack)], plan[: len(work.plan)] = work.stack, work.plan
-    registers = np.zeros((size + STACK_DEPTH, search.registers.shape[1]), np.int32)
-    cursors = np.zeros((size + STACK_DEPTH, search.cursors.shape[1]), np.int64)
-    registers[: len(search.registers)], cursors[: len(search.cursors)] = search.registers, search.cursors
-    return work._replace(stack=stack, plan=plan), search._replace(registers=registers, cursors=cursors)
+    def make_room(self, size: int) -> None:
+        """A stack of so many places."""
+        work, search = self.work, self.search
+        if size <= len(work.stack):
+            return
+        stack, plan = np.empty(size, np.int32), np.empty(size, np.int32)
+        stack[: len(work.stack)], plan[: len(work.plan)] = work.stack, work.plan
+        self.work = work._replace(stack=stack, plan=plan)
+        self.at = block_of(self.work)
+        depth, old = size + STACK_DEPTH, len(search.registers)
+        if depth > old:
+            registers = np.empty((depth, search.registers.shape[1]), np.int32)
+            cursors = np.empty((depth, search.cursors.shape[1]), np.int64)
+            registers[:old], cursors[:old] = search.registers, search.cursors
+            self.search = search._replace(registers=registers, cursors=cursors)
+            self.search_at = self._search_block()
 
 
 # --- compiled ---------------------------------------------------------------------------------------
 
 
 @inlined
-def borrowed_work(work: BackwardForward) -> BackwardForward:
+def work_at(block: np.ndarray) -> BackwardForward:
     return BackwardForward(
-        borrowed(work.stack),
-        borrowed(work.plan),
-        borrowed(work.proven),
-        borrowed(work.gone),
-        borrowed(work.checked),
-        borrowed(work.affected),
-        borrowed(work.marked),
-        borrowed(work.own),
-        borrowed(work.control),
-        borrowed(work.counters),
+        int32_at(block[0], block[1]),
+        int32_at(block[4], block[5]),
+        int32_at(block[8], block[9]),
+        int32_at(block[12], block[13]),
+        int32_at(block[16], block[17]),
+        int32_at(block[20], block[21]),
+        int32_at(block[24], block[25]),
+        uint8_at(block[28], block[29]),
+        int64_at(block[32], block[33]),
+        int64_at(block[36], block[37]),
     )
 
 
-@compiled
+@inlined
 def prove_fact(facts: Facts, log: Log, work: BackwardForward, fact: int) -> None:
     """V gets a fact."""
     if not facts.status[fact] & PROVED:
@@ -198,7 +237,7 @@ def prove_fact(facts: Facts, log: Log, work: BackwardForward, fact: int) -> None
         work.control[PROVEN] += 1
 
 
-@compiled
+@inlined
 def check_fact(facts: Facts, log: Log, work: BackwardForward, fact: int) -> None:
     """A fact leaves W for C."""
     clear_bits(facts, log, fact, WAITING)
@@ -208,7 +247,7 @@ def check_fact(facts: Facts, log: Log, work: BackwardForward, fact: int) -> None
         work.control[CHECKED_COUNT] += 1
 
 
-@compiled
+@inlined
 def wait(facts: Facts, log: Log, work: BackwardForward, fact: int) -> None:
     """W gets a fact; there is room on the stack."""
     set_bits(facts, log, fact, WAITING)
@@ -219,13 +258,15 @@ def wait(facts: Facts, log: Log, work: BackwardForward, fact: int) -> None:
 
 
 @compiled
-def wait_all(facts: Facts, log: Log, work: BackwardForward, ids: np.ndarray) -> None:
+def wait_all(shared: np.ndarray, of_work: np.ndarray, ids: np.ndarray) -> None:
+    """Puts facts on the stack before anything else, the last one on top; there is room for them."""
+    facts, log, work = facts_at(shared), log_at(shared), work_at(of_work)
     for i in range(len(ids)):
         if (facts.status[ids[i]] & (PRESENT | DELETED | WAITING)) == PRESENT:
             wait(facts, log, work, ids[i])
 
 
-@compiled
+@inlined
 def forward_step(
     facts: Facts,
     terms: Terms,
@@ -302,7 +343,7 @@ def observe_proof(
             control[MARKED_COUNT] += 1
 
 
-@compiled
+@inlined
 def backward_step(
     facts: Facts,
     terms: Terms,
@@ -366,7 +407,7 @@ def backward_step(
             return APPLIED
 
 
-@compiled
+@inlined
 def affect(facts: Facts, log: Log, work: BackwardForward, head: int, counter: int) -> bool:
     """Line 24, if the fact is neither waiting nor checked."""
     if (facts.status[head] & (PRESENT | NEW | DELETED | WAITING | CHECKED)) != PRESENT:
@@ -376,7 +417,7 @@ def affect(facts: Facts, log: Log, work: BackwardForward, head: int, counter: in
     return True
 
 
-@compiled
+@inlined
 def affect_step(
     facts: Facts,
     terms: Terms,
@@ -403,10 +444,21 @@ def affect_step(
                 if control[RECORD_NEXT] < 0:
                     control[RECORD_NEXT] = chain_of(log.book, fact)
                 while control[RECORD_NEXT] != END:
-                    at = head_of_link(log.book, control[RECORD_NEXT])
-                    control[RECORD_NEXT] = next_link(log.book, control[RECORD_NEXT])
-                    own = at >= 0 and work.own[facts.arguments[at - 1]] != 0
-                    if own and affect(facts, log, work, facts.arguments[at - HEADER], FROM_RECORD):
+                    link = control[RECORD_NEXT]
+                    at = head_of_link(log.book, link)
+                    control[RECORD_NEXT] = next_link(log.book, link)
+                    if at < 0 or work.own[facts.arguments[at - 1]] == 0:
+                        continue
+                    head = np.int64(facts.arguments[at - HEADER])
+                    take_off(log.book, link, head)
+                    bits = facts.status[head] & (PRESENT | NEW | DELETED | WAITING | CHECKED | EXPLICIT)
+                    if control[ORDER] != PAPER and bits == PRESENT and none_is_left(log.book, head):
+                        work.counters[FROM_RECORD] += 1
+                        work.counters[SPARED] += 1
+                        set_bits(facts, log, head, DELETED)
+                        work.gone[control[GONE]] = head
+                        control[GONE] += 1
+                    elif affect(facts, log, work, head, FROM_RECORD):
                         return APPLIED
                 control[RECORD_NEXT] = -1
                 set_bits(facts, log, fact, SPREAD)
@@ -437,7 +489,7 @@ def affect_step(
             return APPLIED
 
 
-@compiled
+@inlined
 def disprove_step(facts: Facts, log: Log, work: BackwardForward) -> int:
     """Block d, line 25: D gets what was checked and stays unproved."""
     control = work.control
@@ -452,7 +504,7 @@ def disprove_step(facts: Facts, log: Log, work: BackwardForward) -> int:
     return APPLIED if control[GONE] > before else NOTHING
 
 
-@compiled
+@inlined
 def has_room(work: BackwardForward, search: Search, log: Log) -> int:
     """DONE if the next step finds room for what it may add."""
     if work.control[TOP] + MOST_ATOMS + 1 > len(work.stack) or work.control[
@@ -466,24 +518,17 @@ def has_room(work: BackwardForward, search: Search, log: Log) -> int:
 
 @compiled
 def run_backward_forward(
-    owned_facts: Facts,
-    terms: Terms,
-    owned_indexes: np.ndarray,
-    owned_proofs: Plans,
-    owned_backward: Plans,
-    owned_affecting: Plans,
-    owned_search: Search,
-    owned_log: Log,
-    owned_work: BackwardForward,
+    shared: np.ndarray, searches: np.ndarray, of_search: np.ndarray, of_work: np.ndarray
 ) -> int:
-    """Lines 10 to 25, until nothing is left to be deleted (DONE) or something is wanted."""
-    facts, log = borrowed_facts(owned_facts), borrowed_log(owned_log)
-    proofs, backward = borrowed_plans(owned_proofs), borrowed_plans(owned_backward)
-    affecting, search = borrowed_plans(owned_affecting), borrowed_search(owned_search)
-    work = borrowed_work(owned_work)
-    proofs_view = view_of(facts, owned_indexes, proofs)
-    backward_view = view_of(facts, owned_indexes, backward)
-    affecting_view = view_of(facts, owned_indexes, affecting)
+    """Lines 10 to 25, until nothing is left to be deleted (DONE) or something is wanted.  `searches` has the
+    plans of line 11, of line 20 and of line 23."""
+    facts, terms, log = facts_at(shared), terms_at(shared), log_at(shared)
+    proofs, backward = plans_at(searches), plans_at(searches[PLANS:])
+    affecting, indexes = plans_at(searches[2 * PLANS :]), indexes_at(shared)
+    search, work = search_at(of_search), work_at(of_work)
+    proofs_view = view_of(facts, indexes, proofs)
+    backward_view = view_of(facts, indexes, backward)
+    affecting_view = view_of(facts, indexes, affecting)
     control = work.control
     order = control[ORDER]
     while True:
@@ -493,22 +538,21 @@ def run_backward_forward(
         reason = has_room(work, search, log)
         if reason != DONE:
             return reason
+        # LAYERS: the layer first, everything that one step reaches.
+        layer = order == LAYERS and control[ROOTS] == 0
         said = forward_step(facts, terms, proofs_view, proofs, search, log, work)
-        if said == NOTHING and order == LAYERS and control[ROOTS] == 0:
-            # The layer first: everything that one step reaches.
-            said = affect_step(facts, terms, affecting_view, affecting, search, log, work)
-            if said == NOTHING:
-                control[ROOTS] = 1
-                said = APPLIED
-        elif said == NOTHING:
+        if said == NOTHING and not layer:
             said = backward_step(facts, terms, backward_view, backward, search, log, work)
             if said == NOTHING and order != PAPER:
                 said = disprove_step(facts, log, work)
                 control[ROOTS] = 0
-            if said == NOTHING and order != LAYERS:
-                said = affect_step(facts, terms, affecting_view, affecting, search, log, work)
-            if said == NOTHING and order == PAPER:
-                said = disprove_step(facts, log, work)
+        if said == NOTHING and (layer or order != LAYERS):
+            said = affect_step(facts, terms, affecting_view, affecting, search, log, work)
+            if said == NOTHING and layer:
+                control[ROOTS] = 1
+                said = APPLIED
+        if said == NOTHING and order == PAPER:
+            said = disprove_step(facts, log, work)
         if said == NOTHING:
             return DONE
         if said != APPLIED:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Final, NamedTuple
 
 import numpy as np
@@ -9,7 +10,7 @@ import numpy.typing as npt
 
 from tidalog.engine.changes import Log
 from tidalog.engine.compile import Code
-from tidalog.engine.native import borrowed, inlined
+from tidalog.engine.native import borrowed, float64_at, inlined, int32_table, int64_at, int64_table
 from tidalog.engine.tuples import Scratch, borrowed_scratch, cursor_size, new_scratch
 
 Ints = npt.NDArray[np.int32]
@@ -21,7 +22,8 @@ FORWARD: Final = 2  # instances of proved facts that proved another one
 DERIVATIONS: Final = 3  # all instances found
 CHECKS: Final = 4  # facts looked at for another proof
 FROM_RECORD: Final = 5  # instances that were on record
-COUNTERS: Final = 6
+SPARED: Final = 6  # facts that went without a search, because the record had no instance left
+COUNTERS: Final = 7
 
 MOST_ATOMS: Final = 64  # of a body: kernels make room for so many facts, and one more, at a time
 
@@ -38,7 +40,7 @@ def new_counters() -> npt.NDArray[np.int64]:
     return np.zeros(COUNTERS, np.int64)
 
 
-def new_search(codes: list[Code], depth: int = 2) -> Search:
+def new_search(codes: Sequence[Code], depth: int = 2) -> Search:
     registers = max(code.registers for code in codes) + 1
     levels = max(code.levels for code in codes) + 1
     return Search(
@@ -54,6 +56,21 @@ def new_search(codes: list[Code], depth: int = 2) -> Search:
 @inlined
 def borrowed_search(search: Search) -> Search:
     return Search(borrowed(search.registers), borrowed(search.cursors), borrowed_scratch(search.scratch))
+
+
+@inlined
+def search_at(block: np.ndarray) -> Search:
+    """A block that begins with the room of a search."""
+    return Search(
+        int32_table(block[0], block[1], block[2]),
+        int64_table(block[4], block[5], block[6]),
+        Scratch(
+            int64_at(block[8], block[9]),
+            int64_at(block[12], block[13]),
+            float64_at(block[16], block[17]),
+            int64_at(block[20], block[21]),
+        ),
+    )
 
 
 @inlined
