@@ -7,7 +7,7 @@ from typing import Final, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from tidalog.engine.bits import PRESENT
+from tidalog.engine.bits import EXPLICIT, PRESENT
 from tidalog.engine.native import compiled, hash_add, hash_end, hash_start, inlined, prefetch
 from tidalog.engine.table import EMPTY, HALF, LOW32, ONE, make_entry, remove_entry, table_shift
 
@@ -131,7 +131,7 @@ def insert_pairs(
             if entry >> HALF == tag:
                 at = np.int64(entry & LOW32)
                 if arguments[at] == a and arguments[at + 1] == b and arguments[at - 1] == predicate:
-                    if bits != PRESENT:
+                    if bits & EXPLICIT:
                         all_status[arguments[at - HEADER]] |= bits
                     break
             s = (s + ONE) & mask
@@ -254,7 +254,7 @@ def insert_wide(
             if entry >> HALF == tag:
                 at = np.int64(entry & LOW32)
                 if arguments[at - 1] == predicate and same_arguments(arguments, at, rows, i):
-                    if bits != PRESENT:
+                    if bits & EXPLICIT:
                         all_status[arguments[at - HEADER]] |= bits
                     break
             s = (s + ONE) & mask

@@ -12,7 +12,7 @@ from tidalog.builtins import NO_FUNCTIONS, PythonFunction
 from tidalog.engine.addresses import sweep_by_address
 from tidalog.engine.bits import STATUS_NEW
 from tidalog.engine.compile import Code
-from tidalog.engine.frame import BLOCK, COUNTED, IN_UPDATE, MODE, OBSERVED, SPARED, SPARED_AT
+from tidalog.engine.frame import BLOCK, COUNTED, FROM_SCRATCH, IN_UPDATE, MODE, OBSERVED, SPARED, SPARED_AT
 from tidalog.engine.machine import run_frame
 from tidalog.engine.sweep import CURRENT, ROUND, start_plan
 from tidalog.maintain.counting import room_for_counts
@@ -75,15 +75,17 @@ def grow(
     observed: int = 0,
     spared: npt.NDArray[np.uint64] = _NONE,
     functions: Mapping[str, PythonFunction] = NO_FUNCTIONS,
+    only_new: bool = False,
 ) -> None:
     """Derives what follows from the facts with ids from `begin` on; where derivations are counted, these are
-    too.  `spared`: hashes of facts that get no mark, see `engine.passing`."""
+    too.  `spared`: hashes of facts that get no mark, see `engine.passing`.  `only_new`: no fact of the
+    component is deleted, so that none can come back, and nobody looks at bodies."""
     engine = node.engine
     code, plans_at = node.plans.growing_at(observed != 0)
     room = _room(node, code, len(engine.store) - begin)
     room.start(begin)
     of_frame, of_sweep = room.frame.control, room.sweep.control
-    of_frame[MODE], of_frame[OBSERVED] = IN_UPDATE, observed
+    of_frame[MODE], of_frame[OBSERVED] = FROM_SCRATCH if only_new else IN_UPDATE, observed
     if len(spared):
         of_frame[SPARED_AT], of_frame[SPARED] = spared.ctypes.data, len(spared)
 

@@ -92,7 +92,11 @@ class Maintainer:
         engine.counts = DerivationCounts()
         engine.predicate(RULE, 1)
         self._workspace = Workspace()
-        self.nodes = [Node(engine, stage, self._workspace) for stage in _stages(analysis)]
+        wanted = list(_stages(analysis))
+        missing = [stage for stage in wanted if engine.derived and not all(map(engine.has, stage.hidden))]
+        self.nodes = [Node(engine, stage, self._workspace) for stage in wanted]
+        for stage in missing:
+            SemiNaive(engine, Runner(engine, NO_LIMITS, None), functions).run_stage(stage)
         for node in self.nodes:
             node.asked = node.questions
         self.marking = self._marking()
@@ -297,7 +301,9 @@ class Maintainer:
             self.marking.miss()
         grow_from_deleted(node, runner, change)
         spared = {"spared": self.marking.spared} if isinstance(self.marking, DRedMarks) else {}
-        grow(node, runner, change.begin, observed, functions=self.functions, **spared)
+        only_new = not (observed or spared or node.counted or self.engine.log.book.is_open)
+        only_new = only_new and not any(number in change.deleted for number in node.numbers)
+        grow(node, runner, change.begin, observed, functions=self.functions, only_new=only_new, **spared)
         if not observed:
             self.marking.missed(before)
 

@@ -45,6 +45,15 @@ def steps_worth(node: Node) -> int:
     return 2000 + int(_STEPS_PER_FACT * node.facts + _STEPS_PER_DERIVATION * derivations)
 
 
+def _least_per_seed(node: Node) -> float:
+    """Steps that a deletion is expected to take for each fact it begins with, whatever was learnt: without
+    recursion a fact takes part in so many instances, in the mean, and each is met."""
+    if node.recursive:
+        return _LEAST_PER_SEED
+    derivations = node.engine.derivations.get(node.predicates, 0)
+    return max(_LEAST_PER_SEED, derivations / max(1, sum(map(node.engine.store.count, node.lower))))
+
+
 def learn(node: Node, seeds: int, steps: int) -> None:
     if seeds:
         node.steps_per_seed += _MEMORY * (steps / seeds - node.steps_per_seed)
@@ -76,7 +85,7 @@ def choose(node: Node, options: Options, seeds: int) -> str:
     if wanted == "auto":
         wanted = "ranked"
         node.reason = "its ids are ranks" if node.recursive else "one step proves or disproves a fact"
-        if seeds * max(node.steps_per_seed, _LEAST_PER_SEED) > steps_worth(node):
+        if seeds * max(node.steps_per_seed, _least_per_seed(node)) > steps_worth(node):
             node.reason = f"{seeds:,} deletions are expected to reach most of its {node.facts:,} facts"
             node.steps_per_seed *= _MEMORY  # what is not tried is forgotten, so that it is tried again
             return "recompute"

@@ -71,6 +71,12 @@ class Stage:
     memos: tuple[Memo, ...] = ()
     fold: Fold | None = None
 
+    @property
+    def hidden(self) -> list[str]:
+        """Relations that only it derives, and that no program can name."""
+        answers = [name for memo in self.memos for name in (memo.ask, memo.memo)]
+        return [*filter(is_hidden, self.predicates), *answers]
+
     def is_like(self, other: Stage) -> bool:
         """Whether it derives the same in the same way; the order of rules is of no account."""
         return (
