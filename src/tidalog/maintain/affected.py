@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Final
 
 import numpy as np
-import numpy.typing as npt
 
 from tidalog.engine import opcodes as op
 from tidalog.engine.bits import NEW, NEW_STATE, NOT_SPREAD, OLD_STATE, RECORDED, SPREAD
@@ -14,7 +13,7 @@ from tidalog.engine.compile import Filter
 from tidalog.engine.steps_of_updates import clear_bits_of
 from tidalog.maintain.counters import Counters
 from tidalog.maintain.kernels import affected as kernel
-from tidalog.maintain.kernels.work import SPARED, new_counters
+from tidalog.maintain.kernels.work import CHECKS, DELETIONS, SPARED, new_counters
 from tidalog.maintain.node import Node
 from tidalog.maintain.plans import (
     FORWARD,
@@ -34,6 +33,8 @@ ANY: Final[Filter] = (0, 0, op.ANY_ID)
 NOT_NEW: Final[Filter] = (int(NEW), 0, op.ANY_ID)
 ONLY_NEW: Final[Filter] = (int(NEW), int(NEW), op.ANY_ID)
 _SPREAD: Final = int(SPREAD)
+_MOST_FOLLOWERS: Final = 0.8
+"""Facts that one fact is taken to affect, at most: where what has been seen says more, it is less later on."""
 _SPREAD_OR_RECORDED: Final = int(SPREAD | RECORDED)
 
 
@@ -91,7 +92,7 @@ def delete_affected(
         control,
         kernel.BUDGET,
         lambda: searches.rule(control[kernel.CURRENT], int(control[kernel.PHASE] == kernel.PROVE)),
-        lambda: _to_come(len(seeds), control),
+        _Outlook(len(seeds), work).steps,
     )
     gone = gone[: control[kernel.GONE]]
     counters.add_kernel(work.counters)
@@ -115,13 +116,31 @@ def seeds_of(node: Node, change: Transaction) -> Ids:
     return np.concatenate([seeds, new])
 
 
-def _to_come(seeds: int, control: npt.NDArray[np.int64]) -> float:
-    """Steps for the seeds that are left, and for what waits once they are through: two each at least."""
-    done = int(control[kernel.SEED])
-    if done == 0:
-        return 0.0
-    waiting = control[kernel.WAIT] if control[kernel.MODE] == kernel.RANKED else control[kernel.QUEUED]
-    return 2.0 * (seeds - done) + 2.0 * float(waiting) * (seeds / done)
+class _Outlook:
+    """How much a deletion has ahead of it, as far as one can tell on the way: two steps at least for each
+    fact that waits, and for those that it will make wait."""
+
+    def __init__(self, seeds: int, work: kernel.Affected) -> None:
+        self._seeds, self._work = seeds, work
+        self._checked, self._affected = -1, 0
+        """Facts looked at, and facts affected, when the seeds were through and this was last asked."""
+
+    def steps(self) -> float:
+        control, counters = self._work.control, self._work.counters
+        done = int(control[kernel.SEED])
+        if done == 0 and self._seeds:
+            return 0.0
+        waiting = 2.0 * float(
+            control[kernel.WAIT] if control[kernel.MODE] == kernel.RANKED else control[kernel.QUEUED]
+        )
+        if done < self._seeds:
+            return 2.0 * (self._seeds - done) + waiting * (self._seeds / done)
+        checked, affected = int(counters[CHECKS]), int(counters[DELETIONS])
+        followers = 0.0
+        if 0 <= self._checked < checked:
+            followers = min(_MOST_FOLLOWERS, (affected - self._affected) / (checked - self._checked))
+        self._checked, self._affected = checked, affected
+        return waiting / (1.0 - followers)
 
 
 def _bring_back(node: Node, change: Transaction, runner: Runner, counters: Counters, gone: Ids) -> None:
