@@ -18,6 +18,7 @@ import psutil
 from rich.console import Console
 from rich.table import Table
 
+from bench.plots import Plot
 from bench.systems import SYSTEMS
 
 Record = dict[str, object]
@@ -48,6 +49,7 @@ class Section:
     """Results that differ and runs that failed: reasons for a non-zero exit code."""
     targets: list[Target] = field(default_factory=list)
     records: list[Record] = field(default_factory=list)
+    plots: list[Plot] = field(default_factory=list)
 
     def add(self, *cells: str) -> None:
         if len(cells) != len(self.columns):
@@ -83,7 +85,8 @@ def print_section(console: Console, section: Section) -> None:
     console.print()
 
 
-def markdown(sections: Sequence[Section], machine: Record) -> str:
+def markdown(sections: Sequence[Section], machine: Record, stem: str = "") -> str:
+    """Pictures are named as `store` names them, which also says the `stem`."""
     lines = ["# Benchmark", ""]
     lines += [f"* {key}: {value}" for key, value in machine.items()]
     for section in sections:
@@ -96,7 +99,13 @@ def markdown(sections: Sequence[Section], machine: Record) -> str:
         lines += [f"* {note}" for note in section.notes]
         lines += [f"* {'met' if target.met else '**missed**'}: {target.text}" for target in section.targets]
         lines += [f"* **problem**: {' '.join(problem.split())}" for problem in section.problems]
+        for plot in section.plots:
+            lines += ["", f"![{plot.title}]({_picture(stem, plot)})"]
     return "\n".join(lines) + "\n"
+
+
+def _picture(stem: str, plot: Plot) -> str:
+    return f"{stem}-{plot.name}.svg"
 
 
 def to_json(sections: Sequence[Section], machine: Record) -> str:
@@ -119,12 +128,14 @@ def to_json(sections: Sequence[Section], machine: Record) -> str:
 
 
 def store(sections: Sequence[Section], machine: Record, folder: Path) -> Path:
-    """Write both forms under a name that sorts by time, and return the Markdown file's."""
+    """Write both forms, and the pictures, under a name that sorts by time; return the Markdown file's."""
     folder.mkdir(parents=True, exist_ok=True)
     stem = datetime.now(UTC).strftime("%Y%m%d-%H%M%S")
     (folder / f"{stem}.json").write_text(to_json(sections, machine))
     path = folder / f"{stem}.md"
-    path.write_text(markdown(sections, machine))
+    path.write_text(markdown(sections, machine, stem))
+    for plot in (plot for section in sections for plot in section.plots):
+        (folder / _picture(stem, plot)).write_text(plot.svg)
     return path
 
 

@@ -7,12 +7,26 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 
-from bench.incremental import blinking, closure, counting, equilibrium, locality, marking, sustained, warm
+from bench.incremental import (
+    blinking,
+    closure,
+    counting,
+    equilibrium,
+    locality,
+    marking,
+    rules,
+    sustained,
+    warm,
+)
 
 JOBS: dict[str, Callable[..., object]] = {
     "warm": warm.run,
     "tables": marking.tables,
     "short-lived": marking.short_lived,
+    "warm-rules": rules.warm,
+    "chains": rules.chains,
+    "symmetric-transitive": rules.symmetric_transitive,
+    "turbines": rules.more_turbines,
     "pairs": closure.pairs,
     "endurance": closure.endurance,
     "locality": locality.run,

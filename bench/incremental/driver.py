@@ -64,11 +64,7 @@ class Kept:
         return int(self.engine.store.live)
 
     def batch(self, predicate: str, rows: Rows) -> Batch:
-        columns = [
-            self.engine.dictionary.encode(pa.array(np.ascontiguousarray(rows[:, c])), "native")
-            for c in range(rows.shape[1])
-        ]
-        return Batch(predicate, columns, len(rows))
+        return batch_of(self.engine, predicate, rows)
 
     def update(self, predicate: str, deleted: Rows | None = None, inserted: Rows | None = None) -> UpdateIds:
         """The update as ids; terms that are new get theirs here."""
@@ -91,6 +87,14 @@ class Kept:
                 raise
             return None, time.process_time() - began
         return outcome, time.process_time() - began
+
+
+def batch_of(engine: EmbeddedEngine, predicate: str, rows: Rows) -> Batch:
+    columns = [
+        engine.dictionary.encode(pa.array(np.ascontiguousarray(rows[:, c])), "native")
+        for c in range(rows.shape[1])
+    ]
+    return Batch(predicate, columns, len(rows))
 
 
 def as_rows(rows: Sequence[Sequence[int]]) -> Rows:

@@ -38,9 +38,9 @@ def run_job(job: str, request: Mapping[str, object], limits: Limits) -> Done:
         return Done(OK, figures=json.loads(output.read_text()))
 
 
-def compile_all(limits: Limits) -> Done:
-    """Every kernel that the jobs use is in numba's cache afterwards."""
-    return run_job("warm", {}, Limits(max(limits.seconds, _COMPILING_SECONDS), limits.bytes))
+def compile_all(limits: Limits, job: str = "warm") -> Done:
+    """Every kernel that the jobs of a kind use is in numba's cache afterwards."""
+    return run_job(job, {}, Limits(max(limits.seconds, _COMPILING_SECONDS), limits.bytes))
 
 
 def failed(title: str, done: Done) -> Section:

@@ -16,7 +16,7 @@ SUITES: tuple[Suite, ...] = (
     Suite("scaling", "three sizes that each double the result", scaling.run),
     Suite("loading", "five million pairs from CSV and Parquet", loading.run),
     Suite("startup", "cold and warm start of the command line", startup.run),
-    Suite("papers", "the evaluation of B/F with marking, run again", papers.run, lambda quick: papers.NAMES),
+    Suite("papers", "the evaluations of papers, run again", papers.run, lambda quick: papers.NAMES),
     Suite(
         "maintenance",
         "updates of a materialisation, by strategy and beside the peers",

@@ -1,5 +1,5 @@
 """The papers' own evaluations, run again: here Tables 1 to 3 of the paper on B/F with marking, and streams of
-short-lived facts, for which marks are made."""
+short-lived facts, for which marks are made; those of the paper on changing rules are in `rules`."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from bench.papers.figures import REAL, SEQ, TRANS, Figures
 from bench.papers.streams import SIZES, TRACKS
 from bench.process import OK, Limits
 from bench.report import Section
+from bench.suites import rules
 from bench.suites.options import Options
 
 _WHOLE = "marking"
@@ -20,7 +21,8 @@ _TABLES: dict[str, tuple[str, str, Mapping[Any, Figures]]] = {
     "tracks": ("map", "Table 3: the map program, by track", REAL),
 }
 _SHORT_LIVED = "short-lived"
-NAMES = (_WHOLE, *_TABLES, _SHORT_LIVED)
+_MARKING = (*_TABLES, _SHORT_LIVED)
+NAMES = (_WHOLE, *_MARKING, *rules.NAMES)
 
 _COUNTED = ("deletions", "backward", "forward", "insertions", "marks_explicit", "marks_implicit")
 _COLUMNS = (
@@ -73,7 +75,16 @@ Row = Mapping[str, Mapping[str, float]]
 def run(options: Options) -> Iterator[Section]:
     if not options.with_tidalog:
         return
-    asked = set(NAMES) if not options.names or _WHOLE in options.names else options.names
+    asked = options.names or set(NAMES)
+    parts = [name for name in _MARKING if name in asked or _WHOLE in asked]
+    if parts:
+        yield from _marking(options, parts)
+    parts = [name for name in rules.PARTS if name in asked or rules.WHOLE in asked]
+    if parts:
+        yield from rules.run(options, parts)
+
+
+def _marking(options: Options, asked: Sequence[str]) -> Iterator[Section]:
     options.say("papers: compiled code")
     warm = compile_all(options.limits)
     if warm.status != OK:
