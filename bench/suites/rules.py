@@ -215,6 +215,12 @@ def _sets(quick: bool) -> list[tuple[str, ...]]:
     return named + [(rule.name,) for rule in rule_sets.program("RS2").rules if (rule.name,) not in named]
 
 
+_PICTURES = {
+    "add": ("figure-7", "Fig. 7: rules added to rule set 2"),
+    "delete": ("figure-8", "Fig. 8: rules deleted from rule set 2"),
+}
+
+
 def sets_of_rules(title: str, figures: Found) -> Section:
     section = Section(title, _FIGURE_COLUMNS)
     n, pairs = figures["n"], figures["sets"]
@@ -227,9 +233,9 @@ def sets_of_rules(title: str, figures: Found) -> Section:
             done.append(one)
         section.end_group()
         section.notes.append(f"{way}, scratch ÷ incremental in the paper: {rule_figures.GAIN_RANGES[way]}.")
-        name = {"add": "figure-7", "delete": "figure-8"}[way]
+        name, heading = _PICTURES[way]
         series = {"scratch": [o.scratch for o in done], "incremental": [o.incremental for o in done]}
-        section.plots.append(plots.bars(name, f"{title}: {way}", "CPU ms", list(pairs), series))
+        section.plots.append(plots.bars(name, heading, "CPU ms", list(pairs), series))
         all_done += done
     extra = [operation(f"{way} the p5 fact", way, figures["extra"]) for way in ("add", "delete")]
     for one, way in zip(extra, ("add", "delete"), strict=True):
@@ -250,15 +256,15 @@ def sets_of_rules(title: str, figures: Found) -> Section:
 
 _FIGURE_9 = (
     ("triple", "add", "add a triple"),
-    ("triple", "delete", "delete it"),
+    ("triple", "delete", "delete that triple"),
     ("middle", "delete", "delete the middle triple"),
-    ("middle", "add", "add it again"),
+    ("middle", "add", "add the middle triple"),
     ("r1", "delete", "delete symmetric"),
     ("r1", "add", "add symmetric"),
     ("r2", "delete", "delete transitive"),
     ("r2", "add", "add transitive"),
 )
-_PLOTTED = ("add a triple", "delete it", "delete symmetric", "delete transitive")
+_PLOTTED = ("add a triple", "delete that triple", "delete symmetric", "delete transitive")
 
 
 def sizes(title: str, figures: Found) -> Section:
