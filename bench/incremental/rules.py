@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import gc
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 
@@ -24,6 +24,9 @@ from tidalog.maintain.materialise import materialise
 from tidalog.plan.lowered import is_hidden
 
 Facts = Mapping[str, Rows]
+NONE: frozenset[str] = frozenset()
+_ENOUGH_SECONDS = 8.0
+"""What takes longer than this is not done again: its noise is a small part of it."""
 _SMALL = 8
 """Size of the data on which everything is done once before it is timed."""
 
@@ -62,6 +65,15 @@ class _Clock:
     def __exit__(self, *stopped: object) -> None:
         self._timing.cpu.append(time.process_time() - self._cpu)
         self._timing.wall.append(time.perf_counter() - self._wall)
+
+
+def turns(repeat: int) -> Iterator[int]:
+    """As many as asked for, unless they take long."""
+    began = time.process_time()
+    for turn in range(repeat):
+        if turn and time.process_time() - began > _ENOUGH_SECONDS:
+            return
+        yield turn
 
 
 class World:
@@ -132,9 +144,21 @@ def _sorted(columns: Sequence[np.ndarray]) -> Rows:
     return np.sort(keys)
 
 
+class Base:
+    """A whole rule set on some facts: derived anew for every operation, and once to compare with."""
+
+    def __init__(self, name: str, facts: Facts) -> None:
+        self.name, self.facts = name, facts
+        self.scratch = Timing()
+        self.like = World(name, NONE, facts, Timing())
+
+    def fresh(self) -> World:
+        return World(self.name, NONE, self.facts, self.scratch)
+
+
 @dataclass
 class Pair:
-    """Rules, or facts, that come and go: both programs from scratch, the way there and the way back."""
+    """Rules, or facts, that come and go: both states from scratch, the way there and the way back."""
 
     scratch_with: Timing = field(default_factory=Timing)
     scratch_without: Timing = field(default_factory=Timing)
@@ -158,47 +182,55 @@ class Pair:
     def note(self, way: str, outcome: Outcome, world: World, like: World) -> None:
         """What an operation did, and whether it is right."""
         self.counts[way] = world.derived
+        self.counts["scratch_with" if way == "add" else "scratch_without"] = like.derived
         self.counts[f"{way}_retracts"] = sum(part.deleted_rows for part in outcome.delta.values())
         self.chosen[way] = dict(outcome.chosen)
         self.differences += [f"{way}: {predicate}" for predicate in world.differences(like)]
 
 
-def rule_pair(name: str, rules: Sequence[str], facts: Facts, repeat: int) -> Pair:
+def rule_pair(base: Base, rules: Sequence[str], repeat: int) -> Pair:
     """Rules are deleted from the whole set, and added to what it is without them."""
-    none: frozenset[str] = frozenset()
     without = frozenset(rules)
-    pair = Pair()
-    like = World(name, none, facts, Timing())
-    pair.counts["scratch_with"] = like.derived
-    for turn in range(repeat):
-        whole = World(name, none, facts, pair.scratch_with)
-        part = World(name, without, facts, pair.scratch_without)
-        pair.counts["scratch_without"] = part.derived
+    pair = Pair(scratch_with=base.scratch)
+    for turn in turns(repeat):
+        whole = base.fresh()
+        part = World(base.name, without, base.facts, pair.scratch_without)
         gone = whole.go_to(without, pair.delete)
         if turn == 0:
             pair.note("delete", gone, whole, part)
-        added = part.go_to(none, pair.add)
+        added = part.go_to(NONE, pair.add)
         if turn == 0:
-            pair.note("add", added, part, like)
+            pair.note("add", added, part, base.like)
     return pair
 
 
-def fact_pair(name: str, facts: Facts, more: Facts, repeat: int, *, there: bool = False) -> Pair:
-    """More facts come and go again; if they are `there` at first, they go and come again."""
-    none: frozenset[str] = frozenset()
-    pair = Pair()
-    ways = ("delete", "add") if there else ("add", "delete")
-    for turn in range(repeat):
-        small = World(name, none, facts, pair.scratch_without)
-        large = World(name, none, _together(facts, more), pair.scratch_with)
-        pair.counts |= {"scratch_with": large.derived, "scratch_without": small.derived}
-        like = {"add": large, "delete": small}
-        world = World(name, none, _together(facts, more) if there else facts, Timing())
-        for way in ways:
-            deleted, inserted = (more, {}) if way == "delete" else ({}, more)
-            outcome = world.change(deleted, inserted, pair.delete if way == "delete" else pair.add)
-            if turn == 0:
-                pair.note(way, outcome, world, like[way])
+def insertion(base: Base, more: Facts, repeat: int) -> Pair:
+    """More facts come, and go again."""
+    pair = Pair(scratch_without=base.scratch)
+    for turn in turns(repeat):
+        larger = World(base.name, NONE, _together(base.facts, more), pair.scratch_with)
+        world = base.fresh()
+        new = world.change({}, more, pair.add)
+        if turn == 0:
+            pair.note("add", new, world, larger)
+        gone = world.change(more, {}, pair.delete)
+        if turn == 0:
+            pair.note("delete", gone, world, base.like)
+    return pair
+
+
+def deletion(base: Base, rest: Facts, fewer: Facts, repeat: int) -> Pair:
+    """Facts go, which leaves the rest, and come again."""
+    pair = Pair(scratch_with=base.scratch)
+    for turn in turns(repeat):
+        smaller = World(base.name, NONE, rest, pair.scratch_without)
+        world = base.fresh()
+        gone = world.change(fewer, {}, pair.delete)
+        if turn == 0:
+            pair.note("delete", gone, world, smaller)
+        new = world.change({}, fewer, pair.add)
+        if turn == 0:
+            pair.note("add", new, world, base.like)
     return pair
 
 
@@ -209,52 +241,53 @@ def _together(one: Facts, other: Facts) -> dict[str, Rows]:
     }
 
 
-def chains(name: str, sets: Sequence[Sequence[str]], n: int, repeat: int) -> dict[str, object]:
-    """Tables 2 and 3, Fig. 7 and 8, on rule set 2 or 3: each set of rules added and deleted; and the fact of
-    p5, which rules negate, inserted and deleted."""
+def chains(
+    name: str, sets: Sequence[Sequence[str]], n: int, repeat: int, once: Sequence[Sequence[str]] = ()
+) -> dict[str, object]:
+    """Tables 2 and 3, Fig. 7 and 8, on rule set 2 or 3: each set of rules added and deleted, some of them
+    only once; and the fact of p5, which rules negate, inserted and deleted."""
     if n > _SMALL:
-        chains(name, sets, _SMALL, 1)
-    found = {}
-    for rules in sets:
-        found[" ".join(rules)] = rule_pair(name, rules, rule_sets.chains(n), repeat).as_dict()
-    extra = fact_pair(name, rule_sets.chains(n), {rule_sets.EXTRA: rule_sets.extra_fact(n)}, repeat)
-    return {"n": n, "sets": found, "extra": extra.as_dict()}
+        chains(name, sets, _SMALL, 1, once)
+    base = Base(name, rule_sets.chains(n))
+    pairs = {" ".join(rules): rule_pair(base, rules, repeat) for rules in sets}
+    pairs |= {" ".join(rules): rule_pair(base, rules, 1) for rules in once}
+    extra = insertion(base, {rule_sets.EXTRA: rule_sets.extra_fact(n)}, repeat)
+    return {
+        "n": n,
+        "sets": {rules: pair.as_dict() for rules, pair in pairs.items()},
+        "extra": extra.as_dict(),
+    }
 
 
 def symmetric_transitive(sizes: Sequence[int], repeat: int) -> dict[str, object]:
     """Fig. 9: rule set 1, a triple that comes and goes, either rule that does; by number of turbines."""
     if max(sizes) > _SMALL:
         symmetric_transitive([_SMALL], 1)
-    found = {}
-    for n in sizes:
-        facts, more = rule_sets.turbines(n), rule_sets.turbines(n + 1, n + 1)
-        by_operation = {
-            "triple": fact_pair("RS1", facts, {rule_sets.NEIGHBOUR: more[rule_sets.NEIGHBOUR]}, repeat),
-            "middle": _middle_triple(facts, n, repeat),
-            "r1": rule_pair("RS1", ["r1"], facts, repeat),
-            "r2": rule_pair("RS1", ["r2"], facts, repeat),
-        }
-        found[str(n)] = {name: pair.as_dict() for name, pair in by_operation.items()}
-    return {"sizes": found}
+    return {"sizes": {str(n): _one_size(n, repeat) for n in sizes}}
 
 
-def _middle_triple(facts: Facts, n: int, repeat: int) -> Pair:
-    """The triple that holds the two halves of the chain together goes and comes again."""
-    neighbours = facts[rule_sets.NEIGHBOUR]
+def _one_size(n: int, repeat: int) -> dict[str, object]:
+    """`middle` is the triple that holds the two halves of the chain together."""
+    base = Base("RS1", rule_sets.turbines(n))
+    name = rule_sets.NEIGHBOUR
+    neighbours = base.facts[name]
     here = neighbours[:, 0] == n // 2
-    rest = {**facts, rule_sets.NEIGHBOUR: neighbours[~here]}
-    return fact_pair("RS1", rest, {rule_sets.NEIGHBOUR: neighbours[here]}, repeat, there=True)
+    pairs = {
+        "triple": insertion(base, {name: rule_sets.turbines(n + 1, n + 1)[name]}, repeat),
+        "middle": deletion(base, {**base.facts, name: neighbours[~here]}, {name: neighbours[here]}, repeat),
+        "r1": rule_pair(base, ["r1"], repeat),
+        "r2": rule_pair(base, ["r2"], repeat),
+    }
+    return {operation: pair.as_dict() for operation, pair in pairs.items()}
 
 
 def more_turbines(n: int, percents: Sequence[int], repeat: int) -> dict[str, object]:
     """Fig. 10: so many percent more turbines come, and go again."""
     if n > _SMALL:
         more_turbines(_SMALL, [50], 1)
-    found = {}
-    for percent in percents:
-        more = rule_sets.turbines(n + n * percent // 100, n + 1)
-        found[str(percent)] = fact_pair("RS1", rule_sets.turbines(n), more, repeat).as_dict()
-    return {"n": n, "percents": found}
+    base = Base("RS1", rule_sets.turbines(n))
+    pairs = {p: insertion(base, rule_sets.turbines(n + n * p // 100, n + 1), repeat) for p in percents}
+    return {"n": n, "percents": {str(percent): pair.as_dict() for percent, pair in pairs.items()}}
 
 
 def warm() -> dict[str, object]:

@@ -19,7 +19,6 @@ from tidalog.reference.naive import evaluate
 from tidalog.terms import Integer
 
 N = 8
-NONE: frozenset[str] = frozenset()
 SVG = "{http://www.w3.org/2000/svg}"
 
 
@@ -100,7 +99,7 @@ def test_rule_set_2_becomes_rule_set_3_and_back_by_one_rule() -> None:
     "left_out", [*rule_figures.RULES_OF_FIGURES, *((rule.name,) for rule in rule_sets.program("RS2").rules)]
 )
 def test_every_set_of_rules_of_rule_set_2_is_added_and_deleted_rightly(left_out: tuple[str, ...]) -> None:
-    pair = job.rule_pair("RS2", left_out, rule_sets.chains(N), 1)
+    pair = job.rule_pair(job.Base("RS2", rule_sets.chains(N)), left_out, 1)
     assert pair.differences == []
     assert pair.counts["add"] == pair.counts["scratch_with"] == rule_sets.derived("RS2", N)
     assert pair.counts["delete"] == pair.counts["scratch_without"]
@@ -195,7 +194,7 @@ def test_a_time_or_a_fact_that_is_not_as_promised_misses_its_target(
 
 
 def test_each_part_makes_its_table_and_its_pictures(tmp_path: Path) -> None:
-    chains = job.chains("RS2", suite._sets(quick=True), N, 1)
+    chains = job.chains("RS2", rule_figures.RULES_OF_FIGURES, N, 1)
     sections = [
         tables_of(pair_of("RS3", "r6", 0.01, 0.1)),
         suite.sets_of_rules("Fig. 7 and 8", chains),
