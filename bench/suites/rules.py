@@ -38,7 +38,7 @@ _FIGURE_COLUMNS = ("rules", "operation", *_OURS, "paper: ÷")
 _SIZE_COLUMNS = ("turbines", "operation", *_OURS)
 _PERCENT_COLUMNS = ("more", "operation", *_OURS)
 _NOTE = (
-    "CPU and wall: best of several runs (what takes seconds is run less often).  Timed are deriving everything "
+    "CPU and wall: best of several runs (what takes seconds is run less often).  Timed are deriving all "
     "(scratch) and `Maintainer.apply` (incremental) alone, each in a store that has just been derived; facts "
     "are ids and programs analysed."
 )
