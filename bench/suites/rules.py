@@ -22,7 +22,7 @@ _PERCENTS = [10, 20, 30, 40, 50]
 _LEAST_GAIN_OF_LEAVES = 100.0
 _TIMES_THE_PAPER_SCRATCH = 5.0
 _TIMES_THE_PAPER = 10.0
-_JOB_SECONDS = 900.0
+_JOB_SECONDS = 1800.0
 """A part is one process with all its operations."""
 
 _OURS = (

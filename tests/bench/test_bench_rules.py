@@ -15,10 +15,12 @@ from bench.suites import papers
 from bench.suites import rules as suite
 
 from bench import plots
+from tidalog.lang import parse_file
 from tidalog.reference.naive import evaluate
 from tidalog.terms import Integer
 
 N = 8
+GRAPHS = Path(__file__).resolve().parents[1] / "analysis" / "rule_changes"
 SVG = "{http://www.w3.org/2000/svg}"
 
 
@@ -35,6 +37,14 @@ def go_to(kept: job.World, *without: str) -> int:
 
 def change(kept: job.World, deleted: job.Facts, inserted: job.Facts) -> None:
     kept.change(deleted, inserted, job.Timing())
+
+
+@pytest.mark.parametrize(
+    ("name", "golden"),
+    [("RS1", "rs1_symmetric_and_transitive"), ("RS2", "rs2_three_rules"), ("RS3", "rs3_tables_2_and_3")],
+)
+def test_the_rule_sets_are_those_whose_graphs_are_checked(name: str, golden: str) -> None:
+    assert rule_sets.program(name).rules == parse_file(GRAPHS / golden / "program.rules").rules
 
 
 def test_the_papers_counts_are_those_of_the_formulas() -> None:
