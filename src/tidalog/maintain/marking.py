@@ -258,7 +258,8 @@ class Marking:
             return
 
         def moved(places: Places) -> Places:
-            result: Places = now[np.searchsorted(before, places[np.isin(places, before)])]
+            found = np.minimum(np.searchsorted(before, places), len(before) - 1)
+            result: Places = now[found[before[found] == places]]
             return result
 
         state = self._state

@@ -94,15 +94,20 @@ class Ingest:
         )
         return _bad_rows(frame, fault)
 
-    def places_of(self, frame: DataFrame, label: Label | None) -> list[str]:
+    def places(self, frame: DataFrame) -> DataFrame | None:
+        """The labels of a batch's rows and where these come from, to be kept for a while; None if nothing
+        says that.  The batch itself is better let go of at once: what has been used to ask the JVM for
+        something is only freed when Python looks for cycles, and the older it is, the later."""
+        names = [_FILE] if _FILE in frame.columns else [name for name in OFFSETS[:2] if name in frame.columns]
+        return frame.select(*(["update"] if self.has_labels else []), *names) if names else None
+
+    def places_of(self, places: DataFrame, label: Label | None) -> list[str]:
         """Where the rows of an update are, or those of the whole batch: the files, or what a queue calls
         them."""
-        rows = frame
+        rows = places
         if label is not None:
             rows = rows.filter(rows["update"].cast("string") == str(label))
-        names = [_FILE] if _FILE in frame.columns else [name for name in OFFSETS[:2] if name in frame.columns]
-        if not names:
-            return []
+        names = [name for name in rows.columns if name != "update"]
         found = rows.select(*names).distinct().limit(_MOST_PLACES).toArrow().to_pylist()
         return sorted(
             str(row[_FILE]) if _FILE in row else ", ".join(f"{name} {value}" for name, value in row.items())

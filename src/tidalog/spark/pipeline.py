@@ -77,8 +77,8 @@ class Pipeline:
         self._busy_until = 0.0
         self._closed = self._stopped = self._coming = False
         self._idle: threading.Timer | None = None
-        self._frames: dict[int, DataFrame] = {}
-        """Batches with updates that are not applied, to look up where these come from."""
+        self._places: dict[int, DataFrame] = {}
+        """Of batches with updates that are not applied, where these come from."""
         self._rows: deque[tuple[int, int, float]] = deque()
         """Of updates that wait, in order: their number, their rows, and when their batch began."""
         self.error: BaseException | None = None
@@ -174,7 +174,9 @@ class Pipeline:
         )
         assert logged == len(updates)
         if updates:
-            self._frames[batch] = frame
+            places = self._ingest.places(frame)
+            if places is not None:
+                self._places[batch] = places
             first = kb.pending[-1].number - len(updates) + 1
             for number, update in enumerate(updates, first):
                 self._rows.append((number, _rows(update), start))
@@ -231,15 +233,15 @@ class Pipeline:
             report.refused += self._taken(number)
             found = [position for position in waiting if position.number == number]
             raise self._named(refused, found[0]) if found else refused
-        self._forget_frames()
+        self._forget_places()
 
     def _named(self, error: TidalogError, position: Position) -> TidalogError:
         """The error, and which update it is about."""
         places: list[str] = []
-        frame = self._frames.get(position.batch)
-        if frame is not None:
+        kept = self._places.get(position.batch)
+        if kept is not None:
             with contextlib.suppress(Exception):  # files may be gone, and Spark may be too
-                places = self._ingest.places_of(frame, position.label)
+                places = self._ingest.places_of(kept, position.label)
         update = f"update {position.label}" if position.label is not None else "the update"
         where = (
             f"its rows are in {' and '.join(places)}" if places else "the batch is in the log of the store"
@@ -247,12 +249,12 @@ class Pipeline:
         refused = UpdateRefused(update=update, batch=position.batch, where=where)
         return type(error)([*error.diagnostics, refused])
 
-    def _forget_frames(self) -> None:
-        """Keeps the batches of updates that wait."""
+    def _forget_places(self) -> None:
+        """Keeps those of updates that wait."""
         pending = self.kb.pending
         oldest = pending[0].batch if pending else None
-        self._frames = {
-            batch: frame for batch, frame in self._frames.items() if oldest is not None and batch >= oldest
+        self._places = {
+            batch: places for batch, places in self._places.items() if oldest is not None and batch >= oldest
         }
 
     def _taken(self, number: int) -> int:
