@@ -34,7 +34,7 @@ NOT_NEW: Final[Filter] = (int(NEW), 0, op.ANY_ID)
 ONLY_NEW: Final[Filter] = (int(NEW), int(NEW), op.ANY_ID)
 _SPREAD: Final = int(SPREAD)
 _MOST_FOLLOWERS: Final = 0.8
-"""Facts that one fact is taken to affect, at most: where more have been seen, there will be fewer later on."""
+"""Facts that one fact is taken to affect, at most: where more were seen, there will be fewer later on."""
 _SPREAD_OR_RECORDED: Final = int(SPREAD | RECORDED)
 
 
