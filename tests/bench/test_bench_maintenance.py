@@ -120,7 +120,7 @@ def found_variants(**changed: int) -> dict[str, dict[str, float]]:
         "marks_implicit": paper.marks_implicit,
     }
     common = {"backward": 0, "forward": 0, "insertions": paper.insertions, "cpu_seconds": 0.01}
-    names = (*papers._SHOWN, *(unmarked for _, unmarked in papers._COMPARED))
+    names = (*papers._SHOWN, *(name for pair in papers._COMPARED for name in pair))
     rows = {name: {**common, **(old if name == papers._OLD else new)} for name in names}
     rows["linked"].update(changed)
     return rows
