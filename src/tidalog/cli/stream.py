@@ -70,6 +70,7 @@ class Streaming:
     key: str | None
     buckets: int | None
     ttl: float | None
+    arguments: int | None
 
     def check(self) -> None:
         from tidalog.maintain.strategy import MARKINGS, ORDERS, STRATEGIES
@@ -199,6 +200,10 @@ def stream_command(
         float | None,
         typer.Option(metavar="SECONDS", help="With --key: forget a key that has had no update for so long."),
     ] = None,
+    arguments: Annotated[
+        int | None,
+        typer.Option(min=1, metavar="N", help="The most arguments that facts of coming rules may have."),
+    ] = None,
     parameter: Parameters = None,
     dialect: DialectName = None,
     stats: Annotated[
@@ -240,6 +245,7 @@ def stream_command(
             key,
             buckets,
             ttl,
+            arguments,
         )
         how.check()
         stream(report, how, stats, quiet)
@@ -266,14 +272,15 @@ def stream(report: Report, how: Streaming, stats: Path | None, quiet: bool) -> N
 
 
 def _widest(how: Streaming) -> int:
-    """The most arguments that a fact of the program has; it is read before Spark starts, for its errors."""
+    """The most arguments that a fact of the program has, or is to have; it is read before Spark starts, for
+    its errors."""
     from tidalog.analysis import analyse
     from tidalog.session.naming import parameter_terms
     from tidalog.session.sources import read_program
 
     program = read_program(how.program, how.dialect, None).program
     known = analyse(program, parameter_terms(how.parameters)).predicates
-    return max((info.arity for info in known.values()), default=0)
+    return max([how.arguments or 0, *(info.arity for info in known.values())])
 
 
 def _updates(spark: SparkSession, how: Streaming, arguments: int) -> DataFrame:
@@ -314,6 +321,7 @@ def _started_by_key(frame: DataFrame, how: Streaming, key: str, tell: Listener) 
         text_labels=how.text_labels,
         buckets=how.buckets,
         ttl=how.ttl,
+        arguments=how.arguments,
     )
     return keys.start(
         how.changes,

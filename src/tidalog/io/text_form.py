@@ -2,6 +2,7 @@
 
 Invariant.  The text of a value, read as `any`, is the same term: an integer has digits alone, a double has a
 point or an exponent (or is written as a literal, if it is no finite number), dates and times are literals.
+A value has one text, in a column of its kind as beside others.
 """
 
 from __future__ import annotations
@@ -20,6 +21,8 @@ _SPECIAL: Final = {
     "inf": format_any(Double(float("inf"))),
     "-inf": format_any(Double(float("-inf"))),
 }
+_SMALL, _LARGE = 1e-4, 1e15
+"""Between these everybody writes a double in the same way."""
 
 
 def value_text(value: object) -> str | None:
@@ -45,7 +48,15 @@ def _double_column_text(column: pa.ChunkedArray) -> pa.ChunkedArray:
     text = pc.if_else(whole, pc.binary_join_element_wise(text, ".0", ""), text)
     for special, literal in _SPECIAL.items():
         text = pc.if_else(pc.equal(text, special), literal, text)
-    return text
+    size = pc.abs(column)
+    usual = pc.and_(pc.greater_equal(size, _SMALL), pc.less(size, _LARGE))
+    unusual = pc.and_(pc.invert(pc.or_(usual, pc.equal(size, 0.0))), pc.is_finite(column))
+    if not pc.any(unusual, min_count=0).as_py():
+        return text
+    # Arrow writes exponents where nobody else does, and none where others do.
+    unusual = pc.fill_null(unusual, False)
+    spelt = [format_any(Double(value)) for value in column.filter(unusual).to_pylist()]
+    return pc.replace_with_mask(text.combine_chunks(), unusual.combine_chunks(), pa.array(spelt, pa.string()))
 
 
 def instants_text(column: pa.ChunkedArray) -> pa.ChunkedArray:

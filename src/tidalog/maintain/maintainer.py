@@ -36,7 +36,7 @@ from tidalog.maintain.recompute import delete_implicit, derive_anew
 from tidalog.maintain.rule_change import RuleChange, begin_change, give_rules_facts, plan_change
 from tidalog.maintain.run import Interrupted, Runner, TooMuchWork
 from tidalog.maintain.seminaive import SemiNaive, constraint_predicate, constraint_rule
-from tidalog.maintain.strategy import Options, choose, learn, marking_of, steps_worth
+from tidalog.maintain.strategy import Options, choose, give_up, learn, marking_of, steps_worth
 from tidalog.maintain.transaction import Batch, Ids, Transaction
 from tidalog.maintain.workspace import Workspace
 from tidalog.plan.lowered import RULE, Stage, stages
@@ -334,7 +334,7 @@ class Maintainer:
             return strategy
         except TooMuchWork:
             learn(node, seeds, worth)
-            node.reason = "looking for proofs took as long as to start over"
+            give_up(node, strategy)
             return "recompute"
         finally:
             runner.searches = None

@@ -55,6 +55,8 @@ class Node:
     reason: str = ""
     steps_per_seed: float = 0.0
     """Steps of searches for each fact that a deletion began with, lately."""
+    pause: int = 0
+    """Deletions for which `auto` does not try B/F."""
     spared: int = 0
     """Facts that the last deletion took away without a search, by the record."""
     _plans: ComponentPlans | None = None

@@ -33,6 +33,11 @@ _STEPS_PER_DERIVATION: Final = 0.1
 """Steps of a search that take as long as to delete and insert a fact, or to find an instance, anew."""
 _LEAST_PER_SEED: Final = 2
 """Steps that every deleted fact costs, whatever it affects."""
+_MANY_PROOFS: Final = 5.0
+"""Derivations for each fact, in the mean, from which on B/F is tried first: it ends with the first proof that
+it finds, wherever that is, and leaves facts where they are."""
+_PAUSE: Final = 32
+"""Deletions for which B/F is not tried again, where it took as long as to start over."""
 _MEMORY: Final = 0.5
 """How much the last update says about the next."""
 
@@ -59,6 +64,30 @@ def learn(node: Node, seeds: int, steps: int) -> None:
         node.steps_per_seed += _MEMORY * (steps / seeds - node.steps_per_seed)
 
 
+def _by_nature(node: Node, seeds: int) -> str:
+    """How proofs are looked for in a component, unless there are too many to look for."""
+    if not node.recursive:
+        node.reason = "one step proves or disproves a fact"
+        return "ranked"
+    if not node.in_rank_order:
+        node.reason = "its facts are not in the order of ranks, and have many proofs"
+        return "bf"
+    node.pause = max(0, node.pause - (seeds > 0))
+    derivations = node.engine.derivations.get(node.predicates, 0)
+    if seeds and not node.pause and derivations > _MANY_PROOFS * node.facts and node.passing is None:
+        node.reason = f"a fact has {derivations / max(1, node.facts):.0f} proofs in the mean"
+        return "bf"
+    node.reason = "its ids are ranks"
+    return "ranked"
+
+
+def give_up(node: Node, strategy: str) -> None:
+    """Looking for proofs took as long as to start over."""
+    node.reason = "looking for proofs took as long as to start over"
+    if strategy == "bf":
+        node.pause = _PAUSE
+
+
 def choose(node: Node, options: Options, seeds: int) -> str:
     """The strategy for a component, of which `seeds` facts are deleted below or in it; why is in
     `node.reason`."""
@@ -83,8 +112,7 @@ def choose(node: Node, options: Options, seeds: int) -> str:
             return "counting"
         wanted = "ranked"
     if wanted == "auto":
-        wanted = "ranked"
-        node.reason = "its ids are ranks" if node.recursive else "one step proves or disproves a fact"
+        wanted = _by_nature(node, seeds)
         if seeds * max(node.steps_per_seed, _least_per_seed(node)) > steps_worth(node):
             node.reason = f"{seeds:,} deletions are expected to reach most of its {node.facts:,} facts"
             node.steps_per_seed *= _MEMORY  # what is not tried is forgotten, so that it is tried again

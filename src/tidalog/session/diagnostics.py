@@ -88,13 +88,6 @@ class Stopped(Diagnostic):
     reason = "no rule was at work; nothing was changed"
 
 
-class RulesInUpdate(Diagnostic):
-    number = "T083"
-    title = "{update} adds or removes rules"
-    reason = "an update changes facts; rules under maintenance stay as they are"
-    hint = "load rules with kb.load, which materialises anew"
-
-
 class NotApplied(Diagnostic):
     number = "T084"
     title = "this update has no delta"

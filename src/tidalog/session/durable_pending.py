@@ -151,6 +151,13 @@ class Pending(Logging):
         self._open()
         return PendingUpdates(self._waiting)
 
+    @property
+    @in_turn
+    def pending_rules(self) -> list[str]:
+        """The texts of rules that these updates add."""
+        self._open()
+        return [text for waiting in self._waiting for text, _ in waiting.update.rules.texts()[0]]
+
     @in_turn
     def last_batch(self, source: str) -> int | None:
         """The last batch of a source that is logged."""

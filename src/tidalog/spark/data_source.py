@@ -207,11 +207,24 @@ def _feed_columns(shape: FeedShape, folder: Path, predicate: str | None) -> pa.S
 
 
 def _changes(path: Path, predicate: str | None, schema: pa.Schema) -> Iterator[pa.RecordBatch]:
+    import pyarrow as pa
     import pyarrow.parquet as pq
 
     filters = None if predicate is None else [("predicate", "=", predicate)]
-    table = pq.read_table(path, columns=schema.names, filters=filters)
-    yield from table.cast(schema).to_batches()
+    table = pq.read_table(path, filters=filters)
+    own = set(schema.names) | {"predicate"}
+    if any(column.null_count < table.num_rows for n, column in _columns(table) if n not in own):
+        why = "rules have come since the query was made, and facts have more arguments"
+        what = f"changes of {predicate}" if predicate is not None else "changes with so few columns"
+        raise SparkError(NoFeed(path=path.parent, what=what, why=why, hint="make the query again"))
+    there = dict(_columns(table))
+    empty = pa.nulls(table.num_rows, pa.string())
+    columns = [there.get(field.name, empty).cast(field.type) for field in schema]
+    yield from pa.table(columns, schema=schema).to_batches()
+
+
+def _columns(table: pa.Table) -> Iterator[tuple[str, pa.ChunkedArray]]:
+    return zip(table.column_names, table.columns, strict=True)
 
 
 class _Feed:

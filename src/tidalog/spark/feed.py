@@ -1,6 +1,7 @@
 """The change feed of a store, as a folder of Parquet files.
 
-    _feed.json                          the store it belongs to, its predicates, its kind of labels
+    _feed.json                          the store it belongs to, its predicates, its kind of labels; before a
+                                        file has facts with more arguments, it says so
     changes-FIRST-LAST.parquet          what the updates FIRST to LAST of the store changed
     _failed.txt                         why the pipeline that wrote it ended, if that was an error
 
@@ -18,7 +19,7 @@ import os
 import re
 import secrets
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
@@ -118,12 +119,14 @@ class Feed:
         except OSError as error:
             raise _not_writable(folder, error) from error
         self.shape = known
+        """What the folder says."""
         if known.store != store:
             why = f"its changes are of the store {known.store[:8]}, and this one is {store[:8]}"
             raise SparkError(FeedOfAnotherStore(folder=folder, why=why))
         if has_texts and not known.text_labels:
             why = "its labels are integers, and those of this stream may be other texts"
             raise SparkError(FeedOfAnotherStore(folder=folder, why=why))
+        self._reshape()
         files = feed_files(folder)
         self.last = files[-1].last if files else -1
         """The last update that is in the feed."""
@@ -151,6 +154,8 @@ class Feed:
             return
         if self._first is None:
             self._first = self.last + 1
+        if delta.rules:
+            self._take_in_rules(number)
         self._under_way.add(delta, number)
         if self._under_way.rows >= _MOST_ROWS:
             self.write(number)
@@ -161,6 +166,30 @@ class Feed:
             return
         self._write(self._first, last, self._under_way.table())
         self._under_way, self._first = self._new_rows(), None
+
+    def _take_in_rules(self, number: int) -> None:
+        """Other rules from this update on: there may be facts with more arguments than before."""
+        if not self._reshape():
+            return
+        if self._under_way.rows and number - 1 > self.last:
+            self.write(number - 1)
+            self._first = number
+        self._under_way = self._new_rows()
+
+    def _reshape(self) -> bool:
+        """The feed has the predicates that the store has now, and those that it had.  Gives whether facts
+        have more arguments than before."""
+        now = {name: info.arity for name, info in self._kb.predicates.items()}
+        arities = {**self.shape.arities, **now}
+        widest = max([self.shape.arguments, *now.values()])
+        is_wider = widest > self.shape.arguments
+        if arities != self.shape.arities or is_wider:
+            self.shape = replace(self.shape, arguments=widest, arities=arities)
+            try:
+                replace_file(self.folder / ABOUT, json.dumps(asdict(self.shape)).encode())
+            except OSError as error:
+                raise _not_writable(self.folder, error) from error
+        return is_wider
 
     def fail(self, why: str) -> None:
         """No more changes will come; whoever waits for them is to know why."""
@@ -236,7 +265,7 @@ def replayed(folder: Path) -> pa.Table:
     shape = feed_shape(folder)
     assert shape is not None
     tables = list(read_feed(feed_files(folder)))
-    whole = pa.concat_tables([shape.schema().empty_table(), *tables])
+    whole = pa.concat_tables([shape.schema().empty_table(), *tables], promote_options="default")
     keys = _keys(whole)
     places = pa.array(np.arange(whole.num_rows))
     indexed = pa.table([*(whole.column(key) for key in keys), places], names=[*keys, "place"])

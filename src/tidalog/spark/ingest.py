@@ -1,14 +1,14 @@
 """From a micro-batch to its rows at the driver: right ones as Arrow columns, the others with reasons.
 
 Every row of the batch is one or the other.  The batch is read once; a second time only if rows are bad, to
-find out where they stand.
+find out where they stand, or if it brings rules that speak of predicates which nobody knew.
 """
 
 from __future__ import annotations
 
 import logging
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
@@ -19,7 +19,16 @@ import pyarrow.compute as pc
 from tidalog.spark.columns import UpdateColumns
 from tidalog.spark.diagnostics import FileInStreamNotReadable, SparkError, UpdateTooLate
 from tidalog.spark.known import KnownPredicates
-from tidalog.spark.validate import CONTENT, FAULT, LABEL_FAULT, content_of, validated
+from tidalog.spark.validate import (
+    ADD_RULE,
+    CONTENT,
+    FAULT,
+    LABEL_FAULT,
+    PREDICATE_FAULT,
+    content_of,
+    is_known,
+    validated,
+)
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
@@ -64,10 +73,27 @@ class Ingest:
         self._content = [content_of(columns).alias(CONTENT)] if self.has_labels else []
         self._text_labels = text_labels
         self._label = columns.update or ""
+        self._columns, self._known = columns, known
+        self._learnt: set[tuple[str, int]] = set()
+        """Predicates that came with rules, and their number of arguments."""
+
+    def learn(self, rules: Iterable[str]) -> bool:
+        """Facts may be of predicates that these rules speak of, from now on.  Gives whether some are new."""
+        new = self._known.of_rules(rules) - self._learnt
+        self._learnt |= new
+        return bool(new)
 
     def read(self, frame: DataFrame) -> Batch:
         """The rows of a micro-batch of `updates`.  Raises `SparkError` (T116) if a file of it cannot be
         read."""
+        batch = self._read(frame)
+        adds = pc.equal(batch.table.column("op"), ADD_RULE)
+        if not pc.any(adds, min_count=0).as_py():
+            return batch
+        is_new = self.learn(map(str, batch.table.filter(adds).column("arg1").to_pylist()))
+        return self._read(frame) if is_new and batch.bad else batch
+
+    def _read(self, frame: DataFrame) -> Batch:
         fault = self._fault(frame)
         with reading():
             whole = frame.select(*self._names, *self._content, fault.isNotNull().alias(FAULT)).toArrow()
@@ -117,9 +143,13 @@ class Ingest:
     def _fault(self, frame: DataFrame) -> Column:
         from pyspark.sql import functions as F
 
-        if LABEL_FAULT not in frame.columns or self._text_labels:
-            return F.col(FAULT)
-        return F.coalesce(F.col(FAULT), F.col(LABEL_FAULT))
+        faults = [F.col(FAULT)]
+        if LABEL_FAULT in frame.columns and not self._text_labels:
+            faults.append(F.col(LABEL_FAULT))
+        of_predicates = F.col(PREDICATE_FAULT)
+        if self._learnt:
+            of_predicates = F.when(~is_known(self._columns, self._learnt), of_predicates)
+        return F.coalesce(*faults, of_predicates)
 
 
 def with_places(frame: DataFrame) -> DataFrame:
@@ -142,7 +172,7 @@ def _bad_rows(frame: DataFrame, fault: Column) -> list[BadRow]:
     counts them itself, else from the byte at which the piece begins."""
     from pyspark.sql import functions as F
 
-    checked = frame.withColumn(FAULT, fault).drop(LABEL_FAULT)
+    checked = frame.withColumn(FAULT, fault).drop(LABEL_FAULT, PREDICATE_FAULT)
     numbered = checked.withColumn(_NUMBER, F.monotonically_increasing_id())
     in_files = _FILE in checked.columns
     firsts: dict[tuple[str, int], int] = {}

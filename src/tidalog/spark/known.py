@@ -1,11 +1,15 @@
-"""What a stream may speak of: the predicates of a program, by every name that they can be called."""
+"""What a stream may speak of: the predicates of a program, by every name that they can be called; and those
+of rules that come with the stream."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from tidalog.analysis.rewrite import atoms
+from tidalog.errors import ProgramError
+from tidalog.lang import parse_rules
 from tidalog.session.relations import is_rdf_name
 from tidalog.termtext import STANDARD_PREFIXES
 
@@ -20,11 +24,27 @@ class KnownPredicates:
 
     arities: Mapping[str, int]
     open_iris: bool = False
+    prefixes: Mapping[str, str] = field(default_factory=dict)
+    """Those of the program, and the usual ones."""
 
     @property
     def widest(self) -> int:
         """The largest number of arguments."""
         return max([3 if self.open_iris else 0, *self.arities.values()])
+
+    def of_rules(self, texts: Iterable[str]) -> set[tuple[str, int]]:
+        """Predicates that rules speak of, with their number of arguments, by every name.  What cannot be read
+        brings none; that is told when its turn comes."""
+        found: set[tuple[str, int]] = set()
+        for text in texts:
+            try:
+                rules = parse_rules(text, self.prefixes)
+            except ProgramError:
+                continue
+            for atom in (atom for rule in rules for atom in atoms(rule)):
+                names = _aliases(atom.predicate, self.prefixes)
+                found |= {(name, len(atom.arguments)) for name in names}
+        return {(name, arity) for name, arity in found if self.arities.get(name) != arity}
 
 
 def known_predicates(kb: KnowledgeBase) -> KnownPredicates:
@@ -35,11 +55,11 @@ def known_predicates(kb: KnowledgeBase) -> KnownPredicates:
     for name, info in kb.predicates.items():
         if is_rdf_name(layout, name) and info.arity in (1, 2):
             continue  # a class and a property may have one name
-        for alias in (name, f"<{name}>", *_prefixed(name, prefixes)):
+        for alias in _aliases(name, prefixes):
             arities[alias] = info.arity
-    return KnownPredicates(arities, layout.active)
+    return KnownPredicates(arities, layout.active, prefixes)
 
 
-def _prefixed(name: str, prefixes: Mapping[str, str]) -> list[str]:
+def _aliases(name: str, prefixes: Mapping[str, str]) -> list[str]:
     found = [(p, base) for p, base in prefixes.items() if base and name.startswith(base)]
-    return [f"{prefix}:{name.removeprefix(base)}" for prefix, base in found]
+    return [name, f"<{name}>", *(f"{prefix}:{name.removeprefix(base)}" for prefix, base in found)]

@@ -41,6 +41,8 @@ class Materialised:
         self.folder = folder
         self._kb = kb
         self._changed: set[str] = set(kb.predicates)
+        self._files: dict[str, str] = {}
+        """Predicate → its file in the newest version."""
         self._version: Path | None = None
         self._written_at = 0.0
         self._took = 0.0
@@ -49,9 +51,12 @@ class Materialised:
         except OSError as error:
             raise _not_writable(folder, error) from error
 
-    def changed(self, predicates: Iterable[str]) -> None:
-        """Facts of these predicates are others than in the newest version."""
+    def changed(self, predicates: Iterable[str], *, new_rules: bool = False) -> None:
+        """Facts of these predicates are others than in the newest version; with new rules there may be other
+        predicates."""
         self._changed.update(predicates)
+        if new_rules:
+            self._changed |= set(self._kb.predicates) ^ set(self._files)
 
     def write_if_due(self, number: int) -> None:
         if self._version is None or time.monotonic() - self._written_at >= self._took:
@@ -74,11 +79,12 @@ class Materialised:
         version = self.folder / f"version-{number}"
         part = self.folder / f".{version.name}.{secrets.token_hex(4)}"
         part.mkdir()
-        for name, file in file_names(self._kb).items():
-            if name in self._changed or self._version is None:
-                pq.write_table(self._kb.facts(name).table, part / file, compression="zstd")
+        files = file_names(self._kb)
+        for name, file in files.items():
+            if self._version is not None and name in self._files and name not in self._changed:
+                os.link(self._version / self._files[name], part / file)
             else:
-                os.link(self._version / file, part / file)
+                pq.write_table(self._kb.facts(name).table, part / file, compression="zstd")
         current = self.folder / CURRENT
         before = os.readlink(current) if current.is_symlink() else ""
         if before == version.name:  # of an earlier run; somebody may read it
@@ -93,6 +99,7 @@ class Materialised:
         os.replace(link, current)
         faults.at("facts linked")
         self._remove_others(kept)
+        self._files = files
         return version
 
     def _remove_others(self, kept: set[str]) -> None:

@@ -87,6 +87,7 @@ class Pipeline:
         """Called by a thread of its own when something fails while Spark waits for nothing."""
         self.has_more: Callable[[], bool] = lambda: True
         """Whether Spark is about to bring a batch, or may be: nobody has told yet."""
+        ingest.learn(kb.pending_rules)
         self._recover()
         # While Spark starts the query and reads the first batch.
         self._job = self._worker.submit(kb.get_ready)
@@ -216,7 +217,7 @@ class Pipeline:
                 if self._feed is not None:
                     self._feed.add(position.number, delta)
                 if self._materialised is not None:
-                    self._materialised.changed(delta)
+                    self._materialised.changed(delta, new_rules=bool(delta.rules))
                 self.totals.changed(delta)
                 report.label = position.label
                 report.updates += delta.updates
@@ -394,4 +395,5 @@ class StreamClosed(Exception):
 
 
 def _rows(update: PreparedUpdate) -> int:
-    return sum(rows.rows for part in (update.insertions, update.deletions) for rows in part)
+    facts = sum(rows.rows for part in (update.insertions, update.deletions) for rows in part)
+    return facts + len(update.rules.added) + len(update.rules.removed)

@@ -7,6 +7,7 @@ held back is applied if it can be, and the store is let go of.
 from __future__ import annotations
 
 import logging
+import re
 import threading
 import time
 from collections.abc import Callable
@@ -36,6 +37,7 @@ class _OnPurpose(logging.Filter):
 
 
 _OTHER_FOLDER: Final = "Wrong basePath"
+_OF_A_WORKER: Final = re.compile(r"SparkError: error\[(T\d+)\]: (.+)")
 """What Spark says of a checkpoint that speaks of files in another folder."""
 
 
@@ -164,4 +166,7 @@ class MaintenanceQuery:
         hint = "start again, which goes on with this batch"
         if _OTHER_FOLDER in str(error):
             hint = "its checkpoint is of another folder of updates: name one for this, --checkpoint FOLDER"
+        own = _OF_A_WORKER.search(str(error))
+        if own is not None:
+            lines = [f"{own[2]} ({own[1]})"]
         return StreamFailed(batch=last.batch + 1 if last is not None else 0, why=lines[0][:300], hint=hint)

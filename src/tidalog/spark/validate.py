@@ -1,16 +1,17 @@
 """What is wrong with update rows, said by Spark expressions before a row reaches the engine.
 
 The rules are those of update tables (io/update_files.py), and what they say is said in the same words;
-besides, a predicate must be known, with its number of arguments.  The first fault of a row is told.
+besides, a predicate must be known, with its number of arguments.  That is a fault apart from the others, for
+rules that come with the stream may bring predicates.  The first fault of a row is told.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping, Sequence
 from typing import TYPE_CHECKING, Final
 
 from tidalog.io.update_diagnostics import MissingArgument, MissingPart
-from tidalog.session.diagnostics import RulesInUpdate, UnknownPredicate
+from tidalog.session.diagnostics import UnknownPredicate
 from tidalog.spark.columns import UpdateColumns
 from tidalog.spark.known import KnownPredicates
 
@@ -21,8 +22,11 @@ FAULT: Final = "__tidalog_fault"
 """The column that says what is wrong with a row: number, message, column; null if nothing is."""
 LABEL_FAULT: Final = "__tidalog_label_fault"
 """The same of a label that is no integer, which is a fault only where labels are integers."""
+PREDICATE_FAULT: Final = "__tidalog_predicate_fault"
+"""The same of a fact whose predicate nobody knew, with so many arguments, when the stream began."""
 CONTENT: Final = "__tidalog_content"
 """The column with a number that tells a row from others, whatever its label; of streams with labels."""
+ADD_RULE, REMOVE_RULE = "+rule", "-rule"
 INTEGER: Final = r"\A-?[0-9]{1,18}\z"
 """For Java and for RE2; of `$` they think differently before a line end."""
 
@@ -43,7 +47,10 @@ def validated(frame: DataFrame, columns: UpdateColumns, known: KnownPredicates) 
     arguments = [_column(frame, old).alias(f"arg{n}") for n, old in enumerate(columns.arguments, 1)]
     kept = [_column(frame, name) for name in others]
     record = [] if columns.corrupt is None else [_column(frame, columns.corrupt)]
-    faults = [F.coalesce(*_faults(frame, columns, known)).alias(FAULT)]
+    faults = [
+        F.coalesce(*_faults(frame, columns)).alias(FAULT),
+        F.coalesce(*_predicate_faults(frame, columns, known)).alias(PREDICATE_FAULT),
+    ]
     if columns.update is not None and columns.text_labels:
         faults.append(
             _label_fault(_column(frame, columns.update).cast("string"), columns.update).alias(LABEL_FAULT)
@@ -78,7 +85,15 @@ def _label_fault(label: Column, name: str) -> Column:
     return _fault(~label.rlike(INTEGER), "T036", message, name)
 
 
-def _faults(frame: DataFrame, columns: UpdateColumns, known: KnownPredicates) -> list[Column]:
+def is_known(columns: UpdateColumns, known: Collection[tuple[str, int]]) -> Column:
+    """Whether the fact of a row of `validated` is of one of these predicates."""
+    from pyspark.sql import functions as F
+
+    arity = _width([F.col(f"arg{n + 1}") for n in range(len(columns.arguments))])
+    return F.concat_ws("/", arity, "predicate").isin([f"{arity}/{name}" for name, arity in known])
+
+
+def _faults(frame: DataFrame, columns: UpdateColumns) -> list[Column]:
     """An expression for each kind of fault, in the order in which they are told; null where there is none."""
     from pyspark.sql import functions as F
 
@@ -99,16 +114,34 @@ def _faults(frame: DataFrame, columns: UpdateColumns, known: KnownPredicates) ->
         label = _column(frame, columns.update)
         missing(label.isNull(), "label of the update", columns.update)
     missing(op.isNull(), "operation", columns.op)
-    about_rules = RulesInUpdate(update="the row").message
-    fault(op.isin("+rule", "-rule"), RulesInUpdate.number, about_rules, columns.op)
-    fault(~op.isin("+", "-"), "T036", F.concat(_shown(op), F.lit(" is not an operation")), columns.op)
-    missing(predicate.isNull(), "predicate", columns.predicate)
+    operations = ("+", "-", ADD_RULE, REMOVE_RULE)
+    fault(~op.isin(*operations), "T036", F.concat(_shown(op), F.lit(" is not an operation")), columns.op)
+    missing(predicate.isNull() & op.isin("+", "-"), "predicate", columns.predicate)
+    missing(predicate.isNull() & (op == REMOVE_RULE), "name of the rule", columns.predicate)
+    text = columns.arguments[0] if columns.arguments else "arg1"
+    without_text = arguments[0].isNull() if arguments else F.lit(True)
+    missing((op == ADD_RULE) & without_text, "text of the rule (arg1)", text)
     given = _sum([argument.isNotNull().cast("int") for argument in arguments])
-    arity = F.coalesce(
-        *(F.when(arguments[n].isNotNull(), n + 1) for n in reversed(range(len(arguments)))), F.lit(0)
-    )
     gap = MissingArgument(field="").message
-    fault(arity != given, MissingArgument.number, gap, "")
+    fault(_width(arguments) != given, MissingArgument.number, gap, "")
+    for name in columns.dated:
+        date = _column(frame, name)
+        in_the_calendar = F.year(date).between(1, 9999)
+        fault(~in_the_calendar, "T045", "a date outside the years 1 to 9999", name)
+    return faults
+
+
+def _predicate_faults(frame: DataFrame, columns: UpdateColumns, known: KnownPredicates) -> list[Column]:
+    from pyspark.sql import functions as F
+
+    is_fact = _column(frame, columns.op).isin("+", "-")
+    predicate = _column(frame, columns.predicate)
+    arity = _width([_column(frame, name) for name in columns.arguments])
+    faults: list[Column] = []
+
+    def fault(wrong: Column, number: str, message: Column | str, column: str) -> None:
+        faults.append(_fault(is_fact & wrong, number, message, column))
+
     wanted = _arity(predicate, known)
     nowhere = UnknownPredicate(name="\0", hint="").message.split("\0")
     unknown = F.concat(F.lit(nowhere[0]), predicate, F.lit(nowhere[1]))
@@ -120,11 +153,15 @@ def _faults(frame: DataFrame, columns: UpdateColumns, known: KnownPredicates) ->
     else:
         fault(wanted.isNull(), UnknownPredicate.number, unknown, columns.predicate)
     fault(wanted != arity, "T010", _arity_differs(predicate, arity, _arguments(wanted)), "")
-    for name in columns.dated:
-        date = _column(frame, name)
-        in_the_calendar = F.year(date).between(1, 9999)
-        fault(~in_the_calendar, "T045", "a date outside the years 1 to 9999", name)
     return faults
+
+
+def _width(arguments: Sequence[Column]) -> Column:
+    """The number of arguments that a row has."""
+    from pyspark.sql import functions as F
+
+    found = (F.when(arguments[n].isNotNull(), n + 1) for n in reversed(range(len(arguments))))
+    return F.coalesce(*found, F.lit(0))
 
 
 def _arity(predicate: Column, known: KnownPredicates) -> Column:

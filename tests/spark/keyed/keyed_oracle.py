@@ -12,12 +12,14 @@ import pyarrow as pa
 
 import tidalog
 from tidalog.analysis.keyed import keyed_program
-from tidalog.errors import RunError
+from tidalog.errors import ProgramError, RunError
 from tidalog.io.columns import RawTable
 from tidalog.io.diagnostics import Place
 from tidalog.io.update_tables import update_table_of
 from tidalog.program import Fact, Program
 from tidalog.session.knowledge_base import KnowledgeBase
+from tidalog.session.prepared import PreparedUpdate
+from tidalog.session.rule_edits import NO_EDITS, RuleEdits, RuleText, rule_edits
 from tidalog.spark.buckets.setting import Setting, setting_of
 from tidalog.spark.known import known_predicates
 from tidalog.termtext import format_any
@@ -27,13 +29,17 @@ Told = tuple[str, Label, str, str, tuple[str, ...], str]
 """Key, update, operation, predicate, arguments, kind."""
 Row = tuple[str, Label, str, str, tuple[str, ...]]
 """Key, update, operation, predicate, arguments."""
+RuleRow = tuple[Label, str, str | None, str | None]
+"""Update, operation, name and text of a rule."""
 
 
-def setting_for(program: Program, *, labels: str | None = "integer", ttl: int | None = None) -> Setting:
+def setting_for(
+    program: Program, *, labels: str | None = "integer", ttl: int | None = None, arguments: int = 0
+) -> Setting:
     with tidalog.open() as kb:
         kb.load(program)
         kb.materialise(progress=False)
-        widest = known_predicates(kb).widest
+        widest = max(known_predicates(kb).widest, arguments)
         keyed = keyed_program(program)
         return setting_of(keyed, kb, arguments=widest, labels=labels, ttl=ttl, functions={})
 
@@ -54,6 +60,15 @@ def table_of(rows: Sequence[Row], arguments: int, *, text_labels: bool = False) 
     for place in range(arguments):
         columns[f"arg{place + 1}"] = pa.array([c[place] for c in cells], pa.string())
     return pa.table(columns)
+
+
+def rule_table(rows: Sequence[RuleRow]) -> pa.Table:
+    """Rows about rules, as a bucket gets them."""
+    names = ("update", "op", "predicate", "arg1")
+    columns = [[row[place] for row in rows] for place in range(4)]
+    kinds = [pa.int64(), *[pa.string()] * 3]
+    arrays = [pa.array(column, kind) for column, kind in zip(columns, kinds, strict=True)]
+    return pa.table(arrays, names=list(names))
 
 
 def random_rows(pool: Sequence[Fact], seed: int, keys: Sequence[str], updates: int) -> list[Row]:
@@ -81,25 +96,68 @@ class Alone:
     last: dict[str, Label] = field(default_factory=dict)
     told: list[Told] = field(default_factory=list)
     refused: set[tuple[str, Label]] = field(default_factory=set)
+    rules_refused: set[Label] = field(default_factory=set)
+    rules_since: list[tuple[list[str], list[RuleText]]] = field(default_factory=list)
+    """Changes of rules, for keys that come later."""
 
-    def apply(self, rows: Iterable[Row]) -> None:
+    def apply(self, rows: Iterable[Row], rules: Iterable[RuleRow] = ()) -> None:
         """Rows of a batch, in any order."""
         updates: dict[tuple[str, Label], list[Row]] = {}
         for one in rows:
             updates.setdefault((one[0], one[1]), []).append(one)
-        for (key, label), own in sorted(updates.items(), key=lambda item: item[0]):
+        changes: dict[Label, list[RuleRow]] = {}
+        for change in rules:
+            changes.setdefault(change[0], []).append(change)
+        for key in sorted({key for key, _ in updates}):
+            self._make_known(key)
+        for (key, label), own in sorted(updates.items(), key=lambda item: (item[0][1], item[0][0])):
+            for earlier in [other for other in sorted(changes) if other < label]:  # type: ignore[operator]
+                self._change(earlier, changes.pop(earlier), updates)
             last = self.last.get(key)
-            if last is None or label > last:  # type: ignore[operator]
+            if label not in changes and (last is None or label > last):  # type: ignore[operator]
                 self.last[key] = label
                 self._apply(key, label, own)
+        for label in sorted(changes):
+            self._change(label, changes[label], updates)
 
-    def _apply(self, key: str, label: Label, rows: list[Row]) -> None:
-        kb = self.engines.get(key)
-        if kb is None:
+    def _change(
+        self, label: Label, rows: list[RuleRow], updates: Mapping[tuple[str, Label], list[Row]]
+    ) -> None:
+        """Rules change for all keys, in one update with what they have under this label."""
+        removed = [str(name) for _, op, name, _ in rows if op == "-rule"]
+        added = [RuleText(str(text), name) for _, op, name, text in rows if op == "+rule"]
+        with tidalog.open() as trial:
+            self._load(trial)
+            try:
+                trial._edit_rules(rule_edits(added, removed))
+            except ProgramError:
+                self.rules_refused.add(label)
+        for key in self.engines:
+            own = updates.get((key, label), [])
+            last = self.last.get(key)
+            if own and last is not None and label <= last:  # type: ignore[operator]
+                own = []
+            if own:
+                self.last[key] = label
+            if label not in self.rules_refused:
+                self._apply(key, label, own, rule_edits(added, removed))
+        if label not in self.rules_refused:
+            self.rules_since.append((removed, added))
+
+    def _load(self, kb: KnowledgeBase) -> None:
+        kb.load(self.program)
+        for removed, added in self.rules_since:
+            kb._edit_rules(rule_edits(added, removed))
+
+    def _make_known(self, key: str) -> None:
+        if key not in self.engines:
             kb = self.engines[key] = tidalog.open()
-            kb.load(self.program)
+            self._load(kb)
             kb.materialise(progress=False)
             self.told += [(key, 0, "+", p, a, kind) for p, a, kind in facts_of(kb)]
+
+    def _apply(self, key: str, label: Label, rows: list[Row], rules: RuleEdits = NO_EDITS) -> None:
+        kb = self.engines[key]
         table = table_of(rows, self.arguments).drop_columns(["key", "update"])
         raw = RawTable(
             "x",
@@ -108,11 +166,15 @@ class Alone:
             lambda row, _: (Place("x", row), ""),
             tuple(table.column_names),
         )
-        (update,) = kb.prepare_updates(update_table_of(raw))
+        prepared = kb.prepare_updates(update_table_of(raw))
+        update = prepared[0] if prepared else PreparedUpdate(kb._open().engine.dictionary, None)
+        update.rules = rules
         try:
             (delta,) = kb.stream([update])
         except RunError:
             self.refused.add((key, label))
+            if rules:
+                self._apply(key, label, [], rules)
             return
         for name, change in delta.items():
             ids = change.ids

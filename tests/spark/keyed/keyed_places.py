@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
-from keyed_oracle import Alone, Row, Told, table_of, told_by
+from keyed_oracle import Alone, Row, RuleRow, Told, table_of, told_by
 
 from tidalog.lang import parse
 from tidalog.program import Fact
@@ -60,11 +60,14 @@ class KeyedPlace:
     def checkpoint(self) -> Path:
         return self.root / "checkpoint"
 
-    def write(self, batches: Sequence[Sequence[Row]]) -> None:
-        """A file for each batch, in order of their times; each key alone has it too."""
+    def write(self, batches: Sequence[Sequence[Row]], rules: Sequence[RuleRow] = ()) -> None:
+        """A file for each batch, in order of their times; each key alone has it too.  Rules are in the last
+        of them."""
         for rows in batches:
-            self.write_alone(rows)
-            self.alone.apply(rows)
+            own = rules if rows is batches[-1] else ()
+            about = [(None, label, op, name, (text,) if text else ()) for label, op, name, text in own]
+            self.write_alone([*rows, *about])
+            self.alone.apply(rows, own)
 
     def write_alone(self, rows: Sequence[Row | tuple[object, ...]]) -> None:
         """A file with rows that nobody else gets."""

@@ -3,16 +3,28 @@
 from __future__ import annotations
 
 import random
+from collections.abc import Sequence
 from dataclasses import replace
 
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from keyed_oracle import Alone, Row, in_batches, random_rows, row, setting_for, table_of, told_by
+from keyed_oracle import (
+    Alone,
+    Row,
+    RuleRow,
+    in_batches,
+    random_rows,
+    row,
+    rule_table,
+    setting_for,
+    table_of,
+    told_by,
+)
 
 from generators import EVERYTHING, programs, triple_programs
 from tidalog.errors import RunError
-from tidalog.lang import parse
+from tidalog.lang import parse, print_rule
 from tidalog.program import Fact, Program, Rule
 from tidalog.spark.buckets.bucket import Applied, Bucket
 from tidalog.spark.buckets.setting import Setting
@@ -30,8 +42,9 @@ class Keyed:
         self.bucket = Bucket(setting)
         self.records: list[bytes] = []
 
-    def apply(self, rows: list[Row], now: int = 0) -> Applied:
-        applied = self.bucket.apply(table_of(rows, self.setting.arguments), now)
+    def apply(self, rows: list[Row], now: int = 0, rules: Sequence[RuleRow] = ()) -> Applied:
+        about_rules = rule_table(rules) if rules else None
+        applied = self.bucket.apply(table_of(rows, self.setting.arguments), now, about_rules)
         self.records.append(applied.record)
         return applied
 
@@ -112,6 +125,59 @@ def test_one_key_is_refused_and_the_others_go_on(program: Program, seed: int, re
         refused = {(r["key"], r["update"]) for r in applied.refused.to_pylist()}
         assert refused == alone.refused - refused_before
         if rebuilt:
+            keyed.rebuild()
+
+
+WRONG = (("+rule", "w", "odd(?x) :- "), ("+rule", "w", "p(?x, ?y) :- p(?x)"), ("-rule", "no", None))
+
+
+def rule_rows(program: Program, seed: int, labels: Sequence[int]) -> list[RuleRow]:
+    """Rules of the program leave and come back, under the names that they had; now and then none leaves that
+    is there, or one comes that cannot be read."""
+    chance = random.Random(seed)
+    there = {f"n{number}": replace(rule, name=None) for number, rule in enumerate(program.rules)}
+    gone: dict[str, Rule] = {}
+    rows: list[RuleRow] = []
+    for label in labels:
+        if chance.random() < 0.15:
+            rows.append((label, *chance.choice(WRONG)))
+            continue
+        for name in chance.sample(sorted(there), min(len(there), chance.randint(0, 2))):
+            gone[name] = there.pop(name)
+            rows.append((label, "-rule", name, None))
+        back = chance.sample(sorted(gone), chance.randint(0, len(gone)))
+        for name in (name for name in back if (label, "-rule", name, None) not in rows):
+            there[name] = gone.pop(name)
+            rows.append((label, "+rule", name, print_rule(there[name])))
+    return rows
+
+
+@settings(ROUNDS, max_examples=40)
+@given(programs(EVERYTHING), st.integers(0, 2**16), st.booleans())
+def test_rules_change_for_every_key_as_they_would_alone(program: Program, seed: int, rebuilt: bool) -> None:
+    named = [replace(rule, name=f"n{number}") for number, rule in enumerate(program.rules)]
+    program = replace(with_facts(program), rules=tuple(named))
+    setting = setting_for(program)
+    keyed, alone = Keyed(setting), Alone(program, setting.arguments)
+    rows = random_rows(program.facts, seed, KEYS, 25)
+    batches = in_batches(rows, seed, 4)
+    chance = random.Random(seed)
+    top = max((int(row[1]) for row in rows), default=1) + 2
+    labels = sorted(chance.sample(range(1, top + 3), min(4, top)))
+    changes = rule_rows(program, seed, labels)
+    for number, batch in enumerate(batches):
+        own = [change for change in changes if labels.index(int(change[0])) == number]
+        before = len(alone.told)
+        alone.apply(batch, own)
+        applied = keyed.apply(batch, rules=own)
+        assert sorted(told_by(applied.changes, setting.arguments)) == sorted(alone.told[before:])
+        refused = {one.update for one in applied.refused_rules}
+        assert refused == {change[0] for change in own} & alone.rules_refused
+        again = keyed.apply([], rules=own)
+        assert (again.changes.num_rows, again.rule_rows[1]) == (0, len(own))
+        if rebuilt:
+            if chance.random() < 0.4:
+                keyed.compact()
             keyed.rebuild()
 
 

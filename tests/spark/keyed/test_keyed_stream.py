@@ -56,6 +56,54 @@ def test_keys_go_on_in_other_buckets(place: KeyedPlace) -> None:
     assert sorted(other.told()) == sorted(place.alone.told[before:])
 
 
+FAR = ("+rule", "far", "far(?x, ?y) :- path(?x, ?y), ~edge(?x, ?y)")
+
+
+def test_rules_change_for_every_key_once_also_after_a_restart_and_in_other_buckets(place: KeyedPlace) -> None:
+    """Of a key that comes later too; and a rule that is refused is set aside once."""
+    keys, later = KEYS[:9], KEYS[9:]
+    batches = in_batches(random_rows(POOL, 5, keys, 90), 5, 3)
+    top = max(int(one[1]) for batch in batches for one in batch)
+    place.write(batches[:1], [(3, *FAR)])
+    first = place.run()
+    place.write(batches[1:2], [(6, "-rule", "r2", None), (7, "+rule", "bad", "odd(?z) :- path(?x, ?y)")])
+    place.run()
+    place.check()
+    place.write(batches[2:], [(top, "+rule", "two", "path(?x, ?z) :- edge(?x, ?y), edge(?y, ?z)")])
+    place.write([[row(key, 1, "+", fact) for key in later for fact in POOL[:6]]])
+    totals = place.run(buckets=3)
+    place.check()
+    assert first.rows == len(batches[0]) + 1
+    assert totals.rows == totals.applied + totals.quarantined + totals.skipped + totals.refused
+    lines = [json.loads(x) for f in (place.root / "quarantine").iterdir() for x in f.read_text().splitlines()]
+    refused = [line for line in lines if line["number"] == "T126"]
+    assert sum(line["values"]["farm"] is None for line in refused) == 1
+    assert all("change of rules was refused" in line["message"] for line in refused)
+
+
+def test_a_rule_with_a_key_is_a_bad_row(place: KeyedPlace) -> None:
+    place.write_alone([("a", 1, *FAR[:2], FAR[2:])])
+    totals = place.run()
+    assert (totals.rows, totals.quarantined) == (1, 1)
+
+
+def test_a_rule_that_a_key_cannot_take_ends_the_stream(place: KeyedPlace) -> None:
+    place.write([[row("a", 1, "+", POOL[0]), row("b", 1, "+", POOL[-1])]])
+    place.write_alone([(None, 2, "+rule", "no", (":- node(?x)",))])
+    with pytest.raises(TidalogError, match="a key violate the constraint no") as raised:
+        place.run()
+    assert "T135" in str(raised.value)
+
+
+def test_facts_may_be_of_predicates_that_rules_have_brought(place: KeyedPlace) -> None:
+    brought = ("+rule", "b", "seen(?x) :- probe(?x), node(?x)")
+    place.write_alone([(None, 1, *brought[:2], brought[2:]), ("a", 2, "+", "probe", ("n1",))])
+    place.write_alone([("a", 3, "+", "node", ("n1",)), ("b", 1, "+", "probes", ("n1",))])
+    totals = place.run()
+    assert (totals.rows, totals.applied, totals.quarantined) == (4, 3, 1)
+    assert ("a", 3, "+", "seen", ("n1",), "implicit") in place.told()
+
+
 def test_changes_are_a_stream_of_spark_with_counts_in_its_progress(place: KeyedPlace) -> None:
     batches = in_batches(random_rows(POOL, 3, KEYS, 40), 3, 2)
     place.write(batches)

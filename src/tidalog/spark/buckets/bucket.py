@@ -4,41 +4,77 @@ Invariant.  After every batch the facts of a key are those that an engine of its
 same updates.  `keys` has every key that is known, and each of them has its fact of the predicate of keys.
 
 An update of a key that violates a constraint is taken back by its inverse.  That touches no other key, for
-what holds for a key depends on its own explicit facts alone.
+what holds for a key depends on its own explicit facts alone, and on the rules.
+
+Rules change for all keys at once, in a round of their own (rules.py).  A change that is refused takes the
+updates with it that it is one with; one that makes a key violate a constraint ends the batch.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+import json
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from tidalog.analysis.diagnostics import ArityDiffers
 from tidalog.builtins import PythonFunction
 from tidalog.engine.bits import EXPLICIT
 from tidalog.engine.embedded import EmbeddedEngine
+from tidalog.errors import ProgramError, TidalogError
 from tidalog.io.columns import RawTable
 from tidalog.io.diagnostics import Place
 from tidalog.io.update_tables import UpdateTable, update_table_of
 from tidalog.maintain.maintainer import Maintainer, UpdateIds
 from tidalog.maintain.materialise import materialise
 from tidalog.maintain.transaction import Batch, PredicateDelta
+from tidalog.session.diagnostics import UnknownPredicate
 from tidalog.session.naming import checked_name
 from tidalog.session.prepared import net_update
 from tidalog.session.relations import Rows, is_hidden, routed
 from tidalog.spark.buckets.changes import KeyedChanges, plain_texts
+from tidalog.spark.buckets.diagnostics import RuleViolated
 from tidalog.spark.buckets.key_table import KeyTable, labels_of, labels_packed
+from tidalog.spark.buckets.packing import BAD
 from tidalog.spark.buckets.rounds import Ids, Numbers, Rounds, codes_of, ranked
+from tidalog.spark.buckets.rules import Coming, Rules, coming, rules_of
 from tidalog.spark.buckets.setting import Setting
+from tidalog.spark.buckets.taking_back import composed, inverse, left, without
+from tidalog.spark.diagnostics import SparkError
 from tidalog.storage.records import Change, Facts, changes_of, changes_packed, unpacked
 
+if TYPE_CHECKING:
+    from tidalog.update import Label
+
+Mask = npt.NDArray[np.bool_]
 _EXPLICIT: Final = int(EXPLICIT)
+_EXAMPLES: Final = 3
 _KEYS: Final = "keys"
 """The name under which a record has keys, which is no name of a predicate there."""
+
+
+@dataclass(frozen=True)
+class Refusal:
+    """A change of rules that could not be made, and with it an update of a key, or of none."""
+
+    key: str | None
+    update: Label | None
+    why: str
+
+
+@dataclass(frozen=True)
+class _RuleChange:
+    label: Label | None
+    rules: Rules
+    """From then on."""
+    rows: int
+    why: str | None
+    """For which it is refused."""
 
 
 @dataclass
@@ -56,6 +92,12 @@ class Applied:
     refused_rows: int = 0
     expired: int = 0
     """Keys that were forgotten."""
+    bad: list[str] = field(default_factory=list)
+    """What is wrong with doubtful rows that are none."""
+    changes_rules: bool = False
+    rule_rows: Sequence[int] = (0, 0, 0)
+    """Rows about rules: all, those of changes that were made before, and those of refused changes."""
+    refused_rules: list[Refusal] = field(default_factory=list)
     told: dict[str, list[int]] = field(default_factory=dict)
     """Of each predicate how many facts became true, and how many stopped being so."""
 
@@ -69,6 +111,7 @@ class _Work:
     """What was carried out, for the record."""
     refused: list[tuple[Numbers, list[str]]] = field(default_factory=list)
     """Numbers of updates, and the constraint that each violates."""
+    refused_rules: list[Refusal] = field(default_factory=list)
 
 
 class Bucket:
@@ -76,41 +119,90 @@ class Bucket:
         self.setting = setting
         self.engine = EmbeddedEngine()
         self.keys = KeyTable.empty(setting.text_labels)
-        self._analysis = setting.analysis()
+        self.rules = rules_of(setting)
         self._shared = setting.shared_facts(self.engine.dictionary)
         self._maintainer: Maintainer | None = None
         self._relations: dict[str, str] = {}
 
     # --- a batch ------------------------------------------------------------------------------------
 
-    def apply(self, table: pa.Table, now: int) -> Applied:
+    def apply(
+        self, table: pa.Table, now: int, rules: pa.Table | None = None, doubtful: pa.Table | None = None
+    ) -> Applied:
         """Applies the right rows of a batch: `key`, `op`, `predicate`, `arg1` …, and `update` if there are
-        labels.  `now` is the time of the batch."""
+        labels.  `now` is the time of the batch.  `rules` are rows about rules, which have no key.  `doubtful`
+        rows, with what is wrong with them under BAD, are right if rules speak of their predicates."""
+        asked = coming(rules, self.rules.label) if rules is not None else Coming()
+        changes = self._planned(asked)
+        table, bad = self._with_known(table, doubtful, changes[-1].rules if changes else self.rules)
         dictionary = self.engine.dictionary
         keys = dictionary.encode(table.column("key"), "string")
         labels = self._labels(table, keys)
         new = self.keys.later(keys, labels) if table.num_rows else np.empty(0, np.bool_)
-        order = ranked(keys, codes_of(labels), new)
+        order = self._order(keys, labels, new, changes)
         of_updates = labels.take(pa.array(order.rows[order.firsts]))
         work = _Work(KeyedChanges(self.setting, dictionary, order, of_updates))
         self._make_known(np.unique(order.keys), work)
-        rounds = self._rounds(table, keys, order)
-        for number, update in enumerate(rounds):
-            self._apply_round(number, update, order, work)
+        changing = dict(zip(order.changes.tolist(), changes, strict=True))
+        for number, update in enumerate(self._rounds(table, keys, order)):
+            if number in changing:
+                self._apply_change(changing[number], number, update, order, work)
+            else:
+                self._apply_round(number, update, order, work)
         noted, last = _last_updates(order)
         self.keys.note(noted, of_updates.take(pa.array(last)), np.full(len(noted), now, np.int64))
         gone = self._expire(now, work)
         refused = [number for numbers, _ in work.refused for number in numbers.tolist()]
+        with_rules = [number for number, change in changing.items() if change.why is not None]
+        refused_rows = np.isin(order.round, with_rules)
+        if refused:
+            refused_rows |= np.isin(order.update_of(keys[order.rows], order.round), refused)
         return Applied(
             work.changes.table(),
             self._refused(order, of_updates, work),
             self._record(noted, gone, work.asked),
             table.num_rows,
             order.skipped,
-            int(np.isin(order.update_of(keys[order.rows], order.round), refused).sum()) if refused else 0,
+            int(refused_rows.sum()),
             len(gone),
+            bad,
+            bool(changes),
+            (asked.rows, asked.skipped, sum(change.rows for change in changes if change.why is not None)),
+            work.refused_rules,
             work.changes.told,
         )
+
+    def _order(self, keys: Ids, labels: pa.Array, new: Mask, changes: Sequence[_RuleChange]) -> Rounds:
+        if not changes:
+            return ranked(keys, codes_of(labels), new)
+        if self.setting.labels is None:  # then the batch is one update of each key, and the change is in it
+            return ranked(keys, np.zeros(len(keys), np.int64), new, np.zeros(1, np.int64))
+        own = pa.array([change.label for change in changes], labels.type)
+        codes = codes_of(pa.concat_arrays([labels, own]))
+        return ranked(keys, codes[: len(keys)], new, codes[len(keys) :])
+
+    def _with_known(
+        self, table: pa.Table, doubtful: pa.Table | None, rules: Rules
+    ) -> tuple[pa.Table, list[str]]:
+        """Rows, with those of doubtful ones whose predicates are known by now; and what is wrong with the
+        others."""
+        if doubtful is None or not doubtful.num_rows:
+            return table, []
+        right = [self._is_known(row, rules) for row in doubtful.to_pylist()]
+        mask = pa.array(right, pa.bool_())
+        wrong = doubtful.filter(pc.invert(mask)).column(BAD).to_pylist()
+        return pa.concat_tables([table, doubtful.filter(mask).select(table.column_names)]), wrong
+
+    def _is_known(self, row: Mapping[str, object], rules: Rules) -> bool:
+        fault = json.loads(str(row[BAD]))["fault"]
+        if fault["number"] not in (UnknownPredicate.number, ArityDiffers.number) or row["key"] is None:
+            return False
+        try:
+            name = checked_name(str(row["predicate"]), self.setting.prefixes)
+        except TidalogError:
+            return False
+        arity = sum(value is not None for column, value in row.items() if column.startswith("arg"))
+        return rules.known.get(name) == arity
 
     def _labels(self, table: pa.Table, keys: Ids) -> pa.Array:
         if self.setting.labels is None:
@@ -134,8 +226,8 @@ class Bucket:
     def _rounds(self, table: pa.Table, keys: Ids, order: Rounds) -> list[UpdateIds]:
         """The updates of each round as one."""
         rounds: list[tuple[list[Batch], list[Batch]]] = [([], []) for _ in range(order.count)]
-        if not rounds:
-            return []
+        if not len(order.rows):
+            return [UpdateIds((), ()) for _ in rounds]
         facts = _facts(table)
         encode = self.engine.dictionary.encode
         columns = [encode(column.array, column.reading) for column in facts.arguments]
@@ -178,13 +270,66 @@ class Bucket:
         if violated is not None and violated.inserted_rows:
             keys, names = violated.inserted
             bad = np.unique(keys)
-            work.asked[-1] = _without(work.asked[-1], bad)
-            self._maintain(_inverse(delta, bad))
+            work.asked[-1] = without(work.asked[-1], bad)
+            self._maintain(inverse(delta, bad))
             updates = order.update_of(keys, np.full(len(keys), number))
             texts = plain_texts(self.engine.dictionary, names).to_pylist()
             work.refused.append((updates, texts))
-            delta = {name: _left(change, bad) for name, change in delta.items()}
+            delta = {name: left(change, bad) for name, change in delta.items()}
         work.changes.add(number, delta)
+
+    # --- rules --------------------------------------------------------------------------------------
+
+    def _planned(self, asked: Coming) -> list[_RuleChange]:
+        """What the changes of a batch make of the rules; nothing is done yet."""
+        changes: list[_RuleChange] = []
+        rules = self.rules
+        for label, edits in zip(asked.labels, asked.edits, strict=True):
+            why = None
+            try:
+                rules = rules.after(label, edits)
+            except ProgramError as error:
+                rules = rules.refused(label)
+                why = "; ".join(f"{found.message} ({found.number})" for found in error.diagnostics)
+            rows = len(edits.added) + len(edits.removed)
+            changes.append(_RuleChange(label, rules, rows, why))
+        return changes
+
+    def _apply_change(
+        self, change: _RuleChange, number: int, update: UpdateIds, order: Rounds, work: _Work
+    ) -> None:
+        """A round in which rules change."""
+        self.rules, before = change.rules, self.rules
+        updated = order.keys[order.rounds == number]
+        if change.why is not None:
+            work.refused_rules.append(Refusal(None, change.label, change.why))
+            keys = plain_texts(self.engine.dictionary, updated).to_pylist()
+            work.refused_rules += [Refusal(key, change.label, change.why) for key in keys]
+            return
+        self._begin(before)
+        delta = self._maintained(update, work, change.rules)
+        violated = delta.get(self.setting.violated)
+        if violated is not None and violated.inserted_rows:
+            keys, names = violated.inserted
+            own = np.unique(keys[np.isin(keys, updated)])
+            work.asked[-1] = without(work.asked[-1], own)
+            delta = composed(delta, self._maintain(inverse(delta, own)))
+            self._check_nobody_violates(change)
+            mine = np.isin(keys, own)
+            updates = order.update_of(keys[mine], np.full(int(mine.sum()), number))
+            work.refused.append((updates, plain_texts(self.engine.dictionary, names[mine]).to_pylist()))
+        work.changes.add_change(number, delta, change.label, self.keys)
+
+    def _check_nobody_violates(self, change: _RuleChange) -> None:
+        keys, names = self.engine.columns(self.setting.violated)
+        if not len(keys):
+            return
+        texts = sorted(plain_texts(self.engine.dictionary, np.unique(keys)).to_pylist())
+        count = "a key" if len(texts) == 1 else f"{len(texts):,} keys"
+        constraint = plain_texts(self.engine.dictionary, names[:1])[0].as_py()
+        update = "the batch" if change.label is None else f"update {change.label}"
+        examples = ", ".join(texts[:_EXAMPLES]) + (" …" if len(texts) > _EXAMPLES else "")
+        raise SparkError(RuleViolated(update=update, keys=count, constraint=constraint, examples=examples))
 
     def _refused(self, order: Rounds, labels: pa.Array, work: _Work) -> pa.Table:
         updates = np.concatenate([np.empty(0, np.int64), *(numbers for numbers, _ in work.refused)])
@@ -226,17 +371,24 @@ class Bucket:
 
     # --- the engine ---------------------------------------------------------------------------------
 
-    def _maintained(self, update: UpdateIds, work: _Work) -> dict[str, PredicateDelta]:
+    def _maintained(
+        self, update: UpdateIds, work: _Work, rules: Rules | None = None
+    ) -> dict[str, PredicateDelta]:
         deletions = [Facts(b.predicate, b.columns, b.rows) for b in update.deletions]
         insertions = [Facts(b.predicate, b.columns, b.rows) for b in update.insertions]
         work.asked.append(Change(None, deletions, insertions))
-        return self._maintain(update)
+        return self._maintain(update, rules)
 
-    def _maintain(self, update: UpdateIds) -> dict[str, PredicateDelta]:
+    def _maintain(self, update: UpdateIds, rules: Rules | None = None) -> dict[str, PredicateDelta]:
+        """With `rules`, these hold from here on."""
+        maintainer = self._begin(self.rules)
+        return maintainer.apply(update, analysis=None if rules is None else rules.analysis).delta
+
+    def _begin(self, rules: Rules) -> Maintainer:
         if self._maintainer is None:
-            materialise(self.engine, self._analysis, functions=self._functions)
-            self._maintainer = Maintainer(self.engine, self._analysis, functions=self._functions)
-        return self._maintainer.apply(update).delta
+            materialise(self.engine, rules.analysis, functions=self._functions)
+            self._maintainer = Maintainer(self.engine, rules.analysis, functions=self._functions)
+        return self._maintainer
 
     @property
     def _functions(self) -> dict[str, PythonFunction]:
@@ -251,7 +403,7 @@ class Bucket:
         keys, places = keys[there], places[there]
         about = Change(None, [Facts(_KEYS, [gone], len(gone))], [Facts(_KEYS, [keys], len(keys))])
         arrays = {"seen": self.keys.seen[places], **labels_packed(self.keys.labels.take(pa.array(places)))}
-        header = {"kind": "bucket"}
+        header = {"kind": "bucket", **self.rules.header()}
         return b"".join(changes_packed(header, [about, *asked], self.engine.dictionary, arrays))
 
     def snapshot(self, keys: Ids | None = None) -> bytes:
@@ -269,12 +421,18 @@ class Bucket:
             UpdateIds(tuple(map(_batch, change.deletions)), tuple(map(_batch, change.insertions)))
             for change in asked
         ]
+        rules = rules_of(self.setting, read.header)
+        changed = rules if rules.text != self.rules.text else None
         if self._maintainer is None and not any(update.deletions for update in updates):
             for update in updates:
                 for batch in update.insertions:
                     self.engine.insert(batch.predicate, batch.columns, batch.rows)
         elif updates:
-            self._maintain(net_update(updates))
+            self._maintain(net_update(updates), changed)
+        elif changed is not None and self._maintainer is not None:
+            self._maintain(UpdateIds((), ()), changed)
+        if rules.moved:
+            self.rules = rules
         (forgotten,), (noted,) = about.deletions, about.insertions
         keys, labels = noted.columns[0], labels_of(read.arrays)
         order = np.argsort(keys)
@@ -313,51 +471,3 @@ def _last_updates(order: Rounds) -> tuple[Ids, Numbers]:
         return order.keys, np.empty(0, np.int64)
     last = np.flatnonzero(np.concatenate([order.keys[1:] != order.keys[:-1], [True]]))
     return order.keys[last], last
-
-
-# --- taking back --------------------------------------------------------------------------------------------
-
-
-def _inverse(delta: dict[str, PredicateDelta], keys: Ids) -> UpdateIds:
-    """What makes facts of some keys explicit that are no longer, and the other way round."""
-    deletions: list[Batch] = []
-    insertions: list[Batch] = []
-    for name, change in delta.items():
-        for target, columns, flags in (
-            (deletions, change.inserted, change.inserted_explicit),
-            (deletions, change.became_explicit, None),
-            (insertions, change.deleted, change.deleted_explicit),
-            (insertions, change.became_implicit, None),
-        ):
-            if not columns:
-                continue
-            mine = np.isin(columns[0], keys)
-            mine = mine if flags is None else mine & flags
-            if mine.any():
-                target.append(Batch(name, [column[mine] for column in columns], int(mine.sum())))
-    return UpdateIds(tuple(deletions), tuple(insertions))
-
-
-def _left(change: PredicateDelta, keys: Ids) -> PredicateDelta:
-    """A change without some keys; what became explicit or implicit is told to nobody."""
-    inserted = ~np.isin(change.inserted[0], keys)
-    deleted = ~np.isin(change.deleted[0], keys)
-    return PredicateDelta(
-        [column[inserted] for column in change.inserted],
-        int(inserted.sum()),
-        change.inserted_explicit[inserted],
-        [column[deleted] for column in change.deleted],
-        int(deleted.sum()),
-        change.deleted_explicit[deleted],
-    )
-
-
-def _without(change: Change, keys: Ids) -> Change:
-    return Change(None, list(_other(change.deletions, keys)), list(_other(change.insertions, keys)))
-
-
-def _other(facts: Iterable[Facts], keys: Ids) -> Iterator[Facts]:
-    for part in facts:
-        kept: npt.NDArray[np.bool_] = ~np.isin(part.columns[0], keys)
-        if kept.any():
-            yield Facts(part.predicate, [column[kept] for column in part.columns], int(kept.sum()))

@@ -14,6 +14,7 @@ from tidalog.analysis.triples import TRIPLE, TYPE
 from tidalog.io.change_feed import ChangeBatch
 from tidalog.maintain.delta import PredicateDelta
 from tidalog.session.relations import is_hidden
+from tidalog.spark.buckets.key_table import KeyTable
 from tidalog.spark.buckets.packing import change_schema
 from tidalog.spark.buckets.rounds import Ids, Numbers, Rounds
 from tidalog.spark.buckets.setting import Setting
@@ -22,6 +23,7 @@ from tidalog.terms import IRI
 
 if TYPE_CHECKING:
     from tidalog.engine.dictionary import Dictionary
+    from tidalog.update import Label
 
 _LabelOf = Callable[[Ids], Numbers]
 _FIRST: Final = -1
@@ -65,9 +67,32 @@ class KeyedChanges:
 
     def add_last(self, delta: Mapping[str, PredicateDelta], gone: Ids, labels: pa.Array) -> None:
         """What keys lose that are forgotten; it is told with the label of the last update of each."""
-        start = self._zero + 1
-        self._labels.append(labels)
+        start = self._more_labels(labels)
         self._add(self._order.count, delta, lambda keys: start + np.searchsorted(gone, keys))
+
+    def add_change(
+        self, number: int, delta: Mapping[str, PredicateDelta], label: Label | None, known: KeyTable
+    ) -> None:
+        """The changes of a round in which rules change, of any key: with the label of that change; if there
+        are no labels, with that of the key's update, or of its last one if it has none."""
+        if label is not None:
+            own = self._more_labels(pa.array([label], self._labels[0].type))
+            self._add(number, delta, lambda keys: np.full(len(keys), own))
+            return
+        order, start = self._order, self._more_labels(known.labels)
+        updated = order.keys[order.rounds == number]
+
+        def label_of(keys: Ids) -> Numbers:
+            updates = order.update_of(keys, np.full(len(keys), number))
+            return np.where(np.isin(keys, updated), updates, start + known.places(keys))
+
+        self._add(number, delta, label_of)
+
+    def _more_labels(self, labels: pa.Array) -> int:
+        """The number of the first of them."""
+        start = sum(map(len, self._labels))
+        self._labels.append(labels)
+        return start
 
     def _add(self, number: int, delta: Mapping[str, PredicateDelta], label_of: _LabelOf) -> None:
         for name, change in delta.items():

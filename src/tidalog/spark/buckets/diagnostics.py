@@ -26,6 +26,34 @@ class NoKeyedState(Diagnostic):
     hint = "name the checkpoint of a stream that was started with keyed(…).start or stream --key"
 
 
+class RuleOfOneKey(Diagnostic):
+    number = "T132"
+    title = "a rule is that of every key"
+    reason = "this row has a key and is about a rule"
+    hint = "leave the key of such rows empty"
+
+
+class RuleTooWide(Diagnostic):
+    number = "T133"
+    title = "{predicate} has {arity} arguments, and the changes of this stream have {arguments}"
+    reason = "the columns of a stream stay as they were when it began"
+    hint = "say arguments={arity} (--arguments {arity}), and start again"
+
+
+class RuleMovesTriples(Diagnostic):
+    number = "T134"
+    title = "a rule of a keyed stream cannot change where triples are kept"
+    reason = "it speaks of a property, of a class or of all triples, as no rule did when the stream began"
+    hint = "put the rule into the program, and start with an empty checkpoint"
+
+
+class RuleViolated(Diagnostic):
+    number = "T135"
+    title = "the change of rules of {update} makes {keys} violate the constraint {constraint}"
+    reason = "rules are those of every key, so that none of them can refuse the change for itself: {examples}"
+    hint = "mend the facts of these keys, or take the rule out of the stream; nothing of the batch was done"
+
+
 class BucketsFixed(Diagnostic):
     number = "T129"
     title = "{path} has {buckets} buckets, and its keys cannot go to {asked}"

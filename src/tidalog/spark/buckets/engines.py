@@ -22,6 +22,7 @@ from tidalog.spark.buckets.packing import (
     BAD_ROW,
     NOW,
     REFUSED,
+    WITH_RULES,
     arrow_stream,
     filled,
     packed_changes,
@@ -58,8 +59,8 @@ class Step:
 
     token: bytes
     """Of the content now; the old one if nothing has changed."""
-    keys: int
-    """How many are left."""
+    holds: bool
+    """Whether there is anything to keep: keys, or rules that came with the stream."""
     record: bytes
     """What makes the same of the content before."""
     snapshot: bytes
@@ -103,15 +104,22 @@ def advance(kept: Kept, asked: Asked) -> Step:
     """Applies a batch to an engine that has the content which is asked for."""
     table = unpacked_rows(asked.payloads)
     now = pc.max(table.column(NOW)).as_py() if NOW in table.column_names else 0
-    bad = table.filter(pc.is_valid(table.column(BAD)))
-    right = pc.and_(pc.is_null(table.column(BAD)), pc.is_valid(table.column("key")))
+    sound, has_key = pc.is_null(table.column(BAD)), pc.is_valid(table.column("key"))
     names = [name for name in table.column_names if name not in (NOW, BAD)]
-    applied = kept.bucket.apply(table.filter(right).select(names), now)
-    changed = applied.rows > applied.skipped or applied.expired > 0
+    right = table.filter(pc.and_(sound, has_key)).select(names)
+    others = table.filter(pc.invert(pc.and_(sound, has_key)))
+    if others.num_rows:
+        bad = others.filter(pc.is_valid(others.column(BAD)))
+        rules = others.filter(pc.and_(pc.is_null(others.column(BAD)), pc.is_valid(others.column("op"))))
+        applied = kept.bucket.apply(right, now, rules, bad)
+    else:
+        applied = kept.bucket.apply(right, now)
+    changed = applied.rows > applied.skipped or applied.expired > 0 or applied.changes_rules
+    speaks = asked.number == kept.bucket.setting.first_entry
     return Step(
         *_content(kept, asked, applied.record if changed else b""),
-        _counts(applied, bad.num_rows),
-        _others(kept.bucket, applied, bad),
+        _counts(applied, speaks),
+        _others(kept.bucket, applied, speaks),
         list(packed_changes(applied.changes)),
     )
 
@@ -123,29 +131,37 @@ def take_in(kept: Kept, asked: Asked) -> Step:
     return Step(*_content(kept, asked, record), "", b"", [])
 
 
-def _content(kept: Kept, asked: Asked, record: bytes) -> tuple[bytes, int, bytes, bytes]:
-    """Token, number of keys, record and snapshot, now that the engine has done what is on record."""
-    keys, snapshot = len(kept.bucket.keys), b""
+def _content(kept: Kept, asked: Asked, record: bytes) -> tuple[bytes, bool, bytes, bytes]:
+    """Token, whether there is content, record and snapshot, now that what is on record is done."""
+    snapshot = b""
+    holds = len(kept.bucket.keys) > 0 or kept.bucket.rules.moved
     if record:
-        kept.token = os.urandom(TOKEN) if keys else b""
+        kept.token = os.urandom(TOKEN) if holds else b""
         if asked.log_size + len(record) > max(_LEAST_LOG, asked.snapshot_size // _SHARE):
             snapshot = kept.bucket.snapshot()
             if kept.bucket.garbage > _MOST_GARBAGE:
                 kept.bucket = Bucket(kept.bucket.setting)
                 kept.bucket.replay(snapshot)
-    return kept.token, keys, record, snapshot
+    return kept.token, holds, record, snapshot
 
 
-def _counts(applied: Applied, bad: int) -> str:
-    counts = (applied.rows + bad, bad, applied.skipped, applied.refused_rows, applied.expired)
-    return (
-        json.dumps({**dict(zip(COUNTED, counts, strict=True)), "told": applied.told}) if any(counts) else ""
-    )
+def _counts(applied: Applied, speaks: bool) -> str:
+    """Rows about rules come to every bucket; one of them `speaks` of them."""
+    bad = len(applied.bad)
+    counts = [applied.rows + bad, bad, applied.skipped, applied.refused_rows, applied.expired]
+    if speaks:
+        rows, skipped, refused = applied.rule_rows
+        counts = [counts[0] + rows, bad, counts[2] + skipped, counts[3] + refused, counts[4]]
+    if not any(counts) and not applied.told:
+        return ""
+    return json.dumps({**dict(zip(COUNTED, counts, strict=True)), "told": applied.told})
 
 
-def _others(bucket: Bucket, applied: Applied, bad: pa.Table) -> bytes:
+def _others(bucket: Bucket, applied: Applied, speaks: bool) -> bytes:
     schema = row_schema(bucket.setting.arguments, bucket.setting.text_labels)
     refused = applied.refused
+    with_rules = [one for one in applied.refused_rules if speaks or one.key is not None]
+    label = schema.field("update").type
     parts: Iterable[dict[str, object]] = (
         {
             "row": pa.repeat(REFUSED, refused.num_rows),
@@ -153,7 +169,13 @@ def _others(bucket: Bucket, applied: Applied, bad: pa.Table) -> bytes:
             "update": refused.column("update"),
             "note": refused.column("constraint"),
         },
-        {"row": pa.repeat(BAD_ROW, bad.num_rows), "note": bad.column(BAD)},
+        {
+            "row": pa.repeat(WITH_RULES, len(with_rules)),
+            "key": pa.array([one.key for one in with_rules], pa.string()),
+            "update": pa.array([one.update for one in with_rules], label),
+            "note": pa.array([one.why for one in with_rules], pa.string()),
+        },
+        {"row": pa.repeat(BAD_ROW, len(applied.bad)), "note": pa.array(applied.bad, pa.string())},
     )
     table = pa.concat_tables([filled(part, schema) for part in parts])
     return arrow_stream(table) if table.num_rows else b""

@@ -130,7 +130,7 @@ def _received_asked(connection: Connection) -> Asked:
 
 
 def _send_step(connection: Connection, step: Step) -> None:
-    head = [step.token.hex(), step.keys, step.counts, len(step.changes)]
+    head = [step.token.hex(), step.holds, step.counts, len(step.changes)]
     _send(connection, head, [step.record, step.snapshot, step.others, *step.changes])
 
 
@@ -138,9 +138,9 @@ def _received_step(connection: Connection) -> Step | None:
     said = connection.recv_bytes()
     if said == _UNKNOWN:
         return None
-    token, keys, counts, count = json.loads(said)
+    token, holds, counts, count = json.loads(said)
     record, snapshot, others, *changes = [connection.recv_bytes() for _ in range(3 + count)]
-    return Step(bytes.fromhex(token), keys, record, snapshot, counts, others, changes)
+    return Step(bytes.fromhex(token), holds, record, snapshot, counts, others, changes)
 
 
 def _send(connection: Connection, head: list[object], parts: list[bytes]) -> None:

@@ -21,6 +21,10 @@ BAD: Final = "__tidalog_bad"
 PACKED: Final = f"{BUCKET} int, payload binary"
 TOLD: Final = "row string, counts string, payload binary"
 """What a bucket tells: changes, or counts and all other rows."""
+EVERY: Final = -1
+"""The bucket of rows that all of them get."""
+WITH_RULES: Final = "refused rules"
+"""A change of rules that is refused, or an update that is one with it."""
 CHANGE, OTHER, REFUSED, BAD_ROW, COUNTS = "change", "other", "refused", "bad", "counts"
 _MOST_ROWS: Final = 5_000
 """Changes in one payload, so that none is a large object to the JVM, which it would collect separately."""
@@ -30,8 +34,8 @@ _MOST_ROWS: Final = 5_000
 
 
 def packer(entries: Numbers, every: bool) -> Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
-    """What a task does with its rows, which have their buckets; `entries` are the entries of these.  With
-    `every` it has word for each of them, if only of the time."""
+    """What a task does with its rows, which have their buckets, or EVERY; `entries` are the entries of these.
+    With `every` it has word for each of them, if only of the time."""
 
     def pack(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         rows = [batch for batch in batches if batch.num_rows]
@@ -45,14 +49,17 @@ def packed(table: pa.Table, entries: Numbers, every: bool) -> pa.RecordBatch:
     of_rows = table.column(BUCKET).to_numpy()
     order = np.argsort(of_rows, kind="stable")
     table = table.drop_columns([BUCKET]).take(pa.array(order)).combine_chunks()
-    numbers = np.arange(len(entries)) if every else np.unique(of_rows)
+    shared = table.slice(0, int(np.searchsorted(of_rows[order], 0)))
+    numbers = np.arange(len(entries)) if every or shared.num_rows else np.unique(of_rows)
     starts = np.searchsorted(of_rows[order], numbers)
     ends = np.searchsorted(of_rows[order], numbers, side="right")
-    payloads = [
+    payloads: list[bytes] = []
+    for start, end in zip(starts.tolist(), ends.tolist(), strict=True):
+        rows = table.slice(start, end - start)
+        if shared.num_rows:
+            rows = pa.concat_tables([shared, rows])
         # A bucket without rows gets one of another that says the time and nothing else.
-        arrow_stream(table.slice(start, end - start) if end > start else _time_alone(table))
-        for start, end in zip(starts.tolist(), ends.tolist(), strict=True)
-    ]
+        payloads.append(arrow_stream(rows if rows.num_rows else _time_alone(table)))
     arrays = [pa.array(entries[numbers]), pa.array(payloads, pa.binary())]
     return pa.RecordBatch.from_arrays(arrays, [BUCKET, "payload"])
 

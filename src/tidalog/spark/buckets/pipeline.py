@@ -13,9 +13,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from tidalog.maintain.materialise import Violated
-from tidalog.spark.buckets.packing import BAD_ROW, OTHER, REFUSED
+from tidalog.spark.buckets.packing import BAD_ROW, OTHER, REFUSED, WITH_RULES
 from tidalog.spark.checkpoints import read_checkpoint
-from tidalog.spark.diagnostics import BadRowsInStream, SparkError
+from tidalog.spark.diagnostics import BadRowsInStream, SparkError, UpdateRefused
 from tidalog.spark.ingest import OFFSETS, BadRow
 from tidalog.spark.pipeline import StreamClosed
 from tidalog.spark.progress import BatchReport, Listener, Totals
@@ -81,7 +81,7 @@ class KeyedPipeline:
             report.read_seconds = time.perf_counter() - start
             others = self._rows_of(told).collect() if any(note["more"] for note in notes) else []
             bad = [_bad_row(row["note"]) for row in others if row["row"] == BAD_ROW]
-            refused = [self._refusal(row) for row in others if row["row"] == REFUSED]
+            refused = [self._refusal(row) for row in others if row["row"] in (REFUSED, WITH_RULES)]
             self._set_aside(bad, refused, batch)
             self._count([json.loads(note["counts"]) for note in notes], report)
             began = time.perf_counter()
@@ -106,9 +106,12 @@ class KeyedPipeline:
             write_bad_rows(self._quarantine, query, batch, [*bad, *refused])
 
     def _refusal(self, row: Row) -> BadRow:
-        """An update that a constraint forbids, which says nothing of a row."""
-        violated = Violated(rule=row["note"], times="", examples="")
+        """An update that a constraint forbids, or the rules that it changes, which says nothing of a row."""
         update = {self._key: row[self._key], "update": row["update"]}
+        if row["row"] == WITH_RULES:
+            message = f"this change of rules was refused: {row['note']}"
+            return {"number": UpdateRefused.number, "message": message, "column": "", "values": update}
+        violated = Violated(rule=row["note"], times="", examples="")
         message = f"constraint {row['note']} is violated: this update of the key was refused"
         return {"number": violated.number, "message": message, "column": "", "values": update}
 

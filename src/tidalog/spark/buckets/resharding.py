@@ -2,7 +2,8 @@
 
 The state of the run is read with Spark's own reader of state.  Each bucket is put together from its snapshot
 and its log, without rules, for explicit facts and keys are all that is kept; its keys go to their new buckets
-as records.  Nothing of the old checkpoint is changed.
+as records, and every new bucket learns of rules that came with the stream.  Nothing of the old checkpoint is
+changed.
 """
 
 from __future__ import annotations
@@ -97,7 +98,7 @@ def _dealt(bucket: Bucket, places: dict[str, int], entries: Numbers) -> pa.Recor
     keys = bucket.keys.ids
     names = plain_texts(bucket.engine.dictionary, keys).to_pylist()
     targets = np.array([places[name] for name in names], np.int32)
-    numbers = np.unique(targets)
+    numbers = np.arange(len(entries)) if bucket.rules.moved else np.unique(targets)
     records = [bucket.snapshot(keys[targets == number]) for number in numbers.tolist()]
     counts = [int((targets == number).sum()) for number in numbers.tolist()]
     arrays = [pa.array(entries[numbers]), pa.array(records, pa.binary()), pa.array(counts, pa.int32())]

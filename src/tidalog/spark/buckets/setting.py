@@ -3,23 +3,28 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from hashlib import sha256
 from types import MappingProxyType
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from tidalog.analysis import Analysis, TripleLayout, analyse
+from tidalog.analysis.draft import ArgumentRange
 from tidalog.analysis.keyed import KeyedProgram
 from tidalog.builtins import PythonFunction
 from tidalog.engine.dictionary import Dictionary
 from tidalog.lang import parse, print_program
 from tidalog.session.functions import argument_range
 from tidalog.session.relations import Rows, routed
+from tidalog.spark.buckets.places import entries_of
 from tidalog.storage.records import Change, Facts, changes_of, changes_packed, unpacked
+from tidalog.terms import Term
 
 if TYPE_CHECKING:
     from tidalog.session.knowledge_base import KnowledgeBase
+
+_MADE: Final = ("layout", "digest", "first_entry")
 
 
 @dataclass(frozen=True)
@@ -44,6 +49,13 @@ class Setting:
     ttl: int | None = None
     """Milliseconds after which a key that had no update is forgotten."""
     functions: Mapping[str, PythonFunction] = field(default_factory=dict)
+    original: str = ""
+    """The program as somebody wrote it, without facts."""
+    known: Mapping[str, int] = field(default_factory=dict)
+    """Its predicates, and their number of arguments."""
+    parameters: Mapping[str, Term] = field(default_factory=dict)
+    rulesless: bool = False
+    """Whether a bucket only holds facts, and knows of rules without following them."""
 
     @property
     def text_labels(self) -> bool:
@@ -63,16 +75,24 @@ class Setting:
         """Tells programs apart: state of one is of no use to another."""
         return sha256(f"{self.buckets} {self.labels} {self.text}".encode() + self.facts).hexdigest()[:16]
 
+    @property
+    def ranges(self) -> dict[str, ArgumentRange]:
+        return {name: argument_range(name, function) for name, function in self.functions.items()}
+
+    @cached_property
+    def first_entry(self) -> int:
+        """Of the bucket that speaks for all, where all have the same to say."""
+        return int(entries_of(self.buckets)[0])
+
     def analysis(self) -> Analysis:
-        ranges = {name: argument_range(name, function) for name, function in self.functions.items()}
-        return analyse(parse(self.text), functions=ranges)
+        return analyse(parse(self.text), functions=self.ranges)
 
     def shared_facts(self, dictionary: Dictionary) -> list[Facts]:
         """The facts that every key begins with, without the key."""
         return changes_of(unpacked(memoryview(self.facts)), dictionary)[0].insertions
 
     def __getstate__(self) -> dict[str, object]:
-        return {name: value for name, value in vars(self).items() if name not in ("layout", "digest")}
+        return {name: value for name, value in vars(self).items() if name not in _MADE}
 
 
 def setting_of(
@@ -84,6 +104,7 @@ def setting_of(
     ttl: int | None,
     functions: Mapping[str, PythonFunction],
     buckets: int = 1,
+    parameters: Mapping[str, Term] | None = None,
 ) -> Setting:
     """`kb` has loaded the original program."""
     dictionary = kb.dictionary
@@ -105,13 +126,18 @@ def setting_of(
         buckets,
         ttl,
         dict(functions),
+        print_program(replace(kb.program, facts=())),
+        {name: info.arity for name, info in kb.predicates.items()},
+        dict(parameters or {}),
     )
 
 
 def rulesless(labels: str | None) -> Setting:
     """Of a bucket that only holds facts."""
     facts = b"".join(changes_packed({"kind": "shared"}, [Change()], Dictionary()))
-    return Setting("", facts, "keyed:key", "keyed:violated", {}, {}, False, {}, {}, (), 0, labels)
+    return Setting(
+        "", facts, "keyed:key", "keyed:violated", {}, {}, False, {}, {}, (), 0, labels, rulesless=True
+    )
 
 
 def _renamed(rows: Rows, keyed: KeyedProgram) -> Facts:

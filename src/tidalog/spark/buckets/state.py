@@ -92,7 +92,7 @@ class BucketState:
         """This is the state from now on, if Spark commits it."""
         if not step.record:
             return
-        if not step.keys:
+        if not step.holds:
             for entry in (self._head, self._snapshot, self._log):
                 entry.clear()
             return

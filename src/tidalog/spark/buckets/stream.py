@@ -21,12 +21,13 @@ from tidalog.session.naming import parameter_terms
 from tidalog.session.sources import ProgramSource, read_program
 from tidalog.spark.buckets.calls import map_in_arrow, transform_with_state
 from tidalog.spark.buckets.checkpoint import Note, checked_note, dealt_keys, read_note
-from tidalog.spark.buckets.diagnostics import BadKey
+from tidalog.spark.buckets.diagnostics import BadKey, RuleOfOneKey
 from tidalog.spark.buckets.engines import COUNTED
 from tidalog.spark.buckets.packing import (
     BAD,
     BUCKET,
     CHANGE,
+    EVERY,
     NOW,
     PACKED,
     TOLD,
@@ -45,7 +46,14 @@ from tidalog.spark.known import KnownPredicates, known_predicates
 from tidalog.spark.progress import Listener
 from tidalog.spark.query import MaintenanceQuery, tell_once
 from tidalog.spark.stream import read_trigger, spark_path
-from tidalog.spark.validate import FAULT, LABEL_FAULT, validated
+from tidalog.spark.validate import (
+    ADD_RULE,
+    FAULT,
+    LABEL_FAULT,
+    PREDICATE_FAULT,
+    REMOVE_RULE,
+    validated,
+)
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
@@ -70,6 +78,7 @@ def keyed(
     buckets: int | None = None,
     ttl: float | None = None,
     text_labels: bool = False,
+    arguments: int | None = None,
     initial: PathLike | None = None,
 ) -> Keyed:
     """Keeps a materialisation of a program right for every key, while updates arrive.
@@ -81,6 +90,8 @@ def keyed(
     Keys share engines on the executors: `buckets` of them, or as many as the checkpoint has, or two for each
     shuffle partition.  Another number than that of a checkpoint deals its keys out anew when the stream is
     started, and reads the source from its beginning.
+    Rows with `op` `+rule` and `-rule` change the rules of every key; they have no key.  Facts that are told
+    have as many arguments as those of the program, or `arguments` if rules are to bring wider ones.
     `ttl` is the number of seconds after which a key without updates is forgotten, with the next batch.
     `initial` is what `tidalog.spark.reshard` has made of an earlier run.  Needs RocksDB as Spark's state
     store, which sessions of `tidalog.spark.spark_session` have.
@@ -93,8 +104,9 @@ def keyed(
     partitions = int(updates.sparkSession.conf.get("spark.sql.shuffle.partitions") or 2)
     count = buckets if buckets is not None else _BUCKETS_PER_PARTITION * partitions
     _check_positive("buckets", count)
-    if ttl is not None:
-        _check_positive("ttl", ttl)
+    for what, number in (("ttl", ttl), ("arguments", arguments)):
+        if number is not None:
+            _check_positive(what, number)
     if columns.update is None:
         labels = None
     else:
@@ -109,11 +121,12 @@ def keyed(
         setting = setting_of(
             keyed_program(read.program, given, list(functions or {})),
             kb,
-            arguments=known.widest,
+            arguments=max(known.widest, arguments or 0),
             labels=labels,
             ttl=None if ttl is None else round(ttl * 1000),
             functions=functions or {},
             buckets=count,
+            parameters=given,
         )
     begin_with = Path(initial) if initial is not None else None
     return Keyed(updates, key, columns, known, setting, begin_with, buckets is not None)
@@ -286,14 +299,23 @@ class Keyed:
             F.lit(MissingPart(what="key", field=self._key).message).alias("message"),
             F.lit(self._key).alias("column"),
         )
-        faults: list[Column] = [F.col(FAULT), F.when(F.col(KEY).isNull(), missing)]
+        of_a_key = F.struct(
+            F.lit(RuleOfOneKey.number).alias("number"),
+            F.lit(RuleOfOneKey().message).alias("message"),
+            F.lit(self._key).alias("column"),
+        )
+        about_rule = F.col("op").isin(ADD_RULE, REMOVE_RULE)
+        wrong_key = F.when(about_rule, F.when(F.col(KEY).isNotNull(), of_a_key))
+        wrong_key = wrong_key.otherwise(F.when(F.col(KEY).isNull(), missing))
+        faults: list[Column] = [F.col(FAULT), wrong_key]
         if LABEL_FAULT in checked.columns and not self.setting.text_labels:
             faults.append(F.col(LABEL_FAULT))
-        fault = F.coalesce(*faults)
-        hidden = {KEY, FAULT, LABEL_FAULT}
+        fault = F.coalesce(*faults, F.col(PREDICATE_FAULT))
+        hidden = {KEY, FAULT, LABEL_FAULT, PREDICATE_FAULT}
         values = F.struct(*(F.col(_quoted(name)) for name in checked.columns if name not in hidden))
         told = F.to_json(F.struct(fault.alias("fault"), values.alias("values")))
-        bucket = F.pmod(F.xxhash64(KEY), F.lit(self.setting.buckets)).cast("int")
+        own = F.pmod(F.xxhash64(KEY), F.lit(self.setting.buckets)).cast("int")
+        bucket = F.when(about_rule & fault.isNull(), F.lit(EVERY)).otherwise(own)
         arguments = [F.col(f"arg{n + 1}") for n in range(len(self._columns.arguments))]
         label = [] if self._columns.update is None else [self._label().alias("update")]
         now = [] if self.setting.ttl is None else [F.unix_millis(F.current_timestamp()).alias(NOW)]

@@ -1,0 +1,137 @@
+"""The rules of a bucket, which rows of the stream change for all keys at once.
+
+Every bucket gets every such row, and what it makes of it depends on nothing but the rules before: so all of
+them have the same rules after each batch, or refuse the same change.  What is kept is text, so that rules
+mean the same wherever a bucket is put together again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import TYPE_CHECKING, Final
+
+import pyarrow as pa
+
+from tidalog.analysis import Analysis, analyse
+from tidalog.analysis.keyed import KeyedProgram, keyed_program
+from tidalog.analysis.moving_model import NamedRemoval
+from tidalog.analysis.moving_program import MovingProgram
+from tidalog.analysis.rewrite import atoms
+from tidalog.errors import ProgramError
+from tidalog.lang import parse, print_program
+from tidalog.session.contents import same_relations, witness_of
+from tidalog.session.rule_edits import RuleEdits, RuleText
+from tidalog.spark.buckets.diagnostics import RuleMovesTriples, RuleTooWide
+from tidalog.spark.validate import ADD_RULE
+
+if TYPE_CHECKING:
+    from tidalog.program import Fact, Program
+    from tidalog.spark.buckets.setting import Setting
+    from tidalog.update import Label
+
+PROGRAM, KNOWN, LABEL = "program", "known", "rule label"
+"""Names in the header of a record."""
+_WHERE: Final = "<stream>"
+
+
+@dataclass(frozen=True)
+class Rules:
+    """Rules at one moment of the stream."""
+
+    setting: Setting
+    text: str
+    """The program that somebody wrote, without facts; once rules have changed, with the names of all."""
+    known: Mapping[str, int]
+    """Predicates that rules speak of or have spoken of, and their number of arguments."""
+    label: Label | None = None
+    """The update of the last change."""
+    moved: bool = False
+    """Whether they are others than those that the stream began with, or a change was refused."""
+
+    @cached_property
+    def analysis(self) -> Analysis:
+        if not self.moved or self.setting.rulesless:
+            return self.setting.analysis()
+        return analyse(self._keyed(parse(self.text)).program, functions=self.setting.ranges)
+
+    def after(self, label: Label | None, edits: RuleEdits) -> Rules:
+        """Raises `ProgramError`, as the embedded engine does; besides, if facts would have more arguments
+        than the stream tells of, or would have to be kept elsewhere."""
+        setting = self.setting
+        parameters, ranges = setting.parameters, setting.ranges
+        before = replace(parse(self.text), facts=self._witnesses(parse(self.text)))
+        moving = MovingProgram(analyse(before, parameters, ranges), parameters, ranges)
+        moving.change(edits.rules_added(setting.prefixes), edits.removed)
+        program = replace(moving.program, facts=())
+        keyed = self._keyed(program)
+        if not same_relations(keyed.layout, setting.layout) or keyed.key != setting.key:
+            raise ProgramError(RuleMovesTriples())
+        arities = _arities(program)
+        wide = [name for name, arity in arities.items() if arity > setting.arguments]
+        if wide:
+            values = {"predicate": wide[0], "arity": arities[wide[0]], "arguments": setting.arguments}
+            raise ProgramError(RuleTooWide(**values))
+        known = {**arities, **self.known}
+        return Rules(setting, print_program(program), known, label, moved=True)
+
+    def refused(self, label: Label | None) -> Rules:
+        """The same, after a change that was none."""
+        return replace(self, label=label, moved=True)
+
+    def _keyed(self, program: Program) -> KeyedProgram:
+        setting = self.setting
+        whole = replace(program, facts=self._witnesses(program))
+        return keyed_program(whole, setting.parameters, setting.ranges)
+
+    def _witnesses(self, program: Program) -> tuple[Fact, ...]:
+        """Predicates that no rule speaks of any more keep their number of arguments."""
+        spoken_of = _arities(program)
+        return tuple(witness_of(name, n) for name, n in self.known.items() if name not in spoken_of)
+
+    def header(self) -> dict[str, object]:
+        """What a record says of them."""
+        return {PROGRAM: self.text, KNOWN: dict(self.known), LABEL: self.label} if self.moved else {}
+
+
+def rules_of(setting: Setting, header: Mapping[str, object] | None = None) -> Rules:
+    """Those of a record; of none, those that the stream begins with."""
+    if header is None or PROGRAM not in header:
+        return Rules(setting, setting.original, setting.known)
+    text, known, label = header[PROGRAM], header[KNOWN], header[LABEL]
+    assert isinstance(text, str) and isinstance(known, dict) and isinstance(label, int | str | None)
+    return Rules(setting, text, known, label, moved=True)
+
+
+def _arities(program: Program) -> dict[str, int]:
+    return {atom.predicate: len(atom.arguments) for rule in program.rules for atom in atoms(rule)}
+
+
+@dataclass
+class Coming:
+    """Changes of rules in a batch, in order."""
+
+    labels: list[Label | None] = field(default_factory=list)
+    edits: list[RuleEdits] = field(default_factory=list)
+    rows: int = 0
+    skipped: int = 0
+    """Rows of changes that were made before."""
+
+
+def coming(table: pa.Table, last: Label | None) -> Coming:
+    """The changes that rows ask for, behind the last one.  Without labels they are one."""
+    found: dict[Label | None, RuleEdits] = {}
+    skipped = 0
+    for row in table.to_pylist():
+        label = row.get("update")
+        if label is not None and last is not None and label <= last:
+            skipped += 1
+            continue
+        if row["op"] == ADD_RULE:
+            edit = RuleEdits(added=(RuleText(str(row["arg1"]), row["predicate"], _WHERE),))
+        else:
+            edit = RuleEdits(removed=(NamedRemoval(row["predicate"]),))
+        found[label] = found.get(label, RuleEdits()) + edit
+    labels = sorted(found, key=lambda label: (label is not None, label))
+    return Coming(labels, [found[label] for label in labels], table.num_rows, skipped)
