@@ -242,14 +242,17 @@ def _is_positive(node: Node) -> bool:
 
 def check_ranks(maintainer: Maintainer) -> None:
     """Every implicit fact of a component in rank order has an instance whose body facts of the component all
-    have smaller ids."""
+    have smaller ids, unless it is known to be unranked."""
     nodes = [node for node in maintainer.nodes if node.in_rank_order and _is_positive(node)]
+    unranked = {fact for node in nodes for ids in node.unranked for fact in ids.tolist()}
     found = _instances(maintainer, nodes)
     if found is None:
         return
     status = maintainer.engine.store.arrays.status
     for known, fact in found.ids.items():
         if found.component[known[0]] < 0 or status[fact] & EXPLICIT or known[0].startswith("#"):
+            continue
+        if fact in unranked:
             continue
         assert any(found.is_below(instance, known) for instance in found.deriving(known)), (
             f"{known} has no proof of smaller ids"

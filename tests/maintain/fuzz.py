@@ -16,6 +16,7 @@ import traceback
 from collections.abc import Callable
 from pathlib import Path
 from tempfile import gettempdir
+from typing import Any
 
 from hypothesis import Phase, given, seed, settings
 from hypothesis import strategies as st
@@ -25,6 +26,7 @@ FOLDER = Path(__file__).resolve().parent
 sys.path[:0] = [str(FOLDER), str(FOLDER.parent)]
 
 from maintained import Scenario, check_scenario, steps_run, unused_at_most  # noqa: E402
+from rule_streams import check_rule_scenario, layered_rule_scenarios, tangled_rule_scenarios  # noqa: E402
 from streams import (  # noqa: E402
     FLEETING_CONFIGURATIONS,
     HURRIED,
@@ -36,6 +38,7 @@ from streams import (  # noqa: E402
     tangled_scenarios,
 )
 from test_rollback import Thrown, check_failures, pausing_after  # noqa: E402
+from test_trials import check_trials  # noqa: E402
 
 from tidalog.maintain.strategy import Options  # noqa: E402
 
@@ -59,7 +62,16 @@ def failures_change_nothing(scenario: Scenario, options: list[Options], unused: 
                 check_failures(scenario, chosen, (2, 5, 11, 23), Thrown)
 
 
-ROUNDS: dict[str, tuple[Callable[[Scenario, list[Options], int], None], st.SearchStrategy[Scenario]]] = {
+def laws_hold_when_rules_change(scenario: Any, options: list[Options], unused: int) -> None:
+    check_rule_scenario(scenario, options, unused)
+
+
+def trials_change_nothing(scenario: Scenario, options: list[Options], unused: int) -> None:
+    for steps in (3, 12, 1000):
+        check_trials(scenario, steps, unused)
+
+
+ROUNDS: dict[str, tuple[Callable[[Any, list[Options], int], None], st.SearchStrategy[Any]]] = {
     "tangled programs": (laws_hold, tangled_scenarios(8)),
     "positive programs": (laws_hold, positive_scenarios()),
     "short lives": (laws_hold_of_short_lives, fleeting_scenarios()),
@@ -68,6 +80,9 @@ ROUNDS: dict[str, tuple[Callable[[Scenario, list[Options], int], None], st.Searc
         failures_change_nothing,
         st.one_of(tangled_scenarios(4), layered_scenarios(length=3)),
     ),
+    "trials of B/F": (trials_change_nothing, st.one_of(tangled_scenarios(8), layered_scenarios(length=6))),
+    "rules of tangled programs": (laws_hold_when_rules_change, tangled_rule_scenarios(10)),
+    "rules of any kind": (laws_hold_when_rules_change, layered_rule_scenarios(length=8)),
 }
 
 
@@ -84,7 +99,7 @@ def run_round(name: str, number: int) -> None:
         phases=[Phase.generate, Phase.shrink],
     )
     @given(scenarios, configurations(), UNUSED)
-    def check(scenario: Scenario, options: list[Options], unused: int) -> None:
+    def check(scenario: Any, options: list[Options], unused: int) -> None:
         RUNNING.write_text(f"{name}, seed {number}\n{scenario!r}\n{options}\n{unused=}\n", encoding="utf-8")
         law(scenario, options, unused)
 

@@ -170,8 +170,16 @@ class Maintained:
             for name, found in by_name.items()
         )
 
-    def apply(self, update: Update, upcoming: Sequence[Update] = (), **how: Any) -> Outcome:
+    def apply(
+        self,
+        update: Update,
+        upcoming: Sequence[Update] = (),
+        losing: Iterable[str] = (),
+        **how: Any,
+    ) -> Outcome:
+        """`losing`: predicates of which the next update removes rules."""
         told = [self.encoded(u) for u in upcoming[: self.options.look_ahead]]
+        told[:1] = [replace(first, losing=frozenset(losing)) for first in told[:1]]
         return self.maintainer.apply(self.encoded(update), told, **how)
 
     @property

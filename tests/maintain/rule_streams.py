@@ -6,7 +6,7 @@ rules hold after it.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -112,8 +112,9 @@ def _check(given: RuleScenario, states: Sequence[State], options: Options) -> No
     rules = given.first
     for number, (update, following) in enumerate(given.steps):
         upcoming = [u for u, _ in given.steps[number + 1 :]]
+        losing = _losing(given, following, given.steps[number + 1][1]) if upcoming else ()
         try:
-            outcome = _step(given, kept, rules, update, following, upcoming)
+            outcome = _step(given, kept, rules, update, following, upcoming, losing)
             kept.check_outcome(outcome, states[number], states[number + 1], update)
             kept.check_state(states[number + 1])
         except Exception as error:
@@ -130,7 +131,13 @@ def _step(
     update: Update,
     following: Rules,
     upcoming: Sequence[Update],
+    losing: Iterable[str],
 ) -> Outcome:
     if rules == following:
-        return kept.apply(update, upcoming)
-    return kept.apply(update, upcoming, analysis=analyse(given.with_rules(following)))
+        return kept.apply(update, upcoming, losing)
+    return kept.apply(update, upcoming, losing, analysis=analyse(given.with_rules(following)))
+
+
+def _losing(given: RuleScenario, rules: Rules, following: Rules) -> list[str]:
+    """Predicates of which rules go."""
+    return [head.predicate for number in rules - following for head in given.program.rules[number].heads]

@@ -51,3 +51,30 @@ def test_auto_goes_on_where_joins_are_saved_and_stops_where_none_are() -> None:
     assert auto.recorded == many.recorded > 0
     few = followed(P_TRANS, 5, strategy="ranked", marking="complete")[0]
     assert followed(P_TRANS, 5, strategy="ranked", marking="auto")[0].recorded < few.recorded
+
+
+@pytest.mark.parametrize("marking", ["paper", "linked"])
+def test_what_a_rule_has_derived_that_is_about_to_go_is_marked(marking: str) -> None:
+    updates = [
+        tidalog.Update(insertions={"edge": [(1, 2), (2, 3)]}),
+        tidalog.Update(insertions={"edge": [(3, 4)]}),
+        tidalog.Update(remove_rules=["twice"]),
+    ]
+    with tidalog.open(strategy="bf", marking=marking) as kb:
+        kb.load("twice: two(?x, ?z) :- edge(?x, ?y), edge(?y, ?z) .")
+        deltas = list(kb.stream(updates))
+        assert [delta.counters.marks_implicit for delta in deltas] == [0, 1, 0]
+
+
+@pytest.mark.parametrize("marking", ["paper", "linked"])
+def test_what_a_coming_fact_forbids_is_marked(marking: str) -> None:
+    updates = [
+        tidalog.Update(insertions={"node": [1, 2]}),
+        tidalog.Update(insertions={"node": [3]}),
+        tidalog.Update(insertions={"busy": [3]}),
+    ]
+    with tidalog.open(strategy="bf", marking=marking) as kb:
+        kb.load("free(?x) :- node(?x), ~busy(?x) .")
+        deltas = list(kb.stream(updates))
+        assert [delta.counters.marks_implicit for delta in deltas] == [0, 1, 0]
+        assert sorted(kb.query("free(?x)")) == [(1,), (2,)]

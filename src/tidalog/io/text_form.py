@@ -56,7 +56,10 @@ def _double_column_text(column: pa.ChunkedArray) -> pa.ChunkedArray:
     # Arrow writes exponents where nobody else does, and none where others do.
     unusual = pc.fill_null(unusual, False)
     spelt = [format_any(Double(value)) for value in column.filter(unusual).to_pylist()]
-    return pc.replace_with_mask(text.combine_chunks(), unusual.combine_chunks(), pa.array(spelt, pa.string()))
+    whole = pc.replace_with_mask(
+        text.combine_chunks(), unusual.combine_chunks(), pa.array(spelt, pa.string())
+    )
+    return pa.chunked_array([whole])
 
 
 def instants_text(column: pa.ChunkedArray) -> pa.ChunkedArray:

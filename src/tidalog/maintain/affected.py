@@ -7,7 +7,7 @@ from typing import Final
 import numpy as np
 
 from tidalog.engine import opcodes as op
-from tidalog.engine.bits import NEW, NEW_STATE, NOT_SPREAD, OLD_STATE, RECORDED, SPREAD
+from tidalog.engine.bits import DELETED, NEW, NEW_STATE, NOT_SPREAD, OLD_STATE, PRESENT, RECORDED, SPREAD
 from tidalog.engine.changes import revive
 from tidalog.engine.compile import Filter
 from tidalog.engine.steps_of_updates import clear_bits_of
@@ -36,6 +36,8 @@ _SPREAD: Final = int(SPREAD)
 _MOST_FOLLOWERS: Final = 0.8
 """Facts that one fact is taken to affect, at most: where more were seen, there will be fewer later on."""
 _SPREAD_OR_RECORDED: Final = int(SPREAD | RECORDED)
+_PRESENT_OR_DELETED: Final = PRESENT | DELETED
+_NO_IDS: Final = np.empty(0, np.int32)
 
 
 def old_state(kind: int) -> Filter:
@@ -85,8 +87,10 @@ def delete_affected(
             kernel.add_all_affected(engine.shared, at, change.to_delete[number])
     if node.passing is not None:
         kernel.add_all_affected(engine.shared, at, node.suspects())
-    if len(marked):
-        kernel.add_all_affected(engine.shared, at, marked)
+    unranked = _still_there(node) if ranked else _NO_IDS
+    for known in (marked, unranked):
+        if len(known):
+            kernel.add_all_affected(engine.shared, at, known)
     runner.drive_search(
         lambda: int(kernel.delete_affected(engine.shared, searches.at, at)),
         control,
@@ -97,10 +101,22 @@ def delete_affected(
     gone = gone[: control[kernel.GONE]]
     counters.add_kernel(work.counters)
     node.spared = int(work.counters[SPARED])
+    if ranked:
+        node.rank()
     if (ranked and not node.recursive) or not control[kernel.UNSURE]:
         note_deleted(node, change, gone)  # each has been disproved for good
     else:
         _bring_back(node, change, runner, counters, gone)
+
+
+def _still_there(node: Node) -> Ids:
+    """Facts that may have no proof in rank order."""
+    if not node.unranked:
+        return _NO_IDS
+    ids = np.unique(np.concatenate(node.unranked))
+    there = (node.engine.store.arrays.status[ids] & _PRESENT_OR_DELETED) == PRESENT
+    result: Ids = ids[there]
+    return result
 
 
 def seeds_of(node: Node, change: Transaction) -> Ids:

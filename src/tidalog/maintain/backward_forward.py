@@ -17,6 +17,7 @@ from tidalog.engine.bits import (
     PRESENT,
     PROVED,
     SATURATED,
+    SPREAD,
     WAITING,
 )
 from tidalog.engine.compile import Filter
@@ -61,6 +62,9 @@ def not_deleted(kind: int) -> Filter:
     return (*_NOT_DELETED, op.ANY_ID)
 
 
+_ROOMS: Final = ((FORWARD, proved), (BACKWARD, not_deleted), (FORWARD, old_state))
+
+
 def delete_exactly(
     node: Node,
     change: Transaction,
@@ -78,8 +82,10 @@ def delete_exactly(
     engine.log.book.stop_counting()
     seeds = seeds_of(node, change)
     steps.clear_bits_of_touched(engine.shared, _OF_ONE_COMPONENT)
-    searches = node.plans.searches((FORWARD, proved), (BACKWARD, not_deleted), (FORWARD, old_state))
+    searches = node.plans.searches(*_ROOMS)
     searches.catch_up(engine)
+    room = searches.room_of(kernel.BackwardForwardRoom)
+    room.work.control[kernel.GONE] = 0
     names = searches.codes[0].names or searches.codes[1].names
     asked = [change.to_delete[n] for n in node.numbers if n in change.to_delete]
     gone, derivable = seeds, _NO_IDS
@@ -89,7 +95,6 @@ def delete_exactly(
         gone = np.concatenate([seeds, no_longer])
     if node.passing is not None:
         derivable = np.concatenate([derivable, node.suspects()])
-    room = searches.room_of(kernel.BackwardForwardRoom)
     room.start(ORDERS[order], gone, derivable, node.own, node.workspace, len(engine.store) + 1)
     if len(waiting):
         room.make_room(kernel.FIRST_STACK + len(waiting))
@@ -109,12 +114,22 @@ def delete_exactly(
         kernel.BUDGET,
         lambda: names[int(control[kernel.CURRENT]) % len(names)],
     )
-    node.in_rank_order = False
     work = room.work
+    checked = work.checked[: control[kernel.CHECKED_COUNT]]
+    node.unrank(checked[(engine.store.arrays.status[checked] & DELETED) == 0])
     counters.add_kernel(work.counters)
     node.spared = int(work.counters[SPARED])
     note_deleted(node, change, work.gone[len(seeds) : control[kernel.GONE]])
     return work.marked[: control[kernel.MARKED_COUNT]].copy()
+
+
+def forget_search(node: Node, change: Transaction) -> None:
+    """A search that was not finished has decided nothing."""
+    shared, room = node.engine.shared, node.plans.searches(*_ROOMS).room_of(kernel.BackwardForwardRoom)
+    seeds = len(seeds_of(node, change))
+    steps.clear_bits_of_touched(shared, _OF_ONE_COMPONENT | int(SPREAD))
+    gone = room.work.gone[seeds : room.work.control[kernel.GONE]]
+    steps.clear_bits_of(shared, gone.copy(), int(DELETED))
 
 
 def _split(node: Node, runner: Runner, asked: Ids) -> tuple[Ids, Ids]:

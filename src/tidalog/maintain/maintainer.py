@@ -12,6 +12,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
+import numpy as np
+
 from tidalog.analysis import Analysis
 from tidalog.builtins import NO_FUNCTIONS, PythonFunction
 from tidalog.engine.changes import MOVES
@@ -21,7 +23,7 @@ from tidalog.engine.expressions import is_native
 from tidalog.engine.limits import Limits, ProgressCallback
 from tidalog.errors import RunError
 from tidalog.maintain.affected import delete_affected, new_state, old_state, smaller_ranks
-from tidalog.maintain.backward_forward import delete_exactly
+from tidalog.maintain.backward_forward import delete_exactly, forget_search
 from tidalog.maintain.counters import Counters
 from tidalog.maintain.counting import Losing, count_inserted, forget_affected, forget_all, lose_derivations
 from tidalog.maintain.delta import ChangeSet, PredicateDelta
@@ -36,7 +38,16 @@ from tidalog.maintain.recompute import delete_implicit, derive_anew
 from tidalog.maintain.rule_change import RuleChange, begin_change, give_rules_facts, plan_change
 from tidalog.maintain.run import Interrupted, Runner, TooMuchWork
 from tidalog.maintain.seminaive import SemiNaive, constraint_predicate, constraint_rule
-from tidalog.maintain.strategy import Options, choose, give_up, learn, marking_of, steps_worth
+from tidalog.maintain.strategy import (
+    Options,
+    choose,
+    give_up,
+    learn,
+    learn_of_trial,
+    marking_of,
+    steps_worth,
+    trial,
+)
 from tidalog.maintain.transaction import Batch, Ids, Transaction
 from tidalog.maintain.workspace import Workspace
 from tidalog.plan.lowered import RULE, Stage, stages
@@ -48,6 +59,8 @@ class UpdateIds:
 
     deletions: tuple[Batch, ...] = ()
     insertions: tuple[Batch, ...] = ()
+    losing: frozenset[str] = frozenset()
+    """Of an update to come: relations of which it removes rules."""
 
 
 @dataclass
@@ -150,16 +163,18 @@ class Maintainer:
         before = self.nodes, self.analysis, self._derived
         mark, predicates = self.engine.mark(), len(self.engine.names)
         change = plan_change(self.engine, self.nodes, _stages(analysis), self._workspace)
-        self._forget_marks()
+        self._forget_records()
         give_rules_facts(self.engine, change.removed)
         self.nodes, self.analysis = change.nodes, analysis
         self._derived = {number for node in self.nodes for number in node.numbers}
-        self.marking = self._marking()
+        if self._kind_of_marks() != self.marking.kind:
+            self.marking = self._marking()
         try:
             outcome = self._apply(update, upcoming, limits, progress, change)
         except BaseException:
             self.nodes, self.analysis, self._derived = before
-            self.marking = self._marking()
+            if self._kind_of_marks() != self.marking.kind:
+                self.marking = self._marking()
             self.engine.back_to(mark)
             self.engine.forget_predicates(predicates)
             raise
@@ -167,10 +182,12 @@ class Maintainer:
             node.has_passed()
         return outcome
 
-    def _forget_marks(self) -> None:
-        """What has been recorded, marked and counted is of other rules."""
-        self.marking.close()
-        self.marking = self._marking()
+    def _forget_records(self) -> None:
+        """What has been recorded and counted is of other rules.  Facts that are marked are looked at first,
+        whatever the rules, and links say no more."""
+        if self.marking.kind not in ("paper", "linked"):
+            self.marking.close()
+            self.marking = self._marking()
         self.engine.counts = DerivationCounts()
         for node in self.nodes:
             node.counted = False
@@ -189,11 +206,13 @@ class Maintainer:
         change = Transaction(engine)
         runner = Runner(engine, limits, progress, counting=False)
         runner.components = len(self.nodes)
+        unranked = [node.unranked for node in self.nodes]
         try:
             change.ask(update.deletions, update.insertions)
             if rules is not None:
                 begin_change(change, rules)
             marked = self.marking.begin(change, [(u.deletions, u.insertions) for u in upcoming])
+            self.marking.at_risk = self._at_risk(upcoming)
             self._explicit_alone(change)
             for place, node in enumerate(self.nodes):
                 runner.component = place
@@ -211,8 +230,11 @@ class Maintainer:
         except BaseException as stop:
             change.undo()
             self.marking.failed()
-            for node in self.nodes:
+            for node, ids in zip(self.nodes, unranked, strict=True):
                 node.forget_plans()
+                node.rank()
+                for some in ids:
+                    node.unrank(some)
             if isinstance(stop, KeyboardInterrupt):
                 raise RunError(Interrupted(rule=runner.rule or "(none)")) from None
             raise
@@ -220,10 +242,27 @@ class Maintainer:
         self.marking.finished(change.gone)
         counters.derivations += runner.stats.derivations
         counters.insertions += found.insertions
+        ids_before = len(engine.store)
         self.marking.rows_have_moved(*engine.tidy())
+        if len(engine.store) != ids_before:
+            for node in self.nodes:
+                node.ids_have_changed()
         counters.seconds = time.perf_counter() - start
         chosen = {node.name: node.chosen for node in self.nodes if node.chosen}
         return Outcome(found, counters, change.ignored, chosen)
+
+    def _at_risk(self, upcoming: Sequence[UpdateIds]) -> frozenset[int]:
+        """Predicates that lose proofs with the next update though none of their body facts is deleted: a rule
+        goes, or a fact comes that a rule negates."""
+        if not upcoming or self.marking.kind not in ("paper", "linked"):
+            return frozenset()
+        engine = self.engine
+        found = {engine.predicate(name) for name in upcoming[0].losing if engine.has(name)}
+        coming = {batch.predicate for batch in upcoming[0].insertions}
+        for rule in (rule for node in self.nodes if node.negated for rule in node.rules):
+            if rule.head is not None and any(atom.predicate in coming for atom in rule.negations):
+                found.add(engine.predicate(rule.head.predicate))
+        return frozenset(found)
 
     def _explicit_alone(self, change: Transaction) -> None:
         """Facts of predicates that no rule derives."""
@@ -327,17 +366,37 @@ class Maintainer:
         if self.options.strategy != "auto":
             self._delete_by(strategy, node, change, runner, counters, marked)
             return strategy
+        may_try = strategy == "ranked" and self.marking.kind in ("none", "complete")
+        steps = trial(node, seeds) if may_try else 0
+        if steps and self._tried(node, steps, change, runner, counters):
+            return "bf"
         worth = runner.searches = steps_worth(node)
+        seeds += sum(map(len, node.unranked))
         try:
             self._delete_by(strategy, node, change, runner, counters, marked)
             learn(node, seeds, worth - runner.searches)
             return strategy
         except TooMuchWork:
-            learn(node, seeds, worth)
-            give_up(node, strategy)
+            give_up(node, seeds, worth)
             return "recompute"
         finally:
             runner.searches = None
+
+    def _tried(self, node: Node, steps: int, change: Transaction, runner: Runner, counters: Counters) -> bool:
+        """Whether B/F has decided all in so many steps; if not, nothing is decided."""
+        runner.searches = steps
+        found = Counters()
+        try:
+            self._delete_by("bf", node, change, runner, found, np.empty(0, np.int32))
+        except TooMuchWork:
+            forget_search(node, change)
+            learn_of_trial(node, found=False)
+            return False
+        finally:
+            runner.searches = None
+        counters.add(found)
+        learn_of_trial(node, found=True)
+        return True
 
     def _delete_by(
         self,

@@ -2,7 +2,8 @@
 
 paper     Algorithm 1 of paper 001 to the letter: explicit facts that the next update deletes are DOOMED; the
           head of an instance that is applied now and holds one of them is MARKED, and waits in the next
-          update's W.
+          update's W.  So is, of the facts that are new, the head of a rule that the next update removes, or
+          that negates a predicate which is to have more facts.
 linked    an implicit fact keeps links to the explicit facts of the instance that produced or last proved it;
           it counts as marked once one of them is doomed, however old the link is (`links`).
 complete  a fact that is new and doomed is RECORDED: semi-naive insertion meets every instance that it takes
@@ -60,6 +61,8 @@ class Marking:
         self.engine, self.kind, self.look_ahead, self.sparing = engine, kind, look_ahead, sparing
         self.links = Links()
         self.coming: dict[int, list[tuple[npt.NDArray[np.int32], bool]]] = {}
+        self.at_risk: frozenset[int] = frozenset()
+        """Predicates whose new facts are marked, whatever they were derived from."""
         self._state = _State()
         self._book = engine.log.book
         self._windows: list[tuple[int, int]] = []
@@ -212,8 +215,14 @@ class Marking:
         elif self.kind in ("paper", "dred"):
             proved = self._places(np.concatenate(self._proved)) if self._proved else _NO_PLACES
             marked = self._there(np.concatenate([proved, heads_of(pairs)]))
+        if self.at_risk:
+            marked = np.union1d(marked, self._there(self._new_at_risk()))
         self._state = _State(doomed, marked)
         return len(doomed), len(marked)
+
+    def _new_at_risk(self) -> Places:
+        new = [self.engine.store.ids(number, self._begin) for number in sorted(self.at_risk)]
+        return self._places(np.concatenate(new))
 
     def finished(self, deleted: Ids) -> None:
         """The update is finished.  Facts that are gone keep no links, and what has been on record for long

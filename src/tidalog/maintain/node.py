@@ -22,6 +22,8 @@ from tidalog.plan.lowered import RULE, Stage, under_its_mark
 Ids = npt.NDArray[np.int32]
 MANY_QUESTIONS: Final = 1 << 16
 """Answers that are kept however few of them are wanted."""
+_MOST_UNRANKED: Final = 4096
+_SHARE_UNRANKED: Final = 8
 _GROWTH: Final = 4  # plans are made anew once the store is so many times larger than when they were made
 
 
@@ -41,13 +43,16 @@ class Passing:
 
 @dataclass
 class Node:
-    """`in_rank_order`: every implicit fact has an instance whose body facts of this stage all have
-    smaller ids.  From scratch that is so; B/F may end it, `recompute` restores it."""
+    """`in_rank_order`: every implicit fact, but for those that are `unranked`, has an instance whose body
+    facts of this stage all have smaller ids.  From scratch that is so for all.  B/F leaves the facts that it
+    has proved unranked; `ranked` looks at them too, and they are ranked again."""
 
     engine: EmbeddedEngine
     stage: Stage
     workspace: Workspace
     in_rank_order: bool = True
+    unranked: tuple[Ids, ...] = ()
+    """Each from one deletion."""
     passing: Passing | None = None
     counted: bool = False
     """Whether derivations of some of its facts may be counted, so that new ones must be."""
@@ -56,9 +61,11 @@ class Node:
     steps_per_seed: float = 0.0
     """Steps of searches for each fact that a deletion began with, lately."""
     pause: int = 0
-    """Deletions for which `auto` does not try B/F."""
+    """Deletions for which `auto` does not try B/F, and for how many it did not the last time."""
+    last_pause: int = 0
     spared: int = 0
     """Facts that the last deletion took away without a search, by the record."""
+    _unranked: int = 0
     _plans: ComponentPlans | None = None
     _size: int = 0
     _own: npt.NDArray[np.uint8] = field(default_factory=lambda: np.zeros(0, np.uint8))
@@ -120,6 +127,30 @@ class Node:
             self._own = np.zeros(len(self.engine.names) + 16, np.uint8)
             self._own[self.numbers] = 1
         return self._own
+
+    @property
+    def is_ranked(self) -> bool:
+        """Whether all its facts are in rank order."""
+        return self.in_rank_order and not self.unranked
+
+    def unrank(self, ids: Ids) -> None:
+        """Facts have lost proofs and have others, of any rank.  If there are too many of them, nobody keeps
+        count."""
+        if self.in_rank_order and len(ids):
+            self.unranked = (*self.unranked, ids)
+            self._unranked += len(ids)
+            if self._unranked > _MOST_UNRANKED + self.facts // _SHARE_UNRANKED:
+                self.in_rank_order = False
+                self.rank()
+
+    def rank(self) -> None:
+        """No fact is known to be unranked."""
+        self.unranked, self._unranked = (), 0
+
+    def ids_have_changed(self) -> None:
+        """Nobody knows any more which facts are unranked."""
+        self.in_rank_order = self.is_ranked
+        self.rank()
 
     @property
     def facts(self) -> int:

@@ -32,3 +32,4 @@ def derive_anew(node: Node, evaluation: SemiNaive) -> None:
     asks = [node.engine.predicate(memo.ask) for memo in node.stage.memos]
     node.asked = sum(len(node.engine.store.ids(number, 0, int(DELETED), 0)) for number in asks)
     node.in_rank_order = True
+    node.rank()

@@ -91,6 +91,8 @@ def _follow(engine: EmbeddedEngine, olds: list[Node], stage: Stage, workspace: W
         anew=folds,
     )
     node.in_rank_order = all(old.in_rank_order for old in olds) and _one_after_the_other(engine, olds)
+    for ids in (ids for old in olds for ids in old.unranked):
+        node.unrank(ids)
     node.steps_per_seed = max((old.steps_per_seed for old in olds), default=0.0)
     return node
 

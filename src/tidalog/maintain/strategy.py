@@ -30,14 +30,23 @@ def marking_of(options: Options) -> str:
 
 _STEPS_PER_FACT: Final = 0.4
 _STEPS_PER_DERIVATION: Final = 0.1
-"""Steps of a search that take as long as to delete and insert a fact, or to find an instance, anew."""
+_NEAR: Final = 0.5
+"""Steps of a search that take as long as to delete and insert a fact, or to find an instance, anew; of the
+latter, the part that it takes where all facts are near, in the caches of the machine."""
+_FEW_FACTS: Final = 1 << 16
+_TOO_MUCH: Final = 8
+"""So many times the steps that starting over is worth are taken to be ahead, where it was given up."""
 _LEAST_PER_SEED: Final = 2
 """Steps that every deleted fact costs, whatever it affects."""
 _MANY_PROOFS: Final = 5.0
 """Derivations for each fact, in the mean, from which on B/F is tried first: it ends with the first proof that
 it finds, wherever that is, and leaves facts where they are."""
-_PAUSE: Final = 32
-"""Deletions for which B/F is not tried again, where it took as long as to start over."""
+_MANY_SEEDS: Final = 50
+"""Deletions that are worth it: what B/F leaves unranked costs something later."""
+_TRIAL_PER_SEED: Final = 128
+"""Steps after which that is given up."""
+_FIRST_PAUSE, _LONGEST_PAUSE = 32, 1024
+"""Deletions for which it is not tried again then."""
 _MEMORY: Final = 0.5
 """How much the last update says about the next."""
 
@@ -47,7 +56,9 @@ def steps_worth(node: Node) -> int:
     derivations = node.engine.derivations.get(node.predicates, node.facts)
     if node.passing is not None:
         derivations = int(min(derivations, node.passing.instances))
-    return 2000 + int(_STEPS_PER_FACT * node.facts + _STEPS_PER_DERIVATION * derivations)
+    facts = node.facts
+    each = _STEPS_PER_DERIVATION * (_NEAR if facts < _FEW_FACTS else 1.0)
+    return 2000 + int(_STEPS_PER_FACT * facts + each * derivations)
 
 
 def _least_per_seed(node: Node) -> float:
@@ -64,28 +75,33 @@ def learn(node: Node, seeds: int, steps: int) -> None:
         node.steps_per_seed += _MEMORY * (steps / seeds - node.steps_per_seed)
 
 
-def _by_nature(node: Node, seeds: int) -> str:
-    """How proofs are looked for in a component, unless there are too many to look for."""
-    if not node.recursive:
-        node.reason = "one step proves or disproves a fact"
-        return "ranked"
-    if not node.in_rank_order:
-        node.reason = "its facts are not in the order of ranks, and have many proofs"
-        return "bf"
-    node.pause = max(0, node.pause - (seeds > 0))
+def give_up(node: Node, seeds: int, worth: int) -> None:
+    """Looking for proofs takes longer than to start over.  How much longer, nobody knows."""
+    node.reason = "looking for proofs takes longer than to start over"
+    learn(node, seeds, _TOO_MUCH * worth)
+
+
+def trial(node: Node, seeds: int) -> int:
+    """Steps that B/F may take before `ranked` has its turn; 0 if it is not worth to be tried."""
+    if seeds < _MANY_SEEDS or not node.recursive or node.passing is not None:
+        return 0
+    if node.engine.log.book.is_open:
+        return 0
+    if node.pause:
+        node.pause -= 1
+        return 0
     derivations = node.engine.derivations.get(node.predicates, 0)
-    if seeds and not node.pause and derivations > _MANY_PROOFS * node.facts and node.passing is None:
-        node.reason = f"a fact has {derivations / max(1, node.facts):.0f} proofs in the mean"
-        return "bf"
-    node.reason = "its ids are ranks"
-    return "ranked"
+    if derivations < _MANY_PROOFS * node.facts:
+        return 0
+    return min(steps_worth(node), _TRIAL_PER_SEED * seeds)
 
 
-def give_up(node: Node, strategy: str) -> None:
-    """Looking for proofs took as long as to start over."""
-    node.reason = "looking for proofs took as long as to start over"
-    if strategy == "bf":
-        node.pause = _PAUSE
+def learn_of_trial(node: Node, found: bool) -> None:
+    if found:
+        node.reason = "most facts have another proof at hand"
+        node.last_pause //= 2
+    else:
+        node.pause = node.last_pause = max(_FIRST_PAUSE, min(_LONGEST_PAUSE, 2 * node.last_pause))
 
 
 def choose(node: Node, options: Options, seeds: int) -> str:
@@ -112,7 +128,8 @@ def choose(node: Node, options: Options, seeds: int) -> str:
             return "counting"
         wanted = "ranked"
     if wanted == "auto":
-        wanted = _by_nature(node, seeds)
+        wanted = "ranked"
+        node.reason = "its ids are ranks" if node.recursive else "one step proves or disproves a fact"
         if seeds * max(node.steps_per_seed, _least_per_seed(node)) > steps_worth(node):
             node.reason = f"{seeds:,} deletions are expected to reach most of its {node.facts:,} facts"
             node.steps_per_seed *= _MEMORY  # what is not tried is forgotten, so that it is tried again

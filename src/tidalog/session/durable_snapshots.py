@@ -167,7 +167,7 @@ class Snapshots(Replaying):
                 "tables": sorted(layout.tables),
             },
             "run": asdict(self._run) if self._run is not None else None,
-            "unranked": [node.name for node in maintenance.maintainer.nodes if not node.in_rank_order]
+            "unranked": [node.name for node in maintenance.maintainer.nodes if not node.is_ranked]
             if maintenance is not None
             else [],
             "skipped": dict(self._skipped),

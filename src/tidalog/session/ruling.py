@@ -11,13 +11,13 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
-from itertools import takewhile
+from dataclasses import replace
 
-from tidalog.analysis import Analysis, analyse
+from tidalog.analysis import Analysis, TripleLayout, analyse
 from tidalog.engine.limits import ProgressCallback
 from tidalog.lang import print_rule
 from tidalog.maintain.counters import Counters
-from tidalog.maintain.maintainer import Maintainer
+from tidalog.maintain.maintainer import Maintainer, UpdateIds
 from tidalog.maintain.strategy import Options
 from tidalog.program import Program
 from tidalog.session.compared import differences, visible
@@ -81,10 +81,8 @@ class Ruling(Updating):
         options: Options,
         progress: ProgressCallback | None,
     ) -> Delta:
-        # Of what comes behind other rules nobody knows yet what it will mean.
-        in_sight = list(takewhile(lambda update: not update.changes_rules, following))
         if not any(update.changes_rules for update in updates):
-            return super()._made(updates, in_sight, options, progress)
+            return super()._made(updates, following, options, progress)
         (update,) = updates
         contents = self._open()
         added = update.rules.rules_added(contents.program.prefixes)
@@ -99,11 +97,20 @@ class Ruling(Updating):
             contents.check_known(update.deletions)
             rules = told(change, contents.program.prefixes)
             if contents.is_laid_out(before.triples):
-                return self._carried_out(updates, in_sight, options, progress, before, rules)
+                return self._carried_out(updates, following, options, progress, before, rules)
             return self._made_anew(update, before, rules, progress)
         except BaseException:
             take_back()
             raise
+
+    def _seen(self, update: PreparedUpdate, layout: TripleLayout) -> UpdateIds:
+        ids = super()._seen(update, layout)
+        if not update.rules.removed:
+            return ids
+        names = {removal.name for removal in update.rules.removed}
+        rules = self._open().analysis.rules
+        losing = {r.head.predicate for r in rules if r.head is not None and r.name.split("#")[0] in names}
+        return replace(ids, losing=frozenset(losing))
 
     def _made_anew(
         self,

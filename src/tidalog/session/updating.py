@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Final, TypeVar
 
-from tidalog.analysis import Analysis, analyse
+from tidalog.analysis import Analysis, TripleLayout, analyse
 from tidalog.engine.facts import FactStore
 from tidalog.engine.limits import Limits, ProgressCallback
 from tidalog.errors import TidalogError, UsageError
@@ -331,7 +331,7 @@ class Updating(Asking):
             return self._maintenance.apply(
                 contents.analysis,
                 net_update([update.ids(layout) for update in updates]),
-                list(self._fitting(update.ids(layout) for update in following)),
+                list(self._fitting(self._seen(update, layout) for update in following)),
                 options,
                 self._limits,
                 progress,
@@ -341,6 +341,10 @@ class Updating(Asking):
                 before,
                 rules,
             )
+
+    def _seen(self, update: PreparedUpdate, layout: TripleLayout) -> UpdateIds:
+        """An update to come, as far as it can be looked at."""
+        return update.ids(layout)
 
     def _fitting(self, updates: Iterator[UpdateIds]) -> Iterator[UpdateIds]:
         """Updates to come up to the first that will be refused: the engine knows one arity of a relation."""

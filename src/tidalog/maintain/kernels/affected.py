@@ -63,6 +63,7 @@ from tidalog.maintain.kernels.work import (
     DELETIONS,
     DERIVATIONS,
     FROM_RECORD,
+    INSTANCES_OF_A_STEP,
     SPARED,
     Ints,
     Search,
@@ -82,7 +83,7 @@ GONE: Final = 5  # facts in `gone`
 FACT: Final = 6  # the fact at work
 PLAN: Final = 7  # its plan at work
 SEARCHING: Final = 8
-BUDGET: Final = 9
+BUDGET: Final = 9  # steps that may be taken yet
 CURRENT: Final = 10  # number of the plan last started
 UNSURE: Final = 11  # facts in `gone` of which it is not known that no instance at all derives them
 CONTROL: Final = 12
@@ -348,8 +349,10 @@ def delete_affected(shared: np.ndarray, searches: np.ndarray, of_work: np.ndarra
     indexes = indexes_at(shared)
     forward_view, backward_view = view_of(facts, indexes, forward), view_of(facts, indexes, backward)
     control, counters = work.control, work.counters
+    billed = counters[DERIVATIONS]
     while True:
-        control[BUDGET] -= 1
+        control[BUDGET] -= 1 + ((counters[DERIVATIONS] - billed) >> INSTANCES_OF_A_STEP)
+        billed = counters[DERIVATIONS]
         if control[BUDGET] < 0:
             return PAUSE
         phase = control[PHASE]

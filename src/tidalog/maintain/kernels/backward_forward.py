@@ -78,6 +78,7 @@ from tidalog.maintain.kernels.work import (
     DERIVATIONS,
     FORWARD,
     FROM_RECORD,
+    INSTANCES_OF_A_STEP,
     MOST_ATOMS,
     SPARED,
     Ints,
@@ -531,8 +532,10 @@ def run_backward_forward(
     affecting_view = view_of(facts, indexes, affecting)
     control = work.control
     order = control[ORDER]
+    billed = work.counters[DERIVATIONS]
     while True:
-        control[BUDGET] -= 1
+        control[BUDGET] -= 1 + ((work.counters[DERIVATIONS] - billed) >> INSTANCES_OF_A_STEP)
+        billed = work.counters[DERIVATIONS]
         if control[BUDGET] < 0:
             return PAUSE
         reason = has_room(work, search, log)

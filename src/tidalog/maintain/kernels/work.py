@@ -25,6 +25,7 @@ FROM_RECORD: Final = 5  # instances that were on record
 SPARED: Final = 6  # facts that went without a search, because the record had no instance left
 COUNTERS: Final = 7
 
+INSTANCES_OF_A_STEP: Final = 2  # so many instances, as a power of two, take as long as to look at a fact
 MOST_ATOMS: Final = 64  # of a body: kernels make room for so many facts, and one more, at a time
 
 

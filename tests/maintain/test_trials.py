@@ -1,0 +1,81 @@
+"""`auto` tries B/F, gives up or not, and goes on with ranks: everything is right whatever it chooses when."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from maintained import Scenario, check_scenario
+from streams import HURRIED, UNUSED, layered_scenarios, tangled_scenarios
+
+import tidalog
+from tidalog.maintain import strategy
+from tidalog.maintain.strategy import Options
+
+EAGER = [Options("auto", "none"), Options("auto", "complete", look_ahead=2), Options("auto")]
+
+
+@contextmanager
+def trials_of(steps: int) -> Iterator[None]:
+    """Every deletion is tried, for so many steps for each fact that it begins with."""
+    with pytest.MonkeyPatch.context() as patched:
+        for name, value in (
+            ("_MANY_SEEDS", 0),
+            ("_MANY_PROOFS", 0.0),
+            ("_TRIAL_PER_SEED", steps),
+            ("_FIRST_PAUSE", 1),
+            ("_LONGEST_PAUSE", 2),
+        ):
+            patched.setattr(strategy, name, value)
+        yield
+
+
+def check_trials(given_: Scenario, steps: int, unused: int) -> None:
+    with trials_of(steps):
+        check_scenario(given_, EAGER, unused)
+
+
+@settings(HURRIED, max_examples=60)
+@given(
+    st.one_of(tangled_scenarios(8), layered_scenarios(length=6)), st.sampled_from((3, 6, 12, 1000)), UNUSED
+)
+def test_trials_change_nothing_but_the_way(given_: Scenario, steps: int, unused: int) -> None:
+    check_trials(given_, steps, unused)
+
+
+NEAR = """
+near(?x, ?y) :- link(?x, ?y) .
+near(?y, ?x) :- near(?x, ?y) .
+near(?x, ?z) :- near(?x, ?y), near(?y, ?z) .
+"""
+
+
+def cliques(count: int, size: int) -> list[tuple[int, int]]:
+    return [(10 * c + a, 10 * c + b) for c in range(count) for a in range(size) for b in range(a)]
+
+
+def test_many_deletions_with_proofs_at_hand_are_left_to_b_f_and_the_next_one_to_ranks() -> None:
+    links = cliques(600, 6)
+    with tidalog.open() as kb, tidalog.open(strategy="recompute") as anew:
+        for one in (kb, anew):
+            one.load(NEAR)
+            one.insert("link", links)
+            one.materialise()
+        for gone, expected in ((links[::150], "bf"), (links[1:3], "ranked"), (links[5::140], "bf")):
+            update = tidalog.Update(deletions={"link": gone})
+            assert kb.apply(update).chosen == {"near": expected}
+            anew.apply(update)
+            assert sorted(kb.query("near(?x, ?y)")) == sorted(anew.query("near(?x, ?y)"))
+
+
+def test_b_f_is_given_up_where_proofs_are_far() -> None:
+    links = [(a, a + 1) for a in range(120)]
+    with tidalog.open() as kb:
+        kb.load(NEAR)
+        kb.insert("link", links)
+        kb.materialise()
+        assert kb.apply(tidalog.Update(deletions={"link": links[::2]})).chosen["near"] != "bf"
+        assert kb.count("near") == 60 * 4
