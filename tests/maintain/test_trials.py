@@ -8,7 +8,7 @@ from contextlib import contextmanager
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from maintained import Scenario, check_scenario
+from maintained import Scenario, check_scenario, scenario
 from streams import HURRIED, UNUSED, layered_scenarios, tangled_scenarios
 
 import tidalog
@@ -44,6 +44,14 @@ def check_trials(given_: Scenario, steps: int, unused: int) -> None:
 )
 def test_trials_change_nothing_but_the_way(given_: Scenario, steps: int, unused: int) -> None:
     check_trials(given_, steps, unused)
+
+
+def test_facts_below_that_b_f_has_looked_at_are_not_its_own() -> None:
+    given_ = scenario(
+        "p(a, a). p(a, b). z :- p(?x, ?y). z :- z. p(?m, ?m) :- ?m = 0 + 1.",
+        "+p(a, 0). commit. -p(a, a). -p(a, b). commit. -p(a, 0). commit.",
+    )
+    check_trials(given_, 3, 1 << 16)
 
 
 NEAR = """

@@ -133,30 +133,31 @@ def seeds_of(node: Node, change: Transaction) -> Ids:
 
 
 class _Outlook:
-    """How much a deletion has ahead of it, as far as one can tell on the way: two steps at least for each
-    fact that waits, and for those that it will make wait."""
+    """How much a deletion has ahead of it, as far as one can tell on the way: for each fact that waits, and
+    for those that it will make wait, what those before it have cost, two steps at least."""
 
     def __init__(self, seeds: int, work: kernel.Affected) -> None:
         self._seeds, self._work = seeds, work
-        self._checked, self._affected = -1, 0
-        """Facts looked at, and facts affected, when the seeds were through and this was last asked."""
+        self._taken, self._checked, self._affected = 0, -1, 0
+        """Steps, facts looked at and facts affected, when the seeds were through and this was last asked."""
 
-    def steps(self) -> float:
+    def steps(self, taken: int) -> float:
         control, counters = self._work.control, self._work.counters
         done = int(control[kernel.SEED])
         if done == 0 and self._seeds:
             return 0.0
-        waiting = 2.0 * float(
-            control[kernel.WAIT] if control[kernel.MODE] == kernel.RANKED else control[kernel.QUEUED]
-        )
+        ranked = control[kernel.MODE] == kernel.RANKED
+        waiting = float(control[kernel.WAIT] if ranked else control[kernel.QUEUED])
         if done < self._seeds:
-            return 2.0 * (self._seeds - done) + waiting * (self._seeds / done)
+            return 2.0 * (self._seeds - done) + 2.0 * waiting * (self._seeds / done)
         checked, affected = int(counters[CHECKS]), int(counters[DELETIONS])
-        followers = 0.0
+        followers, each = 0.0, 2.0
         if 0 <= self._checked < checked:
-            followers = min(_MOST_FOLLOWERS, (affected - self._affected) / (checked - self._checked))
-        self._checked, self._affected = checked, affected
-        return waiting / (1.0 - followers)
+            new = checked - self._checked
+            followers = min(_MOST_FOLLOWERS, (affected - self._affected) / new)
+            each = max(each, (taken - self._taken) / new)
+        self._taken, self._checked, self._affected = taken, checked, affected
+        return waiting * each / (1.0 - followers)
 
 
 def _bring_back(node: Node, change: Transaction, runner: Runner, counters: Counters, gone: Ids) -> None:

@@ -115,12 +115,18 @@ def delete_exactly(
         lambda: names[int(control[kernel.CURRENT]) % len(names)],
     )
     work = room.work
-    checked = work.checked[: control[kernel.CHECKED_COUNT]]
-    node.unrank(checked[(engine.store.arrays.status[checked] & DELETED) == 0])
+    node.unrank(_left_of(node, change, work.checked[: control[kernel.CHECKED_COUNT]]))
     counters.add_kernel(work.counters)
     node.spared = int(work.counters[SPARED])
     note_deleted(node, change, work.gone[len(seeds) : control[kernel.GONE]])
     return work.marked[: control[kernel.MARKED_COUNT]].copy()
+
+
+def _left_of(node: Node, change: Transaction, checked: Ids) -> Ids:
+    """Facts of a component that were checked and are there still; those below it are checked too."""
+    there = (node.engine.store.arrays.status[checked] & DELETED) == 0
+    result: Ids = checked[there & (node.own[change.predicates_of(checked)] != 0)]
+    return result
 
 
 def forget_search(node: Node, change: Transaction) -> None:

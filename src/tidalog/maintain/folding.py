@@ -118,7 +118,7 @@ class Folding:
         if not parts:
             return np.empty((0, len(self.fold.group)), np.int32)
         keys = np.concatenate(parts)
-        return np.unique(keys, axis=0) if keys.shape[1] else keys[:1]
+        return _distinct(keys)
 
     def _keys(self, ids: Ids, columns: Sequence[int]) -> Keys:
         keys = np.empty((len(ids), len(columns)), np.int32)
@@ -171,6 +171,17 @@ def maintain_groups(node: Node, change: Transaction, evaluation: SemiNaive) -> N
     if not node.carries_on:
         node.large_groups = {}
     Folding(node, change, evaluation).maintain()
+
+
+def _distinct(keys: Keys) -> Keys:
+    """The rows, each once."""
+    rows, width = keys.shape
+    if not width or rows < 2:
+        return keys[:1]
+    order = np.lexsort(keys.T) if width > 1 else np.argsort(keys[:, 0], kind="stable")
+    ordered = keys[order]
+    result: Keys = ordered[np.concatenate([[True], (ordered[1:] != ordered[:-1]).any(axis=1)])]
+    return result
 
 
 def _in_order(keys: Keys, columns: Sequence[int]) -> Keys:

@@ -23,8 +23,7 @@ from tidalog.errors import Diagnostic, RunError
 _NO_LIMITS: Final = Limits()
 _SLICE = 4_000_000  # rows between two looks at limits: a tenth of a second or so
 _SEARCH_SLICE = 200_000  # facts, where each is a search of its own
-_LOOKS: Final = 16  # looks at how far a search is before it has cost as much as to start over
-_FEWEST_STEPS: Final = 1000  # between two such looks
+_FIRST_LOOK: Final = 512  # steps before the first look at how far a search is
 
 
 class TooManyFacts(Diagnostic):
@@ -140,21 +139,24 @@ class Runner:
         control: np.ndarray,
         budget: int,
         rule: Callable[[], str],
-        to_come: Callable[[], float] = lambda: 0.0,
+        to_come: Callable[[int], float] = lambda taken: 0.0,
     ) -> None:
         """Calls a kernel that looks at one instance at a time until it is done; `control[budget]` is what it
-        may do before it pauses.  `to_come`: steps that are at least ahead, as far as one can tell."""
-        first_look = 0 if self.searches is None else max(_FEWEST_STEPS, self.searches // _LOOKS)
+        may do before it pauses.  `to_come`: steps that are at least ahead, as far as one can tell when so
+        many were taken; it is asked early, and then more and more seldom."""
+        taken, slice_ = 0, _SEARCH_SLICE if self.searches is None else _FIRST_LOOK
         while True:
-            slice_ = _SEARCH_SLICE if self.searches is None else min(first_look, self.searches)
             control[budget] = slice_
             reason = step()
             if self.searches is not None:
-                self.searches -= slice_ - max(0, int(control[budget]))
+                now = slice_ - int(control[budget])
+                self.searches, taken = self.searches - now, taken + now
             if reason == op.DONE:
                 return
-            if self.searches is not None and self.searches <= to_come():
-                raise TooMuchWork
+            if self.searches is not None:
+                if self.searches <= to_come(taken):
+                    raise TooMuchWork
+                slice_ = min(max(_FIRST_LOOK, taken), self.searches, _SEARCH_SLICE)
             self.rule = rule()
             if reason == op.GROW_TERMS:
                 self.engine.dictionary.ensure(BLOCK * 4)
