@@ -17,7 +17,7 @@ from tidalog.analysis import analyse
 from tidalog.maintain.strategy import Options
 
 
-@settings(HURRIED, max_examples=60)
+@settings(HURRIED, max_examples=110)
 @given(tangled_rule_scenarios(), configurations(), UNUSED)
 def test_every_strategy_is_right_when_rules_of_tangled_programs_come_and_go(
     scenario: RuleScenario, options: list[Options], unused: int
@@ -25,7 +25,7 @@ def test_every_strategy_is_right_when_rules_of_tangled_programs_come_and_go(
     check_rule_scenario(scenario, options, unused)
 
 
-@settings(HURRIED, max_examples=40)
+@settings(HURRIED, max_examples=75)
 @given(layered_rule_scenarios(), configurations(), UNUSED)
 def test_every_strategy_is_right_when_rules_of_any_kind_come_and_go(
     scenario: RuleScenario, options: list[Options], unused: int
