@@ -47,6 +47,8 @@ class Draft:
     rules: list[WorkingRule] = field(default_factory=list)
     facts: Sequence[Fact] = ()
     layout: TripleLayout = field(default_factory=TripleLayout)
+    kept: TripleLayout | None = None
+    """Where triples are to stay, whatever rules speak of."""
     uses: dict[str, Use] = field(default_factory=dict)
     """The first use of every predicate."""
     normal: list[NormalRule] = field(default_factory=list)

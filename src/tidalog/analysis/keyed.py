@@ -60,12 +60,15 @@ def keyed_program(
     program: Program,
     parameters: Mapping[str, Term] | None = None,
     functions: RegisteredFunctions = (),
+    kept: TripleLayout | None = None,
 ) -> KeyedProgram:
-    """Raises `ProgramError` with every error of the original, as its author wrote it."""
-    layout = analyse(program, parameters, functions).triples
-    draft = Draft(program, parameters or {}, function_ranges(functions), facts=program.facts)
+    """Raises `ProgramError` with every error of the original, as its author wrote it.  Triples stay in the
+    relations of a layout that is to be `kept`."""
+    analyse(program, parameters, functions)
+    draft = Draft(program, parameters or {}, function_ranges(functions), facts=program.facts, kept=kept)
     for step in (name_rules, substitute_parameters, lower_rdf_atoms, check_arity, specialise_triples):
         step(draft)
+    layout = draft.layout
     prefix = _free_prefix(draft)
     names = _names(layout, prefix)
     rewriting = _Rewriting(names, f"{prefix}key", f"{prefix}violated")

@@ -37,8 +37,16 @@ class Specialised:
     bridges: list[Rule]
 
 
-def specialise(rules: Sequence[Rule], tables: frozenset[str], prefixes: Mapping[str, str]) -> Specialised:
-    """The leanest relations for rules over `triple` under which the rules are stratified, if they can be."""
+def specialise(
+    rules: Sequence[Rule],
+    tables: frozenset[str],
+    prefixes: Mapping[str, str],
+    kept: TripleLayout | None = None,
+) -> Specialised:
+    """The leanest relations for rules over `triple` under which the rules are stratified, if they can be; or
+    those of a layout that is to be kept."""
+    if kept is not None and kept.active:
+        return _with_layout(rules, kept, prefixes)
     census = _Census.of(rules)
     lean = _with_layout(rules, census.lean_layout(tables), prefixes)
     if not census.both_ways or is_stratified([*lean.rules, *lean.bridges]):

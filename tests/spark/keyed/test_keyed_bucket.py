@@ -152,8 +152,8 @@ def rule_rows(program: Program, seed: int, labels: Sequence[int]) -> list[RuleRo
     return rows
 
 
-@settings(ROUNDS, max_examples=40)
-@given(programs(EVERYTHING), st.integers(0, 2**16), st.booleans())
+@settings(ROUNDS, max_examples=50)
+@given(st.one_of(programs(EVERYTHING), triple_programs()), st.integers(0, 2**16), st.booleans())
 def test_rules_change_for_every_key_as_they_would_alone(program: Program, seed: int, rebuilt: bool) -> None:
     named = [replace(rule, name=f"n{number}") for number, rule in enumerate(program.rules)]
     program = replace(with_facts(program), rules=tuple(named))

@@ -188,6 +188,8 @@ class Bucket:
         others."""
         if doubtful is None or not doubtful.num_rows:
             return table, []
+        if not rules.moved:
+            return table, doubtful.column(BAD).to_pylist()
         right = [self._is_known(row, rules) for row in doubtful.to_pylist()]
         mask = pa.array(right, pa.bool_())
         wrong = doubtful.filter(pc.invert(mask)).column(BAD).to_pylist()

@@ -42,8 +42,8 @@ class RuleTooWide(Diagnostic):
 
 class RuleMovesTriples(Diagnostic):
     number = "T134"
-    title = "a rule of a keyed stream cannot change where triples are kept"
-    reason = "it speaks of a property, of a class or of all triples, as no rule did when the stream began"
+    title = "this rule would make triples of the facts of a keyed stream"
+    reason = "it speaks of triples, as no rule did when the stream began"
     hint = "put the rule into the program, and start with an empty checkpoint"
 
 

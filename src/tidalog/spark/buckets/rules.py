@@ -83,7 +83,7 @@ class Rules:
     def _keyed(self, program: Program) -> KeyedProgram:
         setting = self.setting
         whole = replace(program, facts=self._witnesses(program))
-        return keyed_program(whole, setting.parameters, setting.ranges)
+        return keyed_program(whole, setting.parameters, setting.ranges, kept=setting.layout)
 
     def _witnesses(self, program: Program) -> tuple[Fact, ...]:
         """Predicates that no rule speaks of any more keep their number of arguments."""
