@@ -122,6 +122,8 @@ def _figures(totals: Totals) -> list[str]:
     updates = f"{totals.updates:,} {'update' if totals.updates == 1 else 'updates'}"
     batches = f"{totals.batches:,} {'batch' if totals.batches == 1 else 'batches'}"
     parts = [f"{updates} in {batches}", f"+{totals.inserted:,} −{totals.deleted:,} facts"]
+    if totals.rules_added or totals.rules_removed:
+        parts.append(f"+{totals.rules_added:,} −{totals.rules_removed:,} rules")
     if totals.recovered:
         parts.append(f"{totals.recovered:,} recovered from the log")
     parts.append(f"{totals.seconds:.1f} s at work, {amount(totals.rate)} rows/s")

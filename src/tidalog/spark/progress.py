@@ -67,6 +67,8 @@ class Totals:
     updates: int = 0
     inserted: int = 0
     deleted: int = 0
+    rules_added: int = 0
+    rules_removed: int = 0
     recovered: int = 0
     """Updates that an earlier run had logged and this one applied; their rows were counted then."""
     seconds: float = 0.0
@@ -83,6 +85,8 @@ class Totals:
     last: BatchReport | None = None
 
     def changed(self, delta: Delta) -> None:
+        self.rules_added += len(delta.rules.added)
+        self.rules_removed += len(delta.rules.removed)
         for name, change in delta.items():
             counts = self.by_predicate.setdefault(name, [0, 0])
             counts[0] += change.inserted_count

@@ -35,6 +35,8 @@ def test_each_key_is_an_engine_of_its_own_also_after_a_restart(place: KeyedPlace
     assert first.rows + second.rows == rows + len(batches[0])
     assert second.skipped == len(batches[0])
     assert first.refused + second.refused > 0
+    updates = {one[:2] for batch in batches for one in batch}
+    assert first.updates + second.updates == len(updates) - len(place.alone.refused)
     for totals in (first, second):
         parts = totals.applied + totals.quarantined + totals.skipped + totals.refused
         assert totals.rows == parts

@@ -88,6 +88,8 @@ class Applied:
     record: bytes
     """What makes the same of a bucket as it was before."""
     rows: int = 0
+    updates: int = 0
+    """Of keys, that were applied."""
     skipped: int = 0
     refused_rows: int = 0
     expired: int = 0
@@ -157,11 +159,13 @@ class Bucket:
         refused_rows = np.isin(order.round, with_rules)
         if refused:
             refused_rows |= np.isin(order.update_of(keys[order.rows], order.round), refused)
+        done = len(order.keys) - len(set(refused)) - int(np.isin(order.rounds, with_rules).sum())
         return Applied(
             work.changes.table(),
             self._refused(order, of_updates, work),
             self._record(noted, gone, work.asked),
             table.num_rows,
+            done,
             order.skipped,
             int(refused_rows.sum()),
             len(gone),

@@ -30,7 +30,7 @@ from tidalog.spark.buckets.packing import (
     unpacked_rows,
 )
 
-COUNTED: Final = ("rows", "quarantined", "skipped", "refused", "expired")
+COUNTED: Final = ("rows", "quarantined", "skipped", "refused", "expired", "updates")
 TOKEN: Final = 8
 """Bytes of a token, which names one content of a bucket."""
 _LEAST_LOG: Final = 2 * 2**20
@@ -148,10 +148,15 @@ def _content(kept: Kept, asked: Asked, record: bytes) -> tuple[bytes, bool, byte
 def _counts(applied: Applied, speaks: bool) -> str:
     """Rows about rules come to every bucket; one of them `speaks` of them."""
     bad = len(applied.bad)
-    counts = [applied.rows + bad, bad, applied.skipped, applied.refused_rows, applied.expired]
-    if speaks:
-        rows, skipped, refused = applied.rule_rows
-        counts = [counts[0] + rows, bad, counts[2] + skipped, counts[3] + refused, counts[4]]
+    rows, skipped, refused = applied.rule_rows if speaks else (0, 0, 0)
+    counts = (
+        applied.rows + bad + rows,
+        bad,
+        applied.skipped + skipped,
+        applied.refused_rows + refused,
+        applied.expired,
+        applied.updates,
+    )
     if not any(counts) and not applied.told:
         return ""
     return json.dumps({**dict(zip(COUNTED, counts, strict=True)), "told": applied.told})

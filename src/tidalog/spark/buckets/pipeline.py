@@ -92,6 +92,7 @@ class KeyedPipeline:
         finally:
             kept.unpersist()
         report.seconds = time.perf_counter() - start
+        self.totals.seconds += report.seconds
         self.totals.add(report)
         if self._listener is not None:
             self._listener(report, self.totals)
@@ -121,6 +122,7 @@ class KeyedPipeline:
             report.quarantined += part["quarantined"]
             report.skipped += part["skipped"]
             report.refused += part["refused"]
+            report.updates += part["updates"]
             for predicate, (inserted, deleted) in part["told"].items():
                 report.inserted += inserted
                 report.deleted += deleted
