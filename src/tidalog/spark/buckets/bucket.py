@@ -12,8 +12,7 @@ updates with it that it is one with; one that makes a key violate a constraint e
 
 from __future__ import annotations
 
-import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
@@ -22,26 +21,23 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from tidalog.analysis.diagnostics import ArityDiffers
 from tidalog.builtins import PythonFunction
 from tidalog.engine.bits import EXPLICIT
 from tidalog.engine.embedded import EmbeddedEngine
-from tidalog.errors import ProgramError, TidalogError
 from tidalog.io.columns import RawTable
 from tidalog.io.diagnostics import Place
 from tidalog.io.update_tables import UpdateTable, update_table_of
 from tidalog.maintain.maintainer import Maintainer, UpdateIds
 from tidalog.maintain.materialise import materialise
 from tidalog.maintain.transaction import Batch, PredicateDelta
-from tidalog.session.diagnostics import UnknownPredicate
 from tidalog.session.naming import checked_name
 from tidalog.session.prepared import net_update
 from tidalog.session.relations import Rows, is_hidden, routed
 from tidalog.spark.buckets.changes import KeyedChanges, plain_texts
 from tidalog.spark.buckets.diagnostics import RuleViolated
 from tidalog.spark.buckets.key_table import KeyTable, labels_of, labels_packed
-from tidalog.spark.buckets.packing import BAD
 from tidalog.spark.buckets.rounds import Ids, Numbers, Rounds, codes_of, ranked
+from tidalog.spark.buckets.rule_changes import Refusal, RuleChange, planned, with_known
 from tidalog.spark.buckets.rules import Coming, Rules, coming, rules_of
 from tidalog.spark.buckets.setting import Setting
 from tidalog.spark.buckets.taking_back import composed, inverse, left, without
@@ -49,32 +45,13 @@ from tidalog.spark.diagnostics import SparkError
 from tidalog.storage.records import Change, Facts, changes_of, changes_packed, unpacked
 
 if TYPE_CHECKING:
-    from tidalog.update import Label
+    pass
 
 Mask = npt.NDArray[np.bool_]
 _EXPLICIT: Final = int(EXPLICIT)
 _EXAMPLES: Final = 3
 _KEYS: Final = "keys"
 """The name under which a record has keys, which is no name of a predicate there."""
-
-
-@dataclass(frozen=True)
-class Refusal:
-    """A change of rules that could not be made, and with it an update of a key, or of none."""
-
-    key: str | None
-    update: Label | None
-    why: str
-
-
-@dataclass(frozen=True)
-class _RuleChange:
-    label: Label | None
-    rules: Rules
-    """From then on."""
-    rows: int
-    why: str | None
-    """For which it is refused."""
 
 
 @dataclass
@@ -135,8 +112,8 @@ class Bucket:
         labels.  `now` is the time of the batch.  `rules` are rows about rules, which have no key.  `doubtful`
         rows, with what is wrong with them under BAD, are right if rules speak of their predicates."""
         asked = coming(rules, self.rules.label) if rules is not None else Coming()
-        changes = self._planned(asked)
-        table, bad = self._with_known(table, doubtful, changes[-1].rules if changes else self.rules)
+        changes = planned(self.rules, asked)
+        table, bad = with_known(table, doubtful, changes[-1].rules if changes else self.rules)
         dictionary = self.engine.dictionary
         keys = dictionary.encode(table.column("key"), "string")
         labels = self._labels(table, keys)
@@ -176,7 +153,7 @@ class Bucket:
             work.changes.told,
         )
 
-    def _order(self, keys: Ids, labels: pa.Array, new: Mask, changes: Sequence[_RuleChange]) -> Rounds:
+    def _order(self, keys: Ids, labels: pa.Array, new: Mask, changes: Sequence[RuleChange]) -> Rounds:
         if not changes:
             return ranked(keys, codes_of(labels), new)
         if self.setting.labels is None:  # then the batch is one update of each key, and the change is in it
@@ -184,31 +161,6 @@ class Bucket:
         own = pa.array([change.label for change in changes], labels.type)
         codes = codes_of(pa.concat_arrays([labels, own]))
         return ranked(keys, codes[: len(keys)], new, codes[len(keys) :])
-
-    def _with_known(
-        self, table: pa.Table, doubtful: pa.Table | None, rules: Rules
-    ) -> tuple[pa.Table, list[str]]:
-        """Rows, with those of doubtful ones whose predicates are known by now; and what is wrong with the
-        others."""
-        if doubtful is None or not doubtful.num_rows:
-            return table, []
-        if not rules.moved:
-            return table, doubtful.column(BAD).to_pylist()
-        right = [self._is_known(row, rules) for row in doubtful.to_pylist()]
-        mask = pa.array(right, pa.bool_())
-        wrong = doubtful.filter(pc.invert(mask)).column(BAD).to_pylist()
-        return pa.concat_tables([table, doubtful.filter(mask).select(table.column_names)]), wrong
-
-    def _is_known(self, row: Mapping[str, object], rules: Rules) -> bool:
-        fault = json.loads(str(row[BAD]))["fault"]
-        if fault["number"] not in (UnknownPredicate.number, ArityDiffers.number) or row["key"] is None:
-            return False
-        try:
-            name = checked_name(str(row["predicate"]), self.setting.prefixes)
-        except TidalogError:
-            return False
-        arity = sum(value is not None for column, value in row.items() if column.startswith("arg"))
-        return rules.known.get(name) == arity
 
     def _labels(self, table: pa.Table, keys: Ids) -> pa.Array:
         if self.setting.labels is None:
@@ -286,23 +238,8 @@ class Bucket:
 
     # --- rules --------------------------------------------------------------------------------------
 
-    def _planned(self, asked: Coming) -> list[_RuleChange]:
-        """What the changes of a batch make of the rules; nothing is done yet."""
-        changes: list[_RuleChange] = []
-        rules = self.rules
-        for label, edits in zip(asked.labels, asked.edits, strict=True):
-            why = None
-            try:
-                rules = rules.after(label, edits)
-            except ProgramError as error:
-                rules = rules.refused(label)
-                why = "; ".join(f"{found.message} ({found.number})" for found in error.diagnostics)
-            rows = len(edits.added) + len(edits.removed)
-            changes.append(_RuleChange(label, rules, rows, why))
-        return changes
-
     def _apply_change(
-        self, change: _RuleChange, number: int, update: UpdateIds, order: Rounds, work: _Work
+        self, change: RuleChange, number: int, update: UpdateIds, order: Rounds, work: _Work
     ) -> None:
         """A round in which rules change."""
         self.rules, before = change.rules, self.rules
@@ -326,7 +263,7 @@ class Bucket:
             work.refused.append((updates, plain_texts(self.engine.dictionary, names[mine]).to_pylist()))
         work.changes.add_change(number, delta, change.label, self.keys)
 
-    def _check_nobody_violates(self, change: _RuleChange) -> None:
+    def _check_nobody_violates(self, change: RuleChange) -> None:
         keys, names = self.engine.columns(self.setting.violated)
         if not len(keys):
             return
