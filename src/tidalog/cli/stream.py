@@ -6,6 +6,10 @@ JSON: `totals` (as the last line of `--stats` has them) and the folders that wer
 from __future__ import annotations
 
 import json as json_text
+import signal
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Annotated, Any
@@ -296,17 +300,39 @@ def _run(frame: DataFrame, how: Streaming, line: Any, stats: _Stats) -> Totals:
         stats.add(report)
         line.show(report, totals)
 
-    query = _started(frame, how, tell) if how.key is None else _started_by_key(frame, how, how.key, tell)
-    try:
-        while not query.awaitTermination(_PATIENCE):
-            line.lag(query.lastProgress)
-    except KeyboardInterrupt:
-        line.stopping()
-        query.stop()
-        query.awaitTermination()
-    finally:
-        stats.end(query.totals)
+    with _asked_to_stop() as asked:
+        query = _started(frame, how, tell) if how.key is None else _started_by_key(frame, how, how.key, tell)
+        try:
+            while not asked.is_set() and not query.awaitTermination(_PATIENCE):
+                line.lag(query.lastProgress)
+            if asked.is_set():
+                line.stopping()
+                query.stop()
+                query.awaitTermination()
+        finally:
+            stats.end(query.totals)
     return query.totals
+
+
+@contextmanager
+def _asked_to_stop() -> Iterator[threading.Event]:
+    """What Ctrl-C sets.  It interrupts nothing: PySpark's own handler would cancel the batch at work, and ask
+    for that in the middle of whatever is being asked of Spark.  A second Ctrl-C does interrupt."""
+    asked = threading.Event()
+
+    def note(number: int, frame: object) -> None:
+        if asked.is_set():
+            raise KeyboardInterrupt
+        asked.set()
+
+    if threading.current_thread() is not threading.main_thread():
+        yield asked
+        return
+    before = signal.signal(signal.SIGINT, note)
+    try:
+        yield asked
+    finally:
+        signal.signal(signal.SIGINT, before)
 
 
 def _started_by_key(frame: DataFrame, how: Streaming, key: str, tell: Listener) -> MaintenanceQuery:
