@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
+import pytest
 from hypothesis import given, settings
 from maintained import Maintained
 from rule_streams import (
     RuleScenario,
     check_rule_scenario,
     layered_rule_scenarios,
+    named,
     state_of,
     tangled_rule_scenarios,
 )
 from streams import HURRIED, UNUSED, configurations
 
 from tidalog.analysis import analyse
-from tidalog.maintain.strategy import Options
+from tidalog.lang import parse
+from tidalog.maintain.strategy import STRATEGIES, Options
 
 
 @settings(HURRIED, max_examples=110)
@@ -31,6 +34,19 @@ def test_every_strategy_is_right_when_rules_of_any_kind_come_and_go(
     scenario: RuleScenario, options: list[Options], unused: int
 ) -> None:
     check_rule_scenario(scenario, options, unused)
+
+
+CHAINED = "q(?x) :- p(?x). w(?x) :- q(?x). w(?x) :- s(?x). q(?x) :- s(?x). w(?x) :- q(?x), w(?x)."
+
+
+@pytest.mark.parametrize("gone", [{1}, {1, 4}, {0, 1}, {1, 3}, {0, 1, 3, 4}, {2, 3}])
+@pytest.mark.parametrize("strategy", [s for s in STRATEGIES if s != "recompute"])
+def test_a_rule_goes_together_with_a_derived_fact_that_it_has_read(strategy: str, gone: set[int]) -> None:
+    program = named(parse(f"{CHAINED} p(c). p(e). s(d). s(e)."))
+    rules = frozenset(range(len(program.rules)))
+    deleted = tuple((fact.predicate, fact.arguments) for fact in program.facts[:1])
+    steps = (((deleted, ()), rules - gone), (((), deleted), rules - gone), ((deleted, ()), rules))
+    check_rule_scenario(RuleScenario(program, rules, steps), [Options(strategy)])
 
 
 @settings(HURRIED, max_examples=30)

@@ -44,8 +44,8 @@ def specialise(
     kept: TripleLayout | None = None,
 ) -> Specialised:
     """The leanest relations for rules over `triple` under which the rules are stratified, if they can be; or
-    those of a layout that is to be kept."""
-    if kept is not None and kept.active:
+    those of a layout that is to be kept, if it can be."""
+    if kept is not None and kept.active and _Census.of(rules).fits(kept):
         return _with_layout(rules, kept, prefixes)
     census = _Census.of(rules)
     lean = _with_layout(rules, census.lean_layout(tables), prefixes)
@@ -89,6 +89,11 @@ class _Census:
         elif not isinstance(predicate, Term):
             self.any_derived |= in_head
             self.any_read |= not in_head
+
+    def fits(self, layout: TripleLayout) -> bool:
+        """Whether a layout has a place for all that is spoken of: types at large have a relation beside those
+        of classes."""
+        return not (self.types_named and layout.classes and RDF_TYPE not in layout.properties)
 
     @property
     def triples_both_ways(self) -> bool:

@@ -205,8 +205,12 @@ class Node:
 
     @property
     def below(self) -> list[int]:
-        """What it reads of others; its rules too, while they change."""
-        return self.lower if self.passing is None else [*self.lower, self.engine.predicate(RULE, 1)]
+        """What it reads of others; while its rules change, these too, and what the removed ones have read."""
+        if self.passing is None:
+            return self.lower
+        engine = self.engine
+        read = {engine.predicate(a.predicate) for rule in self.passing.removed for a in rule.atoms}
+        return [*sorted({*self.lower, *(read - set(self.numbers))}), engine.predicate(RULE, 1)]
 
     def forget_plans(self) -> None:
         """After an update that failed: indexes and terms that it brought are gone, and plans name them.  What

@@ -21,7 +21,6 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from tidalog.builtins import PythonFunction
 from tidalog.engine.bits import EXPLICIT
 from tidalog.engine.embedded import EmbeddedEngine
 from tidalog.io.columns import RawTable
@@ -86,6 +85,8 @@ class _Work:
     """What is gathered while a batch is applied."""
 
     changes: KeyedChanges
+    labels: pa.Array
+    """Of the updates."""
     asked: list[Change] = field(default_factory=list)
     """What was carried out, for the record."""
     refused: list[tuple[Numbers, list[str]]] = field(default_factory=list)
@@ -120,7 +121,7 @@ class Bucket:
         new = self.keys.later(keys, labels) if table.num_rows else np.empty(0, np.bool_)
         order = self._order(keys, labels, new, changes)
         of_updates = labels.take(pa.array(order.rows[order.firsts]))
-        work = _Work(KeyedChanges(self.setting, dictionary, order, of_updates))
+        work = _Work(KeyedChanges(self.setting, dictionary, order, of_updates), of_updates)
         self._make_known(np.unique(order.keys), work)
         changing = dict(zip(order.changes.tolist(), changes, strict=True))
         for number, update in enumerate(self._rounds(table, keys, order)):
@@ -247,7 +248,10 @@ class Bucket:
         if change.why is not None:
             work.refused_rules.append(Refusal(None, change.label, change.why))
             keys = plain_texts(self.engine.dictionary, updated).to_pylist()
-            work.refused_rules += [Refusal(key, change.label, change.why) for key in keys]
+            labels = work.labels.take(pa.array(np.flatnonzero(order.rounds == number))).to_pylist()
+            work.refused_rules += [
+                Refusal(key, label, change.why) for key, label in zip(keys, labels, strict=True)
+            ]
             return
         self._begin(before)
         delta = self._maintained(update, work, change.rules)
@@ -292,11 +296,20 @@ class Bucket:
             return np.empty(0, np.int32)
         gone = self.keys.expired(now - self.setting.ttl)
         if len(gone):
-            labels = self.keys.last_labels(gone)
+            labels = self._at_least(self.keys.last_labels(gone))
             delta = self._maintained(UpdateIds(tuple(self._facts_of(gone)), ()), work)
             work.changes.add_last(delta, gone, labels)
             self.keys.forget(gone)
         return gone
+
+    def _at_least(self, labels: pa.Array) -> pa.Array:
+        """The labels of keys, or that of the last change of rules, which was one of theirs."""
+        last = self.rules.label
+        if last is None:
+            return labels
+        return pc.if_else(
+            pc.greater(labels, pa.scalar(last, labels.type)), labels, pa.scalar(last, labels.type)
+        )
 
     def _facts_of(self, keys: Ids) -> Iterator[Batch]:
         """All explicit facts of some keys."""
@@ -329,13 +342,10 @@ class Bucket:
 
     def _begin(self, rules: Rules) -> Maintainer:
         if self._maintainer is None:
-            materialise(self.engine, rules.analysis, functions=self._functions)
-            self._maintainer = Maintainer(self.engine, rules.analysis, functions=self._functions)
+            functions = self.setting.known_functions
+            materialise(self.engine, rules.analysis, functions=functions)
+            self._maintainer = Maintainer(self.engine, rules.analysis, functions=functions)
         return self._maintainer
-
-    @property
-    def _functions(self) -> dict[str, PythonFunction]:
-        return {name.upper(): function for name, function in self.setting.functions.items()}
 
     # --- what survives ------------------------------------------------------------------------------
 

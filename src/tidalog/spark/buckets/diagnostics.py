@@ -42,9 +42,16 @@ class RuleTooWide(Diagnostic):
 
 class RuleMovesTriples(Diagnostic):
     number = "T134"
-    title = "this rule would make triples of the facts of a keyed stream"
-    reason = "it speaks of triples, as no rule did when the stream began"
+    title = "this rule cannot come to a keyed stream"
+    reason = "facts would have to move: it is the first to speak of triples, or of their classes at large"
     hint = "put the rule into the program, and start with an empty checkpoint"
+
+
+class RuleForbidsFacts(Diagnostic):
+    number = "T136"
+    title = "the facts of the program alone violate the constraint {constraint}"
+    reason = "every key begins with them, so that no key could come any more"
+    hint = "change the rule"
 
 
 class RuleViolated(Diagnostic):

@@ -61,12 +61,15 @@ def reshard(
         for batch in batches:
             for row in batch.to_pylist():
                 bucket = _restored(labels, row["snapshot"] or [], row["log"] or [])
-                yield _dealt(bucket, {place["key"]: place["target"] for place in row["places"]}, entries)
+                yield _dealt(
+                    bucket, {place["key"]: place["target"] for place in row["places"] or ()}, entries
+                )
 
     # Spark's own hash decides where a key goes, here as in the stream.
     bucket = F.expr(f"cast(pmod(xxhash64(key), {int(buckets)}) as int)")
     places = map_in_arrow(old, keys_of, _KEYS).withColumn("target", bucket).groupBy(BUCKET)
-    with_places = old.join(places.agg(F.collect_list(F.struct("key", "target")).alias("places")), BUCKET)
+    dealt_to = places.agg(F.collect_list(F.struct("key", "target")).alias("places"))
+    with_places = old.join(dealt_to, BUCKET, "left")  # a bucket without keys may have rules
     map_in_arrow(with_places, dealt, _RECORDS).write.mode("errorifexists").parquet(target)
     return int(spark.read.parquet(target).agg(F.coalesce(F.sum("keys"), F.lit(0))).collect()[0][0])
 

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Final
 
+import numpy as np
 import pyarrow as pa
 
 from tidalog.analysis import Analysis, analyse
@@ -19,12 +20,15 @@ from tidalog.analysis.keyed import KeyedProgram, keyed_program
 from tidalog.analysis.moving_model import NamedRemoval
 from tidalog.analysis.moving_program import MovingProgram
 from tidalog.analysis.rewrite import atoms
+from tidalog.engine.embedded import EmbeddedEngine
 from tidalog.errors import ProgramError
 from tidalog.lang import parse, print_program
+from tidalog.maintain.materialise import materialise
 from tidalog.session.contents import same_relations, witness_of
 from tidalog.session.rule_edits import RuleEdits, RuleText
-from tidalog.spark.buckets.diagnostics import RuleMovesTriples, RuleTooWide
+from tidalog.spark.buckets.diagnostics import RuleForbidsFacts, RuleMovesTriples, RuleTooWide
 from tidalog.spark.validate import ADD_RULE
+from tidalog.terms import String
 
 if TYPE_CHECKING:
     from tidalog.program import Fact, Program
@@ -74,7 +78,26 @@ class Rules:
             values = {"predicate": wide[0], "arity": arities[wide[0]], "arguments": setting.arguments}
             raise ProgramError(RuleTooWide(**values))
         known = {**arities, **self.known}
-        return Rules(setting, print_program(program), known, label, moved=True)
+        rules = Rules(setting, print_program(program), known, label, moved=True)
+        rules._check_first_facts()
+        return rules
+
+    def _check_first_facts(self) -> None:
+        """A key that has nothing but the facts of the program violates no constraint.  Raises
+        `ProgramError`."""
+        setting = self.setting
+        if not any(rule.head and rule.head.predicate == setting.violated for rule in self.analysis.rules):
+            return
+        engine = EmbeddedEngine()
+        key = np.array([engine.dictionary.id_of(String(""))], np.int32)
+        engine.insert(setting.key, [key], 1)
+        for facts in setting.shared_facts(engine.dictionary):
+            engine.insert(facts.predicate, [np.repeat(key, facts.rows), *facts.columns], facts.rows)
+        materialise(engine, self.analysis, functions=setting.known_functions)
+        found = engine.columns(setting.violated)
+        if found and len(found[1]):
+            constraint = engine.dictionary.term(int(found[1][0]))
+            raise ProgramError(RuleForbidsFacts(constraint=getattr(constraint, "value", constraint)))
 
     def refused(self, label: Label | None) -> Rules:
         """The same, after a change that was none."""
@@ -123,7 +146,9 @@ def coming(table: pa.Table, last: Label | None) -> Coming:
     """The changes that rows ask for, behind the last one.  Without labels they are one."""
     found: dict[Label | None, RuleEdits] = {}
     skipped = 0
-    for row in table.to_pylist():
+    # Rows come in any order, and not in the same one to every bucket.
+    rows = sorted(table.to_pylist(), key=lambda row: (row["op"], row["predicate"] or "", str(row["arg1"])))
+    for row in rows:
         label = row.get("update")
         if label is not None and last is not None and label <= last:
             skipped += 1

@@ -79,6 +79,11 @@ class Setting:
     def ranges(self) -> dict[str, ArgumentRange]:
         return {name: argument_range(name, function) for name, function in self.functions.items()}
 
+    @property
+    def known_functions(self) -> dict[str, PythonFunction]:
+        """By the names that rules call them by."""
+        return {name.upper(): function for name, function in self.functions.items()}
+
     @cached_property
     def first_entry(self) -> int:
         """Of the bucket that speaks for all, where all have the same to say."""

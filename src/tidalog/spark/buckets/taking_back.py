@@ -65,24 +65,45 @@ def composed(
     """What two changes made, one behind the other, as one.  What became explicit or implicit is not in it."""
     result: dict[str, PredicateDelta] = {}
     for name in {**first, **second}:
-        now: dict[tuple[int, ...], tuple[bool, bool]] = {}
+        before: dict[_Fact, bool | None] = {}
+        after: dict[_Fact, bool | None] = {}
         for change in (part[name] for part in (first, second) if name in part):
-            for inserted, columns, explicit in (
-                (False, change.deleted, change.deleted_explicit),
-                (True, change.inserted, change.inserted_explicit),
-            ):
-                facts = zip(*(column.tolist() for column in columns), strict=True)
-                for fact, is_explicit in zip(facts, explicit.tolist(), strict=True):
-                    if now.pop(fact, (inserted, False))[0] == inserted:
-                        now[fact] = inserted, is_explicit
+            for fact, was, now in _steps(change):
+                before.setdefault(fact, was)
+                after[fact] = now
+        new = {f: now for f, now in after.items() if now is not None and before[f] is None}
+        gone = {f: was for f, was in before.items() if was is not None and after[f] is None}
         width = len((first.get(name) or second[name]).inserted)
-        left_over = [_columns([f for f, (sign, _) in now.items() if sign == s], width) for s in (True, False)]
-        flags = [np.array([e for sign, e in now.values() if sign == s], np.bool_) for s in (True, False)]
         result[name] = PredicateDelta(
-            left_over[0], len(flags[0]), flags[0], left_over[1], len(flags[1]), flags[1]
+            _columns(new, width),
+            len(new),
+            np.array(list(new.values()), np.bool_),
+            _columns(gone, width),
+            len(gone),
+            np.array(list(gone.values()), np.bool_),
         )
     return result
 
 
-def _columns(facts: list[tuple[int, ...]], width: int) -> list[Ids]:
-    return [np.array([fact[place] for fact in facts], np.int32) for place in range(width)]
+_Fact = tuple[int, ...]
+
+
+def _steps(change: PredicateDelta) -> Iterator[tuple[_Fact, bool | None, bool | None]]:
+    """Facts, and whether they were and are explicit; None: they were not there, or are not."""
+    for fact, flag in zip(_facts(change.deleted), change.deleted_explicit.tolist(), strict=True):
+        yield fact, flag, None
+    for fact, flag in zip(_facts(change.inserted), change.inserted_explicit.tolist(), strict=True):
+        yield fact, None, flag
+    for fact in _facts(change.became_explicit):
+        yield fact, False, True
+    for fact in _facts(change.became_implicit):
+        yield fact, True, False
+
+
+def _facts(columns: list[Ids]) -> Iterator[_Fact]:
+    return zip(*(column.tolist() for column in columns), strict=True)
+
+
+def _columns(facts: Iterable[_Fact], width: int) -> list[Ids]:
+    rows = list(facts)
+    return [np.array([fact[place] for fact in rows], np.int32) for place in range(width)]

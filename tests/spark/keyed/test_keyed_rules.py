@@ -1,0 +1,101 @@
+"""What rules do to a bucket of keys where it is easy to get wrong."""
+
+from __future__ import annotations
+
+import pyarrow as pa
+import pytest
+from keyed_oracle import Row, RuleRow, rule_table, setting_for, table_of, told_by
+
+from tidalog.lang import parse
+from tidalog.spark.buckets.bucket import Applied, Bucket
+from tidalog.spark.buckets.rules import coming, rules_of
+from tidalog.spark.diagnostics import SparkError
+
+
+class Kept:
+    """A bucket with a program."""
+
+    def __init__(self, program: str, **how: object) -> None:
+        self.setting = setting_for(parse(program), **how)  # type: ignore[arg-type]
+        self.bucket = Bucket(self.setting)
+
+    def apply(self, rows: list[Row], *rules: RuleRow, now: int = 0) -> Applied:
+        table = table_of(rows, self.setting.arguments)
+        about = rule_table(rules) if rules else None
+        if self.setting.labels is None:
+            table = table.drop_columns(["update"])
+            about = about.drop_columns(["update"]) if about is not None else None
+        return self.bucket.apply(table, now, about)
+
+    def told(self, rows: list[Row], *rules: RuleRow, now: int = 0) -> set[tuple[object, ...]]:
+        return set(told_by(self.apply(rows, *rules, now=now).changes, self.setting.arguments))
+
+
+def test_a_constraint_that_no_key_could_begin_with_is_refused() -> None:
+    kept = Kept("q(?x) :- p(?x). p(z).")
+    applied = kept.apply([], (1, "+rule", "c", ":- p(z)"))
+    (refused,) = applied.refused_rules
+    assert "T136" in refused.why
+    assert kept.told([("k", 2, "+", "p", ("a",))]) >= {("k", 2, "+", "q", ("a",), "implicit")}
+
+
+def test_a_constraint_that_a_key_violates_ends_the_batch() -> None:
+    kept = Kept("q(?x) :- p(?x).")
+    kept.apply([("k", 1, "+", "p", ("a",))])
+    with pytest.raises(SparkError, match="T135"):
+        kept.apply([], (2, "+rule", "c", ":- q(a)"))
+
+
+def test_the_order_of_rows_does_not_matter() -> None:
+    setting = setting_for(parse("q(?x) :- p(?x)."))
+    rows: list[RuleRow] = [(5, "+rule", None, "u(?x) :- p(?x)"), (5, "+rule", None, "v(?x) :- p(?x)")]
+    texts = set()
+    for ordered in (rows, rows[::-1]):
+        (edits,) = coming(rule_table(ordered), None).edits
+        texts.add(rules_of(setting).after(5, edits).text)
+    assert len(texts) == 1
+
+
+@pytest.mark.parametrize(
+    ("program", "first", "change", "told"),
+    [
+        ("r: r(?x) :- p(?x). c: :- z(?x).", [], ("+rule", "n", "q(?x) :- p(?x)"), "+"),
+        ("r: q(?x) :- p(?x). n: q(?x) :- p(?x), p(?x). c: :- z(?x).", ["n"], ("-rule", "r", None), "-"),
+    ],
+)
+def test_what_a_change_leaves_of_an_update_that_is_taken_back(
+    program: str, first: list[str], change: tuple[str, str, str | None], told: str
+) -> None:
+    """The key's own facts go, and what the rule does to it is told as if they had never been."""
+    kept = Kept(program + " q(?x) :- o(?x).")
+    kept.apply([("k", 1, "+", "p", ("a",))], *((2, "-rule", name, None) for name in first))
+    applied = kept.apply([("k", 3, "+", "q", ("a",)), ("k", 3, "+", "z", ("a",))], (3, *change))
+    assert applied.refused.num_rows == 1
+    found = told_by(applied.changes, kept.setting.arguments)
+    assert found == [("k", 3, told, "q", ("a",), "implicit")]
+
+
+def test_without_labels_a_refused_update_has_its_number() -> None:
+    kept = Kept("q(?x) :- p(?x).", labels=None)
+    kept.apply([("k", 1, "+", "p", ("a",))])
+    applied = kept.apply([("k", 1, "+", "p", ("b",))], (1, "+rule", None, "odd(?z) :- p(?x)"))
+    assert {(one.key, one.update) for one in applied.refused_rules} == {(None, None), ("k", 2)}
+
+
+def test_an_expired_key_loses_what_a_rule_has_brought_behind_it() -> None:
+    kept = Kept("q(?x) :- p(?x).", ttl=100)
+    kept.apply([("k", 1, "+", "p", ("a",))])
+    kept.apply([], (5, "+rule", "n", "r(?x) :- p(?x)"), now=10)
+    told = kept.told([], now=200)
+    assert {(one[1], one[2], one[3]) for one in told} == {(5, "-", "p"), (5, "-", "q"), (5, "-", "r")}
+
+
+def test_a_rule_about_all_classes_is_refused_where_classes_alone_are_known() -> None:
+    program = """
+        triple(?x, <http://e/b>, ?y) :- triple(?x, <http://e/a>, ?y) .
+        <http://e/c>(?x) :- <http://e/b>(?x, ?y) .
+    """
+    kept = Kept(program)
+    (refused,) = kept.apply([], (1, "+rule", "v", "v(?c) :- triple(?x, rdf:type, ?c)")).refused_rules
+    assert "T134" in refused.why
+    assert isinstance(kept.apply([]).changes, pa.Table)
