@@ -26,7 +26,12 @@ FOLDER = Path(__file__).resolve().parent
 sys.path[:0] = [str(FOLDER), str(FOLDER.parent)]
 
 from maintained import Scenario, check_scenario, steps_run, unused_at_most  # noqa: E402
-from rule_streams import check_rule_scenario, layered_rule_scenarios, tangled_rule_scenarios  # noqa: E402
+from rule_streams import (  # noqa: E402
+    chained_rule_scenarios,
+    check_rule_scenario,
+    layered_rule_scenarios,
+    tangled_rule_scenarios,
+)
 from streams import (  # noqa: E402
     FLEETING_CONFIGURATIONS,
     HURRIED,
@@ -82,6 +87,7 @@ ROUNDS: dict[str, tuple[Callable[[Any, list[Options], int], None], st.SearchStra
     ),
     "trials of B/F": (trials_change_nothing, st.one_of(tangled_scenarios(8), layered_scenarios(length=6))),
     "rules of tangled programs": (laws_hold_when_rules_change, tangled_rule_scenarios(10)),
+    "rules that read each other": (laws_hold_when_rules_change, chained_rule_scenarios(8)),
     "rules of any kind": (laws_hold_when_rules_change, layered_rule_scenarios(length=8)),
 }
 

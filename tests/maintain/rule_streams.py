@@ -19,7 +19,9 @@ from tidalog.analysis import analyse
 from tidalog.lang import print_program
 from tidalog.maintain.maintainer import Outcome
 from tidalog.maintain.strategy import Options
-from tidalog.program import Program
+from tidalog.program import Atom, Negation, Program, Rule, Variable
+from tidalog.program import Fact as FactOfProgram
+from tidalog.terms import IRI
 
 Rules = frozenset[int]
 
@@ -75,6 +77,36 @@ def rule_scenarios_of(draw: st.DrawFn, program: Program, pool: Sequence[Fact], l
 @st.composite
 def tangled_rule_scenarios(draw: st.DrawFn, length: int = 8) -> RuleScenario:
     return draw(rule_scenarios_of(draw(tangled_programs()), TANGLED_POOL, length))
+
+
+_NAMES = ("p", "s", "q", "t", "w")
+_CONSTANTS = tuple(map(IRI, "abc"))
+_X = Variable("x")
+
+
+@st.composite
+def chained_rule_scenarios(draw: st.DrawFn, length: int = 6) -> RuleScenario:
+    """Many small rules over few facts: what a rule derives, others read that come and go with it."""
+    rules: list[Rule] = []
+    for _ in range(draw(st.integers(2, 8))):
+        head = draw(st.sampled_from(_NAMES[2:]))
+        body = draw(st.lists(st.sampled_from(_NAMES), min_size=1, max_size=2))
+        literals: list[Atom | Negation] = [Atom(name, (_X,)) for name in body]
+        if draw(st.integers(0, 3)) == 0:
+            lower = _NAMES[: _NAMES.index(head)]
+            literals.append(Negation(Atom(draw(st.sampled_from(lower)), (_X,))))
+            literals[:-1] = [a for a in literals[:-1] if isinstance(a, Atom) and a.predicate in lower] or [
+                Atom("p", (_X,))
+            ]
+        else:
+            order = _NAMES.index(head) + 1
+            literals = [a for a in literals if isinstance(a, Atom) and a.predicate in _NAMES[:order]]
+            literals = literals or [Atom("p", (_X,))]
+        rules.append(Rule((Atom(head, (_X,)),), tuple(literals)))
+    pool = [(name, (constant,)) for name in _NAMES for constant in _CONSTANTS]
+    given = draw(st.lists(st.sampled_from(pool), unique=True, max_size=8))
+    program = Program(tuple(rules), tuple(FactOfProgram(name, row) for name, row in given))
+    return draw(rule_scenarios_of(program, pool, length))
 
 
 @st.composite

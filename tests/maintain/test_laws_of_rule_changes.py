@@ -7,6 +7,7 @@ from hypothesis import given, settings
 from maintained import Maintained
 from rule_streams import (
     RuleScenario,
+    chained_rule_scenarios,
     check_rule_scenario,
     layered_rule_scenarios,
     named,
@@ -31,6 +32,14 @@ def test_every_strategy_is_right_when_rules_of_tangled_programs_come_and_go(
 @settings(HURRIED, max_examples=75)
 @given(layered_rule_scenarios(), configurations(), UNUSED)
 def test_every_strategy_is_right_when_rules_of_any_kind_come_and_go(
+    scenario: RuleScenario, options: list[Options], unused: int
+) -> None:
+    check_rule_scenario(scenario, options, unused)
+
+
+@settings(HURRIED, max_examples=60)
+@given(chained_rule_scenarios(), configurations(), UNUSED)
+def test_every_strategy_is_right_when_rules_come_and_go_with_what_they_read(
     scenario: RuleScenario, options: list[Options], unused: int
 ) -> None:
     check_rule_scenario(scenario, options, unused)
