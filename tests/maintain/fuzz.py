@@ -122,9 +122,11 @@ def main() -> int:
     console, start, number = Console(stderr=True), time.monotonic(), first
     console.print(f"seed {first}; what is running is in {RUNNING}")
     with console.status("") as status:
-        while (passed := time.monotonic() - start) < wanted.seconds:
+        while time.monotonic() - start < wanted.seconds:
             for name in ROUNDS:
-                steps = sum(steps_run.values())
+                passed, steps = time.monotonic() - start, sum(steps_run.values())
+                if passed >= wanted.seconds and number > first:
+                    break
                 status.update(
                     f"{passed:,.0f} of {wanted.seconds:,.0f} s, {steps:,} updates, {name}, seed {number}"
                 )
