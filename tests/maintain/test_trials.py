@@ -12,6 +12,7 @@ from maintained import Scenario, check_scenario, scenario
 from streams import HURRIED, UNUSED, layered_scenarios, tangled_scenarios
 
 import tidalog
+from tidalog.errors import RunError
 from tidalog.maintain import strategy
 from tidalog.maintain.strategy import Options
 
@@ -87,3 +88,33 @@ def test_b_f_is_given_up_where_proofs_are_far() -> None:
         kb.materialise()
         assert kb.apply(tidalog.Update(deletions={"link": links[::2]})).chosen["near"] != "bf"
         assert kb.count("near") == 60 * 4
+
+
+def test_a_failed_update_leaves_the_order_of_ranks_as_it_was() -> None:
+    with tidalog.open(strategy="ranked") as kb:
+        kb.load(NEAR + ":- near(?x, ?y), link(?y, bad) .")
+        kb.insert("link", [(1, 2), (2, 3)])
+        kb.materialise()
+        kb.apply(tidalog.Update(deletions={"link": [(2, 3)]}))
+        assert kb._maintenance is not None
+        nodes = kb._maintenance.maintainer.nodes
+        nodes[0].in_rank_order = False
+        with pytest.raises(RunError):
+            kb.apply(tidalog.Update(deletions={"link": [(1, 2)]}, insertions={"link": [(5, 2), (2, "bad")]}))
+        assert not nodes[0].in_rank_order
+        kb.apply(tidalog.Update(deletions={"link": [(1, 2)]}))
+        assert nodes[0].in_rank_order
+        assert kb.count("near") == 0
+
+
+def test_what_is_unranked_stays_in_few_parts() -> None:
+    with tidalog.open(strategy="bf") as kb:
+        kb.load(NEAR)
+        kb.insert("link", cliques(1, 8))
+        kb.materialise()
+        for _ in range(100):
+            kb.apply(tidalog.Update(deletions={"link": [(3, 1)]}))
+            kb.apply(tidalog.Update(insertions={"link": [(3, 1)]}))
+        assert kb._maintenance is not None
+        (node,) = kb._maintenance.maintainer.nodes
+        assert 0 < len(node.unranked) <= 64

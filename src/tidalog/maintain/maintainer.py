@@ -206,7 +206,7 @@ class Maintainer:
         change = Transaction(engine)
         runner = Runner(engine, limits, progress, counting=False)
         runner.components = len(self.nodes)
-        unranked = [node.unranked for node in self.nodes]
+        ranks = [(node.in_rank_order, node.unranked) for node in self.nodes]
         try:
             change.ask(update.deletions, update.insertions)
             if rules is not None:
@@ -230,11 +230,8 @@ class Maintainer:
         except BaseException as stop:
             change.undo()
             self.marking.failed()
-            for node, ids in zip(self.nodes, unranked, strict=True):
+            for node, (node.in_rank_order, node.unranked) in zip(self.nodes, ranks, strict=True):
                 node.forget_plans()
-                node.rank()
-                for some in ids:
-                    node.unrank(some)
             if isinstance(stop, KeyboardInterrupt):
                 raise RunError(Interrupted(rule=runner.rule or "(none)")) from None
             raise

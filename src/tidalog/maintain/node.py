@@ -24,6 +24,7 @@ MANY_QUESTIONS: Final = 1 << 16
 """Answers that are kept however few of them are wanted."""
 _MOST_UNRANKED: Final = 4096
 _SHARE_UNRANKED: Final = 8
+_MOST_PARTS: Final = 64
 _GROWTH: Final = 4  # plans are made anew once the store is so many times larger than when they were made
 
 
@@ -52,7 +53,7 @@ class Node:
     workspace: Workspace
     in_rank_order: bool = True
     unranked: tuple[Ids, ...] = ()
-    """Each from one deletion."""
+    """From one deletion each, or from many."""
     passing: Passing | None = None
     counted: bool = False
     """Whether derivations of some of its facts may be counted, so that new ones must be."""
@@ -65,7 +66,6 @@ class Node:
     last_pause: int = 0
     spared: int = 0
     """Facts that the last deletion took away without a search, by the record."""
-    _unranked: int = 0
     _plans: ComponentPlans | None = None
     _size: int = 0
     _own: npt.NDArray[np.uint8] = field(default_factory=lambda: np.zeros(0, np.uint8))
@@ -138,14 +138,15 @@ class Node:
         count."""
         if self.in_rank_order and len(ids):
             self.unranked = (*self.unranked, ids)
-            self._unranked += len(ids)
-            if self._unranked > _MOST_UNRANKED + self.facts // _SHARE_UNRANKED:
+            if len(self.unranked) > _MOST_PARTS:
+                self.unranked = (np.unique(np.concatenate(self.unranked)),)
+            if sum(map(len, self.unranked)) > _MOST_UNRANKED + self.facts // _SHARE_UNRANKED:
                 self.in_rank_order = False
                 self.rank()
 
     def rank(self) -> None:
         """No fact is known to be unranked."""
-        self.unranked, self._unranked = (), 0
+        self.unranked = ()
 
     def ids_have_changed(self) -> None:
         """Nobody knows any more which facts are unranked."""
