@@ -43,7 +43,7 @@ def _timed(title: str, rows: int, batches: int, root: Path) -> tuple[Section, Ma
 
 def _batches(root: Path, quick: bool) -> Section:
     rows = 1000 if quick else 100_000
-    section, figures = _timed(f"Batches of {rows:,} rows through Spark", rows, 12, root)
+    section, figures = _timed(f"Batches of {rows:,} rows through Spark", rows, 12 if quick else 100, root)
     if not quick:
         beyond = figures["beyond_nothing_over_engine"]
         text = f"beyond nothing: {beyond:.2f} times the engine, at most {_MOST_BEYOND:g}"
@@ -53,7 +53,7 @@ def _batches(root: Path, quick: bool) -> Section:
 
 def _sustained(root: Path, quick: bool) -> Section:
     rows = 2000 if quick else 500_000
-    section, figures = _timed(f"Batches of {rows:,} rows, one after the other", rows, 10, root)
+    section, figures = _timed(f"Batches of {rows:,} rows, one after the other", rows, 10 if quick else 16, root)
     if not quick:
         rate = figures["rows_per_second"]
         text = f"{rate:,.0f} rows a second, at least {_ROWS_A_SECOND:,}"

@@ -161,6 +161,17 @@ def test_a_text_of_a_megabyte_and_its_neighbours() -> None:
     assert dictionary.decode_text(ids).to_pylist() == [format_any(parse_any(text)) for text in texts]
 
 
+@pytest.mark.parametrize("seed", range(3))
+def test_texts_of_every_size_grow_the_dictionary_block_by_block(seed: int) -> None:
+    sizes = np.random.default_rng(seed).geometric(1 / 300, 2000)
+    texts = [f"{'t' * int(size)}{place}" for place, size in enumerate(sizes)]
+    for part in (1, 127, 128, 129, 2000):
+        dictionary = Dictionary()
+        ids = dictionary.encode(pa.chunked_array([texts[:part], texts[:part]]), "any")
+        assert ids.tolist() == [*range(ids[0], ids[0] + part)] * 2
+        assert dictionary.decode(ids[:part]).to_pylist() == texts[:part]
+
+
 def test_many_distinct_texts_and_numbers_grow_the_dictionary() -> None:
     dictionary, count = Dictionary(), 150_000
     texts = pa.array([f"n{i}" for i in range(count)])

@@ -2,20 +2,24 @@
 
 from __future__ import annotations
 
+from datetime import date
+from itertools import product
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import pyarrow.compute as pc
 import pytest
 
 import tidalog
 from tidalog.errors import DataError
 from tidalog.io.update_tables import read_update_table
-from tidalog.spark.columns import update_columns
+from tidalog.spark.columns import CORRUPT, update_columns
 from tidalog.spark.diagnostics import SparkError
 from tidalog.spark.ingest import Batch, Ingest
 from tidalog.spark.known import known_predicates
 from tidalog.spark.order import ordered
 from tidalog.spark.quarantine import place_of, write_bad_rows
+from tidalog.spark.validate import SURE
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -109,6 +113,55 @@ class TestFaults:
         frame = spark.createDataFrame(rows, COLUMNS)
         batch = read_by(ingest_for(frame, program))
         assert [bad["number"] for bad in batch.bad] == ["T010", "T070"]
+
+
+TRIPLES = "@prefix ex: <http://example.org/> .\n?x a ex:Big :- ?x ex:size ?y, ?y > 3 ."
+NAMES = (None, "edge", "<edge>", "edges", "ex:size", "ex:other", "<http://a.b/c>", "<a", "halt", "triple", "")
+
+
+class TestAShortLook:
+    @pytest.mark.parametrize("program", [PROGRAM, TRIPLES], ids=["predicates", "triples"])
+    @pytest.mark.parametrize("label", ["long", "string", "text", "date"])
+    def test_it_is_sure_of_the_facts_without_a_fault_and_of_nothing_else(
+        self, spark: SparkSession, program: str, label: str
+    ) -> None:
+        """Every combination of operations, predicates, missing arguments and labels."""
+        labels = {"long": [1, None], "date": [date(2026, 1, 2), None]}.get(label, ["1", "x", "", None])
+        days = [date(2026, 1, 2), None, date(1, 1, 1)]
+        rows = list(
+            product(labels, ("+", "-", "+rule", "-rule", "x", None), NAMES, ("a", None), ("b", None), days)
+        )
+        columns = "update {}, op string, predicate string, arg1 string, arg2 string, arg3 date"
+        frame = spark.createDataFrame(rows, columns.format("string" if label == "text" else label))
+        ingest = ingest_for(frame, program, text_labels=label in ("text", "date"))
+        looked = ingest.updates.select("op", SURE, ingest._fault.isNull().alias("right")).toArrow()
+        for row in looked.to_pylist():
+            assert row[SURE] == (row["right"] and row["op"] in ("+", "-"))
+        assert 10 <= pc.sum(looked.column(SURE)).as_py() < len(rows)
+
+    def test_dates_outside_the_calendar_and_lines_that_are_no_rows_are_not_sure(
+        self, spark: SparkSession
+    ) -> None:
+        rows = (
+            "(1, '+', 'edge', 'a', date'2026-01-02', {0}), (1, '+', 'edge', 'a', make_date(12026, 1, 2), {0})"
+        )
+        names = f"(update, op, predicate, arg1, arg2, {CORRUPT})"
+        table = f"select * from values {rows.format('null')}, {rows.format(repr('junk'))} as t{names}"
+        looked = ingest_for(spark.sql(table)).updates.select(SURE).toArrow().column(0).to_pylist()
+        assert looked == [True, False, False, False]
+
+    def test_where_it_is_not_sure_of_right_rows_all_are_looked_at_closer(self, spark: SparkSession) -> None:
+        """Rules bring predicates that nobody knew; what is wrong is found as before."""
+        new = (1, "+rule", "r", "far(?x) :- near(?x, ?y, ?z) .", None, None)
+        near: tuple[object, ...] = (2, "+", "near", "a", "b", "c")
+        frame = spark.createDataFrame([new, near, GOOD], COLUMNS)
+        ingest = ingest_for(frame)
+        assert read_by(ingest).table.num_rows == 3
+        later = ingest_for(spark.createDataFrame([near, (2, "+", "nearer", "a", "b", "c")], COLUMNS))
+        later.learn([str(new[3])])
+        for _ in range(2):
+            batch = read_by(later)
+            assert (batch.table.num_rows, len(batch.bad)) == (1, 1)
 
 
 class TestColumns:

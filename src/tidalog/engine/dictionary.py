@@ -209,7 +209,8 @@ class Dictionary:
         data = np.frombuffer(data_buffer or b"", np.uint8)
         slow = np.empty(len(ids), np.int32)
         slow_count = np.zeros(1, np.int64)
-        longest = int(np.diff(offsets).max()) if len(ids) else 0
+        at_once = min(len(ids), texts.TEXTS_AT_ONCE)
+        longest = int((offsets[at_once:] - offsets[:-at_once]).max())
         mode = _READINGS[reading]
         self._in_batches(
             len(ids),

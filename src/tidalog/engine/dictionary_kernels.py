@@ -15,7 +15,15 @@ from typing import Final, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from tidalog.engine.native import bits_double, compiled, double_bits, hash_add, hash_end, hash_start
+from tidalog.engine.native import (
+    bits_double,
+    compiled,
+    double_bits,
+    hash_add,
+    hash_end,
+    hash_start,
+    inlined,
+)
 from tidalog.engine.table import EMPTY, HALF, LOW32, ONE, has_room, make_entry, remove_entry, table_shift
 
 IRI: Final = 0
@@ -135,7 +143,14 @@ def intern_boolean(terms: Terms, number: int) -> int:
 @compiled
 def intern_text(terms: Terms, kind: int, extra: int, text: np.ndarray, start: int, length: int) -> int:
     """The id of a text; room for the term and its bytes has been made."""
-    h = text_hash(kind, extra, text, start, length)
+    return intern_hashed(terms, text_hash(kind, extra, text, start, length), kind, extra, text, start, length)
+
+
+@inlined
+def intern_hashed(
+    terms: Terms, h: np.uint64, kind: int, extra: int, text: np.ndarray, start: int, length: int
+) -> int:
+    """The same of a text whose hash is known."""
     tag = h >> HALF
     mask = np.uint64(len(terms.slots) - 1)
     s = h >> table_shift(len(terms.slots))

@@ -20,13 +20,14 @@ from tidalog.engine.dictionary_kernels import (
     Terms,
     intern_boolean,
     intern_double,
+    intern_hashed,
     intern_integer,
-    intern_text,
     number_hash,
     room_for_terms,
+    text_hash,
 )
 from tidalog.engine.fact_kernels import CACHED, FAR_AHEAD
-from tidalog.engine.native import compiled, prefetch
+from tidalog.engine.native import compiled, inlined, prefetch
 from tidalog.engine.table import table_shift
 
 AS_IRI: Final = 0
@@ -40,25 +41,50 @@ AS_SLOW: Final = 6
 _QUOTE, _LESS, _GREATER, _UNDERSCORE, _COLON, _MINUS, _BACKSLASH = (np.uint8(ord(c)) for c in '"<>_:-\\')
 _REMEMBERED: Final = 1 << 12  # integers whose ids are kept in mind; a power of two
 _MAX_DIGITS: Final = 18  # every number of so many digits fits 64 bits
+# What a byte may be, a bit for each; cells are many, so one look at a table says all.
+_LETTER, _DIGIT, _DASH, _BEYOND_ASCII, _OTHER, _NO_NUMERAL, _NOT_IN_IRI = (np.uint8(1 << n) for n in range(7))
+
+
+def _byte_class(c: int) -> int:
+    found = 0
+    if chr(c).isascii() and (chr(c).isalpha() or c == ord("_")):
+        found |= _LETTER
+    elif chr(c) in "0123456789":
+        found |= _DIGIT
+    elif chr(c) == "-":
+        found |= _DASH
+    else:
+        found |= _BEYOND_ASCII if c >= 128 else _OTHER
+    # A dot, a sign, or a letter of an exponent or a radix may be part of a number.
+    if chr(c) not in "0123456789.+-ABCDEFabcdefoOxX":
+        found |= _NO_NUMERAL
+    if c <= 32 or c >= 127 or chr(c) in '"<>\\^`{|}':
+        found |= _NOT_IN_IRI
+    return found
+
+
+_CLASS = np.array([_byte_class(c) for c in range(256)], np.uint8)
 _TRUE = np.frombuffer(b"true", np.uint8)
 _FALSE = np.frombuffer(b"false", np.uint8)
 
-READ_ANY: Final = 0
-READ_STRING: Final = 1
-READ_IRI: Final = 2
+READ_ANY: Final = AS_SLOW
+READ_STRING: Final = AS_STRING
+READ_IRI: Final = AS_IRI
+TEXTS_AT_ONCE: Final = 128
+_TERM_KINDS: Final = (IRI, BLANK, STRING)
+"""Kinds of terms by readings."""
 
 
-@compiled
-def is_digit(c: int) -> bool:
-    return 48 <= c <= 57
+@inlined
+def classes(text: np.ndarray, start: int, length: int) -> int:
+    """What the bytes of a text are, all in all."""
+    found = np.uint8(0)
+    for i in range(start, start + length):
+        found |= _CLASS[text[i]]
+    return found
 
 
-@compiled
-def is_letter(c: int) -> bool:
-    return 65 <= c <= 90 or 97 <= c <= 122 or c == _UNDERSCORE
-
-
-@compiled
+@inlined
 def equals(text: np.ndarray, start: int, length: int, word: np.ndarray) -> bool:
     if length != len(word):
         return False
@@ -68,15 +94,15 @@ def equals(text: np.ndarray, start: int, length: int, word: np.ndarray) -> bool:
     return True
 
 
-@compiled
+@inlined
 def classify(text: np.ndarray, start: int, length: int) -> tuple[int, int, int]:
     """(reading, start and length of its inner text); AS_SLOW where only Python knows."""
     if length == 0:
         return AS_STRING, start, 0
     first = text[start]
-    if is_letter(first):
+    if _CLASS[first] & _LETTER:
         return classify_word(text, start, length)
-    if is_digit(first) or first == _MINUS:
+    if _CLASS[first] & (_DIGIT | _DASH):
         return classify_numeral(text, start, length)
     if first == _QUOTE:
         if length >= 2 and text[start + length - 1] == _QUOTE:
@@ -89,35 +115,27 @@ def classify(text: np.ndarray, start: int, length: int) -> tuple[int, int, int]:
     if first == _LESS:
         if text[start + length - 1] != _GREATER:
             return AS_SLOW, start, length
-        for i in range(1, length - 1):
-            if not is_plain_in_iri(text[start + i]):
-                return AS_SLOW, start, length
+        if classes(text, start + 1, length - 2) & _NOT_IN_IRI:
+            return AS_SLOW, start, length
         return AS_IRI, start + 1, length - 2
     if first >= 128:
         return AS_SLOW, start, length
     return AS_STRING, start, length
 
 
-@compiled
+@inlined
 def classify_word(text: np.ndarray, start: int, length: int) -> tuple[int, int, int]:
     """What begins with a letter: a name, a boolean, a blank node, or a string."""
     if text[start] == _UNDERSCORE and (length == 1 or text[start + 1] == _COLON):
         if length < 3:
             return AS_SLOW, start, length
-        for i in range(2, length):
-            c = text[start + i]
-            if not (is_letter(c) or is_digit(c)):
-                return AS_SLOW, start, length
+        if classes(text, start + 2, length - 2) & (_DASH | _BEYOND_ASCII | _OTHER):
+            return AS_SLOW, start, length
         return AS_BLANK, start + 2, length - 2
-    unsure = False
-    for i in range(length):
-        c = text[start + i]
-        if not (is_letter(c) or is_digit(c)):
-            if c >= 128 or c == _MINUS:
-                unsure = True
-            else:
-                return AS_STRING, start, length
-    if unsure:
+    found = classes(text, start, length)
+    if found & _OTHER:
+        return AS_STRING, start, length
+    if found & (_DASH | _BEYOND_ASCII):
         return AS_SLOW, start, length
     if equals(text, start, length, _TRUE):
         return AS_TRUE, start, length
@@ -126,37 +144,22 @@ def classify_word(text: np.ndarray, start: int, length: int) -> tuple[int, int, 
     return AS_IRI, start, length
 
 
-@compiled
+@inlined
 def classify_numeral(text: np.ndarray, start: int, length: int) -> tuple[int, int, int]:
     """What begins with a digit or a minus: an integer, something Python must read, or a string."""
     sign = 1 if text[start] == _MINUS else 0
     digits = length - sign
-    whole = digits > 0
-    for i in range(sign, length):
-        c = text[start + i]
-        if not is_digit(c):
-            whole = False
-            # A dot, a sign, or a letter of an exponent or a radix keeps it open.
-            if not (
-                c == 46
-                or c == 43
-                or c == 45
-                or 65 <= c <= 70
-                or 97 <= c <= 102
-                or c == 111
-                or c == 79
-                or c == 120
-                or c == 88
-            ):
-                return AS_STRING, start, length
-    if whole and digits <= _MAX_DIGITS:
+    found = classes(text, start + sign, digits)
+    if found & _NO_NUMERAL:
+        return AS_STRING, start, length
+    if found == _DIGIT and digits <= _MAX_DIGITS:
         return AS_INTEGER, start, length
     if digits == 0:
         return AS_STRING, start, length
     return AS_SLOW, start, length
 
 
-@compiled
+@inlined
 def read_integer(text: np.ndarray, start: int, length: int) -> int:
     sign = text[start] == _MINUS
     value = np.int64(0)
@@ -165,14 +168,10 @@ def read_integer(text: np.ndarray, start: int, length: int) -> int:
     return -value if sign else value
 
 
-@compiled
+@inlined
 def is_plain_in_iri(c: int) -> bool:
     """ASCII that an IRI reference may hold as it is; `iri_reference` escapes some more in relative ones."""
-    if c <= 32 or c >= 127:
-        return False
-    return not (
-        c == 34 or c == 60 or c == 62 or c == 92 or c == 94 or c == 96 or c == 123 or c == 124 or c == 125
-    )
+    return _CLASS[c] & _NOT_IN_IRI == 0
 
 
 @compiled
@@ -187,34 +186,48 @@ def encode_texts(
     slow_count: np.ndarray,
 ) -> int:
     """Interns the cells from `begin` on; stops and says where when room runs out.  Rows that Python must
-    read are appended to `slow`."""
-    for i in range(begin, len(ids)):
-        start = np.int64(offsets[i])
-        length = np.int64(offsets[i + 1]) - start
-        if not room_for_terms(terms, 1) or terms.state[TEXT] + length > len(terms.text):
-            return i
-        if reading == READ_STRING:
-            ids[i] = intern_text(terms, STRING, -1, data, start, length)
-            continue
-        if reading == READ_IRI:
-            ids[i] = intern_text(terms, IRI, -1, data, start, length)
-            continue
-        kind, at, size = classify(data, start, length)
-        if kind == AS_IRI:
-            ids[i] = intern_text(terms, IRI, -1, data, at, size)
-        elif kind == AS_STRING:
-            ids[i] = intern_text(terms, STRING, -1, data, at, size)
-        elif kind == AS_INTEGER:
-            ids[i] = intern_integer(terms, read_integer(data, at, size))
-        elif kind == AS_BLANK:
-            ids[i] = intern_text(terms, BLANK, -1, data, at, size)
-        elif kind == AS_TRUE or kind == AS_FALSE:
-            ids[i] = intern_boolean(terms, 1 if kind == AS_TRUE else 0)
-        else:
-            ids[i] = -1
-            slow[slow_count[0]] = i
-            slow_count[0] += 1
-    return len(ids)
+    read are appended to `slow`.
+
+    A large dictionary lies outside the cache: of a block of cells it is found out what they hold, and their
+    places are asked for, before the first is looked up.
+    """
+    rows = len(ids)
+    readings = np.empty(TEXTS_AT_ONCE, np.uint8)
+    starts, sizes = np.empty(TEXTS_AT_ONCE, np.int64), np.empty(TEXTS_AT_ONCE, np.int64)
+    hashes = np.empty(TEXTS_AT_ONCE, np.uint64)
+    shift = table_shift(len(terms.slots))
+    for first in range(begin, rows, TEXTS_AT_ONCE):
+        count = min(TEXTS_AT_ONCE, rows - first)
+        more = np.int64(offsets[first + count]) - np.int64(offsets[first])
+        if not room_for_terms(terms, count) or terms.state[TEXT] + more > len(terms.text):
+            return first
+        for k in range(count):
+            start = np.int64(offsets[first + k])
+            kind, at, size = reading, start, np.int64(offsets[first + k + 1]) - start
+            if reading == READ_ANY:
+                kind, at, size = classify(data, start, size)
+            if kind == AS_INTEGER:
+                at = read_integer(data, at, size)
+                hashes[k] = number_hash(INTEGER, at)
+            elif kind < AS_INTEGER:
+                hashes[k] = text_hash(_TERM_KINDS[kind], -1, data, at, size)
+            readings[k], starts[k], sizes[k] = kind, at, size
+            if kind <= AS_INTEGER:
+                prefetch(terms.slots, hashes[k] >> shift)
+        for k in range(count):
+            kind = readings[k]
+            if kind < AS_INTEGER:
+                term_kind = _TERM_KINDS[kind]
+                ids[first + k] = intern_hashed(terms, hashes[k], term_kind, -1, data, starts[k], sizes[k])
+            elif kind == AS_INTEGER:
+                ids[first + k] = intern_integer(terms, starts[k])
+            elif kind == AS_TRUE or kind == AS_FALSE:
+                ids[first + k] = intern_boolean(terms, 1 if kind == AS_TRUE else 0)
+            else:
+                ids[first + k] = -1
+                slow[slow_count[0]] = first + k
+                slow_count[0] += 1
+    return rows
 
 
 @compiled
@@ -261,22 +274,21 @@ BRACKETED: Final = 1
 BY_PYTHON: Final = 2
 
 
-@compiled
-def written_form(terms: Terms, term: int) -> int:
+@inlined
+def written_form(kind: int, text: np.ndarray, start: int, length: int) -> int:
     """How a term stands in a cell of format `any`."""
-    kind, start, length = terms.kind[term], terms.start[term], np.int64(terms.length[term])
     if kind == STRING:
-        reading, _, size = classify(terms.text, start, length)
+        reading, _, size = classify(text, start, length)
         return RAW if reading == AS_STRING and size == length else BY_PYTHON
     if kind == IRI:
-        reading, _, size = classify(terms.text, start, length)
+        reading, _, size = classify(text, start, length)
         if reading == AS_IRI and size == length:
             return RAW
         if reading == AS_SLOW:
             return BY_PYTHON  # a name or not: only `format_any` knows
         absolute = False
         for i in range(length):
-            c = terms.text[start + i]
+            c = text[start + i]
             if not is_plain_in_iri(c):
                 return BY_PYTHON
             if c == _COLON:
@@ -291,10 +303,12 @@ def written_form(terms: Terms, term: int) -> int:
 @compiled
 def measure_texts(terms: Terms, ids: np.ndarray, forms: np.ndarray, sizes: np.ndarray) -> None:
     """Form and size of each cell; 0 for those left to Python."""
+    kinds, text, starts, lengths = terms.kind, terms.text, terms.start, terms.length
     for i in range(len(ids)):
-        form = written_form(terms, ids[i])
+        term = ids[i]
+        length = np.int64(lengths[term])
+        form = written_form(kinds[term], text, starts[term], length)
         forms[i] = form
-        length = np.int64(terms.length[ids[i]])
         if form == RAW:
             sizes[i] = length
         elif form == BRACKETED:

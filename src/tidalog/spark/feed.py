@@ -199,7 +199,14 @@ class Feed:
         file = FeedFile.named(self.folder, first, last)
         part = self.folder / f".{file.path.name}.{secrets.token_hex(4)}"
         try:
-            pq.write_table(table, part, compression="zstd", compression_level=1, use_dictionary=_REPEATED)
+            pq.write_table(
+                table,
+                part,
+                compression="zstd",
+                compression_level=1,
+                use_dictionary=_REPEATED,
+                write_statistics=_REPEATED,
+            )
             if self._synced:
                 _sync(part)
             os.replace(part, file.path)

@@ -1,7 +1,8 @@
 """From a micro-batch to its rows at the driver: right ones as Arrow columns, the others with reasons.
 
-Every row of the batch is one or the other.  The batch is read once; a second time only if rows are bad, to
-find out where they stand, or if it brings rules that speak of predicates which nobody knew.
+Every row of the batch is one or the other.  The batch is read once, as long as its rows are surely right by a
+short look (validate.py).  It is read again to look closer; if rows are bad, to find out where they stand; and
+if it brings rules that speak of predicates which nobody knew.
 """
 
 from __future__ import annotations
@@ -23,11 +24,11 @@ from tidalog.spark.validate import (
     ADD_RULE,
     CONTENT,
     FAULT,
-    LABEL_FAULT,
-    PREDICATE_FAULT,
+    SURE,
     content_of,
-    is_known,
-    validated,
+    fault_of,
+    is_sure,
+    named,
 )
 
 if TYPE_CHECKING:
@@ -66,21 +67,31 @@ class Ingest:
     def __init__(
         self, updates: DataFrame, columns: UpdateColumns, known: KnownPredicates, *, text_labels: bool = False
     ) -> None:
-        self.updates = validated(with_places(updates), columns, known)
+        rows = named(with_places(updates), columns)
         names = ["op", "predicate", *(f"arg{n + 1}" for n in range(len(columns.arguments)))]
         self.has_labels = columns.update is not None
-        self._names = ["update", *names] if self.has_labels else names
-        self._content = [content_of(columns).alias(CONTENT)] if self.has_labels else []
+        self._names = ["update", *names, CONTENT] if self.has_labels else names
+        content = [content_of(columns).alias(CONTENT)] if self.has_labels else []
+        sure = is_sure(columns, known, text_labels=text_labels).alias(SURE)
+        self.updates = rows.select("*", *content, sure)
+        own = self.updates.columns
+        sources = [_FILE] if _FILE in own else [name for name in OFFSETS[:2] if name in own]
+        self._places = [*(["update"] if self.has_labels else []), *sources] if sources else []
         self._text_labels = text_labels
         self._label = columns.update or ""
         self._columns, self._known = columns, known
         self._learnt: set[tuple[str, int]] = set()
         """Predicates that came with rules, and their number of arguments."""
+        self._fault = self._closer_look()
+        self._looks_closer = False
+        """Whether rows are right of which a short look is not sure, so that it is not worth while."""
 
     def learn(self, rules: Iterable[str]) -> bool:
         """Facts may be of predicates that these rules speak of, from now on.  Gives whether some are new."""
         new = self._known.of_rules(rules) - self._learnt
-        self._learnt |= new
+        if new:
+            self._learnt |= new
+            self._fault = self._closer_look()
         return bool(new)
 
     def read(self, frame: DataFrame) -> Batch:
@@ -94,14 +105,23 @@ class Ingest:
         return self._read(frame) if is_new and batch.bad else batch
 
     def _read(self, frame: DataFrame) -> Batch:
-        fault = self._fault(frame)
-        with reading():
-            whole = frame.select(*self._names, *self._content, fault.isNotNull().alias(FAULT)).toArrow()
-        faulty = whole.column(FAULT)
-        table = whole.drop_columns([FAULT])
-        if not pc.any(faulty, min_count=0).as_py():
+        if not self._looks_closer:
+            table, right = self._rows(frame, SURE)
+            if pc.all(right, min_count=0).as_py():
+                return Batch(table.num_rows, table, [])
+        fault = self._fault
+        table, right = self._rows(frame, fault.isNull().alias(FAULT))
+        if pc.all(right, min_count=0).as_py():
+            self._looks_closer = True
             return Batch(table.num_rows, table, [])
-        return Batch(table.num_rows, table.filter(pc.invert(faulty)), _bad_rows(frame, fault))
+        return Batch(table.num_rows, table.filter(right), _bad_rows(frame, fault))
+
+    def _rows(self, frame: DataFrame, right: Column | str) -> tuple[pa.Table, pa.ChunkedArray]:
+        """All rows, and of each whether it is right."""
+        with reading():
+            whole = frame.select(*self._names, right).toArrow()
+        last = whole.num_columns - 1
+        return whole.remove_column(last), whole.column(last)
 
     def late_rows(self, frame: DataFrame, late: Mapping[Label, str]) -> list[BadRow]:
         """The rows of updates that come too late, each with its reason."""
@@ -116,7 +136,7 @@ class Ingest:
         message = F.concat(F.lit(before), label.cast("string"), F.lit(f"{behind}: "), said)
         number, column = F.lit(UpdateTooLate.number).alias("number"), F.lit(self._label).alias("column")
         fault = F.when(
-            said.isNotNull() & self._fault(frame).isNull(), F.struct(number, message.alias("message"), column)
+            said.isNotNull() & self._fault.isNull(), F.struct(number, message.alias("message"), column)
         )
         return _bad_rows(frame, fault)
 
@@ -124,8 +144,7 @@ class Ingest:
         """The labels of a batch's rows and where these come from, to be kept for a while; None if nothing
         says that.  The batch itself is better let go of at once: what has been used to ask the JVM for
         something is only freed when Python looks for cycles, and the older it is, the later."""
-        names = [_FILE] if _FILE in frame.columns else [name for name in OFFSETS[:2] if name in frame.columns]
-        return frame.select(*(["update"] if self.has_labels else []), *names) if names else None
+        return frame.select(*self._places) if self._places else None
 
     def places_of(self, places: DataFrame, label: Label | None) -> list[str]:
         """Where the rows of an update are, or those of the whole batch: the files, or what a queue calls
@@ -140,16 +159,10 @@ class Ingest:
             for row in found
         )
 
-    def _fault(self, frame: DataFrame) -> Column:
-        from pyspark.sql import functions as F
-
-        faults = [F.col(FAULT)]
-        if LABEL_FAULT in frame.columns and not self._text_labels:
-            faults.append(F.col(LABEL_FAULT))
-        of_predicates = F.col(PREDICATE_FAULT)
-        if self._learnt:
-            of_predicates = F.when(~is_known(self._columns, self._learnt), of_predicates)
-        return F.coalesce(*faults, of_predicates)
+    def _closer_look(self) -> Column:
+        return fault_of(
+            self._columns, self._known, text_labels=self._text_labels, learnt=sorted(self._learnt)
+        )
 
 
 def with_places(frame: DataFrame) -> DataFrame:
@@ -172,7 +185,7 @@ def _bad_rows(frame: DataFrame, fault: Column) -> list[BadRow]:
     counts them itself, else from the byte at which the piece begins."""
     from pyspark.sql import functions as F
 
-    checked = frame.withColumn(FAULT, fault).drop(LABEL_FAULT, PREDICATE_FAULT)
+    checked = frame.withColumn(FAULT, fault).drop(CONTENT, SURE)
     numbered = checked.withColumn(_NUMBER, F.monotonically_increasing_id())
     in_files = _FILE in checked.columns
     firsts: dict[tuple[str, int], int] = {}

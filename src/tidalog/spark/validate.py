@@ -1,13 +1,15 @@
 """What is wrong with update rows, said by Spark expressions before a row reaches the engine.
 
 The rules are those of update tables (io/update_files.py), and what they say is said in the same words;
-besides, a predicate must be known, with its number of arguments.  That is a fault apart from the others, for
-rules that come with the stream may bring predicates.  The first fault of a row is told.
+besides, a predicate must be known, with its number of arguments; rules that come with the stream may bring
+predicates.  The first fault of a row is told.
 """
 
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
+from functools import reduce
+from operator import and_, or_
 from typing import TYPE_CHECKING, Final
 
 from tidalog.io.update_diagnostics import MissingArgument, MissingPart
@@ -19,47 +21,89 @@ if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
 
 FAULT: Final = "__tidalog_fault"
-"""The column that says what is wrong with a row: number, message, column; null if nothing is."""
-LABEL_FAULT: Final = "__tidalog_label_fault"
-"""The same of a label that is no integer, which is a fault only where labels are integers."""
-PREDICATE_FAULT: Final = "__tidalog_predicate_fault"
-"""The same of a fact whose predicate nobody knew, with so many arguments, when the stream began."""
+"""A column for what is wrong with a row (`fault_of`)."""
+SURE: Final = "__tidalog_sure"
+"""A column that is true where nothing is (`is_sure`)."""
 CONTENT: Final = "__tidalog_content"
 """The column with a number that tells a row from others, whatever its label; of streams with labels."""
 ADD_RULE, REMOVE_RULE = "+rule", "-rule"
 INTEGER: Final = r"\A-?[0-9]{1,18}\z"
 """For Java and for RE2; of `$` they think differently before a line end."""
+_YEARS: Final = (1, 9999)
+"""Those of the calendar, outside of which a date is no term."""
 
 
-def validated(frame: DataFrame, columns: UpdateColumns, known: KnownPredicates) -> DataFrame:
-    """Columns `update` (if there is one), `op`, `predicate`, `arg1` …, those with faults, and all others.
+def named(frame: DataFrame, columns: UpdateColumns) -> DataFrame:
+    """The rows of a stream with columns `update` (if there is one), `op`, `predicate`, `arg1` …, and all
+    others as they are.  What else is said here is said of these.
 
     This becomes part of the stream's own plan, so that it is put together once and not for every batch.
     """
-    from pyspark.sql import functions as F
-
     own = {columns.update, columns.op, columns.predicate, *columns.arguments, columns.corrupt}
     others = [name for name in frame.columns if name not in own]
-    named = {"op": columns.op, "predicate": columns.predicate}
+    given = {"op": columns.op, "predicate": columns.predicate}
     if columns.update is not None:
-        named = {"update": columns.update, **named}
-    renamed = [_column(frame, old).alias(new) for new, old in named.items()]
+        given = {"update": columns.update, **given}
+    renamed = [_column(frame, old).alias(new) for new, old in given.items()]
     arguments = [_column(frame, old).alias(f"arg{n}") for n, old in enumerate(columns.arguments, 1)]
     kept = [_column(frame, name) for name in others]
     record = [] if columns.corrupt is None else [_column(frame, columns.corrupt)]
-    faults = [
-        F.coalesce(*_faults(frame, columns)).alias(FAULT),
-        F.coalesce(*_predicate_faults(frame, columns, known)).alias(PREDICATE_FAULT),
-    ]
-    if columns.update is not None and columns.text_labels:
-        faults.append(
-            _label_fault(_column(frame, columns.update).cast("string"), columns.update).alias(LABEL_FAULT)
-        )
-    return frame.select(*renamed, *arguments, *kept, *record, *faults)
+    return frame.select(*renamed, *arguments, *kept, *record)
+
+
+def fault_of(
+    columns: UpdateColumns,
+    known: KnownPredicates,
+    *,
+    text_labels: bool,
+    learnt: Collection[tuple[str, int]] = (),
+    others: Sequence[Column] = (),
+) -> Column:
+    """What is wrong with a row: number, message, column; null if nothing is.  Predicates that were `learnt`
+    are known too; `others` are faults that are told before those of labels and predicates."""
+    from pyspark.sql import functions as F
+
+    faults = [*_faults(columns), *others]
+    if columns.update is not None and columns.text_labels and not text_labels:
+        faults.append(_label_fault(F.col("update").cast("string"), columns.update))
+    of_predicates = F.coalesce(*_predicate_faults(columns, known))
+    if learnt:
+        of_predicates = F.when(~_is_known(columns, learnt), of_predicates)
+    return F.coalesce(*faults, of_predicates)
+
+
+def is_sure(columns: UpdateColumns, known: KnownPredicates, *, text_labels: bool) -> Column:
+    """Whether a row is a fact with which nothing is wrong, said in few words.
+
+    Spark plans a stream anew for each batch, and `fault_of` is long.  Rows that change rules, and facts of
+    predicates that rules have brought, may be right without being sure.
+    """
+    from pyspark.sql import functions as F
+
+    sure = F.col("op").isin("+", "-")
+    if columns.corrupt is not None:
+        sure &= F.col(columns.corrupt).isNull()
+    if columns.update is not None:
+        label = F.col("update")
+        is_text = columns.text_labels and not text_labels
+        sure &= label.cast("string").rlike(INTEGER) if is_text else label.isNotNull()
+    for number, name in enumerate(columns.arguments, 1):
+        if name in columns.dated:
+            date = F.col(f"arg{number}")
+            sure &= date.isNull() | F.year(date).between(*_YEARS)
+    predicate = F.col("predicate")
+    by_arity: dict[int, list[str]] = {}
+    for name, arity in known.arities.items():
+        by_arity.setdefault(arity, []).append(name)
+    shapes = [predicate.isin(names) & _has(columns, arity) for arity, names in by_arity.items()]
+    if known.open_iris:
+        another = _is_iri(predicate) & ~predicate.isin(list(known.arities))
+        shapes.append(another & (_has(columns, 1) | _has(columns, 2)))
+    return F.coalesce(sure & _any(shapes), F.lit(False))
 
 
 def content_of(columns: UpdateColumns) -> Column:
-    """A number of 40 bits, so that many can be added up, which tells rows of `validated` apart."""
+    """A number of 40 bits, so that many can be added up, which tells rows apart."""
     from pyspark.sql import functions as F
 
     names = ["op", "predicate", *(f"arg{n + 1}" for n in range(len(columns.arguments)))]
@@ -85,20 +129,20 @@ def _label_fault(label: Column, name: str) -> Column:
     return _fault(~label.rlike(INTEGER), "T036", message, name)
 
 
-def is_known(columns: UpdateColumns, known: Collection[tuple[str, int]]) -> Column:
-    """Whether the fact of a row of `validated` is of one of these predicates."""
+def _is_known(columns: UpdateColumns, known: Collection[tuple[str, int]]) -> Column:
+    """Whether a fact is of one of these predicates."""
     from pyspark.sql import functions as F
 
-    arity = _width([F.col(f"arg{n + 1}") for n in range(len(columns.arguments))])
+    arity = _width(columns)
     return F.concat_ws("/", arity, "predicate").isin([f"{arity}/{name}" for name, arity in known])
 
 
-def _faults(frame: DataFrame, columns: UpdateColumns) -> list[Column]:
+def _faults(columns: UpdateColumns) -> list[Column]:
     """An expression for each kind of fault, in the order in which they are told; null where there is none."""
     from pyspark.sql import functions as F
 
-    op, predicate = _column(frame, columns.op), _column(frame, columns.predicate)
-    arguments = [_column(frame, name) for name in columns.arguments]
+    op, predicate = F.col("op"), F.col("predicate")
+    arguments = _arguments_of(columns)
     faults: list[Column] = []
 
     def fault(wrong: Column, number: str, message: Column | str, column: str) -> None:
@@ -108,11 +152,11 @@ def _faults(frame: DataFrame, columns: UpdateColumns) -> list[Column]:
         fault(wrong, MissingPart.number, MissingPart(what=what, field=column).message, column)
 
     if columns.corrupt is not None:
-        corrupt = _column(frame, columns.corrupt)
-        fault(corrupt.isNotNull(), "T035", "this line cannot be read as a row of the table", "")
+        fault(
+            F.col(columns.corrupt).isNotNull(), "T035", "this line cannot be read as a row of the table", ""
+        )
     if columns.update is not None:
-        label = _column(frame, columns.update)
-        missing(label.isNull(), "label of the update", columns.update)
+        missing(F.col("update").isNull(), "label of the update", columns.update)
     missing(op.isNull(), "operation", columns.op)
     operations = ("+", "-", ADD_RULE, REMOVE_RULE)
     fault(~op.isin(*operations), "T036", F.concat(_shown(op), F.lit(" is not an operation")), columns.op)
@@ -123,20 +167,20 @@ def _faults(frame: DataFrame, columns: UpdateColumns) -> list[Column]:
     missing((op == ADD_RULE) & without_text, "text of the rule (arg1)", text)
     given = _sum([argument.isNotNull().cast("int") for argument in arguments])
     gap = MissingArgument(field="").message
-    fault(_width(arguments) != given, MissingArgument.number, gap, "")
+    fault(_width(columns) != given, MissingArgument.number, gap, "")
     for name in columns.dated:
-        date = _column(frame, name)
-        in_the_calendar = F.year(date).between(1, 9999)
-        fault(~in_the_calendar, "T045", "a date outside the years 1 to 9999", name)
+        date = arguments[columns.arguments.index(name)]
+        in_the_calendar = F.year(date).between(*_YEARS)
+        fault(~in_the_calendar, "T045", "a date outside the years {} to {}".format(*_YEARS), name)
     return faults
 
 
-def _predicate_faults(frame: DataFrame, columns: UpdateColumns, known: KnownPredicates) -> list[Column]:
+def _predicate_faults(columns: UpdateColumns, known: KnownPredicates) -> list[Column]:
     from pyspark.sql import functions as F
 
-    is_fact = _column(frame, columns.op).isin("+", "-")
-    predicate = _column(frame, columns.predicate)
-    arity = _width([_column(frame, name) for name in columns.arguments])
+    is_fact = F.col("op").isin("+", "-")
+    predicate = F.col("predicate")
+    arity = _width(columns)
     faults: list[Column] = []
 
     def fault(wrong: Column, number: str, message: Column | str, column: str) -> None:
@@ -145,7 +189,7 @@ def _predicate_faults(frame: DataFrame, columns: UpdateColumns, known: KnownPred
     wanted = _arity(predicate, known)
     nowhere = UnknownPredicate(name="\0", hint="").message.split("\0")
     unknown = F.concat(F.lit(nowhere[0]), predicate, F.lit(nowhere[1]))
-    iri = predicate.rlike("^<.*:.*>$") | (predicate.contains(":") & ~predicate.startswith("<"))
+    iri = _is_iri(predicate)
     if known.open_iris:
         fault(wanted.isNull() & ~iri, UnknownPredicate.number, unknown, columns.predicate)
         wrong = wanted.isNull() & iri & ~arity.isin(1, 2)
@@ -156,12 +200,33 @@ def _predicate_faults(frame: DataFrame, columns: UpdateColumns, known: KnownPred
     return faults
 
 
-def _width(arguments: Sequence[Column]) -> Column:
+def _is_iri(predicate: Column) -> Column:
+    return predicate.rlike("^<.*:.*>$") | (predicate.contains(":") & ~predicate.startswith("<"))
+
+
+def _arguments_of(columns: UpdateColumns) -> list[Column]:
+    from pyspark.sql import functions as F
+
+    return [F.col(f"arg{n + 1}") for n in range(len(columns.arguments))]
+
+
+def _width(columns: UpdateColumns) -> Column:
     """The number of arguments that a row has."""
     from pyspark.sql import functions as F
 
+    arguments = _arguments_of(columns)
     found = (F.when(arguments[n].isNotNull(), n + 1) for n in reversed(range(len(arguments))))
     return F.coalesce(*found, F.lit(0))
+
+
+def _has(columns: UpdateColumns, arity: int) -> Column:
+    """Whether a row has so many arguments, without a gap."""
+    from pyspark.sql import functions as F
+
+    given = _arguments_of(columns)
+    if arity > len(given):
+        return F.lit(False)
+    return _all([*(one.isNotNull() for one in given[:arity]), *(one.isNull() for one in given[arity:])])
 
 
 def _arity(predicate: Column, known: KnownPredicates) -> Column:
@@ -194,6 +259,18 @@ def _shown(value: Column) -> Column:
 
     short = F.when(F.length(value) > 60, F.concat(F.substring(value, 1, 57), F.lit("…"))).otherwise(value)
     return F.concat(F.lit('"'), short, F.lit('"'))
+
+
+def _all(conditions: Sequence[Column]) -> Column:
+    from pyspark.sql import functions as F
+
+    return reduce(and_, conditions, F.lit(True))
+
+
+def _any(conditions: Sequence[Column]) -> Column:
+    from pyspark.sql import functions as F
+
+    return reduce(or_, conditions, F.lit(False))
 
 
 def _sum(numbers: list[Column]) -> Column:

@@ -46,14 +46,7 @@ from tidalog.spark.known import KnownPredicates, known_predicates
 from tidalog.spark.progress import Listener
 from tidalog.spark.query import MaintenanceQuery, tell_once
 from tidalog.spark.stream import read_trigger, spark_path
-from tidalog.spark.validate import (
-    ADD_RULE,
-    FAULT,
-    LABEL_FAULT,
-    PREDICATE_FAULT,
-    REMOVE_RULE,
-    validated,
-)
+from tidalog.spark.validate import ADD_RULE, REMOVE_RULE, fault_of, is_sure, named
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
@@ -293,7 +286,7 @@ class Keyed:
 
         places = with_places(self._updates)
         text = places[_quoted(self._key)].cast("string")
-        checked = validated(places.withColumn(KEY, text), self._columns, self._known)
+        checked = named(places.withColumn(KEY, text), self._columns)
         missing = F.struct(
             F.lit(MissingPart.number).alias("number"),
             F.lit(MissingPart(what="key", field=self._key).message).alias("message"),
@@ -307,21 +300,19 @@ class Keyed:
         about_rule = F.col("op").isin(ADD_RULE, REMOVE_RULE)
         wrong_key = F.when(about_rule, F.when(F.col(KEY).isNotNull(), of_a_key))
         wrong_key = wrong_key.otherwise(F.when(F.col(KEY).isNull(), missing))
-        faults: list[Column] = [F.col(FAULT), wrong_key]
-        if LABEL_FAULT in checked.columns and not self.setting.text_labels:
-            faults.append(F.col(LABEL_FAULT))
-        fault = F.coalesce(*faults, F.col(PREDICATE_FAULT))
-        hidden = {KEY, FAULT, LABEL_FAULT, PREDICATE_FAULT}
-        values = F.struct(*(F.col(_quoted(name)) for name in checked.columns if name not in hidden))
+        fault = fault_of(self._columns, self._known, text_labels=self.setting.text_labels, others=[wrong_key])
+        sure = is_sure(self._columns, self._known, text_labels=self.setting.text_labels)
+        sure &= F.col(KEY).isNotNull()
+        values = F.struct(*(F.col(_quoted(name)) for name in checked.columns if name != KEY))
         told = F.to_json(F.struct(fault.alias("fault"), values.alias("values")))
         own = F.pmod(F.xxhash64(KEY), F.lit(self.setting.buckets)).cast("int")
-        bucket = F.when(about_rule & fault.isNull(), F.lit(EVERY)).otherwise(own)
+        bucket = F.when(sure, own).when(about_rule & fault.isNull(), F.lit(EVERY)).otherwise(own)
         arguments = [F.col(f"arg{n + 1}") for n in range(len(self._columns.arguments))]
         label = [] if self._columns.update is None else [self._label().alias("update")]
         now = [] if self.setting.ttl is None else [F.unix_millis(F.current_timestamp()).alias(NOW)]
         return checked.select(
             bucket.alias(BUCKET),
-            F.when(fault.isNotNull(), told).alias(BAD),
+            F.when(~sure, F.when(fault.isNotNull(), told)).alias(BAD),
             F.col(KEY).alias("key"),
             *label,
             "op",
