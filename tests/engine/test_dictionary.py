@@ -152,6 +152,16 @@ def test_no_cell_at_all(reading: str) -> None:
     assert len(dictionary.decode(np.empty(0, np.int32))) == 0
 
 
+@given(st.lists(st.integers(-(2**63), 2**63 - 1)))
+@example([0, -1, 9, 10, -10, 99, 100, 2**63 - 1, -(2**63)])
+def test_integers_are_written_in_base_ten_beside_anything_else(numbers: list[int]) -> None:
+    dictionary = Dictionary()
+    ids = dictionary.encode(pa.array(numbers, pa.int64()), "native")
+    name = dictionary.id_of(IRI("n"))
+    mixed = np.insert(ids, np.arange(len(ids)), name).astype(np.int32)
+    assert dictionary.decode_text(mixed).to_pylist() == [t for n in numbers for t in ("n", str(n))]
+
+
 def test_a_text_of_a_megabyte_and_its_neighbours() -> None:
     dictionary = Dictionary()
     long, longer = "x" * 1_000_000, "x" * 1_000_000 + "y"

@@ -39,6 +39,7 @@ AS_FALSE: Final = 5
 AS_SLOW: Final = 6
 
 _QUOTE, _LESS, _GREATER, _UNDERSCORE, _COLON, _MINUS, _BACKSLASH = (np.uint8(ord(c)) for c in '"<>_:-\\')
+_ZERO, _TEN = np.uint8(ord("0")), np.uint64(10)
 _REMEMBERED: Final = 1 << 12  # integers whose ids are kept in mind; a power of two
 _MAX_DIGITS: Final = 18  # every number of so many digits fits 64 bits
 # What a byte may be, a bit for each; cells are many, so one look at a table says all.
@@ -272,6 +273,7 @@ def encode_doubles(terms: Terms, values: np.ndarray, begin: int, ids: np.ndarray
 RAW: Final = 0
 BRACKETED: Final = 1
 BY_PYTHON: Final = 2
+DIGITS: Final = 3
 
 
 @inlined
@@ -297,13 +299,30 @@ def written_form(kind: int, text: np.ndarray, start: int, length: int) -> int:
             if c == 44 or c == 63 or (not absolute and (c == 40 or c == 41 or c == 61 or c == 36)):
                 return BY_PYTHON
         return BRACKETED
-    return BY_PYTHON
+    return DIGITS if kind == INTEGER else BY_PYTHON
+
+
+@inlined
+def magnitude(number: int) -> np.uint64:
+    """Without the sign; of the least integer too, whose negative is none."""
+    return np.uint64(0) - np.uint64(number) if number < 0 else np.uint64(number)
+
+
+@inlined
+def digits_of(number: int) -> int:
+    """The length of a number in base ten, with its sign."""
+    size = 2 if number < 0 else 1
+    rest = magnitude(number) // _TEN
+    while rest > np.uint64(0):
+        rest //= _TEN
+        size += 1
+    return size
 
 
 @compiled
 def measure_texts(terms: Terms, ids: np.ndarray, forms: np.ndarray, sizes: np.ndarray) -> None:
     """Form and size of each cell; 0 for those left to Python."""
-    kinds, text, starts, lengths = terms.kind, terms.text, terms.start, terms.length
+    kinds, text, starts, lengths, numbers = terms.kind, terms.text, terms.start, terms.length, terms.number
     for i in range(len(ids)):
         term = ids[i]
         length = np.int64(lengths[term])
@@ -313,6 +332,8 @@ def measure_texts(terms: Terms, ids: np.ndarray, forms: np.ndarray, sizes: np.nd
             sizes[i] = length
         elif form == BRACKETED:
             sizes[i] = length + 2
+        elif form == DIGITS:
+            sizes[i] = digits_of(numbers[term])
         else:
             sizes[i] = 0
 
@@ -326,6 +347,16 @@ def write_texts(
         if forms[i] == BY_PYTHON:
             continue
         at = offsets[i]
+        if forms[i] == DIGITS:
+            number = terms.number[ids[i]]
+            if number < 0:
+                out[at] = _MINUS
+                at += 1
+            rest = magnitude(number)
+            for k in range(offsets[i + 1] - 1, at - 1, -1):
+                out[k] = np.uint8(rest % _TEN) + _ZERO
+                rest //= _TEN
+            continue
         start, length = terms.start[ids[i]], terms.length[ids[i]]
         if forms[i] == BRACKETED:
             out[at] = _LESS

@@ -12,8 +12,10 @@ from typing import Final
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from tidalog.spark.buckets.places import Numbers
+from tidalog.spark.validate import ADD_RULE, REMOVE_RULE
 
 BUCKET: Final = "__tidalog_bucket"
 NOW: Final = "__tidalog_now"
@@ -25,6 +27,7 @@ EVERY: Final = -1
 """The bucket of rows that all of them get."""
 WITH_RULES: Final = "refused rules"
 """A change of rules that is refused, or an update that is one with it."""
+_ABOUT_RULES: Final = pa.array([ADD_RULE, REMOVE_RULE])
 CHANGE, OTHER, REFUSED, BAD_ROW, COUNTS = "change", "other", "refused", "bad", "counts"
 _MOST_ROWS: Final = 5_000
 """Changes in one payload, so that none is a large object to the JVM, which it would collect separately."""
@@ -34,15 +37,25 @@ _MOST_ROWS: Final = 5_000
 
 
 def packer(entries: Numbers, every: bool) -> Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
-    """What a task does with its rows, which have their buckets, or EVERY; `entries` are the entries of these.
-    With `every` it has word for each of them, if only of the time."""
+    """What a task does with its rows, which have the buckets of their keys; `entries` are the entries of
+    these.  With `every` it has word for each of them, if only of the time."""
 
     def pack(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         rows = [batch for batch in batches if batch.num_rows]
         if rows:
-            yield packed(pa.Table.from_batches(rows), entries, every)
+            yield packed(_for_everybody(pa.Table.from_batches(rows)), entries, every)
 
     return pack
+
+
+def _for_everybody(table: pa.Table) -> pa.Table:
+    """Right rows about rules have the bucket EVERY."""
+    about_rules = pc.is_in(table.column("op"), value_set=_ABOUT_RULES)
+    if not pc.any(about_rules).as_py():
+        return table
+    right = pc.and_(about_rules, pc.is_null(table.column(BAD)))
+    buckets = pc.if_else(right, pa.scalar(EVERY, pa.int32()), table.column(BUCKET))
+    return table.set_column(table.column_names.index(BUCKET), BUCKET, buckets)
 
 
 def packed(table: pa.Table, entries: Numbers, every: bool) -> pa.RecordBatch:

@@ -27,7 +27,6 @@ from tidalog.spark.buckets.packing import (
     BAD,
     BUCKET,
     CHANGE,
-    EVERY,
     NOW,
     PACKED,
     TOLD,
@@ -213,7 +212,9 @@ class Keyed:
         from pyspark.sql import functions as F
 
         packed = told.filter(F.col("row") == CHANGE).select("payload")
-        names = self._columns_out[1:-1]
+        # What is never null is read without asking.
+        whole = {"key string", "op string", "predicate string", "kind string"}
+        names = [f"{name} not null" if name in whole else name for name in self._columns_out[1:-1]]
         return self._with_key(map_in_arrow(packed, changes_apart, ", ".join(names)))
 
     def _rows_of(self, told: DataFrame) -> DataFrame:
@@ -304,15 +305,20 @@ class Keyed:
         sure = is_sure(self._columns, self._known, text_labels=self.setting.text_labels)
         sure &= F.col(KEY).isNotNull()
         values = F.struct(*(F.col(_quoted(name)) for name in checked.columns if name != KEY))
-        told = F.to_json(F.struct(fault.alias("fault"), values.alias("values")))
-        own = F.pmod(F.xxhash64(KEY), F.lit(self.setting.buckets)).cast("int")
-        bucket = F.when(sure, own).when(about_rule & fault.isNull(), F.lit(EVERY)).otherwise(own)
+
+        def told(found: Column) -> Column:
+            return F.to_json(F.struct(found.alias("fault"), values.alias("values")))
+
+        # Said once: as an expression of two others it is more than the JVM compiles.
+        faults = F.filter(F.array(fault), lambda found: found.isNotNull())
+        bad = F.when(~sure, F.get(F.transform(faults, told), 0))
+        bucket = F.pmod(F.xxhash64(KEY), F.lit(self.setting.buckets)).cast("int")
         arguments = [F.col(f"arg{n + 1}") for n in range(len(self._columns.arguments))]
         label = [] if self._columns.update is None else [self._label().alias("update")]
         now = [] if self.setting.ttl is None else [F.unix_millis(F.current_timestamp()).alias(NOW)]
         return checked.select(
             bucket.alias(BUCKET),
-            F.when(~sure, F.when(fault.isNotNull(), told)).alias(BAD),
+            bad.alias(BAD),
             F.col(KEY).alias("key"),
             *label,
             "op",
