@@ -1,6 +1,6 @@
 """Keyed streams beside one entry of state for each key, and beside deriving each key anew, in one run.
 
-    python -m bench.spark_keyed [--keys 10000] [--rows 100000] [--facts 20 100 300] [--batches 16]
+    python -m bench.spark_keyed [--keys 10000] [--rows 100000] [--facts 20 100 300] [--batches 40]
 
 The program is the two-rule closure.  Each key has chains of six nodes, `--facts` edges in all; every batch
 inserts new chains and deletes the oldest, so that each key keeps its number of facts.  Reported for each
@@ -11,9 +11,12 @@ batches, in which the JVM compiles:
     per key        a lean transformWithState with one entry for each key: keeps the facts and derives nothing
     per key, told  the same with a closure by plain dictionaries before and after, and all changes told
     anew           applyInArrow over all facts, grouped by key: every closure from scratch, by dictionaries
+    anew, told     the same together with the rows of the batch: closures before and after, the facts that are
+                   left to Parquet files for the next batch, all changes told
 
-`per key` does less than a user needs, and `anew` does not read or change the facts: the factors are lower
-bounds.  All have the same session.
+`per key` does less than a user needs, and `anew` does not read or change the facts, nor tell of changes:
+their factors are lower bounds.  The others do the same as `keyed`.  All have the same session.  `keyed` comes
+first, while the JVM compiles what all of them run, so it has more batches before those that count.
 """
 
 from __future__ import annotations
@@ -44,9 +47,11 @@ PROGRAM = "path(?x, ?y) :- edge(?x, ?y) .\npath(?x, ?z) :- path(?x, ?y), edge(?y
 SCHEMA = "farm string, update long, op string, predicate string, arg1 long, arg2 long"
 EDGES = 5
 """Edges of a chain."""
-COMPARED = ("keyed", "per key", "per key, told", "anew")
+COMPARED = ("keyed", "per key", "per key, told", "anew", "anew, told")
 WARM = 6
 """Batches that are not counted, while the JVM compiles."""
+COUNTED = 9
+"""Batches of what is compared that are."""
 
 
 def chains(keys: int, first: int, count: int, op: str, label: int) -> pa.Table:
@@ -151,6 +156,28 @@ def closure_anew(group: pa.Table) -> pa.Table:
     return pa.table({"farm": farm, "arg1": pa.array(starts, pa.int64()), "arg2": pa.array(ends, pa.int64())})
 
 
+def changed_anew(facts: pa.Table, rows: pa.Table) -> pa.Table:
+    """The facts of one key after a batch, and what that changes."""
+    pairs = zip(facts["arg1"].to_pylist(), facts["arg2"].to_pylist(), strict=True)
+    known = set(pairs)
+    before = _paths_of(known)
+    for op, *pair in zip(*(rows[name].to_pylist() for name in ("op", "arg1", "arg2")), strict=True):
+        (known.add if op == "+" else known.discard)((pair[0], pair[1]))
+    after = _paths_of(known)
+    told = [("fact", known), ("-", before - after), ("+", after - before)]
+    kinds = [kind for kind, found in told for _ in found]
+    starts, ends = (pa.array([pair[at] for _, found in told for pair in found], pa.int64()) for at in (0, 1))
+    farm = pa.repeat((facts if facts.num_rows else rows)["farm"][0], len(kinds))
+    return pa.table({"farm": farm, "row": pa.array(kinds, pa.string()), "arg1": starts, "arg2": ends})
+
+
+def _paths_of(facts: set[tuple[int, int]]) -> set[tuple[int, int]]:
+    following: dict[int, list[int]] = {}
+    for start, end in facts:
+        following.setdefault(start, []).append(end)
+    return set(paths(following))
+
+
 @dataclass(frozen=True)
 class Cost:
     """Medians for a batch."""
@@ -182,7 +209,7 @@ def memory() -> dict[str, int]:
     return found
 
 
-def streamed(frame: Any, checkpoint: Path) -> Cost:
+def streamed(frame: Any, checkpoint: Path, warm: int = WARM) -> Cost:
     """The figures of batches are taken when Spark reports on them."""
     writer = frame.writeStream.format("noop").outputMode("update").trigger(availableNow=True)
     query = writer.option("checkpointLocation", str(checkpoint)).start()
@@ -194,7 +221,7 @@ def streamed(frame: Any, checkpoint: Path) -> Cost:
     spent = [progress["durationMs"] for progress in query.recentProgress]
     seconds = [parts["triggerExecution"] / 1000 for parts in spent if "addBatch" in parts]
     cpu = [after - before for before, after in itertools.pairwise(marks)]
-    return Cost(statistics.median(seconds[1 + WARM :]), statistics.median(cpu[WARM:]))
+    return Cost(statistics.median(seconds[1 + warm :]), statistics.median(cpu[warm:]))
 
 
 def derived_anew(spark: Any, source: Path, root: Path) -> Cost:
@@ -214,23 +241,51 @@ def derived_anew(spark: Any, source: Path, root: Path) -> Cost:
     return Cost(statistics.median(seconds[WARM:]), statistics.median(cpu[WARM:]))
 
 
-def timed(spark: Any, keys: int, rows: int, facts: int, count: int, root: Path) -> dict[str, Any]:
-    source = root / "in"
-    write(source, batches(keys, rows, facts, count))
+def told_anew(spark: Any, source: Path, root: Path) -> Cost:
+    """Batch by batch, as the streams do it."""
+    first, *rest = sorted(source.iterdir())
+    facts = root / "facts-0"
+    pq.write_table(pq.read_table(first).select(["farm", "arg1", "arg2"]), root / "first.parquet")
+    spark.read.parquet(str(root / "first.parquet")).write.parquet(str(facts))
+    seconds: list[float] = []
+    cpu: list[float] = []
+    for number, file in enumerate(rest[: WARM + 3], 1):
+        start, before = time.perf_counter(), cpu_seconds()
+        by_key = (spark.read.parquet(str(path)).groupBy("farm") for path in (facts, file))
+        both = next(by_key).cogroup(next(by_key))
+        found = both.applyInArrow(changed_anew, "farm string, row string, arg1 long, arg2 long").persist()
+        facts = root / f"facts-{number}"
+        found.filter("row = 'fact'").drop("row").write.parquet(str(facts))
+        found.filter("row <> 'fact'").write.format("noop").mode("overwrite").save()
+        found.unpersist()
+        seconds.append(time.perf_counter() - start)
+        cpu.append(cpu_seconds() - before)
+    return Cost(statistics.median(seconds[WARM:]), statistics.median(cpu[WARM:]))
 
-    def stream() -> Any:
+
+def timed(spark: Any, keys: int, rows: int, facts: int, count: int, root: Path) -> dict[str, Any]:
+    source, few = root / "in", root / "few"
+    write(source, batches(keys, rows, facts, count))
+    few.mkdir()
+    for file in sorted(source.iterdir())[: 1 + WARM + COUNTED]:
+        (few / file.name).hardlink_to(file)
+
+    def stream(folder: Path) -> Any:
         reader = spark.readStream.schema(SCHEMA).option("maxFilesPerTrigger", 1)
-        return reader.parquet(str(source))
+        return reader.parquet(str(folder))
 
     def per_key(telling: bool, result: str) -> Any:
-        return stream().groupBy("farm").transformWithState(lean_processor(telling), result, "Update", "None")
+        rows = stream(few).groupBy("farm")
+        return rows.transformWithState(lean_processor(telling), result, "Update", "None")
 
-    costs = {"keyed": streamed(keyed(stream(), "farm", PROGRAM).changes, root / "keyed")}
+    changes = keyed(stream(source), "farm", PROGRAM).changes
+    costs = {"keyed": streamed(changes, root / "keyed", max(WARM, count // 2))}
     used = memory()
     costs["per key"] = streamed(per_key(False, "farm string, changed long"), root / "lean")
     told = "farm string, op string, arg1 long, arg2 long"
     costs["per key, told"] = streamed(per_key(True, told), root / "told")
     costs["anew"] = derived_anew(spark, source, root)
+    costs["anew, told"] = told_anew(spark, source, root)
     own = costs["keyed"]
     result: dict[str, Any] = {"facts": facts, "memory": used}
     for name, cost in costs.items():
@@ -255,7 +310,7 @@ def main() -> None:
     parser.add_argument("--keys", type=int, default=10_000)
     parser.add_argument("--rows", type=int, default=100_000)
     parser.add_argument("--facts", type=int, nargs="+", default=[20, 100, 300])
-    parser.add_argument("--batches", type=int, default=16)
+    parser.add_argument("--batches", type=int, default=40)
     given = parser.parse_args()
     for facts in given.facts:
         print(json.dumps(run(given.keys, given.rows, facts, given.batches)), flush=True)

@@ -1,8 +1,11 @@
-"""Memory of a long stream: `python -m bench.spark_memory [--batches 1000] [--rows 1000] [--master local[2]]`.
+"""Memory of a long stream.
+
+    python -m bench.spark_memory [--batches 1000] [--rows 1000] [--master local[2]] [--keys N] [--new-terms]
 
 Small batches, one update each, half of whose rows insert chains and half delete those of some batches before.
 Chains come again after a while, so that facts and terms stay as many as they are: whatever grows is a leak.
-Chains that never come again (`--new-terms`) show what a term costs, for no term is ever forgotten.
+Chains that never come again (`--new-terms`) show what a term costs, for no term is ever forgotten.  With
+`--keys` chains belong to so many keys, each of which is a knowledge base of its own on the executors.
 
 Measured behind each batch, resident: this process, the JVM of the driver, and each executor with a process of
 its own (a master such as `local-cluster[2,1,1024]`).  Behind every so many batches the JVMs are asked to
@@ -25,10 +28,12 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import psutil
 import pyarrow as pa
 
 from bench.spark_stream import LIFE, NODES, PROGRAM, SCHEMA, chains, write
+from tidalog.spark.buckets.stream import keyed
 from tidalog.spark.progress import BatchReport
 from tidalog.spark.session import spark_session
 from tidalog.spark.stream import maintain
@@ -39,6 +44,13 @@ JCMD = shutil.which("jcmd")
 """A tool of the JDK with which other JVMs are asked; without it, what executors hold is not measured."""
 COLLECTIONS = 50
 """Times that the JVM is asked to collect its garbage."""
+
+
+def with_keys(tables: Iterator[pa.Table], keys: int) -> Iterator[pa.Table]:
+    """The chains of each table, dealt out in turn."""
+    for table in tables:
+        of_rows = np.arange(table.num_rows) // (NODES - 1) % keys
+        yield table.append_column("farm", pa.array(of_rows).cast(pa.string()))
 
 
 def batches(rows: int, count: int, new_terms: bool) -> Iterator[pa.Table]:
@@ -112,19 +124,25 @@ def kind_of(process: psutil.Process) -> str:
     return "executors" if any("CoarseGrainedExecutorBackend" in part for part in command) else "jvm"
 
 
-def run(rows: int, count: int, master: str, new_terms: bool, root: Path) -> dict[str, object]:
+def run(rows: int, count: int, master: str, new_terms: bool, root: Path, keys: int = 0) -> dict[str, object]:
     source = root / "in"
-    write(source, batches(rows, count, new_terms))
+    tables = batches(rows, count, new_terms)
+    write(source, with_keys(tables, keys) if keys else tables)
     spark = spark_session(master)
     memory = Memory(spark, count)
 
     def listener(report: BatchReport, totals: object) -> None:
         memory.measure(report.batch)
 
-    updates = spark.readStream.schema(SCHEMA.format(term="string")).option("maxFilesPerTrigger", 1)
-    maintained = maintain(updates.parquet(str(source)), PROGRAM, root / "store.tidalog")
+    schema = SCHEMA.format(term="string") + (", farm string" if keys else "")
+    updates = spark.readStream.schema(schema).option("maxFilesPerTrigger", 1).parquet(str(source))
     began = time.perf_counter()
-    query = maintained.start(root / "feed", root / "facts", trigger="available-now", listener=listener)
+    if keys:
+        stream = keyed(updates, "farm", PROGRAM)
+        query = stream.start(root / "feed", trigger="available-now", listener=listener)
+    else:
+        maintained = maintain(updates, PROGRAM, root / "store.tidalog")
+        query = maintained.start(root / "feed", root / "facts", trigger="available-now", listener=listener)
     query.awaitTermination()
     seconds = time.perf_counter() - began
     totals = query.totals
@@ -144,11 +162,12 @@ def main() -> None:
     parser.add_argument("--batches", type=int, default=1000)
     parser.add_argument("--rows", type=int, default=1000)
     parser.add_argument("--master", default="local[2]")
+    parser.add_argument("--keys", type=int, default=0)
     parser.add_argument("--new-terms", action="store_true")
     given = parser.parse_args()
     root = Path(tempfile.mkdtemp(prefix="tidalog-bench-"))
     try:
-        found = run(given.rows, given.batches, given.master, given.new_terms, root)
+        found = run(given.rows, given.batches, given.master, given.new_terms, root, given.keys)
     finally:
         shutil.rmtree(root, ignore_errors=True)
     print(json.dumps(found, indent=2))

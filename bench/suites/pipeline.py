@@ -53,7 +53,9 @@ def _batches(root: Path, quick: bool) -> Section:
 
 def _sustained(root: Path, quick: bool) -> Section:
     rows = 2000 if quick else 500_000
-    section, figures = _timed(f"Batches of {rows:,} rows, one after the other", rows, 10 if quick else 16, root)
+    section, figures = _timed(
+        f"Batches of {rows:,} rows, one after the other", rows, 10 if quick else 16, root
+    )
     if not quick:
         rate = figures["rows_per_second"]
         text = f"{rate:,.0f} rows a second, at least {_ROWS_A_SECOND:,}"
