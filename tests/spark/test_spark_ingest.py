@@ -163,6 +163,20 @@ class TestAShortLook:
             batch = read_by(later)
             assert (batch.table.num_rows, len(batch.bad)) == (1, 1)
 
+    def test_a_batch_of_which_it_is_sure_ends_that(self, spark: SparkSession) -> None:
+        good = spark.createDataFrame([GOOD, GOOD], COLUMNS)
+        ingest = ingest_for(good)
+        other = ingest_for(spark.createDataFrame([GOOD, (1, "+", None, "a", "b", None)], COLUMNS))
+        for frame, bad, closer in (
+            (ingest.updates, 0, False),
+            (other.updates, 1, True),
+            (other.updates, 1, True),
+            (ingest.updates, 0, False),
+        ):
+            batch = ingest.read(frame)
+            assert (batch.table.num_rows + len(batch.bad), len(batch.bad)) == (2, bad)
+            assert ingest._looks_closer == closer
+
 
 class TestColumns:
     @pytest.mark.parametrize(

@@ -84,7 +84,7 @@ class Ingest:
         """Predicates that came with rules, and their number of arguments."""
         self._fault = self._closer_look()
         self._looks_closer = False
-        """Whether rows are right of which a short look is not sure, so that it is not worth while."""
+        """Whether a short look was not sure of the last batch, so that it is hardly worth while."""
 
     def learn(self, rules: Iterable[str]) -> bool:
         """Facts may be of predicates that these rules speak of, from now on.  Gives whether some are new."""
@@ -106,22 +106,20 @@ class Ingest:
 
     def _read(self, frame: DataFrame) -> Batch:
         if not self._looks_closer:
-            table, right = self._rows(frame, SURE)
-            if pc.all(right, min_count=0).as_py():
+            table, sure = self._rows(frame, SURE)
+            if _all(sure):
                 return Batch(table.num_rows, table, [])
-        fault = self._fault
-        table, right = self._rows(frame, fault.isNull().alias(FAULT))
-        if pc.all(right, min_count=0).as_py():
-            self._looks_closer = True
+        table, sure, right = self._rows(frame, SURE, self._fault.isNull().alias(FAULT))
+        self._looks_closer = not _all(sure)
+        if _all(right):
             return Batch(table.num_rows, table, [])
-        return Batch(table.num_rows, table.filter(right), _bad_rows(frame, fault))
+        return Batch(table.num_rows, table.filter(right), _bad_rows(frame, self._fault))
 
-    def _rows(self, frame: DataFrame, right: Column | str) -> tuple[pa.Table, pa.ChunkedArray]:
-        """All rows, and of each whether it is right."""
+    def _rows(self, frame: DataFrame, *marks: Column | str) -> tuple[pa.Table, *tuple[pa.ChunkedArray, ...]]:
+        """All rows, and what is said of each."""
         with reading():
-            whole = frame.select(*self._names, right).toArrow()
-        last = whole.num_columns - 1
-        return whole.remove_column(last), whole.column(last)
+            whole = frame.select(*self._names, *marks).toArrow()
+        return whole.select(self._names), *whole.columns[len(self._names) :]
 
     def late_rows(self, frame: DataFrame, late: Mapping[Label, str]) -> list[BadRow]:
         """The rows of updates that come too late, each with its reason."""
@@ -163,6 +161,10 @@ class Ingest:
         return fault_of(
             self._columns, self._known, text_labels=self._text_labels, learnt=sorted(self._learnt)
         )
+
+
+def _all(marks: pa.ChunkedArray) -> bool:
+    return bool(pc.all(marks, min_count=0).as_py())
 
 
 def with_places(frame: DataFrame) -> DataFrame:
