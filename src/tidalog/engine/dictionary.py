@@ -18,7 +18,8 @@ import pyarrow.compute as pc
 
 from tidalog import termtext
 from tidalog.engine import dictionary_kernels as kernels
-from tidalog.engine import text_kernels as texts
+from tidalog.engine import text_reading as cells_in
+from tidalog.engine import text_writing as cells_out
 from tidalog.engine.dictionary_kernels import TERMS, TEXT, Terms
 from tidalog.engine.memory import resized
 from tidalog.engine.table import Table, has_room
@@ -37,12 +38,14 @@ from tidalog.terms import (
 )
 
 Ids = npt.NDArray[np.int32]
+Int64s = npt.NDArray[np.int64]
+Bytes = npt.NDArray[np.uint8]
 
 _READINGS: Final = {
-    "any": texts.READ_ANY,
-    "ntriples": texts.READ_ANY,
-    "string": texts.READ_STRING,
-    "iri": texts.READ_IRI,
+    "any": cells_in.READ_ANY,
+    "ntriples": cells_in.READ_ANY,
+    "string": cells_in.READ_STRING,
+    "iri": cells_in.READ_IRI,
 }
 _MOST_TERMS: Final = 2**31 - 2
 _MOST_TEXT: Final = 2**36
@@ -199,7 +202,7 @@ class Dictionary:
                 return np.where(_numpy_of(chunk.cast(pa.int8()), np.int8), true, false).astype(np.int32)
             floating = pa.types.is_floating(chunk.type)
             values = _numpy_of(chunk, np.float64 if floating else np.int64)
-            kernel = texts.encode_doubles if floating else texts.encode_integers
+            kernel = cells_in.encode_doubles if floating else cells_in.encode_integers
             self._in_batches(len(ids), 0, lambda begin: kernel(self.arrays, values, begin, ids))
             return ids
         if not pa.types.is_string(chunk.type):
@@ -209,13 +212,15 @@ class Dictionary:
         data = np.frombuffer(data_buffer or b"", np.uint8)
         slow = np.empty(len(ids), np.int32)
         slow_count = np.zeros(1, np.int64)
-        at_once = min(len(ids), texts.TEXTS_AT_ONCE)
+        at_once = min(len(ids), cells_in.TEXTS_AT_ONCE)
         longest = int((offsets[at_once:] - offsets[:-at_once]).max())
         mode = _READINGS[reading]
         self._in_batches(
             len(ids),
             longest,
-            lambda begin: texts.encode_texts(self.arrays, offsets, data, begin, mode, ids, slow, slow_count),
+            lambda begin: cells_in.encode_texts(
+                self.arrays, offsets, data, begin, mode, ids, slow, slow_count
+            ),
         )
         if slow_count[0]:
             rows = slow[: slow_count[0]]
@@ -253,10 +258,10 @@ class Dictionary:
 
     def decode(self, ids: Ids) -> pa.Array:
         """A column of int64, double or boolean if every term is of that kind, else text of format `any`."""
-        kinds = int(texts.kinds_among(self.arrays, ids))
+        kinds = int(cells_out.kinds_among(self.arrays, ids))
         if kinds in (_INTEGERS, _DOUBLES, _BOOLEANS):
             numbers = np.empty(len(ids), np.int64)
-            texts.gather_numbers(self.arrays, ids, numbers)
+            cells_out.gather_numbers(self.arrays, ids, numbers)
             if kinds == _BOOLEANS:
                 return _arrow_of(numbers).cast(pa.bool_())
             return _arrow_of(numbers.view(np.float64) if kinds == _DOUBLES else numbers)
@@ -266,25 +271,40 @@ class Dictionary:
         """Text of format `any`, or what `write` makes of every distinct term."""
         forms, sizes = np.empty(len(ids), np.uint8), np.empty(len(ids), np.int64)
         if write is None:
-            texts.measure_texts(self.arrays, ids, forms, sizes)
+            cells_out.measure_texts(self.arrays, ids, forms, sizes)
             write = termtext.format_any
         else:
-            forms[:], sizes[:] = texts.BY_PYTHON, 0
-        rows = np.flatnonzero(forms == texts.BY_PYTHON)
+            forms[:], sizes[:] = cells_out.BY_PYTHON, 0
+        rows = np.flatnonzero(forms == cells_out.BY_PYTHON)
         distinct, which = np.unique(ids[rows], return_inverse=True)
         cells = [write(self.term(t)).encode("utf-8", "surrogatepass") for t in distinct.tolist()]
         starts = np.zeros(len(cells) + 1, np.int64)
         np.cumsum([len(c) for c in cells], out=starts[1:])
         sizes[rows] = np.diff(starts)[which]
+        offsets, out = self._written(ids, forms, sizes)
+        cells_out.place_texts(rows, which, starts, np.frombuffer(b"".join(cells), np.uint8), offsets, out)
+        return _arrow_text(offsets, out)
+
+    def contents(self, ids: Ids) -> pa.Array:
+        """What strings hold, as it is."""
+        forms = np.full(len(ids), cells_out.RAW, np.uint8)
+        return _arrow_text(*self._written(ids, forms, self.arrays.length[ids].astype(np.int64)))
+
+    def _written(self, ids: Ids, forms: Bytes, sizes: Int64s) -> tuple[Int64s, Bytes]:
+        """Where each text begins and ends, and the texts, but for those that Python writes."""
         offsets = np.zeros(len(ids) + 1, np.int64)
         np.cumsum(sizes, out=offsets[1:])
         out = np.empty(int(offsets[-1]), np.uint8)
-        texts.write_texts(self.arrays, ids, forms, offsets, out)
-        texts.place_texts(rows, which, starts, np.frombuffer(b"".join(cells), np.uint8), offsets, out)
-        if offsets[-1] < 2**31:
-            small = offsets.astype(np.int32)
-            return pa.StringArray.from_buffers(len(ids), pa.py_buffer(small), pa.py_buffer(out))
-        return pa.LargeStringArray.from_buffers(len(ids), pa.py_buffer(offsets), pa.py_buffer(out))
+        cells_out.write_texts(self.arrays, ids, forms, offsets, out)
+        return offsets, out
+
+
+def _arrow_text(offsets: Int64s, text: Bytes) -> pa.Array:
+    rows = len(offsets) - 1
+    if offsets[-1] < 2**31:
+        small = offsets.astype(np.int32)
+        return pa.StringArray.from_buffers(rows, pa.py_buffer(small), pa.py_buffer(text))
+    return pa.LargeStringArray.from_buffers(rows, pa.py_buffer(offsets), pa.py_buffer(text))
 
 
 # Arrow's own conversions ask pandas first, where it is installed, and importing that takes longer than a run.

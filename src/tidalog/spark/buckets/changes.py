@@ -156,14 +156,7 @@ class KeyedChanges:
 
 def plain_texts(dictionary: Dictionary, ids: Ids) -> pa.Array:
     """The content of strings, which is what keys are."""
-    terms = dictionary.arrays
-    distinct, which = np.unique(ids, return_inverse=True)
-    starts, lengths = terms.start[distinct], terms.length[distinct]
-    ends = np.zeros(len(distinct) + 1, np.int32)
-    np.cumsum(lengths, out=ends[1:])
-    places = np.arange(int(ends[-1])) + np.repeat(starts - ends[:-1], lengths)
-    buffers = [None, pa.py_buffer(ends), pa.py_buffer(terms.text[places])]
-    return pa.Array.from_buffers(pa.string(), len(distinct), buffers).take(pa.array(which.reshape(-1)))
+    return _text(dictionary.contents(ids))
 
 
 def _text(array: pa.Array) -> pa.Array:
