@@ -162,6 +162,15 @@ def test_integers_are_written_in_base_ten_beside_anything_else(numbers: list[int
     assert dictionary.decode_text(mixed).to_pylist() == [t for n in numbers for t in ("n", str(n))]
 
 
+@pytest.mark.parametrize(
+    "iri", ["a/b:(c)", "1:a=b", ":x$", "#a:(b)", "a_b:(c)", "a+b.c-d1:(e)", "a:(b)", "a(:b", "(a:b)", "é:(a)"]
+)
+def test_an_iri_is_absolute_if_a_scheme_stands_before_its_colon(iri: str) -> None:
+    dictionary = Dictionary()
+    ids = dictionary.ids_of([IRI(iri)])
+    assert dictionary.decode_text(ids).to_pylist() == [format_any(IRI(iri))]
+
+
 def test_a_text_of_a_megabyte_and_its_neighbours() -> None:
     dictionary = Dictionary()
     long, longer = "x" * 1_000_000, "x" * 1_000_000 + "y"

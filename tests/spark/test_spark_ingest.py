@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow.compute as pc
 import pytest
+from pyspark.errors import AnalysisException
 
 import tidalog
 from tidalog.errors import DataError
@@ -17,7 +18,7 @@ from tidalog.spark.columns import CORRUPT, update_columns
 from tidalog.spark.diagnostics import SparkError
 from tidalog.spark.ingest import Batch, Ingest
 from tidalog.spark.known import known_predicates
-from tidalog.spark.order import ordered
+from tidalog.spark.order import Before, ordered
 from tidalog.spark.quarantine import place_of, write_bad_rows
 from tidalog.spark.validate import SURE
 
@@ -117,6 +118,80 @@ class TestFaults:
 
 TRIPLES = "@prefix ex: <http://example.org/> .\n?x a ex:Big :- ?x ex:size ?y, ?y > 3 ."
 NAMES = (None, "edge", "<edge>", "edges", "ex:size", "ex:other", "<http://a.b/c>", "<a", "halt", "triple", "")
+
+
+class TestLabelsAndDates:
+    @pytest.mark.parametrize(
+        ("label", "text"),
+        [
+            ("timestamp'2020-01-01 00:00:00'", "2020-01-01 00:00:00.000000Z"),
+            ("timestamp'2020-07-01 00:00:00.5'", "2020-07-01 00:00:00.500000Z"),
+            ("timestamp'1955-10-30 01:30:00.000001'", "1955-10-30 01:30:00.000001Z"),
+            ("timestamp_ntz'2020-01-01 10:00:00.25'", "2020-01-01 10:00:00.250000"),
+            ("date'2020-01-01'", "2020-01-01"),
+        ],
+    )
+    def test_late_updates_with_dates_for_labels_are_found_again(
+        self, spark: SparkSession, label: str, text: str
+    ) -> None:
+        frame = spark.sql(f"select {label} update, '+' op, 'edge' predicate, 'a' arg1, 'b' arg2")
+        ingest = ingest_for(frame, text_labels=True)
+        found = ordered(read_by(ingest).table, 1, Before("9999", False, lambda label, content: "never"))
+        assert found.unseen == [text]
+        (late,) = ingest.late_rows(ingest.updates, {text: "why"})
+        assert late["message"] == f"update {text} comes too late: why"
+
+    def test_instants_are_labels_in_utc_in_every_zone(self, spark: SparkSession) -> None:
+        """Of an hour that comes twice, too."""
+        before = spark.conf.get("spark.sql.session.timeZone")
+        spark.conf.set("spark.sql.session.timeZone", "Europe/Berlin")
+        try:
+            stamps = "timestamp'2020-10-25T00:30:00Z', timestamp'2020-10-25T01:30:00Z'"
+            table = f"select explode(array({stamps})) update, '+' op, 'edge' predicate, 'a' arg1, 'b' arg2"
+            labels = read_by(ingest_for(spark.sql(table), text_labels=True)).table.column("update")
+        finally:
+            spark.conf.set("spark.sql.session.timeZone", str(before))
+        assert labels.to_pylist() == ["2020-10-25 00:30:00.000000Z", "2020-10-25 01:30:00.000000Z"]
+
+    @pytest.mark.parametrize(
+        "row",
+        [
+            "1, '+', 'edge', 'a', make_date(12026, 1, 2), null",
+            "1, '+', 'edge', 'a', make_date(0, 1, 2), null",
+            "1, 'x', 'edge', 'a', date'2026-01-02', array(make_date(12026, 1, 2))",
+        ],
+    )
+    def test_rows_with_dates_that_nobody_can_hold_go_to_the_quarantine(
+        self, spark: SparkSession, row: str
+    ) -> None:
+        table = f"select * from values ({row}) as t(update, op, predicate, arg1, arg2, days)"
+        batch = read_by(ingest_for(spark.sql(table)))
+        assert (batch.table.num_rows, len(batch.bad)) == (0, 1)
+        assert "date" in str(batch.bad[0]["message"]) or batch.bad[0]["number"] == "T036"
+
+    @pytest.mark.parametrize("label", ["make_date(12026, 1, 2)", "timestamp'+12026-01-02 00:00:00'"])
+    def test_a_label_outside_the_calendar_is_a_fault(self, spark: SparkSession, label: str) -> None:
+        frame = spark.sql(f"select {label} update, '+' op, 'edge' predicate, 'a' arg1, 'b' arg2")
+        (bad,) = read_by(ingest_for(frame, text_labels=True)).bad
+        assert (bad["number"], bad["column"]) == ("T045", "update")
+
+    def test_a_late_update_beside_a_label_that_is_none(self, spark: SparkSession) -> None:
+        rows: list[tuple[object, ...]] = [("07", *GOOD[1:]), ("x", *GOOD[1:])]
+        columns = COLUMNS.replace("update long", "update string")
+        ingest = ingest_for(spark.createDataFrame(rows, columns))
+        (late,) = ingest.late_rows(ingest.updates, {7: "why"})
+        assert late["message"] == "update 7 comes too late: why"
+
+    def test_text_is_compared_byte_by_byte_whatever_its_collation(self, spark: SparkSession) -> None:
+        words = "'{}' collate UTF8_LCASE op, '{}' collate UTF8_LCASE predicate"
+        for op, predicate, bad in (("+", "edge", 0), ("+", "EDGE", 1), ("+RULE", "edge", 1)):
+            frame = spark.sql(f"select 1 update, {words.format(op, predicate)}, 'a' arg1, 'b' arg2")
+            assert len(read_by(ingest_for(frame)).bad) == bad
+
+    def test_sparks_own_errors_stay_what_they_are(self, spark: SparkSession) -> None:
+        read(spark, [GOOD])
+        with pytest.raises(AnalysisException):
+            spark.range(1).select("nonexistent").collect()
 
 
 class TestAShortLook:

@@ -57,7 +57,8 @@ StoreFolder = Annotated[
 Strategy = Annotated[
     str,
     typer.Option(
-        metavar="NAME", help="auto, ranked, bf, fbf, dred or recompute: how what is deleted is found."
+        metavar="NAME",
+        help="auto, ranked, counting, bf, fbf, dred or recompute: how what is deleted is found.",
     ),
 ]
 Marking = Annotated[

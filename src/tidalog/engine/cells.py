@@ -143,6 +143,18 @@ def read_integer(text: np.ndarray, start: int, length: int) -> int:
 
 
 @inlined
+def is_letter(c: int) -> bool:
+    """Of ASCII."""
+    return _CLASS[c] & _LETTER != 0 and c != _UNDERSCORE
+
+
+@inlined
+def is_in_scheme(c: int) -> bool:
+    """Whether a byte behind the first letter may belong to the scheme of an IRI."""
+    return (_CLASS[c] & (_LETTER | _DIGIT | _DASH) != 0 and c != _UNDERSCORE) or c == 43 or c == 46
+
+
+@inlined
 def is_plain_in_iri(c: int) -> bool:
     """ASCII that an IRI reference may hold as it is; `iri_reference` escapes some more in relative ones."""
     return _CLASS[c] & _NOT_IN_IRI == 0

@@ -9,7 +9,15 @@ from typing import Final
 
 import numpy as np
 
-from tidalog.engine.cells import AS_IRI, AS_SLOW, AS_STRING, classify, is_plain_in_iri
+from tidalog.engine.cells import (
+    AS_IRI,
+    AS_SLOW,
+    AS_STRING,
+    classify,
+    is_in_scheme,
+    is_letter,
+    is_plain_in_iri,
+)
 from tidalog.engine.dictionary_kernels import INTEGER, IRI, STRING, Terms
 from tidalog.engine.native import compiled, inlined
 
@@ -33,13 +41,14 @@ def written_form(kind: int, text: np.ndarray, start: int, length: int) -> int:
             return RAW
         if reading == AS_SLOW:
             return BY_PYTHON  # a name or not: only `format_any` knows
-        absolute = False
+        absolute, scheme = False, length > 0 and is_letter(text[start])
         for i in range(length):
             c = text[start + i]
             if not is_plain_in_iri(c):
                 return BY_PYTHON
-            if c == _COLON:
+            if c == _COLON and scheme:
                 absolute = True
+            scheme = scheme and is_in_scheme(c)
             # Parentheses, commas, `?`, `=` and `$` are escaped in relative IRIs, `,?` in all.
             if c == 44 or c == 63 or (not absolute and (c == 40 or c == 41 or c == 61 or c == 36)):
                 return BY_PYTHON

@@ -26,6 +26,7 @@ from tidalog.spark.validate import (
     FAULT,
     SURE,
     content_of,
+    dated_labels,
     fault_of,
     is_sure,
     named,
@@ -33,6 +34,7 @@ from tidalog.spark.validate import (
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
+    from pyspark.sql.types import StructField
 
     from tidalog.update import Label
 
@@ -44,6 +46,7 @@ _ROW: Final = "__tidalog_row"
 _NUMBER: Final = "__tidalog_number"
 _PLACES: Final = {_FILE: "file_path", _BLOCK: "file_block_start"}
 _MOST_PLACES: Final = 3
+_PLAIN: Final = {"string", "boolean", "tinyint", "smallint", "int", "bigint", "float", "double", "decimal"}
 OFFSETS: Final = ("topic", "partition", "offset")
 """Columns with which a message queue says where a row comes from."""
 _QUERY_LOGGERS: Final = ("DataFrameQueryContextLogger", "SQLQueryContextLogger")
@@ -68,6 +71,9 @@ class Ingest:
         self, updates: DataFrame, columns: UpdateColumns, known: KnownPredicates, *, text_labels: bool = False
     ) -> None:
         rows = named(with_places(updates), columns)
+        if columns.dated_labels:
+            kind = rows.schema["update"].dataType.simpleString()
+            rows = rows.withColumn("update", dated_labels(kind))
         names = ["op", "predicate", *(f"arg{n + 1}" for n in range(len(columns.arguments)))]
         self.has_labels = columns.update is not None
         self._names = ["update", *names, CONTENT] if self.has_labels else names
@@ -128,7 +134,7 @@ class Ingest:
         reasons: dict[str, list[Label]] = {}
         for one, why in late.items():
             reasons.setdefault(why, []).append(one)
-        label = F.col("update").cast("string" if self._text_labels else "bigint")
+        label = self._label_of_row()
         said = F.coalesce(*(F.when(label.isin(labels), why) for why, labels in reasons.items()))
         before, behind = UpdateTooLate(label="\0", why="").message.split("\0")
         message = F.concat(F.lit(before), label.cast("string"), F.lit(f"{behind}: "), said)
@@ -149,13 +155,19 @@ class Ingest:
         them."""
         rows = places
         if label is not None:
-            rows = rows.filter(rows["update"].cast("string") == str(label))
+            rows = rows.filter(self._label_of_row() == label)
         names = [name for name in rows.columns if name != "update"]
         found = rows.select(*names).distinct().limit(_MOST_PLACES).toArrow().to_pylist()
         return sorted(
             str(row[_FILE]) if _FILE in row else ", ".join(f"{name} {value}" for name, value in row.items())
             for row in found
         )
+
+    def _label_of_row(self) -> Column:
+        """Null where it is none."""
+        from pyspark.sql import functions as F
+
+        return F.col("update").cast("string") if self._text_labels else F.expr("try_cast(`update` as bigint)")
 
     def _closer_look(self) -> Column:
         return fault_of(
@@ -196,7 +208,8 @@ def _bad_rows(frame: DataFrame, fault: Column) -> list[BadRow]:
             pieces = numbered.groupBy(_FILE, _BLOCK).agg(F.min(_NUMBER).alias("first")).toArrow()
             for piece in pieces.to_pylist():
                 firsts[piece[_FILE], piece[_BLOCK]] = piece["first"]
-        bad = numbered.filter(F.col(FAULT).isNotNull()).toArrow()
+        faulty_rows = numbered.filter(F.col(FAULT).isNotNull())
+        bad = faulty_rows.select(*(_shown(field) for field in numbered.schema)).toArrow()
     faulty: list[BadRow] = []
     for row in bad.to_pylist():
         said, number = row.pop(FAULT), row.pop(_NUMBER)
@@ -211,10 +224,23 @@ def _bad_rows(frame: DataFrame, fault: Column) -> list[BadRow]:
     return faulty
 
 
+def _shown(field: StructField) -> Column:
+    """A column of bad rows as what Python can hold: it knows no dates outside the calendar, for example."""
+    from pyspark.sql import functions as F
+
+    column = F.col("`" + field.name.replace("`", "``") + "`")
+    if field.name == FAULT or field.dataType.simpleString().partition("(")[0] in _PLAIN:
+        return column
+    return column.cast("string").alias(field.name)
+
+
 @contextmanager
 def without_query_log() -> Iterator[None]:
     """PySpark logs an expression that does not resolve; here that is an answer, and no error."""
-    loggers = [logging.getLogger(name) for name in _QUERY_LOGGERS]
+    from pyspark.logger import PySparkLogger
+
+    # Whoever asks first for a logger decides what it is, and PySpark needs one of its own kind.
+    loggers = [PySparkLogger.getLogger(name) for name in _QUERY_LOGGERS]
     levels = [logger.level for logger in loggers]
     for logger in loggers:
         logger.setLevel(logging.CRITICAL + 1)

@@ -31,6 +31,11 @@ INTEGER: Final = r"\A-?[0-9]{1,18}\z"
 """For Java and for RE2; of `$` they think differently before a line end."""
 _YEARS: Final = (1, 9999)
 """Those of the calendar, outside of which a date is no term."""
+_DATED: Final = r"\A(?!0000)[0-9]{4}-"
+"""How the text of a date in these years begins."""
+_SECONDS: Final = "cast(unix_micros(`update`) / 1000000bd as decimal(18, 6))"
+_INSTANT: Final = f"timestamp_ntz'1970-01-01 00:00:00' + make_dt_interval(0, 0, 0, {_SECONDS})"
+"""A timestamp in UTC, whatever the zone of the session is."""
 
 
 def named(frame: DataFrame, columns: UpdateColumns) -> DataFrame:
@@ -46,9 +51,25 @@ def named(frame: DataFrame, columns: UpdateColumns) -> DataFrame:
         given = {"update": columns.update, **given}
     renamed = [_column(frame, old).alias(new) for new, old in given.items()]
     arguments = [_column(frame, old).alias(f"arg{n}") for n, old in enumerate(columns.arguments, 1)]
-    kept = [_column(frame, name) for name in others]
-    record = [] if columns.corrupt is None else [_column(frame, columns.corrupt)]
+    kept = [_column(frame, name).alias(name) for name in others]
+    record = [] if columns.corrupt is None else [_column(frame, columns.corrupt).alias(columns.corrupt)]
     return frame.select(*renamed, *arguments, *kept, *record)
+
+
+def dated_labels(kind: str) -> Column:
+    """Labels that are dates or times as text, in whose order they are: instants in UTC."""
+    from pyspark.sql import functions as F
+
+    label = F.col("update")
+    text = label.cast("string")
+    if kind == "date":
+        return text
+    if kind == "timestamp":
+        in_utc = F.expr(_INSTANT).cast("string")
+        text = F.when(F.year(label).between(_YEARS[0] + 1, _YEARS[1] - 1), in_utc).otherwise(text)
+    whole, part = F.substring(text, 1, 19), F.rpad(F.substring(text, 21, 6), 6, "0")
+    zone = "Z" if kind == "timestamp" else ""
+    return F.when(text.rlike(_DATED), F.concat(whole, F.lit("."), part, F.lit(zone))).otherwise(text)
 
 
 def fault_of(
@@ -87,6 +108,8 @@ def is_sure(columns: UpdateColumns, known: KnownPredicates, *, text_labels: bool
         label = F.col("update")
         is_text = columns.text_labels and not text_labels
         sure &= label.cast("string").rlike(INTEGER) if is_text else label.isNotNull()
+        if columns.dated_labels:
+            sure &= label.cast("string").rlike(_DATED)
     for number, name in enumerate(columns.arguments, 1):
         if name in columns.dated:
             date = F.col(f"arg{number}")
@@ -111,7 +134,9 @@ def content_of(columns: UpdateColumns) -> Column:
 
 
 def _column(frame: DataFrame, name: str) -> Column:
-    return frame["`" + name.replace("`", "``") + "`"]
+    """A column; one of text is compared byte by byte, whatever its collation."""
+    found = frame["`" + name.replace("`", "``") + "`"]
+    return found.cast("string") if frame.schema[name].dataType.typeName() == "string" else found
 
 
 def _fault(wrong: Column, number: str, message: Column | str, column: str) -> Column:
@@ -143,6 +168,7 @@ def _faults(columns: UpdateColumns) -> list[Column]:
 
     op, predicate = F.col("op"), F.col("predicate")
     arguments = _arguments_of(columns)
+    outside = "a date outside the years {} to {}".format(*_YEARS)
     faults: list[Column] = []
 
     def fault(wrong: Column, number: str, message: Column | str, column: str) -> None:
@@ -156,7 +182,10 @@ def _faults(columns: UpdateColumns) -> list[Column]:
             F.col(columns.corrupt).isNotNull(), "T035", "this line cannot be read as a row of the table", ""
         )
     if columns.update is not None:
-        missing(F.col("update").isNull(), "label of the update", columns.update)
+        label = F.col("update")
+        missing(label.isNull(), "label of the update", columns.update)
+        if columns.dated_labels:
+            fault(~label.cast("string").rlike(_DATED), "T045", outside, columns.update)
     missing(op.isNull(), "operation", columns.op)
     operations = ("+", "-", ADD_RULE, REMOVE_RULE)
     fault(~op.isin(*operations), "T036", F.concat(_shown(op), F.lit(" is not an operation")), columns.op)
@@ -171,7 +200,7 @@ def _faults(columns: UpdateColumns) -> list[Column]:
     for name in columns.dated:
         date = arguments[columns.arguments.index(name)]
         in_the_calendar = F.year(date).between(*_YEARS)
-        fault(~in_the_calendar, "T045", "a date outside the years {} to {}".format(*_YEARS), name)
+        fault(~in_the_calendar, "T045", outside, name)
     return faults
 
 
