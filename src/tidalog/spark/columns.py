@@ -36,6 +36,11 @@ class UpdateColumns:
     """Arguments that are dates or times: those outside the years 1 to 9999 are no terms."""
 
 
+def quoted(name: str) -> str:
+    """The name of a column, whatever is in it, where Spark expects an expression."""
+    return "`" + name.replace("`", "``") + "`"
+
+
 def update_columns(schema: StructType, name: str = "the stream") -> UpdateColumns:
     """Raises `DataError` if a column is missing (T034) or of a type that it cannot have (T045)."""
     names = tuple(field.name for field in schema.fields if field.name != CORRUPT)

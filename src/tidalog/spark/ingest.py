@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Final
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from tidalog.spark.columns import UpdateColumns
+from tidalog.spark.columns import UpdateColumns, quoted
 from tidalog.spark.diagnostics import FileInStreamNotReadable, SparkError, UpdateTooLate
 from tidalog.spark.known import KnownPredicates
 from tidalog.spark.validate import (
@@ -29,6 +29,7 @@ from tidalog.spark.validate import (
     dated_labels,
     fault_of,
     is_sure,
+    label_of,
     named,
 )
 
@@ -134,7 +135,7 @@ class Ingest:
         reasons: dict[str, list[Label]] = {}
         for one, why in late.items():
             reasons.setdefault(why, []).append(one)
-        label = self._label_of_row()
+        label = label_of(self._text_labels)
         said = F.coalesce(*(F.when(label.isin(labels), why) for why, labels in reasons.items()))
         before, behind = UpdateTooLate(label="\0", why="").message.split("\0")
         message = F.concat(F.lit(before), label.cast("string"), F.lit(f"{behind}: "), said)
@@ -155,19 +156,13 @@ class Ingest:
         them."""
         rows = places
         if label is not None:
-            rows = rows.filter(self._label_of_row() == label)
+            rows = rows.filter(label_of(self._text_labels) == label)
         names = [name for name in rows.columns if name != "update"]
         found = rows.select(*names).distinct().limit(_MOST_PLACES).toArrow().to_pylist()
         return sorted(
             str(row[_FILE]) if _FILE in row else ", ".join(f"{name} {value}" for name, value in row.items())
             for row in found
         )
-
-    def _label_of_row(self) -> Column:
-        """Null where it is none."""
-        from pyspark.sql import functions as F
-
-        return F.col("update").cast("string") if self._text_labels else F.expr("try_cast(`update` as bigint)")
 
     def _closer_look(self) -> Column:
         return fault_of(
@@ -228,7 +223,7 @@ def _shown(field: StructField) -> Column:
     """A column of bad rows as what Python can hold: it knows no dates outside the calendar, for example."""
     from pyspark.sql import functions as F
 
-    column = F.col("`" + field.name.replace("`", "``") + "`")
+    column = F.col(quoted(field.name))
     if field.name == FAULT or field.dataType.simpleString().partition("(")[0] in _PLAIN:
         return column
     return column.cast("string").alias(field.name)

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Final
 
 from tidalog.io.update_diagnostics import MissingArgument, MissingPart
 from tidalog.session.diagnostics import UnknownPredicate
-from tidalog.spark.columns import UpdateColumns
+from tidalog.spark.columns import UpdateColumns, quoted
 from tidalog.spark.known import KnownPredicates
 
 if TYPE_CHECKING:
@@ -54,6 +54,13 @@ def named(frame: DataFrame, columns: UpdateColumns) -> DataFrame:
     kept = [_column(frame, name).alias(name) for name in others]
     record = [] if columns.corrupt is None else [_column(frame, columns.corrupt).alias(columns.corrupt)]
     return frame.select(*renamed, *arguments, *kept, *record)
+
+
+def label_of(text_labels: bool) -> Column:
+    """The label of a row's update, a text or an integer; null where it is none."""
+    from pyspark.sql import functions as F
+
+    return F.col("update").cast("string") if text_labels else F.expr("try_cast(`update` as bigint)")
 
 
 def dated_labels(kind: str) -> Column:
@@ -135,7 +142,7 @@ def content_of(columns: UpdateColumns) -> Column:
 
 def _column(frame: DataFrame, name: str) -> Column:
     """A column; one of text is compared byte by byte, whatever its collation."""
-    found = frame["`" + name.replace("`", "``") + "`"]
+    found = frame[quoted(name)]
     return found.cast("string") if frame.schema[name].dataType.typeName() == "string" else found
 
 

@@ -38,14 +38,14 @@ from tidalog.spark.buckets.packing import (
 from tidalog.spark.buckets.pipeline import KeyedPipeline
 from tidalog.spark.buckets.places import entries_of
 from tidalog.spark.buckets.setting import Setting, setting_of
-from tidalog.spark.columns import update_columns
+from tidalog.spark.columns import quoted, update_columns
 from tidalog.spark.diagnostics import NotAStream, SparkError
 from tidalog.spark.ingest import with_places
 from tidalog.spark.known import KnownPredicates, known_predicates
 from tidalog.spark.progress import Listener
 from tidalog.spark.query import MaintenanceQuery, tell_once
 from tidalog.spark.stream import read_trigger, spark_path
-from tidalog.spark.validate import ADD_RULE, REMOVE_RULE, fault_of, is_sure, named
+from tidalog.spark.validate import ADD_RULE, REMOVE_RULE, fault_of, is_sure, label_of, named
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
@@ -212,9 +212,7 @@ class Keyed:
         from pyspark.sql import functions as F
 
         packed = told.filter(F.col("row") == CHANGE).select("payload")
-        # What is never null is read without asking.
-        whole = {"key string", "op string", "predicate string", "kind string"}
-        names = [f"{name} not null" if name in whole else name for name in self._columns_out[1:-1]]
+        names = self._columns_out[1:-1]
         return self._with_key(map_in_arrow(packed, changes_apart, ", ".join(names)))
 
     def _rows_of(self, told: DataFrame) -> DataFrame:
@@ -286,7 +284,7 @@ class Keyed:
         from pyspark.sql import functions as F
 
         places = with_places(self._updates)
-        text = places[_quoted(self._key)].cast("string")
+        text = places[quoted(self._key)].cast("string")
         checked = named(places.withColumn(KEY, text), self._columns)
         missing = F.struct(
             F.lit(MissingPart.number).alias("number"),
@@ -304,7 +302,7 @@ class Keyed:
         fault = fault_of(self._columns, self._known, text_labels=self.setting.text_labels, others=[wrong_key])
         sure = is_sure(self._columns, self._known, text_labels=self.setting.text_labels)
         sure &= F.col(KEY).isNotNull()
-        values = F.struct(*(F.col(_quoted(name)) for name in checked.columns if name != KEY))
+        values = F.struct(*(F.col(quoted(name)) for name in checked.columns if name != KEY))
 
         def told(found: Column) -> Column:
             return F.to_json(F.struct(found.alias("fault"), values.alias("values")))
@@ -314,7 +312,7 @@ class Keyed:
         bad = F.when(~sure, F.get(F.transform(faults, told), 0))
         bucket = F.pmod(F.xxhash64(KEY), F.lit(self.setting.buckets)).cast("int")
         arguments = [F.col(f"arg{n + 1}") for n in range(len(self._columns.arguments))]
-        label = [] if self._columns.update is None else [self._label().alias("update")]
+        label = [] if self._columns.update is None else [label_of(self.setting.text_labels).alias("update")]
         now = [] if self.setting.ttl is None else [F.unix_millis(F.current_timestamp()).alias(NOW)]
         return checked.select(
             bucket.alias(BUCKET),
@@ -326,14 +324,3 @@ class Keyed:
             *arguments,
             *now,
         )
-
-    def _label(self) -> Column:
-        from pyspark.sql import functions as F
-
-        if self.setting.text_labels:
-            return F.col("update").cast("string")
-        return F.expr("try_cast(`update` as bigint)")
-
-
-def _quoted(name: str) -> str:
-    return "`" + name.replace("`", "``") + "`"
