@@ -40,7 +40,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from tidalog.spark.buckets.stream import keyed
+from tidalog.spark.keyed.stream import keyed
 from tidalog.spark.session import spark_session
 
 PROGRAM = "path(?x, ?y) :- edge(?x, ?y) .\npath(?x, ?z) :- path(?x, ?y), edge(?y, ?z) ."

@@ -33,7 +33,7 @@ import psutil
 import pyarrow as pa
 
 from bench.spark_stream import LIFE, NODES, PROGRAM, SCHEMA, chains, write
-from tidalog.spark.buckets.stream import keyed
+from tidalog.spark.keyed.stream import keyed
 from tidalog.spark.progress import BatchReport
 from tidalog.spark.session import spark_session
 from tidalog.spark.stream import maintain

@@ -35,8 +35,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 import tidalog
-from tidalog.spark.order import ordered
 from tidalog.spark.progress import BatchReport
+from tidalog.spark.sequencer import ordered
 from tidalog.spark.session import spark_session
 from tidalog.spark.stream import maintain
 

@@ -22,8 +22,8 @@ from rich.console import Console
 
 import tidalog
 from bench.report import Section, print_section
-from tidalog.session.durable import StoredKnowledgeBase
-from tidalog.session.prepared import PreparedUpdate
+from tidalog.api.durable import StoredKnowledgeBase
+from tidalog.api.encoded_update import PreparedUpdate
 
 RULES = """
 path(?x, ?y) :- edge(?x, ?y) .

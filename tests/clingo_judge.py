@@ -16,9 +16,19 @@ from collections.abc import Iterable, Iterator
 
 import clingo
 
-from tidalog.program import Aggregate, Atom, Call, Condition, Expression, Negation, Program, Rule, Variable
-from tidalog.program import variables as variables_of
-from tidalog.terms import IRI, Integer, Term, sort_key
+from tidalog.model.program import (
+    Aggregate,
+    Atom,
+    Call,
+    Condition,
+    Expression,
+    Negation,
+    Program,
+    Rule,
+    Variable,
+)
+from tidalog.model.program import variables as variables_of
+from tidalog.model.terms import IRI, Integer, Term, sort_key
 
 Row = tuple[Term, ...]
 Model = dict[str, set[Row]]

@@ -8,11 +8,11 @@ import numpy as np
 
 from tidalog.analysis import Analysis, analyse
 from tidalog.builtins import NO_FUNCTIONS, PythonFunction
-from tidalog.engine.embedded import EmbeddedEngine
+from tidalog.engine.engine import EmbeddedEngine
 from tidalog.engine.limits import Limits, RunStats
 from tidalog.maintain.materialise import NO_LIMITS, materialise
-from tidalog.program import Program
-from tidalog.terms import Term
+from tidalog.model.program import Program
+from tidalog.model.terms import Term
 
 Row = tuple[Term, ...]
 Model = dict[str, frozenset[Row]]

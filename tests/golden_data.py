@@ -10,9 +10,9 @@ from pathlib import Path
 
 import pyoxigraph
 
-from tidalog.program import DataBinding, Program
-from tidalog.terms import IRI, BlankNode, Boolean, Double, Integer, LangString, String, Term, literal
-from tidalog.termtext import parse_any
+from tidalog.model.program import DataBinding, Program
+from tidalog.model.term_text import parse_any
+from tidalog.model.terms import IRI, BlankNode, Boolean, Double, Integer, LangString, String, Term, literal
 
 Row = tuple[Term, ...]
 FOLDERS = sorted(path for path in (Path(__file__).parent / "golden").iterdir() if path.is_dir())

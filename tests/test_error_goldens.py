@@ -16,10 +16,10 @@ import pytest
 
 import tidalog.analysis
 import tidalog.lang
-from tidalog.analysis.rule_scripts import changed_rules
-from tidalog.errors import Diagnostic, ProgramError, Source
+from tidalog.analysis.edit_scripts import changed_rules
 from tidalog.lang import DIALECTS, dialect_of
 from tidalog.lang.updates import read_updates
+from tidalog.model.errors import Diagnostic, ProgramError, Source
 
 ROOT = Path(__file__).parent / "errors"
 FOLDERS = sorted(folder for folder in ROOT.iterdir() if folder.is_dir())

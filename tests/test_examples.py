@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 import tidalog
-from tidalog.termtext import term_text
+from tidalog.model.term_text import term_text
 
 EXAMPLES = Path(__file__).resolve().parent.parent / "examples"
 

@@ -27,14 +27,14 @@ import pytest
 import tidalog
 from golden_data import FOLDERS, Row, imported_facts
 from tidalog.analysis.triples import lower_fact
-from tidalog.errors import ProgramError, RunError
 from tidalog.lang import parse, parse_file, print_rule
 from tidalog.lang.updates import ScriptUpdate, parse_updates_file
-from tidalog.maintain.strategy import STRATEGIES
-from tidalog.program import Fact, Program, Rule
+from tidalog.maintain.choose import STRATEGIES
+from tidalog.model.errors import ProgramError, RunError
+from tidalog.model.program import Fact, Program, Rule
+from tidalog.model.term_text import parse_any, term_text
 from tidalog.reference import NotEvaluable, Violation, evaluate, violations
 from tidalog.reference.clauses import uses_triples
-from tidalog.termtext import parse_any, term_text
 
 
 @dataclass(frozen=True)

@@ -18,8 +18,8 @@ import pytest
 
 from tidalog.analysis import analyse
 from tidalog.builtins import BUILTINS
-from tidalog.errors import ProgramError, Source
 from tidalog.lang import DIALECTS, parse
+from tidalog.model.errors import ProgramError, Source
 
 ROOT = Path(__file__).resolve().parent.parent
 SOURCES = sorted((ROOT / "src" / "tidalog").rglob("*.py"))
@@ -45,7 +45,7 @@ class TestImportContract:
 
     def test_an_import_against_the_direction_breaks_it(self, tmp_path: Path) -> None:
         package = copy_of_the_package(tmp_path)
-        terms = package / "terms.py"
+        terms = package / "model/terms.py"
         terms.write_text(terms.read_text() + "\nfrom tidalog import program\n")
         result = lint_imports(tmp_path)
         assert result.returncode != 0

@@ -5,9 +5,9 @@ from hypothesis import HealthCheck, given, settings
 
 from clingo_judge import JUDGED_AGGREGATES, Model, judge
 from generators import Features, programs
-from tidalog.program import Aggregate, Atom, Call, Condition, Fact, Negation, Program, Rule, Variable
+from tidalog.model.program import Aggregate, Atom, Call, Condition, Fact, Negation, Program, Rule, Variable
+from tidalog.model.terms import IRI, Integer
 from tidalog.reference import evaluate
-from tidalog.terms import IRI, Integer
 
 JUDGED = settings(
     deadline=None, max_examples=150, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large]

@@ -13,7 +13,7 @@ import numpy as np
 
 from bench.incremental import closure, equilibrium
 from bench.incremental.driver import Kept, Rows, as_rows
-from tidalog.maintain.strategy import Options
+from tidalog.maintain.choose import Options
 
 STRATEGIES = ("ranked", "bf", "dred")
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from bench.generators import random_digraph
 from bench.incremental.driver import Kept, Rows, as_rows
 from bench.peers_incremental.task import chosen
-from tidalog.maintain.strategy import Options
+from tidalog.maintain.choose import Options
 
 PROGRAM = """\
 path(?x, ?y) :- edge(?x, ?y) .

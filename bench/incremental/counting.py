@@ -10,8 +10,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from bench.incremental.driver import Kept, Rows, as_rows
+from tidalog.maintain.choose import Options
 from tidalog.maintain.maintainer import UpdateIds
-from tidalog.maintain.strategy import Options
 
 PROGRAM = "q(?x, ?z) :- e(?x, ?y), f(?y, ?z) .\n"
 STRATEGIES = ("ranked", "counting")

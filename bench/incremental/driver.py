@@ -17,15 +17,15 @@ import pyarrow as pa
 
 from bench.papers.streams import Stream
 from tidalog.analysis import Analysis, analyse
-from tidalog.engine.embedded import EmbeddedEngine
+from tidalog.engine.engine import EmbeddedEngine
 from tidalog.engine.limits import Limits
-from tidalog.errors import RunError
 from tidalog.lang import parse
+from tidalog.maintain.choose import Options
 from tidalog.maintain.counters import Counters
 from tidalog.maintain.maintainer import Maintainer, Outcome, UpdateIds
 from tidalog.maintain.materialise import materialise
-from tidalog.maintain.strategy import Options
 from tidalog.maintain.transaction import Batch
+from tidalog.model.errors import RunError
 
 Rows = npt.NDArray[np.int64]
 """One fact a row."""

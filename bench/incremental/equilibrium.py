@@ -16,7 +16,7 @@ import numpy as np
 
 from bench.generators import chains
 from bench.incremental.driver import Kept, Rows, as_rows
-from tidalog.maintain.strategy import Options
+from tidalog.maintain.choose import Options
 
 CLIQUES = """\
 near(?x, ?y) :- link(?x, ?y) .

@@ -8,7 +8,7 @@ from statistics import median
 from bench.generators import chains
 from bench.incremental.closure import PROGRAM
 from bench.incremental.driver import Kept, Rows, as_rows
-from tidalog.maintain.strategy import Options
+from tidalog.maintain.choose import Options
 
 LENGTH = 20
 FACTS_OF_A_CHAIN = LENGTH - 1 + LENGTH * (LENGTH - 1) // 2

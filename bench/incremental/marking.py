@@ -9,8 +9,8 @@ from bench.incremental.driver import drive
 from bench.papers.programs import PROGRAMS
 from bench.papers.short_lived import short_lived_edges, short_lived_ways
 from bench.papers.streams import Stream, synthetic, track
+from tidalog.maintain.choose import Options
 from tidalog.maintain.counters import Counters
-from tidalog.maintain.strategy import Options
 
 TABLE_VARIANTS: Mapping[str, Options] = {
     "without marks": Options("bf", "none", "paper"),

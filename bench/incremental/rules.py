@@ -18,10 +18,10 @@ import numpy as np
 from bench.incremental.driver import Rows, batch_of
 from bench.papers import rule_sets
 from tidalog.analysis import Analysis, analyse
-from tidalog.engine.embedded import EmbeddedEngine
+from tidalog.engine.engine import EmbeddedEngine
 from tidalog.maintain.maintainer import Maintainer, Outcome, UpdateIds
 from tidalog.maintain.materialise import materialise
-from tidalog.plan.lowered import is_hidden
+from tidalog.plan.lowering import is_hidden
 
 Facts = Mapping[str, Rows]
 NONE: frozenset[str] = frozenset()

@@ -7,7 +7,7 @@ import time
 from bench.incremental.driver import Kept, as_rows
 from bench.papers.programs import P_MAP
 from bench.papers.streams import TRACKS, Update, track
-from tidalog.maintain.strategy import Options
+from tidalog.maintain.choose import Options
 
 PREDICATE = "nextInWay"
 

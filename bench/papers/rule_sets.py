@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from tidalog.lang import parse
-from tidalog.program import Program
+from tidalog.model.program import Program
 
 Rows = npt.NDArray[np.int64]
 """One fact a row; turbines are numbers."""

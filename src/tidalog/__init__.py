@@ -9,8 +9,14 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
+    from tidalog.api import open
+    from tidalog.api.durable import Position, StoredKnowledgeBase
+    from tidalog.api.knowledge_base import KnowledgeBase
+    from tidalog.api.results import Result
+    from tidalog.api.stats import Stats
+    from tidalog.api.update import Delta, PredicateChange, Update
     from tidalog.engine.limits import Limits, Progress, RunStats
-    from tidalog.errors import (
+    from tidalog.model.errors import (
         DataError,
         Diagnostic,
         ProgramError,
@@ -19,18 +25,22 @@ if TYPE_CHECKING:
         TidalogError,
         UsageError,
     )
-    from tidalog.program import Program
-    from tidalog.results import Result
-    from tidalog.session import open
-    from tidalog.session.durable import Position, StoredKnowledgeBase
-    from tidalog.session.knowledge_base import KnowledgeBase
-    from tidalog.session.stats import Stats
-    from tidalog.terms import IRI, BlankNode, Boolean, Double, Integer, LangString, Literal, String, Term
-    from tidalog.update import Delta, PredicateChange, Update
+    from tidalog.model.program import Program
+    from tidalog.model.terms import (
+        IRI,
+        BlankNode,
+        Boolean,
+        Double,
+        Integer,
+        LangString,
+        Literal,
+        String,
+        Term,
+    )
 
 _HOMES: Final = {
     "tidalog.engine.limits": ("Limits", "Progress", "RunStats"),
-    "tidalog.errors": (
+    "tidalog.model.errors": (
         "DataError",
         "Diagnostic",
         "ProgramError",
@@ -39,13 +49,13 @@ _HOMES: Final = {
         "TidalogError",
         "UsageError",
     ),
-    "tidalog.program": ("Program",),
-    "tidalog.results": ("Result",),
-    "tidalog.session": ("open",),
-    "tidalog.session.durable": ("Position", "StoredKnowledgeBase"),
-    "tidalog.session.knowledge_base": ("KnowledgeBase",),
-    "tidalog.session.stats": ("Stats",),
-    "tidalog.terms": (
+    "tidalog.model.program": ("Program",),
+    "tidalog.api.results": ("Result",),
+    "tidalog.api": ("open",),
+    "tidalog.api.durable": ("Position", "StoredKnowledgeBase"),
+    "tidalog.api.knowledge_base": ("KnowledgeBase",),
+    "tidalog.api.stats": ("Stats",),
+    "tidalog.model.terms": (
         "IRI",
         "BlankNode",
         "Boolean",
@@ -56,7 +66,7 @@ _HOMES: Final = {
         "String",
         "Term",
     ),
-    "tidalog.update": ("Delta", "PredicateChange", "Update"),
+    "tidalog.api.update": ("Delta", "PredicateChange", "Update"),
 }
 _HOME_OF: Final = {name: home for home, names in _HOMES.items() for name in names}
 

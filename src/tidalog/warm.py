@@ -12,24 +12,24 @@ import numpy as np
 import pyarrow as pa
 
 from tidalog.analysis import Analysis, analyse
-from tidalog.engine.compact import close_up, repack
+from tidalog.engine.compaction import close_up, repack
 from tidalog.engine.dictionary import Dictionary
-from tidalog.engine.embedded import EmbeddedEngine
-from tidalog.engine.grouping import number_by_term
+from tidalog.engine.engine import EmbeddedEngine
+from tidalog.engine.group_aggregates import number_by_term
+from tidalog.engine.jit import cache_folder
 from tidalog.engine.limits import Limits
-from tidalog.engine.native import cache_folder
 from tidalog.lang import parse
-from tidalog.maintain.affected import delete_affected
-from tidalog.maintain.backward_forward import delete_exactly
+from tidalog.maintain.choose import MARKINGS, STRATEGIES, Options
 from tidalog.maintain.counters import Counters
 from tidalog.maintain.maintainer import Maintainer, UpdateIds
 from tidalog.maintain.materialise import materialise
-from tidalog.maintain.run import Runner
-from tidalog.maintain.strategy import MARKINGS, STRATEGIES, Options
+from tidalog.maintain.runner import Runner
+from tidalog.maintain.strategies.backward_forward import delete_exactly
+from tidalog.maintain.strategies.ranked import delete_affected
 from tidalog.maintain.transaction import Batch, Transaction
+from tidalog.model.terms import IRI
 from tidalog.storage.records import Change, Facts, changes_of, changes_packed, unpacked
 from tidalog.storage.snapshot import Snapshot, fill_table_of, image_of, write_snapshot
-from tidalog.terms import IRI
 
 _DELETIONS = "deletions"
 _NONE = np.empty(0, np.int32)

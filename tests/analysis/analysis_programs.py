@@ -5,9 +5,9 @@ from __future__ import annotations
 from hypothesis import strategies as st
 
 from tidalog.analysis import Analysis, NormalRule, analyse
-from tidalog.errors import ProgramError
 from tidalog.lang import parse
-from tidalog.program import (
+from tidalog.model.errors import ProgramError
+from tidalog.model.program import (
     Aggregate,
     Atom,
     BodyLiteral,
@@ -21,7 +21,7 @@ from tidalog.program import (
     Variable,
     variables,
 )
-from tidalog.terms import IRI, RDF_TYPE, Double, Integer
+from tidalog.model.terms import IRI, RDF_TYPE, Double, Integer
 
 ARITIES = {"p": 1, "q": 2, "r": 2, "s": 1, "t": 3}
 

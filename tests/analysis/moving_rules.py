@@ -11,11 +11,11 @@ from hypothesis import strategies as st
 
 from tidalog.analysis import Analysis, analyse
 from tidalog.analysis.components import read_predicates
+from tidalog.analysis.edited_program import MovingProgram
 from tidalog.analysis.hypernodes import hyper_nodes, rule_edges
-from tidalog.analysis.moving_program import MovingProgram
-from tidalog.errors import ProgramError
-from tidalog.program import Aggregate, Atom, BodyLiteral, Negation, Program, Rule, Variable
-from tidalog.terms import IRI
+from tidalog.model.errors import ProgramError
+from tidalog.model.program import Aggregate, Atom, BodyLiteral, Negation, Program, Rule, Variable
+from tidalog.model.terms import IRI
 
 PREDICATES = [f"p{number}" for number in range(7)]
 X, Y, Z = Variable("x"), Variable("y"), Variable("z")

@@ -8,8 +8,8 @@ from collections.abc import Iterator, Sequence
 
 from tidalog.analysis import Analysis, NormalAtom, NormalRule
 from tidalog.builtins import CannotCompute, aggregate, evaluate, holds
-from tidalog.program import Variable
-from tidalog.terms import Term
+from tidalog.model.program import Variable
+from tidalog.model.terms import Term
 
 Row = tuple[Term, ...]
 Model = dict[str, set[Row]]

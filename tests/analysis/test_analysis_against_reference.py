@@ -9,11 +9,11 @@ from normal_evaluation import Model, evaluated, run
 from generators import programs
 from tidalog.analysis import Analysis, analyse, analyse_query
 from tidalog.analysis.triples import ALL_TRIPLES, ALL_TYPES, TRIPLE
-from tidalog.errors import ProgramError
 from tidalog.lang import parse_query
-from tidalog.program import Program
+from tidalog.model.errors import ProgramError
+from tidalog.model.program import Program
+from tidalog.model.terms import Term
 from tidalog.reference import NotEvaluable, evaluate
-from tidalog.terms import Term
 
 
 def with_triples(analysis: Analysis, model: Model) -> dict[str, set[tuple[Term, ...]]]:

@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 
 from tidalog.analysis import analyse
 from tidalog.analysis.scc import natural_key, strongly_connected, topological_order
-from tidalog.errors import ProgramError
 from tidalog.lang import parse
-from tidalog.program import Atom, Program, Rule, Variable
+from tidalog.model.errors import ProgramError
+from tidalog.model.program import Atom, Program, Rule, Variable
 
 graphs = st.integers(1, 8).flatmap(
     lambda n: st.lists(st.lists(st.integers(0, n - 1), max_size=4), min_size=n, max_size=n)

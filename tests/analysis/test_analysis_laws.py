@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 from tidalog.analysis import Analysis, analyse
 from tidalog.analysis.normal import NormalRule
 from tidalog.analysis.rewrite import map_leaves
-from tidalog.program import Expression, Program, Variable
-from tidalog.program import variables as variables_of
+from tidalog.model.program import Expression, Program, Variable
+from tidalog.model.program import variables as variables_of
 
 
 def shuffled(program: Program, seed: int) -> Program:

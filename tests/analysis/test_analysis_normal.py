@@ -6,10 +6,10 @@ import pytest
 from analysis_programs import analysed, errors_of, normal
 
 from tidalog.analysis import AggregateColumn, Computation, NormalAtom, analyse
-from tidalog.errors import ProgramError
 from tidalog.lang import parse
-from tidalog.program import Call, Variable
-from tidalog.terms import IRI, Integer
+from tidalog.model.errors import ProgramError
+from tidalog.model.program import Call, Variable
+from tidalog.model.terms import IRI, Integer
 
 X, Y, Z = Variable("x"), Variable("y"), Variable("z")
 

@@ -11,9 +11,9 @@ from analysis_programs import analysed, errors_of
 
 from tidalog.analysis import GraphChange, MovingGraph, NodeState, NormalRule, analyse
 from tidalog.analysis.draft import WorkingRule
+from tidalog.analysis.edit_impact import describe_change
 from tidalog.analysis.hypernodes import hyper_nodes, rule_edges
 from tidalog.analysis.normalise import normal_rule
-from tidalog.analysis.rule_changes import describe_change
 from tidalog.analysis.scc import natural_key
 from tidalog.lang import parse
 

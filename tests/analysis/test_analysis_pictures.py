@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tidalog.analysis import GRAPH_FORMATS, GraphFormat, describe, describe_json, render_graph
-from tidalog.analysis.layout import GAP, lay_out
+from tidalog.analysis.graph_layout import GAP, lay_out
 from tidalog.analysis.svg import Arrow, Box, draw
 
 TEXT = """

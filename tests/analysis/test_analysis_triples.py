@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tidalog.analysis import TripleLayout
-from tidalog.terms import IRI, RDF_TYPE, Integer, Term
+from tidalog.model.terms import IRI, RDF_TYPE, Integer, Term
 
 PREFIX = "@prefix ex: <http://e.org/> . @prefix rdf: <http://www.w3.org/1999/02/22-rdf-syntax-ns#> . "
 EX = "http://e.org/"

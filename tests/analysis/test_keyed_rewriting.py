@@ -17,9 +17,9 @@ from tidalog.analysis.rewrite import canonical_rule
 from tidalog.analysis.triples import lower_fact, table_predicates
 from tidalog.cli.app import run
 from tidalog.lang import parse, print_program
-from tidalog.program import Atom, Condition, Fact, Program, Rule
+from tidalog.model.program import Atom, Condition, Fact, Program, Rule
+from tidalog.model.terms import IRI, RDF_TYPE, String, Term
 from tidalog.reference import Model, evaluate, violations
-from tidalog.terms import IRI, RDF_TYPE, String, Term
 
 ROUNDS = settings(max_examples=150, deadline=None, suppress_health_check=list(HealthCheck))
 KEYS = (String("1"), String("a"), String(""))

@@ -9,11 +9,11 @@ from analysis_programs import verdict
 from moving_rules import same_as_from_scratch
 
 from tidalog.analysis import MovingProgram, RuleChange, analyse
-from tidalog.analysis.moving_components import LONGEST_PLACE, MovingComponents
-from tidalog.errors import ProgramError
+from tidalog.analysis.component_graph import LONGEST_PLACE, MovingComponents
 from tidalog.lang import parse, parse_rule
-from tidalog.program import Fact
-from tidalog.terms import IRI
+from tidalog.model.errors import ProgramError
+from tidalog.model.program import Fact
+from tidalog.model.terms import IRI
 
 PATHS = """
 r1: path(?x, ?y) :- edge(?x, ?y).

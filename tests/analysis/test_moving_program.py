@@ -25,8 +25,8 @@ from moving_rules import (
 
 from tidalog.analysis import GraphChange, MovingProgram, NodeState, RuleChange, analyse
 from tidalog.analysis.rewrite import map_leaves
-from tidalog.errors import ProgramError
-from tidalog.program import Expression, Program, Rule, Variable
+from tidalog.model.errors import ProgramError
+from tidalog.model.program import Expression, Program, Rule, Variable
 
 
 def empty() -> MovingProgram:

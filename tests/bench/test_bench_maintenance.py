@@ -21,7 +21,7 @@ from bench.report import Section, last_stored, store
 from bench.suites import maintenance, maintenance_sizes, papers
 from bench.suites.options import Options as Asked
 
-from tidalog.maintain.strategy import Options
+from tidalog.maintain.choose import Options
 
 EDGES = as_rows([(0, 1), (1, 2), (2, 0), (2, 3)])
 

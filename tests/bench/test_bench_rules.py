@@ -16,8 +16,8 @@ from bench.suites import rules as suite
 
 from bench import plots
 from tidalog.lang import parse_file
+from tidalog.model.terms import Integer
 from tidalog.reference.naive import evaluate
-from tidalog.terms import Integer
 
 N = 8
 GRAPHS = Path(__file__).resolve().parents[1] / "analysis" / "rule_changes"

@@ -23,8 +23,8 @@ from bench.systems import SYSTEMS
 from bench.workload import Workload
 
 from tidalog.lang import parse
+from tidalog.model.terms import Integer, Term
 from tidalog.reference.naive import evaluate
-from tidalog.terms import Integer, Term
 
 EDGES = partial(random_digraph, 40, 60)
 TINY = [

@@ -23,8 +23,8 @@ from bench.papers.streams import (
 )
 
 from tidalog.lang import parse
+from tidalog.model.terms import Integer
 from tidalog.reference.naive import evaluate
-from tidalog.terms import Integer
 
 EXAMPLES = Path(__file__).resolve().parents[2] / "examples"
 made = cache(synthetic)

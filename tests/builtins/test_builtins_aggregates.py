@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 
 from generators import terms
 from tidalog.builtins import CannotCompute, aggregate, rows_left_out
-from tidalog.program import AGGREGATES
-from tidalog.terms import INT64_MAX, IRI, Double, Integer, String, Term, sort_key
+from tidalog.model.program import AGGREGATES
+from tidalog.model.terms import INT64_MAX, IRI, Double, Integer, String, Term, sort_key
 
 
 def rows(*values: float | str) -> list[tuple[Term, ...]]:

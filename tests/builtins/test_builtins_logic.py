@@ -7,8 +7,20 @@ from hypothesis import given
 
 from generators import terms
 from tidalog.builtins import CannotCompute, evaluate, holds
-from tidalog.program import Call, Expression, Variable
-from tidalog.terms import FALSE, IRI, TRUE, XSD, Boolean, Double, Integer, LangString, Literal, String, Term
+from tidalog.model.program import Call, Expression, Variable
+from tidalog.model.terms import (
+    FALSE,
+    IRI,
+    TRUE,
+    XSD,
+    Boolean,
+    Double,
+    Integer,
+    LangString,
+    Literal,
+    String,
+    Term,
+)
 
 FAILS = Call("/", (Integer(1), Integer(0)))
 NAN = Double(math.nan)

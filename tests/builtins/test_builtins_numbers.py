@@ -8,7 +8,18 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tidalog.builtins import BUILTINS, CannotCompute
-from tidalog.terms import INT64_MAX, INT64_MIN, IRI, XSD, Boolean, Double, Integer, Literal, String, Term
+from tidalog.model.terms import (
+    INT64_MAX,
+    INT64_MIN,
+    IRI,
+    XSD,
+    Boolean,
+    Double,
+    Integer,
+    Literal,
+    String,
+    Term,
+)
 
 INF, NAN = math.inf, math.nan
 

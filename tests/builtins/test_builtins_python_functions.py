@@ -5,8 +5,8 @@ from datetime import UTC, date, datetime
 import pytest
 
 from tidalog.builtins import CannotCompute, evaluate
-from tidalog.program import Call
-from tidalog.terms import IRI, TRUE, XSD, Boolean, Double, Integer, Literal, String, Term
+from tidalog.model.program import Call
+from tidalog.model.terms import IRI, TRUE, XSD, Boolean, Double, Integer, Literal, String, Term
 
 
 def answer(function: object, *arguments: Term) -> Term:

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from generators import terms
 from tidalog.builtins import BUILTINS, CannotCompute
-from tidalog.terms import (
+from tidalog.model.terms import (
     FALSE,
     IRI,
     RDF,

@@ -6,10 +6,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tidalog.errors import Diagnostic, Source
 from tidalog.lang import parse, print_program
 from tidalog.lang.dialects import DIALECTS
-from tidalog.program import Program
+from tidalog.model.errors import Diagnostic, Source
+from tidalog.model.program import Program
 
 OTHERS = ("zodiac", "rdfox", "jena")
 LAW = settings(max_examples=80, deadline=None)

@@ -6,11 +6,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tidalog.errors import Source
 from tidalog.lang.dialects import DIALECTS
-from tidalog.program import Program
+from tidalog.model.errors import Source
+from tidalog.model.program import Program
+from tidalog.model.terms import IRI, RDF_TYPE, Integer, String, Term
 from tidalog.reference import evaluate
-from tidalog.terms import IRI, RDF_TYPE, Integer, String, Term
 
 EX = "http://example.org/"
 Row = tuple[Term, ...]

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from tidalog.errors import Source
 from tidalog.lang.dialects import DIALECTS
+from tidalog.model.errors import Source
 
 GOOD = {
     "zodiac": "good{n}: p(X) :- q(X, Y) and COMP(Y, >, 3) .",

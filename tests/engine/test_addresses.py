@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from tidalog.engine import steps_of_updates as steps
+from tidalog.engine import update_kernels as steps
 from tidalog.engine.addresses import EACH, block_of
 from tidalog.engine.bits import EXPLICIT, NEW, PRESENT
-from tidalog.engine.embedded import EmbeddedEngine
+from tidalog.engine.engine import EmbeddedEngine
 
 
 def test_a_block_names_every_array_by_place_and_shape() -> None:

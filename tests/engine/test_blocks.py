@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 
 from engine_harness import evaluate_engine
 from generators import EVERYTHING, PLAIN, programs, triple_programs
-from tidalog.engine.frame import new_frame
+from tidalog.engine.binding_blocks import new_frame
 from tidalog.maintain import seminaive
-from tidalog.program import Program
+from tidalog.model.program import Program
 from tidalog.reference import evaluate
 
 ROUNDS = settings(max_examples=80, deadline=None, suppress_health_check=list(HealthCheck))

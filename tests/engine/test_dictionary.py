@@ -11,7 +11,8 @@ from hypothesis.stateful import RuleBasedStateMachine, precondition, rule
 
 from generators import terms
 from tidalog.engine.dictionary import Dictionary
-from tidalog.terms import (
+from tidalog.model.term_text import format_any, parse_any
+from tidalog.model.terms import (
     INT64_MAX,
     INT64_MIN,
     IRI,
@@ -26,7 +27,6 @@ from tidalog.terms import (
     Term,
     integer,
 )
-from tidalog.termtext import format_any, parse_any
 
 MANY = settings(max_examples=300, deadline=None, suppress_health_check=list(HealthCheck))
 

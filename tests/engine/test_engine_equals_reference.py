@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from engine_harness import Model, evaluate_engine
 from generators import EVERYTHING, PLAIN, Features, programs, triple_programs
-from tidalog.program import Program
+from tidalog.model.program import Program
 from tidalog.reference import evaluate
 
 ROUNDS = settings(max_examples=150, deadline=None, suppress_health_check=list(HealthCheck))

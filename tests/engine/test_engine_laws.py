@@ -15,10 +15,10 @@ from engine_harness import Model, evaluate_engine, loaded, model_of
 from engine_harness import rows as engine_rows
 from generators import EVERYTHING, SHUFFLES, Features, programs, triple_programs
 from tidalog.analysis import analyse
-from tidalog.engine.embedded import EmbeddedEngine
+from tidalog.engine.engine import EmbeddedEngine
 from tidalog.lang import parse
 from tidalog.maintain.materialise import materialise
-from tidalog.program import Fact, Program
+from tidalog.model.program import Fact, Program
 from tidalog.reference import evaluate
 from tidalog.reference.clauses import clauses_of
 from tidalog.reference.matching import matches

@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 from tidalog.builtins import CannotCompute, evaluate, holds
 from tidalog.engine.dictionary import Dictionary
 from tidalog.engine.expressions import NATIVE, STACK, encode, evaluate_rows, is_native
-from tidalog.program import Call, Expression, Variable
-from tidalog.terms import (
+from tidalog.model.program import Call, Expression, Variable
+from tidalog.model.terms import (
     FALSE,
     INT64_MAX,
     INT64_MIN,

@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 
 from engine_harness import evaluate_engine
 from tidalog.builtins import CannotCompute, aggregate, rows_left_out
-from tidalog.program import AGGREGATES, Aggregate, Atom, Fact, Program, Rule, Variable
-from tidalog.terms import (
+from tidalog.model.program import AGGREGATES, Aggregate, Atom, Fact, Program, Rule, Variable
+from tidalog.model.terms import (
     INT64_MAX,
     INT64_MIN,
     IRI,

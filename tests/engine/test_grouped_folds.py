@@ -9,9 +9,9 @@ from hypothesis import strategies as st
 
 from engine_harness import loaded
 from tidalog.analysis import analyse
-from tidalog.engine.grouping import is_key, number_by_key, number_by_term
+from tidalog.engine.group_aggregates import is_key, number_by_key, number_by_term
 from tidalog.lang import parse
-from tidalog.maintain.grouped import GroupedFolds
+from tidalog.maintain.group_scan import GroupedFolds
 from tidalog.maintain.materialise import materialise
 
 MANY = settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck))

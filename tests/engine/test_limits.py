@@ -12,14 +12,14 @@ from hypothesis import strategies as st
 from engine_harness import loaded, model_of
 from generators import EVERYTHING, programs
 from tidalog.analysis import analyse
-from tidalog.engine.embedded import EmbeddedEngine
+from tidalog.engine.engine import EmbeddedEngine
 from tidalog.engine.limits import Limits, Progress
-from tidalog.errors import RunError
 from tidalog.lang import parse
 from tidalog.maintain.materialise import NO_LIMITS, materialise
-from tidalog.program import Fact, Program
+from tidalog.model.errors import RunError
+from tidalog.model.program import Fact, Program
+from tidalog.model.terms import Integer, Term
 from tidalog.reference import evaluate
-from tidalog.terms import Integer, Term
 
 CHAIN = "".join(f"e({n}, {n + 1})." for n in range(16))
 RUNAWAY = "n(0). runaway: n(?m) :- n(?k), ?m = ?k + 1."

@@ -9,7 +9,7 @@ import pytest
 
 from engine_harness import Model, loaded, model_of
 from tidalog.analysis import Analysis, analyse, analyse_query
-from tidalog.engine.embedded import EmbeddedEngine
+from tidalog.engine.engine import EmbeddedEngine
 from tidalog.lang import parse, parse_query
 from tidalog.maintain.materialise import answer, materialise
 from tidalog.reference import evaluate

@@ -13,14 +13,14 @@ import pytest
 
 from engine_harness import evaluate_engine
 from tidalog.analysis import analyse
-from tidalog.engine.embedded import EmbeddedEngine
-from tidalog.engine.frame import BLOCK
+from tidalog.engine.binding_blocks import BLOCK
+from tidalog.engine.engine import EmbeddedEngine
 from tidalog.engine.limits import RunStats
 from tidalog.lang import parse
 from tidalog.maintain.materialise import materialise
-from tidalog.program import Atom, Expression, Fact, Negation, Program, Rule, Variable
+from tidalog.model.program import Atom, Expression, Fact, Negation, Program, Rule, Variable
+from tidalog.model.terms import Integer, String
 from tidalog.reference import evaluate
-from tidalog.terms import Integer, String
 
 Rows = set[tuple[int, ...]]
 

@@ -11,16 +11,18 @@ from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
-from tidalog.engine import changes, memory, table
+from tidalog.engine import hash_table as table
+from tidalog.engine import memory
+from tidalog.engine import undo_log as changes
 from tidalog.engine.bits import DELETED, EXPLICIT, STATUS_DERIVED, STATUS_EXPLICIT, STATUS_NEW
-from tidalog.engine.changes import ChangeLog
-from tidalog.engine.compact import close_up, repack
-from tidalog.engine.counts import DerivationCounts
+from tidalog.engine.compaction import close_up, repack
+from tidalog.engine.derivation_counts import DerivationCounts
 from tidalog.engine.fact_kernels import HEADER, NONE, append_rows, bring_in, find_row
 from tidalog.engine.facts import FactStore
 from tidalog.engine.index import POOL, POOL_SIZE, Indexes
-from tidalog.engine.native import int32_at
-from tidalog.engine.probing import find_runs
+from tidalog.engine.jit import int32_at
+from tidalog.engine.probe import find_runs
+from tidalog.engine.undo_log import ChangeLog
 
 Row = tuple[int, ...]
 ARITIES = (2, 1, 3, 0, 2, 8)

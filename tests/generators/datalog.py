@@ -21,7 +21,7 @@ from typing import TypeVar
 
 from hypothesis import strategies as st
 
-from tidalog.program import (
+from tidalog.model.program import (
     AGGREGATES,
     COMPARISONS,
     Aggregate,
@@ -36,7 +36,7 @@ from tidalog.program import (
     Rule,
     Variable,
 )
-from tidalog.terms import (
+from tidalog.model.terms import (
     FALSE,
     INT64_MAX,
     INT64_MIN,

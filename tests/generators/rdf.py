@@ -5,8 +5,8 @@ from __future__ import annotations
 from hypothesis import strategies as st
 
 from generators.datalog import VARIABLES
-from tidalog.program import Aggregate, Atom, Expression, Fact, Negation, Program, Rule, Variable
-from tidalog.terms import IRI, RDF_TYPE, Integer, Term
+from tidalog.model.program import Aggregate, Atom, Expression, Fact, Negation, Program, Rule, Variable
+from tidalog.model.terms import IRI, RDF_TYPE, Integer, Term
 
 EX = "http://example.org/"
 PROPERTIES = tuple(IRI(EX + name) for name in "pqr")

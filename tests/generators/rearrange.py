@@ -6,7 +6,17 @@ import random
 from collections.abc import Callable
 from dataclasses import replace
 
-from tidalog.program import Aggregate, Atom, BodyLiteral, Call, Expression, Negation, Program, Rule, Variable
+from tidalog.model.program import (
+    Aggregate,
+    Atom,
+    BodyLiteral,
+    Call,
+    Expression,
+    Negation,
+    Program,
+    Rule,
+    Variable,
+)
 
 
 def shuffle_rules(program: Program, chance: random.Random) -> Program:

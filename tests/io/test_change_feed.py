@@ -13,10 +13,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from update_rows import Row, rows_of
 
-from tidalog.errors import DataError
 from tidalog.io.change_feed import ChangeBatch, ChangeFeedWriter, Kind, write_change_feed
 from tidalog.io.update_tables import read_update_table
-from tidalog.termtext import format_any, from_python, parse_any
+from tidalog.model.errors import DataError
+from tidalog.model.term_text import format_any, from_python, parse_any
 
 FORMATS = ("feed.csv", "feed.tsv", "feed.csv.gz", "feed.ndjson", "feed.ndjson.gz", "feed.parquet")
 

@@ -7,10 +7,10 @@ from pathlib import Path
 import pyarrow as pa
 import pytest
 
-from tidalog.errors import DataError
 from tidalog.io import ReadResult, export_path, is_rdf, read_binding, write_binding
 from tidalog.lang import parse
-from tidalog.program import DataBinding, OptionValue
+from tidalog.model.errors import DataError
+from tidalog.model.program import DataBinding, OptionValue
 
 
 def rows_of(result: ReadResult) -> list[tuple[object, ...]]:

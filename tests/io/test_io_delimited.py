@@ -12,10 +12,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tidalog.errors import DataError
 from tidalog.io import ReadResult, read_table
 from tidalog.io.delimited import Layout, fields_of
 from tidalog.io.row_scan import index_rows, survey
+from tidalog.model.errors import DataError
 
 
 def rows_of(result: ReadResult) -> list[tuple[object, ...]]:

@@ -16,10 +16,10 @@ import pyarrow.feather as feather
 import pyarrow.parquet as pq
 import pytest
 
-from tidalog.errors import DataError, Source, Span
 from tidalog.io import diagnostics as all_diagnostics
 from tidalog.io import from_python, read_binding, read_table, write_binding, write_table
-from tidalog.program import DataBinding, OptionValue
+from tidalog.model.errors import DataError, Source, Span
+from tidalog.model.program import DataBinding, OptionValue
 
 FROM_A_LIBRARY = ("T042-", "T043-ntriples", "T043-turtle", "T043-rdf-xml", "T044-json")
 """Cases whose reason comes from a library and may change with it; it is shown as `…` in the golden."""

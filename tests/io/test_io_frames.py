@@ -12,10 +12,10 @@ import polars as pl
 import pyarrow as pa
 import pytest
 
-from tidalog.errors import DataError
 from tidalog.io import ReadResult, from_python
-from tidalog.terms import IRI, XSD, Integer, LangString, String
-from tidalog.termtext import parse_any
+from tidalog.model.errors import DataError
+from tidalog.model.term_text import parse_any
+from tidalog.model.terms import IRI, XSD, Integer, LangString, String
 
 ROWS = [("a", 1, 0.5, True), ("b c", 2, 1.0, False)]
 NAMES = ("name", "size", "weight", "ok")

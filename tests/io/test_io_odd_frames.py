@@ -13,8 +13,8 @@ import pyarrow as pa
 import pytest
 
 import tidalog
-from tidalog.errors import DataError
-from tidalog.terms import IRI, XSD, Double, Integer, Literal, Term
+from tidalog.model.errors import DataError
+from tidalog.model.terms import IRI, XSD, Double, Integer, Literal, Term
 
 
 def terms_of(data: object, **options: object) -> list[tuple[Term, ...]]:

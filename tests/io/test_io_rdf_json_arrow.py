@@ -16,9 +16,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tidalog.errors import DataError
 from tidalog.io import ReadResult, read_table
-from tidalog.terms import XSD
+from tidalog.model.errors import DataError
+from tidalog.model.terms import XSD
 
 
 def rows_of(result: ReadResult) -> list[tuple[object, ...]]:

@@ -14,8 +14,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tidalog.io import ReadResult, ntriples_text, read_binding, read_table, write_binding, write_table
-from tidalog.program import DataBinding
-from tidalog.terms import (
+from tidalog.model.program import DataBinding
+from tidalog.model.term_text import format_any, from_python, parse_any
+from tidalog.model.terms import (
     INT64_MAX,
     INT64_MIN,
     IRI,
@@ -30,7 +31,6 @@ from tidalog.terms import (
     Term,
     integer,
 )
-from tidalog.termtext import format_any, from_python, parse_any
 
 TABLES = ("csv", "tsv", "dsv", "parquet", "ndjson", "arrow", "csv.gz", "ndjson.zst", "tsv.bz2")
 GRAPHS = ("nt", "ttl", "nt.gz")

@@ -21,9 +21,9 @@ import pyarrow.parquet as pq
 import pytest
 from update_rows import Row, rows_of
 
-from tidalog.errors import DataError
 from tidalog.io.update_tables import UpdateTable, read_update_table
-from tidalog.terms import IRI, Boolean, Double, Integer, String
+from tidalog.model.errors import DataError
+from tidalog.model.terms import IRI, Boolean, Double, Integer, String
 
 GOLDENS = Path(__file__).parent / "update_errors"
 HEADER = "update,op,predicate,arg1,arg2\n"

@@ -6,8 +6,8 @@ from collections.abc import Callable
 
 from tidalog.io.result import TermColumn
 from tidalog.io.update_tables import UpdateTable
-from tidalog.terms import Term
-from tidalog.termtext import from_python, parse_any
+from tidalog.model.term_text import from_python, parse_any
+from tidalog.model.terms import Term
 
 Row = tuple[str, str, tuple[Term, ...]]
 

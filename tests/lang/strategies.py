@@ -12,7 +12,7 @@ from types import MappingProxyType
 
 from hypothesis import strategies as st
 
-from tidalog.program import (
+from tidalog.model.program import (
     AGGREGATES,
     COMPARISONS,
     Aggregate,
@@ -30,7 +30,7 @@ from tidalog.program import (
     Variable,
     variables,
 )
-from tidalog.terms import (
+from tidalog.model.terms import (
     FALSE,
     IRI,
     OWL,

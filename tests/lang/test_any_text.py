@@ -5,8 +5,8 @@ from __future__ import annotations
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tidalog.errors import ProgramError
 from tidalog.lang import format_text, parse, parse_fact, parse_query, parse_rule, print_program
+from tidalog.model.errors import ProgramError
 
 PIECES = [
     *"pa?$_~@#%.,;:=<>!+-*/()[]{}\"\\'\n 1é",

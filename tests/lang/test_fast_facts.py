@@ -5,13 +5,13 @@ from __future__ import annotations
 from hypothesis import given, settings
 from strategies import facts
 
-from tidalog.errors import Source
 from tidalog.lang import parse, print_fact
-from tidalog.lang.facts import FactReader
-from tidalog.lang.main import MainReader
+from tidalog.lang.dialects.main import MainReader
+from tidalog.lang.fast_facts import FactReader
 from tidalog.lang.names import Names
-from tidalog.program import Fact
-from tidalog.terms import IRI
+from tidalog.model.errors import Source
+from tidalog.model.program import Fact
+from tidalog.model.terms import IRI
 
 PLAIN = """
 @prefix ex: <http://example.org/> .

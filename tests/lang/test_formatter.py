@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from tidalog.errors import ProgramError
 from tidalog.lang import format_text, parse
+from tidalog.model.errors import ProgramError
 
 UNTIDY = """\
 % header

@@ -15,7 +15,7 @@ from tidalog.lang import (
     print_program,
     print_rule,
 )
-from tidalog.program import Atom, Fact, Program, Rule
+from tidalog.model.program import Atom, Fact, Program, Rule
 
 several = settings(
     max_examples=150, deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large]

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from tidalog.errors import ProgramError
 from tidalog.lang import parse, parse_fact, parse_file, parse_rule, parse_with_warnings
-from tidalog.program import (
+from tidalog.model.errors import ProgramError
+from tidalog.model.program import (
     Aggregate,
     Atom,
     Call,
@@ -18,7 +18,7 @@ from tidalog.program import (
     Rule,
     Variable,
 )
-from tidalog.terms import (
+from tidalog.model.terms import (
     IRI,
     RDF_TYPE,
     TRUE,

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from tidalog.errors import ProgramError
 from tidalog.lang import parse_fact, parse_query, parse_rule, parse_rules, print_rule
-from tidalog.program import Aggregate, Atom, Call, Fact, Rule, Variable
-from tidalog.terms import IRI, Integer
+from tidalog.model.errors import ProgramError
+from tidalog.model.program import Aggregate, Atom, Call, Fact, Rule, Variable
+from tidalog.model.terms import IRI, Integer
 
 X, Y = Variable("x"), Variable("y")
 

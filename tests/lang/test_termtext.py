@@ -12,8 +12,20 @@ import strategies
 from hypothesis import given
 
 from tidalog.lang import parse_fact
-from tidalog.terms import FALSE, IRI, TRUE, XSD, BlankNode, Double, Integer, LangString, Literal, String, Term
-from tidalog.termtext import format_any, from_python, parse_any, term_text, to_python
+from tidalog.model.term_text import format_any, from_python, parse_any, term_text, to_python
+from tidalog.model.terms import (
+    FALSE,
+    IRI,
+    TRUE,
+    XSD,
+    BlankNode,
+    Double,
+    Integer,
+    LangString,
+    Literal,
+    String,
+    Term,
+)
 
 
 @given(strategies.terms)

@@ -10,7 +10,6 @@ import strategies
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from tidalog.errors import ProgramError, Source
 from tidalog.lang import parse_fact, parse_rule
 from tidalog.lang.updates import (
     ScriptUpdate,
@@ -19,8 +18,9 @@ from tidalog.lang.updates import (
     print_updates,
     read_updates,
 )
-from tidalog.program import Fact
-from tidalog.terms import IRI, String
+from tidalog.model.errors import ProgramError, Source
+from tidalog.model.program import Fact
+from tidalog.model.terms import IRI, String
 
 ERRORS_PAGE = Path(__file__).resolve().parents[2] / "docs" / "errors.md"
 UPDATES_PAGE = ERRORS_PAGE.with_name("updates.md")

@@ -8,12 +8,11 @@ from itertools import pairwise
 
 import numpy as np
 
-from tidalog.engine import book as bk
+from tidalog.engine import derivation_log as bk
 from tidalog.engine import index as ix
 from tidalog.engine.bits import EXPLICIT, LASTING, PRESENT, RECORDED
-from tidalog.engine.changes import MOVES, PAIRS, TOUCHES
-from tidalog.engine.counts import NO_DERIVATION, UNKNOWN
-from tidalog.engine.embedded import EmbeddedEngine
+from tidalog.engine.derivation_counts import NO_DERIVATION, UNKNOWN
+from tidalog.engine.engine import EmbeddedEngine
 from tidalog.engine.fact_kernels import (
     ARITY,
     COUNT,
@@ -28,12 +27,13 @@ from tidalog.engine.fact_kernels import (
     USED,
     find_row,
 )
-from tidalog.engine.native import int32_at, uint64_at
-from tidalog.engine.probing import find_runs
-from tidalog.engine.table import EMPTY, LOW32
+from tidalog.engine.hash_table import EMPTY, LOW32
+from tidalog.engine.jit import int32_at, uint64_at
+from tidalog.engine.probe import find_runs
+from tidalog.engine.undo_log import MOVES, PAIRS, TOUCHES
+from tidalog.maintain.component import Node
 from tidalog.maintain.maintainer import Maintainer
-from tidalog.maintain.node import Node
-from tidalog.program import Program
+from tidalog.model.program import Program
 from tidalog.reference.fact_sets import Fact, FactSet
 from tidalog.reference.instances import Instance, NotPositive, PositiveProgram
 

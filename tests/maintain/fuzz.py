@@ -45,7 +45,7 @@ from streams import (  # noqa: E402
 from test_rollback import Thrown, check_failures, pausing_after  # noqa: E402
 from test_trials import check_trials  # noqa: E402
 
-from tidalog.maintain.strategy import Options  # noqa: E402
+from tidalog.maintain.choose import Options  # noqa: E402
 
 EXAMPLES = 40  # scenarios a round
 RUNNING = Path(gettempdir()) / "tidalog-fuzz-running.txt"

@@ -17,16 +17,16 @@ from consistency import check_book, check_counts, check_ranks, check_store
 
 from engine_harness import Row, loaded, rows
 from tidalog.analysis import analyse
-from tidalog.engine import embedded
+from tidalog.engine import engine as embedded
 from tidalog.engine.bits import EXPLICIT
 from tidalog.lang import parse, print_program
 from tidalog.lang.updates import ScriptUpdate, parse_updates, print_updates
+from tidalog.maintain.choose import MARKINGS, Options
 from tidalog.maintain.maintainer import Maintainer, Outcome, UpdateIds
 from tidalog.maintain.materialise import materialise
-from tidalog.maintain.strategy import MARKINGS, Options
 from tidalog.maintain.transaction import Batch, PredicateDelta
-from tidalog.program import Fact as ProgramFact
-from tidalog.program import Program
+from tidalog.model.program import Fact as ProgramFact
+from tidalog.model.program import Program
 from tidalog.reference import evaluate
 
 Fact = tuple[str, Row]

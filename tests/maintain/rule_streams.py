@@ -17,11 +17,11 @@ from streams import TANGLED_POOL, tangled_programs, update_streams
 from generators import EVERYTHING, Features, programs
 from tidalog.analysis import analyse
 from tidalog.lang import print_program
+from tidalog.maintain.choose import Options
 from tidalog.maintain.maintainer import Outcome
-from tidalog.maintain.strategy import Options
-from tidalog.program import Atom, Negation, Program, Rule, Variable
-from tidalog.program import Fact as FactOfProgram
-from tidalog.terms import IRI
+from tidalog.model.program import Atom, Negation, Program, Rule, Variable
+from tidalog.model.program import Fact as FactOfProgram
+from tidalog.model.terms import IRI
 
 Rules = frozenset[int]
 

@@ -17,10 +17,20 @@ from hypothesis import strategies as st
 from maintained import CONFIGURATIONS, ORDERS_OF_WORK, Fact, Oracle, Scenario, Update
 
 from generators import EVERYTHING, Features, programs
-from tidalog.maintain.strategy import Options
-from tidalog.program import Atom, BodyLiteral, Call, Condition, Expression, Program, Rule, Variable, variables
-from tidalog.program import Fact as ProgramFact
-from tidalog.terms import IRI, Integer, Term
+from tidalog.maintain.choose import Options
+from tidalog.model.program import (
+    Atom,
+    BodyLiteral,
+    Call,
+    Condition,
+    Expression,
+    Program,
+    Rule,
+    Variable,
+    variables,
+)
+from tidalog.model.program import Fact as ProgramFact
+from tidalog.model.terms import IRI, Integer, Term
 
 HURRIED = settings(
     deadline=None,

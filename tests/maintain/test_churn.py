@@ -7,11 +7,11 @@ import random
 import pytest
 from maintained import PLAIN_CONFIGURATIONS, Fact, Maintained, Oracle, Update, steps_run
 
-from tidalog.engine import embedded
+from tidalog.engine import engine as embedded
 from tidalog.engine.index import RECORD_COUNT
 from tidalog.lang import parse
-from tidalog.maintain.strategy import Options
-from tidalog.terms import Integer
+from tidalog.maintain.choose import Options
+from tidalog.model.terms import Integer
 
 RULES = """
     path(?x, ?y) :- edge(?x, ?y).

@@ -10,10 +10,10 @@ from hypothesis import strategies as st
 from maintained import Maintained, Oracle, Scenario, scenario, unused_at_most, updates_of
 from streams import HURRIED, UNUSED, layered_scenarios, tangled_scenarios
 
-from tidalog.engine.counts import NO_DERIVATION, UNKNOWN
+from tidalog.engine.derivation_counts import NO_DERIVATION, UNKNOWN
 from tidalog.lang import parse
+from tidalog.maintain.choose import STRATEGIES, Options
 from tidalog.maintain.kernels.counting import MOST_COUNTED
-from tidalog.maintain.strategy import STRATEGIES, Options
 
 COUNTING = Options("counting")
 STEPS = "q(?x) :- e(?x, ?y), f(?y). q(?x) :- g(?x). r(?x) :- q(?x), h(?x)."

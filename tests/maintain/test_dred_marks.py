@@ -12,10 +12,10 @@ from maintained import Fact, Maintained, Oracle, Update, updates_of
 from streams import HURRIED, TANGLED_POOL, tangled_programs
 
 from tidalog.lang import parse
-from tidalog.maintain.strategy import Options
-from tidalog.program import Program
+from tidalog.maintain.choose import Options
+from tidalog.model.program import Program
+from tidalog.model.terms import Integer
 from tidalog.reference import DRedMarking
-from tidalog.terms import Integer
 
 DRED = Options("dred", "paper")
 SEQ = "edge1(?x, ?y) :- edge(?x, ?y). " + "".join(

@@ -17,9 +17,9 @@ from streams import HURRIED, UNUSED, configurations, layered_scenarios
 from tidalog.engine.dictionary import Dictionary
 from tidalog.lang import parse
 from tidalog.maintain import folding, node
-from tidalog.maintain.running import RunningSum
-from tidalog.maintain.strategy import Options
-from tidalog.terms import Double, Integer, Term
+from tidalog.maintain.choose import Options
+from tidalog.maintain.running_sums import RunningSum
+from tidalog.model.terms import Double, Integer, Term
 
 
 @contextmanager

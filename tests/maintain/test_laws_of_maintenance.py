@@ -22,7 +22,7 @@ from streams import (
 )
 
 from generators import SHUFFLES
-from tidalog.maintain.strategy import Options
+from tidalog.maintain.choose import Options
 
 
 @settings(HURRIED, max_examples=100)

@@ -18,7 +18,7 @@ from streams import HURRIED, UNUSED, configurations
 
 from tidalog.analysis import analyse
 from tidalog.lang import parse
-from tidalog.maintain.strategy import STRATEGIES, Options
+from tidalog.maintain.choose import STRATEGIES, Options
 
 
 @settings(HURRIED, max_examples=110)

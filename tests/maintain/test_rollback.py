@@ -16,11 +16,11 @@ from streams import HURRIED, configurations, layered_scenarios, tangled_scenario
 
 from tidalog.engine.bits import RECORDED
 from tidalog.engine.limits import Limits, Progress
-from tidalog.errors import RunError
 from tidalog.lang import parse
-from tidalog.maintain import run
-from tidalog.maintain.run import Runner
-from tidalog.maintain.strategy import Options
+from tidalog.maintain import runner as run
+from tidalog.maintain.choose import Options
+from tidalog.maintain.runner import Runner
+from tidalog.model.errors import RunError
 
 
 class Thrown(Exception):

@@ -12,9 +12,9 @@ from maintained import Scenario, check_scenario, scenario
 from streams import HURRIED, UNUSED, layered_scenarios, tangled_scenarios
 
 import tidalog
-from tidalog.errors import RunError
-from tidalog.maintain import strategy
-from tidalog.maintain.strategy import Options
+from tidalog.maintain import choose as strategy
+from tidalog.maintain.choose import Options
+from tidalog.model.errors import RunError
 
 EAGER = [Options("auto", "none"), Options("auto", "complete", look_ahead=2), Options("auto")]
 

@@ -9,9 +9,9 @@ from functools import cache
 from pathlib import Path
 
 from tidalog.lang import parse
-from tidalog.program import Program
+from tidalog.model.program import Program
+from tidalog.model.terms import Integer, Term
 from tidalog.reference import Fact, Maintenance, Update, evaluate
-from tidalog.terms import Integer, Term
 
 STREAMS = Path(__file__).resolve().parent.parent / "data" / "marking"
 

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 from paper_programs import facts, from_scratch, program
 from test_maintenance_laws import RELAXED, STARTS, TANGLED_POOL, streams, tangled_rules
 
-from tidalog.program import Program, Rule
+from tidalog.model.program import Program, Rule
 from tidalog.reference import Counting, NotCountable
 
 LAYERED = ("e", "f", "p", "q", "r")

@@ -15,7 +15,8 @@ from hypothesis import strategies as st
 from paper_programs import from_scratch
 
 from generators import Features, programs
-from tidalog.program import Atom, BodyLiteral, Call, Condition, Program, Rule, Variable, variables
+from tidalog.model.program import Atom, BodyLiteral, Call, Condition, Program, Rule, Variable, variables
+from tidalog.model.terms import IRI
 from tidalog.reference import (
     BackwardForward,
     BackwardForwardMarking,
@@ -26,7 +27,6 @@ from tidalog.reference import (
     PositiveMarking,
     Update,
 )
-from tidalog.terms import IRI
 
 RELAXED = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
 TERMS = tuple(map(IRI, "abc"))

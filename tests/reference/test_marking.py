@@ -17,7 +17,7 @@ from paper_programs import (
     run,
 )
 
-from tidalog.program import Program
+from tidalog.model.program import Program
 from tidalog.reference import BackwardForwardMarking, Fact, Marks, Trace, Update
 
 ALL_MARKS: tuple[Marks, ...] = ("none", "paper", "linked")

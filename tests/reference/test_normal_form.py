@@ -11,11 +11,11 @@ from hypothesis import HealthCheck, given, settings
 from generators import programs
 from golden_data import FOLDERS, imported_facts
 from tidalog.analysis import NormalAtom, NormalRule, analyse
-from tidalog.errors import ProgramError
 from tidalog.lang import parse_file
-from tidalog.program import Aggregate, Atom, Call, Condition, Expression, Negation, Program, Rule
+from tidalog.model.errors import ProgramError
+from tidalog.model.program import Aggregate, Atom, Call, Condition, Expression, Negation, Program, Rule
+from tidalog.model.terms import Term
 from tidalog.reference import evaluate
-from tidalog.terms import Term
 
 Row = tuple[Term, ...]
 Model = dict[str, set[Row]]

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from paper_programs import SEQ, facts, from_scratch, program
 from test_maintenance_laws import RELAXED, STARTS, TANGLED_POOL, tangled_rules
 
-from tidalog.program import Program, Rule
+from tidalog.model.program import Program, Rule
 from tidalog.reference import Fact, PositiveMarking, Update
 
 NO_FACTS: set[Fact] = set()

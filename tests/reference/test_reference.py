@@ -2,7 +2,7 @@
 
 import pytest
 
-from tidalog.program import (
+from tidalog.model.program import (
     Aggregate,
     Atom,
     BodyLiteral,
@@ -16,8 +16,8 @@ from tidalog.program import (
     Rule,
     Variable,
 )
+from tidalog.model.terms import IRI, RDF_TYPE, Double, Integer, String, Term
 from tidalog.reference import NotEvaluable, evaluate, violations
-from tidalog.terms import IRI, RDF_TYPE, Double, Integer, String, Term
 
 X, Y, Z, N, M = map(Variable, "xyznm")
 ONE, TWO, THREE = map(Integer, (1, 2, 3))

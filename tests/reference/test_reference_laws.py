@@ -8,7 +8,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from generators import EVERYTHING, SHUFFLES, Features, programs
-from tidalog.program import Aggregate, Atom, Condition, Negation, Program
+from tidalog.model.program import Aggregate, Atom, Condition, Negation, Program
 from tidalog.reference import evaluate
 from tidalog.reference.clauses import clauses_of
 from tidalog.reference.naive import _apply_all

@@ -15,7 +15,7 @@ from pathlib import Path
 import psutil
 from update_streams import Place
 
-from tidalog.errors import TidalogError
+from tidalog.model.errors import TidalogError
 from tidalog.spark.session import spark_session
 from tidalog.storage import faults
 

@@ -12,13 +12,13 @@ import pyarrow.parquet as pq
 import pytest
 
 import tidalog
-from tidalog.errors import ProgramError, RunError
 from tidalog.lang import print_rule
 from tidalog.lang.updates import parse_updates_file
+from tidalog.model.errors import ProgramError, RunError
+from tidalog.model.term_text import format_any
 from tidalog.spark.feed import feed_files
 from tidalog.spark.sources import read_stream
 from tidalog.spark.stream import maintain
-from tidalog.termtext import format_any
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

@@ -14,7 +14,7 @@ import pytest
 from update_streams import Place, Row, check_counts, table, write_files
 
 import tidalog
-from tidalog.errors import TidalogError
+from tidalog.model.errors import TidalogError
 from tidalog.spark.diagnostics import SparkError
 from tidalog.spark.feed import feed_files, replayed
 from tidalog.spark.materialised import Materialised

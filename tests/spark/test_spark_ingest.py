@@ -12,14 +12,14 @@ import pytest
 from pyspark.errors import AnalysisException
 
 import tidalog
-from tidalog.errors import DataError
 from tidalog.io.update_tables import read_update_table
+from tidalog.model.errors import DataError
+from tidalog.spark.catalog import known_predicates
 from tidalog.spark.columns import CORRUPT, update_columns
 from tidalog.spark.diagnostics import SparkError
 from tidalog.spark.ingest import Batch, Ingest
-from tidalog.spark.known import known_predicates
-from tidalog.spark.order import Before, ordered
 from tidalog.spark.quarantine import place_of, write_bad_rows
+from tidalog.spark.sequencer import Before, ordered
 from tidalog.spark.validate import SURE
 
 if TYPE_CHECKING:

@@ -13,7 +13,7 @@ import pyarrow.parquet as pq
 import pytest
 from update_streams import PROGRAM, Place, Row, check_counts, random_stream, write_files
 
-from tidalog.errors import TidalogError
+from tidalog.model.errors import TidalogError
 from tidalog.spark.feed import feed_files
 from tidalog.spark.progress import BatchReport, Totals
 from tidalog.spark.stream import maintain

@@ -24,7 +24,7 @@ from update_streams import (
 )
 
 import tidalog
-from tidalog.errors import TidalogError
+from tidalog.model.errors import TidalogError
 from tidalog.spark.diagnostics import SparkError
 from tidalog.spark.feed import feed_files
 from tidalog.spark.stream import maintain

@@ -12,7 +12,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import tidalog
-from tidalog.errors import TidalogError
+from tidalog.model.errors import TidalogError
 from tidalog.spark.feed import feed_shape, replayed
 from tidalog.spark.sources import read_stream
 from tidalog.spark.stream import maintain

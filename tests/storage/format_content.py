@@ -8,7 +8,7 @@ import sys
 from pathlib import Path
 
 import tidalog
-from tidalog.terms import XSD, BlankNode, LangString, Literal
+from tidalog.model.terms import XSD, BlankNode, LangString, Literal
 
 PROGRAM = """
 @prefix ex: <http://example.org/> .

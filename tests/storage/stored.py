@@ -10,10 +10,10 @@ from consistency import check_ranks, check_store
 from maintained import Fact, Update
 
 import tidalog
+from tidalog.api.durable import StoredKnowledgeBase
+from tidalog.api.maintenance import Maintenance
 from tidalog.maintain.maintainer import Maintainer
-from tidalog.session.durable import StoredKnowledgeBase
-from tidalog.session.maintenance import Maintenance
-from tidalog.terms import Term
+from tidalog.model.terms import Term
 
 Row = tuple[Term, ...]
 State = dict[str, tuple[frozenset[Row], frozenset[Row]]]

@@ -13,8 +13,8 @@ from stored import NO_CIRCLE, changes, check_consistent, edges, reopened, state,
 from streams import HURRIED, layered_scenarios, tangled_scenarios
 
 import tidalog
-from tidalog.errors import TidalogError
-from tidalog.update import Delta, Update
+from tidalog.api.update import Delta, Update
+from tidalog.model.errors import TidalogError
 
 
 def outcome(kb: tidalog.KnowledgeBase, update: Update) -> Delta | str:

@@ -14,10 +14,10 @@ from streams import HURRIED, layered_scenarios, tangled_scenarios
 
 import tidalog
 from golden_data import FOLDERS
-from tidalog.errors import TidalogError
-from tidalog.maintain.strategy import STRATEGIES
-from tidalog.session import durable_snapshots
-from tidalog.session.durable import StoredKnowledgeBase
+from tidalog.api import durable_snapshots
+from tidalog.api.durable import StoredKnowledgeBase
+from tidalog.maintain.choose import STRATEGIES
+from tidalog.model.errors import TidalogError
 
 STEPS = st.lists(st.sampled_from(("go on", "snapshot", "open again", "both")), min_size=6, max_size=6)
 

@@ -1,19 +1,9 @@
 """What a program means before any fact is seen: its passes, its graphs, its strata.
 
-Reads the AST (`tidalog.program`), gives an `Analysis`.  No data, no plans and no engine enter here.
+Reads the AST (`tidalog.model.program`), gives an `Analysis`.  No data, no plans and no engine enter here.
 """
 
-from tidalog.analysis.graph import GRAPH_FORMATS, GraphFormat, render_graph
-from tidalog.analysis.hypernodes import HyperNode, RuleEdges
-from tidalog.analysis.model import Analysis, Component, PredicateInfo
-from tidalog.analysis.moving_graph import MovingGraph
-from tidalog.analysis.moving_model import AlreadyThere, NamedRemoval, RuleChange
-from tidalog.analysis.moving_program import MovingProgram
-from tidalog.analysis.normal import AggregateColumn, Argument, Computation, NormalAtom, NormalRule
-from tidalog.analysis.passes import PASSES, analyse
-from tidalog.analysis.query import analyse_query
-from tidalog.analysis.report import describe, describe_json
-from tidalog.analysis.rule_changes import (
+from tidalog.analysis.edit_impact import (
     ComponentState,
     ComponentVisit,
     GraphChange,
@@ -21,6 +11,16 @@ from tidalog.analysis.rule_changes import (
     NodeSplit,
     NodeState,
 )
+from tidalog.analysis.edited_program import MovingProgram
+from tidalog.analysis.graph_text import GRAPH_FORMATS, GraphFormat, render_graph
+from tidalog.analysis.hypernodes import HyperNode, RuleEdges
+from tidalog.analysis.model import Analysis, Component, PredicateInfo
+from tidalog.analysis.normal import AggregateColumn, Argument, Computation, NormalAtom, NormalRule
+from tidalog.analysis.passes import PASSES, analyse
+from tidalog.analysis.query import analyse_query
+from tidalog.analysis.report import describe, describe_json
+from tidalog.analysis.rule_edit import AlreadyThere, NamedRemoval, RuleChange
+from tidalog.analysis.rule_graph import MovingGraph
 from tidalog.analysis.triples import TripleLayout
 
 __all__ = [

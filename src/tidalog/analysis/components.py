@@ -17,8 +17,8 @@ from tidalog.analysis.draft import Draft
 from tidalog.analysis.model import Component
 from tidalog.analysis.normal import NormalRule
 from tidalog.analysis.scc import natural_key, strongly_connected, topological_order
-from tidalog.errors import Span
-from tidalog.program import Aggregate, Negation
+from tidalog.model.errors import Span
+from tidalog.model.program import Aggregate, Negation
 
 CYCLES_COMPARED = 64
 """Of very many negative edges in one component only the first are searched for the shortest cycle."""

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 
-from tidalog.errors import Diagnostic, Source, Span
+from tidalog.model.errors import Diagnostic, Source, Span
 
 
 class ArityDiffers(Diagnostic):

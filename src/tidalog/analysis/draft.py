@@ -7,9 +7,9 @@ from dataclasses import dataclass, field
 
 from tidalog.analysis.normal import NormalRule
 from tidalog.analysis.triples import TripleLayout
-from tidalog.errors import Diagnostic, Span
-from tidalog.program import Fact, Program, Rule
-from tidalog.terms import Term
+from tidalog.model.errors import Diagnostic, Span
+from tidalog.model.program import Fact, Program, Rule
+from tidalog.model.terms import Term
 
 ArgumentRange = tuple[int, int | None]
 """Least and greatest number of arguments of a function; None is any number."""

@@ -9,7 +9,7 @@ from tidalog.analysis.diagnostics import UnknownFunction, WrongArgumentCount, co
 from tidalog.analysis.draft import ArgumentRange, Draft
 from tidalog.analysis.rewrite import rule_nodes
 from tidalog.builtins import BUILTINS
-from tidalog.program import Call
+from tidalog.model.program import Call
 
 
 def check_functions(draft: Draft) -> None:

@@ -32,8 +32,8 @@ from tidalog.analysis.passes import (
 from tidalog.analysis.predicates import check_arity, name_rules
 from tidalog.analysis.rewrite import atoms, map_atoms
 from tidalog.analysis.triples import ALL_TRIPLES, ALL_TYPES, TRIPLE, TripleLayout
-from tidalog.program import Atom, Program, Rule, Variable, variables
-from tidalog.terms import String, Term
+from tidalog.model.program import Atom, Program, Rule, Variable, variables
+from tidalog.model.terms import String, Term
 
 _PREFIX: Final = "keyed:"
 

@@ -9,8 +9,8 @@ from functools import cached_property
 from tidalog.analysis.hypernodes import HyperNode, RuleEdges, hyper_nodes, rule_edges
 from tidalog.analysis.normal import NormalRule
 from tidalog.analysis.triples import TripleLayout
-from tidalog.errors import Diagnostic
-from tidalog.program import Fact, Program
+from tidalog.model.errors import Diagnostic
+from tidalog.model.program import Fact, Program
 
 
 @dataclass(frozen=True, slots=True)

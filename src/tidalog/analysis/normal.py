@@ -14,8 +14,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from tidalog.program import Expression, Rule, Variable
-from tidalog.terms import Term
+from tidalog.model.program import Expression, Rule, Variable
+from tidalog.model.terms import Term
 
 Argument = Variable | Term
 

@@ -19,8 +19,18 @@ from tidalog.analysis.diagnostics import DuplicateRuleName, locate, place
 from tidalog.analysis.draft import Draft, WorkingRule
 from tidalog.analysis.normal import AggregateColumn, Argument, Computation, NormalAtom, NormalRule
 from tidalog.analysis.shapes import Shapes
-from tidalog.program import Aggregate, Atom, Call, Condition, Expression, Negation, Parameter, Rule, Variable
-from tidalog.program import variables as variables_of
+from tidalog.model.program import (
+    Aggregate,
+    Atom,
+    Call,
+    Condition,
+    Expression,
+    Negation,
+    Parameter,
+    Rule,
+    Variable,
+)
+from tidalog.model.program import variables as variables_of
 
 LIFTED = "@"
 """Starts the name of a variable that stands for an expression; no user can write it."""

@@ -19,9 +19,9 @@ from tidalog.analysis.diagnostics import (
 from tidalog.analysis.draft import Draft
 from tidalog.analysis.rewrite import expression_with, map_leaves, nodes, rule_nodes
 from tidalog.builtins import BUILTINS, CannotCompute, evaluate
-from tidalog.errors import Span
-from tidalog.program import Call, Expression, Parameter, Rule, Variable
-from tidalog.terms import IRI, Term
+from tidalog.model.errors import Span
+from tidalog.model.program import Call, Expression, Parameter, Rule, Variable
+from tidalog.model.terms import IRI, Term
 
 
 def substitute_parameters(draft: Draft) -> None:

@@ -31,9 +31,9 @@ from tidalog.analysis.triples import (
     mentions_triples,
     table_predicates,
 )
-from tidalog.errors import Diagnostic, ProgramError
-from tidalog.program import Fact, Program
-from tidalog.terms import Term
+from tidalog.model.errors import Diagnostic, ProgramError
+from tidalog.model.program import Fact, Program
+from tidalog.model.terms import Term
 
 Pass = Callable[[Draft], None]
 

@@ -22,7 +22,7 @@ from tidalog.analysis.diagnostics import (
 from tidalog.analysis.draft import Draft, Use, WorkingRule
 from tidalog.analysis.rewrite import canonical_rule, placed_atoms
 from tidalog.analysis.triples import RDF_FORMATS, TRIPLE
-from tidalog.program import DataBinding, Program, Rule
+from tidalog.model.program import DataBinding, Program, Rule
 
 
 def name_rules(draft: Draft) -> None:

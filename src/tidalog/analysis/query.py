@@ -28,8 +28,8 @@ from tidalog.analysis.relations import UP, read_atom, view_rules
 from tidalog.analysis.rewrite import atoms, map_atoms
 from tidalog.analysis.safety import check_safety
 from tidalog.analysis.triples import TRIPLE
-from tidalog.program import Rule
-from tidalog.terms import RDF_TYPE, Term
+from tidalog.model.program import Rule
+from tidalog.model.terms import RDF_TYPE, Term
 
 QUERY_PASSES: Final[tuple[Pass, ...]] = (
     name_rules,

@@ -20,8 +20,8 @@ from typing import Final
 from tidalog.analysis.rewrite import map_atoms, placed_atoms
 from tidalog.analysis.scc import strongly_connected
 from tidalog.analysis.triples import ALL_TRIPLES, ALL_TYPES, TRIPLE, TYPE, TripleLayout, shortened
-from tidalog.program import Aggregate, Atom, Negation, Rule, Variable
-from tidalog.terms import IRI, RDF_TYPE, Term
+from tidalog.model.program import Aggregate, Atom, Negation, Rule, Variable
+from tidalog.model.terms import IRI, RDF_TYPE, Term
 
 UP: Final = "↑"
 DOWN: Final = "↓"

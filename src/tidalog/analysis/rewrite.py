@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 
-from tidalog.program import (
+from tidalog.model.program import (
     Aggregate,
     Atom,
     BodyLiteral,

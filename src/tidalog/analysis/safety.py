@@ -20,9 +20,9 @@ from tidalog.analysis.diagnostics import (
 from tidalog.analysis.draft import Draft, WorkingRule
 from tidalog.analysis.normal import NormalRule
 from tidalog.analysis.normalise import LIFTED
-from tidalog.errors import Diagnostic, Span
-from tidalog.program import Aggregate, Atom, Call, Condition, Negation, Rule, Variable
-from tidalog.program import variables as variables_of
+from tidalog.model.errors import Diagnostic, Span
+from tidalog.model.program import Aggregate, Atom, Call, Condition, Negation, Rule, Variable
+from tidalog.model.program import variables as variables_of
 
 
 def check_safety(draft: Draft) -> None:

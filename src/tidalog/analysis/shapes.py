@@ -10,7 +10,7 @@ from __future__ import annotations
 from hashlib import blake2b
 
 from tidalog.analysis.rewrite import nodes
-from tidalog.program import (
+from tidalog.model.program import (
     Aggregate,
     Atom,
     BodyLiteral,

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import Final, Literal
 
-from tidalog.analysis.layout import Point, lay_out
+from tidalog.analysis.graph_layout import Point, lay_out
 
 CHARACTER: Final = 7.3
 LINE: Final = 17.0

@@ -20,8 +20,8 @@ from types import MappingProxyType
 from typing import Final
 
 from tidalog.analysis.rewrite import atoms
-from tidalog.program import Aggregate, Atom, Expression, Fact, Program
-from tidalog.terms import IRI, RDF_TYPE, Term
+from tidalog.model.program import Aggregate, Atom, Expression, Fact, Program
+from tidalog.model.terms import IRI, RDF_TYPE, Term
 
 TRIPLE: Final = "triple"
 RDF_FORMATS: Final = frozenset({"rdf", "turtle", "ntriples", "nquads", "trig", "rdfxml"})

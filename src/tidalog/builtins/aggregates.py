@@ -7,8 +7,8 @@ from collections.abc import Collection
 from fractions import Fraction
 
 from tidalog.builtins.base import CannotCompute, double_result, integer_result, number_result
-from tidalog.program import AGGREGATES
-from tidalog.terms import Double, Integer, Term, numeric_value, sort_key
+from tidalog.model.program import AGGREGATES
+from tidalog.model.terms import Double, Integer, Term, numeric_value, sort_key
 
 Row = tuple[Term, ...]
 

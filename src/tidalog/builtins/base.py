@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from tidalog.terms import (
+from tidalog.model.terms import (
     INT64_MAX,
     INT64_MIN,
     IRI,

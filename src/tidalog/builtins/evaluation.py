@@ -16,8 +16,8 @@ from tidalog.builtins.kinds import BUILTINS as KINDS
 from tidalog.builtins.logic import BUILTINS as LOGIC
 from tidalog.builtins.numbers import BUILTINS as NUMBERS
 from tidalog.builtins.text import BUILTINS as TEXT
-from tidalog.program import Call, Expression, Parameter, Variable
-from tidalog.terms import (
+from tidalog.model.program import Call, Expression, Parameter, Variable
+from tidalog.model.terms import (
     INT64_MAX,
     INT64_MIN,
     IRI,

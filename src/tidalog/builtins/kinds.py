@@ -7,7 +7,7 @@ from datetime import date, datetime
 from functools import partial
 
 from tidalog.builtins.base import Builtin, CannotCompute, shown, text_of
-from tidalog.terms import (
+from tidalog.model.terms import (
     IRI,
     RDF,
     XSD,

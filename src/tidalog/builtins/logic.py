@@ -6,7 +6,7 @@ import operator
 from collections.abc import Callable, Sequence
 
 from tidalog.builtins.base import Builtin, CannotCompute, Outcome, shown, special_form, truth_of
-from tidalog.terms import FALSE, TRUE, Boolean, String, Term, instant_value, numeric_value
+from tidalog.model.terms import FALSE, TRUE, Boolean, String, Term, instant_value, numeric_value
 
 
 def equal(left: Term, right: Term) -> bool:

@@ -17,7 +17,7 @@ from tidalog.builtins.base import (
     shown,
     whole_number_of,
 )
-from tidalog.terms import INT64_MAX, Boolean, Double, Integer, String, Term, double_value
+from tidalog.model.terms import INT64_MAX, Boolean, Double, Integer, String, Term, double_value
 
 _WORD = 64
 _SHORT_INTEGER = re.compile(r"[+-]?[0-9]{1,19}\Z")  # longer ones are read as doubles

@@ -13,7 +13,18 @@ from functools import lru_cache
 from urllib.parse import quote, unquote
 
 from tidalog.builtins.base import Builtin, CannotCompute, canonical_text, text_of, whole_number_of
-from tidalog.terms import IRI, XSD, BlankNode, Boolean, Double, Integer, LangString, Literal, String, Term
+from tidalog.model.terms import (
+    IRI,
+    XSD,
+    BlankNode,
+    Boolean,
+    Double,
+    Integer,
+    LangString,
+    Literal,
+    String,
+    Term,
+)
 
 _FLAGS = {"i": re.IGNORECASE, "m": re.MULTILINE, "s": re.DOTALL, "x": re.VERBOSE}
 _ESCAPES = {'"': '\\"', "\\": "\\\\", "\n": "\\n", "\r": "\\r", "\t": "\\t"}

@@ -9,6 +9,7 @@ from typing import Annotated, Protocol, runtime_checkable
 
 import typer
 
+from tidalog.api.diagnostics import BadCommand, OutputNotWritable
 from tidalog.cli.options import (
     SHOWN_ROWS,
     AsJson,
@@ -32,7 +33,6 @@ from tidalog.cli.options import (
 )
 from tidalog.cli.report import INTERRUPTED, USAGE, Report, reporting, silence_stdout
 from tidalog.cli.stream import stream_command
-from tidalog.session.diagnostics import BadCommand, OutputNotWritable
 
 app = typer.Typer(
     name="tidalog",

@@ -22,8 +22,8 @@ from tidalog.cli.work import Work, prepared
 if TYPE_CHECKING:
     from rich.table import Table
 
-    from tidalog.session.knowledge_base import KnowledgeBase
-    from tidalog.update import Delta
+    from tidalog.api.knowledge_base import KnowledgeBase
+    from tidalog.api.update import Delta
 
 FORMATS: Final = ("csv", "ndjson", "parquet")
 COUNTERS: Final = (
@@ -58,7 +58,7 @@ class Applying:
     format: str = "csv"
 
     def check(self) -> None:
-        from tidalog.maintain.strategy import MARKINGS, ORDERS, STRATEGIES
+        from tidalog.maintain.choose import MARKINGS, ORDERS, STRATEGIES
 
         check_choice("--strategy", self.strategy, STRATEGIES)
         check_choice("--marking", self.marking, MARKINGS)
@@ -162,8 +162,8 @@ def _write_stats(path: Path | None, figures: Figures) -> None:
 def _apply_all(
     report: Report, kb: KnowledgeBase, work: Work, paths: Sequence[str], how: Applying, figures: Figures
 ) -> list[Path]:
+    from tidalog.api.progress import ProgressBar
     from tidalog.cli.written import Written, coming_rules
-    from tidalog.session.progress import ProgressBar
     from tidalog.stream import FirstAlone, ListSource
 
     skip = work.on_error == "skip"
@@ -227,7 +227,7 @@ def _print_figures(kb: KnowledgeBase, figures: Figures, wrote: Sequence[Path]) -
 
 
 def _summary(figures: Figures) -> list[str]:
-    from tidalog.session.stats import amount
+    from tidalog.api.stats import amount
 
     updates = figures.totals["updates"]
     parts = [f"{updates:,} {'update' if updates == 1 else 'updates'}"]

@@ -15,19 +15,19 @@ from pathlib import Path
 from typing import Final
 
 from tidalog.analysis import Analysis, GraphFormat, MovingProgram, analyse, describe, describe_json
-from tidalog.analysis.graph import GraphPicture
+from tidalog.analysis.graph_text import GraphPicture
 from tidalog.analysis.keyed import keyed_program
 from tidalog.analysis.report import columns, shortened_list
+from tidalog.api.naming import parameter_terms
+from tidalog.api.sources import check_dialect, read_program_file
 from tidalog.cli.check_changes import told_changes
 from tidalog.cli.options import STANDARD_INPUT, bad_option, read_pairs
 from tidalog.cli.report import Report
 from tidalog.cli.run import write_text
-from tidalog.errors import Diagnostic
 from tidalog.lang import parse_with_warnings, print_program
-from tidalog.plan.usual import UsualStrategy, usual_strategies
-from tidalog.program import Program
-from tidalog.session.naming import parameter_terms
-from tidalog.session.sources import check_dialect, read_program_file
+from tidalog.model.errors import Diagnostic
+from tidalog.model.program import Program
+from tidalog.plan.default_strategy import UsualStrategy, usual_strategies
 
 _PICTURES: Final[dict[str, GraphFormat]] = {
     ".svg": "svg",

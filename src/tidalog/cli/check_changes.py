@@ -6,13 +6,13 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from tidalog.analysis import MovingProgram, RuleChange
-from tidalog.analysis.graph import GraphPicture
-from tidalog.analysis.rule_change_report import describe_rule_change, rule_change_json
-from tidalog.analysis.rule_scripts import changed_rules
+from tidalog.analysis.edit_report import describe_rule_change, rule_change_json
+from tidalog.analysis.edit_scripts import changed_rules
+from tidalog.analysis.graph_text import GraphPicture
+from tidalog.api.sources import read_program_text
 from tidalog.cli.report import Report
-from tidalog.errors import ProgramError, Source
 from tidalog.lang.updates import ScriptUpdate, read_updates
-from tidalog.session.sources import read_program_text
+from tidalog.model.errors import ProgramError, Source
 
 
 @dataclass(frozen=True)

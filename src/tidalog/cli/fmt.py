@@ -12,12 +12,12 @@ from pathlib import Path
 
 import typer
 
+from tidalog.api.diagnostics import OutputNotWritable
+from tidalog.api.sources import check_dialect, read_program_text
 from tidalog.cli.options import STANDARD_INPUT, bad_option
 from tidalog.cli.report import FAILED, Report
-from tidalog.errors import Diagnostic, ProgramError, UsageError
 from tidalog.lang import dialect_of, format_text
-from tidalog.session.diagnostics import OutputNotWritable
-from tidalog.session.sources import check_dialect, read_program_text
+from tidalog.model.errors import Diagnostic, ProgramError, UsageError
 
 
 def fmt(report: Report, paths: list[Path], dialect: str | None, check: bool, write: bool) -> None:

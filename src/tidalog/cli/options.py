@@ -9,8 +9,8 @@ from typing import Annotated, Final
 
 import typer
 
-from tidalog.errors import UsageError
-from tidalog.session.diagnostics import BadArgument
+from tidalog.api.diagnostics import BadArgument
+from tidalog.model.errors import UsageError
 
 STANDARD_INPUT: Final = "-"
 SHOWN_ROWS: Final = 20

@@ -7,11 +7,11 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from tidalog.api.diagnostics import BadCommand
 from tidalog.cli.options import read_limit, read_pairs
 from tidalog.cli.report import Report, print_answer, result_json
 from tidalog.cli.work import Work, prepared
-from tidalog.errors import UsageError
-from tidalog.session.diagnostics import BadCommand
+from tidalog.model.errors import UsageError
 
 
 def split(first: str, second: str | None, has_store: bool) -> tuple[list[Path], str]:

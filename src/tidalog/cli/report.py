@@ -12,12 +12,12 @@ from typing import TYPE_CHECKING, Final, NoReturn, TextIO
 
 import typer
 
-from tidalog.errors import Diagnostic, TidalogError, UsageError
+from tidalog.model.errors import Diagnostic, TidalogError, UsageError
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
 
-    from tidalog.results import Result
+    from tidalog.api.results import Result
 
 FAILED: Final = 1
 USAGE: Final = 2
@@ -120,7 +120,7 @@ def failure_of(error: TidalogError | KeyboardInterrupt | MemoryError) -> tuple[t
     """The messages and the exit code that an exception stands for."""
     if isinstance(error, TidalogError):
         return error.diagnostics, exit_code(error)
-    from tidalog.session.diagnostics import OutOfMemory, Stopped
+    from tidalog.api.diagnostics import OutOfMemory, Stopped
 
     return ((OutOfMemory(),), LIMIT) if isinstance(error, MemoryError) else ((Stopped(),), INTERRUPTED)
 
@@ -195,7 +195,7 @@ def print_answer(result: Result, limit: int | None) -> None:
 
 def result_json(result: Result) -> dict[str, object]:
     """`columns` and `rows`; a number that JSON does not have (NaN, infinity) is text as in a table."""
-    from tidalog.termtext import format_any, from_python
+    from tidalog.model.term_text import format_any, from_python
 
     rows = [
         [format_any(from_python(v)) if isinstance(v, float) and v - v != 0.0 else v for v in row]

@@ -9,17 +9,17 @@ import json
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from tidalog.api.diagnostics import OutputNotWritable
+from tidalog.api.stats import Stats, summary
 from tidalog.cli.options import read_limit
 from tidalog.cli.report import Report, print_output, print_table, result_json
 from tidalog.cli.work import Work, prepared
-from tidalog.errors import UsageError
-from tidalog.session.diagnostics import OutputNotWritable
-from tidalog.session.stats import Stats, summary
+from tidalog.model.errors import UsageError
 
 if TYPE_CHECKING:
     from rich.table import Table
 
-    from tidalog.session.knowledge_base import KnowledgeBase
+    from tidalog.api.knowledge_base import KnowledgeBase
 
 
 def run(
@@ -34,7 +34,7 @@ def run(
     with prepared(work, report) as kb:
         kb.materialise()
         if work.store is not None:
-            from tidalog.session.durable import StoredKnowledgeBase
+            from tidalog.api.durable import StoredKnowledgeBase
 
             assert isinstance(kb, StoredKnowledgeBase)
             kb.snapshot()

@@ -14,15 +14,15 @@ from typing import TYPE_CHECKING, Final
 
 from tidalog.cli.options import bad_option
 from tidalog.cli.report import Report, failure_of, print_answer, result_json
-from tidalog.errors import Diagnostic, ProgramError, Source, TidalogError
 from tidalog.lang import print_rule
-from tidalog.lang.main import MainReader
+from tidalog.lang.dialects.main import MainReader
+from tidalog.lang.lexer import StatementReader
 from tidalog.lang.names import Names
-from tidalog.lang.statements import StatementReader
+from tidalog.model.errors import Diagnostic, ProgramError, Source, TidalogError
 
 if TYPE_CHECKING:
-    from tidalog.results import Result
-    from tidalog.session.knowledge_base import KnowledgeBase
+    from tidalog.api.knowledge_base import KnowledgeBase
+    from tidalog.api.results import Result
 
 _COMMAND: Final = re.compile(r":([A-Za-z]\w*|\?)\s*(.*?)\s*", re.DOTALL)
 _QUERY: Final = re.compile(r"\?(?:-|(?=\s|\w|~|#))|#(?!\[)")

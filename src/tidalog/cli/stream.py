@@ -77,7 +77,7 @@ class Streaming:
     arguments: int | None
 
     def check(self) -> None:
-        from tidalog.maintain.strategy import MARKINGS, ORDERS, STRATEGIES
+        from tidalog.maintain.choose import MARKINGS, ORDERS, STRATEGIES
         from tidalog.spark.stream import read_trigger
 
         check_choice("--strategy", self.strategy, STRATEGIES)
@@ -279,8 +279,8 @@ def _widest(how: Streaming) -> int:
     """The most arguments that a fact of the program has, or is to have; it is read before Spark starts, for
     its errors."""
     from tidalog.analysis import analyse
-    from tidalog.session.naming import parameter_terms
-    from tidalog.session.sources import read_program
+    from tidalog.api.naming import parameter_terms
+    from tidalog.api.sources import read_program
 
     program = read_program(how.program, how.dialect, None).program
     known = analyse(program, parameter_terms(how.parameters)).predicates
@@ -336,7 +336,7 @@ def _asked_to_stop() -> Iterator[threading.Event]:
 
 
 def _started_by_key(frame: DataFrame, how: Streaming, key: str, tell: Listener) -> MaintenanceQuery:
-    from tidalog.spark.buckets.stream import keyed
+    from tidalog.spark.keyed.stream import keyed
 
     keys = keyed(
         frame,
@@ -393,8 +393,8 @@ class _Stats:
         self._file: IO[str] | None = None
 
     def __enter__(self) -> _Stats:
-        from tidalog.errors import UsageError
-        from tidalog.session.diagnostics import OutputNotWritable
+        from tidalog.api.diagnostics import OutputNotWritable
+        from tidalog.model.errors import UsageError
 
         if self._path is not None:
             try:

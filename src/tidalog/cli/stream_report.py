@@ -7,8 +7,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from tidalog.api.stats import amount, size
 from tidalog.cli.report import print_table
-from tidalog.session.stats import amount, size
 
 if TYPE_CHECKING:
     from rich.live import Live

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, TypedDict
 from tidalog.cli.options import STANDARD_INPUT, bad_option, read_pairs, read_size
 
 if TYPE_CHECKING:
+    from tidalog.api.knowledge_base import KnowledgeBase
     from tidalog.cli.report import Report
-    from tidalog.session.knowledge_base import KnowledgeBase
 
 
 class Limits(TypedDict):

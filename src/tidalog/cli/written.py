@@ -13,15 +13,15 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Final, Self
 
 from tidalog.analysis.triples import TRIPLE
-from tidalog.errors import DataError, ProgramError
 from tidalog.io.change_feed import ChangeFeedWriter
 from tidalog.io.diagnostics import NotWritable
+from tidalog.model.errors import DataError, ProgramError
 
 if TYPE_CHECKING:
-    from tidalog.program import Rule
-    from tidalog.session.knowledge_base import KnowledgeBase
-    from tidalog.session.prepared import PreparedUpdate
-    from tidalog.update import Delta, Label
+    from tidalog.api.encoded_update import PreparedUpdate
+    from tidalog.api.knowledge_base import KnowledgeBase
+    from tidalog.api.update import Delta, Label
+    from tidalog.model.program import Rule
 
 _NOT_IN_A_NAME: Final = re.compile(r"[^\w.+-]+")
 

@@ -16,11 +16,11 @@ from typing import Final
 import numpy as np
 import numpy.typing as npt
 
-from tidalog.engine.changes import Log
+from tidalog.engine.binding_blocks import CURSOR, Frame
+from tidalog.engine.delta_scan import Plans, Sweep, run_sweep
 from tidalog.engine.dictionary_kernels import Terms
 from tidalog.engine.fact_kernels import EXTENT, Facts
-from tidalog.engine.frame import CURSOR, Frame
-from tidalog.engine.native import (
+from tidalog.engine.jit import (
     compiled,
     inlined,
     int32_at,
@@ -35,7 +35,7 @@ from tidalog.engine.native import (
     uint64_at,
 )
 from tidalog.engine.opcodes import FILTER_FIELDS
-from tidalog.engine.sweep import Plans, Sweep, run_sweep
+from tidalog.engine.undo_log import Log
 
 Block = npt.NDArray[np.int64]
 EACH: Final = 4  # numbers of an array: address, lengths

@@ -28,7 +28,7 @@ from tidalog.engine.functions import (
     SQRT,
     SUBTRACT,
 )
-from tidalog.engine.native import compiled
+from tidalog.engine.jit import compiled
 
 _MIN64: Final = np.int64(-(2**63))
 

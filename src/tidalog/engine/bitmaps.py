@@ -11,10 +11,10 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
+from tidalog.engine.binding_blocks import ROWS, Frame
 from tidalog.engine.fact_kernels import COUNT, FIRST, LAST, Facts
-from tidalog.engine.frame import ROWS, Frame
-from tidalog.engine.native import compiled
-from tidalog.engine.steps import keep_rows
+from tidalog.engine.jit import compiled
+from tidalog.engine.operators import keep_rows
 
 Bits = npt.NDArray[np.uint8]
 

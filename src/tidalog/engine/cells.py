@@ -10,7 +10,7 @@ from typing import Final
 
 import numpy as np
 
-from tidalog.engine.native import inlined
+from tidalog.engine.jit import inlined
 
 AS_IRI: Final = 0
 AS_BLANK: Final = 1

@@ -16,14 +16,14 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from tidalog import termtext
 from tidalog.engine import dictionary_kernels as kernels
-from tidalog.engine import text_reading as cells_in
-from tidalog.engine import text_writing as cells_out
+from tidalog.engine import term_formatting as cells_out
+from tidalog.engine import term_parsing as cells_in
 from tidalog.engine.dictionary_kernels import TERMS, TEXT, Terms
+from tidalog.engine.hash_table import Table, has_room
 from tidalog.engine.memory import resized
-from tidalog.engine.table import Table, has_room
-from tidalog.terms import (
+from tidalog.model import term_text as termtext
+from tidalog.model.terms import (
     IRI,
     BlankNode,
     Boolean,

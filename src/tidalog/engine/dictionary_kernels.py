@@ -15,7 +15,8 @@ from typing import Final, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from tidalog.engine.native import (
+from tidalog.engine.hash_table import EMPTY, HALF, LOW32, ONE, has_room, make_entry, remove_entry, table_shift
+from tidalog.engine.jit import (
     bits_double,
     compiled,
     double_bits,
@@ -24,7 +25,6 @@ from tidalog.engine.native import (
     hash_start,
     inlined,
 )
-from tidalog.engine.table import EMPTY, HALF, LOW32, ONE, has_room, make_entry, remove_entry, table_shift
 
 IRI: Final = 0
 BLANK: Final = 1

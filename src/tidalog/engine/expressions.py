@@ -59,9 +59,9 @@ from tidalog.engine.functions import (
     TRUTH,
     UNEQUAL,
 )
-from tidalog.engine.native import bits_double, compiled
-from tidalog.program import Call, Expression, Variable
-from tidalog.terms import Term
+from tidalog.engine.jit import bits_double, compiled
+from tidalog.model.program import Call, Expression, Variable
+from tidalog.model.terms import Term
 
 
 def is_native(expression: Expression) -> bool:

@@ -8,8 +8,8 @@ import numpy as np
 import numpy.typing as npt
 
 from tidalog.engine.bits import EXPLICIT, PRESENT
-from tidalog.engine.native import compiled, hash_add, hash_end, hash_start, inlined, prefetch
-from tidalog.engine.table import EMPTY, HALF, LOW32, ONE, make_entry, remove_entry, table_shift
+from tidalog.engine.hash_table import EMPTY, HALF, LOW32, ONE, make_entry, remove_entry, table_shift
+from tidalog.engine.jit import compiled, hash_add, hash_end, hash_start, inlined, prefetch
 
 Ints = npt.NDArray[np.int32]
 

@@ -40,8 +40,8 @@ from tidalog.engine.fact_kernels import (
     truncate_facts,
     untabled,
 )
+from tidalog.engine.hash_table import Table, has_room
 from tidalog.engine.memory import resized
-from tidalog.engine.table import Table, has_room
 
 Ints = npt.NDArray[np.int32]
 

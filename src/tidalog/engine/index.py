@@ -22,17 +22,7 @@ import numpy.typing as npt
 
 from tidalog.engine.bits import DELETED, PRESENT, TOUCHED
 from tidalog.engine.fact_kernels import COUNT, DEAD, FACTS, FIRST, LAST, NONE, Facts
-from tidalog.engine.memory import resized
-from tidalog.engine.native import (
-    compiled,
-    hash_add,
-    hash_end,
-    hash_start,
-    inlined,
-    int32_at,
-    uint64_at,
-)
-from tidalog.engine.table import (
+from tidalog.engine.hash_table import (
     EMPTY,
     HALF,
     LOW32,
@@ -44,6 +34,16 @@ from tidalog.engine.table import (
     table_shift,
     table_size,
 )
+from tidalog.engine.jit import (
+    compiled,
+    hash_add,
+    hash_end,
+    hash_start,
+    inlined,
+    int32_at,
+    uint64_at,
+)
+from tidalog.engine.memory import resized
 
 # Fields of a row of `meta`.
 SLOTS: Final = 0  # address of the hash table

@@ -8,9 +8,9 @@ import pyarrow as pa
 import pyarrow.ipc as ipc
 import pyarrow.parquet as pq
 
-from tidalog.errors import DataError
 from tidalog.io.columns import RawTable
 from tidalog.io.diagnostics import BrokenFile, Place
+from tidalog.model.errors import DataError
 
 
 def raw_table(table: pa.Table, name: str) -> RawTable:

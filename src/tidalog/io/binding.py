@@ -13,7 +13,6 @@ from urllib.parse import quote
 
 import pyarrow as pa
 
-from tidalog.errors import DataError, Span
 from tidalog.io.diagnostics import DataDiagnostic, WrongOption
 from tidalog.io.export_form import as_formats
 from tidalog.io.files import COMPRESSION_ENDINGS
@@ -21,7 +20,8 @@ from tidalog.io.formats import RDF, Format, check_option, format_named
 from tidalog.io.read import read_table
 from tidalog.io.result import OnError, Progress, ReadResult
 from tidalog.io.write import write_table
-from tidalog.program import DataBinding, OptionValue
+from tidalog.model.errors import DataError, Span
+from tidalog.model.program import DataBinding, OptionValue
 
 
 def read_binding(

@@ -24,13 +24,13 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from tidalog.errors import DataError
 from tidalog.io.diagnostics import NotWritable
 from tidalog.io.files import COMPRESSION_ENDINGS, AtomicFile, open_buffer
 from tidalog.io.formats import format_named
 from tidalog.io.json_lines import json_texts
 from tidalog.io.text_form import column_text
-from tidalog.termtext import iri_reference
+from tidalog.model.errors import DataError
+from tidalog.model.term_text import iri_reference
 
 Kind = Literal["explicit", "implicit", "rule"]
 ADD_RULE, REMOVE_RULE = 2, -2

@@ -16,11 +16,11 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from tidalog.errors import DataError
 from tidalog.io.diagnostics import DataDiagnostic, MissingValue, NoTermForType, Place, WrongArity, WrongValue
 from tidalog.io.result import BadRow, BadRowLog, Reading, TermColumn
 from tidalog.io.text_form import column_text, days_text, decimals_text, instants_text, times_text
-from tidalog.terms import XSD
+from tidalog.model.errors import DataError
+from tidalog.model.terms import XSD
 
 FORMATS: Final = ("any", "string", "int", "double", "boolean", "iri", "skip")
 _DESCRIPTIONS: Final = {

@@ -19,7 +19,6 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.csv as pacsv
 
-from tidalog.errors import DataError
 from tidalog.io.columns import RawTable, check_shape, count, shown
 from tidalog.io.diagnostics import BrokenFile, DataDiagnostic, OpenQuote, Place, WrongFieldCount
 from tidalog.io.encoding import (
@@ -42,6 +41,7 @@ from tidalog.io.row_scan import (
     skip_lines,
     survey,
 )
+from tidalog.model.errors import DataError
 
 _BLOCK: Final = 1 << 22
 _MAX_BLOCK: Final = 2**31 - 1

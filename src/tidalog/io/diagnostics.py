@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Final, Self
 
-from tidalog.errors import Diagnostic, Span
+from tidalog.model.errors import Diagnostic, Span
 
 _EXCERPT: Final = 160
 """Characters of a very long line that are shown around the spot."""

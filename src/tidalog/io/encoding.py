@@ -10,8 +10,8 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from tidalog.errors import DataError
 from tidalog.io.diagnostics import Place, WrongEncoding
+from tidalog.model.errors import DataError
 
 _UTF8_BOM: Final = b"\xef\xbb\xbf"
 _UTF16_BOMS: Final = (b"\xff\xfe", b"\xfe\xff")

@@ -12,11 +12,11 @@ from typing import Final
 
 import pyarrow as pa
 
-from tidalog.errors import DataError
 from tidalog.io.columns import check_shape
 from tidalog.io.diagnostics import NotWritable
-from tidalog.terms import IRI, Boolean, Double, Integer, String
-from tidalog.termtext import format_any, from_python, parse_any
+from tidalog.model.errors import DataError
+from tidalog.model.term_text import format_any, from_python, parse_any
+from tidalog.model.terms import IRI, Boolean, Double, Integer, String
 
 _TYPES: Final = {"int": pa.int64(), "double": pa.float64(), "boolean": pa.bool_()}
 _TERMS: Final = {"string": String, "int": Integer, "double": Double, "boolean": Boolean, "iri": IRI}

@@ -18,8 +18,8 @@ from typing import BinaryIO, Final, TextIO, cast
 
 import pyarrow as pa
 
-from tidalog.errors import DataError
 from tidalog.io.diagnostics import BrokenCompression, FileNotFound, FileNotReadable, NotWritable
+from tidalog.model.errors import DataError
 
 COMPRESSION_ENDINGS: Final = {".gz": "gzip", ".bz2": "bz2", ".zst": "zstd"}
 COMPRESSIONS: Final = ("none", *COMPRESSION_ENDINGS.values())

@@ -12,10 +12,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from tidalog.errors import DataError
 from tidalog.io.columns import FORMATS as COLUMN_FORMATS
 from tidalog.io.diagnostics import UnknownFormat, WrongOption
 from tidalog.io.files import COMPRESSIONS, base_ending
+from tidalog.model.errors import DataError
 
 _COMMON: Final = ("resource", "format")
 _READ: Final = ("on_error", "quarantine", "limit")

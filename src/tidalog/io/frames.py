@@ -2,7 +2,7 @@
 
 Whatever speaks Arrow (pyarrow, polars, pandas, DuckDB and the rest, through `__arrow_c_stream__`) comes over
 column by column; rows of Python values are turned into columns first.  Text follows `any`, as in a file;
-terms (`tidalog.terms`) stand for themselves.  pandas and polars are never imported here: who passes a frame
+terms stand for themselves.  pandas and polars are never imported here: who passes a frame
 has done so.
 """
 
@@ -15,13 +15,13 @@ from typing import Final, Protocol, runtime_checkable
 import numpy as np
 import pyarrow as pa
 
-from tidalog.errors import DataError
 from tidalog.io.arrow_files import raw_table
 from tidalog.io.columns import RawTable, count, shown, to_terms
 from tidalog.io.diagnostics import NotRows, Place, WrongFieldCount, WrongValue
 from tidalog.io.formats import check_column_formats
 from tidalog.io.result import BadRow, BadRowLog, OnError, ReadResult, TermColumn
 from tidalog.io.values import column_of
+from tidalog.model.errors import DataError
 
 _SOURCE: Final = "the data"
 
@@ -293,6 +293,6 @@ def _no_term(row: int, field: int, value: object) -> BadRow:
         format="a term",
         format_name=f"a term, and this is of type {type(value).__name__}",
         field=field + 1,
-        hint="terms are text, numbers, booleans, dates, times and the terms of tidalog.terms",
+        hint="terms are text, numbers, booleans, dates, times and the terms of tidalog.model.terms",
     )
     return BadRow(diagnostic, field + 1, repr(value))

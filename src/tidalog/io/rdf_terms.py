@@ -10,8 +10,19 @@ import math
 import re
 from typing import Final
 
-from tidalog.terms import IRI, XSD, BlankNode, Boolean, Double, Integer, LangString, Literal, String, Term
-from tidalog.termtext import quote
+from tidalog.model.term_text import quote
+from tidalog.model.terms import (
+    IRI,
+    XSD,
+    BlankNode,
+    Boolean,
+    Double,
+    Integer,
+    LangString,
+    Literal,
+    String,
+    Term,
+)
 
 IRI_CHARACTERS: Final = r"[^\x00-\x20<>\"{}|^`\\]"
 """What may stand in an IRI; as a class of characters it means the same to Python and to Arrow."""

@@ -10,7 +10,6 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from tidalog.errors import DataError
 from tidalog.io.arrow_files import read_arrow, read_parquet
 from tidalog.io.columns import RawTable, check_shape, to_terms
 from tidalog.io.delimited import Layout, read_delimited
@@ -21,6 +20,7 @@ from tidalog.io.json_lines import read_json_lines
 from tidalog.io.rdf_read import NAMES, read_rdf
 from tidalog.io.result import BadRowLog, OnError, Progress, ReadResult, TermColumn
 from tidalog.io.text_form import column_text
+from tidalog.model.errors import DataError
 
 Resource = str | os.PathLike[str]
 

@@ -16,9 +16,9 @@ from typing import Final, Literal
 
 import pyarrow as pa
 
-from tidalog.errors import DataError
 from tidalog.io.diagnostics import DataDiagnostic, MoreBadRows, NotWritable
 from tidalog.io.files import AtomicFile
+from tidalog.model.errors import DataError
 
 Reading = Literal["any", "string", "iri", "native", "ntriples"]
 OnError = Literal["error", "skip"]

@@ -12,8 +12,8 @@ from typing import Final
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from tidalog.terms import NAN, XSD, Double
-from tidalog.termtext import format_any, from_python
+from tidalog.model.term_text import format_any, from_python
+from tidalog.model.terms import NAN, XSD, Double
 
 _SPECIAL: Final = {
     "nan": format_any(Double(NAN)),

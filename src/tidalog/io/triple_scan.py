@@ -10,7 +10,7 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from tidalog.engine.native import compiled
+from tidalog.engine.jit import compiled
 
 Bytes = npt.NDArray[np.uint8]
 Positions = npt.NDArray[np.int64]

@@ -17,7 +17,6 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from tidalog.errors import DataError
 from tidalog.io.arrow_files import read_arrow, read_parquet
 from tidalog.io.columns import RawTable, count, shown, to_terms
 from tidalog.io.delimited import Layout, fields_of, read_delimited
@@ -28,8 +27,9 @@ from tidalog.io.json_lines import read_json_lines
 from tidalog.io.result import BadRow, BadRowLog, TermColumn
 from tidalog.io.row_scan import NO_QUOTE, scan_row, skip_empty_lines, survey
 from tidalog.io.update_diagnostics import MissingArgument, MissingPart, NotAnUpdateTable, WrongColumnType
-from tidalog.terms import IRI
-from tidalog.termtext import parse_any
+from tidalog.model.errors import DataError
+from tidalog.model.term_text import parse_any
+from tidalog.model.terms import IRI
 
 INSERT, DELETE, ADD_RULE, REMOVE_RULE = 1, -1, 2, -2
 _OPERATIONS: Final = {"+": INSERT, "-": DELETE, "+rule": ADD_RULE, "-rule": REMOVE_RULE}

@@ -24,7 +24,6 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from tidalog.errors import DataError
 from tidalog.io.columns import RawTable, shown
 from tidalog.io.delimited import Layout
 from tidalog.io.diagnostics import NotWritable, Place, UnknownFormat
@@ -47,6 +46,7 @@ from tidalog.io.update_files import (
     place_of_row,
     read_part,
 )
+from tidalog.model.errors import DataError
 
 Label = int | str
 L = TypeVar("L", int, str)

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 import pyarrow as pa
 
 from tidalog.io.text_form import value_text
-from tidalog.terms import is_text
+from tidalog.model.terms import is_text
 
 _ARROW_TYPES = {int: pa.int64(), float: pa.float64(), bool: pa.bool_(), str: pa.string()}
 

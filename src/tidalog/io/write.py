@@ -20,13 +20,13 @@ import pyarrow.ipc as ipc
 import pyarrow.parquet as pq
 import pyoxigraph as ox
 
-from tidalog.errors import DataError
 from tidalog.io.columns import shown
 from tidalog.io.diagnostics import NeedsQuoting, NotRdf, NotWritable
 from tidalog.io.files import COMPRESSION_ENDINGS, AtomicFile
 from tidalog.io.formats import FORMATS, Format, check_option, format_named
 from tidalog.io.json_lines import json_texts
 from tidalog.io.text_form import column_text
+from tidalog.model.errors import DataError
 
 _SLICE: Final = 1 << 18
 """Rows that are put into text at a time."""

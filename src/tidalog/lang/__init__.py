@@ -9,10 +9,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from tidalog.errors import Diagnostic, ProgramError, Source
 from tidalog.lang.dialects import DIALECTS, Dialect, dialect_of
 from tidalog.lang.formatter import format_text
-from tidalog.lang.pieces import QUERY, parse_fact, parse_query, parse_rule, parse_rules
+from tidalog.lang.fragments import QUERY, parse_fact, parse_query, parse_rule, parse_rules
 from tidalog.lang.printer import (
     print_atom,
     print_expression,
@@ -21,7 +20,8 @@ from tidalog.lang.printer import (
     print_program,
     print_rule,
 )
-from tidalog.program import Program
+from tidalog.model.errors import Diagnostic, ProgramError, Source
+from tidalog.model.program import Program
 
 
 def parse(text: str, name: str = "<text>", dialect: str = "main") -> Program:

@@ -13,13 +13,13 @@ from typing import Final
 
 from lark import Token, Tree
 
-from tidalog.errors import Span
 from tidalog.lang.conditions import is_condition
 from tidalog.lang.diagnostics import BadLiteral, BadStatement, MisplacedAggregate, TooDeep
 from tidalog.lang.grammar import Grammar, Node, grammar
-from tidalog.lang.statements import MAX_DEPTH, nesting
+from tidalog.lang.lexer import MAX_DEPTH, nesting
 from tidalog.lang.tokens import TokenReader
-from tidalog.program import (
+from tidalog.model.errors import Span
+from tidalog.model.program import (
     AGGREGATES,
     Aggregate,
     Atom,
@@ -31,7 +31,7 @@ from tidalog.program import (
     Parameter,
     Variable,
 )
-from tidalog.terms import IRI, RDF_TYPE, String
+from tidalog.model.terms import IRI, RDF_TYPE, String
 
 TRIPLE: Final = "triple"
 HEAD, BODY = "head", "body"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tidalog.errors import Diagnostic, Source, Span
+from tidalog.model.errors import Diagnostic, Source, Span
 
 
 class UnexpectedText(Diagnostic):

@@ -6,13 +6,13 @@ from types import MappingProxyType
 
 from lark import Token, Tree
 
-from tidalog.errors import Diagnostic, Source, Span
 from tidalog.lang.builder import Builder
 from tidalog.lang.diagnostics import BadStatement
 from tidalog.lang.grammar import Node
 from tidalog.lang.names import Names
-from tidalog.program import DataBinding, Expression, OptionValue, variables
-from tidalog.terms import Double, Integer, Literal
+from tidalog.model.errors import Diagnostic, Source, Span
+from tidalog.model.program import DataBinding, Expression, OptionValue, variables
+from tidalog.model.terms import Double, Integer, Literal
 
 
 class DirectiveReader:

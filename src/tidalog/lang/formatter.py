@@ -7,12 +7,12 @@ text changes nothing.
 
 from __future__ import annotations
 
-from tidalog.errors import ProgramError, Source
 from tidalog.lang.dialects import DIALECTS
-from tidalog.lang.main import MainReader
+from tidalog.lang.dialects.main import MainReader
+from tidalog.lang.lexer import Statement
 from tidalog.lang.printer import Printer, print_program
-from tidalog.lang.statements import Statement
-from tidalog.termtext import iri_reference
+from tidalog.model.errors import ProgramError, Source
+from tidalog.model.term_text import iri_reference
 
 
 def format_text(text: str, name: str = "<text>", dialect: str = "main") -> str:

@@ -11,8 +11,8 @@ from lark import Lark, Token, Tree
 from lark.exceptions import UnexpectedCharacters, UnexpectedEOF, UnexpectedInput, UnexpectedToken
 from lark.lexer import PatternStr
 
-from tidalog.errors import Diagnostic, Source, Span
 from tidalog.lang.diagnostics import UnexpectedText
+from tidalog.model.errors import Diagnostic, Source, Span
 
 Node = Tree[Token] | Token
 """What a grammar gives: a tree over tokens, or a token where a rule was only one."""

@@ -6,12 +6,12 @@ import re
 from collections import Counter
 from collections.abc import Iterator
 
-from tidalog.errors import Diagnostic, Span
 from tidalog.lang.conditions import is_condition
 from tidalog.lang.diagnostics import BuiltinAsPredicate, SingleVariable, UpperCaseConstants
-from tidalog.program import Atom, Condition, Negation, Rule, variables
-from tidalog.terms import IRI
-from tidalog.termtext import NAME
+from tidalog.model.errors import Diagnostic, Span
+from tidalog.model.program import Atom, Condition, Negation, Rule, variables
+from tidalog.model.term_text import NAME
+from tidalog.model.terms import IRI
 
 
 def rule_warnings(rule: Rule) -> Iterator[Diagnostic]:

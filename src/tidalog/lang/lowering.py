@@ -23,8 +23,8 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from tidalog.errors import Span
-from tidalog.program import (
+from tidalog.model.errors import Span
+from tidalog.model.program import (
     Aggregate,
     Atom,
     BodyLiteral,
@@ -37,7 +37,7 @@ from tidalog.program import (
     Variable,
     variables,
 )
-from tidalog.terms import Integer
+from tidalog.model.terms import Integer
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,7 +8,7 @@ from __future__ import annotations
 from difflib import get_close_matches
 from urllib.parse import urljoin
 
-from tidalog.termtext import STANDARD_PREFIXES, is_absolute
+from tidalog.model.term_text import STANDARD_PREFIXES, is_absolute
 
 
 class Names:

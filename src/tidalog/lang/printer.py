@@ -12,7 +12,7 @@ from collections.abc import Iterable, Mapping
 from typing import Final
 
 from tidalog.lang.conditions import is_condition
-from tidalog.program import (
+from tidalog.model.program import (
     COMPARISONS,
     Aggregate,
     Atom,
@@ -30,8 +30,8 @@ from tidalog.program import (
     Variable,
     variables,
 )
-from tidalog.terms import IRI, RDF_TYPE, BlankNode
-from tidalog.termtext import NAME, TermWriter, iri_reference, is_absolute, quote
+from tidalog.model.term_text import NAME, TermWriter, iri_reference, is_absolute, quote
+from tidalog.model.terms import IRI, RDF_TYPE, BlankNode
 
 LINE_LENGTH: Final = 100
 

@@ -10,12 +10,12 @@ from typing import Final
 
 from lark import Token
 
-from tidalog.errors import Diagnostic, Source, Span
 from tidalog.lang.diagnostics import BadLiteral, UnknownPrefix
 from tidalog.lang.grammar import Node
 from tidalog.lang.names import Names
-from tidalog.terms import FALSE, IRI, TRUE, BlankNode, LangString, String, Term, literal
-from tidalog.termtext import BadEscape, parse_number, unescape
+from tidalog.model.errors import Diagnostic, Source, Span
+from tidalog.model.term_text import BadEscape, parse_number, unescape
+from tidalog.model.terms import FALSE, IRI, TRUE, BlankNode, LangString, String, Term, literal
 
 _TRIPLE_QUOTE: Final = '"""'
 _WELL_KNOWN: Final = {

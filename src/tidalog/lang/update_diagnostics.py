@@ -5,8 +5,8 @@
 
 from __future__ import annotations
 
-from tidalog.errors import Diagnostic
 from tidalog.lang.diagnostics import VariableInFact
+from tidalog.model.errors import Diagnostic
 
 
 class MissingSign(Diagnostic):

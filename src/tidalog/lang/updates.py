@@ -19,13 +19,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 
-from tidalog.errors import Diagnostic, ProgramError, Source, Span
 from tidalog.lang.diagnostics import BadStatement, UnexpectedText, VariableInFact
-from tidalog.lang.facts import SKIP
-from tidalog.lang.main import MainReader, collector_paused
+from tidalog.lang.dialects.main import MainReader, collector_paused
+from tidalog.lang.fast_facts import SKIP
+from tidalog.lang.lexer import Statement
 from tidalog.lang.names import Names
 from tidalog.lang.printer import Printer
-from tidalog.lang.statements import Statement
 from tidalog.lang.update_diagnostics import (
     DirectiveInScript,
     MissingSign,
@@ -35,8 +34,9 @@ from tidalog.lang.update_diagnostics import (
     RuleWithoutWord,
     VariableInUpdate,
 )
-from tidalog.program import Atom, Call, Fact, Rule
-from tidalog.termtext import NAME, BadEscape, quote, unescape
+from tidalog.model.errors import Diagnostic, ProgramError, Source, Span
+from tidalog.model.program import Atom, Call, Fact, Rule
+from tidalog.model.term_text import NAME, BadEscape, quote, unescape
 
 _RULE: Final = r"rule(?!\w|-[^\W\d]|:(?!-)|\s*\()"
 _NEXT: Final = re.compile(rf"{SKIP}(?:(?P<sign>[+-])(?!\s*{_RULE})|(?P<commit>commit\s*+\.))")

@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 import numpy as np
 import numpy.typing as npt
 
-from tidalog.engine import changes
-from tidalog.plan.lowered import is_hidden
+from tidalog.engine import undo_log as changes
+from tidalog.plan.lowering import is_hidden
 
 Ids = npt.NDArray[np.int32]
 

@@ -13,11 +13,11 @@ from typing import Final
 import numpy as np
 import numpy.typing as npt
 
-from tidalog.engine.embedded import EmbeddedEngine
-from tidalog.engine.folds import fold_extreme
-from tidalog.maintain.running import RunningSum
-from tidalog.plan.lowered import Fold, FoldColumn
-from tidalog.terms import Integer
+from tidalog.engine.aggregates import fold_extreme
+from tidalog.engine.engine import EmbeddedEngine
+from tidalog.maintain.running_sums import RunningSum
+from tidalog.model.terms import Integer
+from tidalog.plan.lowering import Fold, FoldColumn
 
 Ids = npt.NDArray[np.int32]
 

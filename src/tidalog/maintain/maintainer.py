@@ -16,29 +16,13 @@ import numpy as np
 
 from tidalog.analysis import Analysis
 from tidalog.builtins import NO_FUNCTIONS, PythonFunction
-from tidalog.engine.changes import MOVES
-from tidalog.engine.counts import DerivationCounts
-from tidalog.engine.embedded import EmbeddedEngine
+from tidalog.engine.derivation_counts import DerivationCounts
+from tidalog.engine.engine import EmbeddedEngine
 from tidalog.engine.expressions import is_native
 from tidalog.engine.limits import Limits, ProgressCallback
-from tidalog.errors import RunError
-from tidalog.maintain.affected import delete_affected, new_state, old_state, smaller_ranks
-from tidalog.maintain.backward_forward import delete_exactly, forget_search
-from tidalog.maintain.counters import Counters
-from tidalog.maintain.counting import Losing, count_inserted, forget_affected, forget_all, lose_derivations
-from tidalog.maintain.delta import ChangeSet, PredicateDelta
-from tidalog.maintain.dred_marks import DRedMarks, delete_with_marks
-from tidalog.maintain.folding import maintain_groups
-from tidalog.maintain.growing import grow, grow_from_deleted
-from tidalog.maintain.marking import Marking
-from tidalog.maintain.materialise import NO_LIMITS, check_constraints
-from tidalog.maintain.node import Node
-from tidalog.maintain.plans import FORWARD, LIKELY_FIRST
-from tidalog.maintain.recompute import delete_implicit, derive_anew
-from tidalog.maintain.rule_change import RuleChange, begin_change, give_rules_facts, plan_change
-from tidalog.maintain.run import Interrupted, Runner, TooMuchWork
-from tidalog.maintain.seminaive import SemiNaive, constraint_predicate, constraint_rule
-from tidalog.maintain.strategy import (
+from tidalog.engine.undo_log import MOVES
+from tidalog.maintain.aggregates import maintain_groups
+from tidalog.maintain.choose import (
     Options,
     choose,
     give_up,
@@ -48,9 +32,31 @@ from tidalog.maintain.strategy import (
     steps_worth,
     trial,
 )
+from tidalog.maintain.component import Node
+from tidalog.maintain.component_plans import FORWARD, LIKELY_FIRST
+from tidalog.maintain.counters import Counters
+from tidalog.maintain.delta import ChangeSet, PredicateDelta
+from tidalog.maintain.insertion import grow, grow_from_deleted
+from tidalog.maintain.marks.dred import DRedMarks, delete_with_marks
+from tidalog.maintain.marks.marks import Marking
+from tidalog.maintain.materialise import NO_LIMITS, check_constraints
+from tidalog.maintain.rule_edit import RuleChange, begin_change, give_rules_facts, plan_change
+from tidalog.maintain.runner import Interrupted, Runner, TooMuchWork
+from tidalog.maintain.seminaive import SemiNaive, constraint_predicate, constraint_rule
+from tidalog.maintain.strategies.backward_forward import delete_exactly, forget_search
+from tidalog.maintain.strategies.counting import (
+    Losing,
+    count_inserted,
+    forget_affected,
+    forget_all,
+    lose_derivations,
+)
+from tidalog.maintain.strategies.ranked import delete_affected, new_state, old_state, smaller_ranks
+from tidalog.maintain.strategies.recompute import delete_implicit, derive_anew
 from tidalog.maintain.transaction import Batch, Ids, Transaction
 from tidalog.maintain.workspace import Workspace
-from tidalog.plan.lowered import RULE, Stage, stages
+from tidalog.model.errors import RunError
+from tidalog.plan.lowering import RULE, Stage, stages
 
 
 @dataclass(frozen=True, slots=True)

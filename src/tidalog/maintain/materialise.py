@@ -11,13 +11,13 @@ import numpy.typing as npt
 from tidalog.analysis import Analysis
 from tidalog.analysis.normal import NormalAtom, NormalRule
 from tidalog.builtins import NO_FUNCTIONS, PythonFunction
-from tidalog.engine.embedded import EmbeddedEngine
+from tidalog.engine.engine import EmbeddedEngine
 from tidalog.engine.limits import Limits, ProgressCallback, RunStats
-from tidalog.errors import Diagnostic, RunError
-from tidalog.maintain.run import Interrupted, Runner
+from tidalog.maintain.runner import Interrupted, Runner
 from tidalog.maintain.seminaive import SemiNaive, constraint_predicate
-from tidalog.program import Variable
-from tidalog.termtext import term_text
+from tidalog.model.errors import Diagnostic, RunError
+from tidalog.model.program import Variable
+from tidalog.model.term_text import term_text
 
 NO_LIMITS = Limits()
 _HEAD_START = 1 << 18  # facts that there is room for at once, so that small programs do not grow step by step

@@ -13,12 +13,12 @@ import numpy as np
 
 from tidalog.builtins import CannotCompute, PythonFunction, evaluate
 from tidalog.engine.bits import NEW
-from tidalog.engine.embedded import EmbeddedEngine
-from tidalog.maintain.run import Runner
+from tidalog.engine.engine import EmbeddedEngine
+from tidalog.maintain.runner import Runner
 from tidalog.maintain.transaction import put_rows
-from tidalog.plan.lowered import Memo
-from tidalog.program import Variable
-from tidalog.terms import Term
+from tidalog.model.program import Variable
+from tidalog.model.terms import Term
+from tidalog.plan.lowering import Memo
 
 
 def answer_all(

@@ -20,20 +20,20 @@ import numpy.typing as npt
 from tidalog.analysis.normal import NormalAtom, NormalRule
 from tidalog.builtins import NO_FUNCTIONS, PythonFunction
 from tidalog.engine import opcodes as op
+from tidalog.engine.binding_blocks import BLOCK, FROM_SCRATCH, IN_UPDATE, MODE, Frame, new_frame
 from tidalog.engine.bits import NEW_STATE, STATUS_DERIVED, STATUS_NEW
-from tidalog.engine.compile import Code, Filters, compile_fold, compile_plan, group_index
-from tidalog.engine.embedded import EmbeddedEngine
+from tidalog.engine.block_executor import run_frame
+from tidalog.engine.delta_scan import CURRENT, ROUND, Plans, new_sweep, run_sweep, start_empty, start_plan
+from tidalog.engine.engine import EmbeddedEngine
 from tidalog.engine.expressions import is_native
 from tidalog.engine.fact_kernels import FIRST, LAST
-from tidalog.engine.frame import BLOCK, FROM_SCRATCH, IN_UPDATE, MODE, Frame, new_frame
-from tidalog.engine.machine import run_frame
-from tidalog.engine.sweep import CURRENT, ROUND, Plans, new_sweep, run_sweep, start_empty, start_plan
-from tidalog.maintain.grouped import GroupedFolds
+from tidalog.engine.plan_compiler import Code, Filters, compile_fold, compile_plan, group_index
+from tidalog.maintain.group_scan import GroupedFolds
 from tidalog.maintain.memos import answer_all
-from tidalog.maintain.run import Runner
-from tidalog.plan.lowered import Fold, Memo, Stage, is_hidden, stages
-from tidalog.plan.order import best_start, plan
-from tidalog.program import Variable
+from tidalog.maintain.runner import Runner
+from tidalog.model.program import Variable
+from tidalog.plan.join_order import best_start, plan
+from tidalog.plan.lowering import Fold, Memo, Stage, is_hidden, stages
 
 
 class SemiNaive:

@@ -13,10 +13,10 @@ from functools import cached_property
 import numpy as np
 import numpy.typing as npt
 
-from tidalog.engine import changes
-from tidalog.engine import steps_of_updates as steps
+from tidalog.engine import undo_log as changes
+from tidalog.engine import update_kernels as steps
 from tidalog.engine.bits import DELETED, EXPLICIT, NEW, PRESENT
-from tidalog.engine.embedded import EmbeddedEngine
+from tidalog.engine.engine import EmbeddedEngine
 from tidalog.maintain.delta import ChangeSet, PredicateDelta
 
 Ids = npt.NDArray[np.int32]

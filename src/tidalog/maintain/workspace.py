@@ -12,9 +12,9 @@ import numpy as np
 import numpy.typing as npt
 
 from tidalog.engine.addresses import block_of
-from tidalog.engine.compile import Code
-from tidalog.engine.frame import LEVEL, new_frame
-from tidalog.engine.sweep import CURRENT, LIMIT, NEXT, new_sweep
+from tidalog.engine.binding_blocks import LEVEL, new_frame
+from tidalog.engine.delta_scan import CURRENT, LIMIT, NEXT, new_sweep
+from tidalog.engine.plan_compiler import Code
 
 _STEP: Final = 8  # levels, registers and columns by which rooms differ
 

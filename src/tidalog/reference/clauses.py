@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 
 from tidalog.builtins import CannotCompute, evaluate
-from tidalog.program import (
+from tidalog.model.program import (
     Aggregate,
     Atom,
     BodyLiteral,
@@ -25,7 +25,7 @@ from tidalog.program import (
     Rule,
     Variable,
 )
-from tidalog.terms import IRI, RDF_TYPE, Term
+from tidalog.model.terms import IRI, RDF_TYPE, Term
 
 TRIPLE = "triple"
 TYPE = IRI(RDF_TYPE)

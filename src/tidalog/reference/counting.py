@@ -14,7 +14,7 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from graphlib import CycleError, TopologicalSorter
 
-from tidalog.program import Program
+from tidalog.model.program import Program
 from tidalog.reference.fact_sets import Difference, Fact
 from tidalog.reference.maintenance import Maintenance, NetUpdate, Trace, Update
 

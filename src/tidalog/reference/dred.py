@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Container, Iterable, Sequence
 
-from tidalog.program import Program
+from tidalog.model.program import Program
 from tidalog.reference.fact_sets import Difference, Fact, Queryable
 from tidalog.reference.instances import Instance
 from tidalog.reference.maintenance import Maintenance, NetUpdate, Trace, Update

@@ -34,7 +34,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Iterable, Sequence
 
-from tidalog.program import Program
+from tidalog.model.program import Program
 from tidalog.reference.fact_sets import Difference, Fact
 from tidalog.reference.instances import Instance
 from tidalog.reference.maintenance import Maintenance, NetUpdate, Trace, Update, net_update

@@ -12,9 +12,9 @@ from abc import ABC, abstractmethod
 from collections.abc import Container, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
-from tidalog.program import Atom, Variable
+from tidalog.model.program import Atom, Variable
+from tidalog.model.terms import Term
 from tidalog.reference.matching import Bindings, Row, _unified
-from tidalog.terms import Term
 
 Fact = tuple[str, Row]
 Bucket = dict[Fact, None]

@@ -12,7 +12,7 @@ from collections.abc import Container, Iterator
 from dataclasses import dataclass
 
 from tidalog.builtins import NO_FUNCTIONS, CannotCompute, evaluate
-from tidalog.program import Aggregate, Atom, Call, Program, Variable, variables
+from tidalog.model.program import Aggregate, Atom, Call, Program, Variable, variables
 from tidalog.reference.clauses import Clause, NotEvaluable, clauses_of
 from tidalog.reference.fact_sets import Fact, Query, Queryable, QueryAtom
 from tidalog.reference.matching import Bindings, Step, _take, _unified, schedule

@@ -18,11 +18,11 @@ from collections.abc import Set as AnySet
 from dataclasses import dataclass
 from typing import ClassVar
 
-from tidalog.program import Program
+from tidalog.model.program import Program
+from tidalog.model.terms import sort_key
 from tidalog.reference.clauses import explicit_facts
 from tidalog.reference.fact_sets import Difference, Fact, FactSet
 from tidalog.reference.instances import Instance, PositiveProgram
-from tidalog.terms import sort_key
 
 Update = tuple[Collection[Fact], Collection[Fact]]
 Trace = list[tuple[str, Mapping[str, frozenset[Fact]]]]

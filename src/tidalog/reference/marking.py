@@ -33,7 +33,7 @@ from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
 from typing import ClassVar, Literal
 
-from tidalog.program import Program
+from tidalog.model.program import Program
 from tidalog.reference.fact_sets import Difference, Fact, FactSet
 from tidalog.reference.instances import Instance
 from tidalog.reference.maintenance import Maintenance, NetUpdate, Trace, Update, net_update

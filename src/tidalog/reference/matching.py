@@ -10,9 +10,9 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from tidalog.builtins import CannotCompute, PythonFunction, evaluate, holds
-from tidalog.program import Aggregate, Atom, Call, Condition, Expression, Variable, variables
+from tidalog.model.program import Aggregate, Atom, Call, Condition, Expression, Variable, variables
+from tidalog.model.terms import Term
 from tidalog.reference.clauses import Clause, NotEvaluable
-from tidalog.terms import Term
 
 Row = tuple[Term, ...]
 Facts = Mapping[str, set[Row]]

@@ -14,11 +14,11 @@ from types import MappingProxyType
 
 from tidalog.builtins import BUILTINS, NO_FUNCTIONS, CannotCompute, PythonFunction, aggregate
 from tidalog.builtins import evaluate as value_of
-from tidalog.program import Aggregate, Atom, Call, Expression, Program, Rule
+from tidalog.model.program import Aggregate, Atom, Call, Expression, Program, Rule
+from tidalog.model.terms import Term
 from tidalog.reference.clauses import Clause, NotEvaluable, clauses_of, explicit_facts
 from tidalog.reference.matching import Bindings, Facts, Row, matches, schedule
 from tidalog.reference.strata import strata
-from tidalog.terms import Term
 
 Model = Mapping[str, frozenset[Row]]
 NO_PARAMETERS: Mapping[str, Term] = MappingProxyType({})

@@ -13,9 +13,9 @@ from __future__ import annotations
 
 from collections import defaultdict
 
-from tidalog.program import Atom
+from tidalog.model.program import Atom
+from tidalog.model.terms import IRI
 from tidalog.reference.clauses import TRIPLE, TYPE, Clause, NotEvaluable
-from tidalog.terms import IRI
 
 Relation = tuple[str, IRI | None, IRI | None]
 """A predicate, and for triples the property and the class if they are fixed."""

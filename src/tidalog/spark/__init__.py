@@ -10,9 +10,9 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
-    from tidalog.spark.buckets.resharding import reshard
-    from tidalog.spark.buckets.stream import Keyed, keyed
     from tidalog.spark.diagnostics import SparkError
+    from tidalog.spark.keyed.resharding import reshard
+    from tidalog.spark.keyed.stream import Keyed, keyed
     from tidalog.spark.progress import BatchReport, Totals
     from tidalog.spark.query import MaintenanceQuery
     from tidalog.spark.session import spark_session
@@ -21,16 +21,16 @@ if TYPE_CHECKING:
 
 _HOMES: Final = {
     "BatchReport": "tidalog.spark.progress",
-    "Keyed": "tidalog.spark.buckets.stream",
+    "Keyed": "tidalog.spark.keyed.stream",
     "MaintenanceQuery": "tidalog.spark.query",
     "Maintained": "tidalog.spark.stream",
     "SparkError": "tidalog.spark.diagnostics",
     "Totals": "tidalog.spark.progress",
     "create_views": "tidalog.spark.tables",
-    "keyed": "tidalog.spark.buckets.stream",
+    "keyed": "tidalog.spark.keyed.stream",
     "maintain": "tidalog.spark.stream",
     "materialise": "tidalog.spark.tables",
-    "reshard": "tidalog.spark.buckets.resharding",
+    "reshard": "tidalog.spark.keyed.resharding",
     "spark_session": "tidalog.spark.session",
 }
 

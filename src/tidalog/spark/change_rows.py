@@ -12,13 +12,13 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
+from tidalog.api.update import Delta, Label
 from tidalog.io.change_feed import ChangeBatch
 from tidalog.io.text_form import column_text
-from tidalog.update import Delta, Label
 
 if TYPE_CHECKING:
+    from tidalog.api.relations import Rows
     from tidalog.engine.dictionary import Dictionary
-    from tidalog.session.relations import Rows
 
 Ids = npt.NDArray[np.int32]
 Int8s = npt.NDArray[np.int8]

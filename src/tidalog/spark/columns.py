@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
-from tidalog.errors import DataError
 from tidalog.io.update_diagnostics import WrongColumnType
 from tidalog.io.update_files import shape_of
+from tidalog.model.errors import DataError
 
 if TYPE_CHECKING:
     from pyspark.sql.types import DataType, StructType

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tidalog.errors import Diagnostic, TidalogError
+from tidalog.model.errors import Diagnostic, TidalogError
 
 
 class SparkError(TidalogError):

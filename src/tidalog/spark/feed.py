@@ -28,15 +28,15 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from tidalog.errors import DataError
 from tidalog.io.diagnostics import NotWritable
+from tidalog.model.errors import DataError
 from tidalog.spark.change_rows import ChangeRows, feed_schema
 from tidalog.spark.diagnostics import FeedOfAnotherStore, SparkError
 from tidalog.storage.files import replace_file, sync_folder
 
 if TYPE_CHECKING:
-    from tidalog.session.durable import StoredKnowledgeBase
-    from tidalog.update import Delta, Label
+    from tidalog.api.durable import StoredKnowledgeBase
+    from tidalog.api.update import Delta, Label
 
 ABOUT: Final = "_feed.json"
 _REPEATED: Final = ["update", "op", "predicate", "kind"]

@@ -17,9 +17,9 @@ from typing import TYPE_CHECKING, Final
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from tidalog.spark.catalog import KnownPredicates
 from tidalog.spark.columns import UpdateColumns, quoted
 from tidalog.spark.diagnostics import FileInStreamNotReadable, SparkError, UpdateTooLate
-from tidalog.spark.known import KnownPredicates
 from tidalog.spark.validate import (
     ADD_RULE,
     CONTENT,
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
     from pyspark.sql.types import StructField
 
-    from tidalog.update import Label
+    from tidalog.api.update import Label
 
 BadRow = dict[str, object]
 """Where a row stands, what is wrong with it, and what it says."""

@@ -21,12 +21,12 @@ from typing import TYPE_CHECKING, Final
 
 import pyarrow.parquet as pq
 
-from tidalog.errors import DataError
 from tidalog.io.diagnostics import NotWritable
+from tidalog.model.errors import DataError
 from tidalog.storage import faults
 
 if TYPE_CHECKING:
-    from tidalog.session.knowledge_base import KnowledgeBase
+    from tidalog.api.knowledge_base import KnowledgeBase
 
 CURRENT: Final = "current"
 _VERSION: Final = re.compile(r"version-\d+(\.\d+)?")

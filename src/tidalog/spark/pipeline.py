@@ -24,24 +24,24 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from tidalog.errors import TidalogError
-from tidalog.session.prepared import PreparedUpdate
+from tidalog.api.encoded_update import PreparedUpdate
+from tidalog.model.errors import TidalogError
 from tidalog.spark.applying import Applying
 from tidalog.spark.diagnostics import BadRowsInStream, SparkError, UpdateRefused
 from tidalog.spark.feed import Feed
 from tidalog.spark.ingest import BadRow, Batch, Ingest
 from tidalog.spark.materialised import Materialised
-from tidalog.spark.order import Before, LabelKind, Ordered, ordered
 from tidalog.spark.progress import BatchReport, Listener, Totals
 from tidalog.spark.quarantine import place_of, write_bad_rows
+from tidalog.spark.sequencer import Before, LabelKind, Ordered, ordered
 from tidalog.spark.validate import told
 from tidalog.storage import faults
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
-    from tidalog.session.durable import Position, StoredKnowledgeBase
-    from tidalog.update import Label
+    from tidalog.api.durable import Position, StoredKnowledgeBase
+    from tidalog.api.update import Label
 
 
 class Pipeline:

@@ -13,7 +13,7 @@ from typing import Final
 
 import psutil
 
-from tidalog.update import Delta
+from tidalog.api.update import Delta
 
 _KEPT: Final = 10_000
 """Latencies that quantiles are made of: the last ones."""

@@ -13,7 +13,7 @@ import time
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Final, Protocol
 
-from tidalog.errors import TidalogError
+from tidalog.model.errors import TidalogError
 from tidalog.spark.diagnostics import SparkError, StreamFailed
 from tidalog.spark.pipeline import StreamClosed
 from tidalog.spark.progress import Totals

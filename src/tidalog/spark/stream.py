@@ -12,26 +12,26 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Literal
 
 import tidalog
-from tidalog.errors import UsageError
-from tidalog.session.diagnostics import BadArgument
-from tidalog.session.sources import ProgramSource
+from tidalog.api.diagnostics import BadArgument
+from tidalog.api.sources import ProgramSource
+from tidalog.model.errors import UsageError
 from tidalog.spark.applying import Applying
+from tidalog.spark.catalog import known_predicates
 from tidalog.spark.checkpoints import Lineage, lineage_of, read_checkpoint
 from tidalog.spark.columns import UpdateColumns, update_columns
 from tidalog.spark.diagnostics import LabelsDiffer, NotAStream, SparkError
 from tidalog.spark.feed import Feed
 from tidalog.spark.ingest import Ingest
-from tidalog.spark.known import known_predicates
 from tidalog.spark.materialised import Materialised
-from tidalog.spark.order import LabelKind
 from tidalog.spark.pipeline import Pipeline
 from tidalog.spark.progress import Listener
 from tidalog.spark.query import MaintenanceQuery, has_more, tell_once
+from tidalog.spark.sequencer import LabelKind
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
-    from tidalog.session.durable import StoredKnowledgeBase
+    from tidalog.api.durable import StoredKnowledgeBase
 
 PathLike = str | os.PathLike[str]
 Fsync = Literal["always", "batch", "off"]

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 import tidalog
-from tidalog.session.sources import ProgramSource
+from tidalog.api.sources import ProgramSource
 from tidalog.spark.data_source import spark_schema
 from tidalog.spark.ingest import reading
 from tidalog.spark.session import spark_session
@@ -17,7 +17,7 @@ from tidalog.spark.session import spark_session
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
-    from tidalog.results import Result
+    from tidalog.api.results import Result
 
 _NOT_IN_A_NAME: Final = re.compile(r"\W+")
 

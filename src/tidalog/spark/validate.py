@@ -12,10 +12,10 @@ from functools import reduce
 from operator import and_, or_
 from typing import TYPE_CHECKING, Final
 
+from tidalog.api.diagnostics import UnknownPredicate
 from tidalog.io.update_diagnostics import MissingArgument, MissingPart
-from tidalog.session.diagnostics import UnknownPredicate
+from tidalog.spark.catalog import KnownPredicates
 from tidalog.spark.columns import UpdateColumns, quoted
-from tidalog.spark.known import KnownPredicates
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame

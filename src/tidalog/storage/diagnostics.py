@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tidalog.errors import Diagnostic
+from tidalog.model.errors import Diagnostic
 
 
 class NotAStore(Diagnostic):

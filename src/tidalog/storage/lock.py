@@ -17,7 +17,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Final
 
-from tidalog.errors import StoreError
+from tidalog.model.errors import StoreError
 from tidalog.storage.diagnostics import StoreInUse
 
 NAME: Final = "LOCK"

@@ -13,7 +13,7 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Final, Self
 
-from tidalog.errors import StoreError
+from tidalog.model.errors import StoreError
 from tidalog.storage.diagnostics import DamagedStore, NewerFormat
 from tidalog.storage.files import replace_file
 

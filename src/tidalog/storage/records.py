@@ -29,8 +29,8 @@ import numpy as np
 import numpy.typing as npt
 
 from tidalog.engine.dictionary import Dictionary
+from tidalog.model.terms import Term
 from tidalog.storage.columns import Arrays, Ids, ids_by_value, terms_by_value
-from tidalog.terms import Term
 
 Label = int | str
 LOAD: Final = "load"

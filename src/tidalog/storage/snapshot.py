@@ -28,9 +28,9 @@ import pyarrow as pa
 from tidalog.engine.bits import EXPLICIT
 from tidalog.engine.dictionary import Dictionary
 from tidalog.engine.dictionary_kernels import BOOLEAN, DOUBLE, INTEGER, TERMS, TEXT
-from tidalog.engine.embedded import EmbeddedEngine
+from tidalog.engine.engine import EmbeddedEngine
 from tidalog.engine.fact_kernels import ENTRIES, FACTS, HEADER, USED
-from tidalog.errors import StoreError
+from tidalog.model.errors import StoreError
 from tidalog.storage import faults
 from tidalog.storage.diagnostics import DamagedStore
 from tidalog.storage.files import CheckedFile, sync_folder

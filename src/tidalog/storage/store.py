@@ -14,13 +14,13 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Final
 
-from tidalog.errors import StoreError
+from tidalog.model.errors import StoreError
 from tidalog.storage import faults
 from tidalog.storage import lock as locks
 from tidalog.storage import manifest as manifests
 from tidalog.storage.diagnostics import DamagedStore, NotAStore, StoreNotWritable
-from tidalog.storage.log import Fsync, LogTail, LogWriter, When, create_segment, read_log, segment_name
 from tidalog.storage.manifest import Manifest, SnapshotEntry, read_manifest
+from tidalog.storage.wal import Fsync, LogTail, LogWriter, When, create_segment, read_log, segment_name
 
 FIRST: Final = 1
 """The number of the first change of a store."""

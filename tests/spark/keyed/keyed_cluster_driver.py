@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 import psutil
 from keyed_places import KeyedPlace
 
-from tidalog.spark.buckets.pipeline import KeyedPipeline
+from tidalog.spark.keyed.pipeline import KeyedPipeline
 from tidalog.spark.session import spark_session
 
 if TYPE_CHECKING:

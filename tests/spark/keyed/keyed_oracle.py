@@ -12,17 +12,17 @@ import pyarrow as pa
 
 import tidalog
 from tidalog.analysis.keyed import keyed_program
-from tidalog.errors import ProgramError, RunError
+from tidalog.api.encoded_update import PreparedUpdate
+from tidalog.api.knowledge_base import KnowledgeBase
+from tidalog.api.rule_edits import NO_EDITS, RuleEdits, RuleText, rule_edits
 from tidalog.io.columns import RawTable
 from tidalog.io.diagnostics import Place
 from tidalog.io.update_tables import update_table_of
-from tidalog.program import Fact, Program
-from tidalog.session.knowledge_base import KnowledgeBase
-from tidalog.session.prepared import PreparedUpdate
-from tidalog.session.rule_edits import NO_EDITS, RuleEdits, RuleText, rule_edits
-from tidalog.spark.buckets.setting import Setting, setting_of
-from tidalog.spark.known import known_predicates
-from tidalog.termtext import format_any
+from tidalog.model.errors import ProgramError, RunError
+from tidalog.model.program import Fact, Program
+from tidalog.model.term_text import format_any
+from tidalog.spark.catalog import known_predicates
+from tidalog.spark.keyed.config import Setting, setting_of
 
 Label = int | str
 Told = tuple[str, Label, str, str, tuple[str, ...], str]

@@ -15,10 +15,10 @@ import pyarrow.parquet as pq
 from keyed_oracle import Alone, Row, RuleRow, Told, table_of, told_by
 
 from tidalog.lang import parse
-from tidalog.program import Fact
-from tidalog.spark.buckets.stream import Keyed, keyed
+from tidalog.model.program import Fact
+from tidalog.model.terms import IRI
+from tidalog.spark.keyed.stream import Keyed, keyed
 from tidalog.spark.progress import Totals
-from tidalog.terms import IRI
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession

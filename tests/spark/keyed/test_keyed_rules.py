@@ -7,9 +7,9 @@ import pytest
 from keyed_oracle import Row, RuleRow, rule_table, setting_for, table_of, told_by
 
 from tidalog.lang import parse
-from tidalog.spark.buckets.bucket import Applied, Bucket
-from tidalog.spark.buckets.rules import coming, rules_of
 from tidalog.spark.diagnostics import SparkError
+from tidalog.spark.keyed.bucket import Applied, Bucket
+from tidalog.spark.keyed.rules import coming, rules_of
 
 
 class Kept:

@@ -10,9 +10,9 @@ import pytest
 from keyed_oracle import in_batches, random_rows, row, told_by
 from keyed_places import KEYS, POOL, PROGRAM, KeyedPlace
 
-from tidalog.errors import TidalogError
-from tidalog.spark.buckets.resharding import reshard
-from tidalog.spark.buckets.stream import keyed
+from tidalog.model.errors import TidalogError
+from tidalog.spark.keyed.resharding import reshard
+from tidalog.spark.keyed.stream import keyed
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

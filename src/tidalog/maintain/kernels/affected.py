@@ -29,7 +29,8 @@ from tidalog.engine.addresses import (
     terms_at,
 )
 from tidalog.engine.bits import DELETED, EXPLICIT, NEW, PRESENT, RECORDED, SPREAD, WAITING
-from tidalog.engine.book import (
+from tidalog.engine.delta_scan import Plans
+from tidalog.engine.derivation_log import (
     END,
     chain_of,
     derivations_below,
@@ -40,13 +41,11 @@ from tidalog.engine.book import (
     none_is_left,
     take_off,
 )
-from tidalog.engine.changes import Log, clear_bits, set_bits
 from tidalog.engine.dictionary_kernels import Terms
 from tidalog.engine.fact_kernels import HEADER, Facts
-from tidalog.engine.native import inlined, int32_at, int64_at, uint8_at
+from tidalog.engine.jit import inlined, int32_at, int64_at, uint8_at
 from tidalog.engine.opcodes import DONE, GROW_TERMS, PAUSE
-from tidalog.engine.sweep import Plans
-from tidalog.engine.tuples import (
+from tidalog.engine.tuple_executor import (
     FOUND,
     NO_ROOM,
     derives,
@@ -55,8 +54,9 @@ from tidalog.engine.tuples import (
     start_search,
     view_of,
 )
-from tidalog.maintain.kernels.native import compiled
-from tidalog.maintain.kernels.work import (
+from tidalog.engine.undo_log import Log, clear_bits, set_bits
+from tidalog.maintain.kernels.jit import compiled
+from tidalog.maintain.kernels.search import (
     BACKWARD,
     CHECKS,
     COUNTERS,

@@ -49,16 +49,15 @@ from tidalog.engine.bits import (
     SPREAD,
     WAITING,
 )
-from tidalog.engine.book import END, chain_of, head_of_link, next_link, none_is_left, take_off
-from tidalog.engine.changes import PAIRS, Log, clear_bits, set_bits
-from tidalog.engine.compile import Code
+from tidalog.engine.delta_scan import Plans
+from tidalog.engine.derivation_log import END, chain_of, head_of_link, next_link, none_is_left, take_off
 from tidalog.engine.dictionary_kernels import Terms
+from tidalog.engine.emit import note
 from tidalog.engine.fact_kernels import HEADER, Facts
-from tidalog.engine.native import inlined, int32_at, int64_at, uint8_at
-from tidalog.engine.observing import note
+from tidalog.engine.jit import inlined, int32_at, int64_at, uint8_at
 from tidalog.engine.opcodes import DONE, GROW_LOG, GROW_TERMS, PAUSE
-from tidalog.engine.sweep import Plans
-from tidalog.engine.tuples import (
+from tidalog.engine.plan_compiler import Code
+from tidalog.engine.tuple_executor import (
     FOUND,
     NO_ROOM,
     STEP,
@@ -68,9 +67,10 @@ from tidalog.engine.tuples import (
     start_search,
     view_of,
 )
+from tidalog.engine.undo_log import PAIRS, Log, clear_bits, set_bits
 from tidalog.maintain.kernels.affected import predicate_of
-from tidalog.maintain.kernels.native import compiled
-from tidalog.maintain.kernels.work import (
+from tidalog.maintain.kernels.jit import compiled
+from tidalog.maintain.kernels.search import (
     BACKWARD,
     CHECKS,
     COUNTERS,

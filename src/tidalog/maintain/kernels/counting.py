@@ -19,15 +19,14 @@ import numpy as np
 import numpy.typing as npt
 
 from tidalog.engine.bits import DELETED, EXPLICIT, NEW, PRESENT, RECORDED, SPREAD, WAITING
-from tidalog.engine.book import END, chain_of, head_of_link, next_link
-from tidalog.engine.changes import Log, clear_bits, set_bits
-from tidalog.engine.counts import NO_DERIVATION, UNKNOWN, count_of, put_count
+from tidalog.engine.delta_scan import Plans
+from tidalog.engine.derivation_counts import NO_DERIVATION, UNKNOWN, count_of, put_count
+from tidalog.engine.derivation_log import END, chain_of, head_of_link, next_link
 from tidalog.engine.dictionary_kernels import Terms
 from tidalog.engine.fact_kernels import HEADER, Facts
-from tidalog.engine.native import borrowed, inlined
+from tidalog.engine.jit import borrowed, inlined
 from tidalog.engine.opcodes import DONE, GROW_TERMS, PAUSE
-from tidalog.engine.sweep import Plans
-from tidalog.engine.tuples import (
+from tidalog.engine.tuple_executor import (
     FOUND,
     NO_ROOM,
     borrowed_facts,
@@ -38,9 +37,10 @@ from tidalog.engine.tuples import (
     start_search,
     view_of,
 )
+from tidalog.engine.undo_log import Log, clear_bits, set_bits
 from tidalog.maintain.kernels.affected import predicate_of
-from tidalog.maintain.kernels.native import compiled
-from tidalog.maintain.kernels.work import (
+from tidalog.maintain.kernels.jit import compiled
+from tidalog.maintain.kernels.search import (
     BACKWARD,
     CHECKS,
     COUNTERS,

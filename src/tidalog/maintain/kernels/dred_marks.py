@@ -14,14 +14,13 @@ import numpy as np
 import numpy.typing as npt
 
 from tidalog.engine.bits import DELETED, DOOMED, EXPLICIT, MARKED, NEW, POSITIVE, PRESENT, SPREAD
-from tidalog.engine.changes import Log, set_bits
+from tidalog.engine.delta_scan import Plans
 from tidalog.engine.dictionary_kernels import Terms
 from tidalog.engine.fact_kernels import Facts, fact_hash
-from tidalog.engine.native import borrowed, inlined
+from tidalog.engine.jit import borrowed, inlined
+from tidalog.engine.mark_propagation import is_among
 from tidalog.engine.opcodes import DONE, GROW_TERMS, PAUSE
-from tidalog.engine.passing import is_among
-from tidalog.engine.sweep import Plans
-from tidalog.engine.tuples import (
+from tidalog.engine.tuple_executor import (
     FOUND,
     NO_ROOM,
     STEP,
@@ -32,10 +31,11 @@ from tidalog.engine.tuples import (
     start_search,
     view_of,
 )
+from tidalog.engine.undo_log import Log, set_bits
 from tidalog.maintain.kernels import affected as steps
 from tidalog.maintain.kernels.affected import predicate_of, prove
-from tidalog.maintain.kernels.native import compiled
-from tidalog.maintain.kernels.work import (
+from tidalog.maintain.kernels.jit import compiled
+from tidalog.maintain.kernels.search import (
     COUNTERS,
     DELETIONS,
     DERIVATIONS,

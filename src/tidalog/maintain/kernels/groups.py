@@ -7,9 +7,9 @@ import numpy as np
 from tidalog.engine.bits import DELETED, EXPLICIT, NEW, PRESENT
 from tidalog.engine.fact_kernels import Facts
 from tidalog.engine.index import POOL
-from tidalog.engine.native import int32_at
-from tidalog.engine.tuples import ARGUMENTS, CODE, MANY, OFFSET, VIEW, find_run
-from tidalog.maintain.kernels.native import compiled
+from tidalog.engine.jit import int32_at
+from tidalog.engine.tuple_executor import ARGUMENTS, CODE, MANY, OFFSET, VIEW, find_run
+from tidalog.maintain.kernels.jit import compiled
 
 IMPLICIT = PRESENT | DELETED | NEW | EXPLICIT
 LIVE = PRESENT | DELETED

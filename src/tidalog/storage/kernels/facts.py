@@ -18,9 +18,9 @@ from tidalog.engine.fact_kernels import (
     Facts,
     fact_hash,
 )
-from tidalog.engine.native import prefetch
-from tidalog.engine.table import EMPTY, ONE, make_entry, table_shift
-from tidalog.storage.kernels.native import compiled
+from tidalog.engine.hash_table import EMPTY, ONE, make_entry, table_shift
+from tidalog.engine.jit import prefetch
+from tidalog.storage.kernels.jit import compiled
 
 BLOCK: Final = 1024  # facts whose places in the table are asked for before the first is looked at
 

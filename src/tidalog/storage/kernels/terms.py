@@ -14,8 +14,8 @@ from tidalog.engine.dictionary_kernels import (
     intern_text,
     term_hash,
 )
-from tidalog.engine.table import EMPTY, ONE, make_entry, table_shift
-from tidalog.storage.kernels.native import compiled
+from tidalog.engine.hash_table import EMPTY, ONE, make_entry, table_shift
+from tidalog.storage.kernels.jit import compiled
 
 
 @compiled

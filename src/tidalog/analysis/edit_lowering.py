@@ -1,0 +1,112 @@
+"""Lowering the rules that a change brings, against the program that they join.
+
+`lower_new` looks at these rules alone.  `lower_all` lowers the whole program as `analyse` does, which is
+needed where triples are spoken of: there a rule may change which relations hold them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Container, Iterable, Mapping, Sequence
+from dataclasses import replace
+
+from tidalog.analysis.diagnostics import DuplicateRuleName, UnusedParameter, locate, place
+from tidalog.analysis.draft import Draft, Use, WorkingRule
+from tidalog.analysis.functions import check_functions
+from tidalog.analysis.normal import NormalRule
+from tidalog.analysis.normalise import normalise_rules, split_heads
+from tidalog.analysis.passes import PASSES
+from tidalog.analysis.predicates import (
+    check_arity,
+    refuse_reserved_names,
+    warn_of_undefined_in_rules,
+    warn_of_useless_rules,
+)
+from tidalog.analysis.rewrite import atoms
+from tidalog.analysis.rule_graph import MovingGraph
+from tidalog.analysis.safety import check_safety
+from tidalog.analysis.triples import TRIPLE
+from tidalog.model.errors import Diagnostic
+from tidalog.model.program import Fact, Rule
+
+
+def speaks_of_triples(rules: Iterable[WorkingRule], facts: Container[tuple[str, int]]) -> bool:
+    """Whether a rule has an atom of `triple` with three arguments, or there is a fact of it."""
+    named = (atom for working in rules for atom in atoms(working.rule))
+    return (TRIPLE, 3) in facts or any(atom.predicate == TRIPLE and atom.arity == 3 for atom in named)
+
+
+def lower_new(draft: Draft, graph: MovingGraph, leaving: Container[str], fixed: Mapping[str, int]) -> None:
+    """From rules with names and without parameters to normal form.  `leaving` are rules of the graph that do
+    not count any more; `fixed` the arities of predicates that are there without rules."""
+    check_functions(draft)
+    warn_of_useless_rules(draft)
+    given = {fact.predicate for fact in draft.facts}
+    named = dict.fromkeys(atom.predicate for w in draft.rules for atom in atoms(w.rule))
+    for predicate in (*named, *given):
+        use = _use(predicate, graph, leaving, fixed)
+        if use is not None:
+            draft.uses[predicate] = use
+    known = set(draft.uses)
+    check_arity(draft)
+    refuse_reserved_names(draft)
+    if not known.issuperset(draft.uses):
+        heads = {head.predicate for working in draft.rules for head in working.rule.heads}
+        warn_of_undefined_in_rules(draft, {*graph.predicates, *heads, *given})
+    split_heads(draft)
+    for working in draft.rules:
+        if working.name in graph.rules and working.name not in leaving:
+            first = graph.rules[working.name].origin
+            draft.report(name_taken(working, first))
+    normalise_rules(draft)
+    check_safety(draft)
+
+
+def lower_all(draft: Draft, rules: Sequence[Rule], facts: Sequence[Fact]) -> Draft:
+    """The whole program, with the rules of `draft` at its end, as the passes leave it."""
+    new = [replace(w.origin, name=w.name) for w in draft.rules if w.origin is not None]
+    program = replace(draft.program, rules=(*rules, *new), facts=tuple(facts))
+    whole = Draft(program, draft.parameters, draft.functions, facts=program.facts)
+    for step in PASSES:
+        step(whole)
+    return whole
+
+
+def name_taken(working: WorkingRule, first: Rule | None) -> DuplicateRuleName:
+    span = working.origin.span if working.origin is not None else None
+    where = place(first.span if first is not None else None)
+    return DuplicateRuleName(locate(span, working.name), name=working.name, first_place=where)
+
+
+def about_the_change(diagnostics: Iterable[Diagnostic], new: Sequence[Rule]) -> list[Diagnostic]:
+    """Errors, and the warnings that stand within the new rules.  What the program says elsewhere was told
+    before, and a parameter that these rules do not use may be used by others."""
+    return [
+        d
+        for d in diagnostics
+        if not d.is_warning or (not isinstance(d, UnusedParameter) and any(_within(d, rule) for rule in new))
+    ]
+
+
+def _within(diagnostic: Diagnostic, rule: Rule) -> bool:
+    here, span = diagnostic.span, rule.span
+    if here is None or span is None:
+        return here is None and span is None
+    return here.source is span.source and span.start <= here.start < span.end
+
+
+def _use(predicate: str, graph: MovingGraph, leaving: Container[str], fixed: Mapping[str, int]) -> Use | None:
+    """One place where a predicate is used already, if there is one."""
+    for names in (graph.derivers(predicate), graph.readers(predicate)):
+        for name in names:
+            if name not in leaving:
+                return _use_in(graph.rules[name], predicate)
+    return Use(fixed[predicate], None) if predicate in fixed else None
+
+
+def _use_in(rule: NormalRule, predicate: str) -> Use:
+    if rule.origin is not None:
+        for atom in atoms(rule.origin):
+            if atom.predicate == predicate:
+                return Use(atom.arity, atom.span or rule.origin.span)
+    normal = (*rule.atoms, *rule.negations, *(() if rule.head is None else (rule.head,)))
+    return Use(next(len(atom.arguments) for atom in normal if atom.predicate == predicate), None)

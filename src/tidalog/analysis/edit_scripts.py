@@ -1,0 +1,27 @@
+"""The rules that an update of a script adds and removes, with the places where it says so."""
+
+from __future__ import annotations
+
+import re
+
+from tidalog.analysis.rule_edit import NamedRemoval
+from tidalog.lang.updates import ScriptUpdate
+from tidalog.model.errors import Span
+from tidalog.model.program import Rule
+from tidalog.model.term_text import quote
+
+
+def changed_rules(update: ScriptUpdate) -> tuple[tuple[Rule, ...], tuple[NamedRemoval, ...]]:
+    """What `MovingProgram.change` takes."""
+    removed = tuple(NamedRemoval(name, _place(update.span, name)) for name in update.rules_removed)
+    return update.rules_added, removed
+
+
+def _place(span: Span | None, name: str) -> Span | None:
+    """Where a removal names its rule; the update as a whole if the name is written in another way."""
+    if span is None:
+        return None
+    written = span.source.text
+    pattern = rf"-\s*rule\s+({re.escape(name)}|{re.escape(quote(name))})\s*\."
+    found = re.compile(pattern).search(written, span.start, span.end)
+    return span if found is None else Span(span.source, found.start(1), found.end(1))

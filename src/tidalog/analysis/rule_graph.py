@@ -1,0 +1,292 @@
+"""The rule graph and the predicate graph of rules that come and go.
+
+`MovingGraph` is changed in place, at a cost that follows the change: a new rule is a hyper-node of its own
+until a cycle merges it with others, and a hyper-node that loses a rule is searched for cycles anew, it alone.
+(Xu and Curé, "ZodiacEdge", 2023, Algorithms 2–4.)  Law: whatever the changes were, the graph is the one that
+`hyper_nodes`, `rule_edges` and `build_components` build from the rules that are left.
+
+Hyper-nodes follow from components.  The rules of a component that read it are one hyper-node, its *loop*, and
+every other rule is one by itself: two rules feed each other, directly or not, exactly if the predicates of
+their heads need each other and each of the two reads one of these.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+
+from tidalog.analysis.component_graph import MovingComponents
+from tidalog.analysis.components import build_components, read_predicates, reads
+from tidalog.analysis.hypernodes import Edge, RuleEdges, hyper_nodes
+from tidalog.analysis.normal import NormalRule
+from tidalog.analysis.scc import natural_key
+from tidalog.analysis.undo_journal import Journal
+
+
+@dataclass(frozen=True, slots=True)
+class Movement:
+    """What one change did to a graph, as far as it must be noted while it is done."""
+
+    added: tuple[NormalRule, ...]
+    removed: tuple[NormalRule, ...]
+    old_nodes: dict[str, int | None]
+    """The rules whose hyper-node is another one now, with the number it had before: None for new rules."""
+    old_components: dict[str, int | None]
+    """The predicates whose component is another one now; None for new predicates."""
+    looped: frozenset[int]
+    """Components that have a rule in a cycle that had none there before: only these can break strata."""
+    journal: Journal = field(repr=False, compare=False)
+
+
+class MovingGraph:
+    """Rules by name, their hyper-nodes and their components.
+
+    Hyper-nodes and components have numbers that they keep.  One that several are merged into has the
+    smallest of their numbers; of one that is split a piece goes on under its number, and the others get
+    numbers that were never used.
+    """
+
+    def __init__(self, rules: Sequence[NormalRule] = (), predicates: Iterable[str] = ()) -> None:
+        """`predicates` are there whether a rule has them or not.  Hyper-nodes start with the numbers that
+        `hyper_nodes` gives them."""
+        self._components = MovingComponents()
+        self._node_of: dict[str, int] = {}
+        self._nodes: dict[int, dict[str, None]] = {}
+        self._loop: dict[int, int] = {}
+        """component → the hyper-node of its rules that read it."""
+        self._declared: dict[str, None] = {}
+        self._last = {"node": 0}
+        self._journal = Journal()
+        self._build(rules, predicates)
+
+    # --- what there is ------------------------------------------------------------------------------
+
+    @property
+    def rules(self) -> dict[str, NormalRule]:
+        """Rules by name.  To be read only."""
+        return self._components.rules
+
+    @property
+    def predicates(self) -> Collection[str]:
+        """Every predicate of a rule, and every declared one."""
+        return self._components.cluster_of.keys()
+
+    def derivers(self, predicate: str) -> Collection[str]:
+        """The names of the rules that derive a predicate."""
+        return self._components.derivers.get(predicate, {}).keys()
+
+    def readers(self, predicate: str) -> Collection[str]:
+        """The names of the rules that read a predicate."""
+        return self._components.readers.get(predicate, {}).keys()
+
+    def node_numbers(self) -> Collection[int]:
+        return self._nodes.keys()
+
+    def node_of(self, rule: str) -> int:
+        """The number of the hyper-node that a rule belongs to."""
+        return self._node_of[rule]
+
+    def rules_of_node(self, number: int) -> Collection[str]:
+        return self._nodes[number].keys()
+
+    def node_feeds(self, number: int) -> set[int]:
+        """The numbers of the other hyper-nodes that read what a hyper-node derives."""
+        heads = {head.predicate for n in self._nodes[number] if (head := self.rules[n].head) is not None}
+        return {self._node_of[name] for p in heads for name in self.readers(p)} - {number}
+
+    def rule_edges(self) -> RuleEdges:
+        """The rule dependency graph, read off the rules that read what a rule derives."""
+        positive: set[Edge] = set()
+        negative: set[Edge] = set()
+        for rule in self.rules.values():
+            for predicate, complete in set(reads(rule)):
+                edges = negative if complete else positive
+                edges.update((name, rule.name) for name in self.derivers(predicate))
+        return RuleEdges(frozenset(positive), frozenset(negative))
+
+    def component_numbers(self) -> Collection[int]:
+        return self._components.clusters.keys()
+
+    def component_of(self, predicate: str) -> int:
+        """The number of the component that a predicate belongs to."""
+        return self._components.cluster_of[predicate]
+
+    def predicates_of_component(self, number: int) -> frozenset[str]:
+        return self._components.clusters[number].predicates
+
+    def rules_of_component(self, number: int) -> Iterator[NormalRule]:
+        return self._components.rules_of(self._components.clusters[number])
+
+    def component_feeds(self, number: int) -> set[int]:
+        """The numbers of the other components that read one."""
+        return set(self._components.above(number)) - {number}
+
+    def is_recursive(self, number: int) -> bool:
+        """Whether a component has a rule that reads it."""
+        return number in self._loop
+
+    def components_in_order(self) -> list[int]:
+        """Component numbers in an order in which they can be evaluated, which depends on what happened."""
+        clusters = self._components.clusters
+        return sorted(clusters, key=lambda number: clusters[number].place)
+
+    # --- changes ------------------------------------------------------------------------------------
+
+    def change(
+        self, added: Sequence[NormalRule], removed: Iterable[str], declared: Iterable[str] | None = None
+    ) -> Movement:
+        """Removes rules by name, then adds rules, whose names must be free by then.
+
+        `declared` replaces the predicates that are there without a rule.  Nothing is judged here: a cycle
+        through a negation is a component like any other.
+        """
+        self._journal = self._components.begin()
+        try:
+            gone = self._remove(removed)
+            looped = self._add(added)
+            self._declare(gone, declared)
+        except BaseException:
+            self._journal.roll_back()
+            raise
+        return Movement(
+            tuple(added),
+            tuple(gone),
+            self._journal.before(self._node_of),
+            self._journal.before(self._components.cluster_of),
+            frozenset(self.component_of(predicate) for predicate in looped),
+            self._journal,
+        )
+
+    def undo(self, movement: Movement) -> None:
+        """Takes the last change back."""
+        assert movement.journal is self._journal, "only the last change can be taken back"
+        self._journal.roll_back()
+        self._journal = self._components.begin()
+
+    def _remove(self, names: Iterable[str]) -> list[NormalRule]:
+        drop = self._journal.drop
+        gone: list[NormalRule] = []
+        broken: dict[int, None] = {}
+        for name in names:
+            rule = self.rules[name]
+            number = self._node_of[name]
+            if self._components.loops(rule):
+                assert rule.head is not None
+                broken[self.component_of(rule.head.predicate)] = None
+            gone.append(self._components.remove_rule(name))
+            drop(self._node_of, name)
+            drop(self._nodes[number], name)
+            if not self._nodes[number]:
+                drop(self._nodes, number)
+        for component in broken:
+            self._separate(component)
+        return gone
+
+    def _separate(self, component: int) -> None:
+        """Splits a component that lost a rule of its loop, and with it the loop."""
+        pieces = self._components.split(component)
+        loop = self._loop[component]
+        left = list(self._nodes.get(loop, ()))
+        if len(pieces) == 1 and left:
+            return
+        self._journal.drop(self._loop, component)
+        if not left:
+            return
+        singles: list[list[str]] = []
+        rounds: dict[int, list[str]] = {}
+        for name in sorted(left, key=natural_key):
+            rule = self.rules[name]
+            if self._components.loops(rule):
+                assert rule.head is not None
+                rounds.setdefault(self.component_of(rule.head.predicate), []).append(name)
+            else:
+                singles.append([name])
+        groups = sorted([*singles, *rounds.values()], key=lambda group: natural_key(group[0]))
+        self._journal.put(self._nodes, loop, {})
+        for at, group in enumerate(groups):
+            number = loop if at == 0 else self._new_node()
+            self._assign(group, number)
+        for piece, group in rounds.items():
+            self._journal.put(self._loop, piece, self._node_of[group[0]])
+
+    def _add(self, rules: Iterable[NormalRule]) -> list[str]:
+        """Gives the heads of new rules that lie on a cycle; at the end these tell where cycles grew."""
+        looped: list[str] = []
+        for rule in rules:
+            assert rule.name not in self.rules, f"there is a rule {rule.name} already"
+            merged = self._components.add_rule(rule)
+            if rule.head is None or not self._components.loops(rule):
+                self._assign([rule.name], self._new_node())
+                continue
+            looped.append(rule.head.predicate)
+            self._join(rule, self.component_of(rule.head.predicate), merged)
+        return looped
+
+    def _join(self, rule: NormalRule, component: int, merged: frozenset[int]) -> None:
+        """Merges the hyper-nodes that a new rule has brought onto one cycle."""
+        together = {self._loop[number] for number in merged | {component} if number in self._loop}
+        if merged:
+            # Rules that started one of the components may go round in all of them together.
+            loops = self._components.loops
+            round_ = [r.name for r in self.rules_of_component(component) if loops(r)]
+            together.update(self._node_of[name] for name in round_ if name != rule.name)
+        kept = min(together) if together else self._new_node()
+        self._assign([rule.name], kept)
+        for number in sorted(together - {kept}):
+            names = list(self._nodes[number])
+            self._journal.drop(self._nodes, number)
+            self._assign(names, kept)
+        for number in merged - {component}:
+            if number in self._loop:
+                self._journal.drop(self._loop, number)
+        if self._loop.get(component) != kept:
+            self._journal.put(self._loop, component, kept)
+
+    def _declare(self, gone: Iterable[NormalRule], declared: Iterable[str] | None) -> None:
+        candidates = {predicate for rule in gone for predicate in mentioned(rule)}
+        if declared is not None:
+            wanted = dict.fromkeys(declared)
+            for predicate in [p for p in self._declared if p not in wanted]:
+                self._journal.drop(self._declared, predicate)
+                candidates.add(predicate)
+            for predicate in wanted:
+                if predicate not in self._declared:
+                    self._journal.put(self._declared, predicate, None)
+                    self._components.add_predicate(predicate, first=True)
+        for predicate in sorted(candidates, key=natural_key):
+            if (
+                predicate in self._components.cluster_of
+                and predicate not in self._declared
+                and not self.derivers(predicate)
+                and not self.readers(predicate)
+            ):
+                self._components.drop_predicate(predicate)
+
+    def _assign(self, names: Iterable[str], number: int) -> None:
+        for name in names:
+            if self._node_of.get(name) != number:
+                self._journal.put(self._node_of, name, number)
+            self._journal.put(self._nodes[number], name, None)
+
+    def _new_node(self) -> int:
+        number = self._last["node"] + 1
+        self._journal.put(self._last, "node", number)
+        self._journal.put(self._nodes, number, {})
+        return number
+
+    def _build(self, rules: Sequence[NormalRule], predicates: Iterable[str]) -> None:
+        """The first graph, from the builders of a fixed program."""
+        self._declared = dict.fromkeys(predicates)
+        known = {*self._declared, *(predicate for rule in rules for predicate in mentioned(rule))}
+        self._components.load(rules, [c.predicates for c in build_components(known, rules)])
+        for node in hyper_nodes(rules):
+            number = self._new_node()
+            self._assign(node.rules, number)
+            head = self.rules[node.rules[0]].head
+            if node.recursive and head is not None:
+                self._loop[self.component_of(head.predicate)] = number
+
+
+def mentioned(rule: NormalRule) -> set[str]:
+    """The predicates of a rule."""
+    return read_predicates(rule) | ({rule.head.predicate} if rule.head is not None else set())

@@ -1,0 +1,106 @@
+"""The knowledge base that a user holds: loading, inserting, materialising, asking.
+
+Knows every room below it and none of the command line above it.  The engine is imported when the first
+knowledge base is opened, so that what needs no engine starts at once.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal, overload
+
+if TYPE_CHECKING:
+    from tidalog.api.durable import StoredKnowledgeBase
+    from tidalog.api.knowledge_base import KnowledgeBase
+    from tidalog.builtins import PythonFunction
+
+
+@overload
+def open(
+    path: None = None,
+    *,
+    functions: Mapping[str, PythonFunction] | None = None,
+    max_facts: int | None = None,
+    max_seconds: float | None = None,
+    max_memory: int | None = None,
+    strict: bool = False,
+    strategy: str = "auto",
+    marking: str = "auto",
+    order: str = "ours",
+) -> KnowledgeBase: ...
+@overload
+def open(
+    path: str | os.PathLike[str],
+    *,
+    fsync: Literal["always", "batch", "off"] = "batch",
+    read_only: bool = False,
+    snapshot_after: int = 64 * 2**20,
+    unfinished: Literal["apply", "reject"] = "apply",
+    functions: Mapping[str, PythonFunction] | None = None,
+    max_facts: int | None = None,
+    max_seconds: float | None = None,
+    max_memory: int | None = None,
+    strict: bool = False,
+    strategy: str = "auto",
+    marking: str = "auto",
+    order: str = "ours",
+) -> StoredKnowledgeBase: ...
+def open(
+    path: str | os.PathLike[str] | None = None,
+    *,
+    fsync: Literal["always", "batch", "off"] = "batch",
+    read_only: bool = False,
+    snapshot_after: int = 64 * 2**20,
+    unfinished: Literal["apply", "reject"] = "apply",
+    functions: Mapping[str, PythonFunction] | None = None,
+    max_facts: int | None = None,
+    max_seconds: float | None = None,
+    max_memory: int | None = None,
+    strict: bool = False,
+    strategy: str = "auto",
+    marking: str = "auto",
+    order: str = "ours",
+) -> KnowledgeBase:
+    """A knowledge base: an empty one in memory, or the one in a folder, which is made if it is not there.
+
+    The limits hold for every materialisation, update and query: facts in all, seconds of a run, bytes of the
+    engine.  `strict` makes a built-in that cannot be computed an error instead of a literal that is false.
+    `strategy`, `marking` and `order` say how updates are maintained, where these are not told otherwise.
+    `functions` are Python functions that rules call, by name, as `register` takes them.
+
+    A folder is a store: what it holds is there without loading anything, and every change is on disk before
+    it is made.  `fsync` says what a change waits for: `always` its own way to the disk; `batch`, the usual
+    one, the same, but a stream is synced ten times a second and when it ends; `off` nothing, so that it
+    survives the end of the process but not of the machine.  One process writes to a store; `read_only=True`
+    looks at it, also while that process is at work.  A snapshot is written in the background whenever the log
+    has grown by `snapshot_after` bytes, and by half of the last snapshot.  A change that was being made when
+    the writer ended is made again, or dropped with `unfinished="reject"`.
+    """
+    from tidalog.api.knowledge_base import KnowledgeBase
+    from tidalog.api.limits import checked_limits
+    from tidalog.api.maintenance import checked_options
+
+    limits = checked_limits(max_facts, max_seconds, max_memory, strict)
+    options = checked_options(strategy, marking, order, look_ahead=1)
+    if path is None:
+        kb = KnowledgeBase(limits, options)
+        for name, function in (functions or {}).items():
+            kb.register(name, function)
+        return kb
+    from tidalog.api.durable import open_store
+
+    return open_store(
+        Path(path).expanduser(),
+        limits,
+        options,
+        fsync=fsync,
+        read_only=read_only,
+        snapshot_after=snapshot_after,
+        functions=functions or {},
+        unfinished=unfinished,
+    )
+
+
+__all__ = ["open"]

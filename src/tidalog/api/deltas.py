@@ -1,0 +1,263 @@
+"""Changes by the names that people use, out of changes of relations.
+
+A predicate that is a relation of its own changes as that does.  Triples stand in several relations, and rules
+that copy between these (`analysis.relations`) may put a triple into more than one: it became true if it was
+in none of them before and is in one now.  What there is to find out about that is found out at once, before
+another update comes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, fields
+
+import numpy as np
+import numpy.typing as npt
+
+from tidalog.analysis import Analysis, TripleLayout
+from tidalog.analysis.relations import DOWN, UP
+from tidalog.analysis.triples import TRIPLE
+from tidalog.api.naming import known_predicate
+from tidalog.api.relations import holds_triples, is_hidden, relations_of_triples
+from tidalog.engine import undo_log as changes
+from tidalog.engine.bits import EXPLICIT
+from tidalog.engine.engine import EmbeddedEngine
+from tidalog.maintain.transaction import PredicateDelta
+from tidalog.model.terms import IRI, RDF_TYPE
+
+Ids = npt.NDArray[np.int32]
+Table = npt.NDArray[np.int32]
+Mask = npt.NDArray[np.bool_]
+_NONE: Mask = np.zeros(0, np.bool_)
+
+
+def user_changes(
+    engine: EmbeddedEngine,
+    analysis: Analysis,
+    delta: Mapping[str, PredicateDelta],
+    before: Analysis | None = None,
+) -> dict[str, PredicateDelta]:
+    """The changes of an update by predicate, those of triples as `triple`.  `before` is the analysis that
+    held before the update, if another one did."""
+    layout = analysis.triples
+    if not layout.active:
+        return {name: change for name, change in delta.items() if not is_hidden(name)}
+    triples = relations_of_triples(layout)
+    found = {name: c for name, c in delta.items() if name not in triples and not is_hidden(name)}
+    own = {name: change for name, change in delta.items() if name in triples}
+    if own:
+        rules = (*analysis.rules, *(before.rules if before is not None else ()))
+        copied = any(rule.name.startswith((UP, DOWN)) for rule in rules)
+        change = _triples(engine, layout, own, copied)
+        if change is not None:
+            found[TRIPLE] = change
+    return found
+
+
+def change_of(
+    engine: EmbeddedEngine, analysis: Analysis, found: Mapping[str, PredicateDelta], predicate: str
+) -> tuple[str, PredicateDelta]:
+    """The full name and the change of a predicate that `user_changes` does not name: none, or a part of the
+    triples.  Raises `UsageError` if there is no such predicate."""
+    name = known_predicate(predicate, analysis)
+    if name in found:
+        return name, found[name]
+    layout = analysis.triples
+    if name != TRIPLE and holds_triples(analysis, name):
+        triples = found.get(TRIPLE)
+        is_class = name in layout.classes
+        if triples is not None:
+            return name, _part(engine, triples, name, is_class)
+        return name, no_change(1 if is_class else 2)
+    known = analysis.predicates.get(name)
+    return name, no_change(3 if name == TRIPLE and layout.active else known.arity if known is not None else 2)
+
+
+def no_change(arity: int) -> PredicateDelta:
+    nothing: list[Ids] = [np.empty(0, np.int32)] * arity
+    return PredicateDelta(nothing, 0, _NONE, nothing, 0, _NONE, nothing, 0, nothing, 0)
+
+
+# --- triples ------------------------------------------------------------------------------------------------
+
+
+@dataclass(slots=True)
+class _State:
+    """Whether triples are, or were, there and explicit."""
+
+    was: Mask
+    was_explicit: Mask
+    is_: Mask
+    is_explicit: Mask
+
+
+def _triples(
+    engine: EmbeddedEngine, layout: TripleLayout, own: Mapping[str, PredicateDelta], copied: bool
+) -> PredicateDelta | None:
+    entries = [
+        (relation, np.stack(_as_triples(engine, layout, relation, columns), axis=1), flags)
+        for relation, change in own.items()
+        for columns, flags in _flagged(change)
+    ]
+    table = np.concatenate([rows for _, rows, _ in entries])
+    if not copied:
+        state = _State(
+            *(np.concatenate(part) for part in zip(*(flags for _, _, flags in entries), strict=True))
+        )
+        return _change(table, state)
+    table, which = np.unique(table, axis=0, return_inverse=True)
+    state = _State(*(np.zeros(len(table), np.bool_) for _ in fields(_State)))
+    places = np.split(which.reshape(-1), np.cumsum([len(rows) for _, rows, _ in entries])[:-1])
+    for relation in relations_of_triples(layout):
+        rows, there = _present(engine, layout, relation, table)
+        present = np.zeros(len(table), np.bool_)
+        present[rows] = there
+        before = present.copy()
+        for (name, _, (was, was_explicit, is_, is_explicit)), at in zip(entries, places, strict=True):
+            if name == relation:
+                before[at] = was
+                present[at] = is_
+                state.was_explicit[at] |= was_explicit
+                state.is_explicit[at] |= is_explicit
+        state.was |= before
+        state.is_ |= present
+    # A triple that is explicit and does not change in its own relation may have changed in another one.
+    steady = _explicit_now(engine, layout, table) & ~state.is_explicit & ~state.was_explicit
+    state.was_explicit |= steady
+    state.is_explicit |= steady
+    return _change(table, state)
+
+
+Flags = tuple[Mask, Mask, Mask, Mask]
+
+
+def _flagged(change: PredicateDelta) -> Iterator[tuple[list[Ids], Flags]]:
+    """The rows of a change with what they were and are, as the fields of `_State`."""
+
+    def all_of(rows: int, value: bool) -> Mask:
+        return np.full(rows, value, np.bool_)
+
+    rows = change.inserted_rows
+    if rows:
+        flags = all_of(rows, False), all_of(rows, False), all_of(rows, True), change.inserted_explicit
+        yield change.inserted, flags
+    rows = change.deleted_rows
+    if rows:
+        flags = all_of(rows, True), change.deleted_explicit, all_of(rows, False), all_of(rows, False)
+        yield change.deleted, flags
+    for columns, count, explicit in (
+        (change.became_explicit, change.became_explicit_rows, True),
+        (change.became_implicit, change.became_implicit_rows, False),
+    ):
+        if count:
+            there = all_of(count, True)
+            yield columns, (there, all_of(count, not explicit), there, all_of(count, explicit))
+
+
+def _change(table: Table, state: _State) -> PredicateDelta | None:
+    """A triple with several relations may have changed in some of them and not at all in sum."""
+    inserted, deleted = state.is_ & ~state.was, state.was & ~state.is_
+    stays = state.was & state.is_
+    gained, lost = (
+        stays & state.is_explicit & ~state.was_explicit,
+        stays & state.was_explicit & ~state.is_explicit,
+    )
+    if not (inserted.any() or deleted.any() or gained.any() or lost.any()):
+        return None
+
+    def columns(mask: Mask) -> list[Ids]:
+        return [np.ascontiguousarray(table[mask, place]) for place in range(3)]
+
+    return PredicateDelta(
+        columns(inserted),
+        int(inserted.sum()),
+        state.is_explicit[inserted],
+        columns(deleted),
+        int(deleted.sum()),
+        state.was_explicit[deleted],
+        columns(gained),
+        int(gained.sum()),
+        columns(lost),
+        int(lost.sum()),
+    )
+
+
+def _as_triples(engine: EmbeddedEngine, layout: TripleLayout, relation: str, columns: list[Ids]) -> list[Ids]:
+    predicate, class_ = _constants(engine, layout, relation)
+    if predicate is None:
+        return columns
+    rows = len(columns[0])
+    object_ = np.full(rows, class_, np.int32) if class_ is not None else columns[1]
+    return [columns[0], np.full(rows, predicate, np.int32), object_]
+
+
+def _constants(engine: EmbeddedEngine, layout: TripleLayout, relation: str) -> tuple[int | None, int | None]:
+    """The ids of the property and the class that all triples of a relation have."""
+    if relation == TRIPLE:
+        return None, None
+    _, predicate, object_ = layout.restore(relation, (IRI(""), IRI("")))
+    is_class = relation in layout.classes.values()
+    return engine.dictionary.id_of(predicate), engine.dictionary.id_of(object_) if is_class else None
+
+
+def _present(
+    engine: EmbeddedEngine, layout: TripleLayout, relation: str, table: Table
+) -> tuple[npt.NDArray[np.int64], Mask]:
+    """The rows of a table of triples that a relation can hold, and whether it does."""
+    rows, ids = _ids(engine, layout, relation, table)
+    return rows, ids >= 0
+
+
+def _ids(
+    engine: EmbeddedEngine, layout: TripleLayout, relation: str, table: Table
+) -> tuple[npt.NDArray[np.int64], Ids]:
+    predicate, class_ = _constants(engine, layout, relation)
+    fits = np.ones(len(table), np.bool_) if predicate is None else table[:, 1] == predicate
+    columns = [0, 1, 2] if predicate is None else [0, 2]
+    if class_ is not None:
+        fits &= table[:, 2] == class_
+        columns = [0]
+    rows = np.flatnonzero(fits)
+    ids = np.full(len(rows), -1, np.int32)
+    if len(rows) and engine.has(relation):
+        number, store = engine.predicate(relation), engine.store
+        store.bring_in(number)
+        asked = np.ascontiguousarray(table[rows][:, columns].T)
+        changes.find_rows(store.arrays, number, asked, len(rows), ids)
+    return rows, ids
+
+
+def _explicit_now(engine: EmbeddedEngine, layout: TripleLayout, table: Table) -> Mask:
+    explicit = np.zeros(len(table), np.bool_)
+    for relation in relations_of_triples(layout):
+        rows, ids = _ids(engine, layout, relation, table)
+        there = ids >= 0
+        status = engine.store.arrays.status[ids[there]]
+        explicit[rows[there]] |= (status & EXPLICIT) != 0
+    return explicit
+
+
+def _part(engine: EmbeddedEngine, triples: PredicateDelta, iri: str, is_class: bool) -> PredicateDelta:
+    """The members of a class, or the pairs of a property, among changed triples.  An IRI that no rule names
+    is a class if there are members of it and no pairs."""
+    name, type_ = engine.dictionary.id_of(IRI(iri)), engine.dictionary.id_of(IRI(RDF_TYPE))
+    parts = (triples.inserted, triples.deleted, triples.became_explicit, triples.became_implicit)
+    members = [(columns[1] == type_) & (columns[2] == name) for columns in parts]
+    pairs = [columns[1] == name for columns in parts]
+    if not is_class:
+        is_class = any(m.any() for m in members) and not any(p.any() for p in pairs)
+    chosen, wanted = (members, [0]) if is_class else (pairs, [0, 2])
+    picked = [[columns[c][mask] for c in wanted] for columns, mask in zip(parts, chosen, strict=True)]
+    counts = [int(mask.sum()) for mask in chosen]
+    return PredicateDelta(
+        picked[0],
+        counts[0],
+        triples.inserted_explicit[chosen[0]],
+        picked[1],
+        counts[1],
+        triples.deleted_explicit[chosen[1]],
+        picked[2],
+        counts[2],
+        picked[3],
+        counts[3],
+    )

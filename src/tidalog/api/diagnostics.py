@@ -1,0 +1,109 @@
+"""What can be wrong with a call of the knowledge base or a command: T070–T089."""
+
+from __future__ import annotations
+
+from tidalog.model.errors import Diagnostic
+
+
+class UnknownPredicate(Diagnostic):
+    number = "T070"
+    title = "there is no predicate {name}"
+    reason = "no rule, fact, import or insertion speaks of it"
+    hint = "{hint}"
+
+
+class ProgramNotFound(Diagnostic):
+    number = "T071"
+    title = "there is no program {path}"
+    reason = "{why}"
+    hint = "{hint}"
+
+
+class ProgramNotReadable(Diagnostic):
+    number = "T072"
+    title = "{path} cannot be read"
+    reason = "{why}"
+    hint = "a program is a file of UTF-8 text"
+
+
+class UnknownDialect(Diagnostic):
+    number = "T073"
+    title = "there is no dialect {name}"
+    reason = "dialects are {known}"
+    hint = "leave it out to go by the ending of the file"
+
+
+class BadFunction(Diagnostic):
+    number = "T074"
+    title = "{name} cannot be registered as a function"
+    reason = "{why}"
+    hint = "{hint}"
+
+
+class Closed(Diagnostic):
+    number = "T075"
+    title = "this knowledge base is closed"
+    reason = "its facts are gone"
+    hint = "open another one, or do this before it is closed"
+
+
+class BadArgument(Diagnostic):
+    number = "T076"
+    title = "{problem}"
+    reason = "{why}"
+    hint = "{hint}"
+
+
+class BadCommand(Diagnostic):
+    number = "T077"
+    title = "{problem}"
+    reason = "the command was not carried out"
+    hint = "{hint}"
+
+
+class OutputNotWritable(Diagnostic):
+    number = "T078"
+    title = "{path} cannot be written"
+    reason = "{why}"
+    hint = "name a file in a folder that you may write to"
+
+
+class InUse(Diagnostic):
+    number = "T081"
+    title = "this knowledge base is at work"
+    reason = "a function that its rules call, or a callback of its progress, asks it for something"
+    hint = "let functions work with their arguments alone"
+
+
+class OutOfMemory(Diagnostic):
+    number = "T079"
+    title = "the memory of this machine is used up"
+    reason = "every fact is as it was before"
+    hint = "set a limit with max_memory to be told which rule takes so much"
+
+
+class Stopped(Diagnostic):
+    number = "T080"
+    title = "interrupted"
+    reason = "no rule was at work; nothing was changed"
+
+
+class NotApplied(Diagnostic):
+    number = "T084"
+    title = "this update has no delta"
+    reason = "{why}"
+    hint = "read u.delta behind the with block: with kb.update() as u: …"
+
+
+class OtherKnowledgeBase(Diagnostic):
+    number = "T085"
+    title = "these updates were read for another knowledge base"
+    reason = "their terms have the numbers that the other one gave them"
+    hint = "read them with the knowledge base that applies them"
+
+
+class TwoNames(Diagnostic):
+    number = "T131"
+    title = "the name {name} does not fit the text of the rule"
+    reason = "the text is {written}"
+    hint = "give the name once: before the colon, or beside the text"

@@ -1,0 +1,138 @@
+"""Names that people use: of predicates, of the columns of a result, of parameters; and other arguments."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from difflib import get_close_matches
+from typing import Final
+
+from tidalog.analysis import Analysis, PredicateInfo
+from tidalog.analysis.triples import TRIPLE
+from tidalog.api.diagnostics import BadArgument, UnknownPredicate
+from tidalog.api.relations import holds_triples, is_hidden, is_rdf_name, relations_of_triples
+from tidalog.model.errors import UsageError
+from tidalog.model.program import Aggregate, Atom, Negation, Rule, Variable
+from tidalog.model.term_text import NAME, STANDARD_PREFIXES, from_python
+from tidalog.model.terms import Term
+
+_NOT_IN_AN_IRI: Final = re.compile(r'[\x00-\x20<>"{}|^`\\\ud800-\udfff]')
+_PREFIXED: Final = re.compile(r"([\w-]*):(.*)", re.DOTALL)
+
+
+def full_name(predicate: str, prefixes: Mapping[str, str]) -> str:
+    """A predicate's name with `ex:p` and `<iri>` written out."""
+    if predicate.startswith("<") and predicate.endswith(">"):
+        return predicate[1:-1]
+    found = _PREFIXED.fullmatch(predicate)
+    if found is not None:
+        namespace = prefixes.get(found[1], STANDARD_PREFIXES.get(found[1]))
+        if namespace is not None:
+            return namespace + found[2]
+    return predicate
+
+
+def checked_name(predicate: str, prefixes: Mapping[str, str]) -> str:
+    """The full name of a predicate that data is to be added to."""
+    name = full_name(predicate, prefixes) if isinstance(predicate, str) else ""
+    if NAME.fullmatch(name) or (":" in name and not _NOT_IN_AN_IRI.search(name) and name[0] not in "#?"):
+        return name
+    raise UsageError(
+        BadArgument(
+            problem=f"{predicate or '(nothing)'} cannot be the name of a predicate",
+            why="a predicate is a name such as edge, or an IRI",
+            hint="use letters, digits and underscores, and start with a letter",
+        )
+    )
+
+
+def user_predicates(analysis: Analysis) -> dict[str, PredicateInfo]:
+    """The predicates that people know by name; all relations of triples are `triple`."""
+    triples = relations_of_triples(analysis.triples)
+    infos = [info for name, info in analysis.predicates.items() if not is_hidden(name)]
+    found = {info.name: info for info in infos if info.name not in triples}
+    if triples:
+        derived = any(info.derived for info in infos if info.name in triples)
+        found[TRIPLE] = PredicateInfo(TRIPLE, 3, True, derived)
+    return dict(sorted(found.items()))
+
+
+def known_predicate(predicate: str, analysis: Analysis) -> str:
+    """The full name of a predicate that facts are asked of; raises if there is none."""
+    known = user_predicates(analysis)
+    name = predicate if predicate in known else full_name(predicate, analysis.program.prefixes)
+    if name in known or is_rdf_name(analysis.triples, name):
+        return name
+    near = get_close_matches(predicate, known, 1, 0.6)
+    listed = ", ".join(list(known)[:_LISTED]) + (" …" if len(known) > _LISTED else "")
+    hint = f"did you mean {near[0]}?" if near else f"predicates are {listed}" if known else ""
+    raise UsageError(UnknownPredicate(name=predicate, hint=hint))
+
+
+_LISTED: Final = 12
+
+
+def check_query(rule: Rule, analysis: Analysis) -> None:
+    """Every predicate of a query is known."""
+    for literal in rule.body:
+        atom = literal.atom if isinstance(literal, Negation) else literal
+        if isinstance(atom, Atom):
+            known_predicate(atom.predicate, analysis)
+
+
+def predicates_read(rule: Rule, analysis: Analysis) -> frozenset[str]:
+    """The predicates whose facts a query depends on, by the names that a delta has for them."""
+    atoms = [literal.atom if isinstance(literal, Negation) else literal for literal in rule.body]
+    names = {atom.predicate for atom in atoms if isinstance(atom, Atom)}
+    return frozenset(TRIPLE if holds_triples(analysis, name) else name for name in names)
+
+
+def column_names(head: Atom) -> list[str]:
+    """Variables give their names, aggregates `count_y`, anything else `arg3`; none occurs twice."""
+    names: list[str] = []
+    for position, argument in enumerate(head.arguments, 1):
+        match argument:
+            case Variable(name) if not argument.anonymous:
+                wanted = name
+            case Aggregate(operator, (Variable(name), *_)):
+                wanted = f"{operator}_{name}"
+            case _:
+                wanted = f"arg{position}"
+        while wanted in names:
+            wanted += "_"
+        names.append(wanted)
+    return names
+
+
+def parameter_terms(parameters: Mapping[str, object]) -> dict[str, Term]:
+    """The terms that values of parameters stand for."""
+    terms: dict[str, Term] = {}
+    for name, value in parameters.items():
+        try:
+            terms[name.removeprefix("$")] = from_python(value)
+        except TypeError as error:
+            problem = f"${name} cannot be {value!r}"
+            hint = "a parameter is a number, a boolean, a text or a term"
+            raise UsageError(BadArgument(problem=problem, why=str(error), hint=hint)) from error
+    return terms
+
+
+def check_on_error(value: str) -> None:
+    if value not in ("error", "skip"):
+        raise UsageError(
+            BadArgument(problem=f"on_error={value!r} is not known", why="it is error or skip", hint="")
+        )
+
+
+def check_fitting(from_file: bool, *, format: object, header: object, columns: object) -> None:
+    """`format` and `header` are about files, `columns` is about data in memory."""
+    wrong = {"columns": columns} if from_file else {"format": format, "header": header}
+    for name, value in wrong.items():
+        if value is not None:
+            raise UsageError(
+                BadArgument(
+                    problem=f"{name} has no meaning here",
+                    why="the data is a file" if from_file else "the data is no file",
+                    hint="formats says what each column means, and skip leaves one out",
+                )
+            )

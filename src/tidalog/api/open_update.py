@@ -1,0 +1,46 @@
+"""`with kb.update() as u:`: an update that is applied when its block ends well."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from types import TracebackType
+from typing import Self
+
+from tidalog.api.diagnostics import NotApplied
+from tidalog.api.update import Delta, Label, Update
+from tidalog.model.errors import UsageError
+
+
+class OpenUpdate(Update):
+    """Leaving the block applies it; an exception inside leaves everything as it was."""
+
+    def __init__(
+        self,
+        apply: Callable[[Update], Delta],
+        arity_of: Callable[[str], int | None],
+        label: Label | None = None,
+    ) -> None:
+        super().__init__(label=label)
+        self._apply, self._arity_of = apply, arity_of
+        self._delta: Delta | None = None
+        self._why = "its block has not ended yet"
+
+    @property
+    def delta(self) -> Delta:
+        """What it changed."""
+        if self._delta is None:
+            raise UsageError(NotApplied(why=self._why))
+        return self._delta
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._why = "its block ended by an exception, so it was not applied"
+        if kind is None:
+            self._delta = self._apply(self)
+
+    def _arity(self, predicate: str) -> int | None:
+        return self._arity_of(predicate)

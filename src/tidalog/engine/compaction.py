@@ -1,0 +1,150 @@
+"""Closing up what deletions leave: ids that no fact has, rows that belong to none.
+
+The order of ids stays, so what they say about the order of derivations stays true.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+from tidalog.engine.bits import PRESENT
+from tidalog.engine.derivation_counts import DerivationCounts
+from tidalog.engine.fact_kernels import (
+    ARITY,
+    DEAD,
+    ENTRIES,
+    FACTS,
+    FIRST,
+    GARBAGE,
+    HEADER,
+    LAST,
+    TABLED,
+    USED,
+    Facts,
+    fact_hash,
+)
+from tidalog.engine.facts import FactStore
+from tidalog.engine.hash_table import EMPTY, LOW32, ONE, make_entry, table_shift
+from tidalog.engine.index import (
+    CAUGHT_UP,
+    GONE,
+    IS_RECORD,
+    LENGTH,
+    POOL,
+    POOL_SIZE,
+    RECORD,
+    RECORD_SIZE,
+    RECORDS,
+    SIZE,
+    SLOTS,
+    START,
+    VALUE,
+    Indexes,
+)
+from tidalog.engine.jit import compiled, int32_at, uint64_at
+
+
+def close_up(store: FactStore, indexes: Indexes, counts: DerivationCounts) -> None:
+    """Gives facts the ids 0, 1, … in the order they have."""
+    ranks = np.empty(len(store) + 1, np.int32)
+    number_facts(store.arrays, ranks)
+    for number in range(len(indexes)):
+        renumber_index(store.arrays, indexes.meta[number], ranks)
+    counts.renumber(store.arrays, ranks)
+    renumber_facts(store.arrays, ranks)
+
+
+def repack(store: FactStore) -> tuple[npt.NDArray[np.uint32], npt.NDArray[np.uint32]]:
+    """Puts rows into the order of their facts, without gaps; every id has a fact.  Gives where the rows of
+    facts started before, ascending, and where they start now."""
+    before = store.arrays.offset[: len(store)].copy()
+    arena = store.arrays.arguments[: store.used].copy()
+    repack_rows(store.arrays, arena)
+    order = np.argsort(before)
+    return before[order], store.arrays.offset[: len(store)][order]
+
+
+# --- compiled ---------------------------------------------------------------------------------------
+
+
+@compiled
+def number_facts(facts: Facts, ranks: np.ndarray) -> None:
+    """How many facts have a smaller id."""
+    n = 0
+    for f in range(facts.state[FACTS]):
+        ranks[f] = n
+        if facts.status[f] & PRESENT:
+            n += 1
+    ranks[facts.state[FACTS]] = n
+
+
+@compiled
+def renumber_index(facts: Facts, row: np.ndarray, ranks: np.ndarray) -> None:
+    slots = uint64_at(row[SLOTS], row[SIZE])
+    records = int32_at(row[RECORDS], row[RECORD_SIZE] * RECORD)
+    pool = int32_at(row[POOL], row[POOL_SIZE])
+    for s in range(row[SIZE]):
+        entry = slots[s]
+        if entry == EMPTY:
+            continue
+        value = entry & LOW32
+        if not value & IS_RECORD:
+            slots[s] = make_entry(entry, ranks[np.int64(value) - 1] + 1)
+            continue
+        at = np.int64(value & VALUE) * RECORD
+        start, kept = np.int64(records[at + START]), 0
+        for k in range(start, start + records[at + LENGTH]):
+            if facts.status[pool[k]] & PRESENT:
+                pool[start + kept] = ranks[pool[k]]
+                kept += 1
+        records[at + LENGTH] = kept
+        records[at + GONE] = 0
+    row[CAUGHT_UP] = ranks[row[CAUGHT_UP]]
+
+
+@compiled
+def renumber_facts(facts: Facts, ranks: np.ndarray) -> None:
+    end = facts.state[FACTS]
+    for f in range(end):
+        if facts.status[f] & PRESENT:
+            n = ranks[f]
+            facts.offset[n] = facts.offset[f]
+            facts.status[n] = facts.status[f]
+            facts.arguments[np.int64(facts.offset[n]) - HEADER] = n
+    for p in range(len(facts.extent)):
+        extent = facts.extent[p]
+        extent[FIRST] = ranks[min(extent[FIRST], end)]
+        extent[LAST] = ranks[min(extent[LAST] + 1, end)] - 1
+        extent[TABLED] = ranks[min(extent[TABLED], end)]
+    facts.state[FACTS] = ranks[end]
+    facts.state[DEAD] = 0
+
+
+@compiled
+def repack_rows(facts: Facts, arena: np.ndarray) -> None:
+    slots = facts.slots
+    slots[:] = EMPTY
+    mask, shift = np.uint64(len(slots) - 1), table_shift(len(slots))
+    used = 0
+    facts.state[ENTRIES] = 0
+    for f in range(facts.state[FACTS]):
+        if not facts.status[f] & PRESENT:
+            facts.offset[f] = HEADER
+            continue
+        at = np.int64(facts.offset[f])
+        predicate = arena[at - 1]
+        extent = facts.extent[predicate]
+        for c in range(-HEADER, extent[ARITY]):
+            facts.arguments[used + HEADER + c] = arena[at + c]
+        facts.offset[f] = used + HEADER
+        used += extent[ARITY] + HEADER
+        if f < extent[TABLED]:
+            h = fact_hash(facts, f)
+            s = h >> shift
+            while slots[s] != EMPTY:
+                s = (s + ONE) & mask
+            slots[s] = make_entry(h, np.int64(facts.offset[f]))
+            facts.state[ENTRIES] += 1
+    facts.state[USED] = used
+    facts.state[GARBAGE] = 0

@@ -1,0 +1,224 @@
+"""The embedded engine: predicates by name, facts by id, everything that a run needs in one place."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from tidalog.engine.addresses import Block, SharedBlock
+from tidalog.engine.bitmaps import Bits, terms_of_column
+from tidalog.engine.bits import EXPLICIT, STATUS_EXPLICIT
+from tidalog.engine.compaction import close_up, repack
+from tidalog.engine.derivation_counts import DerivationCounts
+from tidalog.engine.dictionary import Dictionary
+from tidalog.engine.facts import FactStore
+from tidalog.engine.index import Indexes
+from tidalog.engine.plan_compiler import Catalogue
+from tidalog.engine.undo_log import ChangeLog
+
+Ids = npt.NDArray[np.int32]
+Places = npt.NDArray[np.uint32]
+
+_SAMPLE = 2048
+_SMALL_SHARE = 16
+_WIDE = 8  # terms for each fact from which bits by term are not worth it
+_NO_PLACES: Places = np.empty(0, np.uint32)
+_UNUSED = 1 << 16  # ids or places that may be unused, however small the store
+_UNKNOWN = 1_000_000.0  # facts that a predicate without facts is taken to have: it is about to be derived
+
+
+@dataclass(frozen=True, slots=True)
+class Mark:
+    """A moment to go back to."""
+
+    facts: int
+    used: int
+    terms: int
+    indexes: int
+
+
+class EmbeddedEngine:
+    """Dictionary, facts and indexes.  Runs are `maintain.seminaive`'s; this class only keeps the state."""
+
+    def __init__(self) -> None:
+        self.dictionary = Dictionary()
+        self.catalogue = Catalogue(
+            self.predicate, self.index, self.dictionary.id_of, self._terms_in, self._is_small
+        )
+        self._shared = SharedBlock()
+        self._empty()
+
+    def _empty(self) -> None:
+        """No facts and no predicates; terms stay."""
+        self.store = FactStore()
+        self.indexes = Indexes()
+        self.log = ChangeLog()
+        self.counts = DerivationCounts()
+        self.names: list[str] = []
+        self.arities: list[int] = []
+        self._numbers: dict[str, int] = {}
+        self._distinct: dict[tuple[int, int, int], float] = {}
+        self.derived = False
+        """Whether some fact may be there that is not explicit."""
+        self.derivations: dict[frozenset[str], int] = {}
+        """Instances that deriving a component from scratch took, by its predicates."""
+
+    def index(self, predicate: int, columns: tuple[int, ...]) -> int:
+        return self.indexes.number(predicate, columns, self.store.count(predicate))
+
+    @property
+    def shared(self) -> Block:
+        """What kernels read, by address, as it is now."""
+        return self._shared.of(self.store.arrays, self.dictionary.arrays, self.indexes.meta, self.log.arrays)
+
+    # --- predicates ---------------------------------------------------------------------------------
+
+    def predicate(self, name: str, arity: int = -1) -> int:
+        """The number of a predicate, made if it is new; without an arity it must exist."""
+        number = self._numbers.get(name)
+        if number is None:
+            if arity < 0:
+                raise KeyError(name)
+            number = self._numbers[name] = len(self.names)
+            self.names.append(name)
+            self.arities.append(arity)
+            self.store.add_predicate(number, arity)
+        elif arity >= 0 and self.arities[number] != arity:
+            raise ValueError(f"{name} has {self.arities[number]} arguments, not {arity}")
+        return number
+
+    def has(self, name: str) -> bool:
+        return name in self._numbers
+
+    def arity(self, name: str) -> int:
+        return self.arities[self._numbers[name]]
+
+    def count(self, name: str) -> int:
+        return self.store.count(self._numbers[name]) if name in self._numbers else 0
+
+    # --- facts --------------------------------------------------------------------------------------
+
+    def insert(self, name: str, columns: list[Ids], rows: int) -> int:
+        """Adds explicit facts; returns how many were not there."""
+        number = self.predicate(name, len(columns))
+        return self.store.insert(number, columns, rows, STATUS_EXPLICIT)
+
+    def ids(self, name: str, mask: int = 0, want: int = 0) -> Ids:
+        if name not in self._numbers:
+            return np.empty(0, np.int32)
+        return self.store.ids(self._numbers[name], 0, mask, want)
+
+    def columns(self, name: str, mask: int = 0, want: int = 0) -> list[Ids]:
+        """The facts of a predicate, column by column, in order of id."""
+        ids = self.ids(name, mask, want)
+        return [self.store.column(ids, c) for c in range(self.arity(name))] if self.has(name) else []
+
+    # --- going back ---------------------------------------------------------------------------------
+
+    def mark(self) -> Mark:
+        return Mark(len(self.store), self.store.used, len(self.dictionary), len(self.indexes))
+
+    def back_to(self, mark: Mark) -> None:
+        """Takes away every fact, term and index that came since."""
+        self.indexes.truncate(self.store.arrays, mark.facts, mark.indexes)
+        self.store.truncate(mark.facts, mark.used)
+        self.dictionary.truncate(mark.terms)
+
+    def forget_derived(self) -> None:
+        """Only explicit facts stay, in the order they had within their predicates; hidden predicates go."""
+        if not self.derived:
+            return
+        explicit = [
+            (name, self.arity(name), self.ids(name, int(EXPLICIT), int(EXPLICIT)))
+            for name in self.names
+            if not name.startswith("#")
+        ]
+        old = self.store
+        self._empty()
+        for name, arity, _ in explicit:
+            self.predicate(name, arity)
+        for name, arity, ids in explicit:
+            self.insert(name, [old.column(ids, c) for c in range(arity)], len(ids))
+        self.derived = False
+
+    def replace_facts(self, relations: Iterable[tuple[str, list[Ids], int]]) -> None:
+        """These explicit facts (name, columns, rows) are all from now on; an error changes nothing."""
+        before = self.__dict__.copy()
+        facts = list(relations)
+        try:
+            self._empty()
+            for name, columns, rows in facts:
+                self.insert(name, columns, rows)
+        except BaseException:
+            self.__dict__.update(before)
+            raise
+
+    def forget_predicates(self, count: int) -> None:
+        """Only the first `count` predicates stay; the others have no facts."""
+        for name in self.names[count:]:
+            del self._numbers[name]
+        del self.names[count:], self.arities[count:]
+        self._distinct.clear()
+
+    def forget_hidden(self) -> None:
+        """Forgets the names of hidden predicates that have no facts; they are the last ones."""
+        while self.names and self.names[-1].startswith("#") and self.store.count(len(self.names) - 1) == 0:
+            del self._numbers[self.names.pop()]
+            self.arities.pop()
+        self._distinct.clear()
+
+    def tidy(self) -> tuple[Places, Places]:
+        """Closes up ids and rows once most of them are unused, so that this costs little per deletion.  Gives
+        where the rows of facts started before, ascending, and where they start now, if they have moved."""
+        sparse = 2 * self.store.garbage > self.store.used + _UNUSED
+        if sparse or len(self.store) > 2 * self.store.live + _UNUSED:
+            self.log.book.end(self.store.arrays)
+            close_up(self.store, self.indexes, self.counts)
+        return repack(self.store) if sparse else (_NO_PLACES, _NO_PLACES)
+
+    # --- figures ------------------------------------------------------------------------------------
+
+    @property
+    def nbytes(self) -> int:
+        return (
+            self.store.nbytes
+            + self.indexes.nbytes
+            + self.dictionary.nbytes
+            + self.counts.nbytes(len(self.store))
+        )
+
+    def _terms_in(self, predicate: int, column: int) -> Bits | None:
+        terms = len(self.dictionary)
+        if terms > _WIDE * len(self.store) or self.indexes.has(predicate, (column,)):
+            return None
+        return terms_of_column(self.store.arrays, predicate, column, terms)
+
+    def _is_small(self, predicate: int) -> bool:
+        return 0 < self.store.count(predicate) * _SMALL_SHARE < len(self.store)
+
+    def fan_out(self, name: str, columns: tuple[int, ...]) -> float:
+        """Estimated facts of a predicate that agree with one value in each column, from a sample."""
+        number = self._numbers.get(name)
+        count = self.store.count(number) if number is not None else 0
+        if number is None or count == 0:
+            return _UNKNOWN ** (1.0 - 0.5 * min(len(columns), 2)) if columns else _UNKNOWN
+        estimate = float(count)
+        for column in columns:
+            estimate /= self._distinct_in(number, column, count)
+        return max(estimate, 1.0 / count)
+
+    def _distinct_in(self, number: int, column: int, count: int) -> float:
+        key = (number, column, count)
+        if key not in self._distinct:
+            ids = self.store.ids(number)
+            sample = np.ascontiguousarray(ids[:: max(1, len(ids) // _SAMPLE)])
+            _, times = np.unique(self.store.column(sample, column), return_counts=True)
+            once, twice = int((times == 1).sum()), int((times == 2).sum())
+            # Values that the sample has not seen, after Chao; a sample without repetitions is of a key.
+            unseen = once * (once - 1) / (2.0 * (twice + 1))
+            estimate = count if once == len(sample) else len(times) + unseen
+            self._distinct[key] = max(1.0, min(float(count), estimate))
+        return self._distinct[key]

@@ -1,0 +1,279 @@
+"""The steps of a plan: each takes a block and leaves a block, in place or at the next level."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from tidalog.engine.aggregates import fold_run
+from tidalog.engine.binding_blocks import (
+    EXPANDING,
+    FAILED,
+    IN_UPDATE,
+    MODE,
+    PC,
+    PIVOT_REGISTER,
+    POSITION,
+    ROW,
+    ROWS,
+    Frame,
+)
+from tidalog.engine.bits import DELETED, PRESENT
+from tidalog.engine.dictionary_kernels import Terms
+from tidalog.engine.expressions import evaluate_rows
+from tidalog.engine.fact_kernels import FACTS, Facts, append_rows, insert_pairs, insert_rows, note_extent
+from tidalog.engine.index import POOL, POOL_SIZE
+from tidalog.engine.jit import compiled, int32_at
+from tidalog.engine.opcodes import (
+    BELOW_PIVOT,
+    FILTER_MASK,
+    FILTER_ORDER,
+    FILTER_WANT,
+    NEW_BELOW_PIVOT,
+    TEST,
+    UP_TO_PIVOT,
+)
+from tidalog.engine.probe import (
+    any_match,
+    cut_runs,
+    expand,
+    find_members,
+    find_runs,
+    keep_in_order,
+    keep_repeats,
+    passes,
+)
+
+
+@compiled
+def keep_rows(block: np.ndarray, code: np.ndarray, at: int, selected: np.ndarray, count: int) -> None:
+    """Moves the selected rows (ascending) to the front, in the registers that are still needed."""
+    for j in range(code[at]):
+        column = block[code[at + 1 + j]]
+        for i in range(count):
+            column[i] = column[selected[i]]
+
+
+@compiled
+def step_probe(
+    facts: Facts, meta: np.ndarray, filters: np.ndarray, code: np.ndarray, pc: int, frame: Frame, level: int
+) -> bool:
+    """Fills the next level with what the probe still has.  False: it has nothing left."""
+    cursor = frame.cursors[level]
+    block = frame.registers[level]
+    rows = cursor[ROWS]
+    number = code[pc + 3]
+    fact_register = code[pc + 4]
+    width = code[pc + 5]
+    keys = pc + 6
+    same = keys + width
+    repeats = code[same]
+    keep = same + 1 + 2 * repeats
+    new = keep + 1 + code[keep]
+    run_start, run_length = frame.run_start[level], frame.run_length[level]
+    if cursor[EXPANDING] == 0:
+        find_runs(facts, meta, block, rows, code, keys, frame.hashes, run_start, run_length)
+        order = filters[number, FILTER_ORDER]
+        if order == BELOW_PIVOT or order == UP_TO_PIVOT:
+            cut_runs(meta, block[PIVOT_REGISTER], order, rows, run_start, run_length)
+        cursor[EXPANDING] = 1
+        cursor[ROW] = 0
+        cursor[POSITION] = 0
+    source, match = frame.source, frame.match
+    m = 0
+    while m == 0:
+        if cursor[ROW] >= rows:
+            return False
+        m = expand(
+            facts,
+            meta,
+            run_start,
+            run_length,
+            cursor,
+            filters[number, FILTER_MASK],
+            filters[number, FILTER_WANT],
+            source,
+            match,
+        )
+        if filters[number, FILTER_ORDER] >= NEW_BELOW_PIVOT:
+            m = keep_in_order(facts, block[PIVOT_REGISTER], filters[number, FILTER_ORDER], m, source, match)
+        if repeats > 0:
+            m = keep_repeats(facts, code, same + 1, repeats, m, source, match)
+    target = frame.registers[level + 1]
+    for j in range(code[keep]):
+        register = code[keep + 1 + j]
+        a, b = block[register], target[register]
+        for k in range(m):
+            b[k] = a[source[k]]
+    if fact_register >= 0:
+        b = target[fact_register]
+        for k in range(m):
+            b[k] = match[k]
+    arguments, offset = facts.arguments, facts.offset
+    for j in range(code[new]):
+        column, register = code[new + 1 + 2 * j], code[new + 2 + 2 * j]
+        b = target[register]
+        for k in range(m):
+            b[k] = arguments[np.int64(offset[match[k]]) + column]
+    below = frame.cursors[level + 1]
+    below[PC] = pc + code[pc + 1]
+    below[ROWS] = m
+    below[EXPANDING] = 0
+    return True
+
+
+@compiled
+def step_member(
+    facts: Facts, filters: np.ndarray, code: np.ndarray, pc: int, frame: Frame, level: int
+) -> int:
+    block, rows = frame.registers[level], frame.cursors[level, ROWS]
+    predicate, number, fact_register, arity = code[pc + 2], code[pc + 3], code[pc + 4], code[pc + 5]
+    match = frame.match
+    find_members(facts, predicate, block, rows, code, pc + 6, arity, frame.hashes, match)
+    pivots = block[PIVOT_REGISTER]
+    mask, want, order = (
+        filters[number, FILTER_MASK],
+        filters[number, FILTER_WANT],
+        filters[number, FILTER_ORDER],
+    )
+    kept = 0
+    for i in range(rows):
+        if match[i] >= 0 and passes(facts.status, match[i], mask, want, order, pivots[i]):
+            frame.source[kept] = i
+            match[kept] = match[i]
+            kept += 1
+    keep_rows(block, code, pc + 6 + arity, frame.source, kept)
+    if fact_register >= 0:
+        for i in range(kept):
+            block[fact_register, i] = match[i]
+    return kept
+
+
+@compiled
+def step_absent(
+    facts: Facts,
+    indexes: np.ndarray,
+    filters: np.ndarray,
+    code: np.ndarray,
+    pc: int,
+    frame: Frame,
+    level: int,
+) -> int:
+    block, rows = frame.registers[level], frame.cursors[level, ROWS]
+    index, predicate, number, width = code[pc + 2], code[pc + 3], code[pc + 4], code[pc + 5]
+    same = pc + 6 + width
+    repeats = code[same]
+    pivots = block[PIVOT_REGISTER]
+    kept = 0
+    if index < 0:
+        mask, want, order = (
+            filters[number, FILTER_MASK],
+            filters[number, FILTER_WANT],
+            filters[number, FILTER_ORDER],
+        )
+        find_members(facts, predicate, block, rows, code, pc + 6, width, frame.hashes, frame.match)
+        for i in range(rows):
+            if frame.match[i] < 0 or not passes(facts.status, frame.match[i], mask, want, order, pivots[i]):
+                frame.source[kept] = i
+                kept += 1
+    else:
+        meta = indexes[index]
+        start, length = frame.run_start[level], frame.run_length[level]
+        find_runs(facts, meta, block, rows, code, pc + 6, frame.hashes, start, length)
+        for i in range(rows):
+            if length[i] == 0 or not any_match(
+                facts, meta, start[i], length[i], filters, number, pivots[i], code, same + 1, repeats
+            ):
+                frame.source[kept] = i
+                kept += 1
+    keep_rows(block, code, same + 1 + 2 * repeats, frame.source, kept)
+    return kept
+
+
+@compiled
+def step_expression(terms: Terms, code: np.ndarray, pc: int, frame: Frame, level: int) -> int:
+    """TEST and COMPUTE: keeps the rows where the expression is true, or has a value."""
+    block, rows = frame.registers[level], frame.cursors[level, ROWS]
+    if code[pc] == TEST:
+        target, at = -1, pc + 2
+    else:
+        target, at = code[pc + 2], pc + 3
+    kept, failed = evaluate_rows(terms, code, at, block, rows, target >= 0, frame.source, frame.match)
+    frame.control[FAILED] += failed
+    keep_rows(block, code, at + 1 + code[at], frame.source, kept)
+    if target >= 0:
+        for i in range(kept):
+            block[target, i] = frame.match[i]
+    return kept
+
+
+@compiled
+def live_of_run(facts: Facts, pool: np.ndarray, start: int, length: int) -> np.ndarray:
+    """The facts of a run that are in the new state."""
+    live = np.empty(length, np.int32)
+    kept = 0
+    for k in range(length):
+        fact = np.int32(-1 - start) if start < 0 else pool[start + k]
+        if (facts.status[fact] & (PRESENT | DELETED)) == PRESENT:
+            live[kept] = fact
+            kept += 1
+    return live[:kept]
+
+
+@compiled
+def step_fold(
+    facts: Facts, terms: Terms, indexes: np.ndarray, code: np.ndarray, pc: int, frame: Frame, level: int
+) -> int:
+    """An aggregate of every row's group: the run of its key in an index of distinct tuples."""
+    block, rows = frame.registers[level], frame.cursors[level, ROWS]
+    meta = indexes[code[pc + 2]]
+    width = code[pc + 3]
+    at = pc + 4 + width
+    operator, target, distinct, count = code[at], code[at + 1], code[at + 2] != 0, code[at + 3]
+    columns = code[at + 4 : at + 4 + count]
+    start, length = frame.run_start[level], frame.run_length[level]
+    find_runs(facts, meta, block, rows, code, pc + 4, frame.hashes, start, length)
+    pool = int32_at(meta[POOL], meta[POOL_SIZE])
+    in_update = frame.control[MODE] == IN_UPDATE
+    kept = 0
+    for i in range(rows):
+        if in_update:
+            live = live_of_run(facts, pool, start[i], length[i])
+            value, failed = fold_run(
+                facts, terms, live, np.int32(0), np.int32(len(live)), operator, columns, distinct
+            )
+        else:
+            value, failed = fold_run(facts, terms, pool, start[i], length[i], operator, columns, distinct)
+        frame.control[FAILED] += failed
+        if value >= 0:
+            frame.match[kept] = value
+            frame.source[kept] = i
+            kept += 1
+    keep_rows(block, code, at + 4 + count, frame.source, kept)
+    for i in range(kept):
+        block[target, i] = frame.match[i]
+    return kept
+
+
+@compiled
+def step_emit(facts: Facts, code: np.ndarray, pc: int, frame: Frame, level: int, status: int) -> None:
+    block, rows = frame.registers[level], frame.cursors[level, ROWS]
+    predicate, is_new, arity, at = code[pc + 2], code[pc + 3] != 0, code[pc + 4], pc + 5
+    if arity == 2 and code[at] >= 0 and code[at + 1] >= 0 and not is_new:
+        before = facts.state[FACTS]
+        insert_pairs(facts, predicate, block[code[at]], block[code[at + 1]], rows, frame.hashes, status)
+        note_extent(facts, predicate, before)
+        return
+    for c in range(arity):
+        operand = code[at + c]
+        head = frame.heads[c]
+        if operand >= 0:
+            column = block[operand]
+            for i in range(rows):
+                head[i] = column[i]
+        else:
+            for i in range(rows):
+                head[i] = -1 - operand
+    if is_new:
+        append_rows(facts, predicate, frame.heads[:arity], rows, status)
+    else:
+        insert_rows(facts, predicate, frame.heads[:arity], rows, frame.hashes, status)

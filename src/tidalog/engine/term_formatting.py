@@ -1,0 +1,152 @@
+"""Terms to texts of tables, in bulk.
+
+The meaning is `termtext.format_any`; what compiled code does not write is left to it, distinct by distinct.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+import numpy as np
+
+from tidalog.engine.cells import (
+    AS_IRI,
+    AS_SLOW,
+    AS_STRING,
+    classify,
+    is_in_scheme,
+    is_letter,
+    is_plain_in_iri,
+)
+from tidalog.engine.dictionary_kernels import INTEGER, IRI, STRING, Terms
+from tidalog.engine.jit import compiled, inlined
+
+_LESS, _GREATER, _COLON, _MINUS = (np.uint8(ord(c)) for c in "<>:-")
+_ZERO, _TEN = np.uint8(ord("0")), np.uint64(10)
+RAW: Final = 0
+BRACKETED: Final = 1
+BY_PYTHON: Final = 2
+DIGITS: Final = 3
+
+
+@inlined
+def written_form(kind: int, text: np.ndarray, start: int, length: int) -> int:
+    """How a term stands in a cell of format `any`."""
+    if kind == STRING:
+        reading, _, size = classify(text, start, length)
+        return RAW if reading == AS_STRING and size == length else BY_PYTHON
+    if kind == IRI:
+        reading, _, size = classify(text, start, length)
+        if reading == AS_IRI and size == length:
+            return RAW
+        if reading == AS_SLOW:
+            return BY_PYTHON  # a name or not: only `format_any` knows
+        absolute, scheme = False, length > 0 and is_letter(text[start])
+        for i in range(length):
+            c = text[start + i]
+            if not is_plain_in_iri(c):
+                return BY_PYTHON
+            if c == _COLON and scheme:
+                absolute = True
+            scheme = scheme and is_in_scheme(c)
+            # Parentheses, commas, `?`, `=` and `$` are escaped in relative IRIs, `,?` in all.
+            if c == 44 or c == 63 or (not absolute and (c == 40 or c == 41 or c == 61 or c == 36)):
+                return BY_PYTHON
+        return BRACKETED
+    return DIGITS if kind == INTEGER else BY_PYTHON
+
+
+@inlined
+def magnitude(number: int) -> np.uint64:
+    """Without the sign; of the least integer too, whose negative is none."""
+    return np.uint64(0) - np.uint64(number) if number < 0 else np.uint64(number)
+
+
+@inlined
+def digits_of(number: int) -> int:
+    """The length of a number in base ten, with its sign."""
+    size = 2 if number < 0 else 1
+    rest = magnitude(number) // _TEN
+    while rest > np.uint64(0):
+        rest //= _TEN
+        size += 1
+    return size
+
+
+@compiled
+def measure_texts(terms: Terms, ids: np.ndarray, forms: np.ndarray, sizes: np.ndarray) -> None:
+    """Form and size of each cell; 0 for those left to Python."""
+    kinds, text, starts, lengths, numbers = terms.kind, terms.text, terms.start, terms.length, terms.number
+    for i in range(len(ids)):
+        term = ids[i]
+        length = np.int64(lengths[term])
+        form = written_form(kinds[term], text, starts[term], length)
+        forms[i] = form
+        if form == RAW:
+            sizes[i] = length
+        elif form == BRACKETED:
+            sizes[i] = length + 2
+        elif form == DIGITS:
+            sizes[i] = digits_of(numbers[term])
+        else:
+            sizes[i] = 0
+
+
+@compiled
+def write_texts(
+    terms: Terms, ids: np.ndarray, forms: np.ndarray, offsets: np.ndarray, out: np.ndarray
+) -> None:
+    """Copies the cells that compiled code writes itself to their places."""
+    for i in range(len(ids)):
+        if forms[i] == BY_PYTHON:
+            continue
+        at = offsets[i]
+        if forms[i] == DIGITS:
+            number = terms.number[ids[i]]
+            if number < 0:
+                out[at] = _MINUS
+                at += 1
+            rest = magnitude(number)
+            for k in range(offsets[i + 1] - 1, at - 1, -1):
+                out[k] = np.uint8(rest % _TEN) + _ZERO
+                rest //= _TEN
+            continue
+        start, length = terms.start[ids[i]], terms.length[ids[i]]
+        if forms[i] == BRACKETED:
+            out[at] = _LESS
+            out[at + 1 + length] = _GREATER
+            at += 1
+        for k in range(length):
+            out[at + k] = terms.text[start + k]
+
+
+@compiled
+def place_texts(
+    rows: np.ndarray,
+    which: np.ndarray,
+    starts: np.ndarray,
+    text: np.ndarray,
+    offsets: np.ndarray,
+    out: np.ndarray,
+) -> None:
+    """Copies the texts that Python wrote, distinct ones once, to the rows that have them."""
+    for r in range(len(rows)):
+        begin, end = starts[which[r]], starts[which[r] + 1]
+        at = offsets[rows[r]]
+        for k in range(end - begin):
+            out[at + k] = text[begin + k]
+
+
+@compiled
+def kinds_among(terms: Terms, ids: np.ndarray) -> int:
+    """A bit for each kind of term that occurs."""
+    found = 0
+    for i in range(len(ids)):
+        found |= 1 << np.int64(terms.kind[ids[i]])
+    return found
+
+
+@compiled
+def gather_numbers(terms: Terms, ids: np.ndarray, out: np.ndarray) -> None:
+    for i in range(len(ids)):
+        out[i] = terms.number[ids[i]]

@@ -1,0 +1,448 @@
+"""What an update has changed so far, so that it can be finished or undone.
+
+Invariant.  Until an update is finished no fact leaves the table or an index: what is deleted is DELETED, what
+is inserted is NEW, and the status that an older fact had is in the log (`touched`, `before`), once.  A fact
+that was deleted and is derived again gets a new id, as if it were new, but keeps its row: `moved_from` and
+`moved_to` say so, and the old id is dead.  So a derived fact always has a larger id than the facts of the
+derivation that gave it that id.
+"""
+
+from __future__ import annotations
+
+from typing import Final, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from tidalog.engine.binding_blocks import BLOCK
+from tidalog.engine.bits import DELETED, DOOMED, EXPLICIT, KEPT, LASTING, NEW, PRESENT, TOUCHED
+from tidalog.engine.derivation_log import Book, take_along
+from tidalog.engine.fact_kernels import (
+    ARITY,
+    CACHED,
+    COUNT,
+    DEAD,
+    ENTRIES,
+    FACTS,
+    FIRST,
+    GARBAGE,
+    HEADER,
+    LAST,
+    TABLED,
+    USED,
+    Facts,
+    forget_row,
+    hash_rows,
+    look_ahead,
+    same_arguments,
+)
+from tidalog.engine.hash_table import EMPTY, HALF, LOW32, ONE, make_entry, table_shift
+from tidalog.engine.jit import compiled, inlined
+
+Ints = npt.NDArray[np.int32]
+
+TOUCHES: Final = 0  # counts[TOUCHES]: entries of `touched` and `before`
+MOVES: Final = 1  # counts[MOVES]: entries of `moved_from` and `moved_to`
+PAIRS: Final = 2  # counts[PAIRS]: entries of `pairs`
+COUNTS: Final = 3
+MOST_OBSERVED: Final = 65 * BLOCK  # pairs that a block of instances can give
+
+
+# Kinds of changes.
+INSERTED_IMPLICIT: Final = 0
+INSERTED_EXPLICIT: Final = 1
+DELETED_IMPLICIT: Final = 2
+DELETED_EXPLICIT: Final = 3
+NOW_IMPLICIT: Final = 4
+NOW_EXPLICIT: Final = 5
+
+
+class Log(NamedTuple):
+    touched: Ints
+    before: npt.NDArray[np.uint16]
+    moved_from: Ints
+    moved_to: Ints
+    pairs: npt.NDArray[np.uint64]  # fact << 32 | head each: instances that were observed, see `observing`
+    counts: npt.NDArray[np.int64]
+    book: npt.NDArray[np.int64]
+
+
+class ChangeLog:
+    """Owns the arrays.  They hold every older fact under its id and under a new one, so compiled code need
+    not ask for room; what is NEW is not logged."""
+
+    def __init__(self) -> None:
+        self.book = Book()
+        self.arrays = _arrays(16, 16, self.book)
+
+    def begin(self, facts: int) -> None:
+        """An update of a store with so many ids begins."""
+        if 2 * facts > len(self.arrays.touched):
+            self.arrays = _arrays(3 * facts, len(self.arrays.pairs), self.book)
+        self.arrays.counts[:] = 0
+
+    def make_room(self, facts: int, links: int = MOST_OBSERVED) -> None:
+        """Room for what a block of instances of a store with so many ids can give, so many links at most."""
+        if self.book.is_open:
+            self.book.make_room(facts + BLOCK, BLOCK, links)
+        elif self.arrays.counts[PAIRS] + MOST_OBSERVED > len(self.arrays.pairs):
+            pairs = np.empty(2 * len(self.arrays.pairs) + 2 * MOST_OBSERVED, np.uint64)
+            pairs[: len(self.arrays.pairs)] = self.arrays.pairs
+            self.arrays = self.arrays._replace(pairs=pairs)
+
+    @property
+    def touched(self) -> Ints:
+        return self.arrays.touched[: self.arrays.counts[TOUCHES]]
+
+    @property
+    def moved_from(self) -> Ints:
+        return self.arrays.moved_from[: self.arrays.counts[MOVES]]
+
+    @property
+    def moved_to(self) -> Ints:
+        return self.arrays.moved_to[: self.arrays.counts[MOVES]]
+
+    @property
+    def pairs(self) -> npt.NDArray[np.uint64]:
+        """Observed instances: where the rows of a fact and of the head start, in one number."""
+        return self.arrays.pairs[: self.arrays.counts[PAIRS]]
+
+    @property
+    def nbytes(self) -> int:
+        return int(self.arrays.counts[TOUCHES]) * 6 + int(self.arrays.counts[MOVES]) * 8
+
+
+def _arrays(facts: int, pairs: int, book: Book) -> Log:
+    return Log(
+        touched=np.empty(facts, np.int32),
+        before=np.empty(facts, np.uint16),
+        moved_from=np.empty(facts, np.int32),
+        moved_to=np.empty(facts, np.int32),
+        pairs=np.empty(pairs, np.uint64),
+        counts=np.zeros(COUNTS, np.int64),
+        book=book.fields,
+    )
+
+
+# --- compiled ---------------------------------------------------------------------------------------
+
+
+@inlined
+def set_bits(facts: Facts, log: Log, fact: int, bits: np.uint16) -> None:
+    """Adds a fact to the sets of these bits."""
+    status = facts.status[fact]
+    if not status & (TOUCHED | NEW):
+        at = log.counts[TOUCHES]
+        log.touched[at] = fact
+        log.before[at] = status
+        log.counts[TOUCHES] = at + 1
+    facts.status[fact] = status | bits | TOUCHED
+
+
+@inlined
+def clear_bits(facts: Facts, log: Log, fact: int, bits: np.uint16) -> None:
+    """Takes a fact out of the sets of these bits."""
+    set_bits(facts, log, fact, TOUCHED)
+    facts.status[fact] &= ~bits
+
+
+@compiled
+def set_bits_of(facts: Facts, log: Log, ids: np.ndarray, bits: int) -> None:
+    for i in range(len(ids)):
+        set_bits(facts, log, ids[i], np.uint16(bits))
+
+
+@compiled
+def clear_bits_of(facts: Facts, log: Log, ids: np.ndarray, bits: int) -> None:
+    for i in range(len(ids)):
+        clear_bits(facts, log, ids[i], np.uint16(bits))
+
+
+@compiled
+def find_rows(facts: Facts, predicate: int, rows: np.ndarray, count: int, out: np.ndarray) -> None:
+    """The fact of each row (columns first), or -1."""
+    hashes = np.empty(count, np.uint64)
+    hash_rows(predicate, rows, count, hashes)
+    slots, arguments = facts.slots, facts.arguments
+    mask, shift = np.uint64(len(slots) - 1), table_shift(len(slots))
+    for i in range(count):
+        h = hashes[i]
+        s = h >> shift
+        out[i] = -1
+        while True:
+            entry = slots[s]
+            if entry == EMPTY:
+                break
+            if entry >> HALF == h >> HALF:
+                at = np.int64(entry & LOW32)
+                if arguments[at - 1] == predicate and same_arguments(arguments, at, rows, i):
+                    out[i] = arguments[at - HEADER]
+                    break
+            s = (s + ONE) & mask
+
+
+@compiled
+def ask_to_insert(
+    facts: Facts, log: Log, predicate: int, rows: np.ndarray, count: int, absent: np.ndarray
+) -> tuple[int, int]:
+    """Facts among rows that an update inserts are explicit, and its deletions leave them alone.  `absent`
+    gets the numbers of the rows that are no facts yet; how many, and how many were explicit before."""
+    ids = np.empty(count, np.int32)
+    find_rows(facts, predicate, rows, count, ids)
+    new, explicit = 0, 0
+    for i in range(count):
+        if ids[i] < 0:
+            absent[new] = i
+            new += 1
+        elif not facts.status[ids[i]] & KEPT:
+            if facts.status[ids[i]] & EXPLICIT:
+                explicit += 1
+            set_bits(facts, log, ids[i], EXPLICIT | KEPT)
+    return new, explicit
+
+
+@compiled
+def ask_to_delete(
+    facts: Facts, log: Log, predicate: int, rows: np.ndarray, count: int, out: np.ndarray
+) -> int:
+    """Facts among rows that an update deletes are explicit no longer; those that were, in the order of the
+    update, and how many."""
+    find_rows(facts, predicate, rows, count, out)
+    found = 0
+    for i in range(count):
+        fact = out[i]
+        if fact >= 0 and (facts.status[fact] & (EXPLICIT | KEPT)) == EXPLICIT:
+            clear_bits(facts, log, fact, EXPLICIT)
+            out[found] = fact
+            found += 1
+    return found
+
+
+@compiled
+def doom_rows(
+    facts: Facts,
+    log: Log,
+    predicate: int,
+    rows: np.ndarray,
+    count: int,
+    deleted: bool,
+    out: np.ndarray,
+    doomed: int,
+) -> int:
+    """Explicit facts among rows that are to be deleted are DOOMED; among rows that are to be inserted, DOOMED
+    no more.  `out` gets the former after the `doomed` ones it has; how many it has now."""
+    ids = np.empty(count, np.int32)
+    find_rows(facts, predicate, rows, count, ids)
+    for i in range(count):
+        if ids[i] < 0:
+            continue
+        status = facts.status[ids[i]]
+        if not deleted:
+            facts.status[ids[i]] = status & ~DOOMED
+        elif (status & (EXPLICIT | DELETED | DOOMED)) == EXPLICIT:
+            set_bits(facts, log, ids[i], DOOMED)
+            out[doomed] = ids[i]
+            doomed += 1
+    return doomed
+
+
+@compiled
+def insert_changes(
+    facts: Facts,
+    log: Log,
+    predicate: int,
+    rows: np.ndarray,
+    count: int,
+    hashes: np.ndarray,
+    status: int,
+    out: np.ndarray,
+    created: np.ndarray,
+) -> None:
+    """Adds rows (columns first) during an update; `out` has their ids, `created` whether each is new or came
+    back.  What was deleted comes back under a new id; what is there stays as it is.  Room has been made, and
+    the predicate is in the table."""
+    arity = rows.shape[0]
+    hash_rows(predicate, rows, count, hashes)
+    slots, arguments, offset, all_status = facts.slots, facts.arguments, facts.offset, facts.status
+    mask, shift = np.uint64(len(slots) - 1), table_shift(len(slots))
+    extent = facts.extent[predicate]
+    n, used = facts.state[FACTS], facts.state[USED]
+    is_far = len(slots) > CACHED and count > 1
+    for i in range(count):
+        if is_far:
+            look_ahead(slots, arguments, hashes, i, count - 1, shift, mask)
+        h = hashes[i]
+        s = h >> shift
+        while True:
+            entry = slots[s]
+            if entry == EMPTY:
+                slots[s] = make_entry(h, used + HEADER)
+                offset[n] = np.uint32(used + HEADER)
+                all_status[n] = np.uint16(status)
+                arguments[used] = n
+                arguments[used + 1] = predicate
+                for c in range(arity):
+                    arguments[used + HEADER + c] = rows[c, i]
+                used += arity + HEADER
+                if extent[COUNT] == 0:
+                    extent[FIRST] = n
+                extent[COUNT] += 1
+                facts.state[ENTRIES] += 1
+                out[i] = n
+                created[i] = 1
+                n += 1
+                break
+            if entry >> HALF == h >> HALF:
+                at = np.int64(entry & LOW32)
+                if arguments[at - 1] == predicate and same_arguments(arguments, at, rows, i):
+                    fact = arguments[at - HEADER]
+                    created[i] = 0
+                    if all_status[fact] & DELETED:
+                        created[i] = 1
+                        move = log.counts[MOVES]
+                        log.moved_from[move] = fact
+                        log.moved_to[move] = n
+                        log.counts[MOVES] = move + 1
+                        offset[n] = np.uint32(at)
+                        all_status[n] = (all_status[fact] & LASTING) | (np.uint16(status) & ~NEW)
+                        all_status[fact] = TOUCHED
+                        arguments[at - HEADER] = n
+                        facts.state[DEAD] += 1
+                        take_along(log.book, fact, n)
+                        fact = n
+                        n += 1
+                    out[i] = fact
+                    break
+            s = (s + ONE) & mask
+    if n > facts.state[FACTS]:
+        extent[LAST] = n - 1
+    extent[TABLED] = n
+    facts.state[FACTS] = n
+    facts.state[USED] = used
+
+
+@compiled
+def revive(facts: Facts, log: Log, ids: np.ndarray, count: int) -> None:
+    """Gives deleted facts that are derivable after all new ids at the end; room has been made."""
+    n = facts.state[FACTS]
+    for i in range(count):
+        fact = ids[i]
+        at = np.int64(facts.offset[fact])
+        move = log.counts[MOVES]
+        log.moved_from[move] = fact
+        log.moved_to[move] = n
+        log.counts[MOVES] = move + 1
+        facts.offset[n] = np.uint32(at)
+        facts.status[n] = facts.status[fact] & LASTING
+        facts.status[fact] = TOUCHED
+        facts.arguments[at - HEADER] = n
+        take_along(log.book, fact, n)
+        extent = facts.extent[facts.arguments[at - 1]]
+        extent[LAST] = n
+        extent[TABLED] = n + 1
+        facts.state[DEAD] += 1
+        n += 1
+    facts.state[FACTS] = n
+
+
+@compiled
+def undo(facts: Facts, log: Log) -> None:
+    """Gives every older fact its id and its status back; newer facts are the caller's to take away."""
+    for i in range(log.counts[MOVES] - 1, -1, -1):
+        at = np.int64(facts.offset[log.moved_to[i]])
+        facts.arguments[at - HEADER] = log.moved_from[i]
+    facts.state[DEAD] -= log.counts[MOVES]
+    for i in range(log.counts[TOUCHES]):
+        facts.status[log.touched[i]] = log.before[i]
+
+
+@compiled
+def list_changes(facts: Facts, log: Log, begin: int, ids: np.ndarray, kinds: np.ndarray) -> int:
+    """The facts that an update has changed and how, see INSERTED …; how many."""
+    count = 0
+    for i in range(log.counts[TOUCHES]):
+        fact = log.touched[i]
+        explicit = log.before[i] & EXPLICIT
+        if facts.status[fact] & DELETED:
+            ids[count] = fact
+            kinds[count] = DELETED_EXPLICIT if explicit else DELETED_IMPLICIT
+            count += 1
+            continue
+        fact = facts.arguments[np.int64(facts.offset[fact]) - HEADER]
+        status = facts.status[fact]
+        if status & PRESENT and not status & DELETED:
+            if explicit and not status & EXPLICIT:
+                ids[count] = fact
+                kinds[count] = NOW_IMPLICIT
+                count += 1
+            elif status & EXPLICIT and not explicit:
+                ids[count] = fact
+                kinds[count] = NOW_EXPLICIT
+                count += 1
+    for fact in range(begin, facts.state[FACTS]):
+        if facts.status[fact] & NEW:
+            ids[count] = fact
+            kinds[count] = INSERTED_EXPLICIT if facts.status[fact] & EXPLICIT else INSERTED_IMPLICIT
+            count += 1
+    return count
+
+
+@compiled
+def finish(
+    facts: Facts,
+    log: Log,
+    begin: int,
+    ids: np.ndarray,
+    kinds: np.ndarray,
+    dead: np.ndarray,
+    of_predicate: np.ndarray,
+) -> int:
+    """Takes deleted facts out of the table and clears every set; indexes are the caller's to see to, with the
+    rows that are still there.  `dead` gets the ids that are dead, the deleted facts first, and `of_predicate`
+    how many there are of each predicate; how many are deleted."""
+    count = 0
+    for i in range(len(ids)):
+        if (kinds[i] | 1) != DELETED_EXPLICIT:
+            continue
+        fact = ids[i]
+        forget_row(facts, fact)
+        predicate = facts.arguments[np.int64(facts.offset[fact]) - 1]
+        facts.status[fact] = 0
+        facts.state[DEAD] += 1
+        facts.state[GARBAGE] += facts.extent[predicate, ARITY] + HEADER
+        dead[count] = fact
+        of_predicate[predicate] += 1
+        count += 1
+    for i in range(log.counts[MOVES]):
+        dead[count + i] = log.moved_from[i]
+        of_predicate[facts.arguments[np.int64(facts.offset[log.moved_from[i]]) - 1]] += 1
+    for i in range(log.counts[TOUCHES]):
+        facts.status[log.touched[i]] &= LASTING
+    for fact in range(begin, facts.state[FACTS]):
+        facts.status[fact] &= LASTING
+    return count
+
+
+@compiled
+def list_rows(facts: Facts, ids: np.ndarray, predicates: np.ndarray, starts: np.ndarray) -> int:
+    """The predicates of facts, and where each row starts if they are written one after the other; the end."""
+    end = 0
+    for i in range(len(ids)):
+        predicates[i] = facts.arguments[np.int64(facts.offset[ids[i]]) - 1]
+        starts[i] = end
+        end += facts.extent[predicates[i], ARITY]
+    return end
+
+
+@compiled
+def copy_rows(facts: Facts, ids: np.ndarray, starts: np.ndarray, rows: np.ndarray) -> None:
+    for i in range(len(ids)):
+        at = np.int64(facts.offset[ids[i]])
+        for c in range(facts.extent[facts.arguments[at - 1], ARITY]):
+            rows[starts[i] + c] = facts.arguments[at + c]
+
+
+@compiled
+def predicates_of(facts: Facts, ids: np.ndarray, out: np.ndarray) -> None:
+    for i in range(len(ids)):
+        out[i] = facts.arguments[np.int64(facts.offset[ids[i]]) - 1]

@@ -1,0 +1,221 @@
+"""A part of a component under maintenance: its plans, its mode, and what earlier updates have cost."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Final
+
+import numpy as np
+import numpy.typing as npt
+
+from tidalog.analysis.normal import NormalRule
+from tidalog.engine.bits import EXPLICIT, NEW
+from tidalog.engine.engine import EmbeddedEngine
+from tidalog.maintain.component_plans import ComponentPlans
+from tidalog.maintain.kernels.affected import AffectedRoom
+from tidalog.maintain.kernels.search import MOST_ATOMS
+from tidalog.maintain.large_groups import LargeGroup
+from tidalog.maintain.workspace import Workspace
+from tidalog.plan.lowering import RULE, Stage, under_its_mark
+
+Ids = npt.NDArray[np.int32]
+MANY_QUESTIONS: Final = 1 << 16
+"""Answers that are kept however few of them are wanted."""
+_MOST_UNRANKED: Final = 4096
+_SHARE_UNRANKED: Final = 8
+_MOST_PARTS: Final = 64
+_GROWTH: Final = 4  # plans are made anew once the store is so many times larger than when they were made
+
+
+@dataclass(frozen=True, slots=True)
+class Passing:
+    """The rules that a part has gained and lost, in the one update in which it does.  A rule with fewer
+    instances than its predicate has facts is searched for what it derived; of the others' predicates every
+    fact is looked at.  `anew`: whatever the part derives is derived again."""
+
+    added: frozenset[NormalRule]
+    removed: tuple[NormalRule, ...]
+    looked_at: frozenset[str]
+    instances: float
+    """Of the rules that it has from now on."""
+    anew: bool
+
+
+@dataclass
+class Node:
+    """`in_rank_order`: every implicit fact, but for those that are `unranked`, has an instance whose body
+    facts of this stage all have smaller ids.  From scratch that is so for all.  B/F leaves the facts that it
+    has proved unranked; `ranked` looks at them too, and they are ranked again."""
+
+    engine: EmbeddedEngine
+    stage: Stage
+    workspace: Workspace
+    in_rank_order: bool = True
+    unranked: tuple[Ids, ...] = ()
+    """From one deletion each, or from many."""
+    passing: Passing | None = None
+    counted: bool = False
+    """Whether derivations of some of its facts may be counted, so that new ones must be."""
+    chosen: str = ""
+    reason: str = ""
+    steps_per_seed: float = 0.0
+    """Steps of searches for each fact that a deletion began with, lately."""
+    pause: int = 0
+    """Deletions for which `auto` does not try B/F, and for how many it did not the last time."""
+    last_pause: int = 0
+    spared: int = 0
+    """Facts that the last deletion took away without a search, by the record."""
+    _plans: ComponentPlans | None = None
+    _size: int = 0
+    _own: npt.NDArray[np.uint8] = field(default_factory=lambda: np.zeros(0, np.uint8))
+    _predicates: int = 0
+    asked: int = 0
+    """Questions to Python that were open when it was last derived anew; 0: not known."""
+    carries_on: bool = False
+    large_groups: dict[tuple[int, ...], LargeGroup] = field(default_factory=dict)
+    """Of a fold: groups that have changed before and are large, by their keys."""
+    affected: AffectedRoom = field(default_factory=AffectedRoom)
+    numbers: list[int] = field(init=False)
+    reads: list[int] = field(init=False)
+    negated: list[int] = field(init=False)
+
+    def __post_init__(self) -> None:
+        stage, engine = self.stage, self.engine
+        self.name, self.predicates, self.recursive = stage.name, stage.predicates, stage.recursive
+        self.rules = stage.rules
+        negated: set[int] = set()
+        read: set[int] = set()
+        for memo in stage.memos:
+            engine.predicate(memo.ask, len(memo.inputs))
+            engine.predicate(memo.memo, len(memo.inputs) + 1)
+        for rule in (*stage.asking, *stage.rules):
+            assert rule.head is not None
+            engine.predicate(rule.head.predicate, len(rule.head.arguments))
+            read |= {engine.predicate(atom.predicate, len(atom.arguments)) for atom in rule.atoms}
+            negated |= {engine.predicate(atom.predicate, len(atom.arguments)) for atom in rule.negations}
+        if stage.fold is not None:
+            engine.predicate(stage.fold.head.predicate, len(stage.fold.head.arguments))
+            read |= {engine.predicate(column.relation, column.arity) for column in stage.fold.columns}
+        self.numbers = sorted(engine.predicate(p) for p in self.predicates if engine.has(p))
+        self.reads = sorted(read | negated)
+        self.negated = sorted(negated)
+        self.lower = sorted(set(self.reads) - set(self.numbers))
+
+    @cached_property
+    def incremental(self) -> bool:
+        """Whether strategies other than `recompute` can maintain it."""
+        return all(len(rule.atoms) < MOST_ATOMS for rule in self.rules)
+
+    @cached_property
+    def countable(self) -> bool:
+        """Whether its facts are derived from lower components alone, so that all derivations of a fact are
+        there once these are done, and each is met once."""
+        recursive = set(self.reads) & set(self.numbers)
+        return self.incremental and not self.negated and not recursive and self.stage.fold is None
+
+    @cached_property
+    def joins(self) -> int:
+        """Joins that looking for a proof takes, if there is none.  Where there is not one to make, what a
+        fact derives is found as fast as in a record."""
+        return sum(max(0, len(rule.atoms) - 1) for rule in self.rules)
+
+    @property
+    def own(self) -> npt.NDArray[np.uint8]:
+        """[predicate]: whether the component derives it."""
+        if len(self._own) < len(self.engine.names) + 1:
+            self._own = np.zeros(len(self.engine.names) + 16, np.uint8)
+            self._own[self.numbers] = 1
+        return self._own
+
+    @property
+    def is_ranked(self) -> bool:
+        """Whether all its facts are in rank order."""
+        return self.in_rank_order and not self.unranked
+
+    def unrank(self, ids: Ids) -> None:
+        """Facts have lost proofs and have others, of any rank.  If there are too many of them, nobody keeps
+        count."""
+        if self.in_rank_order and len(ids):
+            self.unranked = (*self.unranked, ids)
+            if len(self.unranked) > _MOST_PARTS:
+                self.unranked = (np.unique(np.concatenate(self.unranked)),)
+            if sum(map(len, self.unranked)) > _MOST_UNRANKED + self.facts // _SHARE_UNRANKED:
+                self.in_rank_order = False
+                self.rank()
+
+    def rank(self) -> None:
+        """No fact is known to be unranked."""
+        self.unranked = ()
+
+    def ids_have_changed(self) -> None:
+        """Nobody knows any more which facts are unranked."""
+        self.in_rank_order = self.is_ranked
+        self.rank()
+
+    @property
+    def facts(self) -> int:
+        return sum(self.engine.store.count(number) for number in self.numbers)
+
+    @property
+    def plans(self) -> ComponentPlans:
+        """Made anew for a store that has grown, and for predicates that plans cannot be found by yet."""
+        live, predicates = self.engine.store.live, len(self.engine.names)
+        if self._plans is None or live > _GROWTH * max(self._size, 1024) or predicates != self._predicates:
+            self._plans = self._new_plans()
+            self._size, self._predicates = live, predicates
+        return self._plans
+
+    def _new_plans(self) -> ComponentPlans:
+        stage, passing = self.stage, self.passing
+        if passing is None:
+            return ComponentPlans(self.engine, stage.rules, self.predicates, stage.asking)
+
+        def marked(rules: tuple[NormalRule, ...]) -> list[NormalRule]:
+            return [under_its_mark(rule) if rule in passing.added else rule for rule in rules]
+
+        return ComponentPlans(
+            self.engine,
+            marked(stage.rules),
+            self.predicates,
+            marked(stage.asking),
+            [under_its_mark(rule) for rule in passing.removed],
+        )
+
+    def has_passed(self) -> None:
+        """The update is over in which its rules have changed."""
+        self.passing = None
+        self.forget_plans()
+
+    @property
+    def questions(self) -> int:
+        """What has been asked of Python, wanted still or not."""
+        return sum(self.engine.count(memo.ask) for memo in self.stage.memos)
+
+    @property
+    def asks_in_vain(self) -> bool:
+        """Whether most of what Python has answered may be wanted no more, and is a lot."""
+        return bool(self.stage.memos) and self.questions > 2 * self.asked + MANY_QUESTIONS
+
+    def suspects(self) -> Ids:
+        """Implicit facts that a rule may have derived which is no more."""
+        if self.passing is None or not self.passing.looked_at:
+            return np.empty(0, np.int32)
+        numbers = [self.engine.predicate(name) for name in sorted(self.passing.looked_at)]
+        return np.concatenate([self.engine.store.ids(n, 0, int(EXPLICIT | NEW), 0) for n in numbers])
+
+    @property
+    def below(self) -> list[int]:
+        """What it reads of others; while its rules change, these too, and what the removed ones have read."""
+        if self.passing is None:
+            return self.lower
+        engine = self.engine
+        read = {engine.predicate(a.predicate) for rule in self.passing.removed for a in rule.atoms}
+        return [*sorted({*self.lower, *(read - set(self.numbers))}), engine.predicate(RULE, 1)]
+
+    def forget_plans(self) -> None:
+        """After an update that failed: indexes and terms that it brought are gone, and plans name them.  What
+        is known of large groups is of facts that are gone."""
+        self._plans = None
+        self.large_groups = {}
+        self.workspace.forget_rooms()

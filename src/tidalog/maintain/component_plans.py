@@ -1,0 +1,207 @@
+"""The plans of a component, made once and kept: forward by every body atom, backward by the head.
+
+The same plans serve every algorithm; what differs is which facts each atom may match.  A `Room` says so per
+kind of atom, as the algorithm needs it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Final, TypeVar, cast
+
+import numpy as np
+
+from tidalog.analysis.normal import NormalRule
+from tidalog.engine import opcodes as op
+from tidalog.engine.addresses import Block, block_of
+from tidalog.engine.bits import DELETED, NEW, NEW_STATE, PRESENT
+from tidalog.engine.delta_scan import Plans
+from tidalog.engine.engine import EmbeddedEngine
+from tidalog.engine.plan_compiler import Code, Filter, Filters, compile_plan
+from tidalog.engine.update_kernels import catch_up_with
+from tidalog.maintain.kernels.search import new_search
+from tidalog.plan.join_order import HEAD, negation, plan
+
+# Kinds of atoms, beside the pivot.
+PIVOT: Final = 0
+OWN_BEFORE: Final = 1  # of the component itself, before the pivot in the body
+OWN_AFTER: Final = 2
+LOWER_BEFORE: Final = 3  # of a lower component
+LOWER_AFTER: Final = 4
+NEGATED: Final = 5
+NEGATED_PIVOT: Final = 6
+
+T = TypeVar("T")
+Room = Callable[[int], Filter]
+"""Which facts an atom of a kind may match."""
+
+# Ways to search.
+FORWARD: Final = 0  # instances that a given fact takes part in
+BACKWARD: Final = 1  # instances that derive a given fact, rules in their order
+LIKELY_FIRST: Final = 2  # the same, where one is enough: rules over large relations, which derive most, first
+
+
+class Searches:
+    """Plans that a kernel searches by, and room for the search; used by one update at a time."""
+
+    def __init__(self, parts: Sequence[tuple[Code, Plans]]) -> None:
+        self.codes = [code for code, _ in parts]
+        self.plans = [plans for _, plans in parts]
+        self.search = new_search(self.codes)
+        arrays = [array for plans in self.plans for array in plans]
+        self.at = block_of([*arrays, self.search.registers, self.search.cursors, *self.search.scratch])
+        """The addresses of all this, in this order."""
+        self._room: object = None
+        self._indexes = np.array(sorted({index for code in self.codes for index in code.indexes}), np.int64)
+        self._looked_up = sorted({predicate for code in self.codes for predicate in code.looked_up})
+
+    def room_of(self, kind: Callable[[Sequence[Code]], T]) -> T:
+        """The room of an algorithm that searches by these plans, made once."""
+        if self._room is None:
+            self._room = kind(self.codes)
+        return cast(T, self._room)
+
+    def catch_up(self, engine: EmbeddedEngine) -> None:
+        """Searches look at indexes and at the table as they are."""
+        while (wanting := catch_up_with(engine.shared, self._indexes)) >= 0:
+            engine.indexes.grow(wanting)
+        for predicate in self._looked_up:
+            engine.store.bring_in(predicate)
+
+    def rule(self, number: int, of: int = 0) -> str:
+        """The rule of the plan last started; none may have been."""
+        names = self.codes[of].names
+        return names[number] if number < len(names) else ""
+
+
+@dataclass
+class ComponentPlans:
+    """Rules of one component, positive ones with native expressions.  Everything is compiled on first use."""
+
+    engine: EmbeddedEngine
+    rules: Sequence[NormalRule]
+    predicates: frozenset[str]
+    asking: Sequence[NormalRule] = ()
+    """Rules that collect what memos answer: new facts make new questions, and deleted ones take none back."""
+    leaving: Sequence[NormalRule] = ()
+    """Rules that end with this update: their instances were there before, and prove nothing any more."""
+    _grow: dict[bool, tuple[Code, Plans]] = field(default_factory=dict)
+    _allow: tuple[Code, Plans] | None = None
+    _grow_at: dict[bool, tuple[Code, Block]] = field(default_factory=dict)
+    _search: dict[tuple[int, Room], tuple[Code, Plans]] = field(default_factory=dict)
+    _codes: dict[int, Code] = field(default_factory=dict)
+    _prepared: dict[tuple[tuple[int, Room], ...], Searches] = field(default_factory=dict)
+
+    def growing(self, with_body: bool) -> tuple[Code, Plans]:
+        """Semi-naive insertion: a pivot is a new fact, or one of the component that got a new id."""
+        if with_body not in self._grow:
+            code = Code()
+            own_predicates = self.predicates if with_body else None
+            for rule in (*self.asking, *self.rules):
+                for pivot in range(len(rule.atoms)):
+                    own = rule.atoms[pivot].predicate in self.predicates
+                    chosen = (int(PRESENT), int(PRESENT), op.ANY_ID)
+                    if not own:
+                        chosen = (int(PRESENT | NEW), int(PRESENT | NEW), op.ANY_ID)
+                    filters = Filters(self._growing_order(rule, pivot), chosen, (*NEW_STATE, op.ANY_ID))
+                    logical = plan(rule, pivot, self.engine.fan_out)
+                    compile_plan(logical, self.engine.catalogue, code, filters, own=own_predicates)
+            self._grow[with_body] = code, plans_of(code, self.engine)
+        return self._grow[with_body]
+
+    def growing_at(self, with_body: bool) -> tuple[Code, Block]:
+        """The same, the plans by address."""
+        known = self._grow_at.get(with_body)
+        if known is None:
+            code, plans = self.growing(with_body)
+            known = self._grow_at[with_body] = code, block_of(plans)
+        return known
+
+    def _growing_order(self, rule: NormalRule, pivot: int) -> Callable[[int], Filter]:
+        """An instance is found at its fact with the largest id among those that are pivots."""
+
+        def chosen(position: int) -> Filter:
+            before = position < pivot
+            if rule.atoms[position].predicate in self.predicates:
+                order = op.BELOW_PIVOT if before else op.UP_TO_PIVOT
+            else:
+                order = op.NEW_BELOW_PIVOT if before else op.NEW_UP_TO_PIVOT
+            return (*NEW_STATE, order)
+
+        return chosen
+
+    def allowing(self) -> tuple[Code, Plans]:
+        """Insertion because a negated fact is deleted: its pivots are given.  Instances with a new fact are
+        left to `growing`."""
+        if self._allow is None:
+            code = Code()
+            older = (int(PRESENT | DELETED | NEW), int(PRESENT), op.ANY_ID)
+            gone = (int(PRESENT | DELETED | NEW), int(PRESENT | DELETED), op.ANY_ID)
+            for rule in (*self.asking, *self.rules):
+                for number in range(len(rule.negations)):
+                    filters = Filters(lambda _: older, gone, (*NEW_STATE, op.ANY_ID))
+                    logical = plan(rule, negation(number), self.engine.fan_out)
+                    compile_plan(logical, self.engine.catalogue, code, filters)
+            self._allow = code, plans_of(code, self.engine)
+        return self._allow
+
+    def searches(self, *wanted: tuple[int, Room]) -> Searches:
+        """Everything that searches of these ways in these rooms need."""
+        known = self._prepared.get(wanted)
+        if known is None:
+            known = self._prepared[wanted] = Searches([self._searching(*one) for one in wanted])
+        return known
+
+    def _searching(self, way: int, room: Room) -> tuple[Code, Plans]:
+        known = self._search.get((way, room))
+        if known is None:
+            if way not in self._codes:
+                self._codes[way] = self._compiled(way)
+            code = self._codes[way]
+            array = np.array([room(kind) for kind, _, _ in code.filters] or [(0, 0, 0)], np.int32)
+            known = code, plans_of(code, self.engine)._replace(filters=array)
+            self._search[way, room] = known
+        return known
+
+    def _compiled(self, way: int) -> Code:
+        """All plans with kinds in the place of filters, and the facts of an instance in registers."""
+        code = Code()
+        rules = self.rules
+        if way == FORWARD:
+            rules = [*rules, *self.leaving]
+        elif way == LIKELY_FIRST:
+            rules = sorted(rules, key=self._facts_of, reverse=True)
+        for rule in rules:
+            for pivot in _pivots(rule) if way == FORWARD else [HEAD]:
+                logical = plan(rule, pivot, self.engine.fan_out)
+                filters = Filters(
+                    lambda position, rule=rule, pivot=pivot: (self._kind(rule, position, pivot), 0, 0),  # type: ignore[misc]
+                    (PIVOT if pivot >= HEAD else NEGATED_PIVOT, 0, 0),
+                    (NEGATED, 0, 0),
+                )
+                compile_plan(logical, self.engine.catalogue, code, filters, own=self.predicates)
+        return code
+
+    def _facts_of(self, rule: NormalRule) -> int:
+        """How many facts a body is about."""
+        return sum(self.engine.count(atom.predicate) for atom in rule.atoms)
+
+    def _kind(self, rule: NormalRule, position: int, pivot: int) -> int:
+        before = position < pivot
+        if rule.atoms[position].predicate in self.predicates:
+            return OWN_BEFORE if before else OWN_AFTER
+        return LOWER_BEFORE if before else LOWER_AFTER
+
+
+def _pivots(rule: NormalRule) -> list[int]:
+    """Everything in a body whose facts make or unmake instances."""
+    return [*range(len(rule.atoms)), *map(negation, range(len(rule.negations)))]
+
+
+def plans_of(code: Code, engine: EmbeddedEngine) -> Plans:
+    """Compiled plans by the predicate of their pivots."""
+    pivots = np.array(code.pivots, np.int32)
+    order = np.argsort(pivots, kind="stable").astype(np.int32)
+    first = np.searchsorted(pivots[order], np.arange(len(engine.names) + 2)).astype(np.int32)
+    return Plans(code.array(), code.filter_array(), np.array(code.starts, np.int32), first, order)

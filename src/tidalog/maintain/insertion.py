@@ -1,0 +1,114 @@
+"""Semi-naive insertion during an update: from the new facts of lower components and of this one, and from
+facts that are deleted where they are negated."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+import numpy.typing as npt
+
+from tidalog.builtins import NO_FUNCTIONS, PythonFunction
+from tidalog.engine.addresses import sweep_by_address
+from tidalog.engine.binding_blocks import (
+    BLOCK,
+    COUNTED,
+    FROM_SCRATCH,
+    IN_UPDATE,
+    MODE,
+    OBSERVED,
+    SPARED,
+    SPARED_AT,
+)
+from tidalog.engine.bits import STATUS_NEW
+from tidalog.engine.block_executor import run_frame
+from tidalog.engine.delta_scan import CURRENT, ROUND, start_plan
+from tidalog.engine.plan_compiler import Code
+from tidalog.maintain.component import Node
+from tidalog.maintain.memos import answer_all
+from tidalog.maintain.runner import Runner
+from tidalog.maintain.strategies.counting import room_for_counts
+from tidalog.maintain.transaction import Transaction
+from tidalog.maintain.workspace import SweepRoom
+
+_NONE: npt.NDArray[np.uint64] = np.empty(0, np.uint64)
+_SMALL_BLOCK = 512  # updates are small, and a frame's memory is touched for the first time in each
+
+
+def _room(node: Node, code: Code, facts: int) -> SweepRoom:
+    block = BLOCK if facts > _SMALL_BLOCK else _SMALL_BLOCK
+    return node.workspace.sweep_room(code, block, len(node.engine.names) + 1)
+
+
+def grow_from_deleted(node: Node, runner: Runner, change: Transaction) -> None:
+    """Derives what deleted facts have forbidden.  What follows from that is for `grow` to find."""
+    if not any(number in change.deleted for number in node.negated):
+        return
+    engine = node.engine
+    code, plans = node.plans.allowing()
+    for number in node.negated:
+        deleted = change.deleted_of([number])
+        for plan in plans.order[plans.first[number] : plans.first[number + 1]].tolist():
+            for begin in range(0, len(deleted), BLOCK):
+                block = np.ascontiguousarray(deleted[begin : begin + BLOCK])
+                room = _room(node, code, len(block))
+                room.start(0)
+                frame = room.frame
+                frame.control[MODE] = IN_UPDATE
+                at = int(plans.starts[plan])
+                start_plan(engine.store.arrays, plans.filters, plans.code, at, block, len(block), frame)
+                runner.drive(
+                    lambda frame=frame: int(  # type: ignore[misc]
+                        run_frame(
+                            engine.store.arrays,
+                            engine.dictionary.arrays,
+                            engine.indexes.meta,
+                            plans.filters,
+                            plans.code,
+                            frame,
+                            engine.log.arrays,
+                            STATUS_NEW,
+                        )
+                    ),
+                    code,
+                    frame,
+                    lambda plan=plan: code.names[plan],  # type: ignore[misc]
+                    lambda: 0,
+                )
+
+
+def grow(
+    node: Node,
+    runner: Runner,
+    begin: int,
+    observed: int = 0,
+    spared: npt.NDArray[np.uint64] = _NONE,
+    functions: Mapping[str, PythonFunction] = NO_FUNCTIONS,
+    only_new: bool = False,
+) -> None:
+    """Derives what follows from the facts with ids from `begin` on; where derivations are counted, these are
+    too.  `spared`: hashes of facts that get no mark, see `engine.passing`.  `only_new`: no fact of the
+    component is deleted, so that none can come back, and nobody looks at bodies."""
+    engine = node.engine
+    code, plans_at = node.plans.growing_at(observed != 0)
+    room = _room(node, code, len(engine.store) - begin)
+    room.start(begin)
+    of_frame, of_sweep = room.frame.control, room.sweep.control
+    of_frame[MODE], of_frame[OBSERVED] = FROM_SCRATCH if only_new else IN_UPDATE, observed
+    if len(spared):
+        of_frame[SPARED_AT], of_frame[SPARED] = spared.ctypes.data, len(spared)
+
+    def step() -> int:
+        if node.counted:
+            of_frame[COUNTED] = room_for_counts(node)
+        return int(sweep_by_address(engine.shared, plans_at, room.frame_at, room.sweep_at, STATUS_NEW))
+
+    def rule() -> str:
+        return code.names[of_sweep[CURRENT]] if of_sweep[CURRENT] >= 0 else ""
+
+    memos, answered = node.stage.memos, [begin] * len(node.stage.memos)
+    while True:
+        runner.drive(step, code, room.frame, rule, lambda: int(of_sweep[ROUND]))
+        if not memos or not answer_all(engine, runner, functions, memos, answered, STATUS_NEW):
+            break
+    runner.stats.rounds += int(of_sweep[ROUND])

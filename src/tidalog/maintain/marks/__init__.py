@@ -1,0 +1,1 @@
+"""Marks: what is known about the next updates while one is applied.  One file each."""

@@ -1,0 +1,158 @@
+"""Rules that come and go: what an update does to the parts of components.
+
+A deleted rule is a deleted fact in the body of each of its instances, and an added one a new fact: for the
+one update in which it changes, a rule has an atom more, over the relation of rules.  Everything else is what
+any strategy does for facts.  Parts whose rules stay are kept as they are, with their plans and their mode.
+
+*  What no rule derives any more is dropped without reasoning.
+*  A part of what was one component keeps its order of ranks.  One that is made of several has it only if
+   their facts came one component after the other.
+*  A predicate that begins or ends to be the result of one fold alone is derived anew.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from tidalog.analysis.normal import NormalRule
+from tidalog.engine.bits import EXPLICIT, STATUS_DERIVED, STATUS_NEW
+from tidalog.engine.engine import EmbeddedEngine
+from tidalog.engine.fact_kernels import LAST
+from tidalog.maintain.component import Node, Passing
+from tidalog.maintain.transaction import Ids, Transaction
+from tidalog.maintain.workspace import Workspace
+from tidalog.model.terms import String
+from tidalog.plan.join_order import instances_of
+from tidalog.plan.lowering import RULE, Stage, mark_of
+
+
+@dataclass
+class RuleChange:
+    """How the parts of a program become those of another."""
+
+    nodes: list[Node]
+    added: list[str] = field(default_factory=list)
+    """Marks of rules, each once."""
+    removed: list[str] = field(default_factory=list)
+    dropped: list[int] = field(default_factory=list)
+    """Predicates that no rule derives any more."""
+
+    @property
+    def passing(self) -> list[Node]:
+        """Parts that have other rules than before."""
+        return [node for node in self.nodes if node.passing is not None]
+
+
+def plan_change(
+    engine: EmbeddedEngine, before: Sequence[Node], stages: Iterable[Stage], workspace: Workspace
+) -> RuleChange:
+    """The parts after a change; those before are not touched."""
+    derived_by = {predicate: node for node in before for predicate in node.predicates}
+    result = RuleChange([])
+    kept: set[str] = set()
+    added: dict[str, None] = {}
+    removed: dict[str, None] = {}
+    for stage in stages:
+        kept |= stage.predicates | {name for memo in stage.memos for name in (memo.ask, memo.memo)}
+        olds = list({id(n): n for p in sorted(stage.predicates) if (n := derived_by.get(p))}.values())
+        if len(olds) == 1 and olds[0].stage.is_like(stage):
+            result.nodes.append(olds[0])
+            continue
+        node = _follow(engine, olds, stage, workspace)
+        assert node.passing is not None
+        added |= dict.fromkeys(mark_of(rule) for rule in node.passing.added)
+        removed |= dict.fromkeys(mark_of(rule) for rule in node.passing.removed)
+        result.nodes.append(node)
+    result.added, result.removed = list(added), list(removed)
+    names = [p for node in before for p in sorted(node.predicates)]
+    names += [name for node in before for memo in node.stage.memos for name in (memo.ask, memo.memo)]
+    result.dropped = [engine.predicate(name) for name in names if name not in kept and engine.has(name)]
+    return result
+
+
+def _follow(engine: EmbeddedEngine, olds: list[Node], stage: Stage, workspace: Workspace) -> Node:
+    """A part with the facts that some parts have had."""
+    had = [r for old in olds for r in (*old.rules, *old.stage.asking) if _derives(r, stage)]
+    has = {*stage.rules, *stage.asking}
+    known = set(had)
+    node = Node(engine, stage, workspace)
+    folds = stage.fold is not None or any(old.stage.fold is not None for old in olds)
+    removed, looked_at = _ways_to_lose(
+        engine, [r for r in had if r not in has and _head(r) in stage.predicates]
+    )
+    node.passing = Passing(
+        frozenset(rule for rule in has if rule not in known),
+        removed,
+        looked_at,
+        sum(instances_of(rule, engine.fan_out) for rule in stage.rules),
+        anew=folds,
+    )
+    node.in_rank_order = all(old.in_rank_order for old in olds) and _one_after_the_other(engine, olds)
+    for ids in (ids for old in olds for ids in old.unranked):
+        node.unrank(ids)
+    node.steps_per_seed = max((old.steps_per_seed for old in olds), default=0.0)
+    return node
+
+
+def _ways_to_lose(
+    engine: EmbeddedEngine, rules: list[NormalRule]
+) -> tuple[tuple[NormalRule, ...], frozenset[str]]:
+    """Rules whose instances are to be searched for, and predicates all of whose facts are to be looked at."""
+    looked_at = {_head(r) for r in rules if instances_of(r, engine.fan_out) > engine.count(_head(r))}
+    return tuple(r for r in rules if _head(r) not in looked_at), frozenset(looked_at)
+
+
+def _head(rule: NormalRule) -> str:
+    assert rule.head is not None
+    return rule.head.predicate
+
+
+def _derives(rule: NormalRule, stage: Stage) -> bool:
+    return _head(rule) in stage.predicates or _head(rule).startswith("#ask:")
+
+
+def _one_after_the_other(engine: EmbeddedEngine, olds: list[Node]) -> bool:
+    """Whether every fact of a part came before whatever the next one derives."""
+    last = -1
+    for old in sorted(
+        olds, key=lambda node: min((_first_implicit(engine, n) for n in node.numbers), default=0)
+    ):
+        if len(olds) > 1 and min((_first_implicit(engine, n) for n in old.numbers), default=last + 1) <= last:
+            return False
+        last = max(
+            [last, *(int(engine.store.arrays.extent[n, LAST]) for n in old.numbers if engine.store.count(n))]
+        )
+    return True
+
+
+def _first_implicit(engine: EmbeddedEngine, number: int) -> int:
+    ids = engine.store.ids(number, 0, int(EXPLICIT), 0)
+    return int(ids[0]) if len(ids) else len(engine.store)
+
+
+def give_rules_facts(engine: EmbeddedEngine, marks: Sequence[str]) -> None:
+    """Before an update: rules that it removes are facts, as if they had always been."""
+    engine.store.insert(engine.predicate(RULE, 1), [_terms(engine, marks)], len(marks), STATUS_DERIVED)
+
+
+def _terms(engine: EmbeddedEngine, marks: Sequence[str]) -> Ids:
+    return np.array([engine.dictionary.id_of(String(mark)) for mark in marks], np.int32)
+
+
+def begin_change(change: Transaction, wanted: RuleChange) -> None:
+    """Rules come and go as facts, and what no rule derives goes.  Of rules that came earlier no fact is left:
+    the next change may bring them again."""
+    engine = change.engine
+    number = engine.predicate(RULE, 1)
+    change.delete(number, engine.store.ids(number))
+    if wanted.added:
+        change.put(number, _terms(engine, wanted.added)[None, :], len(wanted.added), STATUS_NEW)
+        change.grown.add(number)
+    for dropped in wanted.dropped:
+        change.to_delete.pop(dropped, None)
+        implicit = engine.store.ids(dropped, 0, int(EXPLICIT), 0)
+        if len(implicit):
+            change.delete(dropped, np.ascontiguousarray(implicit))

@@ -1,0 +1,100 @@
+"""Sums that are kept while values come and go: exact, so that nothing drifts.
+
+An integer sum is a Python integer.  A sum with doubles is an integer too, in units of the smallest double,
+and is rounded once when it is asked for; that is the correctly rounded sum which `engine.folds` computes.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+import numpy.typing as npt
+
+from tidalog.engine.dictionary_kernels import DOUBLE_VALUE, INT_VALUE, Terms
+from tidalog.model.terms import Double, Integer, Term
+
+_UNIT: Final = 1074  # the smallest double is 2 ** -1074
+_HALF: Final = 27
+_SMALLEST, _LARGEST = -(2**63), 2**63 - 1
+
+
+@dataclass
+class RunningSum:
+    """The numbers among some values.  What is not a number is not counted."""
+
+    integers: int = 0
+    doubles: int = 0
+    of_integers: int = 0
+    as_doubles: int = 0
+    """The sum of all finite numbers, each as a double, in units."""
+    infinite: int = 0
+    negative_infinite: int = 0
+    not_a_number: int = 0
+
+    @property
+    def numbers(self) -> int:
+        return self.integers + self.doubles
+
+    def add(self, terms: Terms, values: npt.NDArray[np.int32], sign: int) -> int:
+        """Adds values, or takes them out; how many are numbers."""
+        kinds, bits = terms.value[values], terms.number[values]
+        integers = bits[kinds == INT_VALUE]
+        doubles = bits[kinds == DOUBLE_VALUE].view(np.float64)
+        self.integers += sign * len(integers)
+        self.doubles += sign * len(doubles)
+        self.of_integers += sign * _exact_integers(integers)
+        finite = doubles[np.isfinite(doubles)]
+        self.as_doubles += sign * (_exact(finite) + _exact(integers.astype(np.float64)))
+        self.infinite += sign * int(np.count_nonzero(doubles == math.inf))
+        self.negative_infinite += sign * int(np.count_nonzero(doubles == -math.inf))
+        self.not_a_number += sign * int(np.count_nonzero(np.isnan(doubles)))
+        return len(integers) + len(doubles)
+
+    def result(self, average: bool) -> Term | None:
+        """None: there is no sum, or it takes more to say which."""
+        if self.numbers == 0:
+            return None
+        if self.doubles == 0:
+            if not _SMALLEST <= self.of_integers <= _LARGEST:
+                return None
+            return Double(float(self.of_integers) / self.numbers) if average else Integer(self.of_integers)
+        total = self._total()
+        if total is None:
+            return None
+        return Double(total / self.numbers if average else total)
+
+    def _total(self) -> float | None:
+        if self.not_a_number:
+            return None
+        if self.infinite or self.negative_infinite:
+            if self.infinite and self.negative_infinite:
+                return None
+            return math.inf if self.infinite else -math.inf
+        if self.as_doubles == 0:
+            return None  # a zero has a sign, which depends on the values
+        try:
+            return self.as_doubles / (1 << _UNIT)
+        except OverflowError:
+            return None
+
+
+def _exact_integers(values: npt.NDArray[np.int64]) -> int:
+    return (int((values >> 32).sum()) << 32) + int((values & 0xFFFFFFFF).sum())
+
+
+def _exact(values: npt.NDArray[np.float64]) -> int:
+    """The sum of finite doubles in units: mantissas, in halves that do not overflow, added up by exponent."""
+    if not len(values):
+        return 0
+    fractions, exponents = np.frexp(values)
+    mantissas = np.ldexp(fractions, 53).astype(np.int64)
+    total = 0
+    for exponent in np.unique(exponents).tolist():
+        mine = mantissas[exponents == exponent]
+        whole = (int((mine >> _HALF).sum()) << _HALF) + int((mine & ((1 << _HALF) - 1)).sum())
+        shift = exponent - 53 + _UNIT
+        total += whole << shift if shift >= 0 else whole >> -shift
+    return total

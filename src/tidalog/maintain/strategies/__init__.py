@@ -1,0 +1,1 @@
+"""Strategies: how a component loses facts.  One file each."""

@@ -1,0 +1,159 @@
+"""The program: one immutable syntax tree that every dialect lowers to.
+
+Nothing here computes.  Equality is structural and ignores places in the source (`span`), so that
+`parse(print(program)) == program` can be tested as it stands.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from types import MappingProxyType
+from typing import Final
+
+from tidalog.model.errors import Source, Span
+from tidalog.model.terms import Term
+
+AGGREGATES: Final = ("count", "sum", "min", "max", "avg", "median")
+COMPARISONS: Final = ("=", "!=", "<", "<=", ">", ">=")
+
+
+@dataclass(frozen=True, slots=True)
+class Variable:
+    """`?name`.  The anonymous variables of a rule are named `_#1`, `_#2`, … in order of occurrence, which
+    no user can write; they print as `_`."""
+
+    name: str
+
+    @property
+    def anonymous(self) -> bool:
+        return self.name.startswith("_#")
+
+
+@dataclass(frozen=True, slots=True)
+class Parameter:
+    """`$name`: replaced by its value when the program is prepared."""
+
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """A built-in or registered function applied to arguments.
+
+    `function` is an operator (`+ - * / % ** = != < <= > >=`, `neg` for unary minus) or a name in
+    upper case for built-ins (`ABS`, `CONCAT`, `ISIRI` …); f-strings are `CONCAT` over `STR`.
+    """
+
+    function: str
+    arguments: tuple[Expression, ...]
+    span: Span | None = field(default=None, compare=False, repr=False)
+
+
+Expression = Term | Variable | Parameter | Call
+
+
+@dataclass(frozen=True, slots=True)
+class Aggregate:
+    """`#sum(?v, ?id)`: over the distinct tuples of `arguments`; the first is the value."""
+
+    operator: str
+    arguments: tuple[Expression, ...]
+    span: Span | None = field(default=None, compare=False, repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Atom:
+    """`predicate(arguments)`; aggregates only in heads.  `predicate` is an identifier or a full IRI."""
+
+    predicate: str
+    arguments: tuple[Expression | Aggregate, ...]
+    span: Span | None = field(default=None, compare=False, repr=False)
+
+    @property
+    def arity(self) -> int:
+        return len(self.arguments)
+
+
+@dataclass(frozen=True, slots=True)
+class Negation:
+    """`~atom`: no fact matches; a variable that occurs here only is local to it."""
+
+    atom: Atom
+    span: Span | None = field(default=None, compare=False, repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Condition:
+    """A boolean expression that must be true: a comparison, a computation `?m = ?n + 1`, or any call."""
+
+    expression: Expression
+    span: Span | None = field(default=None, compare=False, repr=False)
+
+
+BodyLiteral = Atom | Negation | Condition
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """`name: heads :- body.`  No head at all is a constraint: its body must have no match."""
+
+    heads: tuple[Atom, ...]
+    body: tuple[BodyLiteral, ...]
+    name: str | None = None
+    span: Span | None = field(default=None, compare=False, repr=False)
+
+    @property
+    def is_constraint(self) -> bool:
+        return not self.heads
+
+
+@dataclass(frozen=True, slots=True)
+class Fact:
+    predicate: str
+    arguments: tuple[Term, ...]
+    span: Span | None = field(default=None, compare=False, repr=False)
+
+
+OptionValue = str | int | float | bool | tuple["OptionValue", ...]
+
+
+@dataclass(frozen=True, slots=True)
+class DataBinding:
+    """The `csv{resource = "…", format = (string, int)}` of an @import or @export.  `format` is the name
+    before the brace (csv, tsv, dsv, parquet, ndjson, json, arrow, ntriples, turtle, rdf, …)."""
+
+    predicate: str
+    format: str
+    options: Mapping[str, OptionValue]
+    span: Span | None = field(default=None, compare=False, repr=False)
+
+
+@dataclass(frozen=True)
+class Program:
+    """Everything one or several texts say.  Order within each field is that of the text."""
+
+    rules: tuple[Rule, ...] = ()
+    facts: tuple[Fact, ...] = ()
+    prefixes: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
+    base: str | None = None
+    imports: tuple[DataBinding, ...] = ()
+    exports: tuple[DataBinding, ...] = ()
+    outputs: tuple[str, ...] = ()
+    parameters: Mapping[str, Expression | None] = field(default_factory=lambda: MappingProxyType({}))
+    source: Source | None = field(default=None, compare=False, repr=False)
+
+
+def variables(node: Expression | Aggregate | BodyLiteral) -> Iterator[Variable]:
+    """The variables in a node in order of occurrence, with repetitions.  Does not recurse on depth."""
+    stack: list[Expression | Aggregate | BodyLiteral] = [node]
+    while stack:
+        item = stack.pop()
+        if isinstance(item, Variable):
+            yield item
+        elif isinstance(item, Call | Aggregate | Atom):
+            stack.extend(reversed(item.arguments))
+        elif isinstance(item, Negation):
+            stack.append(item.atom)
+        elif isinstance(item, Condition):
+            stack.append(item.expression)

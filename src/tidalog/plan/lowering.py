@@ -1,0 +1,305 @@
+"""Lowering: aggregates and Python functions become relations of their own.
+
+*  A rule with aggregates becomes rules that collect the distinct tuples of each argument list under their
+   group in a hidden relation, and a `Fold` that reads the groups off an index.  Where the body is a single
+   plain atom, its relation is read as it is.
+*  An expression that the engine cannot compute itself becomes a *memo relation*: a rule that collects its
+   distinct inputs (`ask`), answered in batches by Python, and an atom over the answers (`memo`).  The
+   algorithms then need to know nothing about it.
+
+Hidden predicates have names that no program can write: they begin with `#`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, replace
+from typing import Final
+from zlib import crc32
+
+from tidalog.analysis.normal import AggregateColumn, Argument, Computation, NormalAtom, NormalRule
+from tidalog.model.program import Expression, Variable, variables
+from tidalog.model.terms import TRUE, String
+
+
+@dataclass(frozen=True, slots=True)
+class FoldColumn:
+    """`variable` is `operator` over a relation's facts that agree with the group in the `group` columns: over
+    their tuples in `columns`, the value first.  `distinct`: such tuples may repeat and count once."""
+
+    variable: Variable
+    operator: str
+    relation: str
+    arity: int
+    group: tuple[int, ...]
+    columns: tuple[int, ...]
+    distinct: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Fold:
+    """One head fact per group; every relation has the same groups, in the order of `group`."""
+
+    name: str
+    head: NormalAtom
+    group: tuple[Variable, ...]
+    columns: tuple[FoldColumn, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Memo:
+    """`memo(inputs…, result)` holds the value of `expression` for every row of `ask(inputs…)`."""
+
+    name: str
+    ask: str
+    memo: str
+    inputs: tuple[Variable, ...]
+    expression: Expression
+
+
+@dataclass(frozen=True, slots=True)
+class Stage:
+    """A part of a component that is derived after those before it.  It has rules or a fold.  `rules` have no
+    aggregates and only native expressions; `asking` are the rules that collect what `memos` answer."""
+
+    name: str
+    predicates: frozenset[str]
+    """What it derives."""
+    recursive: bool
+    rules: tuple[NormalRule, ...] = ()
+    asking: tuple[NormalRule, ...] = ()
+    memos: tuple[Memo, ...] = ()
+    fold: Fold | None = None
+
+    @property
+    def hidden(self) -> list[str]:
+        """Relations that only it derives, and that no program can name."""
+        answers = [name for memo in self.memos for name in (memo.ask, memo.memo)]
+        return [*filter(is_hidden, self.predicates), *answers]
+
+    def is_like(self, other: Stage) -> bool:
+        """Whether it derives the same in the same way; the order of rules is of no account."""
+        return (
+            (self.predicates, self.fold) == (other.predicates, other.fold)
+            and set(self.rules) == set(other.rules)
+            and set(self.asking) == set(other.asking)
+        )
+
+
+RULE: Final = "#rule"
+"""The relation of rules: one fact for every rule that comes or goes."""
+
+
+def under_its_mark(rule: NormalRule) -> NormalRule:
+    """The rule, as long as the relation of rules has its mark: to insert or delete that fact is to insert or
+    delete the rule."""
+    return replace(rule, atoms=(*rule.atoms, NormalAtom(RULE, (String(mark_of(rule)),))))
+
+
+def is_hidden(predicate: str) -> bool:
+    return predicate.startswith("#")
+
+
+def stages(
+    rules: Sequence[NormalRule],
+    predicates: Iterable[str],
+    recursive: bool,
+    is_native: Callable[[Expression], bool],
+) -> list[Stage]:
+    """The parts of a component: for each rule with aggregates what collects its groups, if they are not
+    facts as they are, and its fold; then everything else.  Where other rules derive facts of the same
+    predicate, or it depends on itself, the results of a fold are a relation of their own, so that a fold
+    alone answers for every fact that it derives.  `is_native` says whether the engine computes an expression
+    itself."""
+    result: list[Stage] = []
+    plain = [rule for rule in rules if not rule.aggregates]
+    whole = frozenset(predicates)
+    for rule in rules:
+        if not rule.aggregates:
+            continue
+        collecting, fold = _split_aggregates(rule)
+        for one in collecting:
+            assert one.head is not None
+            number = f" {len(result)}" if len(collecting) > 1 else ""
+            name = f"groups of {rule.name}{number}"
+            result.append(_stage(name, {one.head.predicate}, False, [one], is_native))
+        head = fold.head
+        if len(whole) > 1 or len(rules) > 1:
+            fold = replace(fold, head=NormalAtom(f"#value:{mark_of(rule)}", head.arguments))
+            plain.append(
+                replace(
+                    rule,
+                    head=head,
+                    atoms=(fold.head,),
+                    negations=(),
+                    computations=(),
+                    tests=(),
+                    aggregates=(),
+                )
+            )
+        name = f"results of {rule.name}" if is_hidden(fold.head.predicate) else head.predicate
+        result.append(Stage(name, frozenset([fold.head.predicate]), False, fold=fold))
+    if plain:
+        result.append(_stage(", ".join(sorted(whole)), whole, recursive, plain, is_native))
+    return result
+
+
+def _stage(
+    name: str,
+    predicates: Iterable[str],
+    recursive: bool,
+    rules: Iterable[NormalRule],
+    is_native: Callable[[Expression], bool],
+) -> Stage:
+    memos: list[Memo] = []
+    lifted = [one for rule in rules for one in _lift_foreign(rule, is_native, memos)]
+    asks = {memo.ask for memo in memos}
+    asking = tuple(r for r in lifted if r.head is not None and r.head.predicate in asks)
+    own = tuple(r for r in lifted if r.head is None or r.head.predicate not in asks)
+    return Stage(name, frozenset(predicates), recursive, own, asking, tuple(memos))
+
+
+def _split_aggregates(rule: NormalRule) -> tuple[list[NormalRule], Fold]:
+    assert rule.head is not None
+    places = {column.position for column in rule.aggregates}
+    group = tuple(
+        dict.fromkeys(
+            a for i, a in enumerate(rule.head.arguments) if i not in places and isinstance(a, Variable)
+        )
+    )
+    direct = _fold_over_body(rule, group)
+    if direct is not None:
+        return [], direct
+    relations: dict[tuple[Argument, ...], str] = {}
+    rules: list[NormalRule] = []
+    columns: list[FoldColumn] = []
+    for column in rule.aggregates:
+        relation = relations.get(column.arguments)
+        if relation is None:
+            relation = relations[column.arguments] = f"#group:{mark_of(rule)}:{len(relations)}"
+            rules.append(_collecting_rule(rule, relation, group, column))
+        width = len(group)
+        values = tuple(range(width, width + len(column.arguments)))
+        variable = _place(rule.head, column)
+        columns.append(
+            FoldColumn(
+                variable, column.operator, relation, width + len(values), tuple(range(width)), values, False
+            )
+        )
+    return rules, Fold(rule.name, rule.head, group, tuple(columns))
+
+
+def _fold_over_body(rule: NormalRule, group: tuple[Variable, ...]) -> Fold | None:
+    """A body of one atom whose arguments are different variables is its own relation of tuples."""
+    if len(rule.atoms) != 1 or rule.negations or rule.computations or rule.tests:
+        return None
+    atom = rule.atoms[0]
+    if len(atom.variables) != len(atom.arguments):
+        return None
+    place = {v: i for i, v in enumerate(atom.arguments) if isinstance(v, Variable)}
+    columns: list[FoldColumn] = []
+    assert rule.head is not None
+    for column in rule.aggregates:
+        used = [a for a in column.arguments if isinstance(a, Variable)]
+        if len(used) != len(column.arguments):
+            return None
+        distinct = column.operator not in ("min", "max") and not atom.variables <= {*group, *used}
+        columns.append(
+            FoldColumn(
+                _place(rule.head, column),
+                column.operator,
+                atom.predicate,
+                len(atom.arguments),
+                tuple(place[v] for v in group),
+                tuple(place[v] for v in used),
+                distinct,
+            )
+        )
+    return Fold(rule.name, rule.head, group, tuple(columns))
+
+
+def _place(head: NormalAtom, column: AggregateColumn) -> Variable:
+    variable = head.arguments[column.position]
+    assert isinstance(variable, Variable)
+    return variable
+
+
+def _collecting_rule(
+    rule: NormalRule, relation: str, group: tuple[Variable, ...], column: AggregateColumn
+) -> NormalRule:
+    return replace(rule, head=NormalAtom(relation, group + column.arguments), aggregates=())
+
+
+def _lift_foreign(
+    rule: NormalRule, is_native: Callable[[Expression], bool], memos: list[Memo]
+) -> list[NormalRule]:
+    """Takes foreign expressions out one after the other, in the order in which their inputs are bound."""
+    foreign = [c for c in rule.computations if not is_native(c.expression)]
+    foreign_tests = [t for t in rule.tests if not is_native(t)]
+    if not foreign and not foreign_tests:
+        return [rule]
+    native_computations = [c for c in rule.computations if is_native(c.expression)]
+    native_tests = [t for t in rule.tests if is_native(t)]
+    atoms = list(rule.atoms)
+    rules: list[NormalRule] = []
+    pending: list[Computation | Expression] = [*foreign_tests, *foreign]
+    first = len(memos)
+    while pending:
+        bound = _bound(atoms, native_computations)
+        ready = next(p for p in pending if set(variables(_expression(p))) <= bound)
+        pending.remove(ready)
+        expression = _expression(ready)
+        inputs = tuple(dict.fromkeys(variables(expression)))
+        number = f"{_relation(rule)}:{len(memos) - first}"
+        memo = Memo(rule.name, f"#ask:{number}", f"#memo:{number}", inputs, expression)
+        memos.append(memo)
+        rules.append(
+            replace(
+                rule,
+                head=NormalAtom(memo.ask, inputs),
+                atoms=tuple(atoms),
+                negations=tuple(n for n in rule.negations if _is_ready(n, rule, bound)),
+                computations=_needed(native_computations, _bound(atoms, native_computations)),
+                tests=tuple(t for t in native_tests if set(variables(t)) <= bound),
+            )
+        )
+        result: Argument = ready.variable if isinstance(ready, Computation) else TRUE
+        atoms.append(NormalAtom(memo.memo, (*inputs, result)))
+    rules.append(
+        replace(rule, atoms=tuple(atoms), computations=tuple(native_computations), tests=tuple(native_tests))
+    )
+    return rules
+
+
+def _relation(rule: NormalRule) -> str:
+    """What hidden relations of a rule are named by: a rule with aggregates may have become several."""
+    assert rule.head is not None
+    return rule.head.predicate[1:] if is_hidden(rule.head.predicate) else mark_of(rule)
+
+
+def mark_of(rule: NormalRule) -> str:
+    """A name for one rule and no other: another rule may come later under the name that it has now."""
+    return f"{rule.name}:{crc32(repr(rule).encode()):08x}"
+
+
+def _expression(item: Computation | Expression) -> Expression:
+    return item.expression if isinstance(item, Computation) else item
+
+
+def _bound(atoms: list[NormalAtom], computations: list[Computation]) -> set[Variable]:
+    bound = {v for atom in atoms for v in atom.variables}
+    for computation in computations:
+        if set(variables(computation.expression)) <= bound:
+            bound.add(computation.variable)
+    return bound
+
+
+def _needed(computations: list[Computation], bound: set[Variable]) -> tuple[Computation, ...]:
+    return tuple(c for c in computations if c.variable in bound)
+
+
+def _is_ready(negation: NormalAtom, rule: NormalRule, bound: set[Variable]) -> bool:
+    """A negation can be asked once its variables are bound, except those that are local to it."""
+    elsewhere = {v for atom in rule.atoms for v in atom.variables}
+    elsewhere |= {c.variable for c in rule.computations}
+    return (negation.variables & elsewhere) <= bound

@@ -1,0 +1,65 @@
+"""What a stream may speak of: the predicates of a program, by every name that they can be called; and those
+of rules that come with the stream."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from tidalog.analysis.rewrite import atoms
+from tidalog.api.relations import is_rdf_name
+from tidalog.lang import parse_rules
+from tidalog.model.errors import ProgramError
+from tidalog.model.term_text import STANDARD_PREFIXES
+
+if TYPE_CHECKING:
+    from tidalog.api.knowledge_base import KnowledgeBase
+
+
+@dataclass(frozen=True)
+class KnownPredicates:
+    """`arities` has the number of arguments by name: the name itself, `<iri>`, `prefix:name`.  In a program
+    about triples, `open_iris` says, any other IRI is a property (two arguments) or a class (one)."""
+
+    arities: Mapping[str, int]
+    open_iris: bool = False
+    prefixes: Mapping[str, str] = field(default_factory=dict)
+    """Those of the program, and the usual ones."""
+
+    @property
+    def widest(self) -> int:
+        """The largest number of arguments."""
+        return max([3 if self.open_iris else 0, *self.arities.values()])
+
+    def of_rules(self, texts: Iterable[str]) -> set[tuple[str, int]]:
+        """Predicates that rules speak of, with their number of arguments, by every name.  What cannot be read
+        brings none; that is told when its turn comes."""
+        found: set[tuple[str, int]] = set()
+        for text in texts:
+            try:
+                rules = parse_rules(text, self.prefixes)
+            except ProgramError:
+                continue
+            for atom in (atom for rule in rules for atom in atoms(rule)):
+                names = _aliases(atom.predicate, self.prefixes)
+                found |= {(name, len(atom.arguments)) for name in names}
+        return {(name, arity) for name, arity in found if self.arities.get(name) != arity}
+
+
+def known_predicates(kb: KnowledgeBase) -> KnownPredicates:
+    analysis = kb.analysis
+    layout = analysis.triples
+    prefixes = {**STANDARD_PREFIXES, **kb.program.prefixes}
+    arities: dict[str, int] = {}
+    for name, info in kb.predicates.items():
+        if is_rdf_name(layout, name) and info.arity in (1, 2):
+            continue  # a class and a property may have one name
+        for alias in _aliases(name, prefixes):
+            arities[alias] = info.arity
+    return KnownPredicates(arities, layout.active, prefixes)
+
+
+def _aliases(name: str, prefixes: Mapping[str, str]) -> list[str]:
+    found = [(p, base) for p, base in prefixes.items() if base and name.startswith(base)]
+    return [name, f"<{name}>", *(f"{prefix}:{name.removeprefix(base)}" for prefix, base in found)]

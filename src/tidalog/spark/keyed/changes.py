@@ -1,0 +1,198 @@
+"""What a batch changed in a bucket, as one table with keys: gathered as ids, put into text in bulk."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Final
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from tidalog.analysis.triples import TRIPLE, TYPE
+from tidalog.api.relations import is_hidden
+from tidalog.io.change_feed import ChangeBatch
+from tidalog.maintain.delta import PredicateDelta
+from tidalog.model.terms import IRI
+from tidalog.spark.change_rows import KINDS, OPERATIONS
+from tidalog.spark.keyed.batches import Ids, Numbers, Rounds
+from tidalog.spark.keyed.config import Setting
+from tidalog.spark.keyed.keys import KeyTable
+from tidalog.spark.keyed.packing import change_schema
+
+if TYPE_CHECKING:
+    from tidalog.api.update import Label
+    from tidalog.engine.dictionary import Dictionary
+
+_LabelOf = Callable[[Ids], Numbers]
+_FIRST: Final = -1
+"""The round in which keys become known."""
+
+
+class _Part:
+    """Facts of one relation: columns of ids, and of each fact its label, operation, kind and round."""
+
+    def __init__(self) -> None:
+        self.columns: list[list[Ids]] = []
+        self.labels: list[Numbers] = []
+        self.flags: list[Numbers] = []
+        """Round, operation and kind in one number, in the order in which rows are to stand."""
+
+
+class KeyedChanges:
+    """Gathers the deltas of rounds, in order.  `labels` are those of the updates of `order`."""
+
+    def __init__(self, setting: Setting, dictionary: Dictionary, order: Rounds, labels: pa.Array) -> None:
+        self._setting = setting
+        self._dictionary = dictionary
+        self._order = order
+        zero = pa.array(["0" if setting.text_labels else 0], labels.type)
+        self._labels = [labels, zero]
+        self._zero = len(labels)
+        self._parts: dict[str, _Part] = {}
+        self.told: dict[str, list[int]] = {}
+        """Of each predicate how many facts became true, and how many stopped being so."""
+        self._relations = {name: relation for relation, name in setting.names.items()}
+        self._special = _Special(setting, dictionary) if setting.active else None
+
+    def add_first(self, delta: Mapping[str, PredicateDelta]) -> None:
+        """What follows from the program alone, for keys that are new: their update 0."""
+        self._add(_FIRST, delta, lambda keys: np.full(len(keys), self._zero))
+
+    def add(self, number: int, delta: Mapping[str, PredicateDelta]) -> None:
+        """The changes of a round."""
+        order = self._order
+        self._add(number, delta, lambda keys: order.update_of(keys, np.full(len(keys), number)))
+
+    def add_last(self, delta: Mapping[str, PredicateDelta], gone: Ids, labels: pa.Array) -> None:
+        """What keys lose that are forgotten; it is told with the label of the last update of each."""
+        start = self._more_labels(labels)
+        self._add(self._order.count, delta, lambda keys: start + np.searchsorted(gone, keys))
+
+    def add_change(
+        self, number: int, delta: Mapping[str, PredicateDelta], label: Label | None, known: KeyTable
+    ) -> None:
+        """The changes of a round in which rules change, of any key: with the label of that change; if there
+        are no labels, with that of the key's update, or of its last one if it has none."""
+        if label is not None:
+            own = self._more_labels(pa.array([label], self._labels[0].type))
+            self._add(number, delta, lambda keys: np.full(len(keys), own))
+            return
+        order, start = self._order, self._more_labels(known.labels)
+        updated = order.keys[order.rounds == number]
+
+        def label_of(keys: Ids) -> Numbers:
+            updates = order.update_of(keys, np.full(len(keys), number))
+            return np.where(np.isin(keys, updated), updates, start + known.places(keys))
+
+        self._add(number, delta, label_of)
+
+    def _more_labels(self, labels: pa.Array) -> int:
+        """The number of the first of them."""
+        start = sum(map(len, self._labels))
+        self._labels.append(labels)
+        return start
+
+    def _add(self, number: int, delta: Mapping[str, PredicateDelta], label_of: _LabelOf) -> None:
+        for name, change in delta.items():
+            relation = self._relations.get(name, name)
+            if name in (self._setting.key, self._setting.violated) or is_hidden(relation):
+                continue
+            for operation, columns, explicit in (
+                (0, change.deleted, change.deleted_explicit),
+                (1, change.inserted, change.inserted_explicit),
+            ):
+                if self._special is not None:
+                    mine = self._special.own(relation, columns)
+                    if mine is not None:
+                        columns, explicit = [column[mine] for column in columns], explicit[mine]
+                if not len(explicit):
+                    continue
+                part = self._parts.setdefault(relation, _Part())
+                part.columns.append(columns)
+                part.labels.append(label_of(columns[0]))
+                part.flags.append(((number + 1) * 2 + operation) * 2 + explicit.astype(np.int64))
+
+    def table(self) -> pa.Table:
+        """All rows, by round; deletions of a round before its insertions."""
+        setting = self._setting
+        schema = change_schema(setting.arguments, setting.text_labels)
+        if not self._parts:
+            return schema.empty_table()
+        all_labels = pa.concat_arrays([part.cast(schema.field("update").type) for part in self._labels])
+        runs: list[tuple[int, pa.Table]] = []
+        for relation, part in self._parts.items():
+            own = np.concatenate(part.flags)
+            columns = [np.concatenate(column) for column in zip(*part.columns, strict=True)]
+            labels = all_labels.take(pa.array(np.concatenate(part.labels)))
+            table = pa.table(self._arrays(relation, columns, labels, own), schema=schema)
+            starts = np.concatenate([[0], np.flatnonzero(np.diff(own >> 1)) + 1, [len(own)]]).tolist()
+            for start, end in itertools.pairwise(starts):
+                runs.append((int(own[start]) >> 1, table.slice(start, end - start)))
+        runs.sort(key=lambda run: run[0])
+        return pa.concat_tables([part for _, part in runs]).combine_chunks()
+
+    def _arrays(self, relation: str, columns: list[Ids], labels: pa.Array, flags: Numbers) -> list[pa.Array]:
+        rows = len(flags)
+        predicate, arguments = relation, columns[1:]
+        if self._special is not None:
+            predicate, arguments = self._special.restored(relation, arguments, rows)
+        texts = [_text(self._dictionary.decode_text(column)) for column in arguments]
+        empty = [pa.nulls(rows, pa.string())] * (self._setting.arguments - len(texts))
+        written = ChangeBatch(0, 1, predicate, "explicit", (), 0).written_predicate
+        counts, inserted = self.told.setdefault(written, [0, 0]), int(np.count_nonzero(flags & 2))
+        counts[0], counts[1] = counts[0] + inserted, counts[1] + rows - inserted
+        return [
+            plain_texts(self._dictionary, columns[0]),
+            labels,
+            pa.array(OPERATIONS).take(pa.array(flags >> 1 & 1)),
+            pa.repeat(written, rows),
+            *texts,
+            *empty,
+            pa.array(KINDS).take(pa.array(flags & 1)),
+        ]
+
+
+def plain_texts(dictionary: Dictionary, ids: Ids) -> pa.Array:
+    """The content of strings, which is what keys are."""
+    return _text(dictionary.contents(ids))
+
+
+def _text(array: pa.Array) -> pa.Array:
+    return array.cast(pa.string()) if pa.types.is_large_string(array.type) else array
+
+
+class _Special:
+    """Triples in several relations.  Each is told of where it belongs by its property and class: that
+    relation has it whenever another one has, for rules copy it there, and it is explicit there alone."""
+
+    def __init__(self, setting: Setting, dictionary: Dictionary) -> None:
+        self._layout = setting.layout
+        id_of = dictionary.id_of
+        self._type = id_of(TYPE)
+        self._id_of = id_of
+        self._properties = np.array([id_of(IRI(iri)) for iri in setting.properties], np.int32)
+        self._classes = np.array([id_of(IRI(iri)) for iri in setting.classes], np.int32)
+        self._of_types = setting.properties.get(TYPE.value)
+
+    def own(self, relation: str, columns: list[Ids]) -> npt.NDArray[np.bool_] | None:
+        """The rows that belong to a relation; None if all do."""
+        if relation == TRIPLE and len(columns) == 4:
+            of_class = (columns[2] == self._type) & np.isin(columns[3], self._classes)
+            own: npt.NDArray[np.bool_] = ~(np.isin(columns[2], self._properties) | of_class)
+            return own
+        if relation == self._of_types:
+            other: npt.NDArray[np.bool_] = ~np.isin(columns[2], self._classes)
+            return other
+        return None
+
+    def restored(self, relation: str, arguments: list[Ids], rows: int) -> tuple[str, list[Ids]]:
+        """The predicate that people know, and the arguments there."""
+        if relation == TRIPLE or not relation.startswith(f"{TRIPLE}:"):
+            return relation, arguments
+        _, predicate, object_ = self._layout.restore(relation, (IRI(""), IRI("")))
+        middle = np.full(rows, self._id_of(predicate), np.int32)
+        is_class = relation in self._layout.classes.values()
+        last = np.full(rows, self._id_of(object_), np.int32) if is_class else arguments[1]
+        return TRIPLE, [arguments[0], middle, last]

@@ -1,0 +1,100 @@
+"""The checkpoint of a keyed stream: a note of what its state depends on, and Spark's own files.
+
+Another number of buckets begins a new generation in a folder of its own, with the keys dealt out anew and
+with the source from its beginning; updates that were applied are known by their labels.  Nothing of the old
+generation is changed, and the note names the new one only when that is complete.
+"""
+
+from __future__ import annotations
+
+import json
+import shutil
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+from tidalog.spark.checkpoints import read_checkpoint
+from tidalog.spark.diagnostics import SparkError
+from tidalog.spark.keyed.config import Setting
+from tidalog.spark.keyed.diagnostics import BucketsFixed, NoKeyedState, StateOfAnotherProgram
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+_NOTE: Final = "tidalog-keyed.json"
+_DEALT: Final = "tidalog-dealt"
+
+
+@dataclass(frozen=True)
+class Note:
+    program: str
+    key: str
+    labels: str | None
+    buckets: int
+    generation: str = ""
+    """The folder that Spark's files are in, within the checkpoint."""
+    first: int = 0
+    """The number that its first batch has for others: those of earlier generations come before."""
+
+
+def read_note(checkpoint: Path) -> Note | None:
+    try:
+        return Note(**json.loads((checkpoint / _NOTE).read_text(encoding="utf-8")))
+    except (OSError, ValueError, TypeError):
+        return None
+
+
+def note_of(checkpoint: Path) -> Note:
+    """Raises `SparkError` (T124)."""
+    found = read_note(checkpoint)
+    if found is None:
+        why = "no keyed stream was started with it"
+        raise SparkError(NoKeyedState(path=checkpoint, why=why))
+    return found
+
+
+def dealt_keys(checkpoint: Path, note: Note) -> Path | None:
+    """What the generation began with, if it was not the first."""
+    folder = checkpoint / note.generation / _DEALT
+    return folder if note.generation and folder.exists() else None
+
+
+def checked_note(spark: SparkSession, checkpoint: Path, setting: Setting, key: str) -> Note:
+    """What a stream with this setting goes on with: what is there, or a new generation of it.
+
+    Raises `SparkError` if the state is that of another program (T123), or if keys cannot change their buckets
+    (T125).
+    """
+    new = Note(replace(setting, buckets=1).digest, key, setting.labels, setting.buckets)
+    found = read_note(checkpoint)
+    if found is None:
+        checkpoint.mkdir(parents=True, exist_ok=True)
+        return _written(checkpoint, new)
+    differs = [name for name in ("program", "key", "labels") if getattr(found, name) != getattr(new, name)]
+    if differs:
+        raise SparkError(StateOfAnotherProgram(why=f"{checkpoint} differs in {' and '.join(differs)}"))
+    if found.buckets == setting.buckets:
+        return found
+    if setting.labels is None:
+        raise SparkError(BucketsFixed(path=checkpoint, buckets=found.buckets, asked=setting.buckets))
+    return _new_generation(spark, checkpoint, found, setting.buckets)
+
+
+def _new_generation(spark: SparkSession, checkpoint: Path, old: Note, buckets: int) -> Note:
+    from tidalog.spark.keyed.resharding import reshard
+
+    committed = read_checkpoint(checkpoint / old.generation).committed
+    first = old.first + committed + 1
+    name = f"generation-{first:09d}-{buckets}"
+    shutil.rmtree(checkpoint / name, ignore_errors=True)  # what a run has left that ended here
+    (checkpoint / name).mkdir()
+    if committed >= 0:
+        reshard(spark, checkpoint, checkpoint / name / _DEALT, buckets)
+    return _written(checkpoint, Note(old.program, old.key, old.labels, buckets, name, first))
+
+
+def _written(checkpoint: Path, note: Note) -> Note:
+    part = checkpoint / f"{_NOTE}.part"
+    part.write_text(json.dumps(asdict(note)), encoding="utf-8")
+    part.replace(checkpoint / _NOTE)
+    return note

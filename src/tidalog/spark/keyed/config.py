@@ -1,0 +1,149 @@
+"""What an executor must know to keep a bucket: plain values, made once at the driver."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from hashlib import sha256
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Final
+
+from tidalog.analysis import Analysis, TripleLayout, analyse
+from tidalog.analysis.draft import ArgumentRange
+from tidalog.analysis.keyed import KeyedProgram
+from tidalog.api.functions import argument_range
+from tidalog.api.relations import Rows, routed
+from tidalog.builtins import PythonFunction
+from tidalog.engine.dictionary import Dictionary
+from tidalog.lang import parse, print_program
+from tidalog.model.terms import Term
+from tidalog.spark.keyed.partitions import entries_of
+from tidalog.storage.records import Change, Facts, changes_of, changes_packed, unpacked
+
+if TYPE_CHECKING:
+    from tidalog.api.knowledge_base import KnowledgeBase
+
+_MADE: Final = ("layout", "digest", "first_entry")
+
+
+@dataclass(frozen=True)
+class Setting:
+    """`text` is the rewritten program, `facts` what it has for every key, as a record of storage."""
+
+    text: str
+    facts: bytes
+    key: str
+    violated: str
+    names: dict[str, str]
+    prefixes: dict[str, str]
+    active: bool
+    properties: dict[str, str]
+    classes: dict[str, str]
+    tables: tuple[str, ...]
+    arguments: int
+    """The most that a fact has, without the key."""
+    labels: str | None
+    """`integer`, `text`, or None if a batch is one update of each of its keys."""
+    buckets: int = 1
+    ttl: int | None = None
+    """Milliseconds after which a key that had no update is forgotten."""
+    functions: Mapping[str, PythonFunction] = field(default_factory=dict)
+    original: str = ""
+    """The program as somebody wrote it, without facts."""
+    known: Mapping[str, int] = field(default_factory=dict)
+    """Its predicates, and their number of arguments."""
+    parameters: Mapping[str, Term] = field(default_factory=dict)
+    rulesless: bool = False
+    """Whether a bucket only holds facts, and knows of rules without following them."""
+
+    @property
+    def text_labels(self) -> bool:
+        return self.labels == "text"
+
+    @cached_property
+    def layout(self) -> TripleLayout:
+        return TripleLayout(
+            self.active,
+            MappingProxyType(self.properties),
+            MappingProxyType(self.classes),
+            frozenset(self.tables),
+        )
+
+    @cached_property
+    def digest(self) -> str:
+        """Tells programs apart: state of one is of no use to another."""
+        return sha256(f"{self.buckets} {self.labels} {self.text}".encode() + self.facts).hexdigest()[:16]
+
+    @property
+    def ranges(self) -> dict[str, ArgumentRange]:
+        return {name: argument_range(name, function) for name, function in self.functions.items()}
+
+    @property
+    def known_functions(self) -> dict[str, PythonFunction]:
+        """By the names that rules call them by."""
+        return {name.upper(): function for name, function in self.functions.items()}
+
+    @cached_property
+    def first_entry(self) -> int:
+        """Of the bucket that speaks for all, where all have the same to say."""
+        return int(entries_of(self.buckets)[0])
+
+    def analysis(self) -> Analysis:
+        return analyse(parse(self.text), functions=self.ranges)
+
+    def shared_facts(self, dictionary: Dictionary) -> list[Facts]:
+        """The facts that every key begins with, without the key."""
+        return changes_of(unpacked(memoryview(self.facts)), dictionary)[0].insertions
+
+    def __getstate__(self) -> dict[str, object]:
+        return {name: value for name, value in vars(self).items() if name not in _MADE}
+
+
+def setting_of(
+    keyed: KeyedProgram,
+    kb: KnowledgeBase,
+    *,
+    arguments: int,
+    labels: str | None,
+    ttl: int | None,
+    functions: Mapping[str, PythonFunction],
+    buckets: int = 1,
+    parameters: Mapping[str, Term] | None = None,
+) -> Setting:
+    """`kb` has loaded the original program."""
+    dictionary = kb.dictionary
+    parts = [part for rows in kb.asserted_id_rows() for part in routed(rows, keyed.layout, dictionary)]
+    change = Change(None, [], [_renamed(part, keyed) for part in parts])
+    return Setting(
+        print_program(keyed.program),
+        b"".join(changes_packed({"kind": "shared"}, [change], dictionary)),
+        keyed.key,
+        keyed.violated,
+        dict(keyed.names),
+        dict(kb.program.prefixes),
+        keyed.layout.active,
+        dict(keyed.layout.properties),
+        dict(keyed.layout.classes),
+        tuple(sorted(keyed.layout.tables)),
+        arguments,
+        labels,
+        buckets,
+        ttl,
+        dict(functions),
+        print_program(replace(kb.program, facts=())),
+        {name: info.arity for name, info in kb.predicates.items()},
+        dict(parameters or {}),
+    )
+
+
+def rulesless(labels: str | None) -> Setting:
+    """Of a bucket that only holds facts."""
+    facts = b"".join(changes_packed({"kind": "shared"}, [Change()], Dictionary()))
+    return Setting(
+        "", facts, "keyed:key", "keyed:violated", {}, {}, False, {}, {}, (), 0, labels, rulesless=True
+    )
+
+
+def _renamed(rows: Rows, keyed: KeyedProgram) -> Facts:
+    return Facts(keyed.name(rows.predicate), rows.columns, rows.rows)

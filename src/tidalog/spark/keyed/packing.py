@@ -1,0 +1,153 @@
+"""Rows on their way to a bucket and back: many rows in one, so that Spark's state sees few of them.
+
+In: a task packs its rows by bucket into Arrow streams.  Out: a bucket packs what it has to tell likewise, and
+workers beside those of the engines take it apart, for rows that Python makes one by one cost more than all
+else.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import Final
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from tidalog.spark.keyed.partitions import Numbers
+from tidalog.spark.validate import ADD_RULE, REMOVE_RULE
+
+BUCKET: Final = "__tidalog_bucket"
+NOW: Final = "__tidalog_now"
+BAD: Final = "__tidalog_bad"
+PACKED: Final = f"{BUCKET} int, payload binary"
+TOLD: Final = "row string, counts string, payload binary"
+"""What a bucket tells: changes, or counts and all other rows."""
+EVERY: Final = -1
+"""The bucket of rows that all of them get."""
+WITH_RULES: Final = "refused rules"
+"""A change of rules that is refused, or an update that is one with it."""
+_ABOUT_RULES: Final = pa.array([ADD_RULE, REMOVE_RULE])
+CHANGE, OTHER, REFUSED, BAD_ROW, COUNTS = "change", "other", "refused", "bad", "counts"
+_MOST_ROWS: Final = 5_000
+"""Changes in one payload, so that none is a large object to the JVM, which it would collect separately."""
+
+
+# --- in -----------------------------------------------------------------------------------------------------
+
+
+def packer(entries: Numbers, every: bool) -> Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
+    """What a task does with its rows, which have the buckets of their keys; `entries` are the entries of
+    these.  With `every` it has word for each of them, if only of the time."""
+
+    def pack(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        rows = [batch for batch in batches if batch.num_rows]
+        if rows:
+            yield packed(_for_everybody(pa.Table.from_batches(rows)), entries, every)
+
+    return pack
+
+
+def _for_everybody(table: pa.Table) -> pa.Table:
+    """Right rows about rules have the bucket EVERY."""
+    about_rules = pc.is_in(table.column("op"), value_set=_ABOUT_RULES)
+    if not pc.any(about_rules).as_py():
+        return table
+    right = pc.and_(about_rules, pc.is_null(table.column(BAD)))
+    buckets = pc.if_else(right, pa.scalar(EVERY, pa.int32()), table.column(BUCKET))
+    return table.set_column(table.column_names.index(BUCKET), BUCKET, buckets)
+
+
+def packed(table: pa.Table, entries: Numbers, every: bool) -> pa.RecordBatch:
+    of_rows = table.column(BUCKET).to_numpy()
+    order = np.argsort(of_rows, kind="stable")
+    table = table.drop_columns([BUCKET]).take(pa.array(order)).combine_chunks()
+    shared = table.slice(0, int(np.searchsorted(of_rows[order], 0)))
+    numbers = np.arange(len(entries)) if every or shared.num_rows else np.unique(of_rows)
+    starts = np.searchsorted(of_rows[order], numbers)
+    ends = np.searchsorted(of_rows[order], numbers, side="right")
+    payloads: list[bytes] = []
+    for start, end in zip(starts.tolist(), ends.tolist(), strict=True):
+        rows = table.slice(start, end - start)
+        if shared.num_rows:
+            rows = pa.concat_tables([shared, rows])
+        # A bucket without rows gets one of another that says the time and nothing else.
+        payloads.append(arrow_stream(rows if rows.num_rows else _time_alone(table)))
+    arrays = [pa.array(entries[numbers]), pa.array(payloads, pa.binary())]
+    return pa.RecordBatch.from_arrays(arrays, [BUCKET, "payload"])
+
+
+def _time_alone(table: pa.Table) -> pa.Table:
+    first = table.slice(0, 1)
+    silent = [
+        first.column(name) if name == NOW else pa.nulls(1, first.schema.field(name).type)
+        for name in table.column_names
+    ]
+    return pa.table(silent, names=table.column_names)
+
+
+def arrow_stream(table: pa.Table) -> bytes:
+    sink = pa.BufferOutputStream()
+    with pa.ipc.new_stream(sink, table.schema) as writer:
+        writer.write_table(table)
+    content: bytes = sink.getvalue().to_pybytes()
+    return content
+
+
+def unpacked_rows(payloads: Sequence[bytes]) -> pa.Table:
+    return pa.concat_tables([pa.ipc.open_stream(payload).read_all() for payload in payloads])
+
+
+# --- out ----------------------------------------------------------------------------------------------------
+
+
+def change_schema(arguments: int, text_labels: bool) -> pa.Schema:
+    """A change with its key."""
+    text = pa.string()
+    named = [(f"arg{number}", text) for number in range(1, arguments + 1)]
+    label = text if text_labels else pa.int64()
+    return pa.schema(
+        [("key", text), ("update", label), ("op", text), ("predicate", text), *named, ("kind", text)]
+    )
+
+
+def row_schema(arguments: int, text_labels: bool) -> pa.Schema:
+    """Anything that a bucket tells."""
+    changes = change_schema(arguments, text_labels)
+    return pa.schema([pa.field("row", pa.string()), *changes, pa.field("note", pa.string())])
+
+
+def packed_changes(table: pa.Table) -> Iterator[bytes]:
+    for start in range(0, table.num_rows, _MOST_ROWS):
+        yield arrow_stream(table.slice(start, _MOST_ROWS))
+
+
+def changes_apart(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    """The rows in payloads of changes."""
+    for batch in batches:
+        for payload in batch.column("payload"):
+            yield from pa.ipc.open_stream(payload.as_buffer())
+
+
+def rows_apart(schema: pa.Schema) -> Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
+    """All that buckets tell, as rows of one schema."""
+
+    def apart(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        for batch in batches:
+            for told in batch.to_pylist():
+                if told["counts"] is not None:
+                    yield from filled({"row": [COUNTS], "note": [told["counts"]]}, schema).to_batches()
+                if told["payload"] is not None:
+                    rows = pa.ipc.open_stream(told["payload"]).read_all()
+                    given = {name: rows.column(name) for name in rows.column_names}
+                    given.setdefault("row", pa.repeat(told["row"], rows.num_rows))
+                    yield from filled(given, schema).to_batches()
+
+    return apart
+
+
+def filled(given: dict[str, object], schema: pa.Schema) -> pa.Table:
+    """Columns that are given, and nothing in the others."""
+    rows = len(next(iter(given.values())))  # type: ignore[arg-type]
+    columns = [given.get(field.name, pa.nulls(rows, field.type)) for field in schema]
+    return pa.table(columns, schema=schema)

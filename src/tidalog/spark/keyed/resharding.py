@@ -1,0 +1,108 @@
+"""The keys of an ended run, dealt out anew: what another number of buckets begins with.
+
+The state of the run is read with Spark's own reader of state.  Each bucket is put together from its snapshot
+and its log, without rules, for explicit facts and keys are all that is kept; its keys go to their new buckets
+as records, and every new bucket learns of rules that came with the stream.  Nothing of the old checkpoint is
+changed.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+import numpy as np
+import pyarrow as pa
+
+from tidalog.spark.keyed.bucket import Bucket
+from tidalog.spark.keyed.calls import map_in_arrow
+from tidalog.spark.keyed.changes import plain_texts
+from tidalog.spark.keyed.checkpoint import note_of
+from tidalog.spark.keyed.config import rulesless
+from tidalog.spark.keyed.engines import TOKEN
+from tidalog.spark.keyed.packing import BUCKET
+from tidalog.spark.keyed.partitions import Numbers, entries_of
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+_KEYS: Final = f"{BUCKET} int, key string"
+_RECORDS: Final = f"{BUCKET} int, record binary, keys int"
+
+
+def reshard(
+    spark: SparkSession, checkpoint: str | os.PathLike[str], folder: str | os.PathLike[str], buckets: int
+) -> int:
+    """Writes what a run with so many buckets begins with to a new folder, for `keyed(…, initial=folder)`;
+    gives the number of keys.  The run that `checkpoint` is of must have ended.
+
+    Raises `SparkError` (T124) if there is no state of keys.
+    """
+    from pyspark.sql import functions as F
+
+    source = Path(checkpoint).expanduser().absolute()
+    target = str(Path(folder).absolute())
+    note = note_of(source)
+    labels = note.labels
+    old = _state(spark, source / note.generation)
+    entries = entries_of(buckets)
+
+    def keys_of(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        for batch in batches:
+            for row in batch.to_pylist():
+                bucket = _restored(labels, row["snapshot"] or [], row["log"] or [])
+                names = plain_texts(bucket.engine.dictionary, bucket.keys.ids)
+                numbers = pa.array(np.full(len(names), row[BUCKET], np.int32))
+                yield pa.RecordBatch.from_arrays([numbers, names], [BUCKET, "key"])
+
+    def dealt(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        for batch in batches:
+            for row in batch.to_pylist():
+                bucket = _restored(labels, row["snapshot"] or [], row["log"] or [])
+                yield _dealt(
+                    bucket, {place["key"]: place["target"] for place in row["places"] or ()}, entries
+                )
+
+    # Spark's own hash decides where a key goes, here as in the stream.
+    bucket = F.expr(f"cast(pmod(xxhash64(key), {int(buckets)}) as int)")
+    places = map_in_arrow(old, keys_of, _KEYS).withColumn("target", bucket).groupBy(BUCKET)
+    dealt_to = places.agg(F.collect_list(F.struct("key", "target")).alias("places"))
+    with_places = old.join(dealt_to, BUCKET, "left")  # a bucket without keys may have rules
+    map_in_arrow(with_places, dealt, _RECORDS).write.mode("errorifexists").parquet(target)
+    return int(spark.read.parquet(target).agg(F.coalesce(F.sum("keys"), F.lit(0))).collect()[0][0])
+
+
+def _state(spark: SparkSession, checkpoint: Path) -> DataFrame:
+    """A row for each bucket: the pieces of its snapshot, and the records behind it, in order."""
+    from pyspark.sql import functions as F
+
+    def entries(name: str) -> DataFrame:
+        reader = spark.read.format("statestore").option("stateVarName", name)
+        found = reader.option("flattenCollectionTypes", False).load(str(checkpoint))
+        pieces = F.transform("list_value", lambda value: value["piece"])
+        return found.select(F.col(f"key.{BUCKET}").alias(BUCKET), pieces.alias(name))
+
+    return entries("snapshot").join(entries("log"), BUCKET, "full_outer")
+
+
+def _restored(labels: str | None, snapshot: list[bytes], log: list[bytes]) -> Bucket:
+    bucket = Bucket(rulesless(labels))
+    if snapshot:
+        bucket.replay(b"".join(snapshot))
+    for record in log:
+        bucket.replay(record[TOKEN:])
+    return bucket
+
+
+def _dealt(bucket: Bucket, places: dict[str, int], entries: Numbers) -> pa.RecordBatch:
+    """A record for each new bucket that keys of an old one go to."""
+    keys = bucket.keys.ids
+    names = plain_texts(bucket.engine.dictionary, keys).to_pylist()
+    targets = np.array([places[name] for name in names], np.int32)
+    numbers = np.arange(len(entries)) if bucket.rules.moved else np.unique(targets)
+    records = [bucket.snapshot(keys[targets == number]) for number in numbers.tolist()]
+    counts = [int((targets == number).sum()) for number in numbers.tolist()]
+    arrays = [pa.array(entries[numbers]), pa.array(records, pa.binary()), pa.array(counts, pa.int32())]
+    return pa.RecordBatch.from_arrays(arrays, [BUCKET, "record", "keys"])

@@ -1,0 +1,326 @@
+"""`tidalog.spark.keyed`: a stream of updates of many keys, each of which is a knowledge base of its own."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import tempfile
+import uuid
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+import tidalog
+from tidalog.analysis.keyed import keyed_program
+from tidalog.api.diagnostics import BadArgument
+from tidalog.api.naming import parameter_terms
+from tidalog.api.sources import ProgramSource, read_program
+from tidalog.builtins import PythonFunction
+from tidalog.io.update_diagnostics import MissingPart
+from tidalog.model.errors import UsageError
+from tidalog.spark.catalog import KnownPredicates, known_predicates
+from tidalog.spark.columns import quoted, update_columns
+from tidalog.spark.diagnostics import NotAStream, SparkError
+from tidalog.spark.ingest import with_places
+from tidalog.spark.keyed.calls import map_in_arrow, transform_with_state
+from tidalog.spark.keyed.checkpoint import Note, checked_note, dealt_keys, read_note
+from tidalog.spark.keyed.config import Setting, setting_of
+from tidalog.spark.keyed.diagnostics import BadKey, RuleOfOneKey
+from tidalog.spark.keyed.engines import COUNTED
+from tidalog.spark.keyed.packing import (
+    BAD,
+    BUCKET,
+    CHANGE,
+    NOW,
+    PACKED,
+    TOLD,
+    changes_apart,
+    packer,
+    row_schema,
+    rows_apart,
+)
+from tidalog.spark.keyed.partitions import entries_of
+from tidalog.spark.keyed.pipeline import KeyedPipeline
+from tidalog.spark.progress import Listener
+from tidalog.spark.query import MaintenanceQuery, tell_once
+from tidalog.spark.stream import read_trigger, spark_path
+from tidalog.spark.validate import ADD_RULE, REMOVE_RULE, fault_of, is_sure, label_of, named
+
+if TYPE_CHECKING:
+    from pyspark.sql import Column, DataFrame
+
+    from tidalog.spark.columns import UpdateColumns
+
+PathLike = str | os.PathLike[str]
+KEY: Final = "__tidalog_key"
+_TIMES: Final = frozenset({"date", "timestamp", "timestamp_ntz"})
+_KEY_TYPES: Final = _TIMES | {"string", "tinyint", "smallint", "int", "bigint", "boolean"}
+_BUCKETS_PER_PARTITION: Final = 2
+
+
+def keyed(
+    updates: DataFrame,
+    key: str,
+    program: ProgramSource,
+    *,
+    dialect: str | None = None,
+    parameters: Mapping[str, object] | None = None,
+    functions: Mapping[str, PythonFunction] | None = None,
+    buckets: int | None = None,
+    ttl: float | None = None,
+    text_labels: bool = False,
+    arguments: int | None = None,
+    initial: PathLike | None = None,
+) -> Keyed:
+    """Keeps a materialisation of a program right for every key, while updates arrive.
+
+    `updates` is a streaming DataFrame with the columns of an update table and a column `key`.  Updates are
+    ordered by `update` within each key; without that column the rows of a key in a micro-batch are one
+    update.  Labels that are text are integers, unless `text_labels` says that they go by their text.
+
+    Keys share engines on the executors: `buckets` of them, or as many as the checkpoint has, or two for each
+    shuffle partition.  Another number than that of a checkpoint deals its keys out anew when the stream is
+    started, and reads the source from its beginning.
+    Rows with `op` `+rule` and `-rule` change the rules of every key; they have no key.  Facts that are told
+    have as many arguments as those of the program, or `arguments` if rules are to bring wider ones.
+    `ttl` is the number of seconds after which a key without updates is forgotten, with the next batch.
+    `initial` is what `tidalog.spark.reshard` has made of an earlier run.  Needs RocksDB as Spark's state
+    store, which sessions of `tidalog.spark.spark_session` have.
+    """
+    if not updates.isStreaming:
+        why, hint = "it is a table, which does not change", "read it with spark.readStream"
+        raise SparkError(NotAStream(problem="this DataFrame is no stream of updates", why=why, hint=hint))
+    columns = update_columns(updates.schema)
+    check_key(updates, key, columns)
+    partitions = int(updates.sparkSession.conf.get("spark.sql.shuffle.partitions") or 2)
+    count = buckets if buckets is not None else _BUCKETS_PER_PARTITION * partitions
+    _check_positive("buckets", count)
+    for what, number in (("ttl", ttl), ("arguments", arguments)):
+        if number is not None:
+            _check_positive(what, number)
+    if columns.update is None:
+        labels = None
+    else:
+        dated = updates.schema[columns.update].dataType.simpleString() in _TIMES
+        labels = "text" if dated or (text_labels and columns.text_labels) else "integer"
+    given = parameter_terms(parameters or {})
+    read = read_program(program, dialect, None)
+    with tidalog.open(functions=functions or {}) as kb:
+        kb.load(read.program, parameters=parameters, base_dir=read.folder)
+        kb.materialise(progress=False)
+        known = known_predicates(kb)
+        setting = setting_of(
+            keyed_program(read.program, given, list(functions or {})),
+            kb,
+            arguments=max(known.widest, arguments or 0),
+            labels=labels,
+            ttl=None if ttl is None else round(ttl * 1000),
+            functions=functions or {},
+            buckets=count,
+            parameters=given,
+        )
+    begin_with = Path(initial) if initial is not None else None
+    return Keyed(updates, key, columns, known, setting, begin_with, buckets is not None)
+
+
+def check_key(updates: DataFrame, key: str, columns: UpdateColumns) -> None:
+    """Raises `SparkError` (T122)."""
+    others = ", ".join(name for name in updates.columns if name != key)
+    if key not in updates.columns:
+        why, hint = "the stream has no such column", f"it has {others}"
+        raise SparkError(BadKey(column=key, why=why, hint=hint))
+    if key in (columns.update, columns.op, columns.predicate, *columns.arguments):
+        why = "it is a column of the updates themselves"
+        raise SparkError(BadKey(column=key, why=why, hint="add a column of its own for the key"))
+    kind = updates.schema[key].dataType.simpleString()
+    if kind not in _KEY_TYPES:
+        why, hint = f"it is of type {kind}", "a key is text, a whole number, a boolean, a date or a time"
+        raise SparkError(BadKey(column=key, why=why, hint=hint))
+
+
+def _check_positive(name: str, value: float) -> None:
+    if isinstance(value, bool) or not value > 0:
+        raise UsageError(BadArgument(problem=f"{name}={value}", why="it is more than 0", hint="leave it out"))
+
+
+class Keyed:
+    """A keyed stream; nothing happens before a query is started on `changes` or `rows`, or by `start`."""
+
+    def __init__(
+        self,
+        updates: DataFrame,
+        key: str,
+        columns: UpdateColumns,
+        known: KnownPredicates,
+        setting: Setting,
+        initial: Path | None,
+        buckets_given: bool,
+    ) -> None:
+        self._updates = updates
+        self._key = key
+        self._columns = columns
+        self._known = known
+        self._initial = initial
+        self._buckets_given = buckets_given
+        self.setting = setting
+
+    @property
+    def rows(self) -> DataFrame:
+        """All that comes out, as a stream: `row` says whether it is a `change`, an update that was `refused`
+        by the constraint in `note`, a `bad` row with its fault in `note`, or `counts`, in `note` too."""
+        return self._rows_of(self._told(self._initial))
+
+    @property
+    def changes(self) -> DataFrame:
+        """The change feed as a stream: the key, `update`, `op`, `predicate`, `arg1` …, `kind`.
+
+        The counts of a batch are metrics of its progress: `observedMetrics["tidalog"]`.  Bad rows and
+        refused updates are counted there and stand in `rows`.
+        """
+        from pyspark.sql import functions as F
+
+        counts = [
+            F.coalesce(F.sum(F.get_json_object("counts", f"$.{name}").cast("bigint")), F.lit(0)).alias(name)
+            for name in COUNTED
+        ]
+        return self._changes_of(self._told(self._initial).observe("tidalog", *counts))
+
+    def _note(self, checkpoint: Path) -> Note:
+        """A checkpoint keeps its number of buckets unless another one is asked for."""
+        found = read_note(checkpoint)
+        if found is not None and not self._buckets_given:
+            self.setting = replace(self.setting, buckets=found.buckets)
+        return checked_note(self._updates.sparkSession, checkpoint, self.setting, self._key)
+
+    def _told(self, begin_with: Path | None) -> DataFrame:
+        """What buckets tell, packed."""
+        from tidalog.spark.keyed.processor import KeyedProcessor
+
+        setting = self.setting
+        processor = KeyedProcessor(setting, uuid.uuid4().hex)
+        initial = None
+        if begin_with is not None:
+            dealt = self._updates.sparkSession.read.parquet(str(begin_with))
+            initial = dealt.select(BUCKET, "record").groupBy(BUCKET)
+        packed = map_in_arrow(
+            self._checked(), packer(entries_of(setting.buckets), setting.ttl is not None), PACKED
+        )
+        return transform_with_state(packed.groupBy(BUCKET), processor, TOLD, initial)
+
+    def _changes_of(self, told: DataFrame) -> DataFrame:
+        from pyspark.sql import functions as F
+
+        packed = told.filter(F.col("row") == CHANGE).select("payload")
+        names = self._columns_out[1:-1]
+        return self._with_key(map_in_arrow(packed, changes_apart, ", ".join(names)))
+
+    def _rows_of(self, told: DataFrame) -> DataFrame:
+        schema = row_schema(self.setting.arguments, self.setting.text_labels)
+        return self._with_key(map_in_arrow(told, rows_apart(schema), ", ".join(self._columns_out)))
+
+    @property
+    def _columns_out(self) -> list[str]:
+        label = "string" if self.setting.text_labels else "bigint"
+        arguments = [f"arg{number} string" for number in range(1, self.setting.arguments + 1)]
+        first = ["row string", "key string", f"update {label}", "op string", "predicate string"]
+        return [*first, *arguments, "kind string", "note string"]
+
+    def _with_key(self, frame: DataFrame) -> DataFrame:
+        """The key under its name, and of its type."""
+        from pyspark.sql import functions as F
+
+        key = F.col("key").cast(self._updates.schema[self._key].dataType)
+        return frame.withColumn("key", key).withColumnRenamed("key", self._key)
+
+    def start(
+        self,
+        changes: PathLike | None = None,
+        *,
+        checkpoint: PathLike | None = None,
+        quarantine: PathLike | None = None,
+        strict: bool = False,
+        trigger: str | None = None,
+        name: str | None = None,
+        listener: Listener | None = None,
+    ) -> MaintenanceQuery:
+        """Begins, or goes on where the checkpoint is.
+
+        `changes` is a folder of Parquet files; each batch has a folder `batch=…` in it, which is replaced
+        whole if the batch comes again.  Bad rows and refused updates go to the folder `quarantine`; with
+        `strict`, or without that folder, bad rows end the stream.  Without a `checkpoint` everything is gone
+        at the end.
+        """
+        how = read_trigger(trigger)
+        temporary = None
+        if checkpoint is None:
+            temporary = tempfile.mkdtemp(prefix="tidalog-")
+        folder = Path(checkpoint if checkpoint is not None else str(temporary)).expanduser().absolute()
+        note = self._note(folder)
+        initial = self._initial or dealt_keys(folder, note)
+        pipeline = KeyedPipeline(
+            Path(changes).expanduser().absolute() if changes is not None else None,
+            Path(quarantine).expanduser().absolute() if quarantine is not None and not strict else None,
+            self._key,
+            folder / note.generation,
+            listener,
+            first=note.first,
+            changes_of=self._changes_of,
+            rows_of=self._rows_of,
+        )
+        tell_once()
+        writer = self._told(initial).writeStream.foreachBatch(pipeline.process).outputMode("update")
+        writer = writer.option("checkpointLocation", spark_path(folder / note.generation)).trigger(**how)
+        query = (writer.queryName(name) if name is not None else writer).start()
+
+        def finish() -> None:
+            if temporary is not None:
+                shutil.rmtree(temporary, ignore_errors=True)
+
+        return MaintenanceQuery(query, pipeline, finish)
+
+    def _checked(self) -> DataFrame:
+        """Right rows with their bucket, and bad ones as what is wrong with them."""
+        from pyspark.sql import functions as F
+
+        places = with_places(self._updates)
+        text = places[quoted(self._key)].cast("string")
+        checked = named(places.withColumn(KEY, text), self._columns)
+        missing = F.struct(
+            F.lit(MissingPart.number).alias("number"),
+            F.lit(MissingPart(what="key", field=self._key).message).alias("message"),
+            F.lit(self._key).alias("column"),
+        )
+        of_a_key = F.struct(
+            F.lit(RuleOfOneKey.number).alias("number"),
+            F.lit(RuleOfOneKey().message).alias("message"),
+            F.lit(self._key).alias("column"),
+        )
+        about_rule = F.col("op").isin(ADD_RULE, REMOVE_RULE)
+        wrong_key = F.when(about_rule, F.when(F.col(KEY).isNotNull(), of_a_key))
+        wrong_key = wrong_key.otherwise(F.when(F.col(KEY).isNull(), missing))
+        fault = fault_of(self._columns, self._known, text_labels=self.setting.text_labels, others=[wrong_key])
+        sure = is_sure(self._columns, self._known, text_labels=self.setting.text_labels)
+        sure &= F.col(KEY).isNotNull()
+        values = F.struct(*(F.col(quoted(name)) for name in checked.columns if name != KEY))
+
+        def told(found: Column) -> Column:
+            return F.to_json(F.struct(found.alias("fault"), values.alias("values")))
+
+        # Said once: as an expression of two others it is more than the JVM compiles.
+        faults = F.filter(F.array(fault), lambda found: found.isNotNull())
+        bad = F.when(~sure, F.get(F.transform(faults, told), 0))
+        bucket = F.pmod(F.xxhash64(KEY), F.lit(self.setting.buckets)).cast("int")
+        arguments = [F.col(f"arg{n + 1}") for n in range(len(self._columns.arguments))]
+        label = [] if self._columns.update is None else [label_of(self.setting.text_labels).alias("update")]
+        now = [] if self.setting.ttl is None else [F.unix_millis(F.current_timestamp()).alias(NOW)]
+        return checked.select(
+            bucket.alias(BUCKET),
+            bad.alias(BAD),
+            F.col(KEY).alias("key"),
+            *label,
+            "op",
+            "predicate",
+            *arguments,
+            *now,
+        )

@@ -1,0 +1,121 @@
+"""The order of updates: rows by the label of their update, and which of them are new.
+
+Labels rise, so an update whose label is above the last one is new.  The last one may go on, as long as it
+waits: the border between two batches falls anywhere.  Another update that comes again with the same content
+is a duplicate; one whose content is another, or that nobody has seen, comes too late.  Labels so old that
+nobody remembers them are taken for duplicates.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Final, Literal
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from tidalog.api.durable_labels import Content, Seen
+from tidalog.io.columns import RawTable
+from tidalog.io.diagnostics import Place
+from tidalog.io.update_tables import Label, UpdateTable, update_table_of
+from tidalog.spark.validate import CONTENT
+
+LabelKind = Literal["integer", "text"]
+_ONE: Final = 1
+"""What an update without a label is called on its way."""
+
+
+def _nobody_knows(label: Label, content: Content) -> Seen | None:
+    del label, content
+    return None
+
+
+@dataclass(frozen=True)
+class Before:
+    """What has come before a batch: the last label, whether its update still waits, and which updates."""
+
+    last: Label | None = None
+    waits: bool = False
+    seen: Callable[[Label, Content], Seen | None] = _nobody_knows
+
+
+@dataclass(frozen=True)
+class Ordered:
+    """The new updates of a batch, in order.
+
+    With `goes_on` the first of them is more of the last one before.  `contents` tell them from others;
+    `skipped` rows are of updates that have come before.  Those with the labels `changed` and `unseen` come
+    too late: the first have been before with other rows, the second never.
+    """
+
+    updates: UpdateTable
+    contents: list[Content] | None = None
+    goes_on: bool = False
+    skipped: int = 0
+    changed: list[Label] = field(default_factory=list)
+    unseen: list[Label] = field(default_factory=list)
+
+
+def ordered(
+    table: pa.Table, batch: int, before: Before | None = None, kind: LabelKind | None = None
+) -> Ordered:
+    """The updates of right rows behind those before.  Rows without labels are one update, which is called 1.
+    Labels are of a kind, or of that of their column; a column CONTENT tells rows apart.
+    """
+    name = f"batch {batch}"
+    if "update" not in table.column_names:
+        own = pa.repeat(pa.scalar(_ONE, pa.int64()), table.num_rows)
+        return Ordered(_updates(table.add_column(0, "update", pa.chunked_array([own], pa.int64())), name))
+    labels = _labels(table.column("update"), kind)
+    rows = table.set_column(table.column_names.index("update"), "update", labels)
+    contents = _contents(rows)
+    if CONTENT in rows.column_names:
+        rows = rows.drop_columns([CONTENT])
+    before = before if before is not None else Before()
+    last = before.last
+    if last is None or not any(label <= last for label in contents):  # type: ignore[operator]
+        return Ordered(_updates(rows, name), list(contents.values()))
+    skipped = 0
+    new: list[Content] = []
+    late: dict[str, list[Label]] = {"other": [], "never": []}
+    goes_on = False
+    for label, content in contents.items():
+        if label > last:  # type: ignore[operator]
+            new.append(content)
+            continue
+        seen = before.seen(label, content)
+        if label == last and before.waits and seen != "same":
+            goes_on = True
+            new.append(content)
+        elif seen in late:
+            late[seen].append(label)
+        else:
+            skipped += content[0]
+    is_new = (pc.greater_equal if goes_on else pc.greater)(labels, pa.scalar(last, labels.type))
+    return Ordered(_updates(rows.filter(is_new), name), new, goes_on, skipped, late["other"], late["never"])
+
+
+def _labels(column: pa.ChunkedArray, kind: LabelKind | None) -> pa.ChunkedArray:
+    """Labels as int64 or text."""
+    if kind is None:
+        kind = "integer" if pa.types.is_integer(column.type) else "text"
+    return column.cast(pa.int64() if kind == "integer" else pa.string())
+
+
+def _contents(rows: pa.Table) -> dict[Label, Content]:
+    """What tells the updates of a batch from others, by their labels, which ascend."""
+    total = CONTENT if CONTENT in rows.column_names else None
+    sums = [("update", "count"), *([(total, "sum")] if total is not None else [])]
+    found = rows.group_by("update", use_threads=False).aggregate(sums).sort_by("update")
+    columns = [found.column(name).to_pylist() for name in ("update", "update_count")]
+    totals = found.column(f"{total}_sum").to_pylist() if total is not None else [0] * found.num_rows
+    return {label: (count, value) for label, count, value in zip(*columns, totals, strict=True)}
+
+
+def _updates(table: pa.Table, name: str) -> UpdateTable:
+    def place(row: int, field: int) -> tuple[Place, str]:
+        return Place(name, row + 1, unit="row"), ""
+
+    columns = [table.column(number) for number in range(table.num_columns)]
+    return update_table_of(RawTable(name, columns, table.num_rows, place, tuple(table.column_names)))

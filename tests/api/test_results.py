@@ -1,0 +1,99 @@
+"""Results: Arrow underneath, the same terms in every form, printed for people."""
+
+from __future__ import annotations
+
+import pandas
+import polars
+import pyarrow as pa
+import pytest
+
+from tidalog.api.results import Result
+from tidalog.model.errors import UsageError
+from tidalog.model.term_text import format_any
+from tidalog.model.terms import IRI, Boolean, Double, Integer, LangString, String, sort_key
+
+TERMS = [
+    IRI("a"),
+    IRI("http://e.org/x"),
+    String("a"),
+    String("7"),
+    LangString("hi", "en"),
+    Integer(7),
+    Double(7.0),
+]
+
+
+def mixed() -> Result:
+    texts = [format_any(term) for term in TERMS]
+    return Result(["x", "n"], [pa.array(texts), pa.array(range(len(texts)))], len(texts))
+
+
+def test_text_in_a_mixed_column_is_the_term_it_says() -> None:
+    assert [row[0] for row in mixed().to_terms()] == TERMS
+
+
+def test_python_values_are_numbers_where_terms_are() -> None:
+    values = [row[0] for row in mixed()]
+    assert values == ["a", "<http://e.org/x>", '"a"', '"7"', '"hi"@en', 7, 7.0]
+    assert [type(value) for value in values[-2:]] == [int, float]
+
+
+def test_native_columns_keep_their_kind() -> None:
+    result = Result(["i", "d", "b"], [pa.array([1]), pa.array([2.5]), pa.array([True])], 1)
+    assert result.to_terms() == [(Integer(1), Double(2.5), Boolean(True))]
+    assert result.to_rows() == [(1, 2.5, True)]
+    assert result.to_pylist() == [{"i": 1, "d": 2.5, "b": True}]
+
+
+def test_sorting_is_by_the_order_of_terms() -> None:
+    terms = [row[0] for row in mixed().sorted().to_terms()]
+    assert terms == sorted(TERMS, key=sort_key)
+
+
+def test_frames_have_the_same_columns_and_rows() -> None:
+    result = mixed()
+    assert isinstance(result.to_pandas(), pandas.DataFrame)
+    assert isinstance(result.to_polars(), polars.DataFrame)
+    assert result.to_pandas()["n"].tolist() == result.to_polars()["n"].to_list() == list(range(len(TERMS)))
+    assert pa.table(result) == result.to_arrow() == result.table
+
+
+def test_a_result_prints_as_a_table() -> None:
+    result = Result(["x", "count"], [pa.array(["a", "b c"]), pa.array([1, 20])], 2)
+    assert repr(result).splitlines() == [
+        "x       count",
+        "─────────────",
+        "a           1",
+        '"b c"      20',
+        "2 rows",
+    ]
+
+
+def test_a_long_result_is_cut_and_says_so() -> None:
+    lines = repr(Result(["n"], [pa.array(range(1_500))], 1_500)).splitlines()
+    assert len(lines) == 2 + 20 + 1
+    assert lines[-1] == "1,500 rows, 1,480 not shown"
+
+
+def test_markup_in_terms_is_text() -> None:
+    result = Result(["<x>"], [pa.array(['"<b>[red]&"'])], 1)
+    assert "[red]" in repr(result)
+    shown = result._repr_html_()
+    assert "<b>" not in shown
+    assert "&lt;b&gt;[red]&amp;" in shown
+    assert "<th>&lt;x&gt;</th>" in shown
+
+
+def test_a_result_without_columns_is_true_or_false() -> None:
+    yes, no = Result([], [], 1), Result([], [], 0)
+    assert (repr(yes), repr(no), list(yes), list(no)) == ("true", "false", [()], [])
+    assert yes.sorted().first(5).to_terms() == [()]
+
+
+@pytest.mark.parametrize("package", ["pandas", "polars"])
+def test_a_conversion_without_its_package_says_what_to_install(
+    package: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("tidalog.api.results.find_spec", lambda name: None)
+    with pytest.raises(UsageError, match=rf"T082(.|\n)*tidalog\[{package}\]"):
+        getattr(mixed(), f"to_{package}")()

@@ -1,0 +1,86 @@
+"""Rules over triples come and go: relations of triples move, and state and delta are right all the same."""
+
+from __future__ import annotations
+
+import random
+
+import pytest
+from ruled import check_delta, check_whole, digest, state
+
+import tidalog
+from tidalog.model.terms import IRI, RDF_TYPE, Term
+
+EX = "http://example.org/"
+PREFIX = f"@prefix ex: <{EX}> . "
+POOL = {
+    "symmetric": "ex:knows(?y, ?x) :- ex:knows(?x, ?y)",
+    "class": "ex:Known(?x) :- ex:knows(?x, _)",
+    "subclass": "ex:Person(?x) :- ex:Known(?x)",
+    "used": "used(?p) :- triple(_, ?p, _)",
+    "typed": "typed(?c) :- triple(?x, rdf:type, ?c)",
+    "copy": "triple(?x, ?q, ?y) :- same(?p, ?q), triple(?x, ?p, ?y)",
+    "made": "triple(?x, ?p, ?y) :- same(?p, _), ex:knows(?x, ?y)",
+    "liked": "ex:likes(?x, ?y) :- ex:knows(?x, ?y), ~same(ex:likes, ?y)",
+    "lonely": "lonely(?x) :- ex:Person(?x), ~ex:likes(?x, _)",
+    "degree": "degree(?x, #count(?p, ?y)) :- triple(?x, ?p, ?y)",
+    "plain": "same(?q, ?p) :- same(?p, ?q)",
+}
+BASES = {"none": "", "plain": "start(?x) :- same(?x, _) .", "always": "every(?p) :- triple(_, ?p, _) ."}
+
+
+def term(name: str) -> Term:
+    return IRI(RDF_TYPE) if name == "a" else IRI(EX + name)
+
+
+def some_facts(chance: random.Random) -> dict[str, list[tuple[Term, ...]]]:
+    people = [term(name) for name in ("ann", "bob", "cid")]
+    pick = chance.choice
+    return {
+        "triple": [(pick(people), term(pick(("knows", "likes", "odd"))), pick(people))],
+        "ex:knows": [(pick(people), pick(people))],
+        "ex:Person": [(pick(people),)],
+        "same": [(term(pick(("knows", "likes", "odd"))), term(pick(("likes", "odd", "ann"))))],
+    }
+
+
+def random_update(chance: random.Random, there: set[str]) -> tidalog.Update:
+    update = tidalog.Update()
+    for name, rows in some_facts(chance).items():
+        if chance.random() < 0.5:
+            (update.insert if chance.random() < 0.6 else update.delete)(name, rows)
+    for name in chance.sample(sorted(POOL), chance.randrange(3)):
+        if name in there:
+            update.remove_rule(name)
+        else:
+            update.add_rule(f"{name}: {POOL[name]}")
+    return update
+
+
+@pytest.mark.parametrize("seed", range(5))
+@pytest.mark.parametrize("base", BASES)
+def test_the_state_is_that_from_scratch_and_the_delta_is_the_difference(base: str, seed: int) -> None:
+    chance = random.Random(f"{base} {seed}")
+    kb = tidalog.open()
+    kb.load(PREFIX + BASES[base])
+    for name, rows in some_facts(chance).items():
+        kb.insert(name, rows)
+    kb.apply(tidalog.Update())
+    before = state(kb)
+    for _ in range(14):
+        update = random_update(chance, set(kb.rules))
+        whole = digest(kb)
+        try:
+            delta = kb.apply(update)
+        except tidalog.ProgramError as error:
+            assert {found.number for found in error.diagnostics} <= {"T020", "T021"}
+            assert digest(kb) == whole
+            continue
+        now = state(kb)
+        check_delta(delta, before, now)
+        check_whole(kb)
+        fresh = tidalog.open()
+        fresh.load(kb.program)
+        for name in kb.predicates:
+            fresh.insert(name, kb.facts(name, True).to_terms())
+        assert state(fresh) == now
+        before = now
