@@ -23,7 +23,7 @@ from rich.console import Console
 import tidalog
 from bench.report import Section, print_section
 from tidalog.api.durable import StoredKnowledgeBase
-from tidalog.api.encoded_update import PreparedUpdate
+from tidalog.model.update import EncodedUpdate
 
 RULES = """
 path(?x, ?y) :- edge(?x, ?y) .
@@ -134,7 +134,7 @@ def logging(folder: Path, rows: int) -> Section:
 
 def _batch(kb: StoredKnowledgeBase, number: int, batch: pa.Table) -> tuple[float, float, float]:
     update = tidalog.Update(insertions={"edge": batch})
-    prepared: list[PreparedUpdate] = []
+    prepared: list[EncodedUpdate] = []
     return (
         timed(lambda: prepared.append(kb._prepared(update))),
         timed(lambda: kb.log_updates(prepared, source="bench", batch=number)),

@@ -11,7 +11,7 @@ import numpy as np
 
 from bench.incremental.driver import Kept, Rows, as_rows
 from tidalog.maintain.choose import Options
-from tidalog.maintain.maintainer import UpdateIds
+from tidalog.model.update import EncodedUpdate
 
 PROGRAM = "q(?x, ?z) :- e(?x, ?y), f(?y, ?z) .\n"
 STRATEGIES = ("ranked", "counting")
@@ -38,10 +38,10 @@ class Shape:
         f = [(-1 - y, 10**6 + y % self.targets) for y in kept]
         return {"e": as_rows(e), "f": as_rows(f)}
 
-    def updates(self, kept: Kept, facts: Mapping[str, Rows], count: int) -> list[UpdateIds]:
+    def updates(self, kept: Kept, facts: Mapping[str, Rows], count: int) -> list[EncodedUpdate]:
         draw = np.random.default_rng(6)
         e = facts["e"][facts["e"][:, 0] < self.hot]
-        updates: list[UpdateIds] = []
+        updates: list[EncodedUpdate] = []
         for _ in range(count):
             rows = e[draw.choice(len(e), self.batch, replace=False)]
             updates += [kept.update("e", deleted=rows), kept.update("e", inserted=rows)]

@@ -22,10 +22,11 @@ from tidalog.engine.limits import Limits
 from tidalog.lang import parse
 from tidalog.maintain.choose import Options
 from tidalog.maintain.counters import Counters
-from tidalog.maintain.maintainer import Maintainer, Outcome, UpdateIds
+from tidalog.maintain.maintainer import Maintainer, Outcome
 from tidalog.maintain.materialise import materialise
-from tidalog.maintain.transaction import Batch
 from tidalog.model.errors import RunError
+from tidalog.model.facts import Facts
+from tidalog.model.update import EncodedUpdate
 
 Rows = npt.NDArray[np.int64]
 """One fact a row."""
@@ -46,7 +47,7 @@ class Kept:
         analysis = analysed(program)
         for predicate, rows in facts.items():
             batch = self.batch(predicate, rows)
-            self.engine.insert(predicate, batch.columns, batch.rows)
+            self.engine.insert(predicate, batch.columns, batch.count)
         began = time.process_time()
         self.derivations = materialise(self.engine, analysis).derivations
         self.scratch_seconds = time.process_time() - began
@@ -63,19 +64,21 @@ class Kept:
     def facts(self) -> int:
         return int(self.engine.store.live)
 
-    def batch(self, predicate: str, rows: Rows) -> Batch:
+    def batch(self, predicate: str, rows: Rows) -> Facts:
         return batch_of(self.engine, predicate, rows)
 
-    def update(self, predicate: str, deleted: Rows | None = None, inserted: Rows | None = None) -> UpdateIds:
+    def update(
+        self, predicate: str, deleted: Rows | None = None, inserted: Rows | None = None
+    ) -> EncodedUpdate:
         """The update as ids; terms that are new get theirs here."""
         gone, new = (
             (self.batch(predicate, rows),) if rows is not None and len(rows) else ()
             for rows in (deleted, inserted)
         )
-        return UpdateIds(gone, new)
+        return EncodedUpdate(gone, new)
 
     def timed(
-        self, update: UpdateIds, upcoming: Sequence[UpdateIds] = (), cap: float | None = None
+        self, update: EncodedUpdate, upcoming: Sequence[EncodedUpdate] = (), cap: float | None = None
     ) -> tuple[Outcome | None, float]:
         """What an update did and its seconds; no outcome if it took longer than `cap`, state as before."""
         limits = Limits() if cap is None else Limits(max_seconds=cap)
@@ -89,12 +92,12 @@ class Kept:
         return outcome, time.process_time() - began
 
 
-def batch_of(engine: EmbeddedEngine, predicate: str, rows: Rows) -> Batch:
+def batch_of(engine: EmbeddedEngine, predicate: str, rows: Rows) -> Facts:
     columns = [
         engine.dictionary.encode(pa.array(np.ascontiguousarray(rows[:, c])), "native")
         for c in range(rows.shape[1])
     ]
-    return Batch(predicate, columns, len(rows))
+    return Facts(predicate, columns, len(rows))
 
 
 def as_rows(rows: Sequence[Sequence[int]]) -> Rows:

@@ -19,8 +19,9 @@ from bench.incremental.driver import Rows, batch_of
 from bench.papers import rule_sets
 from tidalog.analysis import Analysis, analyse
 from tidalog.engine.engine import EmbeddedEngine
-from tidalog.maintain.maintainer import Maintainer, Outcome, UpdateIds
+from tidalog.maintain.maintainer import Maintainer, Outcome
 from tidalog.maintain.materialise import materialise
+from tidalog.model.update import EncodedUpdate
 from tidalog.plan.lowering import is_hidden
 
 Facts = Mapping[str, Rows]
@@ -87,7 +88,7 @@ class World:
             self.engine.predicate(predicate, known.arity)
         for predicate, rows in facts.items():
             batch = batch_of(self.engine, predicate, rows)
-            self.engine.insert(predicate, batch.columns, batch.rows)
+            self.engine.insert(predicate, batch.columns, batch.count)
         with _Clock(scratch):
             materialise(self.engine, self._analysis)
         self._maintainer: Maintainer | None = None
@@ -101,7 +102,7 @@ class World:
         """Other rules."""
         maintainer, analysis = self._ready(), analysed(self.name, without)
         with _Clock(timing):
-            return maintainer.apply(UpdateIds(), analysis=analysis)
+            return maintainer.apply(EncodedUpdate(), analysis=analysis)
 
     def change(self, deleted: Facts, inserted: Facts, timing: Timing) -> Outcome:
         """Other facts."""
@@ -111,7 +112,7 @@ class World:
         )
         maintainer = self._ready()
         with _Clock(timing):
-            return maintainer.apply(UpdateIds(gone, new))
+            return maintainer.apply(EncodedUpdate(gone, new))
 
     def _ready(self) -> Maintainer:
         if self._maintainer is None:

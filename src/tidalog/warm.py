@@ -21,14 +21,16 @@ from tidalog.engine.limits import Limits
 from tidalog.lang import parse
 from tidalog.maintain.choose import MARKINGS, STRATEGIES, Options
 from tidalog.maintain.counters import Counters
-from tidalog.maintain.maintainer import Maintainer, UpdateIds
+from tidalog.maintain.maintainer import Maintainer
 from tidalog.maintain.materialise import materialise
 from tidalog.maintain.runner import Runner
 from tidalog.maintain.strategies.backward_forward import delete_exactly
 from tidalog.maintain.strategies.ranked import delete_affected
-from tidalog.maintain.transaction import Batch, Transaction
+from tidalog.maintain.transaction import Transaction
+from tidalog.model.facts import Facts
 from tidalog.model.terms import IRI
-from tidalog.storage.records import Change, Facts, changes_of, changes_packed, unpacked
+from tidalog.model.update import EncodedUpdate
+from tidalog.storage.records import changes_of, changes_packed, unpacked
 from tidalog.storage.snapshot import Snapshot, fill_table_of, image_of, write_snapshot
 
 _DELETIONS = "deletions"
@@ -73,7 +75,7 @@ def warm_deletions() -> None:
     edge = engine.dictionary.ids_of([IRI("a"), IRI("b")])
     for strategy in ("ranked", "bf"):
         change = Transaction(engine)
-        change.ask([Batch("edge", [edge[:1], edge[1:]], 1)], ())
+        change.ask([Facts("edge", [edge[:1], edge[1:]], 1)], ())
         for number, ids in change.to_delete.items():
             change.delete(number, ids)
         runner = Runner(engine, Limits(), None, counting=False)
@@ -89,8 +91,8 @@ def _warm_updates(engine: EmbeddedEngine, analysis: Analysis) -> None:
     """An edge comes and goes under every strategy and kind of marks, with the next update in sight."""
     maintainer = Maintainer(engine, analysis)
     edge = engine.dictionary.ids_of([IRI("b"), IRI("a")])
-    batch = Batch("edge", [edge[:1], edge[1:]], 1)
-    come, go = UpdateIds(insertions=(batch,)), UpdateIds(deletions=(batch,))
+    batch = Facts("edge", [edge[:1], edge[1:]], 1)
+    come, go = EncodedUpdate(insertions=(batch,)), EncodedUpdate(deletions=(batch,))
     for strategy in STRATEGIES:
         for marking in MARKINGS:
             maintainer.use(Options(strategy, marking))
@@ -103,7 +105,7 @@ def _warm_updates(engine: EmbeddedEngine, analysis: Analysis) -> None:
 def _warm_storage(engine: EmbeddedEngine) -> None:
     """Facts and terms go out to a snapshot and to a log, and come back."""
     edge = engine.dictionary.ids_of([IRI("b"), IRI("a")])
-    change = Change(None, [], [Facts("edge", [edge[:1], edge[1:]], 1)])
+    change = EncodedUpdate(insertions=[Facts("edge", [edge[:1], edge[1:]], 1)])
     header = {"kind": "updates", "number": 1}
     record = unpacked(memoryview(b"".join(changes_packed(header, [change], engine.dictionary))))
     changes_of(record, engine.dictionary)

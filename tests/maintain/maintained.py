@@ -22,11 +22,14 @@ from tidalog.engine.bits import EXPLICIT
 from tidalog.lang import parse, print_program
 from tidalog.lang.updates import ScriptUpdate, parse_updates, print_updates
 from tidalog.maintain.choose import MARKINGS, Options
-from tidalog.maintain.maintainer import Maintainer, Outcome, UpdateIds
+from tidalog.maintain.maintainer import Maintainer, Outcome
 from tidalog.maintain.materialise import materialise
-from tidalog.maintain.transaction import Batch, PredicateDelta
+from tidalog.maintain.transaction import PredicateDelta
+from tidalog.model.facts import Facts
 from tidalog.model.program import Fact as ProgramFact
 from tidalog.model.program import Program
+from tidalog.model.rule_edit import NamedRemoval, RuleEdit
+from tidalog.model.update import EncodedUpdate
 from tidalog.reference import evaluate
 
 Fact = tuple[str, Row]
@@ -153,16 +156,16 @@ class Maintained:
         self.maintainer = Maintainer(self.engine, self.analysis, options=options)
         self.options = self.maintainer.options
 
-    def encoded(self, update: Update) -> UpdateIds:
-        return UpdateIds(self._batches(update[0]), self._batches(update[1]))
+    def encoded(self, update: Update) -> EncodedUpdate:
+        return EncodedUpdate(self._batches(update[0]), self._batches(update[1]))
 
-    def _batches(self, facts: Iterable[Fact]) -> tuple[Batch, ...]:
+    def _batches(self, facts: Iterable[Fact]) -> tuple[Facts, ...]:
         by_name: dict[str, list[Row]] = {}
         for name, row in facts:
             by_name.setdefault(name, []).append(row)
         id_of = self.engine.dictionary.id_of
         return tuple(
-            Batch(
+            Facts(
                 name,
                 [np.array([id_of(row[c]) for row in found], np.int32) for c in range(len(found[0]))],
                 len(found),
@@ -174,12 +177,13 @@ class Maintained:
         self,
         update: Update,
         upcoming: Sequence[Update] = (),
-        losing: Iterable[str] = (),
+        removed: Iterable[str] = (),
         **how: Any,
     ) -> Outcome:
-        """`losing`: predicates of which the next update removes rules."""
+        """`removed`: rules that the next update removes."""
+        edit = RuleEdit(removed=tuple(map(NamedRemoval, removed)))
         told = [self.encoded(u) for u in upcoming[: self.options.look_ahead]]
-        told[:1] = [replace(first, losing=frozenset(losing)) for first in told[:1]]
+        told[:1] = [replace(first, rules=edit) for first in told[:1]]
         return self.maintainer.apply(self.encoded(update), told, **how)
 
     @property

@@ -144,9 +144,9 @@ def _check(given: RuleScenario, states: Sequence[State], options: Options) -> No
     rules = given.first
     for number, (update, following) in enumerate(given.steps):
         upcoming = [u for u, _ in given.steps[number + 1 :]]
-        losing = _losing(given, following, given.steps[number + 1][1]) if upcoming else ()
+        removed = _removed(following, given.steps[number + 1][1]) if upcoming else ()
         try:
-            outcome = _step(given, kept, rules, update, following, upcoming, losing)
+            outcome = _step(given, kept, rules, update, following, upcoming, removed)
             kept.check_outcome(outcome, states[number], states[number + 1], update)
             kept.check_state(states[number + 1])
         except Exception as error:
@@ -163,13 +163,13 @@ def _step(
     update: Update,
     following: Rules,
     upcoming: Sequence[Update],
-    losing: Iterable[str],
+    removed: Iterable[str],
 ) -> Outcome:
     if rules == following:
-        return kept.apply(update, upcoming, losing)
-    return kept.apply(update, upcoming, losing, analysis=analyse(given.with_rules(following)))
+        return kept.apply(update, upcoming, removed)
+    return kept.apply(update, upcoming, removed, analysis=analyse(given.with_rules(following)))
 
 
-def _losing(given: RuleScenario, rules: Rules, following: Rules) -> list[str]:
-    """Predicates of which rules go."""
-    return [head.predicate for number in rules - following for head in given.program.rules[number].heads]
+def _removed(rules: Rules, following: Rules) -> list[str]:
+    """The names of rules that a step removes (`named`)."""
+    return [f"r{number + 1}" for number in rules - following]

@@ -19,9 +19,10 @@ from tidalog.analysis.normal import AggregateColumn, Argument, Computation, Norm
 from tidalog.analysis.passes import PASSES, analyse
 from tidalog.analysis.query import analyse_query
 from tidalog.analysis.report import describe, describe_json
-from tidalog.analysis.rule_edit import AlreadyThere, NamedRemoval, RuleChange
+from tidalog.analysis.rule_edit import AlreadyThere, RuleChange
 from tidalog.analysis.rule_graph import MovingGraph
 from tidalog.analysis.triples import TripleLayout
+from tidalog.model.rule_edit import NamedRemoval
 
 __all__ = [
     "GRAPH_FORMATS",

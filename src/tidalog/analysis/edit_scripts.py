@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import re
 
-from tidalog.analysis.rule_edit import NamedRemoval
 from tidalog.lang.updates import ScriptUpdate
 from tidalog.model.errors import Span
 from tidalog.model.program import Rule
+from tidalog.model.rule_edit import NamedRemoval
 from tidalog.model.term_text import quote
 
 

@@ -42,13 +42,14 @@ from tidalog.analysis.passes import (
 )
 from tidalog.analysis.predicates import binding_uses, free_name, name_rules
 from tidalog.analysis.rewrite import canonical_rule
-from tidalog.analysis.rule_edit import AlreadyThere, Entry, Lowered, NamedRemoval, RuleChange, Undo
+from tidalog.analysis.rule_edit import AlreadyThere, Entry, Lowered, RuleChange, Undo
 from tidalog.analysis.rule_graph import Movement, MovingGraph
 from tidalog.analysis.scc import natural_key
 from tidalog.analysis.triples import TripleLayout, lower_fact
 from tidalog.analysis.undo_journal import Journal
 from tidalog.model.errors import Diagnostic
 from tidalog.model.program import Fact, Program, Rule
+from tidalog.model.rule_edit import NamedRemoval
 from tidalog.model.terms import Term
 
 BRIDGES: Final = 1 << 62

@@ -10,16 +10,8 @@ from tidalog.analysis.normal import NormalRule
 from tidalog.analysis.rule_graph import Movement
 from tidalog.analysis.triples import TripleLayout
 from tidalog.analysis.undo_journal import Journal
-from tidalog.model.errors import Diagnostic, Span
+from tidalog.model.errors import Diagnostic
 from tidalog.model.program import Fact, Rule
-
-
-@dataclass(frozen=True, slots=True)
-class NamedRemoval:
-    """A rule to remove, and where that was asked for."""
-
-    name: str
-    span: Span | None = field(default=None, compare=False, repr=False)
 
 
 @dataclass(frozen=True, slots=True)

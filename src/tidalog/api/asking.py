@@ -12,7 +12,6 @@ from tidalog.analysis import analyse_query
 from tidalog.api.core import Core, argument_names, bar_for
 from tidalog.api.lock import in_turn
 from tidalog.api.naming import check_query, column_names, parameter_terms
-from tidalog.api.relations import Rows
 from tidalog.api.results import Result
 from tidalog.api.stats import Stats
 from tidalog.api.targets import check_targets
@@ -21,6 +20,7 @@ from tidalog.io import is_rdf, write_binding, write_table
 from tidalog.io.formats import format_named
 from tidalog.lang import parse_query
 from tidalog.maintain.materialise import answer
+from tidalog.model.facts import Facts
 
 _NO_RUN: Final = RunStats()
 
@@ -53,7 +53,7 @@ class Asking(Core):
 
     def _asked(
         self, text: str, parameters: Mapping[str, object], *, known_alone: bool = True
-    ) -> tuple[list[str], Rows]:
+    ) -> tuple[list[str], Facts]:
         """The names of a query's columns, and its answers.  A predicate that nothing speaks of is an error,
         or else empty."""
         contents = self._open()
@@ -72,7 +72,7 @@ class Asking(Core):
                 limits=self._limits,
                 progress=bar.on_run,
             )
-        return column_names(rule.heads[0]), Rows("", found.columns, found.rows)
+        return column_names(rule.heads[0]), Facts("", found.columns, found.rows)
 
     @in_turn
     def export(

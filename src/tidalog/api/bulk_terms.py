@@ -13,7 +13,8 @@ from typing import Final
 import numpy as np
 import pyarrow as pa
 
-from tidalog.engine.dictionary import Dictionary, Ids
+from tidalog.engine.dictionary import Dictionary
+from tidalog.model.facts import Ids
 from tidalog.model.terms import IRI, Double, Integer, String, Term
 
 _FEW: Final = 256

@@ -17,14 +17,15 @@ from dataclasses import dataclass, field, replace
 
 from tidalog.analysis import Analysis, MovingProgram, RuleChange, TripleLayout, analyse
 from tidalog.analysis.draft import ArgumentRange
-from tidalog.analysis.rule_edit import NamedRemoval
 from tidalog.api.bulk_terms import ids_of_many
-from tidalog.api.relations import Rows, explicit_rows, routed
+from tidalog.api.relations import explicit_rows, routed
 from tidalog.engine.engine import EmbeddedEngine
 from tidalog.io import ReadResult
 from tidalog.maintain.seminaive import constraint_rule
 from tidalog.model.errors import Diagnostic
+from tidalog.model.facts import Facts
 from tidalog.model.program import Fact, Program, Rule
+from tidalog.model.rule_edit import NamedRemoval
 from tidalog.model.terms import IRI, Term
 
 Witness = tuple[str, int]
@@ -51,13 +52,13 @@ class Change:
     analysis: Analysis
     tables: list[tuple[str, ReadResult]] = field(default_factory=list)
     """New facts of data, by predicate."""
-    rows: list[Rows] = field(default_factory=list)
+    rows: list[Facts] = field(default_factory=list)
     """New facts whose terms have ids already, by predicate."""
 
-    def add_rows(self, facts: Rows) -> None:
+    def add_rows(self, facts: Facts) -> None:
         """`add_table` for facts whose terms have ids already."""
         self.rows.append(facts)
-        if facts.rows or facts.columns:
+        if facts.count or facts.columns:
             self.add_witness(facts.predicate, len(facts.columns))
 
     def add_table(self, predicate: str, table: ReadResult) -> None:
@@ -188,9 +189,9 @@ class Contents:
         arguments as it has then."""
         engine = self.engine
         engine.replace_facts(
-            (part.predicate, part.columns, part.rows)
+            (part.predicate, part.columns, part.count)
             for whole in explicit_rows(engine, before)
-            if whole.rows
+            if whole.count
             for part in routed(whole, layout, engine.dictionary)
         )
 
@@ -213,12 +214,12 @@ class Contents:
         self._lay_out_anew(layout, analysis.triples)
         return False
 
-    def unknown(self, facts: Iterable[Rows]) -> list[Witness]:
+    def unknown(self, facts: Iterable[Facts]) -> list[Witness]:
         """Predicates of facts, with their number of arguments, that have had no explicit facts yet."""
         found = ((rows.predicate, len(rows.columns)) for rows in facts)
         return [witness for witness in found if witness not in self._witnesses]
 
-    def check_known(self, facts: Iterable[Rows]) -> None:
+    def check_known(self, facts: Iterable[Facts]) -> None:
         """Facts that are to be deleted have as many arguments as their predicate; one that nobody knows has
         none to delete.  Raises `ProgramError`."""
         for predicate, arity in self.unknown(facts):
@@ -243,26 +244,26 @@ class Contents:
 
         return outdated, take_back
 
-    def _batches(self, change: Change, layout: TripleLayout) -> Iterator[Rows]:
+    def _batches(self, change: Change, layout: TripleLayout) -> Iterator[Facts]:
         """All new facts by relation.  Terms get their ids here, which no fact notices."""
         dictionary = self.engine.dictionary
         for relation, rows in change.text_facts():
             arity = len(rows[0])
             columns = [ids_of_many(dictionary, [row[place] for row in rows]) for place in range(arity)]
-            yield Rows(relation, columns, len(rows))
+            yield Facts(relation, columns, len(rows))
         for predicate, table in change.tables:
             if table.rows:
                 columns = [dictionary.encode(column.array, column.reading) for column in table.columns]
-                yield from routed(Rows(predicate, columns, table.rows), layout, dictionary)
+                yield from routed(Facts(predicate, columns, table.rows), layout, dictionary)
         for facts in change.rows:
-            if facts.rows:
+            if facts.count:
                 yield from routed(facts, layout, dictionary)
 
-    def _insert(self, batches: Iterable[Rows]) -> int:
+    def _insert(self, batches: Iterable[Facts]) -> int:
         self.engine.forget_derived()
         mark = self.engine.mark()
         try:
-            return sum(self.engine.insert(b.predicate, b.columns, b.rows) for b in batches)
+            return sum(self.engine.insert(b.predicate, b.columns, b.count) for b in batches)
         except BaseException:
             self.engine.back_to(mark)
             raise

@@ -19,7 +19,7 @@ from tidalog.api.lock import Turns, in_turn
 from tidalog.api.maintenance import Maintenance
 from tidalog.api.naming import known_predicate, user_predicates
 from tidalog.api.progress import ProgressBar, ProgressOption
-from tidalog.api.relations import Rows, count_of, explicit_rows, rows_of
+from tidalog.api.relations import count_of, explicit_rows, rows_of
 from tidalog.api.results import Result
 from tidalog.api.sources import ReadProgram
 from tidalog.builtins import PythonFunction
@@ -29,6 +29,7 @@ from tidalog.io import ntriples_text
 from tidalog.maintain.choose import Options
 from tidalog.maintain.materialise import materialise
 from tidalog.model.errors import Diagnostic, UsageError
+from tidalog.model.facts import Facts
 from tidalog.model.program import DataBinding, Program
 
 
@@ -146,15 +147,15 @@ class Core:
         return self._open().engine.dictionary
 
     @in_turn
-    def id_rows(self, predicate: str, explicit: bool | None = None) -> Rows:
+    def id_rows(self, predicate: str, explicit: bool | None = None) -> Facts:
         """The facts of a predicate as columns of term ids: all, those asserted, or those only derived."""
         return self._rows(predicate, explicit)
 
     @in_turn
-    def asserted_id_rows(self) -> list[Rows]:
+    def asserted_id_rows(self) -> list[Facts]:
         """All asserted facts by predicate, as columns of term ids."""
         contents = self._open()
-        return [rows for rows in explicit_rows(contents.engine, contents.analysis.triples) if rows.rows]
+        return [rows for rows in explicit_rows(contents.engine, contents.analysis.triples) if rows.count]
 
     # --- inside -------------------------------------------------------------------------------------
 
@@ -168,7 +169,7 @@ class Core:
         the program that the change comes from."""
         return nullcontext()
 
-    def _rows(self, predicate: str, explicit: bool | None) -> Rows:
+    def _rows(self, predicate: str, explicit: bool | None) -> Facts:
         contents = self._open()
         name = known_predicate(predicate, contents.analysis)
         return rows_of(contents.engine, contents.analysis, name, explicit)
@@ -178,21 +179,21 @@ class Core:
         name = known_predicate(predicate, contents.analysis)
         return count_of(contents.engine, contents.analysis, name, explicit)
 
-    def _result(self, names: Sequence[str], rows: Rows) -> Result:
+    def _result(self, names: Sequence[str], rows: Facts) -> Result:
         dictionary = self._open().engine.dictionary
         columns = [dictionary.decode(column) for column in rows.columns]
-        return Result(names, columns, rows.rows, self.program.prefixes)
+        return Result(names, columns, rows.count, self.program.prefixes)
 
-    def _written(self, rows: Rows, as_rdf: bool) -> pa.Table:
+    def _written(self, rows: Facts, as_rdf: bool) -> pa.Table:
         """Facts in the form that files have."""
         dictionary = self._open().engine.dictionary
         if as_rdf:
             columns = [dictionary.decode_text(column, ntriples_text) for column in rows.columns]
-            return Result(argument_names(rows), columns, rows.rows).table
+            return Result(argument_names(rows), columns, rows.count).table
         return self._result(argument_names(rows), rows).table
 
 
-def argument_names(rows: Rows) -> list[str]:
+def argument_names(rows: Facts) -> list[str]:
     return [f"arg{number}" for number in range(1, len(rows.columns) + 1)]
 
 

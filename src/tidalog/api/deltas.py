@@ -23,9 +23,9 @@ from tidalog.engine import undo_log as changes
 from tidalog.engine.bits import EXPLICIT
 from tidalog.engine.engine import EmbeddedEngine
 from tidalog.maintain.transaction import PredicateDelta
+from tidalog.model.facts import Ids
 from tidalog.model.terms import IRI, RDF_TYPE
 
-Ids = npt.NDArray[np.int32]
 Table = npt.NDArray[np.int32]
 Mask = npt.NDArray[np.bool_]
 _NONE: Mask = np.zeros(0, np.bool_)

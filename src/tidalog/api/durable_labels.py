@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final, Literal
 
-from tidalog.api.update import Label
+from tidalog.model.update import Label
 
 Content = tuple[int, int]
 """Of the rows of an update: how many, and a sum of hashes, so that their order does not matter and an update

@@ -20,19 +20,19 @@ from tidalog.api.bulk_terms import ids_of_many
 from tidalog.api.contents import Change
 from tidalog.api.diagnostics import BadArgument
 from tidalog.api.durable_labels import KnownLabels
-from tidalog.api.encoded_update import PreparedUpdate
 from tidalog.api.knowledge_base import KnowledgeBase
 from tidalog.api.lock import in_turn
-from tidalog.api.relations import Rows
-from tidalog.api.rule_edits import RuleEdits
 from tidalog.api.sources import ReadProgram
-from tidalog.api.update import Delta, Label
+from tidalog.api.update import Delta
 from tidalog.api.updating import AnyUpdate
 from tidalog.engine.limits import Limits, ProgressCallback
 from tidalog.lang import print_program
 from tidalog.maintain.choose import Options
 from tidalog.model.errors import StoreError, UsageError
+from tidalog.model.facts import Facts
+from tidalog.model.rule_edit import RuleEdit
 from tidalog.model.terms import Term
+from tidalog.model.update import EncodedUpdate, Label
 from tidalog.storage import faults, records
 from tidalog.storage.columns import Arrays
 from tidalog.storage.diagnostics import OtherProgram, ReadOnlyStore, UpdatesWaiting
@@ -62,7 +62,7 @@ class Waiting:
 
     position: Position
     """Of its last part, if it went on from one batch to the next."""
-    update: PreparedUpdate
+    update: EncodedUpdate
     first: int
     """The number of its first part."""
     place: tuple[str, int]
@@ -70,7 +70,7 @@ class Waiting:
     until: int
     """The number of the last update that it is one change with."""
 
-    def going_on(self, position: Position, more: PreparedUpdate) -> Waiting:
+    def going_on(self, position: Position, more: EncodedUpdate) -> Waiting:
         """The same update with the facts that the next batch has of it."""
         return Waiting(position, together(self.update, more), self.first, self.place, position.number)
 
@@ -184,8 +184,8 @@ class Logging(KnowledgeBase):
 
     def _made(
         self,
-        updates: Sequence[PreparedUpdate],
-        following: Sequence[PreparedUpdate],
+        updates: Sequence[EncodedUpdate],
+        following: Sequence[EncodedUpdate],
         options: Options,
         progress: ProgressCallback | None,
     ) -> Delta:
@@ -203,8 +203,8 @@ class Logging(KnowledgeBase):
             self._only_loaded = False
         return delta
 
-    def _taken_away(self, rows: Sequence[Rows]) -> int:
-        change = PreparedUpdate(self._open().engine.dictionary, None, list(rows), [])
+    def _taken_away(self, rows: Sequence[Facts]) -> int:
+        change = EncodedUpdate(rows)
         with self._logged("a deletion", 1, self._noting(records.DELETE, change)):
             count = super()._taken_away(rows)
             self._only_loaded = False
@@ -214,10 +214,10 @@ class Logging(KnowledgeBase):
         dictionary = self._open().engine.dictionary
         for name, table in change.tables:
             columns = [dictionary.encode(column.array, column.reading) for column in table.columns]
-            change.rows.append(Rows(name, columns, table.rows))
+            change.rows.append(Facts(name, columns, table.rows))
         change.tables.clear()
         if loaded is None:
-            whole = PreparedUpdate(dictionary, None, [], change.rows)
+            whole = EncodedUpdate(insertions=change.rows)
             return self._marking_facts(self._logged("an insertion", 1, self._noting(records.INSERT, whole)))
         rows = [*self._rows_of_text(change.facts), *change.rows]
         digest = self._digest
@@ -229,12 +229,12 @@ class Logging(KnowledgeBase):
             "digest": digest,
         }
         named = records.terms_packed(change.setting.parameters, dictionary)
-        whole = PreparedUpdate(dictionary, None, [], rows)
+        whole = EncodedUpdate(insertions=rows)
         noting = self._noting(records.LOAD, whole, header, named)
         return self._marking_program(self._logged("loading", 1, noting), digest)
 
-    def _noted_rules(self, edits: RuleEdits) -> AbstractContextManager[None]:
-        whole = PreparedUpdate(self._open().engine.dictionary, None, rules=edits)
+    def _noted_rules(self, edits: RuleEdit) -> AbstractContextManager[None]:
+        whole = EncodedUpdate(rules=edits)
         return self._marking_facts(self._logged("a change of rules", 1, self._noting(records.RULES, whole)))
 
     @contextmanager
@@ -252,18 +252,18 @@ class Logging(KnowledgeBase):
     def _noting(
         self,
         kind: str,
-        change: PreparedUpdate,
+        change: EncodedUpdate,
         more: Mapping[str, object] | None = None,
         arrays: Arrays | None = None,
     ) -> Callable[[int], list[list[bytes]]]:
-        dictionary = change.dictionary
+        dictionary = self._open().engine.dictionary
         return lambda number: [
             records.changes_packed(
                 {"kind": kind, "number": number, **(more or {})}, [change], dictionary, arrays or {}
             )
         ]
 
-    def _rows_of_text(self, facts: Sequence[Fact]) -> Iterator[Rows]:
+    def _rows_of_text(self, facts: Sequence[Fact]) -> Iterator[Facts]:
         """Facts of a text by predicate and number of arguments."""
         dictionary = self._open().engine.dictionary
         grouped: dict[tuple[str, int], list[tuple[Term, ...]]] = {}
@@ -271,7 +271,7 @@ class Logging(KnowledgeBase):
             grouped.setdefault((fact.predicate, len(fact.arguments)), []).append(fact.arguments)
         for (predicate, arity), rows in grouped.items():
             columns = [ids_of_many(dictionary, [row[place] for row in rows]) for place in range(arity)]
-            yield Rows(predicate, columns, len(rows))
+            yield Facts(predicate, columns, len(rows))
 
     # --- programs -----------------------------------------------------------------------------------
 
@@ -309,7 +309,7 @@ class Logging(KnowledgeBase):
         taken: Sequence[AnyUpdate],
         following: Sequence[AnyUpdate],
         options: Options,
-        ready: dict[int, tuple[AnyUpdate, PreparedUpdate]],
+        ready: dict[int, tuple[AnyUpdate, EncodedUpdate]],
         progress: ProgressCallback | None,
     ) -> Delta:
         self._pace = "soon"
@@ -323,10 +323,10 @@ class Logging(KnowledgeBase):
             self._store.log.sync()
 
 
-def together(part: PreparedUpdate, more: PreparedUpdate) -> PreparedUpdate:
+def together(part: EncodedUpdate, more: EncodedUpdate) -> EncodedUpdate:
     """One update of two parts, which deletes before it inserts, as one whose rows came at once."""
-    deletions, insertions = part.deletions + more.deletions, part.insertions + more.insertions
-    return PreparedUpdate(part.dictionary, part.label, deletions, insertions, part.rules + more.rules)
+    deletions, insertions = [*part.deletions, *more.deletions], [*part.insertions, *more.insertions]
+    return EncodedUpdate(deletions, insertions, part.rules + more.rules, part.label, part.dictionary)
 
 
 def as_one(first: int, last: int) -> list[bytes]:

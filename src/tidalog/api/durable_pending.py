@@ -15,16 +15,16 @@ from typing import overload
 from tidalog.api.diagnostics import BadArgument
 from tidalog.api.durable_labels import Content, Seen
 from tidalog.api.durable_log import Logging, Position, SourceState, Waiting, as_one, checked_batch
-from tidalog.api.encoded_update import PreparedUpdate
 from tidalog.api.knowledge_base import KnowledgeBase
 from tidalog.api.lock import in_turn
 from tidalog.api.maintenance import checked_options
-from tidalog.api.update import Delta, Label
+from tidalog.api.update import Delta
 from tidalog.api.updating import AnyUpdate
 from tidalog.engine.limits import ProgressCallback
 from tidalog.maintain.choose import Options
 from tidalog.maintain.runner import Interrupted
 from tidalog.model.errors import TidalogError, UsageError
+from tidalog.model.update import EncodedUpdate, Label
 from tidalog.storage import faults, records
 
 
@@ -107,7 +107,7 @@ class Pending(Logging):
                 self._note_batch(source, batch, self._logged_to, labels, contents)
         return len(prepared)
 
-    def _check_goes_on(self, prepared: Sequence[PreparedUpdate]) -> None:
+    def _check_goes_on(self, prepared: Sequence[EncodedUpdate]) -> None:
         last = self._waiting[-1] if self._waiting else None
         if last is None or last.until != last.position.number or not prepared:
             problem = "an update cannot go on"
@@ -115,7 +115,7 @@ class Pending(Logging):
             raise UsageError(BadArgument(problem=problem, why=why, hint="log it as an update of its own"))
 
     def _wait_for(
-        self, position: Position, update: PreparedUpdate, place: tuple[str, int], until: int, goes_on: bool
+        self, position: Position, update: EncodedUpdate, place: tuple[str, int], until: int, goes_on: bool
     ) -> None:
         """An update that is in the log waits; one that goes on waits with what there is of it."""
         if goes_on and self._waiting:
@@ -156,7 +156,7 @@ class Pending(Logging):
     def pending_rules(self) -> list[str]:
         """The texts of rules that these updates add."""
         self._open()
-        return [text for waiting in self._waiting for text, _ in waiting.update.rules.texts()[0]]
+        return [text for waiting in self._waiting for text, _ in records.edit_packed(waiting.update.rules)[0]]
 
     @in_turn
     def last_batch(self, source: str) -> int | None:

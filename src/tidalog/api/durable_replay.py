@@ -14,17 +14,15 @@ from typing import Literal
 
 from tidalog.api.durable_log import Position, together
 from tidalog.api.durable_pending import Pending
-from tidalog.api.encoded_update import PreparedUpdate
 from tidalog.api.knowledge_base import KnowledgeBase
-from tidalog.api.relations import Rows
-from tidalog.api.rule_edits import RuleEdits, RuleText, rule_edits
 from tidalog.api.sources import joined
 from tidalog.lang import parse
 from tidalog.maintain.materialise import Violated
 from tidalog.model.errors import ProgramError, RunError, StoreError, TidalogError
+from tidalog.model.update import EncodedUpdate
 from tidalog.storage import records
 from tidalog.storage.diagnostics import NotReplayed
-from tidalog.storage.records import Change, Facts, Record
+from tidalog.storage.records import Record
 from tidalog.storage.wal import Entry
 
 Unfinished = Literal["apply", "reject"]
@@ -65,14 +63,13 @@ class Replaying(Pending):
         """Carries out what the log says behind `_applied_to` and gives the number of changes.  With a
         writer at work, a change that is not done is its business."""
         marks = Marks.of(entries)
-        gathered: list[PreparedUpdate] = []
+        gathered: list[EncodedUpdate] = []
         count = 0
         for entry in entries:
             record = entry.record
             if record.kind not in records.CHANGES:
                 continue
             if record.source is not None:
-                assert record.batch is not None
                 known = self.last_batch(record.source)
                 if known is None or record.batch > known:
                     self._note_batch(record.source, record.batch, record.last, record.labels, record.contents)
@@ -102,7 +99,7 @@ class Replaying(Pending):
                     continue
                 if last > marks.done and has_writer:
                     return count
-                update = self._as_update(change)
+                update = change
                 if record.goes_on and index == 0 and gathered:
                     gathered[-1] = together(gathered[-1], update)
                 else:
@@ -114,18 +111,13 @@ class Replaying(Pending):
                 count += len(now)
         return count
 
-    def _wait(self, entry: Entry, index: int, change: Change, last: int) -> None:
+    def _wait(self, entry: Entry, index: int, change: EncodedUpdate, last: int) -> None:
         record = entry.record
-        assert record.source is not None and record.batch is not None
+        assert record.source is not None
         position = Position(record.first + index, record.source, record.batch, index, change.label)
         place = entry.segment, entry.offset
-        self._wait_for(position, self._as_update(change), place, last, record.goes_on and index == 0)
+        self._wait_for(position, change, place, last, record.goes_on and index == 0)
         self._only_loaded = False
-
-    def _as_update(self, change: Change) -> PreparedUpdate:
-        dictionary = self._open().engine.dictionary
-        deletions, insertions = _rows(change.deletions), _rows(change.insertions)
-        return PreparedUpdate(dictionary, change.label, deletions, insertions, _edits(change))
 
     # --- one change ---------------------------------------------------------------------------------
 
@@ -174,37 +166,37 @@ class Replaying(Pending):
             hint = "open the store with the version that wrote it"
         return StoreError(NotReplayed(path=self.path, number=number, why=found.message, hint=hint))
 
-    def _apply_again(self, updates: Sequence[PreparedUpdate]) -> None:
+    def _apply_again(self, updates: Sequence[EncodedUpdate]) -> None:
         KnowledgeBase._made(self, updates, (), self._options, None)
         self._only_loaded = False
 
-    def _redo(self, record: Record, change: Change) -> None:
+    def _redo(self, record: Record, change: EncodedUpdate) -> None:
         if record.kind == records.LOAD:
             self._load_again(record, change)
             return
         if record.kind == records.INSERT:
             contents = self._open()
             taken = contents.change(contents.program, contents.setting)
-            for facts in _rows(change.insertions):
+            for facts in change.insertions:
                 taken.add_rows(facts)
             _, outdated = contents.take(taken)
             if outdated:
                 self._outdate()
         elif record.kind == records.RULES:
-            self._take_in_rules(_edits(change))
+            self._take_in_rules(change.rules)
         else:
-            KnowledgeBase._taken_away(self, _rows(change.deletions))
+            KnowledgeBase._taken_away(self, change.deletions)
         self._only_loaded = False
 
-    def _load_again(self, record: Record, change: Change) -> None:
+    def _load_again(self, record: Record, change: EncodedUpdate) -> None:
         contents = self._open()
         program = parse(record.text("text"), record.text("name"))
-        names = record.header["parameters"]
-        assert isinstance(names, list)
-        given = dict(records.terms_of(names, record.arrays, contents.engine.dictionary))
+        given = dict(
+            records.terms_of(record.sequence("parameters"), record.arrays, contents.engine.dictionary)
+        )
         setting = replace(contents.setting, parameters={**contents.setting.parameters, **given})
         taken = contents.change(joined(contents.program, program), setting)
-        for facts in _rows(change.insertions):
+        for facts in change.insertions:
             taken.add_rows(facts)
         _, outdated = contents.take(taken)
         if outdated:
@@ -213,12 +205,3 @@ class Replaying(Pending):
         bound = [(binding, folder) for binding in program.exports]
         self._exports += [export for export in bound if export not in self._exports]
         self._programs.append(record.text("digest"))
-
-
-def _edits(change: Change) -> RuleEdits:
-    texts = [RuleText(text, name) for text, name in change.rules.added]
-    return rule_edits(texts, change.rules.removed)
-
-
-def _rows(facts: Iterable[Facts]) -> list[Rows]:
-    return [Rows(one.predicate, one.columns, one.rows) for one in facts]

@@ -22,7 +22,6 @@ from tidalog.analysis import Analysis, TripleLayout
 from tidalog.api.durable_labels import KnownLabels
 from tidalog.api.durable_log import SourceState
 from tidalog.api.durable_replay import Replaying
-from tidalog.api.encoded_update import PreparedUpdate
 from tidalog.api.lock import in_turn
 from tidalog.api.maintenance import Maintenance
 from tidalog.api.update import Delta, RuleChanges
@@ -31,6 +30,7 @@ from tidalog.engine.limits import Limits, ProgressCallback, RunStats
 from tidalog.lang import parse, print_program
 from tidalog.maintain.choose import Options
 from tidalog.model.errors import RunError, StoreError
+from tidalog.model.update import EncodedUpdate
 from tidalog.storage import faults
 from tidalog.storage.diagnostics import StoreNotWritable
 from tidalog.storage.snapshot import Image, Snapshot, fill_table_of, image_of, write_snapshot
@@ -128,8 +128,8 @@ class Snapshots(Replaying):
 
     def _carried_out(
         self,
-        updates: Sequence[PreparedUpdate],
-        following: Sequence[PreparedUpdate],
+        updates: Sequence[EncodedUpdate],
+        following: Sequence[EncodedUpdate],
         options: Options,
         progress: ProgressCallback | None,
         before: Analysis | None = None,

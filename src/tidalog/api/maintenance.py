@@ -14,15 +14,16 @@ from tidalog.api.diagnostics import BadArgument
 from tidalog.api.naming import user_predicates
 from tidalog.api.profile import Choices
 from tidalog.api.relations import count_of
-from tidalog.api.update import Delta, Label, PredicateChange, RuleChanges
+from tidalog.api.update import Delta, PredicateChange, RuleChanges
 from tidalog.builtins import PythonFunction
 from tidalog.engine.engine import EmbeddedEngine
 from tidalog.engine.limits import Limits, ProgressCallback
 from tidalog.maintain.choose import MARKINGS, ORDERS, STRATEGIES, Options
 from tidalog.maintain.counters import Counters
-from tidalog.maintain.maintainer import Maintainer, UpdateIds
+from tidalog.maintain.maintainer import Maintainer
 from tidalog.maintain.transaction import PredicateDelta
 from tidalog.model.errors import UsageError
+from tidalog.model.update import EncodedUpdate, Label
 
 InTurn = Callable[[Callable[[], tuple[str, PredicateDelta]]], tuple[str, PredicateDelta]]
 """Calls something when it is this thread's turn."""
@@ -44,8 +45,8 @@ class Maintenance:
     def apply(
         self,
         analysis: Analysis,
-        update: UpdateIds,
-        upcoming: Sequence[UpdateIds],
+        update: EncodedUpdate,
+        upcoming: Sequence[EncodedUpdate],
         options: Options,
         limits: Limits,
         progress: ProgressCallback | None,

@@ -7,8 +7,9 @@ from types import TracebackType
 from typing import Self
 
 from tidalog.api.diagnostics import NotApplied
-from tidalog.api.update import Delta, Label, Update
+from tidalog.api.update import Delta, Update
 from tidalog.model.errors import UsageError
+from tidalog.model.update import Label
 
 
 class OpenUpdate(Update):

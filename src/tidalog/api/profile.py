@@ -8,9 +8,9 @@ from dataclasses import asdict, dataclass, field
 from typing import Final, overload
 
 from tidalog.analysis import Analysis
-from tidalog.api.update import Label
 from tidalog.maintain.component import Node
 from tidalog.maintain.seminaive import constraint_predicate
+from tidalog.model.update import Label
 
 _COLUMNS: Final = ("part", "rules", "facts", "strategy", "why", "updates")
 _UNREACHED: Final = "no update has reached it"

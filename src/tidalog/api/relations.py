@@ -8,7 +8,6 @@ gathers them again.  Both work on whole columns.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
@@ -17,23 +16,14 @@ import numpy.typing as npt
 from tidalog.analysis import Analysis, TripleLayout
 from tidalog.analysis.triples import ALL_TRIPLES, ALL_TYPES, TRIPLE
 from tidalog.engine.bits import EXPLICIT
+from tidalog.model.facts import Facts, Ids
 from tidalog.model.terms import IRI, RDF_TYPE
 
 if TYPE_CHECKING:
     from tidalog.engine.dictionary import Dictionary
     from tidalog.engine.engine import EmbeddedEngine
 
-Ids = npt.NDArray[np.int32]
 _EXPLICIT: Final = int(EXPLICIT)
-
-
-@dataclass(frozen=True, slots=True)
-class Rows:
-    """Facts of one predicate; `rows` counts them, which columns cannot if there are none."""
-
-    predicate: str
-    columns: list[Ids]
-    rows: int
 
 
 def is_hidden(relation: str) -> bool:
@@ -65,7 +55,7 @@ def relations_of_triples(layout: TripleLayout) -> frozenset[str]:
 # --- in ---------------------------------------------------------------------------------------------
 
 
-def routed(facts: Rows, layout: TripleLayout, dictionary: Dictionary) -> Iterator[Rows]:
+def routed(facts: Facts, layout: TripleLayout, dictionary: Dictionary) -> Iterator[Facts]:
     """The relations that hold facts; the counterpart of `TripleLayout.route` for columns."""
     columns = facts.columns
     if is_rdf_name(layout, facts.predicate) and len(columns) in (1, 2):
@@ -80,22 +70,22 @@ def routed(facts: Rows, layout: TripleLayout, dictionary: Dictionary) -> Iterato
         if iri == RDF_TYPE and layout.classes:
             rows, members = _members(rows, object_, layout, dictionary)
             for relation, chosen in members:
-                yield Rows(relation, [subject[chosen]], len(chosen))
+                yield Facts(relation, [subject[chosen]], len(chosen))
         if not len(rows):
             continue
         special = layout.properties.get(iri)
         if special is not None:
-            yield Rows(special, [subject[rows], object_[rows]], len(rows))
+            yield Facts(special, [subject[rows], object_[rows]], len(rows))
         else:
-            yield Rows(TRIPLE, [subject[rows], predicate[rows], object_[rows]], len(rows))
+            yield Facts(TRIPLE, [subject[rows], predicate[rows], object_[rows]], len(rows))
 
 
-def _as_triples(facts: Rows, dictionary: Dictionary) -> list[Ids]:
+def _as_triples(facts: Facts, dictionary: Dictionary) -> list[Ids]:
     name = dictionary.id_of(IRI(facts.predicate))
     if len(facts.columns) == 1:
         type_ = dictionary.id_of(IRI(RDF_TYPE))
-        return [facts.columns[0], _constant(type_, facts.rows), _constant(name, facts.rows)]
-    return [facts.columns[0], _constant(name, facts.rows), facts.columns[1]]
+        return [facts.columns[0], _constant(type_, facts.count), _constant(name, facts.count)]
+    return [facts.columns[0], _constant(name, facts.count), facts.columns[1]]
 
 
 def _members(
@@ -127,11 +117,11 @@ def _constant(number: int, rows: int) -> Ids:
 # --- out --------------------------------------------------------------------------------------------
 
 
-def rows_of(engine: EmbeddedEngine, analysis: Analysis, predicate: str, explicit: bool | None) -> Rows:
+def rows_of(engine: EmbeddedEngine, analysis: Analysis, predicate: str, explicit: bool | None) -> Facts:
     """The facts of a predicate: all of them, or only those that are explicit, or only those that are not."""
     layout = analysis.triples
     if layout.active and predicate == TRIPLE:
-        return Rows(TRIPLE, *_all_triples(engine, layout, explicit))
+        return Facts(TRIPLE, *_all_triples(engine, layout, explicit))
     if holds_triples(analysis, predicate):
         return _rdf_rows(engine, layout, predicate, explicit)
     return _relation(engine, predicate, analysis.predicates[predicate].arity, explicit)
@@ -140,7 +130,7 @@ def rows_of(engine: EmbeddedEngine, analysis: Analysis, predicate: str, explicit
 def count_of(engine: EmbeddedEngine, analysis: Analysis, predicate: str, explicit: bool | None) -> int:
     """How many facts `rows_of` gives, without gathering them where they stand in one relation."""
     if holds_triples(analysis, predicate):
-        return rows_of(engine, analysis, predicate, explicit).rows
+        return rows_of(engine, analysis, predicate, explicit).count
     if explicit is None:
         return engine.count(predicate)
     if explicit and not analysis.predicates[predicate].explicit:
@@ -148,25 +138,25 @@ def count_of(engine: EmbeddedEngine, analysis: Analysis, predicate: str, explici
     return len(engine.ids(predicate, _EXPLICIT, _EXPLICIT if explicit else 0))
 
 
-def explicit_rows(engine: EmbeddedEngine, layout: TripleLayout) -> Iterator[Rows]:
+def explicit_rows(engine: EmbeddedEngine, layout: TripleLayout) -> Iterator[Facts]:
     """All explicit facts by the predicates that people use: what `routed` was given."""
     triples = relations_of_triples(layout)
     if layout.active:
-        yield Rows(TRIPLE, *_all_triples(engine, layout, True))
+        yield Facts(TRIPLE, *_all_triples(engine, layout, True))
     for name, arity in zip(engine.names, engine.arities, strict=True):
         if name not in triples and not is_hidden(name):
             yield _relation(engine, name, arity, True)
 
 
-def _relation(engine: EmbeddedEngine, name: str, arity: int, explicit: bool | None) -> Rows:
+def _relation(engine: EmbeddedEngine, name: str, arity: int, explicit: bool | None) -> Facts:
     mask, want = (0, 0) if explicit is None else (_EXPLICIT, _EXPLICIT if explicit else 0)
     if not engine.has(name):
-        return Rows(name, [np.empty(0, np.int32)] * arity, 0)
+        return Facts(name, [np.empty(0, np.int32)] * arity, 0)
     ids = engine.ids(name, mask, want)
-    return Rows(name, [engine.store.column(ids, c) for c in range(arity)], len(ids))
+    return Facts(name, [engine.store.column(ids, c) for c in range(arity)], len(ids))
 
 
-def _rdf_rows(engine: EmbeddedEngine, layout: TripleLayout, iri: str, explicit: bool | None) -> Rows:
+def _rdf_rows(engine: EmbeddedEngine, layout: TripleLayout, iri: str, explicit: bool | None) -> Facts:
     """`ex:C` has the members of the class, `ex:p` pairs.  An IRI that no rule names is a class if there are
     members of it and no pairs."""
     if iri in layout.classes:
@@ -179,8 +169,8 @@ def _rdf_rows(engine: EmbeddedEngine, layout: TripleLayout, iri: str, explicit: 
     members = (predicate == type_) & (object_ == name)
     pairs = predicate == name
     if members.any() and not pairs.any():
-        return Rows(iri, [subject[members]], int(members.sum()))
-    return Rows(iri, [subject[pairs], object_[pairs]], int(pairs.sum()))
+        return Facts(iri, [subject[members]], int(members.sum()))
+    return Facts(iri, [subject[pairs], object_[pairs]], int(pairs.sum()))
 
 
 def _all_triples(
@@ -194,11 +184,11 @@ def _all_triples(
     for iri, relation in layout.properties.items():
         pairs = _relation(engine, relation, 2, explicit)
         name = dictionary.id_of(IRI(iri))
-        parts.append([pairs.columns[0], _constant(name, pairs.rows), pairs.columns[1]])
+        parts.append([pairs.columns[0], _constant(name, pairs.count), pairs.columns[1]])
     for iri, relation in layout.classes.items():
         members = _relation(engine, relation, 1, explicit)
         type_, class_ = dictionary.id_of(IRI(RDF_TYPE)), dictionary.id_of(IRI(iri))
-        constants = [_constant(type_, members.rows), _constant(class_, members.rows)]
+        constants = [_constant(type_, members.count), _constant(class_, members.count)]
         parts.append([members.columns[0], *constants])
     filled = [part for part in parts if len(part[0])]
     if len(filled) <= 1:

@@ -11,14 +11,13 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import replace
 
-from tidalog.analysis import Analysis, TripleLayout, analyse
+from tidalog.analysis import Analysis, analyse
 from tidalog.api.deltas import change_of
-from tidalog.api.encoded_update import PreparedUpdate
+from tidalog.api.encoded_update import routed_update
 from tidalog.api.lock import in_turn
 from tidalog.api.maintenance import Maintenance
-from tidalog.api.rule_edits import RuleEdits, RuleText, rule_edits, told
+from tidalog.api.rule_edits import replacement, rule_edit, rules_added, told
 from tidalog.api.state_diff import differences, visible
 from tidalog.api.update import Delta, PredicateChange, RuleChanges
 from tidalog.api.updating import Updating
@@ -26,8 +25,10 @@ from tidalog.engine.limits import ProgressCallback
 from tidalog.lang import print_rule
 from tidalog.maintain.choose import Options
 from tidalog.maintain.counters import Counters
-from tidalog.maintain.maintainer import Maintainer, UpdateIds
+from tidalog.maintain.maintainer import Maintainer
 from tidalog.model.program import Program
+from tidalog.model.rule_edit import RuleEdit
+from tidalog.model.update import EncodedUpdate
 
 
 class Ruling(Updating):
@@ -44,20 +45,20 @@ class Ruling(Updating):
         return {name: print_rule(rule, prefixes) for name, rule in contents.moving.rules.items()}
 
     @in_turn
-    def _edit_rules(self, edits: RuleEdits) -> Delta:
+    def _edit_rules(self, edits: RuleEdit) -> Delta:
         """An update that is nothing but a change of rules."""
         if self._run is not None or self._subscriptions:
-            update = PreparedUpdate(self._open().engine.dictionary, None, rules=edits)
+            update = EncodedUpdate(rules=edits)
             return self._applied([update], None)
         with self._noted_rules(edits):
             rules = self._take_in_rules(edits)
         return self._delta_of_nothing(rules)
 
-    def _take_in_rules(self, edits: RuleEdits) -> RuleChanges:
+    def _take_in_rules(self, edits: RuleEdit) -> RuleChanges:
         """Other rules from now on, and nothing is derived."""
         contents = self._open()
         before = contents.analysis
-        added = edits.rules_added(contents.program.prefixes)
+        added = rules_added(edits, contents.program.prefixes)
         change, take_back = contents.change_rules(added, edits.removed)
         try:
             contents.lay_out(before.triples)
@@ -68,7 +69,7 @@ class Ruling(Updating):
             self._outdate()
         return told(change, contents.program.prefixes)
 
-    def _noted_rules(self, edits: RuleEdits) -> AbstractContextManager[None]:
+    def _noted_rules(self, edits: RuleEdit) -> AbstractContextManager[None]:
         """`_noted` for rules that are only taken in."""
         return nullcontext()
 
@@ -76,8 +77,8 @@ class Ruling(Updating):
 
     def _made(
         self,
-        updates: Sequence[PreparedUpdate],
-        following: Sequence[PreparedUpdate],
+        updates: Sequence[EncodedUpdate],
+        following: Sequence[EncodedUpdate],
         options: Options,
         progress: ProgressCallback | None,
     ) -> Delta:
@@ -85,7 +86,7 @@ class Ruling(Updating):
             return super()._made(updates, following, options, progress)
         (update,) = updates
         contents = self._open()
-        added = update.rules.rules_added(contents.program.prefixes)
+        added = rules_added(update.rules, contents.program.prefixes)
         self.materialise()
         before = contents.analysis
         if self._maintenance is None:
@@ -103,18 +104,9 @@ class Ruling(Updating):
             take_back()
             raise
 
-    def _seen(self, update: PreparedUpdate, layout: TripleLayout) -> UpdateIds:
-        ids = super()._seen(update, layout)
-        if not update.rules.removed:
-            return ids
-        names = {removal.name for removal in update.rules.removed}
-        rules = self._open().analysis.rules
-        losing = {r.head.predicate for r in rules if r.head is not None and r.name.split("#")[0] in names}
-        return replace(ids, losing=frozenset(losing))
-
     def _made_anew(
         self,
-        update: PreparedUpdate,
+        update: EncodedUpdate,
         before: Analysis,
         rules: RuleChanges,
         progress: ProgressCallback | None,
@@ -149,11 +141,13 @@ class Ruling(Updating):
             rules=rules,
         )
 
-    def _change_explicit(self, update: PreparedUpdate) -> int:
+    def _change_explicit(self, update: EncodedUpdate) -> int:
         """Changes explicit facts where there are no others; gives how many changes had nothing to do."""
         contents = self._open()
         without_rules = Maintainer(contents.engine, analyse(Program()))
-        outcome = without_rules.apply(update.ids(contents.analysis.triples))
+        outcome = without_rules.apply(
+            routed_update(update, contents.analysis.triples, contents.engine.dictionary)
+        )
         # Ids that are gone are no place to derive from: the store is to be made anew before that.
         contents.engine.derived = True
         return outcome.ignored
@@ -179,18 +173,15 @@ class Rules(Mapping[str, str]):
     def add(self, text: str) -> Delta:
         """Adds a rule, or several, with or without names: `far(?x) :- path(a, ?x)`.  `rules` of what it gives
         says which names they have now, and which of them were there already, up to names of variables."""
-        return self._kb._edit_rules(rule_edits([text], []))
+        return self._kb._edit_rules(rule_edit([text], []))
 
     def remove(self, *names: str) -> Delta:
         """Removes rules by their names."""
-        return self._kb._edit_rules(rule_edits([], names))
+        return self._kb._edit_rules(rule_edit([], names))
 
     def replace(self, name: str, text: str) -> Delta:
         """Puts a rule in the place of another, whose name it gets unless it has its own."""
-        edits = rule_edits([text], [name])
-        (rule,) = edits.added
-        assert isinstance(rule, RuleText)
-        return self._kb._edit_rules(RuleEdits((rule.called(name, self._kb.program.prefixes),), edits.removed))
+        return self._kb._edit_rules(replacement(name, text, self._kb.program.prefixes))
 
     def __getitem__(self, name: str) -> str:
         return self._kb._named_rules()[name]

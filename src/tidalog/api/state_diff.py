@@ -10,11 +10,11 @@ import numpy.typing as npt
 
 from tidalog.analysis import Analysis
 from tidalog.api.naming import user_predicates
-from tidalog.api.relations import Rows, rows_of
+from tidalog.api.relations import rows_of
 from tidalog.engine.engine import EmbeddedEngine
 from tidalog.maintain.transaction import PredicateDelta
+from tidalog.model.facts import Facts, Ids
 
-Ids = npt.NDArray[np.int32]
 Mask = npt.NDArray[np.bool_]
 
 
@@ -38,14 +38,14 @@ def visible(engine: EmbeddedEngine, analysis: Analysis) -> dict[str, Visible]:
     found: dict[str, Visible] = {}
     for name in user_predicates(analysis):
         implicit, explicit = (rows_of(engine, analysis, name, kind) for kind in (False, True))
-        if implicit.rows or explicit.rows:
+        if implicit.count or explicit.count:
             found[name] = _together(explicit, implicit)
     return found
 
 
-def _together(explicit: Rows, implicit: Rows) -> Visible:
+def _together(explicit: Facts, implicit: Facts) -> Visible:
     columns = [np.concatenate(pair) for pair in zip(explicit.columns, implicit.columns, strict=True)]
-    return Visible(columns, np.repeat([True, False], [explicit.rows, implicit.rows]))
+    return Visible(columns, np.repeat([True, False], [explicit.count, implicit.count]))
 
 
 def differences(before: Mapping[str, Visible], after: Mapping[str, Visible]) -> dict[str, PredicateDelta]:

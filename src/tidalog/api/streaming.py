@@ -10,7 +10,7 @@ from typing import Final, Protocol, TypeGuard, runtime_checkable
 
 from tidalog.api.core import bar_for
 from tidalog.api.diagnostics import BadArgument
-from tidalog.api.encoded_update import PreparedUpdate, prepared_table
+from tidalog.api.encoded_update import encoded_updates
 from tidalog.api.lock import in_turn
 from tidalog.api.maintenance import checked_options
 from tidalog.api.naming import check_on_error
@@ -23,10 +23,11 @@ from tidalog.io.result import OnError
 from tidalog.io.update_tables import UpdateTable
 from tidalog.maintain.choose import Options
 from tidalog.model.errors import UsageError
+from tidalog.model.update import EncodedUpdate
 from tidalog.stream import IteratorSource, ListSource, Source
 
 Updates = (
-    Iterable[AnyUpdate] | Source[AnyUpdate] | Source[Update] | Source[PreparedUpdate] | UpdatePath | Update
+    Iterable[AnyUpdate] | Source[AnyUpdate] | Source[Update] | Source[EncodedUpdate] | UpdatePath | Update
 )
 _MANY: Final = 1 << 20
 """Waiting updates that are made one at most."""
@@ -70,10 +71,10 @@ class Streaming(Ruling):
             )
 
     @in_turn
-    def prepare_updates(self, table: UpdateTable) -> list[PreparedUpdate]:
+    def prepare_updates(self, table: UpdateTable) -> list[EncodedUpdate]:
         """The updates of a table in memory, for this knowledge base to apply.  Nothing is applied yet."""
         contents = self._open()
-        return prepared_table(table, contents.engine.dictionary, contents.program.prefixes)
+        return encoded_updates(table, contents.engine.dictionary, contents.program.prefixes)
 
     def stream(
         self,
@@ -118,7 +119,7 @@ class Streaming(Ruling):
         quarantine: str | os.PathLike[str] | None,
     ) -> Source[AnyUpdate]:
         self._open()
-        if isinstance(updates, Update | PreparedUpdate):
+        if isinstance(updates, Update | EncodedUpdate):
             return ListSource([updates])
         if isinstance(updates, str | os.PathLike) or _are_paths(updates):
             return ListSource(self.read_updates(updates, on_error=on_error, quarantine=quarantine))
@@ -144,7 +145,7 @@ class Streaming(Ruling):
         progress: ProgressCallback | None,
     ) -> Iterator[Delta]:
         """Waiting for an update is outside a turn: whoever brings it may need one."""
-        ready: dict[int, tuple[AnyUpdate, PreparedUpdate]] = {}
+        ready: dict[int, tuple[AnyUpdate, EncodedUpdate]] = {}
         try:
             while (update := source.next()) is not None:
                 taken = [update]
@@ -164,13 +165,13 @@ class Streaming(Ruling):
         taken: Sequence[AnyUpdate],
         following: Sequence[AnyUpdate],
         options: Options,
-        ready: dict[int, tuple[AnyUpdate, PreparedUpdate]],
+        ready: dict[int, tuple[AnyUpdate, EncodedUpdate]],
         progress: ProgressCallback | None,
     ) -> Delta:
         """`ready` holds what has been prepared while it was looked at."""
 
-        def prepared(update: AnyUpdate) -> PreparedUpdate:
-            if isinstance(update, PreparedUpdate):
+        def prepared(update: AnyUpdate) -> EncodedUpdate:
+            if isinstance(update, EncodedUpdate):
                 return self._prepared(update)
             known = ready.get(id(update))
             if known is None:

@@ -17,9 +17,9 @@ from typing import Final, Protocol
 import numpy as np
 import numpy.typing as npt
 
-from tidalog.api.relations import Rows
 from tidalog.api.results import Result
 from tidalog.api.update import Delta, PredicateChange
+from tidalog.model.facts import Facts
 
 PredicateCallback = Callable[[PredicateChange], object]
 QueryCallback = Callable[[Result, Result], object]
@@ -119,8 +119,8 @@ class QueryWatch:
     def __init__(
         self,
         reads: Callable[[], frozenset[str]],
-        ask: Callable[[], Rows],
-        result: Callable[[Rows], Result],
+        ask: Callable[[], Facts],
+        result: Callable[[Facts], Result],
         epoch: Callable[[], int],
         callback: QueryCallback,
     ) -> None:
@@ -138,17 +138,17 @@ class QueryWatch:
         before, now = self._known, self._ask()
         self._known, self._known_at = now, epoch
         inserted, deleted = _without(now, before), _without(before, now)
-        if inserted.rows or deleted.rows:
+        if inserted.count or deleted.count:
             self._callback(self._result(inserted), self._result(deleted))
 
 
-def _without(one: Rows, other: Rows) -> Rows:
+def _without(one: Facts, other: Facts) -> Facts:
     """Rows of the first that the second does not have; neither has one twice."""
     if not one.columns:
-        return Rows("", [], max(0, one.rows - other.rows))
-    if not one.rows or not other.rows:
+        return Facts("", [], max(0, one.count - other.count))
+    if not one.count or not other.count:
         return one
     both = np.stack([np.concatenate(pair) for pair in zip(one.columns, other.columns, strict=True)], axis=1)
     _, first, counts = np.unique(both, axis=0, return_index=True, return_counts=True)
-    kept: npt.NDArray[np.int64] = np.sort(first[(counts == 1) & (first < one.rows)])
-    return Rows("", [column[kept] for column in one.columns], len(kept))
+    kept: npt.NDArray[np.int64] = np.sort(first[(counts == 1) & (first < one.count)])
+    return Facts("", [column[kept] for column in one.columns], len(kept))

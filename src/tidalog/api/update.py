@@ -24,16 +24,15 @@ from tidalog.api.results import SHOWN_ROWS, Result
 from tidalog.io import ReadResult, from_python
 from tidalog.io.change_feed import ADD_RULE, REMOVE_RULE, ChangeBatch, Kind
 from tidalog.model.errors import UsageError
+from tidalog.model.facts import Ids
 from tidalog.model.term_text import TermWriter
+from tidalog.model.update import Label
 
 if TYPE_CHECKING:
     from tidalog.engine.dictionary import Dictionary
     from tidalog.maintain.counters import Counters
     from tidalog.maintain.transaction import PredicateDelta
 
-Label = int | str
-"""What an update is called: its number in a script, its label in a table."""
-Ids = npt.NDArray[np.int32]
 Mask = npt.NDArray[np.bool_]
 FactTables = Mapping[str, object]
 """Predicate → its facts: rows, a data frame, Arrow, a mapping of columns, a numpy array."""

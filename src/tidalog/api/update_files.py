@@ -8,7 +8,7 @@ from itertools import groupby
 from pathlib import Path
 from typing import Final
 
-from tidalog.api.encoded_update import PreparedUpdate, prepared_script, prepared_table
+from tidalog.api.encoded_update import encoded_script, encoded_updates
 from tidalog.engine.dictionary import Dictionary
 from tidalog.io.diagnostics import FileNotReadable
 from tidalog.io.files import find_files
@@ -16,12 +16,13 @@ from tidalog.io.result import BadRows, OnError, Progress
 from tidalog.io.update_tables import read_update_table
 from tidalog.lang.updates import parse_updates
 from tidalog.model.errors import DataError
+from tidalog.model.update import EncodedUpdate
 
 UpdatePath = str | os.PathLike[str]
 SCRIPT: Final = ".upd"
 
 
-class UpdateList(list[PreparedUpdate]):
+class UpdateList(list[EncodedUpdate]):
     """Updates read from files for one knowledge base, and the account of rows that were none."""
 
     bad: BadRows = BadRows()
@@ -42,7 +43,7 @@ def read_updates(
     for is_script, group in groupby(_expanded(paths), key=_is_script):
         if is_script:
             for path in group:
-                script = prepared_script(
+                script = encoded_script(
                     parse_updates(_text(path), str(path), prefixes), dictionary, scripts + 1
                 )
                 scripts += len(script)
@@ -51,7 +52,7 @@ def read_updates(
             table = read_update_table(
                 list(group), on_error=on_error, quarantine=quarantine, progress=progress
             )
-            updates += prepared_table(table, dictionary, prefixes)
+            updates += encoded_updates(table, dictionary, prefixes)
             updates.bad = table.bad
     return updates
 

@@ -14,12 +14,12 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Final, TypeVar
 
-from tidalog.analysis import Analysis, TripleLayout, analyse
+from tidalog.analysis import Analysis, analyse
 from tidalog.api.asking import Asking
 from tidalog.api.contents import Change
 from tidalog.api.core import bar_for
 from tidalog.api.diagnostics import BadArgument, OtherKnowledgeBase
-from tidalog.api.encoded_update import PreparedUpdate, net_update, prepared_update
+from tidalog.api.encoded_update import encoded_table, encoded_update, net_update, routed_update
 from tidalog.api.lock import in_turn
 from tidalog.api.maintenance import Maintenance, newly_explicit, no_longer_explicit
 from tidalog.api.naming import (
@@ -31,7 +31,7 @@ from tidalog.api.naming import (
 )
 from tidalog.api.open_update import OpenUpdate
 from tidalog.api.profile import Profile, profile_of
-from tidalog.api.relations import Rows, is_rdf_name, routed
+from tidalog.api.relations import is_rdf_name, routed
 from tidalog.api.subscriptions import (
     PredicateWatch,
     QueryWatch,
@@ -39,20 +39,21 @@ from tidalog.api.subscriptions import (
     Subscriptions,
     is_predicate,
 )
-from tidalog.api.update import Delta, Label, RuleChanges, Update
+from tidalog.api.update import Delta, RuleChanges, Update
 from tidalog.engine.facts import FactStore
 from tidalog.engine.limits import Limits, ProgressCallback
 from tidalog.io import ReadResult, from_python, read_table
 from tidalog.io.result import OnError
 from tidalog.lang import parse_query
 from tidalog.maintain.choose import Options
-from tidalog.maintain.maintainer import Maintainer, UpdateIds
-from tidalog.maintain.transaction import Batch
+from tidalog.maintain.maintainer import Maintainer
 from tidalog.model.errors import TidalogError, UsageError
+from tidalog.model.facts import Facts
 from tidalog.model.program import Program
+from tidalog.model.update import EncodedUpdate, Label
 
 T = TypeVar("T")
-AnyUpdate = Update | PreparedUpdate
+AnyUpdate = Update | EncodedUpdate
 _FEW: Final = 256
 """Facts that are maintained however few there are to derive anew."""
 _BULK_SHARE: Final = 4
@@ -87,7 +88,7 @@ class Updating(Asking):
         `data` is rows, a mapping of columns, a pandas or polars frame, anything that speaks Arrow, a numpy
         array, or the path of a file (`format` names its format, `header` says that delimited text has one).
         `formats` says what each column means (`any`, `string`, `int` …); `columns` picks columns by name.
-        Rows that are no facts are an error, or with `on_error="skip"` are counted and written to the file
+        Facts that are no facts are an error, or with `on_error="skip"` are counted and written to the file
         `quarantine`.
 
         If everything is derived already, what follows from the new facts is derived now; a run that is
@@ -101,7 +102,7 @@ class Updating(Asking):
         self._skipped += Counter({name: table.bad.count})
         if self._maintains(table.rows):
             prepared = self._prepared_rows(name, table)
-            delta = self._applied([PreparedUpdate(contents.engine.dictionary, None, [], prepared)], progress)
+            delta = self._applied([EncodedUpdate(insertions=prepared)], progress)
             return sum(newly_explicit(change.ids) for change in delta.values())
         change = contents.change(contents.program, contents.setting)
         change.add_table(name, table)
@@ -138,11 +139,11 @@ class Updating(Asking):
         rows = self._prepared_rows(name, table)
         contents.check_known(rows)
         if self._maintains(table.rows):
-            delta = self._applied([PreparedUpdate(contents.engine.dictionary, None, rows, [])], progress)
+            delta = self._applied([EncodedUpdate(rows)], progress)
             return sum(no_longer_explicit(change.ids) for change in delta.values())
         return self._taken_away(rows)
 
-    def _taken_away(self, rows: Sequence[Rows]) -> int:
+    def _taken_away(self, rows: Sequence[Facts]) -> int:
         """Facts are explicit no longer, and nothing is derived; gives the number of those that were."""
         contents = self._open()
         engine, layout = contents.engine, contents.analysis.triples
@@ -151,7 +152,7 @@ class Updating(Asking):
         if self._explicit_alone is None or self._explicit_alone() is not engine.store:
             engine.forget_derived()
         without_rules = Maintainer(engine, analyse(Program()))
-        outcome = without_rules.apply(UpdateIds(tuple(Batch(p.predicate, p.columns, p.rows) for p in parts)))
+        outcome = without_rules.apply(EncodedUpdate(parts))
         # Ids that are gone are no place to derive from: the store is to be made anew before that.
         self._explicit_alone, engine.derived = weakref.ref(engine.store), True
         return sum(no_longer_explicit(change) for change in outcome.delta.values())
@@ -203,12 +204,11 @@ class Updating(Asking):
             return rows > 0
         return self._run is not None and rows <= max(_FEW, self._open().engine.store.live // _BULK_SHARE)
 
-    def _prepared_rows(self, name: str, table: ReadResult) -> list[Rows]:
+    def _prepared_rows(self, name: str, table: ReadResult) -> list[Facts]:
         if not table.rows:
             return []
         dictionary = self._open().engine.dictionary
-        columns = [dictionary.encode(column.array, column.reading) for column in table.columns]
-        return [Rows(name, columns, table.rows)]
+        return [encoded_table(name, table, dictionary)]
 
     # --- updates ------------------------------------------------------------------------------------
 
@@ -242,18 +242,18 @@ class Updating(Asking):
 
     def _applied(
         self,
-        updates: Sequence[PreparedUpdate],
+        updates: Sequence[EncodedUpdate],
         progress: bool | None,
-        following: Sequence[PreparedUpdate] = (),
+        following: Sequence[EncodedUpdate] = (),
     ) -> Delta:
         with bar_for(progress) as bar:
             return self._maintained(updates, following, self._options, bar.on_run)
 
-    def _prepared(self, update: AnyUpdate) -> PreparedUpdate:
+    def _prepared(self, update: AnyUpdate) -> EncodedUpdate:
         contents = self._open()
         if isinstance(update, Update):
-            return prepared_update(update, contents.engine.dictionary, contents.program.prefixes)
-        if not isinstance(update, PreparedUpdate):
+            return encoded_update(update, contents.engine.dictionary, contents.program.prefixes)
+        if not isinstance(update, EncodedUpdate):
             problem = f"a {type(update).__name__} is no update"
             hint = "write tidalog.Update(insertions={…}, deletions={…}, add_rules=[…], remove_rules=[…])"
             raise UsageError(BadArgument(problem=problem, why="an update is an Update", hint=hint))
@@ -262,10 +262,10 @@ class Updating(Asking):
         return update
 
     def _prepared_upcoming(
-        self, updates: Sequence[AnyUpdate], prepared: Callable[[AnyUpdate], PreparedUpdate]
-    ) -> list[PreparedUpdate]:
+        self, updates: Sequence[AnyUpdate], prepared: Callable[[AnyUpdate], EncodedUpdate]
+    ) -> list[EncodedUpdate]:
         """As many as are right; what is wrong is told when its turn comes."""
-        found: list[PreparedUpdate] = []
+        found: list[EncodedUpdate] = []
         for update in updates:
             try:
                 found.append(prepared(update))
@@ -275,8 +275,8 @@ class Updating(Asking):
 
     def _maintained(
         self,
-        updates: Sequence[PreparedUpdate],
-        following: Sequence[PreparedUpdate],
+        updates: Sequence[EncodedUpdate],
+        following: Sequence[EncodedUpdate],
         options: Options,
         progress: ProgressCallback | None,
     ) -> Delta:
@@ -287,8 +287,8 @@ class Updating(Asking):
 
     def _made(
         self,
-        updates: Sequence[PreparedUpdate],
-        following: Sequence[PreparedUpdate],
+        updates: Sequence[EncodedUpdate],
+        following: Sequence[EncodedUpdate],
         options: Options,
         progress: ProgressCallback | None,
     ) -> Delta:
@@ -314,8 +314,8 @@ class Updating(Asking):
 
     def _carried_out(
         self,
-        updates: Sequence[PreparedUpdate],
-        following: Sequence[PreparedUpdate],
+        updates: Sequence[EncodedUpdate],
+        following: Sequence[EncodedUpdate],
         options: Options,
         progress: ProgressCallback | None,
         before: Analysis | None = None,
@@ -326,12 +326,12 @@ class Updating(Asking):
         contents = self._open()
         if self._maintenance is None:
             self._maintenance = Maintenance(contents.engine, contents.analysis, self._functions)
-        layout = contents.analysis.triples
+        layout, dictionary = contents.analysis.triples, contents.engine.dictionary
         with self._turns.work():
             return self._maintenance.apply(
                 contents.analysis,
-                net_update([update.ids(layout) for update in updates]),
-                list(self._fitting(self._seen(update, layout) for update in following)),
+                net_update([routed_update(update, layout, dictionary) for update in updates]),
+                list(self._fitting(routed_update(update, layout, dictionary) for update in following)),
                 options,
                 self._limits,
                 progress,
@@ -342,11 +342,7 @@ class Updating(Asking):
                 rules,
             )
 
-    def _seen(self, update: PreparedUpdate, layout: TripleLayout) -> UpdateIds:
-        """An update to come, as far as it can be looked at."""
-        return update.ids(layout)
-
-    def _fitting(self, updates: Iterator[UpdateIds]) -> Iterator[UpdateIds]:
+    def _fitting(self, updates: Iterator[EncodedUpdate]) -> Iterator[EncodedUpdate]:
         """Updates to come up to the first that will be refused: the engine knows one arity of a relation."""
         engine = self._open().engine
         for update in updates:

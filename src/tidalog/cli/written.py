@@ -13,22 +13,23 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Final, Self
 
 from tidalog.analysis.triples import TRIPLE
+from tidalog.api.rule_edits import rules_added
 from tidalog.io.change_feed import ChangeFeedWriter
 from tidalog.io.diagnostics import NotWritable
 from tidalog.model.errors import DataError, ProgramError
 
 if TYPE_CHECKING:
-    from tidalog.api.encoded_update import PreparedUpdate
     from tidalog.api.knowledge_base import KnowledgeBase
-    from tidalog.api.update import Delta, Label
+    from tidalog.api.update import Delta
     from tidalog.model.program import Rule
+    from tidalog.model.update import EncodedUpdate, Label
 
 _NOT_IN_A_NAME: Final = re.compile(r"[^\w.+-]+")
 
 
 class Written:
     def __init__(
-        self, kb: KnowledgeBase, folder: Path, format: str, materialised: bool, updates: list[PreparedUpdate]
+        self, kb: KnowledgeBase, folder: Path, format: str, materialised: bool, updates: list[EncodedUpdate]
     ) -> None:
         self._kb, self._folder, self._format = kb, folder, format
         self._materialised = materialised
@@ -90,7 +91,7 @@ class Written:
                 writer.__exit__(kind, error, trace)
 
 
-def _widest(kb: KnowledgeBase, updates: list[PreparedUpdate]) -> int:
+def _widest(kb: KnowledgeBase, updates: list[EncodedUpdate]) -> int:
     """The most arguments that a fact has or will have."""
     known = [info.arity for info in kb.predicates.values()]
     coming = [len(rows.columns) for update in updates for rows in (*update.insertions, *update.deletions)]
@@ -103,9 +104,9 @@ def _widest(kb: KnowledgeBase, updates: list[PreparedUpdate]) -> int:
     return max([triples, *known, *coming], default=0)
 
 
-def coming_rules(kb: KnowledgeBase, update: PreparedUpdate) -> list[Rule]:
+def coming_rules(kb: KnowledgeBase, update: EncodedUpdate) -> list[Rule]:
     """The rules that an update adds; none if they cannot be read, which is told when its turn comes."""
     try:
-        return update.rules.rules_added(kb.program.prefixes)
+        return rules_added(update.rules, kb.program.prefixes)
     except ProgramError:
         return []

@@ -23,6 +23,7 @@ from tidalog.engine.dictionary_kernels import TERMS, TEXT, Terms
 from tidalog.engine.hash_table import Table, has_room
 from tidalog.engine.memory import resized
 from tidalog.model import term_text as termtext
+from tidalog.model.facts import Ids
 from tidalog.model.terms import (
     IRI,
     BlankNode,
@@ -37,7 +38,6 @@ from tidalog.model.terms import (
     numeric_value,
 )
 
-Ids = npt.NDArray[np.int32]
 Int64s = npt.NDArray[np.int64]
 Bytes = npt.NDArray[np.uint8]
 

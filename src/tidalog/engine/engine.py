@@ -18,8 +18,8 @@ from tidalog.engine.facts import FactStore
 from tidalog.engine.index import Indexes
 from tidalog.engine.plan_compiler import Catalogue
 from tidalog.engine.undo_log import ChangeLog
+from tidalog.model.facts import Ids
 
-Ids = npt.NDArray[np.int32]
 Places = npt.NDArray[np.uint32]
 
 _SAMPLE = 2048

@@ -47,8 +47,8 @@ from tidalog.io.update_files import (
     read_part,
 )
 from tidalog.model.errors import DataError
+from tidalog.model.update import Label
 
-Label = int | str
 L = TypeVar("L", int, str)
 T = TypeVar("T", bound=np.generic)
 _INTEGER: Final = "^-?[0-9]{1,1000}$"

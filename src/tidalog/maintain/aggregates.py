@@ -20,7 +20,8 @@ from tidalog.maintain.component import Node
 from tidalog.maintain.kernels.groups import find_groups, live_facts
 from tidalog.maintain.large_groups import can_be_kept, follow, read_group, results
 from tidalog.maintain.seminaive import SemiNaive
-from tidalog.maintain.transaction import Ids, Transaction
+from tidalog.maintain.transaction import Transaction
+from tidalog.model.facts import Ids
 from tidalog.model.program import Variable
 from tidalog.plan.lowering import Fold, FoldColumn
 

@@ -17,9 +17,9 @@ from tidalog.maintain.kernels.affected import AffectedRoom
 from tidalog.maintain.kernels.search import MOST_ATOMS
 from tidalog.maintain.large_groups import LargeGroup
 from tidalog.maintain.workspace import Workspace
+from tidalog.model.facts import Ids
 from tidalog.plan.lowering import RULE, Stage, under_its_mark
 
-Ids = npt.NDArray[np.int32]
 MANY_QUESTIONS: Final = 1 << 16
 """Answers that are kept however few of them are wanted."""
 _MOST_UNRANKED: Final = 4096

@@ -8,9 +8,8 @@ import numpy as np
 import numpy.typing as npt
 
 from tidalog.engine import undo_log as changes
+from tidalog.model.facts import Ids
 from tidalog.plan.lowering import is_hidden
-
-Ids = npt.NDArray[np.int32]
 
 
 @dataclass(slots=True)

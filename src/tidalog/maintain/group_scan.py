@@ -20,10 +20,9 @@ from tidalog.engine.fact_kernels import COUNT as FACT_COUNT
 from tidalog.engine.fact_kernels import LAST
 from tidalog.engine.group_aggregates import fold_groups, is_key, number_by_key, number_by_term
 from tidalog.maintain.runner import Runner
+from tidalog.model.facts import Ids
 from tidalog.model.program import Variable
 from tidalog.plan.lowering import Fold, FoldColumn
-
-Ids = npt.NDArray[np.int32]
 
 _WIDE = 8  # terms for each fact from which a table of groups is smaller than an array by term
 

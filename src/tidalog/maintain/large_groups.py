@@ -11,15 +11,13 @@ from dataclasses import dataclass, field
 from typing import Final
 
 import numpy as np
-import numpy.typing as npt
 
 from tidalog.engine.aggregates import fold_extreme
 from tidalog.engine.engine import EmbeddedEngine
 from tidalog.maintain.running_sums import RunningSum
+from tidalog.model.facts import Ids
 from tidalog.model.terms import Integer
 from tidalog.plan.lowering import Fold, FoldColumn
-
-Ids = npt.NDArray[np.int32]
 
 _KEPT: Final = ("count", "sum", "avg", "min", "max")
 

@@ -53,20 +53,12 @@ from tidalog.maintain.strategies.counting import (
 )
 from tidalog.maintain.strategies.ranked import delete_affected, new_state, old_state, smaller_ranks
 from tidalog.maintain.strategies.recompute import delete_implicit, derive_anew
-from tidalog.maintain.transaction import Batch, Ids, Transaction
+from tidalog.maintain.transaction import Transaction
 from tidalog.maintain.workspace import Workspace
 from tidalog.model.errors import RunError
+from tidalog.model.facts import Ids
+from tidalog.model.update import EncodedUpdate
 from tidalog.plan.lowering import RULE, Stage, stages
-
-
-@dataclass(frozen=True, slots=True)
-class UpdateIds:
-    """An update as term ids, by relation."""
-
-    deletions: tuple[Batch, ...] = ()
-    insertions: tuple[Batch, ...] = ()
-    losing: frozenset[str] = frozenset()
-    """Of an update to come: relations of which it removes rules."""
 
 
 @dataclass
@@ -155,8 +147,8 @@ class Maintainer:
 
     def apply(
         self,
-        update: UpdateIds,
-        upcoming: Sequence[UpdateIds] = (),
+        update: EncodedUpdate,
+        upcoming: Sequence[EncodedUpdate] = (),
         *,
         limits: Limits = NO_LIMITS,
         progress: ProgressCallback | None = None,
@@ -200,8 +192,8 @@ class Maintainer:
 
     def _apply(
         self,
-        update: UpdateIds,
-        upcoming: Sequence[UpdateIds],
+        update: EncodedUpdate,
+        upcoming: Sequence[EncodedUpdate],
         limits: Limits,
         progress: ProgressCallback | None,
         rules: RuleChange | None = None,
@@ -254,13 +246,21 @@ class Maintainer:
         chosen = {node.name: node.chosen for node in self.nodes if node.chosen}
         return Outcome(found, counters, change.ignored, chosen)
 
-    def _at_risk(self, upcoming: Sequence[UpdateIds]) -> frozenset[int]:
+    def _at_risk(self, upcoming: Sequence[EncodedUpdate]) -> frozenset[int]:
         """Predicates that lose proofs with the next update though none of their body facts is deleted: a rule
         goes, or a fact comes that a rule negates."""
         if not upcoming or self.marking.kind not in ("paper", "linked"):
             return frozenset()
         engine = self.engine
-        found = {engine.predicate(name) for name in upcoming[0].losing if engine.has(name)}
+        removed = {removal.name for removal in upcoming[0].rules.removed}
+        found = {
+            engine.predicate(rule.head.predicate)
+            for rule in self.analysis.rules
+            if removed
+            and rule.head is not None
+            and rule.name.split("#")[0] in removed
+            and engine.has(rule.head.predicate)
+        }
         coming = {batch.predicate for batch in upcoming[0].insertions}
         for rule in (rule for node in self.nodes if node.negated for rule in node.rules):
             if rule.head is not None and any(atom.predicate in coming for atom in rule.negations):

@@ -22,8 +22,9 @@ from tidalog.engine.bits import EXPLICIT, STATUS_DERIVED, STATUS_NEW
 from tidalog.engine.engine import EmbeddedEngine
 from tidalog.engine.fact_kernels import LAST
 from tidalog.maintain.component import Node, Passing
-from tidalog.maintain.transaction import Ids, Transaction
+from tidalog.maintain.transaction import Transaction
 from tidalog.maintain.workspace import Workspace
+from tidalog.model.facts import Ids
 from tidalog.model.terms import String
 from tidalog.plan.join_order import instances_of
 from tidalog.plan.lowering import RULE, Stage, mark_of

@@ -7,8 +7,6 @@ status, index entry and term as they were.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
-from functools import cached_property
 
 import numpy as np
 import numpy.typing as npt
@@ -18,28 +16,11 @@ from tidalog.engine import update_kernels as steps
 from tidalog.engine.bits import DELETED, EXPLICIT, NEW, PRESENT
 from tidalog.engine.engine import EmbeddedEngine
 from tidalog.maintain.delta import ChangeSet, PredicateDelta
+from tidalog.model.facts import Facts, Ids
 
-Ids = npt.NDArray[np.int32]
 _NOTHING: Ids = np.empty(0, np.int32)
 _STATUS_INSERTED = int(EXPLICIT | PRESENT | NEW)
 _DELETED = int(DELETED)
-
-
-@dataclass(frozen=True)
-class Batch:
-    """Facts of one predicate as term ids, column by column."""
-
-    predicate: str
-    columns: list[Ids]
-    rows: int
-
-    @cached_property
-    def table(self) -> npt.NDArray[np.int32]:
-        """The columns in one array: an update is looked at when it is announced and when it comes."""
-        table = np.empty((len(self.columns), self.rows), np.int32)
-        for c, column in enumerate(self.columns):
-            table[c] = column
-        return table
 
 
 class Transaction:
@@ -60,14 +41,14 @@ class Transaction:
         """Predicates that have new facts."""
         self.gone: Ids = _NOTHING
         """Facts that are deleted when everything is done."""
-        self.asked: tuple[Sequence[Batch], Sequence[Batch]] = (), ()
+        self.asked: tuple[Sequence[Facts], Sequence[Facts]] = (), ()
         """The update itself."""
         self.ignored = 0
         """Deletions of what is not explicit and insertions of what is."""
 
     # --- what the update asks for -------------------------------------------------------------------
 
-    def ask(self, deletions: Sequence[Batch], insertions: Sequence[Batch]) -> None:
+    def ask(self, deletions: Sequence[Facts], insertions: Sequence[Facts]) -> None:
         """Deletes come first, inserts second, so a fact in both stays."""
         self.asked = deletions, insertions
         engine, store = self.engine, self.engine.store
@@ -82,7 +63,7 @@ class Transaction:
                 self.to_insert[predicate] = wanted, new
         for batch in deletions:
             if not engine.has(batch.predicate):
-                self.ignored += batch.rows
+                self.ignored += batch.count
         for predicate, table in _by_predicate(engine, deletions, known_only=True):
             rows = table.shape[1]
             ids = np.empty(rows, np.int32)
@@ -92,7 +73,7 @@ class Transaction:
             if found:
                 self.to_delete[predicate] = ids[:found]
 
-    def tables(self, batches: Sequence[Batch]) -> Iterable[tuple[int, npt.NDArray[np.int32]]]:
+    def tables(self, batches: Sequence[Facts]) -> Iterable[tuple[int, npt.NDArray[np.int32]]]:
         """Facts of known predicates as rows, columns first."""
         return _by_predicate(self.engine, batches, known_only=True)
 
@@ -215,27 +196,27 @@ def each_once(ids: Ids) -> Ids:
 
 
 def _by_predicate(
-    engine: EmbeddedEngine, batches: Sequence[Batch], known_only: bool
+    engine: EmbeddedEngine, batches: Sequence[Facts], known_only: bool
 ) -> Iterable[tuple[int, npt.NDArray[np.int32]]]:
     """Rows (columns first) by predicate, each predicate once."""
     if len(batches) == 1:
         (batch,) = batches
-        if batch.rows and (not known_only or engine.has(batch.predicate)):
+        if batch.count and (not known_only or engine.has(batch.predicate)):
             yield engine.predicate(batch.predicate, len(batch.columns)), batch.table
         return
-    grouped: dict[int, list[Batch]] = {}
+    grouped: dict[int, list[Facts]] = {}
     for batch in batches:
-        if batch.rows and (not known_only or engine.has(batch.predicate)):
+        if batch.count and (not known_only or engine.has(batch.predicate)):
             number = engine.predicate(batch.predicate, len(batch.columns))
             grouped.setdefault(number, []).append(batch)
     for number, parts in grouped.items():
         if len(parts) == 1:
             yield number, parts[0].table
             continue
-        rows = sum(part.rows for part in parts)
+        rows = sum(part.count for part in parts)
         table = np.empty((len(parts[0].columns), rows), np.int32)
         np.concatenate([part.table for part in parts], axis=1, out=table)
         yield number, table
 
 
-__all__ = ["Batch", "Ids", "PredicateDelta", "Transaction"]
+__all__ = ["PredicateDelta", "Transaction"]

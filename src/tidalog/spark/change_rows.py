@@ -12,15 +12,16 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from tidalog.api.update import Delta, Label
+from tidalog.api.update import Delta
 from tidalog.io.change_feed import ChangeBatch
 from tidalog.io.text_form import column_text
+from tidalog.model.facts import Ids
+from tidalog.model.update import Label
 
 if TYPE_CHECKING:
-    from tidalog.api.relations import Rows
     from tidalog.engine.dictionary import Dictionary
+    from tidalog.model.facts import Facts
 
-Ids = npt.NDArray[np.int32]
 Int8s = npt.NDArray[np.int8]
 OPERATIONS: Final = ("-", "+")
 KINDS: Final = ("implicit", "explicit")
@@ -85,12 +86,12 @@ class ChangeRows:
                 rows.add(place, 1, ids.inserted, ids.inserted_explicit)
             self.rows += ids.deleted_rows + ids.inserted_rows
 
-    def add_facts(self, label: Label | None, facts: Rows, explicit: npt.NDArray[np.bool_]) -> None:
+    def add_facts(self, label: Label | None, facts: Facts, explicit: npt.NDArray[np.bool_]) -> None:
         """Facts of one predicate that are there, as if an update had inserted them."""
         place = len(self._labels)
         self._labels.append(self.label_of(label))
         self._by_predicate.setdefault(facts.predicate, _Rows()).add(place, 1, facts.columns, explicit)
-        self.rows += facts.rows
+        self.rows += facts.count
 
     def label_of(self, label: Label | None) -> Label:
         """What the column `update` says of an update."""

@@ -36,7 +36,8 @@ from tidalog.storage.files import replace_file, sync_folder
 
 if TYPE_CHECKING:
     from tidalog.api.durable import StoredKnowledgeBase
-    from tidalog.api.update import Delta, Label
+    from tidalog.api.update import Delta
+    from tidalog.model.update import Label
 
 ABOUT: Final = "_feed.json"
 _REPEATED: Final = ["update", "op", "predicate", "kind"]
@@ -230,8 +231,8 @@ class Feed:
             explicit = kb.id_rows(name, True)
             implicit = kb.id_rows(name, False)
             for facts, is_explicit in ((explicit, True), (implicit, False)):
-                if facts.rows:
-                    rows.add_facts(label, facts, np.full(facts.rows, is_explicit))
+                if facts.count:
+                    rows.add_facts(label, facts, np.full(facts.count, is_explicit))
         table = rows.table()
         if has_files:
             table = _difference(replayed(self.folder), table, rows.label_of(label))

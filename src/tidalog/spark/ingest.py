@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
     from pyspark.sql.types import StructField
 
-    from tidalog.api.update import Label
+    from tidalog.model.update import Label
 
 BadRow = dict[str, object]
 """Where a row stands, what is wrong with it, and what it says."""

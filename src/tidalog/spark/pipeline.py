@@ -24,8 +24,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from tidalog.api.encoded_update import PreparedUpdate
 from tidalog.model.errors import TidalogError
+from tidalog.model.update import EncodedUpdate
 from tidalog.spark.applying import Applying
 from tidalog.spark.diagnostics import BadRowsInStream, SparkError, UpdateRefused
 from tidalog.spark.feed import Feed
@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
     from tidalog.api.durable import Position, StoredKnowledgeBase
-    from tidalog.api.update import Label
+    from tidalog.model.update import Label
 
 
 class Pipeline:
@@ -394,6 +394,6 @@ class StreamClosed(Exception):
     """A batch came after the stream was closed."""
 
 
-def _rows(update: PreparedUpdate) -> int:
-    facts = sum(rows.rows for part in (update.insertions, update.deletions) for rows in part)
+def _rows(update: EncodedUpdate) -> int:
+    facts = sum(rows.count for part in (update.insertions, update.deletions) for rows in part)
     return facts + len(update.rules.added) + len(update.rules.removed)

@@ -18,7 +18,8 @@ import pyarrow.compute as pc
 from tidalog.api.durable_labels import Content, Seen
 from tidalog.io.columns import RawTable
 from tidalog.io.diagnostics import Place
-from tidalog.io.update_tables import Label, UpdateTable, update_table_of
+from tidalog.io.update_tables import UpdateTable, update_table_of
+from tidalog.model.update import Label
 from tidalog.spark.validate import CONTENT
 
 LabelKind = Literal["integer", "text"]

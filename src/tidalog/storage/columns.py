@@ -14,9 +14,9 @@ import numpy as np
 import numpy.typing as npt
 
 from tidalog.engine.dictionary import Dictionary
+from tidalog.model.facts import Ids
 from tidalog.storage.kernels.terms import gather_texts, intern_terms
 
-Ids = npt.NDArray[np.int32]
 Arrays = dict[str, npt.NDArray[np.generic]]
 
 _SPARSE: Final = 4

@@ -21,18 +21,22 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from types import MappingProxyType
-from typing import Final, Protocol
+from typing import Any, Final
 
 import numpy as np
 import numpy.typing as npt
 
 from tidalog.engine.dictionary import Dictionary
+from tidalog.lang import print_rule
+from tidalog.model.facts import Facts
+from tidalog.model.program import Rule
+from tidalog.model.rule_edit import NO_EDIT, NamedRemoval, RuleEdit, RuleText
 from tidalog.model.terms import Term
-from tidalog.storage.columns import Arrays, Ids, ids_by_value, terms_by_value
+from tidalog.model.update import EncodedUpdate, Label
+from tidalog.storage.columns import Arrays, ids_by_value, terms_by_value
 
-Label = int | str
 LOAD: Final = "load"
 UPDATES: Final = "updates"
 INSERT: Final = "insert"
@@ -48,75 +52,35 @@ KNOWN: Final = CHANGES | {DONE, REJECTED, AS_ONE}
 _DELETION, _INSERTION = 0, 1
 
 
-class FactColumns(Protocol):
-    """Facts of one predicate as term ids, column by column."""
-
-    @property
-    def predicate(self) -> str: ...
-    @property
-    def columns(self) -> list[Ids]: ...
-    @property
-    def rows(self) -> int: ...
-
-
-class FactChange(Protocol):
-    """What an update deletes and inserts."""
-
-    @property
-    def label(self) -> Label | None: ...
-    @property
-    def deletions(self) -> Sequence[FactColumns]: ...
-    @property
-    def insertions(self) -> Sequence[FactColumns]: ...
-    @property
-    def rules(self) -> RuleChange: ...
-
-
-class RuleChange(Protocol):
-    """Rules that an update adds and removes."""
-
-    def __bool__(self) -> bool: ...
-    def texts(self) -> tuple[list[tuple[str, str | None]], list[str]]: ...
-
-
-@dataclass(frozen=True, slots=True)
-class Facts:
-    """Facts of one predicate as term ids, column by column."""
-
-    predicate: str
-    columns: list[Ids]
-    rows: int
-
-
-@dataclass(frozen=True, slots=True)
-class Change:
-    """Facts to delete and to insert, as ids of a dictionary, and rules."""
-
-    label: Label | None = None
-    deletions: list[Facts] = field(default_factory=list)
-    insertions: list[Facts] = field(default_factory=list)
-    rules: RuleTexts = field(default_factory=lambda: RuleTexts())
-
-
-@dataclass(slots=True)
-class RuleTexts:
-    """Rules to add, each with the name that was told apart from its text, and names of rules to remove."""
-
-    added: list[tuple[str, str | None]] = field(default_factory=list)
-    removed: list[str] = field(default_factory=list)
-
-    def __bool__(self) -> bool:
-        return bool(self.added or self.removed)
-
-    def texts(self) -> tuple[list[tuple[str, str | None]], list[str]]:
-        return self.added, self.removed
+_TYPES: Final[Mapping[str, type]] = MappingProxyType(
+    {
+        **dict.fromkeys(("number", "first", "last", "batch"), int),
+        **dict.fromkeys(("source", "text", "name", "folder", "digest"), str),
+        **dict.fromkeys(("labels", "contents", "predicates", "rules", "parameters"), list),
+    }
+)
+"""What the fields of a header are."""
+_CHANGE: Final = ("number", "labels", "predicates")
+_REQUIRED: Final[Mapping[str, tuple[str, ...]]] = MappingProxyType(
+    {
+        **dict.fromkeys(CHANGES, _CHANGE),
+        LOAD: (*_CHANGE, "text", "name", "folder", "parameters", "digest"),
+        DONE: ("number",),
+        REJECTED: ("first", "last"),
+        AS_ONE: ("first", "last"),
+    }
+)
+"""The fields that a record of a kind has."""
 
 
 @dataclass(frozen=True, slots=True)
 class Record:
-    """A record as it was read; arrays are views of its bytes."""
+    """A record as it was read; arrays are views of its bytes.
 
-    header: Mapping[str, object]
+    Invariant.  Its header has the fields of its kind, with the types of `_TYPES`: `unpacked` checks it.
+    """
+
+    header: Mapping[str, Any]
     arrays: Arrays
 
     @property
@@ -129,37 +93,35 @@ class Record:
         return self.kind in (UPDATES, UPDATES_WITH_RULES)
 
     def integer(self, name: str) -> int:
-        value = self.header[name]
-        assert isinstance(value, int)
-        return value
+        return int(self.header[name])
 
     def text(self, name: str) -> str:
-        value = self.header[name]
-        assert isinstance(value, str)
-        return value
+        return str(self.header[name])
+
+    def sequence(self, name: str) -> list[Any]:
+        """A field that is a list; one that is missing is empty."""
+        found: list[Any] = self.header.get(name, [])
+        return found
 
     @property
     def source(self) -> str | None:
-        value = self.header.get("source")
-        return None if value is None else str(value)
+        return self.header.get("source")
 
     @property
-    def batch(self) -> int | None:
-        value = self.header.get("batch")
-        return None if value is None else int(str(value))
+    def batch(self) -> int:
+        """The number of a batch in its source."""
+        return int(self.header.get("batch", 0))
 
     @property
     def labels(self) -> Sequence[Label | None]:
-        labels = self.header.get("labels", ())
-        assert isinstance(labels, Sequence)
-        return labels
+        return self.sequence("labels")
 
     @property
     def contents(self) -> Sequence[tuple[int, int]] | None:
-        """What tells the content of each update from another, if somebody wanted that."""
-        value = self.header.get("contents")
-        assert value is None or isinstance(value, Sequence)
-        return None if value is None else [(rows, total) for rows, total in value]
+        """Number and hash of the rows of each update, if they were given."""
+        if "contents" not in self.header:
+            return None
+        return [(rows, total) for rows, total in self.sequence("contents")]
 
     @property
     def goes_on(self) -> bool:
@@ -177,6 +139,19 @@ class Record:
         return self.first + (len(self.labels) if self.has_updates else 1) - 1
 
 
+def _check_header(header: Mapping[str, object]) -> None:
+    """Raises `ValueError` if a field is missing or has another type."""
+    required = _REQUIRED.get(str(header["kind"]))
+    if required is None:  # a kind that the log does not have
+        return
+    for name in required:
+        if name not in header:
+            raise ValueError(f"{name} is missing")
+    for name, type_ in _TYPES.items():
+        if name in header and not isinstance(header[name], type_):
+            raise ValueError(f"{name} is {header[name]!r}")
+
+
 # --- bytes ------------------------------------------------------------------------------------------
 
 _HEADER_SIZE: Final = 4
@@ -192,7 +167,7 @@ def packed(header: Mapping[str, object], arrays: Mapping[str, npt.NDArray[np.gen
 
 
 def unpacked(payload: memoryview) -> Record:
-    """The counterpart of `packed`.  Raises `ValueError` for what is no record."""
+    """The counterpart of `packed`.  Raises `ValueError`, `KeyError` or `TypeError` for other bytes."""
     size = int.from_bytes(payload[:_HEADER_SIZE], "little")
     at = _HEADER_SIZE + size
     header = json.loads(bytes(payload[_HEADER_SIZE:at]))
@@ -201,6 +176,7 @@ def unpacked(payload: memoryview) -> Record:
         kind = np.dtype(dtype)
         arrays[name] = np.frombuffer(payload, kind, length, at)
         at += kind.itemsize * length
+    _check_header(header)
     return Record(header, arrays)
 
 
@@ -209,7 +185,7 @@ def unpacked(payload: memoryview) -> Record:
 
 def changes_packed(
     header: Mapping[str, object],
-    changes: Sequence[FactChange],
+    changes: Sequence[EncodedUpdate],
     dictionary: Dictionary,
     more: Mapping[str, npt.NDArray[np.generic]] = MappingProxyType({}),
 ) -> list[bytes]:
@@ -223,7 +199,7 @@ def changes_packed(
     codes: dict[str, int] = {}
     table = np.array(
         [
-            (number, sign, codes.setdefault(f.predicate, len(codes)), len(f.columns), f.rows)
+            (number, sign, codes.setdefault(f.predicate, len(codes)), len(f.columns), f.count)
             for number, sign, f in groups
         ],
         np.int32,
@@ -233,32 +209,39 @@ def changes_packed(
     terms, places = terms_by_value(dictionary, ids)
     whole = {**header, "labels": [change.label for change in changes], "predicates": list(codes)}
     if any(change.rules for change in changes):
-        whole["rules"] = [change.rules.texts() for change in changes]
+        whole["rules"] = [edit_packed(change.rules) for change in changes]
         if whole["kind"] == UPDATES:
             whole["kind"] = UPDATES_WITH_RULES
     return packed(whole, {"groups": table, **terms, "arguments": places, **more})
 
 
-def changes_of(record: Record, dictionary: Dictionary) -> list[Change]:
+def changes_of(record: Record, dictionary: Dictionary) -> list[EncodedUpdate]:
     """The changes of a record, as ids of a dictionary."""
-    changes = [Change(label) for label in record.labels]
-    names = record.header["predicates"]
-    assert isinstance(names, list)
+    edits = [_edit_of(*edit) for edit in record.sequence("rules")] or [NO_EDIT] * len(record.labels)
+    parts: list[tuple[list[Facts], list[Facts]]] = [([], []) for _ in record.labels]
+    names = record.sequence("predicates")
     ids = ids_by_value(dictionary, record.arrays)
     arguments = ids[record.arrays["arguments"].astype(np.int32)]
     at = 0
-    for number, sign, code, arity, rows in record.arrays["groups"].reshape(-1, 5).tolist():
-        columns = [arguments[at + c * rows : at + (c + 1) * rows] for c in range(arity)]
-        at += arity * rows
-        change = changes[number]
-        target = change.deletions if sign == _DELETION else change.insertions
-        target.append(Facts(names[code], columns, rows))
-    rules = record.header.get("rules", ())
-    assert isinstance(rules, Sequence)
-    for change, (added, removed) in zip(changes, rules, strict=False):  # there are none, or of each
-        change.rules.added = [(text, name) for text, name in added]
-        change.rules.removed = list(removed)
-    return changes
+    for number, sign, code, arity, count in record.arrays["groups"].reshape(-1, 5).tolist():
+        columns = [arguments[at + c * count : at + (c + 1) * count] for c in range(arity)]
+        at += arity * count
+        parts[number][sign].append(Facts(names[code], columns, count))
+    return [
+        EncodedUpdate(deletions, insertions, edit, label, dictionary)
+        for (deletions, insertions), edit, label in zip(parts, edits, record.labels, strict=True)
+    ]
+
+
+def edit_packed(edit: RuleEdit) -> tuple[list[tuple[str, str | None]], list[str]]:
+    """Texts of rules with their names, and names of rules to remove."""
+    added = [(print_rule(one), None) if isinstance(one, Rule) else (one.text, one.name) for one in edit.added]
+    return added, [removal.name for removal in edit.removed]
+
+
+def _edit_of(added: Sequence[tuple[str, str | None]], removed: Sequence[str]) -> RuleEdit:
+    """The counterpart of `edit_packed`."""
+    return RuleEdit(tuple(RuleText(text, name) for text, name in added), tuple(map(NamedRemoval, removed)))
 
 
 def terms_packed(terms: Mapping[str, Term], dictionary: Dictionary) -> Arrays:

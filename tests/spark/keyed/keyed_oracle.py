@@ -12,15 +12,15 @@ import pyarrow as pa
 
 import tidalog
 from tidalog.analysis.keyed import keyed_program
-from tidalog.api.encoded_update import PreparedUpdate
 from tidalog.api.knowledge_base import KnowledgeBase
-from tidalog.api.rule_edits import NO_EDITS, RuleEdits, RuleText, rule_edits
 from tidalog.io.columns import RawTable
 from tidalog.io.diagnostics import Place
 from tidalog.io.update_tables import update_table_of
 from tidalog.model.errors import ProgramError, RunError
 from tidalog.model.program import Fact, Program
+from tidalog.model.rule_edit import NO_EDIT, NamedRemoval, RuleEdit, RuleText
 from tidalog.model.term_text import format_any
+from tidalog.model.update import EncodedUpdate
 from tidalog.spark.catalog import known_predicates
 from tidalog.spark.keyed.config import Setting, setting_of
 
@@ -42,6 +42,10 @@ def setting_for(
         widest = max(known_predicates(kb).widest, arguments)
         keyed = keyed_program(program)
         return setting_of(keyed, kb, arguments=widest, labels=labels, ttl=ttl, functions={})
+
+
+def edit_of(added: Sequence[RuleText], removed: Sequence[str]) -> RuleEdit:
+    return RuleEdit(tuple(added), tuple(map(NamedRemoval, removed)))
 
 
 def row(key: str, label: Label, op: str, fact: Fact) -> Row:
@@ -129,7 +133,7 @@ class Alone:
         with tidalog.open() as trial:
             self._load(trial)
             try:
-                trial._edit_rules(rule_edits(added, removed))
+                trial._edit_rules(edit_of(added, removed))
             except ProgramError:
                 self.rules_refused.add(label)
         for key in self.engines:
@@ -140,14 +144,14 @@ class Alone:
             if own:
                 self.last[key] = label
             if label not in self.rules_refused:
-                self._apply(key, label, own, rule_edits(added, removed))
+                self._apply(key, label, own, edit_of(added, removed))
         if label not in self.rules_refused:
             self.rules_since.append((removed, added))
 
     def _load(self, kb: KnowledgeBase) -> None:
         kb.load(self.program)
         for removed, added in self.rules_since:
-            kb._edit_rules(rule_edits(added, removed))
+            kb._edit_rules(edit_of(added, removed))
 
     def _make_known(self, key: str) -> None:
         if key not in self.engines:
@@ -156,7 +160,7 @@ class Alone:
             kb.materialise(progress=False)
             self.told += [(key, 0, "+", p, a, kind) for p, a, kind in facts_of(kb)]
 
-    def _apply(self, key: str, label: Label, rows: list[Row], rules: RuleEdits = NO_EDITS) -> None:
+    def _apply(self, key: str, label: Label, rows: list[Row], rules: RuleEdit = NO_EDIT) -> None:
         kb = self.engines[key]
         table = table_of(rows, self.arguments).drop_columns(["key", "update"])
         raw = RawTable(
@@ -167,7 +171,7 @@ class Alone:
             tuple(table.column_names),
         )
         prepared = kb.prepare_updates(update_table_of(raw))
-        update = prepared[0] if prepared else PreparedUpdate(kb._open().engine.dictionary, None)
+        update = prepared[0] if prepared else EncodedUpdate(dictionary=kb.dictionary)
         update.rules = rules
         try:
             (delta,) = kb.stream([update])
@@ -207,7 +211,7 @@ def facts_of(kb: KnowledgeBase) -> list[tuple[str, tuple[str, ...], str]]:
         for explicit in (True, False):
             rows = kb._rows(name, explicit)
             kind = "explicit" if explicit else "implicit"
-            found += [(*fact, kind) for fact in facts_in(kb, name, rows.columns, rows.rows)]
+            found += [(*fact, kind) for fact in facts_in(kb, name, rows.columns, rows.count)]
     return found
 
 

@@ -30,12 +30,13 @@ from tidalog.maintain.marks.marks import Marking
 from tidalog.maintain.marks.pairs import Pairs
 from tidalog.maintain.runner import Runner
 from tidalog.maintain.strategies.ranked import new_state, note_deleted, old_state
-from tidalog.maintain.transaction import Batch, Ids, Transaction, each_once
+from tidalog.maintain.transaction import Transaction, each_once
+from tidalog.model.facts import Facts, Ids
 
 _NO_IDS: Ids = np.empty(0, np.int32)
 _STATUS_CARRIED = int(PRESENT | NEW)
 
-Asked = tuple[Sequence[Batch], Sequence[Batch]]
+Asked = tuple[Sequence[Facts], Sequence[Facts]]
 Hashes = npt.NDArray[np.uint64]
 Rows = tuple[int, npt.NDArray[np.int32]]
 """A predicate, rows of it (columns first)."""
@@ -133,10 +134,10 @@ class DRedMarks(Marking):
 def _same(asked: Asked, announced: Asked) -> bool:
     """Whether two updates are the same, fact by fact in order."""
 
-    def one(left: Sequence[Batch], right: Sequence[Batch]) -> bool:
+    def one(left: Sequence[Facts], right: Sequence[Facts]) -> bool:
         return len(left) == len(right) and all(
             a.predicate == b.predicate
-            and a.rows == b.rows
+            and a.count == b.count
             and all(np.array_equal(x, y) for x, y in zip(a.columns, b.columns, strict=True))
             for a, b in zip(left, right, strict=True)
         )

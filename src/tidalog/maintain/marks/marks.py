@@ -32,7 +32,8 @@ from tidalog.engine.engine import EmbeddedEngine
 from tidalog.engine.fact_kernels import HEADER
 from tidalog.maintain.marks.links import Links
 from tidalog.maintain.marks.pairs import Pairs, Places, facts_of, heads_of
-from tidalog.maintain.transaction import Batch, Ids, Transaction
+from tidalog.maintain.transaction import Transaction
+from tidalog.model.facts import Facts, Ids
 
 OBSERVED: Final = {"none": 0, "paper": MARK, "dred": 0, "linked": LINK, "complete": RECORD_BODIES}
 _NO_PLACES: Places = np.empty(0, np.uint32)
@@ -78,7 +79,7 @@ class Marking:
 
     # --- during an update ---------------------------------------------------------------------------
 
-    def begin(self, change: Transaction, upcoming: Sequence[tuple[Sequence[Batch], Sequence[Batch]]]) -> Ids:
+    def begin(self, change: Transaction, upcoming: Sequence[tuple[Sequence[Facts], Sequence[Facts]]]) -> Ids:
         """Ends the marks for this update and begins those for the next; gives the facts that were marked."""
         self._doomed, self._proved = [], []
         self._derived_anew, self._doomed_count = False, 0
@@ -103,7 +104,7 @@ class Marking:
         return result
 
     def _announce(
-        self, change: Transaction, upcoming: Sequence[tuple[Sequence[Batch], Sequence[Batch]]]
+        self, change: Transaction, upcoming: Sequence[tuple[Sequence[Facts], Sequence[Facts]]]
     ) -> None:
         """Notes what coming updates delete and insert, in their order."""
         if self._pause > 0:

@@ -36,7 +36,8 @@ from tidalog.maintain.kernels import backward_forward as kernel
 from tidalog.maintain.kernels.search import SPARED
 from tidalog.maintain.runner import Runner
 from tidalog.maintain.strategies.ranked import ANY, find_derivable, note_deleted, old_state, seeds_of
-from tidalog.maintain.transaction import Ids, Transaction
+from tidalog.maintain.transaction import Transaction
+from tidalog.model.facts import Ids
 
 ORDERS: Final = {"paper": kernel.PAPER, "ours": kernel.OURS, "layers": kernel.LAYERS}
 _NOT_DELETED = (int(PRESENT | NEW | DELETED), int(PRESENT))

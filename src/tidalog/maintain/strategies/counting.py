@@ -18,7 +18,8 @@ from tidalog.maintain.counters import Counters
 from tidalog.maintain.kernels import counting as kernel
 from tidalog.maintain.runner import Runner
 from tidalog.maintain.strategies.ranked import new_state, note_deleted, old_state
-from tidalog.maintain.transaction import Ids, Transaction
+from tidalog.maintain.transaction import Transaction
+from tidalog.model.facts import Ids
 
 
 @dataclass

@@ -27,7 +27,8 @@ from tidalog.maintain.counters import Counters
 from tidalog.maintain.kernels import affected as kernel
 from tidalog.maintain.kernels.search import CHECKS, DELETIONS, SPARED, new_counters
 from tidalog.maintain.runner import Runner
-from tidalog.maintain.transaction import Ids, Transaction
+from tidalog.maintain.transaction import Transaction
+from tidalog.model.facts import Ids
 
 ANY: Final[Filter] = (0, 0, op.ANY_ID)
 NOT_NEW: Final[Filter] = (int(NEW), 0, op.ANY_ID)

@@ -17,7 +17,8 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-Ids = npt.NDArray[np.int32]
+from tidalog.model.facts import Ids
+
 Numbers = npt.NDArray[np.int64]
 NO_CHANGES: Final[Numbers] = np.empty(0, np.int64)
 

@@ -23,17 +23,19 @@ import pyarrow.compute as pc
 
 from tidalog.api.encoded_update import net_update
 from tidalog.api.naming import checked_name
-from tidalog.api.relations import Rows, is_hidden, routed
+from tidalog.api.relations import is_hidden, routed
 from tidalog.engine.bits import EXPLICIT
 from tidalog.engine.engine import EmbeddedEngine
 from tidalog.io.columns import RawTable
 from tidalog.io.diagnostics import Place
 from tidalog.io.update_tables import UpdateTable, update_table_of
-from tidalog.maintain.maintainer import Maintainer, UpdateIds
+from tidalog.maintain.maintainer import Maintainer
 from tidalog.maintain.materialise import materialise
-from tidalog.maintain.transaction import Batch, PredicateDelta
+from tidalog.maintain.transaction import PredicateDelta
+from tidalog.model.facts import Facts, Ids
+from tidalog.model.update import EncodedUpdate
 from tidalog.spark.diagnostics import SparkError
-from tidalog.spark.keyed.batches import Ids, Numbers, Rounds, codes_of, ranked
+from tidalog.spark.keyed.batches import Numbers, Rounds, codes_of, ranked
 from tidalog.spark.keyed.changes import KeyedChanges, plain_texts
 from tidalog.spark.keyed.config import Setting
 from tidalog.spark.keyed.diagnostics import RuleViolated
@@ -41,7 +43,7 @@ from tidalog.spark.keyed.keys import KeyTable, labels_of, labels_packed
 from tidalog.spark.keyed.rollback import composed, inverse, left, without
 from tidalog.spark.keyed.rule_edits import Refusal, RuleChange, planned, with_known
 from tidalog.spark.keyed.rules import Coming, Rules, coming, rules_of
-from tidalog.storage.records import Change, Facts, changes_of, changes_packed, unpacked
+from tidalog.storage.records import changes_of, changes_packed, unpacked
 
 if TYPE_CHECKING:
     pass
@@ -87,7 +89,7 @@ class _Work:
     changes: KeyedChanges
     labels: pa.Array
     """Of the updates."""
-    asked: list[Change] = field(default_factory=list)
+    asked: list[EncodedUpdate] = field(default_factory=list)
     """What was carried out, for the record."""
     refused: list[tuple[Numbers, list[str]]] = field(default_factory=list)
     """Numbers of updates, and the constraint that each violates."""
@@ -174,19 +176,19 @@ class Bucket:
         new = keys[self.keys.places(keys) < 0]
         if not len(new):
             return
-        batches = [Batch(self.setting.key, [new], len(new))]
+        batches = [Facts(self.setting.key, [new], len(new))]
         for facts in self._shared:
             columns = [np.tile(column, len(new)) for column in facts.columns]
             batches.append(
-                Batch(facts.predicate, [np.repeat(new, facts.rows), *columns], len(new) * facts.rows)
+                Facts(facts.predicate, [np.repeat(new, facts.count), *columns], len(new) * facts.count)
             )
-        work.changes.add_first(self._maintained(UpdateIds((), tuple(batches)), work))
+        work.changes.add_first(self._maintained(EncodedUpdate((), tuple(batches)), work))
 
-    def _rounds(self, table: pa.Table, keys: Ids, order: Rounds) -> list[UpdateIds]:
+    def _rounds(self, table: pa.Table, keys: Ids, order: Rounds) -> list[EncodedUpdate]:
         """The updates of each round as one."""
-        rounds: list[tuple[list[Batch], list[Batch]]] = [([], []) for _ in range(order.count)]
+        rounds: list[tuple[list[Facts], list[Facts]]] = [([], []) for _ in range(order.count)]
         if not len(order.rows):
-            return [UpdateIds((), ()) for _ in rounds]
+            return [EncodedUpdate((), ()) for _ in rounds]
         facts = _facts(table)
         encode = self.engine.dictionary.encode
         columns = [encode(column.array, column.reading) for column in facts.arguments]
@@ -205,9 +207,9 @@ class Bucket:
             arguments = [column[start:end] for column in sorted_columns[:width]]
             routed_to = self._routed(facts.predicate.names[code], own[start:end], arguments)
             rounds[at][1 if sign > 0 else 0].extend(routed_to)
-        return [UpdateIds(tuple(deleted), tuple(inserted)) for deleted, inserted in rounds]
+        return [EncodedUpdate(tuple(deleted), tuple(inserted)) for deleted, inserted in rounds]
 
-    def _routed(self, predicate: str, keys: Ids, arguments: list[Ids]) -> Iterator[Batch]:
+    def _routed(self, predicate: str, keys: Ids, arguments: list[Ids]) -> Iterator[Facts]:
         """The relations that hold facts.  Where they are triples, the number of its row stands for the
         subject on the way, so that the key of each is found again."""
         setting = self.setting
@@ -215,15 +217,15 @@ class Bucket:
         if name is None:
             name = self._relations[predicate] = checked_name(predicate, setting.prefixes)
         if not setting.active or not arguments:
-            yield Batch(setting.names.get(name, name), [keys, *arguments], len(keys))
+            yield Facts(setting.names.get(name, name), [keys, *arguments], len(keys))
             return
-        numbered = Rows(name, [np.arange(len(keys), dtype=np.int32), *arguments[1:]], len(keys))
+        numbered = Facts(name, [np.arange(len(keys), dtype=np.int32), *arguments[1:]], len(keys))
         for part in routed(numbered, setting.layout, self.engine.dictionary):
             rows = part.columns[0]
             columns = [keys[rows], arguments[0][rows], *part.columns[1:]]
-            yield Batch(setting.names.get(part.predicate, part.predicate), columns, part.rows)
+            yield Facts(setting.names.get(part.predicate, part.predicate), columns, part.count)
 
-    def _apply_round(self, number: int, update: UpdateIds, order: Rounds, work: _Work) -> None:
+    def _apply_round(self, number: int, update: EncodedUpdate, order: Rounds, work: _Work) -> None:
         delta = self._maintained(update, work)
         violated = delta.get(self.setting.violated)
         if violated is not None and violated.inserted_rows:
@@ -240,7 +242,7 @@ class Bucket:
     # --- rules --------------------------------------------------------------------------------------
 
     def _apply_change(
-        self, change: RuleChange, number: int, update: UpdateIds, order: Rounds, work: _Work
+        self, change: RuleChange, number: int, update: EncodedUpdate, order: Rounds, work: _Work
     ) -> None:
         """A round in which rules change."""
         self.rules, before = change.rules, self.rules
@@ -297,7 +299,7 @@ class Bucket:
         gone = self.keys.expired(now - self.setting.ttl)
         if len(gone):
             labels = self._at_least(self.keys.last_labels(gone))
-            delta = self._maintained(UpdateIds(tuple(self._facts_of(gone)), ()), work)
+            delta = self._maintained(EncodedUpdate(tuple(self._facts_of(gone)), ()), work)
             work.changes.add_last(delta, gone, labels)
             self.keys.forget(gone)
         return gone
@@ -311,31 +313,29 @@ class Bucket:
             pc.greater(labels, pa.scalar(last, labels.type)), labels, pa.scalar(last, labels.type)
         )
 
-    def _facts_of(self, keys: Ids) -> Iterator[Batch]:
+    def _facts_of(self, keys: Ids) -> Iterator[Facts]:
         """All explicit facts of some keys."""
         for batch in self._explicit():
             mine = np.isin(batch.columns[0], keys)
             if mine.any():
-                yield Batch(batch.predicate, [column[mine] for column in batch.columns], int(mine.sum()))
+                yield Facts(batch.predicate, [column[mine] for column in batch.columns], int(mine.sum()))
 
-    def _explicit(self) -> Iterator[Batch]:
+    def _explicit(self) -> Iterator[Facts]:
         for name in list(self.engine.names):
             if not is_hidden(name):
                 columns = self.engine.columns(name, _EXPLICIT, _EXPLICIT)
                 if columns and len(columns[0]):
-                    yield Batch(name, columns, len(columns[0]))
+                    yield Facts(name, columns, len(columns[0]))
 
     # --- the engine ---------------------------------------------------------------------------------
 
     def _maintained(
-        self, update: UpdateIds, work: _Work, rules: Rules | None = None
+        self, update: EncodedUpdate, work: _Work, rules: Rules | None = None
     ) -> dict[str, PredicateDelta]:
-        deletions = [Facts(b.predicate, b.columns, b.rows) for b in update.deletions]
-        insertions = [Facts(b.predicate, b.columns, b.rows) for b in update.insertions]
-        work.asked.append(Change(None, deletions, insertions))
+        work.asked.append(update)
         return self._maintain(update, rules)
 
-    def _maintain(self, update: UpdateIds, rules: Rules | None = None) -> dict[str, PredicateDelta]:
+    def _maintain(self, update: EncodedUpdate, rules: Rules | None = None) -> dict[str, PredicateDelta]:
         """With `rules`, these hold from here on."""
         maintainer = self._begin(self.rules)
         return maintainer.apply(update, analysis=None if rules is None else rules.analysis).delta
@@ -349,12 +349,12 @@ class Bucket:
 
     # --- what survives ------------------------------------------------------------------------------
 
-    def _record(self, keys: Ids, gone: Ids, asked: list[Change]) -> bytes:
+    def _record(self, keys: Ids, gone: Ids, asked: list[EncodedUpdate]) -> bytes:
         """`keys` had updates, or are all that there are."""
         places = self.keys.places(keys)
         there = places >= 0
         keys, places = keys[there], places[there]
-        about = Change(None, [Facts(_KEYS, [gone], len(gone))], [Facts(_KEYS, [keys], len(keys))])
+        about = EncodedUpdate([Facts(_KEYS, [gone], len(gone))], [Facts(_KEYS, [keys], len(keys))])
         arrays = {"seen": self.keys.seen[places], **labels_packed(self.keys.labels.take(pa.array(places)))}
         header = {"kind": "bucket", **self.rules.header()}
         return b"".join(changes_packed(header, [about, *asked], self.engine.dictionary, arrays))
@@ -362,28 +362,23 @@ class Bucket:
     def snapshot(self, keys: Ids | None = None) -> bytes:
         """A record that makes this bucket of an empty one, or a bucket of some of its keys."""
         batches = self._explicit() if keys is None else self._facts_of(keys)
-        facts = [Facts(batch.predicate, batch.columns, batch.rows) for batch in batches]
         own = self.keys.ids if keys is None else keys
-        return self._record(own, np.empty(0, np.int32), [Change(None, [], facts)])
+        return self._record(own, np.empty(0, np.int32), [EncodedUpdate(insertions=list(batches))])
 
     def replay(self, record: bytes) -> None:
         """Does what a batch did, or takes a snapshot in."""
         read = unpacked(memoryview(record))
-        about, *asked = changes_of(read, self.engine.dictionary)
-        updates = [
-            UpdateIds(tuple(map(_batch, change.deletions)), tuple(map(_batch, change.insertions)))
-            for change in asked
-        ]
+        about, *updates = changes_of(read, self.engine.dictionary)
         rules = rules_of(self.setting, read.header)
         changed = rules if rules.text != self.rules.text else None
         if self._maintainer is None and not any(update.deletions for update in updates):
             for update in updates:
                 for batch in update.insertions:
-                    self.engine.insert(batch.predicate, batch.columns, batch.rows)
+                    self.engine.insert(batch.predicate, batch.columns, batch.count)
         elif updates:
             self._maintain(net_update(updates), changed)
         elif changed is not None and self._maintainer is not None:
-            self._maintain(UpdateIds((), ()), changed)
+            self._maintain(EncodedUpdate((), ()), changed)
         if rules.moved:
             self.rules = rules
         (forgotten,), (noted,) = about.deletions, about.insertions
@@ -401,10 +396,6 @@ class Bucket:
             for column in batch.columns:
                 used[column] = True
         return 1.0 - float(used.mean()) if len(used) else 0.0
-
-
-def _batch(facts: Facts) -> Batch:
-    return Batch(facts.predicate, facts.columns, facts.rows)
 
 
 def _facts(table: pa.Table) -> UpdateTable:

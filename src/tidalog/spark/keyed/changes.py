@@ -14,16 +14,17 @@ from tidalog.analysis.triples import TRIPLE, TYPE
 from tidalog.api.relations import is_hidden
 from tidalog.io.change_feed import ChangeBatch
 from tidalog.maintain.delta import PredicateDelta
+from tidalog.model.facts import Ids
 from tidalog.model.terms import IRI
 from tidalog.spark.change_rows import KINDS, OPERATIONS
-from tidalog.spark.keyed.batches import Ids, Numbers, Rounds
+from tidalog.spark.keyed.batches import Numbers, Rounds
 from tidalog.spark.keyed.config import Setting
 from tidalog.spark.keyed.keys import KeyTable
 from tidalog.spark.keyed.packing import change_schema
 
 if TYPE_CHECKING:
-    from tidalog.api.update import Label
     from tidalog.engine.dictionary import Dictionary
+    from tidalog.model.update import Label
 
 _LabelOf = Callable[[Ids], Numbers]
 _FIRST: Final = -1

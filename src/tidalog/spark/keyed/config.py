@@ -13,13 +13,15 @@ from tidalog.analysis import Analysis, TripleLayout, analyse
 from tidalog.analysis.draft import ArgumentRange
 from tidalog.analysis.keyed import KeyedProgram
 from tidalog.api.functions import argument_range
-from tidalog.api.relations import Rows, routed
+from tidalog.api.relations import routed
 from tidalog.builtins import PythonFunction
 from tidalog.engine.dictionary import Dictionary
 from tidalog.lang import parse, print_program
+from tidalog.model.facts import Facts
 from tidalog.model.terms import Term
+from tidalog.model.update import EncodedUpdate
 from tidalog.spark.keyed.partitions import entries_of
-from tidalog.storage.records import Change, Facts, changes_of, changes_packed, unpacked
+from tidalog.storage.records import changes_of, changes_packed, unpacked
 
 if TYPE_CHECKING:
     from tidalog.api.knowledge_base import KnowledgeBase
@@ -94,7 +96,7 @@ class Setting:
 
     def shared_facts(self, dictionary: Dictionary) -> list[Facts]:
         """The facts that every key begins with, without the key."""
-        return changes_of(unpacked(memoryview(self.facts)), dictionary)[0].insertions
+        return list(changes_of(unpacked(memoryview(self.facts)), dictionary)[0].insertions)
 
     def __getstate__(self) -> dict[str, object]:
         return {name: value for name, value in vars(self).items() if name not in _MADE}
@@ -114,7 +116,7 @@ def setting_of(
     """`kb` has loaded the original program."""
     dictionary = kb.dictionary
     parts = [part for rows in kb.asserted_id_rows() for part in routed(rows, keyed.layout, dictionary)]
-    change = Change(None, [], [_renamed(part, keyed) for part in parts])
+    change = EncodedUpdate(insertions=[_renamed(part, keyed) for part in parts])
     return Setting(
         print_program(keyed.program),
         b"".join(changes_packed({"kind": "shared"}, [change], dictionary)),
@@ -139,11 +141,11 @@ def setting_of(
 
 def rulesless(labels: str | None) -> Setting:
     """Of a bucket that only holds facts."""
-    facts = b"".join(changes_packed({"kind": "shared"}, [Change()], Dictionary()))
+    facts = b"".join(changes_packed({"kind": "shared"}, [EncodedUpdate()], Dictionary()))
     return Setting(
         "", facts, "keyed:key", "keyed:violated", {}, {}, False, {}, {}, (), 0, labels, rulesless=True
     )
 
 
-def _renamed(rows: Rows, keyed: KeyedProgram) -> Facts:
-    return Facts(keyed.name(rows.predicate), rows.columns, rows.rows)
+def _renamed(rows: Facts, keyed: KeyedProgram) -> Facts:
+    return Facts(keyed.name(rows.predicate), rows.columns, rows.count)

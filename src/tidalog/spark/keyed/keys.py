@@ -12,9 +12,9 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from tidalog.model.facts import Ids
 from tidalog.storage.columns import Arrays
 
-Ids = npt.NDArray[np.int32]
 Numbers = npt.NDArray[np.int64]
 Mask = npt.NDArray[np.bool_]
 

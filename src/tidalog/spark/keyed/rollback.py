@@ -8,16 +8,14 @@ import numpy as np
 import numpy.typing as npt
 
 from tidalog.maintain.delta import PredicateDelta
-from tidalog.maintain.maintainer import UpdateIds
-from tidalog.maintain.transaction import Batch
-from tidalog.spark.keyed.batches import Ids
-from tidalog.storage.records import Change, Facts
+from tidalog.model.facts import Facts, Ids
+from tidalog.model.update import EncodedUpdate
 
 
-def inverse(delta: dict[str, PredicateDelta], keys: Ids) -> UpdateIds:
+def inverse(delta: dict[str, PredicateDelta], keys: Ids) -> EncodedUpdate:
     """What makes facts of some keys explicit that are no longer, and the other way round."""
-    deletions: list[Batch] = []
-    insertions: list[Batch] = []
+    deletions: list[Facts] = []
+    insertions: list[Facts] = []
     for name, change in delta.items():
         for target, columns, flags in (
             (deletions, change.inserted, change.inserted_explicit),
@@ -30,8 +28,8 @@ def inverse(delta: dict[str, PredicateDelta], keys: Ids) -> UpdateIds:
             mine = np.isin(columns[0], keys)
             mine = mine if flags is None else mine & flags
             if mine.any():
-                target.append(Batch(name, [column[mine] for column in columns], int(mine.sum())))
-    return UpdateIds(tuple(deletions), tuple(insertions))
+                target.append(Facts(name, [column[mine] for column in columns], int(mine.sum())))
+    return EncodedUpdate(tuple(deletions), tuple(insertions))
 
 
 def left(change: PredicateDelta, keys: Ids) -> PredicateDelta:
@@ -48,8 +46,8 @@ def left(change: PredicateDelta, keys: Ids) -> PredicateDelta:
     )
 
 
-def without(change: Change, keys: Ids) -> Change:
-    return Change(None, list(_other(change.deletions, keys)), list(_other(change.insertions, keys)))
+def without(change: EncodedUpdate, keys: Ids) -> EncodedUpdate:
+    return EncodedUpdate(list(_other(change.deletions, keys)), list(_other(change.insertions, keys)))
 
 
 def _other(facts: Iterable[Facts], keys: Ids) -> Iterator[Facts]:

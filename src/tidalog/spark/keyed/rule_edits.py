@@ -18,7 +18,7 @@ from tidalog.spark.keyed.packing import BAD
 from tidalog.spark.keyed.rules import Coming, Rules
 
 if TYPE_CHECKING:
-    from tidalog.api.update import Label
+    from tidalog.model.update import Label
 
 
 @dataclass(frozen=True)

@@ -19,20 +19,20 @@ from tidalog.analysis import Analysis, analyse
 from tidalog.analysis.edited_program import MovingProgram
 from tidalog.analysis.keyed import KeyedProgram, keyed_program
 from tidalog.analysis.rewrite import atoms
-from tidalog.analysis.rule_edit import NamedRemoval
 from tidalog.api.contents import same_relations, witness_of
-from tidalog.api.rule_edits import RuleEdits, RuleText
+from tidalog.api.rule_edits import rules_added
 from tidalog.engine.engine import EmbeddedEngine
 from tidalog.lang import parse, print_program
 from tidalog.maintain.materialise import materialise
 from tidalog.model.errors import ProgramError
+from tidalog.model.rule_edit import NamedRemoval, RuleEdit, RuleText
 from tidalog.model.terms import String
 from tidalog.spark.keyed.diagnostics import RuleForbidsFacts, RuleMovesTriples, RuleTooWide
 from tidalog.spark.validate import ADD_RULE
 
 if TYPE_CHECKING:
-    from tidalog.api.update import Label
     from tidalog.model.program import Fact, Program
+    from tidalog.model.update import Label
     from tidalog.spark.keyed.config import Setting
 
 PROGRAM, KNOWN, LABEL = "program", "known", "rule label"
@@ -60,14 +60,14 @@ class Rules:
             return self.setting.analysis()
         return analyse(self._keyed(parse(self.text)).program, functions=self.setting.ranges)
 
-    def after(self, label: Label | None, edits: RuleEdits) -> Rules:
+    def after(self, label: Label | None, edits: RuleEdit) -> Rules:
         """Raises `ProgramError`, as the embedded engine does; besides, if facts would have more arguments
         than the stream tells of, or would have to be kept elsewhere."""
         setting = self.setting
         parameters, ranges = setting.parameters, setting.ranges
         before = replace(parse(self.text), facts=self._witnesses(parse(self.text)))
         moving = MovingProgram(analyse(before, parameters, ranges), parameters, ranges)
-        moving.change(edits.rules_added(setting.prefixes), edits.removed)
+        moving.change(rules_added(edits, setting.prefixes), edits.removed)
         program = replace(moving.program, facts=())
         keyed = self._keyed(program)
         if not same_relations(keyed.layout, setting.layout) or keyed.key != setting.key:
@@ -92,7 +92,7 @@ class Rules:
         key = np.array([engine.dictionary.id_of(String(""))], np.int32)
         engine.insert(setting.key, [key], 1)
         for facts in setting.shared_facts(engine.dictionary):
-            engine.insert(facts.predicate, [np.repeat(key, facts.rows), *facts.columns], facts.rows)
+            engine.insert(facts.predicate, [np.repeat(key, facts.count), *facts.columns], facts.count)
         materialise(engine, self.analysis, functions=setting.known_functions)
         found = engine.columns(setting.violated)
         if found and len(found[1]):
@@ -136,7 +136,7 @@ class Coming:
     """Changes of rules in a batch, in order."""
 
     labels: list[Label | None] = field(default_factory=list)
-    edits: list[RuleEdits] = field(default_factory=list)
+    edits: list[RuleEdit] = field(default_factory=list)
     rows: int = 0
     skipped: int = 0
     """Rows of changes that were made before."""
@@ -144,7 +144,7 @@ class Coming:
 
 def coming(table: pa.Table, last: Label | None) -> Coming:
     """The changes that rows ask for, behind the last one.  Without labels they are one."""
-    found: dict[Label | None, RuleEdits] = {}
+    found: dict[Label | None, RuleEdit] = {}
     skipped = 0
     # Rows come in any order, and not in the same one to every bucket.
     rows = sorted(table.to_pylist(), key=lambda row: (row["op"], row["predicate"] or "", str(row["arg1"])))
@@ -154,9 +154,9 @@ def coming(table: pa.Table, last: Label | None) -> Coming:
             skipped += 1
             continue
         if row["op"] == ADD_RULE:
-            edit = RuleEdits(added=(RuleText(str(row["arg1"]), row["predicate"], _WHERE),))
+            edit = RuleEdit(added=(RuleText(str(row["arg1"]), row["predicate"], _WHERE),))
         else:
-            edit = RuleEdits(removed=(NamedRemoval(row["predicate"]),))
-        found[label] = found.get(label, RuleEdits()) + edit
+            edit = RuleEdit(removed=(NamedRemoval(row["predicate"]),))
+        found[label] = found.get(label, RuleEdit()) + edit
     labels = sorted(found, key=lambda label: (label is not None, label))
     return Coming(labels, [found[label] for label in labels], table.num_rows, skipped)

@@ -1,0 +1,40 @@
+"""`EncodedUpdate`: the one form of an update below the API; `tidalog.Update` is the one above it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from tidalog.model.facts import Facts
+from tidalog.model.rule_edit import NO_EDIT, RuleEdit
+
+Label = int | str
+"""What an update is called: its number in a script, its label in a table."""
+
+
+@dataclass(slots=True, eq=False)
+class EncodedUpdate:
+    """Facts to delete, facts to insert and a rule edit, as ids of one dictionary.
+
+    Deletions apply before insertions, so a fact in both stays.  Ids never change, so an update can be encoded
+    long before it is applied.
+    """
+
+    deletions: Sequence[Facts] = ()
+    insertions: Sequence[Facts] = ()
+    rules: RuleEdit = NO_EDIT
+    label: Label | None = None
+    dictionary: object = None
+    """The dictionary that gave the ids; None where only one can have."""
+    routed: tuple[object, EncodedUpdate] | None = None
+    """The same update by relation, and the layout that says which relations hold its facts."""
+
+    @property
+    def changes_rules(self) -> bool:
+        return bool(self.rules)
+
+    def __repr__(self) -> str:
+        inserted, deleted = (sum(facts.count for facts in part) for part in (self.insertions, self.deletions))
+        rules = f", +{len(self.rules.added)} −{len(self.rules.removed)} rules" if self.rules else ""
+        name = "update" if self.label is None else f"update {self.label}"
+        return f"<{name}: +{inserted:,} −{deleted:,} facts{rules}>"
