@@ -16,7 +16,7 @@ from streams import HURRIED, UNUSED, configurations, layered_scenarios
 
 from tidalog.engine.dictionary import Dictionary
 from tidalog.lang import parse
-from tidalog.maintain import folding, node
+from tidalog.maintain import aggregates, component
 from tidalog.maintain.choose import Options
 from tidalog.maintain.running_sums import RunningSum
 from tidalog.model.terms import Double, Integer, Term
@@ -25,23 +25,23 @@ from tidalog.model.terms import Double, Integer, Term
 @contextmanager
 def large_from(facts: int) -> Iterator[None]:
     """Groups with so many facts are large."""
-    before = folding.LARGE
-    folding.LARGE = facts
+    before = aggregates.LARGE
+    aggregates.LARGE = facts
     try:
         yield
     finally:
-        folding.LARGE = before
+        aggregates.LARGE = before
 
 
 @contextmanager
 def few_questions() -> Iterator[None]:
     """No answer is kept just because there are not many."""
-    before = node.MANY_QUESTIONS
-    node.MANY_QUESTIONS = 0
+    before = component.MANY_QUESTIONS
+    component.MANY_QUESTIONS = 0
     try:
         yield
     finally:
-        node.MANY_QUESTIONS = before
+        component.MANY_QUESTIONS = before
 
 
 @settings(HURRIED, max_examples=25)

@@ -13,7 +13,7 @@ from streams import HURRIED
 
 import tidalog
 from tidalog.lang import print_rule
-from tidalog.storage import faults, log, records
+from tidalog.storage import faults, records, wal
 
 
 class Killed(BaseException):
@@ -89,7 +89,7 @@ def test_an_old_version_refuses_a_log_with_rules(
     kb.materialise()
     kb.apply(edges("cd"))
     kb = reopened(kb)
-    monkeypatch.setattr(log, "KNOWN", records.KNOWN - {records.UPDATES_WITH_RULES, records.RULES})
+    monkeypatch.setattr(wal, "KNOWN", records.KNOWN - {records.UPDATES_WITH_RULES, records.RULES})
     kb = reopened(kb)
     kb.rules.add("far(?x) :- path(a, ?x)")
     with pytest.raises(tidalog.StoreError, match="T092"):
