@@ -13,6 +13,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from tidalog.api.update import Delta
+from tidalog.io.change_columns import KINDS, OPERATIONS, change_schema
 from tidalog.io.change_feed import ChangeBatch
 from tidalog.io.text_form import column_text
 from tidalog.model.facts import Ids
@@ -23,16 +24,6 @@ if TYPE_CHECKING:
     from tidalog.model.facts import Facts
 
 Int8s = npt.NDArray[np.int8]
-OPERATIONS: Final = ("-", "+")
-KINDS: Final = ("implicit", "explicit")
-
-
-def feed_schema(arguments: int, text_labels: bool) -> pa.Schema:
-    """The columns of a change feed whose facts have at most so many arguments."""
-    text = pa.string()
-    named = [(f"arg{number}", text) for number in range(1, arguments + 1)]
-    label = text if text_labels else pa.int64()
-    return pa.schema([("update", label), ("op", text), ("predicate", text), *named, ("kind", text)])
 
 
 def _text(column: pa.Array) -> pa.ChunkedArray:
@@ -65,7 +56,7 @@ class ChangeRows:
     """Gathers the deltas of updates, in order."""
 
     def __init__(self, dictionary: Dictionary, arguments: int, text_labels: bool) -> None:
-        self.schema: Final = feed_schema(arguments, text_labels)
+        self.schema: Final = change_schema(arguments, text_labels=text_labels)
         self._dictionary = dictionary
         self._arguments = arguments
         self._text_labels = text_labels

@@ -28,9 +28,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
+from tidalog.io.change_columns import change_schema
 from tidalog.io.diagnostics import NotWritable
 from tidalog.model.errors import DataError
-from tidalog.spark.change_rows import ChangeRows, feed_schema
+from tidalog.spark.change_rows import ChangeRows
 from tidalog.spark.diagnostics import FeedOfAnotherStore, SparkError
 from tidalog.storage.files import replace_file, sync_folder
 
@@ -70,7 +71,7 @@ class FeedShape:
     """Predicates and their number of arguments."""
 
     def schema(self) -> pa.Schema:
-        return feed_schema(self.arguments, self.text_labels)
+        return change_schema(self.arguments, text_labels=self.text_labels)
 
 
 def feed_files(folder: Path) -> list[FeedFile]:

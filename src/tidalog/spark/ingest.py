@@ -17,11 +17,11 @@ from typing import TYPE_CHECKING, Final
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from tidalog.io.update_checks import ADD_RULE
 from tidalog.spark.catalog import KnownPredicates
 from tidalog.spark.columns import UpdateColumns, quoted
 from tidalog.spark.diagnostics import FileInStreamNotReadable, SparkError, UpdateTooLate
 from tidalog.spark.validate import (
-    ADD_RULE,
     CONTENT,
     FAULT,
     SURE,

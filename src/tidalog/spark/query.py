@@ -37,7 +37,7 @@ class _OnPurpose(logging.Filter):
 
 
 _OTHER_FOLDER: Final = "Wrong basePath"
-_OF_A_WORKER: Final = re.compile(r"SparkError: error\[(T\d+)\]: (.+)")
+_OF_A_WORKER: Final = re.compile(r"\b\w+Error: error\[(T\d+)\]: (.+)")
 """What Spark says of a checkpoint that speaks of files in another folder."""
 
 

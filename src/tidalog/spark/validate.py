@@ -13,6 +13,7 @@ from operator import and_, or_
 from typing import TYPE_CHECKING, Final
 
 from tidalog.api.diagnostics import UnknownPredicate
+from tidalog.io.update_checks import ADD_RULE, REMOVE_RULE
 from tidalog.io.update_diagnostics import MissingArgument, MissingPart
 from tidalog.spark.catalog import KnownPredicates
 from tidalog.spark.columns import UpdateColumns, quoted
@@ -26,7 +27,6 @@ SURE: Final = "__tidalog_sure"
 """A column that is true where nothing is (`is_sure`)."""
 CONTENT: Final = "__tidalog_content"
 """The column with a number that tells a row from others, whatever its label; of streams with labels."""
-ADD_RULE, REMOVE_RULE = "+rule", "-rule"
 INTEGER: Final = r"\A-?[0-9]{1,18}\z"
 """For Java and for RE2; of `$` they think differently before a line end."""
 _YEARS: Final = (1, 9999)

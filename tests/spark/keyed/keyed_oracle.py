@@ -16,13 +16,13 @@ from tidalog.api.knowledge_base import KnowledgeBase
 from tidalog.io.columns import RawTable
 from tidalog.io.diagnostics import Place
 from tidalog.io.update_tables import update_table_of
+from tidalog.keyed.config import Setting, setting_of
 from tidalog.model.errors import ProgramError, RunError
 from tidalog.model.program import Fact, Program
 from tidalog.model.rule_edit import NO_EDIT, NamedRemoval, RuleEdit, RuleText
 from tidalog.model.term_text import format_any
 from tidalog.model.update import EncodedUpdate
 from tidalog.spark.catalog import known_predicates
-from tidalog.spark.keyed.config import Setting, setting_of
 
 Label = int | str
 Told = tuple[str, Label, str, str, tuple[str, ...], str]

@@ -23,12 +23,12 @@ from keyed_oracle import (
 )
 
 from generators import EVERYTHING, programs, triple_programs
+from tidalog.keyed.bucket import Applied, Bucket
+from tidalog.keyed.config import Setting
 from tidalog.lang import parse, print_rule
 from tidalog.model.errors import RunError
 from tidalog.model.program import Fact, Program, Rule
 from tidalog.model.terms import IRI
-from tidalog.spark.keyed.bucket import Applied, Bucket
-from tidalog.spark.keyed.config import Setting
 
 ROUNDS = settings(max_examples=25, deadline=None, suppress_health_check=list(HealthCheck))
 KEYS = ("k1", "2", "", "a b\u001e", "k5")

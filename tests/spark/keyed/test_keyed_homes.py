@@ -15,13 +15,13 @@ import pyarrow as pa
 import pytest
 from keyed_oracle import row, setting_for, table_of, told_by
 
+from tidalog.keyed.bucket import Bucket
+from tidalog.keyed.engines import ENGINES, Asked, Kept, Step, advance
+from tidalog.keyed.packing import BAD, arrow_stream, unpacked_rows
 from tidalog.lang import parse
 from tidalog.model.program import Fact
 from tidalog.model.terms import IRI
 from tidalog.spark.keyed import worker_rpc as homes
-from tidalog.spark.keyed.bucket import Bucket
-from tidalog.spark.keyed.engines import ENGINES, Asked, Kept, Step, advance
-from tidalog.spark.keyed.packing import BAD, arrow_stream, unpacked_rows
 
 PROGRAM = "path(?x, ?y) :- edge(?x, ?y) .\npath(?x, ?z) :- path(?x, ?y), edge(?y, ?z) ."
 QUERY, NUMBER = "query", 3

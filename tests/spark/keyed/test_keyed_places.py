@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pytest
 
-from tidalog.spark.keyed.partitions import entries_of, hashed
+from tidalog.keyed.shard_map import entries_of, hashed
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

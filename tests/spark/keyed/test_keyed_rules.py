@@ -6,10 +6,10 @@ import pyarrow as pa
 import pytest
 from keyed_oracle import Row, RuleRow, rule_table, setting_for, table_of, told_by
 
+from tidalog.keyed.bucket import Applied, Bucket
+from tidalog.keyed.rules import coming, rules_of
 from tidalog.lang import parse
-from tidalog.spark.diagnostics import SparkError
-from tidalog.spark.keyed.bucket import Applied, Bucket
-from tidalog.spark.keyed.rules import coming, rules_of
+from tidalog.model.errors import RunError
 
 
 class Kept:
@@ -42,7 +42,7 @@ def test_a_constraint_that_no_key_could_begin_with_is_refused() -> None:
 def test_a_constraint_that_a_key_violates_ends_the_batch() -> None:
     kept = Kept("q(?x) :- p(?x).")
     kept.apply([("k", 1, "+", "p", ("a",))])
-    with pytest.raises(SparkError, match="T135"):
+    with pytest.raises(RunError, match="T135"):
         kept.apply([], (2, "+rule", "c", ":- q(a)"))
 
 

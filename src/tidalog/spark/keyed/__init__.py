@@ -1,8 +1,7 @@
-"""Keyed engines: thousands to millions of knowledge bases that do not see each other, on the executors.
+"""Buckets of keys on Spark's executors: `stream` is the API, `processor` what Spark calls for each bucket.
 
-    rows ─ validate ─▶ pack by bucket ─ shuffle ─▶ bucket: order, apply, log ─▶ unpack ─▶ changes with keys
+    rows ─ validate ─▶ pack by bucket ─ shuffle ─▶ processor: bucket (tidalog.keyed) ─▶ unpack ─▶ changes
 
-A bucket of keys is one engine, whose program has the key as an argument (analysis/keyed.py), and one entry of
-Spark's state.  `bucket` is that engine and knows nothing of Spark; `state` is what survives it; `processor`
-stands between the two; `stream` is what a user calls.
+A bucket has one entry in Spark's state (`state`).  `worker_rpc` sends a batch to the worker process that has
+the bucket's engine in memory.
 """

@@ -13,10 +13,10 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
+from tidalog.keyed.config import Setting
+from tidalog.keyed.diagnostics import BucketsFixed, NoKeyedState, StateOfAnotherProgram
 from tidalog.spark.checkpoints import read_checkpoint
 from tidalog.spark.diagnostics import SparkError
-from tidalog.spark.keyed.config import Setting
-from tidalog.spark.keyed.diagnostics import BucketsFixed, NoKeyedState, StateOfAnotherProgram
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

@@ -12,11 +12,11 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
+from tidalog.keyed.packing import BAD_ROW, OTHER, REFUSED, WITH_RULES
 from tidalog.maintain.materialise import Violated
 from tidalog.spark.checkpoints import read_checkpoint
 from tidalog.spark.diagnostics import BadRowsInStream, SparkError, UpdateRefused
 from tidalog.spark.ingest import OFFSETS, BadRow
-from tidalog.spark.keyed.packing import BAD_ROW, OTHER, REFUSED, WITH_RULES
 from tidalog.spark.pipeline import StreamClosed
 from tidalog.spark.progress import BatchReport, Listener, Totals
 from tidalog.spark.quarantine import place_of, write_bad_rows

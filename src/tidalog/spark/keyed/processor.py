@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 from pyspark.sql import Row
 from pyspark.sql.streaming.stateful_processor import StatefulProcessor
 
-from tidalog.spark.keyed.config import Setting
-from tidalog.spark.keyed.engines import ENGINES, Asked, Kept, Step, advance, take_in
-from tidalog.spark.keyed.packing import CHANGE, OTHER
+from tidalog.keyed.config import Setting
+from tidalog.keyed.engines import ENGINES, Asked, Kept, Step, advance, take_in
+from tidalog.keyed.packing import CHANGE, OTHER
 from tidalog.spark.keyed.state import BucketState, Head
 from tidalog.spark.keyed.worker_rpc import ask, settle
 

@@ -16,14 +16,14 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 import pyarrow as pa
 
-from tidalog.spark.keyed.bucket import Bucket
+from tidalog.keyed.bucket import Bucket
+from tidalog.keyed.changes import plain_texts
+from tidalog.keyed.config import rulesless
+from tidalog.keyed.engines import TOKEN
+from tidalog.keyed.packing import BUCKET
+from tidalog.keyed.shard_map import Numbers, entries_of
 from tidalog.spark.keyed.calls import map_in_arrow
-from tidalog.spark.keyed.changes import plain_texts
 from tidalog.spark.keyed.checkpoint import note_of
-from tidalog.spark.keyed.config import rulesless
-from tidalog.spark.keyed.engines import TOKEN
-from tidalog.spark.keyed.packing import BUCKET
-from tidalog.spark.keyed.partitions import Numbers, entries_of
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession

@@ -16,11 +16,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
+from tidalog.keyed.bucket import Bucket
+from tidalog.keyed.config import Setting
+from tidalog.keyed.diagnostics import StateOfAnotherProgram
+from tidalog.keyed.engines import TOKEN, Kept, Step
 from tidalog.spark.diagnostics import SparkError
-from tidalog.spark.keyed.bucket import Bucket
-from tidalog.spark.keyed.config import Setting
-from tidalog.spark.keyed.diagnostics import StateOfAnotherProgram
-from tidalog.spark.keyed.engines import TOKEN, Kept, Step
 
 if TYPE_CHECKING:
     from pyspark.sql.streaming.stateful_processor import StatefulProcessorHandle

@@ -17,18 +17,12 @@ from tidalog.api.diagnostics import BadArgument
 from tidalog.api.naming import parameter_terms
 from tidalog.api.sources import ProgramSource, read_program
 from tidalog.builtins import PythonFunction
+from tidalog.io.update_checks import ADD_RULE, REMOVE_RULE
 from tidalog.io.update_diagnostics import MissingPart
-from tidalog.model.errors import UsageError
-from tidalog.spark.catalog import KnownPredicates, known_predicates
-from tidalog.spark.columns import quoted, update_columns
-from tidalog.spark.diagnostics import NotAStream, SparkError
-from tidalog.spark.ingest import with_places
-from tidalog.spark.keyed.calls import map_in_arrow, transform_with_state
-from tidalog.spark.keyed.checkpoint import Note, checked_note, dealt_keys, read_note
-from tidalog.spark.keyed.config import Setting, setting_of
-from tidalog.spark.keyed.diagnostics import BadKey, RuleOfOneKey
-from tidalog.spark.keyed.engines import COUNTED
-from tidalog.spark.keyed.packing import (
+from tidalog.keyed.config import Setting, setting_of
+from tidalog.keyed.diagnostics import BadKey, RuleOfOneKey
+from tidalog.keyed.engines import COUNTED
+from tidalog.keyed.packing import (
     BAD,
     BUCKET,
     CHANGE,
@@ -40,12 +34,19 @@ from tidalog.spark.keyed.packing import (
     row_schema,
     rows_apart,
 )
-from tidalog.spark.keyed.partitions import entries_of
+from tidalog.keyed.shard_map import entries_of
+from tidalog.model.errors import UsageError
+from tidalog.spark.catalog import KnownPredicates, known_predicates
+from tidalog.spark.columns import quoted, update_columns
+from tidalog.spark.diagnostics import NotAStream, SparkError
+from tidalog.spark.ingest import with_places
+from tidalog.spark.keyed.calls import map_in_arrow, transform_with_state
+from tidalog.spark.keyed.checkpoint import Note, checked_note, dealt_keys, read_note
 from tidalog.spark.keyed.pipeline import KeyedPipeline
 from tidalog.spark.progress import Listener
 from tidalog.spark.query import MaintenanceQuery, tell_once
 from tidalog.spark.stream import read_trigger, spark_path
-from tidalog.spark.validate import ADD_RULE, REMOVE_RULE, fault_of, is_sure, label_of, named
+from tidalog.spark.validate import fault_of, is_sure, label_of, named
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame

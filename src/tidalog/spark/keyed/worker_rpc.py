@@ -22,7 +22,7 @@ from multiprocessing.connection import Client, Connection, Listener
 from pathlib import Path
 from typing import Final
 
-from tidalog.spark.keyed.engines import ENGINES, Asked, Step, advance
+from tidalog.keyed.engines import ENGINES, Asked, Step, advance
 
 _FOLDER: Final = "tidalog-engines"
 _UNKNOWN: Final = b""

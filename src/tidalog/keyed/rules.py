@@ -22,18 +22,18 @@ from tidalog.analysis.rewrite import atoms
 from tidalog.api.contents import same_relations, witness_of
 from tidalog.api.rule_edits import rules_added
 from tidalog.engine.engine import EmbeddedEngine
+from tidalog.io.update_checks import ADD_RULE
+from tidalog.keyed.diagnostics import RuleForbidsFacts, RuleMovesTriples, RuleTooWide
 from tidalog.lang import parse, print_program
 from tidalog.maintain.materialise import materialise
 from tidalog.model.errors import ProgramError
 from tidalog.model.rule_edit import NamedRemoval, RuleEdit, RuleText
 from tidalog.model.terms import String
-from tidalog.spark.keyed.diagnostics import RuleForbidsFacts, RuleMovesTriples, RuleTooWide
-from tidalog.spark.validate import ADD_RULE
 
 if TYPE_CHECKING:
+    from tidalog.keyed.config import Setting
     from tidalog.model.program import Fact, Program
     from tidalog.model.update import Label
-    from tidalog.spark.keyed.config import Setting
 
 PROGRAM, KNOWN, LABEL = "program", "known", "rule label"
 """Names in the header of a record."""

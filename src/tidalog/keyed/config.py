@@ -16,11 +16,11 @@ from tidalog.api.functions import argument_range
 from tidalog.api.relations import routed
 from tidalog.builtins import PythonFunction
 from tidalog.engine.dictionary import Dictionary
+from tidalog.keyed.shard_map import entries_of
 from tidalog.lang import parse, print_program
 from tidalog.model.facts import Facts
 from tidalog.model.terms import Term
 from tidalog.model.update import EncodedUpdate
-from tidalog.spark.keyed.partitions import entries_of
 from tidalog.storage.records import changes_of, changes_packed, unpacked
 
 if TYPE_CHECKING:

@@ -12,15 +12,14 @@ import pyarrow as pa
 
 from tidalog.analysis.triples import TRIPLE, TYPE
 from tidalog.api.relations import is_hidden
+from tidalog.io.change_columns import KINDS, OPERATIONS, change_schema
 from tidalog.io.change_feed import ChangeBatch
+from tidalog.keyed.batches import Numbers, Rounds
+from tidalog.keyed.config import Setting
+from tidalog.keyed.keys import KeyTable
 from tidalog.maintain.delta import PredicateDelta
 from tidalog.model.facts import Ids
 from tidalog.model.terms import IRI
-from tidalog.spark.change_rows import KINDS, OPERATIONS
-from tidalog.spark.keyed.batches import Numbers, Rounds
-from tidalog.spark.keyed.config import Setting
-from tidalog.spark.keyed.keys import KeyTable
-from tidalog.spark.keyed.packing import change_schema
 
 if TYPE_CHECKING:
     from tidalog.engine.dictionary import Dictionary
@@ -118,7 +117,7 @@ class KeyedChanges:
     def table(self) -> pa.Table:
         """All rows, by round; deletions of a round before its insertions."""
         setting = self._setting
-        schema = change_schema(setting.arguments, setting.text_labels)
+        schema = change_schema(setting.arguments, text_labels=setting.text_labels, keyed=True)
         if not self._parts:
             return schema.empty_table()
         all_labels = pa.concat_arrays([part.cast(schema.field("update").type) for part in self._labels])

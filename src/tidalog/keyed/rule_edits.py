@@ -13,9 +13,9 @@ import pyarrow.compute as pc
 from tidalog.analysis.diagnostics import ArityDiffers
 from tidalog.api.diagnostics import UnknownPredicate
 from tidalog.api.naming import checked_name
+from tidalog.keyed.packing import BAD
+from tidalog.keyed.rules import Coming, Rules
 from tidalog.model.errors import ProgramError, TidalogError
-from tidalog.spark.keyed.packing import BAD
-from tidalog.spark.keyed.rules import Coming, Rules
 
 if TYPE_CHECKING:
     from tidalog.model.update import Label

@@ -29,20 +29,20 @@ from tidalog.engine.engine import EmbeddedEngine
 from tidalog.io.columns import RawTable
 from tidalog.io.diagnostics import Place
 from tidalog.io.update_tables import UpdateTable, update_table_of
+from tidalog.keyed.batches import Numbers, Rounds, codes_of, ranked
+from tidalog.keyed.changes import KeyedChanges, plain_texts
+from tidalog.keyed.config import Setting
+from tidalog.keyed.diagnostics import RuleViolated
+from tidalog.keyed.keys import KeyTable, labels_of, labels_packed
+from tidalog.keyed.rollback import composed, inverse, left, without
+from tidalog.keyed.rule_edits import Refusal, RuleChange, planned, with_known
+from tidalog.keyed.rules import Coming, Rules, coming, rules_of
 from tidalog.maintain.maintainer import Maintainer
 from tidalog.maintain.materialise import materialise
 from tidalog.maintain.transaction import PredicateDelta
+from tidalog.model.errors import RunError
 from tidalog.model.facts import Facts, Ids
 from tidalog.model.update import EncodedUpdate
-from tidalog.spark.diagnostics import SparkError
-from tidalog.spark.keyed.batches import Numbers, Rounds, codes_of, ranked
-from tidalog.spark.keyed.changes import KeyedChanges, plain_texts
-from tidalog.spark.keyed.config import Setting
-from tidalog.spark.keyed.diagnostics import RuleViolated
-from tidalog.spark.keyed.keys import KeyTable, labels_of, labels_packed
-from tidalog.spark.keyed.rollback import composed, inverse, left, without
-from tidalog.spark.keyed.rule_edits import Refusal, RuleChange, planned, with_known
-from tidalog.spark.keyed.rules import Coming, Rules, coming, rules_of
 from tidalog.storage.records import changes_of, changes_packed, unpacked
 
 if TYPE_CHECKING:
@@ -278,7 +278,7 @@ class Bucket:
         constraint = plain_texts(self.engine.dictionary, names[:1])[0].as_py()
         update = "the batch" if change.label is None else f"update {change.label}"
         examples = ", ".join(texts[:_EXAMPLES]) + (" …" if len(texts) > _EXAMPLES else "")
-        raise SparkError(RuleViolated(update=update, keys=count, constraint=constraint, examples=examples))
+        raise RunError(RuleViolated(update=update, keys=count, constraint=constraint, examples=examples))
 
     def _refused(self, order: Rounds, labels: pa.Array, work: _Work) -> pa.Table:
         updates = np.concatenate([np.empty(0, np.int64), *(numbers for numbers, _ in work.refused)])

@@ -16,8 +16,8 @@ from typing import Final
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from tidalog.spark.keyed.bucket import Applied, Bucket
-from tidalog.spark.keyed.packing import (
+from tidalog.keyed.bucket import Applied, Bucket
+from tidalog.keyed.packing import (
     BAD,
     BAD_ROW,
     NOW,

@@ -14,8 +14,9 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from tidalog.spark.keyed.partitions import Numbers
-from tidalog.spark.validate import ADD_RULE, REMOVE_RULE
+from tidalog.io.change_columns import change_schema
+from tidalog.io.update_checks import ADD_RULE, REMOVE_RULE
+from tidalog.keyed.shard_map import Numbers
 
 BUCKET: Final = "__tidalog_bucket"
 NOW: Final = "__tidalog_now"
@@ -101,19 +102,9 @@ def unpacked_rows(payloads: Sequence[bytes]) -> pa.Table:
 # --- out ----------------------------------------------------------------------------------------------------
 
 
-def change_schema(arguments: int, text_labels: bool) -> pa.Schema:
-    """A change with its key."""
-    text = pa.string()
-    named = [(f"arg{number}", text) for number in range(1, arguments + 1)]
-    label = text if text_labels else pa.int64()
-    return pa.schema(
-        [("key", text), ("update", label), ("op", text), ("predicate", text), *named, ("kind", text)]
-    )
-
-
 def row_schema(arguments: int, text_labels: bool) -> pa.Schema:
     """Anything that a bucket tells."""
-    changes = change_schema(arguments, text_labels)
+    changes = change_schema(arguments, text_labels=text_labels, keyed=True)
     return pa.schema([pa.field("row", pa.string()), *changes, pa.field("note", pa.string())])
 
 

@@ -1,0 +1,21 @@
+"""The columns of a change feed as a table: of a folder of Parquet files and of a keyed stream alike."""
+
+from __future__ import annotations
+
+from typing import Final
+
+import pyarrow as pa
+
+OPERATIONS: Final = ("-", "+")
+"""The column `op`, by 0 for a deletion and 1 for an insertion."""
+KINDS: Final = ("implicit", "explicit")
+"""The column `kind`, by 0 for a derived fact and 1 for an explicit one."""
+
+
+def change_schema(arguments: int, *, text_labels: bool, keyed: bool = False) -> pa.Schema:
+    """A row for each change of a fact with at most this many arguments; with its key first if `keyed`."""
+    text = pa.string()
+    key = [("key", text)] if keyed else []
+    label = ("update", text if text_labels else pa.int64())
+    named = [(f"arg{number}", text) for number in range(1, arguments + 1)]
+    return pa.schema([*key, label, ("op", text), ("predicate", text), *named, ("kind", text)])
