@@ -64,7 +64,7 @@ class Maintenance:
         outcome = self.maintainer.apply(
             update, upcoming, limits=limits, progress=progress, analysis=analysis if changed else None
         )
-        self.choices.note(self.maintainer.nodes, label)
+        self.choices.note(outcome.touched, label)
         found = user_changes(self.engine, analysis, outcome.delta, before)
         for change in found.values():
             self.facts += change.inserted_rows - change.deleted_rows

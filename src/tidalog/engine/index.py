@@ -41,6 +41,7 @@ from tidalog.engine.jit import (
     hash_start,
     inlined,
     int32_at,
+    int64_at,
     uint64_at,
 )
 from tidalog.engine.memory import resized
@@ -61,6 +62,7 @@ WIDTH: Final = 11  # columns in the key
 WANT: Final = 12  # what catch_up ran out of: WANT_KEYS, WANT_POOL or WANT_RECORDS
 WANT_SIZE: Final = 13  # for WANT_POOL: how much
 FREE_RECORD: Final = 14  # first free record, + 1; 0 is none
+TOTAL: Final = 15  # address of the bytes that the pools and records of all indexes use
 FREE: Final = 16  # FREE + k: first free run of size 2^k in the pool, + 1; 0 is none
 COLUMN: Final = 48  # COLUMN + j: the j-th column of the key
 FIELDS: Final = 128
@@ -91,6 +93,10 @@ class Indexes:
     def __init__(self) -> None:
         self.meta: npt.NDArray[np.int64] = np.zeros((8, FIELDS), np.int64)
         self._numbers: dict[tuple[int, tuple[int, ...]], int] = {}
+        self._of_predicate: dict[int, list[int]] = {}
+        self._total: npt.NDArray[np.int64] = np.zeros(1, np.int64)
+        """Bytes that pools and records use; compiled code adds to it."""
+        self._slot_bytes = 0
         self._slots: list[npt.NDArray[np.uint64]] = []
         self._pools: list[npt.NDArray[np.int32]] = []
         self._records: list[npt.NDArray[np.int32]] = []
@@ -100,9 +106,8 @@ class Indexes:
 
     @property
     def nbytes(self) -> int:
-        """Bytes in use."""
-        used = 4 * (self.meta[:, POOL_USED] + self.meta[:, RECORD_COUNT] * RECORD)
-        return int(used.sum()) + sum(slots.nbytes for slots in self._slots) + self.meta.nbytes
+        """Bytes in use: running totals, for a run looks at them after every component."""
+        return int(self._total[0]) + self._slot_bytes + self.meta.nbytes
 
     def number(self, predicate: int, columns: tuple[int, ...], expected: int = 0) -> int:
         """The index of a predicate on columns, made empty if it is new; it will see so many facts or more."""
@@ -110,13 +115,14 @@ class Indexes:
         if key in self._numbers:
             return self._numbers[key]
         number = self._numbers[key] = len(self._slots)
+        self._of_predicate.setdefault(predicate, []).append(number)
         if number == len(self.meta):
             self.meta = np.concatenate([self.meta, np.zeros_like(self.meta)])
         missing = COLUMN + len(columns) - self.meta.shape[1]
         if missing > 0:
             self.meta = np.pad(self.meta, ((0, 0), (0, missing)))
         row = self.meta[number]
-        row[PREDICATE], row[WIDTH] = predicate, len(columns)
+        row[PREDICATE], row[WIDTH], row[TOTAL] = predicate, len(columns), self._total.ctypes.data
         row[COLUMN : COLUMN + len(columns)] = columns
         self._slots.append(np.empty(0, np.uint64))
         self._pools.append(np.empty(0, np.int32))
@@ -158,7 +164,10 @@ class Indexes:
         """Takes facts with ids of `length` and more out of every index, before the store forgets them; only
         the first `indexes` indexes stay."""
         for key in [key for key, number in self._numbers.items() if number >= indexes]:
-            del self._numbers[key]
+            self._of_predicate[key[0]].remove(self._numbers.pop(key))
+        for number in range(indexes, len(self)):
+            self._total[0] -= _bytes_used(self.meta[number])
+            self._slot_bytes -= self._slots[number].nbytes
         del self._slots[indexes:], self._pools[indexes:], self._records[indexes:]
         self.meta[indexes:] = 0
         for number in range(len(self)):
@@ -167,29 +176,33 @@ class Indexes:
     def take_out(self, facts: Facts, ids: npt.NDArray[np.int32], dead: npt.NDArray[np.int64]) -> None:
         """Takes dead facts out of the indexes of their predicates, of which `dead` says how many each has;
         the rows are still there.  An index that loses much is emptied, and made anew when it is next read."""
-        for number in self.losing(facts, dead):
-            take_out(facts, self.meta[number], ids)
+        for numbers in self.losing(facts, dead).values():
+            for number in numbers:
+                take_out(facts, self.meta[number], ids)
 
-    def losing(self, facts: Facts, dead: npt.NDArray[np.int64]) -> list[int]:
-        """The indexes that dead facts are to be taken out of; those that lose much have been emptied."""
-        of_predicate = dead.tolist()
-        found = []
-        for (predicate, _), number in self._numbers.items():
-            count = of_predicate[predicate]
+    def losing(self, facts: Facts, dead: npt.NDArray[np.int64]) -> dict[int, list[int]]:
+        """Predicate → the indexes that its dead facts are to be taken out of; those that lose much have been
+        emptied."""
+        found: dict[int, list[int]] = {}
+        for predicate in np.flatnonzero(dead).tolist():
+            count, numbers = int(dead[predicate]), self._of_predicate.get(predicate, [])
             if count > _FEW and count * _DEARER > facts.extent[predicate, COUNT]:
-                self._empty(number)
-            elif count:
-                found.append(number)
+                for number in numbers:
+                    self._empty(number)
+            elif numbers:
+                found[predicate] = numbers
         return found
 
     def _empty(self, number: int) -> None:
         row = self.meta[number]
+        self._total[0] -= _bytes_used(row)
         for field in (KEYS, POOL_USED, RECORD_COUNT, CAUGHT_UP, FREE_RECORD):
             row[field] = 0
         row[FREE:COLUMN] = 0
         self._slots[number][:] = 0
 
     def _put_slots(self, number: int, slots: npt.NDArray[np.uint64]) -> None:
+        self._slot_bytes += slots.nbytes - self._slots[number].nbytes
         self._slots[number] = slots
         self.meta[number, SLOTS], self.meta[number, SIZE] = slots.ctypes.data, len(slots)
 
@@ -203,7 +216,18 @@ class Indexes:
         self.meta[number, RECORD_SIZE] = len(records) // RECORD
 
 
+def _bytes_used(row: npt.NDArray[np.int64]) -> int:
+    """Bytes of the pool and the records of an index that are in use."""
+    return 4 * int(row[POOL_USED] + row[RECORD_COUNT] * RECORD)
+
+
 # --- compiled ---------------------------------------------------------------------------------------
+
+
+@inlined
+def use_bytes(row: np.ndarray, more: int) -> None:
+    """Adds to the bytes in use of all indexes."""
+    int64_at(row[TOTAL], 1)[0] += more
 
 
 @inlined
@@ -239,6 +263,7 @@ def new_run(row: np.ndarray, pool: np.ndarray, size_class: int) -> int:
         row[WANT_SIZE] = 1 << size_class
         return NONE
     row[POOL_USED] = start + (1 << size_class)
+    use_bytes(row, 4 << size_class)
     return start
 
 
@@ -321,6 +346,7 @@ def catch_up(facts: Facts, row: np.ndarray) -> bool:
                             row[FREE_RECORD] = records[record * RECORD + START]
                         else:
                             row[RECORD_COUNT] = record + 1
+                            use_bytes(row, 4 * RECORD)
                         pool[run] = first
                         pool[run + 1] = f
                         records[record * RECORD + START] = np.int32(run)

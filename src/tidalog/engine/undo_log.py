@@ -153,12 +153,6 @@ def set_bits_of(facts: Facts, log: Log, ids: np.ndarray, bits: int) -> None:
 
 
 @compiled
-def clear_bits_of(facts: Facts, log: Log, ids: np.ndarray, bits: int) -> None:
-    for i in range(len(ids)):
-        clear_bits(facts, log, ids[i], np.uint16(bits))
-
-
-@compiled
 def find_rows(facts: Facts, predicate: int, rows: np.ndarray, count: int, out: np.ndarray) -> None:
     """The fact of each row (columns first), or -1."""
     hashes = np.empty(count, np.uint64)

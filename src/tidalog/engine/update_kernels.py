@@ -46,10 +46,11 @@ def set_bits_of(shared: np.ndarray, ids: np.ndarray, bits: int) -> None:
 
 @compiled
 def clear_bits_of(shared: np.ndarray, ids: np.ndarray, bits: int) -> None:
-    """Takes facts out of sets that they may be in; a fact that is in one is in the log."""
-    status, mask = facts_at(shared).status, ~np.uint16(bits)
+    """Takes facts out of sets that they may be in.  What changes is in the log, so that it can be undone."""
+    facts, log = facts_at(shared), log_at(shared)
     for i in range(len(ids)):
-        status[ids[i]] &= mask
+        if facts.status[ids[i]] & np.uint16(bits):
+            changes.clear_bits(facts, log, ids[i], np.uint16(bits))
 
 
 @compiled
@@ -145,11 +146,13 @@ def finish(
 
 
 @compiled
-def take_out_of(shared: np.ndarray, indexes: np.ndarray, ids: np.ndarray) -> None:
-    """Takes dead facts out of some indexes."""
+def take_out_of(
+    shared: np.ndarray, indexes: np.ndarray, begins: np.ndarray, ends: np.ndarray, ids: np.ndarray
+) -> None:
+    """Takes dead facts out of some indexes: of each those that lie between its begin and its end in `ids`."""
     facts, meta = facts_at(shared), indexes_at(shared)
     for i in range(len(indexes)):
-        take_out(facts, meta[indexes[i]], ids)
+        take_out(facts, meta[indexes[i]], ids[begins[i] : ends[i]])
 
 
 @compiled

@@ -218,4 +218,3 @@ class Node:
         is known of large groups is of facts that are gone."""
         self._plans = None
         self.large_groups = {}
-        self.workspace.forget_rooms()

@@ -42,22 +42,23 @@ class ChangeSet:
     @property
     def insertions(self) -> int:
         """Implicit facts that are new, hidden ones left out."""
-        hidden = [number for number, name in enumerate(self.names) if is_hidden(name)]
-        if not hidden:
-            return int(np.count_nonzero(self.kinds == changes.INSERTED_IMPLICIT))
         new = self.predicates[self.kinds == changes.INSERTED_IMPLICIT]
-        return int((~np.isin(new, hidden)).sum())
+        found, counts = np.unique(new, return_counts=True)
+        pairs = zip(found.tolist(), counts.tolist(), strict=True)
+        return sum(count for number, count in pairs if not is_hidden(self.names[number]))
 
     def by_predicate(self) -> dict[str, PredicateDelta]:
         """Net changes by the names of relations, hidden ones left out."""
+        order = np.argsort(self.predicates, kind="stable")
+        found, first = np.unique(self.predicates[order], return_index=True)
+        bounds = [*first.tolist(), len(order)]
         return {
-            self.names[number]: self._part(number)
-            for number in np.unique(self.predicates).tolist()
+            self.names[number]: self._part(number, order[bounds[i] : bounds[i + 1]])
+            for i, number in enumerate(found.tolist())
             if not is_hidden(self.names[number])
         }
 
-    def _part(self, predicate: int) -> PredicateDelta:
-        mine = np.flatnonzero(self.predicates == predicate)
+    def _part(self, predicate: int, mine: npt.NDArray[np.int64]) -> PredicateDelta:
         how, starts = self.kinds[mine], self.starts[mine]
         rows = np.empty((self.arities[predicate], len(mine)), np.int32)
         for column in range(len(rows)):

@@ -7,10 +7,12 @@ everything is done; any error before that gives back the state as it was.
 
 from __future__ import annotations
 
+import heapq
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from typing import NamedTuple
 
 import numpy as np
 
@@ -69,6 +71,8 @@ class Outcome:
     counters: Counters
     ignored: int
     """Deletions of facts that are not explicit, and insertions of facts that are."""
+    touched: list[Node] = field(default_factory=list)
+    """The components that it reached, in their order."""
     chosen: dict[str, str] = field(default_factory=dict)
     """Component → strategy."""
 
@@ -85,6 +89,56 @@ def _stages(analysis: Analysis) -> Iterator[Stage]:
     for rule in analysis.constraints:
         own = [constraint_predicate(rule.name)]
         yield from stages([constraint_rule(rule)], own, False, is_native)
+
+
+class _Touched(NamedTuple):
+    """A component that an update has reached, and its ranks before."""
+
+    node: Node
+    in_rank_order: bool
+    unranked: tuple[Ids, ...]
+
+    def undo(self) -> None:
+        self.node.in_rank_order, self.node.unranked = self.in_rank_order, self.unranked
+        self.node.forget_plans()
+
+
+class _Concerned(NamedTuple):
+    """Which components a predicate concerns, by their places in the order."""
+
+    holder: dict[int, int]
+    """The one that derives it."""
+    readers: dict[int, list[int]]
+    """Those above that read it."""
+
+
+def _concerned(nodes: Sequence[Node]) -> _Concerned:
+    holder = {number: place for place, node in enumerate(nodes) for number in node.numbers}
+    readers: dict[int, list[int]] = {}
+    for place, node in enumerate(nodes):
+        for number in node.lower:
+            readers.setdefault(number, []).append(place)
+    return _Concerned(holder, readers)
+
+
+class _Worklist:
+    """Components that are to be looked at, in topological order, each once."""
+
+    def __init__(self) -> None:
+        self._heap: list[int] = []
+        self._known: set[int] = set()
+
+    def add(self, places: Iterable[int]) -> None:
+        for place in places:
+            if place not in self._known:
+                self._known.add(place)
+                heapq.heappush(self._heap, place)
+
+    def pop(self) -> int:
+        return heapq.heappop(self._heap)
+
+    def __bool__(self) -> bool:
+        return bool(self._heap)
 
 
 class Maintainer:
@@ -111,7 +165,8 @@ class Maintainer:
         for node in self.nodes:
             node.asked = node.questions
         self.marking = self._marking()
-        self._derived = {number for node in self.nodes for number in node.numbers}
+        self._concerned = _concerned(self.nodes)
+        self._constraints = {constraint_predicate(rule.name): rule for rule in analysis.constraints}
         self._losing: Losing | None = None
 
     def prepare(self) -> None:
@@ -158,19 +213,20 @@ class Maintainer:
         on; it lays facts out as the one before."""
         if analysis is None:
             return self._apply(update, upcoming, limits, progress)
-        before = self.nodes, self.analysis, self._derived
+        before = self.nodes, self.analysis, self._concerned, self._constraints
         mark, predicates = self.engine.mark(), len(self.engine.names)
         change = plan_change(self.engine, self.nodes, _stages(analysis), self._workspace)
         self._forget_records()
         give_rules_facts(self.engine, change.removed)
         self.nodes, self.analysis = change.nodes, analysis
-        self._derived = {number for node in self.nodes for number in node.numbers}
+        self._concerned = _concerned(self.nodes)
+        self._constraints = {constraint_predicate(rule.name): rule for rule in analysis.constraints}
         if self._kind_of_marks() != self.marking.kind:
             self.marking = self._marking()
         try:
             outcome = self._apply(update, upcoming, limits, progress, change)
         except BaseException:
-            self.nodes, self.analysis, self._derived = before
+            self.nodes, self.analysis, self._concerned, self._constraints = before
             if self._kind_of_marks() != self.marking.kind:
                 self.marking = self._marking()
             self.engine.back_to(mark)
@@ -204,7 +260,7 @@ class Maintainer:
         change = Transaction(engine)
         runner = Runner(engine, limits, progress, counting=False)
         runner.components = len(self.nodes)
-        ranks = [(node.in_rank_order, node.unranked) for node in self.nodes]
+        touched: list[_Touched] = []
         try:
             change.ask(update.deletions, update.insertions)
             if rules is not None:
@@ -212,15 +268,23 @@ class Maintainer:
             marked = self.marking.begin(change, [(u.deletions, u.insertions) for u in upcoming])
             self.marking.at_risk = self._at_risk(upcoming)
             self._explicit_alone(change)
-            for place, node in enumerate(self.nodes):
+            todo = self._worklist(change, rules)
+            while todo:
+                place = todo.pop()
+                node = self.nodes[place]
                 runner.component = place
-                if self._concerns(node, change):
-                    self._maintain(node, change, runner, counters, marked)
-                    runner.look_at(change)
-                else:
+                if not self._concerns(node, change):
                     self.marking.doom(change, node.numbers)
+                    continue
+                touched.append(_Touched(node, node.in_rank_order, node.unranked))
+                self._maintain(node, change, runner, counters, marked)
+                for number in node.numbers:
+                    if number in change.deleted or number in change.grown:
+                        todo.add(self._concerned.readers.get(number, ()))
+                runner.look_at(change)
             runner.look_at(change)
-            check_constraints(engine, self.analysis.constraints)
+            predicates = (name for one in touched for name in one.node.predicates)
+            check_constraints(engine, [self._constraints[p] for p in predicates if p in self._constraints])
             counters.marks_explicit, counters.marks_implicit = self.marking.end(engine.log.pairs)
             if isinstance(self.marking, DRedMarks):
                 counters.marks_positive = self.marking.positive
@@ -228,8 +292,9 @@ class Maintainer:
         except BaseException as stop:
             change.undo()
             self.marking.failed()
-            for node, (node.in_rank_order, node.unranked) in zip(self.nodes, ranks, strict=True):
-                node.forget_plans()
+            for one in touched:
+                one.undo()
+            self._workspace.forget_rooms()
             if isinstance(stop, KeyboardInterrupt):
                 raise RunError(Interrupted(rule=runner.rule or "(none)")) from None
             raise
@@ -243,8 +308,8 @@ class Maintainer:
             for node in self.nodes:
                 node.ids_have_changed()
         counters.seconds = time.perf_counter() - start
-        chosen = {node.name: node.chosen for node in self.nodes if node.chosen}
-        return Outcome(found, counters, change.ignored, chosen)
+        nodes = [one.node for one in touched]
+        return Outcome(found, counters, change.ignored, nodes, {node.name: node.chosen for node in nodes})
 
     def _at_risk(self, upcoming: Sequence[EncodedUpdate]) -> frozenset[int]:
         """Predicates that lose proofs with the next update though none of their body facts is deleted: a rule
@@ -269,23 +334,37 @@ class Maintainer:
 
     def _explicit_alone(self, change: Transaction) -> None:
         """Facts of predicates that no rule derives."""
-        for number in sorted({*change.to_delete, *change.to_insert} - self._derived):
+        derived = self._concerned.holder
+        for number in sorted({*change.to_delete, *change.to_insert} - derived.keys()):
             if number in change.to_delete:
                 change.delete(number, change.to_delete[number])
+            begin = len(self.engine.store)
             if change.insert(number):
-                change.grown.add(number)
-        self.marking.doom(change, sorted(set(self.marking.coming) - self._derived))
+                change.grown[number] = begin
+        self.marking.doom(change, sorted(self.marking.coming.keys() - derived.keys()))
+
+    def _worklist(self, change: Transaction, rules: RuleChange | None) -> _Worklist:
+        """The components that an update reaches before any has been maintained."""
+        holder, readers = self._concerned.holder, self._concerned.readers
+        todo = _Worklist()
+        for number in {*change.deleted, *change.grown}:
+            todo.add(readers.get(number, ()))
+        named = {*change.to_delete, *change.to_insert, *self.marking.coming}
+        if isinstance(self.marking, DRedMarks):
+            named |= {number for number, _ in self.marking.carried}
+        todo.add([holder[number] for number in named if number in holder])
+        if rules is not None:
+            todo.add([place for place, node in enumerate(self.nodes) if node.passing is not None])
+        return todo
 
     def _concerns(self, node: Node, change: Transaction) -> bool:
         """Whether anything that a component holds or reads has changed."""
-        node.chosen = ""
         if isinstance(self.marking, DRedMarks) and self.marking.concerns(node.numbers):
             return True
         if node.passing is not None:
             return True
-        return any(n in change.to_delete or n in change.to_insert for n in node.numbers) or any(
-            n in change.deleted or n in change.grown for n in node.below
-        )
+        asked = any(n in change.to_delete or n in change.to_insert for n in node.numbers)
+        return asked or change.has_changed(node.below)
 
     def _maintain(
         self, node: Node, change: Transaction, runner: Runner, counters: Counters, marked: Ids
@@ -328,7 +407,7 @@ class Maintainer:
             self._grow(node, change, runner, before)
             if self._losing is not None:
                 self._losing.judge()
-        change.settle(node.numbers, rows, moved)
+        change.settle(node.numbers, rows, before, moved)
         moved = int(self.engine.log.arrays.counts[MOVES]) - moved
         if strategy in ("bf", "fbf"):
             counters.insertions += moved
@@ -342,10 +421,13 @@ class Maintainer:
             observed = 0
             self.marking.miss()
         grow_from_deleted(node, runner, change)
+        begin = min([before, *(change.grown[n] for n in node.below if n in change.grown)])
+        if begin == len(self.engine.store):
+            return  # there is no new fact that it reads
         spared = {"spared": self.marking.spared} if isinstance(self.marking, DRedMarks) else {}
         only_new = not (observed or spared or node.counted or self.engine.log.book.is_open)
         only_new = only_new and not any(number in change.deleted for number in node.numbers)
-        grow(node, runner, change.begin, observed, functions=self.functions, only_new=only_new, **spared)
+        grow(node, runner, begin, observed, functions=self.functions, only_new=only_new, **spared)
         if not observed:
             self.marking.missed(before)
 

@@ -150,8 +150,8 @@ def begin_change(change: Transaction, wanted: RuleChange) -> None:
     number = engine.predicate(RULE, 1)
     change.delete(number, engine.store.ids(number))
     if wanted.added:
+        change.grown[number] = len(engine.store)
         change.put(number, _terms(engine, wanted.added)[None, :], len(wanted.added), STATUS_NEW)
-        change.grown.add(number)
     for dropped in wanted.dropped:
         change.to_delete.pop(dropped, None)
         implicit = engine.store.ids(dropped, 0, int(EXPLICIT), 0)

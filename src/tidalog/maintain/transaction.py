@@ -33,12 +33,14 @@ class Transaction:
         engine.counts.begin(self.begin)
         self.deleted: dict[int, list[Ids]] = {}
         """Facts that are deleted so far, by predicate."""
+        self.deleted_count = 0
+        """How many these are."""
         self.to_delete: dict[int, Ids] = {}
         """Facts that are no longer explicit, by predicate."""
         self.to_insert: dict[int, tuple[npt.NDArray[np.int32], int]] = {}
         """Rows that are to become facts, by predicate."""
-        self.grown: set[int] = set()
-        """Predicates that have new facts."""
+        self.grown: dict[int, int] = {}
+        """Predicates that have new facts, and an id below which none of these is."""
         self.gone: Ids = _NOTHING
         """Facts that are deleted when everything is done."""
         self.asked: tuple[Sequence[Facts], Sequence[Facts]] = (), ()
@@ -95,10 +97,7 @@ class Transaction:
     def note_deleted(self, predicate: int, ids: Ids) -> None:
         if len(ids):
             self.deleted.setdefault(predicate, []).append(ids)
-
-    @property
-    def deleted_count(self) -> int:
-        return sum(len(part) for parts in self.deleted.values() for part in parts)
+            self.deleted_count += len(ids)
 
     def deleted_of(self, predicates: Iterable[int]) -> Ids:
         """Facts of some predicates that are deleted so far."""
@@ -111,24 +110,30 @@ class Transaction:
 
     def new_of(self, predicates: Iterable[int]) -> Ids:
         """Facts of some predicates that were not there before."""
-        wanted, store = int(PRESENT | NEW), self.engine.store
-        parts = [
-            store.ids(p, self.begin, wanted | int(DELETED), wanted) for p in predicates if p in self.grown
-        ]
+        if not self.grown:
+            return _NOTHING
+        wanted, store, grown = int(PRESENT | NEW), self.engine.store, self.grown
+        parts = [store.ids(p, grown[p], wanted | int(DELETED), wanted) for p in predicates if p in grown]
         return np.concatenate(parts) if parts else _NOTHING
 
-    def settle(self, predicates: Sequence[int], rows: Sequence[int], moves: int) -> None:
-        """A component with these predicates is done; it had so many rows before, and the log so many moves.
-        What came back is no longer deleted."""
+    def settle(self, predicates: Sequence[int], rows: Sequence[int], begin: int, moves: int) -> None:
+        """A component with these predicates is done; it had so many rows before, the store so many ids, and
+        the log so many moves.  What came back is no longer deleted."""
         store = self.engine.store
         status = store.arrays.status
         came_back = self.engine.log.arrays.counts[changes.MOVES] > moves
         for predicate, before in zip(predicates, rows, strict=True):
             if came_back and predicate in self.deleted:
                 ids = np.concatenate(self.deleted.pop(predicate))
+                self.deleted_count -= len(ids)
                 self.note_deleted(predicate, ids[(status[ids] & DELETED) != 0])
             if store.count(predicate) > before:
-                self.grown.add(predicate)
+                self.grown.setdefault(predicate, begin)
+
+    def has_changed(self, predicates: Iterable[int]) -> bool:
+        """Whether some predicate has lost or gained facts so far."""
+        deleted, grown = self.deleted, self.grown
+        return any(p in deleted or p in grown for p in predicates)
 
     def insert(self, predicate: int) -> int:
         """Puts the rows that the update asks for into the store; how many."""
@@ -168,9 +173,21 @@ class Transaction:
         engine.counts.finish()
         self.gone = dead[:gone]
         if gone + moves:
-            losing = engine.indexes.losing(engine.store.arrays, of_predicate)
-            steps.take_out_of(engine.shared, np.array(losing, np.int64), dead[: gone + moves])
+            self._take_out(dead[: gone + moves], of_predicate)
         return ChangeSet(predicates[:count], kinds, starts, rows, engine.names, engine.arities)
+
+    def _take_out(self, dead: Ids, of_predicate: npt.NDArray[np.int64]) -> None:
+        """Takes dead facts out of the indexes of their predicates."""
+        losing = self.engine.indexes.losing(self.engine.store.arrays, of_predicate)
+        if not losing:
+            return
+        predicates = self.predicates_of(dead)
+        order = np.argsort(predicates, kind="stable")
+        predicates, dead = predicates[order], dead[order]
+        owners = [predicate for predicate, indexes in losing.items() for _ in indexes]
+        numbers = np.array([number for indexes in losing.values() for number in indexes], np.int64)
+        begins, ends = (np.searchsorted(predicates, owners, side) for side in ("left", "right"))
+        steps.take_out_of(self.engine.shared, numbers, begins, ends, dead)
 
     def predicates_of(self, ids: Ids) -> Ids:
         out = np.empty(len(ids), np.int32)

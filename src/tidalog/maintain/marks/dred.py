@@ -19,7 +19,7 @@ from tidalog.engine.bits import DELETED, MARKED, NEW, POSITIVE, PRESENT, SPREAD
 from tidalog.engine.engine import EmbeddedEngine
 from tidalog.engine.fact_kernels import hash_rows
 from tidalog.engine.mark_propagation import PASS_ON
-from tidalog.engine.undo_log import clear_bits_of
+from tidalog.engine.update_kernels import clear_bits_of
 from tidalog.maintain.component import Node
 from tidalog.maintain.component_plans import BACKWARD, FORWARD
 from tidalog.maintain.counters import Counters
@@ -151,7 +151,7 @@ def delete_with_marks(
     """Overdeletes, `marked` facts at once, and brings back what one step derives from the rest."""
     engine = node.engine
     seeds = change.deleted_of(node.below)
-    clear_bits_of(engine.store.arrays, engine.log.arrays, seeds, int(SPREAD))
+    clear_bits_of(engine.shared, seeds, int(SPREAD))
     searches = node.plans.searches((FORWARD, old_state))
     searches.catch_up(engine)
     queue = node.workspace.ids("gone", node.facts + len(seeds) + 1)

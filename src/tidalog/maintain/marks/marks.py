@@ -93,13 +93,13 @@ class Marking:
                 self._windows = []
             self._recording = bool(self._windows)
             return _NO_IDS
-        state, arrays, log = self._state, self.engine.store.arrays, self.engine.log.arrays
+        state, arrays = self._state, self.engine.store.arrays
         if len(state.doomed):
-            changes.clear_bits_of(arrays, log, self._ids(state.doomed), int(DOOMED))
+            steps.clear_bits_of(self.engine.shared, self._ids(state.doomed), int(DOOMED))
         if not len(state.marked):
             return _NO_IDS
         marked = self._ids(state.marked)
-        changes.clear_bits_of(arrays, log, marked, int(MARKED))
+        steps.clear_bits_of(self.engine.shared, marked, int(MARKED))
         result: Ids = marked[(arrays.status[marked] & (PRESENT | EXPLICIT)) == PRESENT]
         return result
 

@@ -11,7 +11,7 @@ import numpy as np
 
 from tidalog.engine.bits import SPREAD
 from tidalog.engine.derivation_counts import count_given, forget_counts
-from tidalog.engine.undo_log import clear_bits_of
+from tidalog.engine.update_kernels import clear_bits_of
 from tidalog.maintain.component import Node
 from tidalog.maintain.component_plans import BACKWARD, FORWARD
 from tidalog.maintain.counters import Counters
@@ -66,7 +66,7 @@ def lose_derivations(node: Node, change: Transaction, runner: Runner, counters: 
     engine = node.engine
     engine.log.book.stop_counting()
     seeds = change.deleted_of(node.below)
-    clear_bits_of(engine.store.arrays, engine.log.arrays, seeds, int(SPREAD))
+    clear_bits_of(engine.shared, seeds, int(SPREAD))
     room_for_counts(node)
     searches = node.plans.searches((FORWARD, old_state))
     searches.catch_up(engine)
