@@ -181,12 +181,25 @@ def locate(span: Span | None, text: str) -> Span | None:
         return None
     excerpt = span.source.text[span.start : span.end]
     for wanted in (text, text.lstrip("?$")):
-        if not wanted:
-            continue
-        found = re.search(rf"(?<![\w?$]){re.escape(wanted)}(?!\w)", excerpt)
-        if found:
-            return Span(span.source, span.start + found.start(), span.start + found.end())
+        found = _whole_word(excerpt, wanted) if wanted else -1
+        if found >= 0:
+            return Span(span.source, span.start + found, span.start + found + len(wanted))
     return span
+
+
+def _whole_word(text: str, word: str) -> int:
+    """Where a word first stands by itself, not as a part of another; -1 if nowhere."""
+    at = text.find(word)
+    while at >= 0:
+        before, after = text[at - 1 : at], text[at + len(word) : at + len(word) + 1]
+        if not (_in_word(before) or before in ("?", "$") or _in_word(after)):
+            return at
+        at = text.find(word, at + 1)
+    return -1
+
+
+def _in_word(character: str) -> bool:
+    return character.isalnum() or character == "_"
 
 
 def locate_directive(source: Source | None, directive: str, name: str) -> Span | None:

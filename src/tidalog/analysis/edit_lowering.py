@@ -24,6 +24,7 @@ from tidalog.analysis.predicates import (
 from tidalog.analysis.rewrite import atoms
 from tidalog.analysis.rule_graph import MovingGraph
 from tidalog.analysis.safety import check_safety
+from tidalog.analysis.suggestions import Suggestions
 from tidalog.analysis.triples import TRIPLE
 from tidalog.model.errors import Diagnostic
 from tidalog.model.program import Fact, Rule
@@ -51,7 +52,8 @@ def lower_new(draft: Draft, graph: MovingGraph, leaving: Container[str], fixed: 
     refuse_reserved_names(draft)
     if not known.issuperset(draft.uses):
         heads = {head.predicate for working in draft.rules for head in working.rule.heads}
-        warn_of_undefined_in_rules(draft, {*graph.predicates, *heads, *given})
+        defined = {*graph.predicates, *heads, *given}
+        warn_of_undefined_in_rules(draft, defined, Suggestions(defined))
     split_heads(draft)
     for working in draft.rules:
         if working.name in graph.rules and working.name not in leaving:

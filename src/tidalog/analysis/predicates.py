@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Container, Iterable, Iterator
-from difflib import get_close_matches
 
 from tidalog.analysis.diagnostics import (
     ArityDiffers,
@@ -21,6 +20,7 @@ from tidalog.analysis.diagnostics import (
 )
 from tidalog.analysis.draft import Draft, Use, WorkingRule
 from tidalog.analysis.rewrite import canonical_rule, placed_atoms
+from tidalog.analysis.suggestions import Suggestions
 from tidalog.analysis.triples import RDF_FORMATS, TRIPLE
 from tidalog.model.program import DataBinding, Program, Rule
 
@@ -140,18 +140,21 @@ def warn_of_undefined_predicates(draft: Draft) -> None:
         # Triples come from data, and which properties there are only the data knows.
         defined |= {TRIPLE, *draft.layout.properties.values(), *draft.layout.classes.values()}
     defined.update(head.predicate for working in draft.rules for head in working.rule.heads)
-    known = defined | warn_of_undefined_in_rules(draft, defined)
+    suggestions = Suggestions(defined)
+    known = defined | warn_of_undefined_in_rules(draft, defined, suggestions)
     written = [(binding.predicate, binding.span) for binding in draft.program.exports]
     source = draft.program.source
     written += [(name, locate_directive(source, "output", name)) for name in draft.program.outputs]
     for predicate, span in written:
         if predicate not in known and not (draft.layout.active and ":" in predicate):
-            suggestion = _suggestion(draft, predicate, defined)
+            suggestion = _suggestion(draft, predicate, suggestions)
             label = draft.label(predicate)
             draft.report(OutputOfNothing(span, predicate=label, suggestion=suggestion))
 
 
-def warn_of_undefined_in_rules(draft: Draft, defined: set[str]) -> set[str]:
+def warn_of_undefined_in_rules(
+    draft: Draft, defined: Container[str], suggestions: Suggestions
+) -> set[str]:
     """Gives the predicates that the rules read and nothing defines; each is warned of once."""
     warned: set[str] = set()
     for working in draft.rules:
@@ -163,14 +166,14 @@ def warn_of_undefined_in_rules(draft: Draft, defined: set[str]) -> set[str]:
                 NeverDefined(
                     locate(atom.span or working.rule.span, atom.predicate),
                     predicate=draft.label(atom.predicate),
-                    suggestion=_suggestion(draft, atom.predicate, defined),
+                    suggestion=_suggestion(draft, atom.predicate, suggestions),
                 )
             )
     return warned
 
 
-def _suggestion(draft: Draft, predicate: str, defined: set[str]) -> str:
-    near = get_close_matches(predicate, sorted(defined), 1, 0.75)
-    if near:
-        return f"did you mean {draft.label(near[0])}?"
+def _suggestion(draft: Draft, predicate: str, suggestions: Suggestions) -> str:
+    near = suggestions.near(predicate, 0.75)
+    if near is not None:
+        return f"did you mean {draft.label(near)}?"
     return "import it, write facts for it, or insert them before asking for results"
