@@ -38,7 +38,7 @@ def diagnostics_of(path: Path) -> list[Diagnostic]:
         change = path.with_name("change.upd")
         if change.exists():
             ((update,), _) = read_updates(Source(change.name, change.read_text(encoding="utf-8")))
-            return list(tidalog.analysis.MovingProgram(analysis).change(*changed_rules(update)).warnings)
+            return list(tidalog.analysis.EditedProgram(analysis).change(*changed_rules(update)).warnings)
         return [*found, *analysis.warnings]
     except ProgramError as error:
         return [*found, *error.diagnostics]

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from tidalog.analysis import Analysis, analyse
 from tidalog.analysis.components import read_predicates
-from tidalog.analysis.edited_program import MovingProgram
+from tidalog.analysis.edited_program import EditedProgram
 from tidalog.analysis.hypernodes import hyper_nodes, rule_edges
 from tidalog.model.errors import ProgramError
 from tidalog.model.program import Aggregate, Atom, BodyLiteral, Negation, Program, Rule, Variable
@@ -28,7 +28,7 @@ class Step:
     added: tuple[Rule, ...]
     removed: tuple[int, ...]
 
-    def names(self, moving: MovingProgram) -> list[str]:
+    def names(self, moving: EditedProgram) -> list[str]:
         names = list(moving.rules)
         return [names[at % len(names)] for at in self.removed] if names else []
 
@@ -99,7 +99,7 @@ def without_warnings(analysis: Analysis) -> list[object]:
     ]
 
 
-def same_as_from_scratch(moving: MovingProgram) -> Analysis:
+def same_as_from_scratch(moving: EditedProgram) -> Analysis:
     """The moving program is what analysis makes of its text, and its graph is that of its rules."""
     fresh = analyse(moving.program)
     assert without_warnings(moving.analysis) == without_warnings(fresh)
@@ -128,16 +128,16 @@ def same_as_from_scratch(moving: MovingProgram) -> Analysis:
     return fresh
 
 
-def accepted(rules: Sequence[Rule]) -> MovingProgram:
+def accepted(rules: Sequence[Rule]) -> EditedProgram:
     """A moving program with those of the rules that are accepted, one after the other."""
-    moving = MovingProgram(analyse(Program()))
+    moving = EditedProgram(analyse(Program()))
     for rule in rules:
         with suppress(ProgramError):
             moving.change([rule])
     return moving
 
 
-def shape(moving: MovingProgram) -> list[object]:
+def shape(moving: EditedProgram) -> list[object]:
     """Everything about the graphs but the order of rules."""
     analysis = moving.analysis
     components: list[object] = [

@@ -9,7 +9,7 @@ from __future__ import annotations
 import pytest
 from analysis_programs import analysed, errors_of
 
-from tidalog.analysis import GraphChange, MovingGraph, NodeState, NormalRule, analyse
+from tidalog.analysis import EditImpact, NodeState, NormalRule, RuleGraph, analyse
 from tidalog.analysis.draft import WorkingRule
 from tidalog.analysis.edit_impact import describe_change
 from tidalog.analysis.hypernodes import hyper_nodes, rule_edges
@@ -136,7 +136,7 @@ r4: p4(?X, ?Y) :- p2(?X, ?Y).
 second stays whole without r7."""
 
 
-def changed(graph: MovingGraph, text: str, *removed: str) -> GraphChange:
+def changed(graph: RuleGraph, text: str, *removed: str) -> EditImpact:
     return describe_change(graph, graph.change(normal_rules(text), removed))
 
 
@@ -146,7 +146,7 @@ def named(nodes: tuple[NodeState, ...]) -> list[str]:
 
 @pytest.mark.parametrize("text", [FIG_1, REPAIRED], ids=["as printed", "repaired"])
 def test_inserting_r8_merges_it_into_hn2_which_alone_is_directly_impacted(text: str) -> None:
-    graph = MovingGraph(normal_rules(text))
+    graph = RuleGraph(normal_rules(text))
     change = changed(graph, R8)
     assert set(graph.rules_of_node(2)) == {"r2", "r3", "r4", "r8"}
     assert len(graph.node_numbers()) == 4
@@ -157,7 +157,7 @@ def test_inserting_r8_merges_it_into_hn2_which_alone_is_directly_impacted(text: 
 
 @pytest.mark.parametrize("text", [FIG_1, REPAIRED], ids=["as printed", "repaired"])
 def test_deleting_r4_after_that_splits_hn2_into_hn2_hn5_and_hn6(text: str) -> None:
-    graph = MovingGraph(normal_rules(text))
+    graph = RuleGraph(normal_rules(text))
     changed(graph, R8)
     change = changed(graph, "", "r4")
     assert named(change.dirty) == ["hn2"]
@@ -170,7 +170,7 @@ def test_deleting_r4_after_that_splits_hn2_into_hn2_hn5_and_hn6(text: str) -> No
 
 
 def test_deleting_r7_of_fig_5_impacts_hn2_and_reaches_hn3() -> None:
-    graph = MovingGraph(normal_rules(FIG_5))
+    graph = RuleGraph(normal_rules(FIG_5))
     assert [set(graph.rules_of_node(n)) for n in (1, 2, 3)] == [{"r1"}, {"r2", "r3", "r7"}, {"r4"}]
     before = {n: graph.node_feeds(n) for n in graph.node_numbers()}
     change = changed(graph, "", "r7")
@@ -179,7 +179,7 @@ def test_deleting_r7_of_fig_5_impacts_hn2_and_reaches_hn3() -> None:
 
 
 def test_hyper_nodes_that_lose_all_their_rules_ask_for_no_work() -> None:
-    graph = MovingGraph(normal_rules(FIG_1))
+    graph = RuleGraph(normal_rules(FIG_1))
     change = changed(graph, "", "r5", "r6", "r7")
     assert named(change.dropped) == ["hn3", "hn4"]
     assert (change.directly_impacted, change.plan, change.visits) == ((), (), ())
@@ -189,7 +189,7 @@ def test_hyper_nodes_that_lose_all_their_rules_ask_for_no_work() -> None:
 @pytest.mark.parametrize("text", [RS1, RS2, RS3], ids=["RS1", "RS2", "RS3"])
 def test_taking_any_rule_of_a_rule_set_out_and_back_in_gives_its_graph_again(text: str) -> None:
     rules = normal_rules(text)
-    graph = MovingGraph(rules)
+    graph = RuleGraph(rules)
     nodes = {node.rules for node in hyper_nodes(rules)}
     for rule in rules:
         graph.change([], [rule.name])
@@ -199,5 +199,5 @@ def test_taking_any_rule_of_a_rule_set_out_and_back_in_gives_its_graph_again(tex
         assert held(graph) == nodes
 
 
-def held(graph: MovingGraph) -> set[tuple[str, ...]]:
+def held(graph: RuleGraph) -> set[tuple[str, ...]]:
     return {tuple(sorted(graph.rules_of_node(n), key=natural_key)) for n in graph.node_numbers()}

@@ -8,8 +8,8 @@ import pytest
 from analysis_programs import verdict
 from moving_rules import same_as_from_scratch
 
-from tidalog.analysis import MovingProgram, RuleChange, analyse
-from tidalog.analysis.component_graph import LONGEST_PLACE, MovingComponents
+from tidalog.analysis import EditedProgram, RuleDiff, analyse
+from tidalog.analysis.component_graph import LONGEST_PLACE, ComponentGraph
 from tidalog.lang import parse, parse_rule
 from tidalog.model.errors import ProgramError
 from tidalog.model.program import Fact
@@ -24,15 +24,15 @@ edge(a, b).
 """
 
 
-def paths() -> MovingProgram:
-    return MovingProgram(analyse(parse(PATHS, "paths.rls")))
+def paths() -> EditedProgram:
+    return EditedProgram(analyse(parse(PATHS, "paths.rls")))
 
 
-def added(moving: MovingProgram, *texts: str, removed: tuple[str, ...] = ()) -> RuleChange:
+def added(moving: EditedProgram, *texts: str, removed: tuple[str, ...] = ()) -> RuleDiff:
     return moving.change([parse_rule(text) for text in texts], removed)
 
 
-def refusal(moving: MovingProgram, *texts: str, removed: tuple[str, ...] = ()) -> list[str]:
+def refusal(moving: EditedProgram, *texts: str, removed: tuple[str, ...] = ()) -> list[str]:
     before = moving.program
     with pytest.raises(ProgramError) as refused:
         added(moving, *texts, removed=removed)
@@ -69,7 +69,7 @@ def test_equal_up_to_names_of_variables_and_no_further() -> None:
 
 
 def test_a_parameter_is_the_same_as_its_value() -> None:
-    moving = MovingProgram(analyse(parse("@parameter $n = 3 . p(?x) :- q(?x), ?x > 3 .")))
+    moving = EditedProgram(analyse(parse("@parameter $n = 3 . p(?x) :- q(?x), ?x > 3 .")))
     assert not added(moving, "p(?y) :- q(?y), ?y > $n .")
 
 
@@ -90,7 +90,7 @@ def test_what_is_removed_and_added_as_it_was_stays() -> None:
 
 
 def test_one_of_two_equal_rules_can_go() -> None:
-    moving = MovingProgram(analyse(parse("a: p(?x) :- q(?x). b: p(?y) :- q(?y).")))
+    moving = EditedProgram(analyse(parse("a: p(?x) :- q(?x). b: p(?y) :- q(?y).")))
     added(moving, removed=("a",))
     assert [there.name for there in added(moving, "p(?z) :- q(?z).").already_there] == ["b"]
 
@@ -171,7 +171,7 @@ def test_facts_that_a_rule_of_the_same_change_contradicts_are_refused() -> None:
 
 
 def test_facts_of_triples_make_a_program_speak_of_triples() -> None:
-    moving = MovingProgram(analyse(parse("@prefix ex: <http://e.org/> . ex:q(?x, ?y) :- ex:p(?x, ?y).")))
+    moving = EditedProgram(analyse(parse("@prefix ex: <http://e.org/> . ex:q(?x, ?y) :- ex:p(?x, ?y).")))
     change = moving.change(facts=[Fact("triple", (IRI("a"), IRI("http://e.org/p"), IRI("b")))])
     assert change.moved_triples
     same_as_from_scratch(moving)
@@ -195,7 +195,7 @@ def test_a_name_that_another_head_has_is_taken() -> None:
 
 
 def test_splitting_and_merging_for_ever_keeps_places_short() -> None:
-    moving = MovingProgram(analyse(parse("a: p(?x) :- q(?x). q(?x) :- e(?x). s(?x) :- p(?x), ~t(?x).")))
+    moving = EditedProgram(analyse(parse("a: p(?x) :- q(?x). q(?x) :- e(?x). s(?x) :- p(?x), ~t(?x).")))
     for _ in range(3 * LONGEST_PLACE):
         added(moving, "back: q(?x) :- p(?x).")
         added(moving, removed=("back",))
@@ -203,7 +203,7 @@ def test_splitting_and_merging_for_ever_keeps_places_short() -> None:
     same_as_from_scratch(moving)
 
 
-def components_of(moving: MovingProgram) -> MovingComponents:
+def components_of(moving: EditedProgram) -> ComponentGraph:
     return moving.graph._components
 
 
@@ -211,17 +211,17 @@ def components_of(moving: MovingProgram) -> MovingComponents:
 def test_the_work_follows_the_change_and_not_the_program(size: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """A chain of `size` predicates: rules at its end, at its start and round a cycle of two of them."""
     chain = "".join(f"p{at + 1}(?x) :- p{at}(?x).\n" for at in range(size))
-    moving = MovingProgram(analyse(parse(chain)))
+    moving = EditedProgram(analyse(parse(chain)))
     steps = Counter[str]()
     for name in ("above", "below", "rules_of", "loops"):
-        plain = getattr(MovingComponents, name)
+        plain = getattr(ComponentGraph, name)
 
-        def counted(self: MovingComponents, what: object, plain: object = plain) -> object:
+        def counted(self: ComponentGraph, what: object, plain: object = plain) -> object:
             steps["looked at"] += 1
             assert callable(plain)
             return plain(self, what)
 
-        monkeypatch.setattr(MovingComponents, name, counted)
+        monkeypatch.setattr(ComponentGraph, name, counted)
     graph = moving.graph
     (last,) = analyse(parse(f"end: q(?x) :- p{size}(?x).")).rules
     (first,) = analyse(parse("begin: p0(?x) :- e(?x).")).rules

@@ -23,17 +23,17 @@ from moving_rules import (
     without_warnings,
 )
 
-from tidalog.analysis import GraphChange, MovingProgram, NodeState, RuleChange, analyse
+from tidalog.analysis import EditedProgram, EditImpact, NodeState, RuleDiff, analyse
 from tidalog.analysis.rewrite import map_leaves
 from tidalog.model.errors import ProgramError
 from tidalog.model.program import Expression, Program, Rule, Variable
 
 
-def empty() -> MovingProgram:
-    return MovingProgram(analyse(Program()))
+def empty() -> EditedProgram:
+    return EditedProgram(analyse(Program()))
 
 
-def walk(moving: MovingProgram, stream: list[Step]) -> None:
+def walk(moving: EditedProgram, stream: list[Step]) -> None:
     """Makes the changes; each leaves the program that a fresh analysis accepts, or is refused like there and
     changes nothing."""
     for step in stream:
@@ -56,7 +56,7 @@ def walk(moving: MovingProgram, stream: list[Step]) -> None:
             assert len(step.added) == len(change.added) + len(change.already_there)
 
 
-def node_numbers(moving: MovingProgram) -> dict[str, int]:
+def node_numbers(moving: EditedProgram) -> dict[str, int]:
     return {name: moving.graph.node_of(name) for name in moving.graph.rules}
 
 
@@ -97,7 +97,7 @@ def test_a_long_stream_merges_and_splits_and_never_strays(seed: int) -> None:
         assert seen[event] >= 10, seen
 
 
-def follows_the_algorithms(moving: MovingProgram, change: RuleChange) -> None:
+def follows_the_algorithms(moving: EditedProgram, change: RuleDiff) -> None:
     """Dirty, DIHN and plan of a change that only adds or only removes are those of the paper."""
     after = dict(moving.graph.rules)
     added, removed = change.graph.added, change.graph.removed
@@ -120,7 +120,7 @@ def as_sets(nodes: tuple[NodeState, ...]) -> set[frozenset[str]]:
     return {frozenset(node.rules) for node in nodes}
 
 
-def visits_are_right(moving: MovingProgram, change: GraphChange) -> None:
+def visits_are_right(moving: EditedProgram, change: EditImpact) -> None:
     """Visited are the components with a changed rule or other predicates than before and all that reads them,
     in order; each says where its predicates and rules come from."""
     components = moving.analysis.components

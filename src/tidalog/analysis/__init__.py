@@ -6,12 +6,12 @@ Reads the AST (`tidalog.model.program`), gives an `Analysis`.  No data, no plans
 from tidalog.analysis.edit_impact import (
     ComponentState,
     ComponentVisit,
-    GraphChange,
+    EditImpact,
     NodeMerge,
     NodeSplit,
     NodeState,
 )
-from tidalog.analysis.edited_program import MovingProgram
+from tidalog.analysis.edited_program import EditedProgram
 from tidalog.analysis.graph_text import GRAPH_FORMATS, GraphFormat, render_graph
 from tidalog.analysis.hypernodes import HyperNode, RuleEdges
 from tidalog.analysis.model import Analysis, Component, PredicateInfo
@@ -19,8 +19,8 @@ from tidalog.analysis.normal import AggregateColumn, Argument, Computation, Norm
 from tidalog.analysis.passes import PASSES, analyse
 from tidalog.analysis.query import analyse_query
 from tidalog.analysis.report import describe, describe_json
-from tidalog.analysis.rule_edit import AlreadyThere, RuleChange
-from tidalog.analysis.rule_graph import MovingGraph
+from tidalog.analysis.rule_edit import AlreadyThere, RuleDiff
+from tidalog.analysis.rule_graph import RuleGraph
 from tidalog.analysis.triples import TripleLayout
 from tidalog.model.rule_edit import NamedRemoval
 
@@ -35,11 +35,10 @@ __all__ = [
     "ComponentState",
     "ComponentVisit",
     "Computation",
-    "GraphChange",
+    "EditImpact",
+    "EditedProgram",
     "GraphFormat",
     "HyperNode",
-    "MovingGraph",
-    "MovingProgram",
     "NamedRemoval",
     "NodeMerge",
     "NodeSplit",
@@ -47,8 +46,9 @@ __all__ = [
     "NormalAtom",
     "NormalRule",
     "PredicateInfo",
-    "RuleChange",
+    "RuleDiff",
     "RuleEdges",
+    "RuleGraph",
     "TripleLayout",
     "analyse",
     "analyse_query",

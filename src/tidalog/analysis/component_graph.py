@@ -36,7 +36,7 @@ class Cluster:
     place: Place
 
 
-class MovingComponents:
+class ComponentGraph:
     """Invariant: the clusters are the strongly connected components of the graph with an edge from each
     predicate that a rule reads to the predicate of its head, and their places are a topological order."""
 

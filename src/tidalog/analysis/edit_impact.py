@@ -17,7 +17,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from tidalog.analysis.normal import NormalRule
-from tidalog.analysis.rule_graph import Movement, MovingGraph
+from tidalog.analysis.rule_graph import GraphDiff, RuleGraph
 from tidalog.analysis.scc import natural_key, topological_order
 
 
@@ -81,7 +81,7 @@ class ComponentVisit:
 
 
 @dataclass(frozen=True, slots=True)
-class GraphChange:
+class EditImpact:
     """All hyper-nodes and components are those after the change, unless told."""
 
     added: tuple[NormalRule, ...]
@@ -104,13 +104,13 @@ class GraphChange:
     """Predicates that had rules and have none: what was derived of them goes without reasoning."""
 
 
-def describe_change(graph: MovingGraph, movement: Movement) -> GraphChange:
+def describe_change(graph: RuleGraph, movement: GraphDiff) -> EditImpact:
     """What a change that was just made means.  The cost follows what it can reach."""
     nodes = _Nodes(graph, movement)
     components = _Components(graph, movement)
     impacted = nodes.directly_impacted()
     heads = dict.fromkeys(rule.head.predicate for rule in movement.removed if rule.head is not None)
-    return GraphChange(
+    return EditImpact(
         added=movement.added,
         removed=movement.removed,
         dirty=tuple(nodes.before(number) for number in nodes.dirty),
@@ -157,7 +157,7 @@ def _reached(
 class _Nodes:
     """Hyper-nodes before and after a movement."""
 
-    def __init__(self, graph: MovingGraph, movement: Movement) -> None:
+    def __init__(self, graph: RuleGraph, movement: GraphDiff) -> None:
         self.graph = graph
         self.old = movement.old_nodes
         self.left = _grouped(self.old)
@@ -228,7 +228,7 @@ class _Nodes:
 class _Components:
     """Components before and after a movement."""
 
-    def __init__(self, graph: MovingGraph, movement: Movement) -> None:
+    def __init__(self, graph: RuleGraph, movement: GraphDiff) -> None:
         self.graph = graph
         self.old = movement.old_components
         self.left = _grouped(self.old)
@@ -275,7 +275,7 @@ class _Components:
         return tuple(ComponentState(n, _naturally(names)) for n, names in sorted(lost.items()) if names)
 
 
-def _by_component(graph: MovingGraph, rules: Sequence[NormalRule]) -> dict[int, tuple[str, ...]]:
+def _by_component(graph: RuleGraph, rules: Sequence[NormalRule]) -> dict[int, tuple[str, ...]]:
     found: dict[int, list[str]] = {}
     for rule in rules:
         if rule.head is not None and rule.head.predicate in graph.predicates:

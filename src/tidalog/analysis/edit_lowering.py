@@ -22,7 +22,7 @@ from tidalog.analysis.predicates import (
     warn_of_useless_rules,
 )
 from tidalog.analysis.rewrite import atoms
-from tidalog.analysis.rule_graph import MovingGraph
+from tidalog.analysis.rule_graph import RuleGraph
 from tidalog.analysis.safety import check_safety
 from tidalog.analysis.suggestions import Suggestions
 from tidalog.analysis.triples import TRIPLE
@@ -36,7 +36,7 @@ def speaks_of_triples(rules: Iterable[WorkingRule], facts: Container[tuple[str, 
     return (TRIPLE, 3) in facts or any(atom.predicate == TRIPLE and atom.arity == 3 for atom in named)
 
 
-def lower_new(draft: Draft, graph: MovingGraph, leaving: Container[str], fixed: Mapping[str, int]) -> None:
+def lower_new(draft: Draft, graph: RuleGraph, leaving: Container[str], fixed: Mapping[str, int]) -> None:
     """From rules with names and without parameters to normal form.  `leaving` are rules of the graph that do
     not count any more; `fixed` the arities of predicates that are there without rules."""
     check_functions(draft)
@@ -96,7 +96,7 @@ def _within(diagnostic: Diagnostic, rule: Rule) -> bool:
     return here.source is span.source and span.start <= here.start < span.end
 
 
-def _use(predicate: str, graph: MovingGraph, leaving: Container[str], fixed: Mapping[str, int]) -> Use | None:
+def _use(predicate: str, graph: RuleGraph, leaving: Container[str], fixed: Mapping[str, int]) -> Use | None:
     """One place where a predicate is used already, if there is one."""
     for names in (graph.derivers(predicate), graph.readers(predicate)):
         for name in names:

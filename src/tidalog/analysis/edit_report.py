@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from tidalog.analysis.diagnostics import counted
-from tidalog.analysis.edit_impact import ComponentVisit, GraphChange, NodeState
+from tidalog.analysis.edit_impact import ComponentVisit, EditImpact, NodeState
 from tidalog.analysis.report import columns, shortened_list
-from tidalog.analysis.rule_edit import RuleChange
+from tidalog.analysis.rule_edit import RuleDiff
 from tidalog.lang import print_rule
 
 Label = Callable[[str], str]
 
 
-def describe_rule_change(change: RuleChange, title: str, label: Label, prefixes: Mapping[str, str]) -> str:
+def describe_rule_change(change: RuleDiff, title: str, label: Label, prefixes: Mapping[str, str]) -> str:
     """The change in words.  Hyper-nodes have the numbers that they keep: those of the program before, and
     new ones for new ones.  `label` gives the name that the author has for a predicate."""
     graph = change.graph
@@ -34,7 +34,7 @@ def describe_rule_change(change: RuleChange, title: str, label: Label, prefixes:
     return "\n".join(lines) + "\n"
 
 
-def rule_change_json(change: RuleChange, prefixes: Mapping[str, str]) -> dict[str, object]:
+def rule_change_json(change: RuleDiff, prefixes: Mapping[str, str]) -> dict[str, object]:
     """The same for programs."""
     graph = change.graph
     return {
@@ -85,7 +85,7 @@ def _nodes_json(nodes: Iterable[NodeState]) -> list[dict[str, object]]:
     return [_node_json(node) for node in nodes]
 
 
-def _headline(change: RuleChange) -> str:
+def _headline(change: RuleDiff) -> str:
     parts = [
         f"{counted(len(change.added), 'rule')} added" if change.added else "",
         f"{counted(len(change.removed), 'rule')} removed" if change.removed else "",
@@ -106,7 +106,7 @@ def _list(nodes: Sequence[NodeState], between: str = ", ") -> str:
     return shortened_list([_node(node) for node in nodes], between) or "none"
 
 
-def _node_rows(graph: GraphChange) -> list[list[str]]:
+def _node_rows(graph: EditImpact) -> list[list[str]]:
     rows = [
         ["merged", f"{' + '.join([*map(_node, merge.before), *merge.rules])} → {_node(merge.after)}"]
         for merge in graph.merges
@@ -121,7 +121,7 @@ def _node_rows(graph: GraphChange) -> list[list[str]]:
     return rows
 
 
-def _component_rows(graph: GraphChange, label: Label) -> list[list[str]]:
+def _component_rows(graph: EditImpact, label: Label) -> list[list[str]]:
     without = set(graph.without_rules)
     rows = [
         [shortened_list([label(p) for p in visit.predicates]), ", ".join(_visit(visit, without, label))]

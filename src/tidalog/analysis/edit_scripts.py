@@ -12,7 +12,7 @@ from tidalog.model.term_text import quote
 
 
 def changed_rules(update: ScriptUpdate) -> tuple[tuple[Rule, ...], tuple[NamedRemoval, ...]]:
-    """What `MovingProgram.change` takes."""
+    """What `EditedProgram.change` takes."""
     removed = tuple(NamedRemoval(name, _place(update.span, name)) for name in update.rules_removed)
     return update.rules_added, removed
 

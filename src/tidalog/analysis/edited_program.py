@@ -1,6 +1,6 @@
 """A program whose rules come and go.
 
-`MovingProgram` takes the rules of an analysed program, adds and removes rules, and keeps names, normal forms,
+`EditedProgram` takes the rules of an analysed program, adds and removes rules, and keeps names, normal forms,
 graphs and components in step.  A change is made whole or not at all: what `analyse` would refuse in the
 program after the change (an unsafe rule, another arity, a negation in a cycle) is refused with the same
 message, and everything is as before.  Law: `moving.analysis` equals `analyse(moving.program)`.
@@ -42,8 +42,8 @@ from tidalog.analysis.passes import (
 )
 from tidalog.analysis.predicates import binding_uses, free_name, name_rules
 from tidalog.analysis.rewrite import canonical_rule
-from tidalog.analysis.rule_edit import AlreadyThere, Entry, Lowered, RuleChange, Undo
-from tidalog.analysis.rule_graph import Movement, MovingGraph
+from tidalog.analysis.rule_edit import AlreadyThere, Entry, Lowered, RuleDiff, Undo
+from tidalog.analysis.rule_graph import GraphDiff, RuleGraph
 from tidalog.analysis.scc import natural_key
 from tidalog.analysis.triples import TripleLayout, lower_fact
 from tidalog.analysis.undo_journal import Journal
@@ -57,7 +57,7 @@ BRIDGES: Final = 1 << 62
 _NUMBERED: Final = re.compile(r"r([1-9][0-9]*)")
 
 
-class MovingProgram:
+class EditedProgram:
     def __init__(
         self,
         analysis: Analysis,
@@ -84,7 +84,7 @@ class MovingProgram:
         self._analysis: Analysis | None = None
         self._fixed = self._fixed_arities(analysis.triples)
         """Predicates that are there whatever the rules."""
-        self.graph = MovingGraph(analysis.rules, self._fixed)
+        self.graph = RuleGraph(analysis.rules, self._fixed)
         self._load(program, analysis)
 
     def _load(self, program: Program, analysis: Analysis) -> None:
@@ -144,7 +144,7 @@ class MovingProgram:
         added: Sequence[Rule] = (),
         removed: Iterable[str | NamedRemoval] = (),
         facts: Sequence[Fact] = (),
-    ) -> RuleChange:
+    ) -> RuleDiff:
         """Removes rules by name, then adds rules, which get names if they have none.
 
         `facts` are of predicates that have explicit facts from now on; one of each is enough.  A rule that is
@@ -167,7 +167,7 @@ class MovingProgram:
         except BaseException:
             self._take_back(undo)
             raise
-        return RuleChange(
+        return RuleDiff(
             added=tuple(entry.rule for entry in chosen),
             removed=tuple(entry.rule for entry in leaving.values()),
             already_there=already_there,
@@ -177,7 +177,7 @@ class MovingProgram:
             undo=undo,
         )
 
-    def undo(self, change: RuleChange) -> None:
+    def undo(self, change: RuleDiff) -> None:
         """Takes the last change back."""
         self._take_back(change.undo)
 
@@ -299,7 +299,7 @@ class MovingProgram:
         self._journal = Journal()
         self._layout, self._fixed, self._analysis = undo.layout, undo.fixed, undo.analysis
 
-    def _check_strata(self, draft: Draft, movement: Movement) -> None:
+    def _check_strata(self, draft: Draft, movement: GraphDiff) -> None:
         """Reports cycles through a negation or an aggregate, which only a new rule can have closed."""
         components = [
             Component(

@@ -152,9 +152,7 @@ def warn_of_undefined_predicates(draft: Draft) -> None:
             draft.report(OutputOfNothing(span, predicate=label, suggestion=suggestion))
 
 
-def warn_of_undefined_in_rules(
-    draft: Draft, defined: Container[str], suggestions: Suggestions
-) -> set[str]:
+def warn_of_undefined_in_rules(draft: Draft, defined: Container[str], suggestions: Suggestions) -> set[str]:
     """Gives the predicates that the rules read and nothing defines; each is warned of once."""
     warned: set[str] = set()
     for working in draft.rules:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from tidalog.analysis.edit_impact import GraphChange
+from tidalog.analysis.edit_impact import EditImpact
 from tidalog.analysis.model import Analysis
 from tidalog.analysis.normal import NormalRule
-from tidalog.analysis.rule_graph import Movement
+from tidalog.analysis.rule_graph import GraphDiff
 from tidalog.analysis.triples import TripleLayout
 from tidalog.analysis.undo_journal import Journal
 from tidalog.model.errors import Diagnostic
@@ -23,14 +23,14 @@ class AlreadyThere:
 
 
 @dataclass(frozen=True)
-class RuleChange:
+class RuleDiff:
     """What a change of rules did."""
 
     added: tuple[Rule, ...]
     """Each with the name that it has from now on."""
     removed: tuple[Rule, ...]
     already_there: tuple[AlreadyThere, ...]
-    graph: GraphChange
+    graph: EditImpact
     moved_triples: bool
     """Whether other relations than before hold the triples, so that facts have to move."""
     warnings: tuple[Diagnostic, ...]
@@ -45,7 +45,7 @@ class RuleChange:
 class Undo:
     """What there was before."""
 
-    movement: Movement
+    movement: GraphDiff
     journal: Journal
     layout: TripleLayout
     fixed: dict[str, int]

@@ -1,6 +1,6 @@
 """The rule graph and the predicate graph of rules that come and go.
 
-`MovingGraph` is changed in place, at a cost that follows the change: a new rule is a hyper-node of its own
+`RuleGraph` is changed in place, at a cost that follows the change: a new rule is a hyper-node of its own
 until a cycle merges it with others, and a hyper-node that loses a rule is searched for cycles anew, it alone.
 (Xu and Curé, "ZodiacEdge", 2023, Algorithms 2–4.)  Law: whatever the changes were, the graph is the one that
 `hyper_nodes`, `rule_edges` and `build_components` build from the rules that are left.
@@ -15,7 +15,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
-from tidalog.analysis.component_graph import MovingComponents
+from tidalog.analysis.component_graph import ComponentGraph
 from tidalog.analysis.components import build_components, read_predicates, reads
 from tidalog.analysis.hypernodes import Edge, RuleEdges, hyper_nodes
 from tidalog.analysis.normal import NormalRule
@@ -24,7 +24,7 @@ from tidalog.analysis.undo_journal import Journal
 
 
 @dataclass(frozen=True, slots=True)
-class Movement:
+class GraphDiff:
     """What one change did to a graph, as far as it must be noted while it is done."""
 
     added: tuple[NormalRule, ...]
@@ -38,7 +38,7 @@ class Movement:
     journal: Journal = field(repr=False, compare=False)
 
 
-class MovingGraph:
+class RuleGraph:
     """Rules by name, their hyper-nodes and their components.
 
     Hyper-nodes and components have numbers that they keep.  One that several are merged into has the
@@ -49,7 +49,7 @@ class MovingGraph:
     def __init__(self, rules: Sequence[NormalRule] = (), predicates: Iterable[str] = ()) -> None:
         """`predicates` are there whether a rule has them or not.  Hyper-nodes start with the numbers that
         `hyper_nodes` gives them."""
-        self._components = MovingComponents()
+        self._components = ComponentGraph()
         self._node_of: dict[str, int] = {}
         self._nodes: dict[int, dict[str, None]] = {}
         self._loop: dict[int, int] = {}
@@ -134,7 +134,7 @@ class MovingGraph:
 
     def change(
         self, added: Sequence[NormalRule], removed: Iterable[str], declared: Iterable[str] | None = None
-    ) -> Movement:
+    ) -> GraphDiff:
         """Removes rules by name, then adds rules, whose names must be free by then.
 
         `declared` replaces the predicates that are there without a rule.  Nothing is judged here: a cycle
@@ -148,7 +148,7 @@ class MovingGraph:
         except BaseException:
             self._journal.roll_back()
             raise
-        return Movement(
+        return GraphDiff(
             tuple(added),
             tuple(gone),
             self._journal.before(self._node_of),
@@ -157,7 +157,7 @@ class MovingGraph:
             self._journal,
         )
 
-    def undo(self, movement: Movement) -> None:
+    def undo(self, movement: GraphDiff) -> None:
         """Takes the last change back."""
         assert movement.journal is self._journal, "only the last change can be taken back"
         self._journal.roll_back()

@@ -6,7 +6,7 @@ a `Change`, which touches nothing; `take` carries it out whole or not at all.
 Facts live in the engine alone.  The analysis sees one *witness* for each predicate and number of arguments
 that has explicit facts, which is all that it needs to know of them.
 
-Rules that come and go one by one are the business of a `MovingProgram`, which is made for the first of them
+Rules that come and go one by one are the business of a `EditedProgram`, which is made for the first of them
 and let go when the program changes in another way.  Names of rules stay what they are all the while.
 """
 
@@ -15,7 +15,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from tidalog.analysis import Analysis, MovingProgram, RuleChange, TripleLayout, analyse
+from tidalog.analysis import Analysis, EditedProgram, RuleDiff, TripleLayout, analyse
 from tidalog.analysis.draft import ArgumentRange
 from tidalog.api.bulk_terms import ids_of_many
 from tidalog.api.relations import explicit_rows, routed
@@ -90,7 +90,7 @@ class Contents:
         self.engine = EmbeddedEngine()
         self.setting = Setting()
         self._witnesses: dict[Witness, Fact] = {}
-        self._moving: MovingProgram | None = None
+        self._moving: EditedProgram | None = None
         """None if rules have not been looked at since the program changed as a whole."""
 
     def change(self, program: Program, setting: Setting, facts: Sequence[Fact] = ()) -> Change:
@@ -124,11 +124,11 @@ class Contents:
     # --- rules that come and go ---------------------------------------------------------------------
 
     @property
-    def moving(self) -> MovingProgram:
+    def moving(self) -> EditedProgram:
         """The program, by the names of its rules."""
         if self._moving is None:
             setting, facts = self.setting, tuple(self._witnesses.values())
-            self._moving = MovingProgram(self.analysis, setting.parameters, setting.functions, facts)
+            self._moving = EditedProgram(self.analysis, setting.parameters, setting.functions, facts)
         return self._moving
 
     @property
@@ -141,7 +141,7 @@ class Contents:
 
     def change_rules(
         self, added: Sequence[Rule], removed: Sequence[NamedRemoval], witnesses: Iterable[Witness] = ()
-    ) -> tuple[RuleChange, Callable[[], None]]:
+    ) -> tuple[RuleDiff, Callable[[], None]]:
         """Other rules from now on, and predicates that are to have explicit facts; facts stay where they are.
         Gives what was done, and what takes it all back.  Raises `ProgramError`, and nothing is changed."""
         moving = self.moving

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from tidalog.analysis.rule_edit import RuleChange
+from tidalog.analysis.rule_edit import RuleDiff
 from tidalog.api.diagnostics import BadArgument, TwoNames
 from tidalog.api.update import RuleChanges
 from tidalog.lang import parse_rules, print_rule
@@ -59,7 +59,7 @@ def rule_edit(added: Sequence[str], removed: Sequence[str]) -> RuleEdit:
     return RuleEdit(tuple(map(RuleText, added)), tuple(map(NamedRemoval, removed)))
 
 
-def told(change: RuleChange, prefixes: Prefixes) -> RuleChanges:
+def told(change: RuleDiff, prefixes: Prefixes) -> RuleChanges:
     """What a change of rules did, for people."""
     return RuleChanges(
         {str(rule.name): print_rule(rule, prefixes) for rule in change.added},

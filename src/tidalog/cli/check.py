@@ -14,7 +14,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Final
 
-from tidalog.analysis import Analysis, GraphFormat, MovingProgram, analyse, describe, describe_json
+from tidalog.analysis import Analysis, EditedProgram, GraphFormat, analyse, describe, describe_json
 from tidalog.analysis.graph_text import GraphPicture
 from tidalog.analysis.keyed import keyed_program
 from tidalog.analysis.report import columns, shortened_list
@@ -65,7 +65,7 @@ def check(
     content["strategies"] = [asdict(one) for one in usual]
     picture = GraphPicture(analysis)
     if rule_change is not None:
-        told = told_changes(report, rule_change, MovingProgram(analysis, given))
+        told = told_changes(report, rule_change, EditedProgram(analysis, given))
         content["rule_changes"] = told.as_json
         text = "\n".join([text, *told.texts])
         picture = told.picture

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
-from tidalog.analysis import MovingProgram, RuleChange
+from tidalog.analysis import EditedProgram, RuleDiff
 from tidalog.analysis.edit_report import describe_rule_change, rule_change_json
 from tidalog.analysis.edit_scripts import changed_rules
 from tidalog.analysis.graph_text import GraphPicture
@@ -23,12 +23,12 @@ class ToldChanges:
     """The hyper-nodes after all updates, with those marked that the last change of rules reaches."""
 
 
-def told_changes(report: Report, path: Path, moving: MovingProgram) -> ToldChanges:
+def told_changes(report: Report, path: Path, moving: EditedProgram) -> ToldChanges:
     """Makes the changes in `moving`.  Facts of the script are left aside."""
     prefixes = moving.program.prefixes
     texts: list[str] = []
     as_json: list[dict[str, object]] = []
-    last: RuleChange | None = None
+    last: RuleDiff | None = None
     for number, update in enumerate(_updates(report, path, moving), 1):
         if not (update.rules_added or update.rules_removed):
             continue
@@ -42,7 +42,7 @@ def told_changes(report: Report, path: Path, moving: MovingProgram) -> ToldChang
     return ToldChanges(texts, as_json, _picture(moving, last))
 
 
-def _updates(report: Report, path: Path, moving: MovingProgram) -> list[ScriptUpdate]:
+def _updates(report: Report, path: Path, moving: EditedProgram) -> list[ScriptUpdate]:
     text = read_program_text(path)
     updates, found = read_updates(Source(str(path), text), moving.program.prefixes)
     errors = [diagnostic for diagnostic in found if not diagnostic.is_warning]
@@ -52,7 +52,7 @@ def _updates(report: Report, path: Path, moving: MovingProgram) -> list[ScriptUp
     return updates
 
 
-def _picture(moving: MovingProgram, last: RuleChange | None) -> GraphPicture:
+def _picture(moving: EditedProgram, last: RuleDiff | None) -> GraphPicture:
     numbers = {name: moving.graph.node_of(name) for name in moving.graph.rules}
     if last is None:
         return GraphPicture(moving.analysis, numbers)

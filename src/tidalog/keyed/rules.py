@@ -16,7 +16,7 @@ import numpy as np
 import pyarrow as pa
 
 from tidalog.analysis import Analysis, analyse
-from tidalog.analysis.edited_program import MovingProgram
+from tidalog.analysis.edited_program import EditedProgram
 from tidalog.analysis.keyed import KeyedProgram, keyed_program
 from tidalog.analysis.rewrite import atoms
 from tidalog.api.contents import same_relations, witness_of
@@ -66,7 +66,7 @@ class Rules:
         setting = self.setting
         parameters, ranges = setting.parameters, setting.ranges
         before = replace(parse(self.text), facts=self._witnesses(parse(self.text)))
-        moving = MovingProgram(analyse(before, parameters, ranges), parameters, ranges)
+        moving = EditedProgram(analyse(before, parameters, ranges), parameters, ranges)
         moving.change(rules_added(edits, setting.prefixes), edits.removed)
         program = replace(moving.program, facts=())
         keyed = self._keyed(program)
