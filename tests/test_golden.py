@@ -1,38 +1,35 @@
 """Golden folders: a program, its data, and every fact that must come out, thought through by hand.
 
-    tests/golden/NAME/program.rls
-                     expected/PREDICATE.csv      rows as in a table (LANGUAGE, section 2)
-                     expected/PREDICATE.txt      facts in the main dialect, where a table reads badly
-                     expected/violations.txt     the constraints that are violated, and by which values
-                     expected/refused.txt        the number of the error that refuses the program
-                     updates.upd                 perhaps: updates to apply one after the other
-                     expected/after_2/…          the same files after the second of them; with violations.txt
-                                                 or refused.txt the update is refused and the state is the one
-                                                 before
-
-Every predicate that a rule derives has an expected file, or the program names its outputs and those have.
-The first comment of a program says what the folder is about.
+The layout of a folder is described in `golden_data`; the same folders run against every backend in
+`conformance`.
 """
 
 from __future__ import annotations
 
-import csv
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 import pytest
 
 import tidalog
-from golden_data import FOLDERS, Row, imported_facts
+from golden_data import (
+    FOLDERS,
+    WITH_UPDATES,
+    Row,
+    expected_facts,
+    expected_lines,
+    expected_violations,
+    imported_facts,
+)
 from tidalog.analysis.triples import lower_fact
-from tidalog.lang import parse, parse_file, print_rule
+from tidalog.lang import parse_file, print_rule
 from tidalog.lang.updates import ScriptUpdate, parse_updates_file
 from tidalog.maintain.choose import STRATEGIES
 from tidalog.model.errors import ProgramError, RunError
 from tidalog.model.program import Fact, Program, Rule
-from tidalog.model.term_text import parse_any, term_text
+from tidalog.model.term_text import term_text
 from tidalog.reference import NotEvaluable, Violation, evaluate, violations
 from tidalog.reference.clauses import uses_triples
 
@@ -72,9 +69,6 @@ EVALUATORS: dict[str, Callable[[Path], Outcome]] = {
 }
 
 
-WITH_UPDATES = [folder for folder in FOLDERS if (folder / "updates.upd").exists()]
-
-
 # --- the tests --------------------------------------------------------------------------------------
 
 
@@ -87,27 +81,29 @@ def test_golden(folder: Path, evaluator: str) -> None:
             EVALUATORS[evaluator](folder)
         return
     outcome = EVALUATORS[evaluator](folder)
-    assert outcome.violated == {line.partition(":")[0] for line in _lines(expected / "violations.txt")}
-    for predicate, rows in _expected(expected):
+    assert outcome.violated == {
+        line.partition(":")[0] for line in expected_lines(expected / "violations.txt")
+    }
+    for predicate, rows in expected_facts(expected):
         assert outcome.facts.get(predicate, frozenset()) == rows, predicate
 
 
 @pytest.mark.parametrize("folder", FOLDERS, ids=lambda folder: folder.name)
-def test_every_violation_is_expected(folder: Path) -> None:
+def test_every_violation_isexpected_facts(folder: Path) -> None:
     if (folder / "expected" / "refused.txt").exists():
         return
     program = parse_file(folder / "program.rls")
     found = violations(program, evaluate(program, imported_facts(folder, program)))
-    assert sorted(map(_violation, found)) == sorted(_lines(folder / "expected" / "violations.txt"))
+    assert sorted(map(_violation, found)) == sorted(expected_lines(folder / "expected" / "violations.txt"))
 
 
 @pytest.mark.parametrize("folder", FOLDERS, ids=lambda folder: folder.name)
-def test_every_derived_predicate_is_expected(folder: Path) -> None:
+def test_every_derived_predicate_isexpected_facts(folder: Path) -> None:
     if (folder / "expected" / "refused.txt").exists():
         return
     program = parse_file(folder / "program.rls")
     assert program.source is None or program.source.text.lstrip().startswith("%")
-    named = {predicate for predicate, _ in _expected(folder / "expected")}
+    named = {predicate for predicate, _ in expected_facts(folder / "expected")}
     assert named == set(program.outputs) or (not program.outputs and named >= _derived(program))
 
 
@@ -125,11 +121,11 @@ def test_updates_by_the_reference(folder: Path) -> None:
             changed = with_other_rules(replace(program, facts=tuple(dict.fromkeys(wanted))), update)
             model = evaluate(changed, {})
             found = [_violation(violation) for violation in violations(changed, model)]
-            assert sorted(found) == sorted(_lines(expected / "violations.txt"))
+            assert sorted(found) == sorted(expected_lines(expected / "violations.txt"))
             if not found:
                 explicit, program = wanted, replace(changed, facts=())
         model = evaluate(replace(program, facts=tuple(explicit)), {})
-        for predicate, rows in _expected(expected):
+        for predicate, rows in expected_facts(expected):
             assert model.get(predicate, frozenset()) == rows, (number, predicate)
 
 
@@ -140,13 +136,13 @@ def test_updates_by_the_knowledge_base(folder: Path, strategy: str) -> None:
     with tidalog.open(strategy=strategy) as kb:
         kb.load(folder / "program.rls")
         updates = kb.read_updates(folder / "updates.upd")
-        before = dict(_expected(folder / "expected"))
+        before = dict(expected_facts(folder / "expected"))
         for number, update in enumerate(updates, 1):
             expected = folder / "expected" / f"after_{number}"
-            violated = {line.partition(":")[0] for line in _lines(expected / "violations.txt")}
-            now = dict(_expected(expected))
+            violated = expected_violations(expected)
+            now = dict(expected_facts(expected))
             upcoming = updates[number : number + 1 + number % 2]
-            refused = _lines(expected / "refused.txt")
+            refused = expected_lines(expected / "refused.txt")
             if refused:
                 with pytest.raises(ProgramError, match=refused[0]):
                     kb.apply(update, upcoming)
@@ -177,9 +173,9 @@ def test_every_update_says_all_that_the_program_says(folder: Path) -> None:
     expected = folder / "expected"
     after = {path.name for path in expected.iterdir() if path.is_dir()}
     assert after == {f"after_{number}" for number in range(1, len(updates) + 1)}
-    named = {predicate for predicate, _ in _expected(expected)}
+    named = {predicate for predicate, _ in expected_facts(expected)}
     for name in after:
-        assert {predicate for predicate, _ in _expected(expected / name)} == named
+        assert {predicate for predicate, _ in expected_facts(expected / name)} == named
 
 
 def test_there_are_enough_folders() -> None:
@@ -225,19 +221,3 @@ def _derived(program: Program) -> set[str]:
 def _violation(violation: Violation) -> str:
     bindings = ", ".join(f"?{name} = {term_text(term)}" for name, term in violation.bindings)
     return f"{violation.rule.name}: {bindings}"
-
-
-def _lines(path: Path) -> list[str]:
-    return path.read_text().splitlines() if path.exists() else []
-
-
-def _expected(folder: Path) -> Iterator[tuple[str, frozenset[Row]]]:
-    for path in sorted(folder.iterdir()):
-        if path.suffix == ".csv":
-            rows = [tuple(map(parse_any, row)) for row in csv.reader(path.open(newline=""))]
-        elif path.suffix == ".txt" and path.stem not in ("violations", "refused"):
-            rows = [fact.arguments for fact in parse(path.read_text(), path.name).facts]
-        else:
-            continue
-        assert len(rows) == len(set(rows)), f"{path} says something twice"
-        yield path.stem, frozenset(rows)

@@ -13,6 +13,7 @@ from tidalog.api.diagnostics import BadArgument
 from tidalog.api.durable_log import Position
 from tidalog.api.durable_replay import Unfinished
 from tidalog.api.durable_snapshots import Snapshots
+from tidalog.api.engine import STORED, Capabilities
 from tidalog.api.lock import in_turn
 from tidalog.builtins import PythonFunction
 from tidalog.engine.limits import Limits
@@ -49,6 +50,10 @@ class StoredKnowledgeBase(Snapshots):
 
     recovery: Recovery
     """What opening did."""
+
+    @property
+    def capabilities(self) -> Capabilities:
+        return STORED
 
     @in_turn
     def close(self) -> None:

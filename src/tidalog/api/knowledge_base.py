@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import TypeVar, overload
 
 from tidalog.api.core import bar_for
+from tidalog.api.engine import EMBEDDED, Capabilities
 from tidalog.api.functions import argument_range, function_name
 from tidalog.api.lock import in_turn
 from tidalog.api.naming import check_on_error, parameter_terms
@@ -31,6 +32,11 @@ F = TypeVar("F", bound=Callable[..., object])
 
 class KnowledgeBase(Streaming):
     """Rules, facts and what follows from them, in memory.  Use `tidalog.open()`."""
+
+    @property
+    def capabilities(self) -> Capabilities:
+        """What this engine supports; see `api.engine`."""
+        return EMBEDDED
 
     @in_turn
     def load(
