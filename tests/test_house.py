@@ -18,7 +18,7 @@ import pytest
 
 from tidalog.analysis import analyse
 from tidalog.builtins import BUILTINS
-from tidalog.lang import DIALECTS, parse
+from tidalog.lang import DIALECTS, parse, print_program
 from tidalog.model.errors import ProgramError, Source
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -175,7 +175,8 @@ class TestDocumentation:
     @pytest.mark.parametrize("page", PAGES)
     def test_programs_in_the_documentation_parse(self, page: str) -> None:
         for snippet in snippets((ROOT / page).read_text()):
-            parse(snippet, page)
+            program = parse(snippet, page)
+            assert parse(print_program(program), page) == program
 
     @pytest.mark.parametrize(
         ("heading", "dialect"), [("ZodiacEdge", "zodiac"), ("RDFox", "rdfox"), ("Jena", "jena")]

@@ -101,7 +101,12 @@ def test_a_program_without_rules_still_has_a_picture(format: GraphFormat) -> Non
 
 def test_names_that_are_markup_do_not_break_the_picture() -> None:
     boxes = (Box('<a href="x">&\x00', ("]]>",), False), Box("b", (), True))
-    ElementTree.fromstring(draw("<&>", boxes, (Arrow(0, 1, True, ("<p>",)),)))
+    picture = ElementTree.fromstring(draw("<&>", boxes, (Arrow(0, 1, True, ("<p>",)),)))
+    shown = "".join(picture.itertext())
+    assert "\x00" not in shown
+    for text in ("<&>", '<a href="x">&', "]]>", "<p>"):
+        assert text in shown
+    assert not [element for element in picture.iter() if element.tag.endswith(("}a", "}p"))]
 
 
 acyclic = st.integers(1, 9).flatmap(

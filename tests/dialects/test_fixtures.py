@@ -27,7 +27,11 @@ def test_what_is_printed_is_read_back_as_the_same_program(path: Path) -> None:
 
 @pytest.mark.parametrize("path", FIXTURES, ids=names)
 def test_a_lowered_program_is_safe_and_stratified(path: Path) -> None:
-    analyse(parse_file(path))
+    program = parse_file(path)
+    analysis = analyse(program)
+    heads = {head.predicate for rule in program.rules for head in rule.heads}
+    assert heads <= analysis.predicates.keys() or analysis.triples.active
+    assert len(analysis.rules) >= len(program.rules)
 
 
 def test_every_expected_text_has_its_fixture() -> None:

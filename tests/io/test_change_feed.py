@@ -175,9 +175,13 @@ class TestWriting:
 
     def test_closing_twice_is_closing_once(self, tmp_path: Path) -> None:
         for name in FORMATS:
-            writer = ChangeFeedWriter(tmp_path / name, 1)
+            writer = ChangeFeedWriter(tmp_path / name, 2)
+            writer.write(EDGES)
             writer.close()
+            once = (tmp_path / name).read_bytes()
             writer.close()
+            assert (tmp_path / name).read_bytes() == once
+            assert read_update_table(tmp_path / name).rows == EDGES.rows
 
     def test_wrong_batches_are_refused(self, tmp_path: Path) -> None:
         with pytest.raises(ValueError, match="operation"):

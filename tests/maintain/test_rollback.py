@@ -212,6 +212,7 @@ def test_an_update_with_the_wrong_number_of_arguments_changes_nothing() -> None:
 def test_an_update_that_ends_within_max_facts_is_carried_out() -> None:
     kept = Maintained(parse("p(?x) :- e(?x). e(1). e(2)."))
     kept.apply(updates_of("-e(1). +e(3).")[0], limits=Limits(max_facts=4))
+    kept.check_state(Oracle(parse("p(?x) :- e(?x). e(2). e(3).")).state)
 
 
 def test_facts_that_no_rule_reads_count_for_max_facts() -> None:
