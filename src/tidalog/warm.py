@@ -25,7 +25,7 @@ from tidalog.maintain.maintainer import Maintainer
 from tidalog.maintain.materialise import materialise
 from tidalog.maintain.runner import Runner
 from tidalog.maintain.strategies.backward_forward import delete_exactly
-from tidalog.maintain.strategies.ranked import delete_affected
+from tidalog.maintain.strategies.ranked import delete_ranked
 from tidalog.maintain.transaction import Transaction
 from tidalog.model.facts import Facts
 from tidalog.model.terms import IRI
@@ -80,7 +80,7 @@ def warm_deletions() -> None:
             change.delete(number, ids)
         runner = Runner(engine, Limits(), None, counting=False)
         if strategy == "ranked":
-            delete_affected(node, change, runner, Counters(), _NONE, ranked=True)
+            delete_ranked(node, change, runner, Counters(), _NONE)
         else:
             delete_exactly(node, change, runner, Counters(), order="ours", waiting=_NONE)
         change.undo()

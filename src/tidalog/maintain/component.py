@@ -13,8 +13,8 @@ from tidalog.analysis.normal import NormalRule
 from tidalog.engine.bits import EXPLICIT, NEW
 from tidalog.engine.engine import EmbeddedEngine
 from tidalog.maintain.component_plans import ComponentPlans
-from tidalog.maintain.kernels.affected import AffectedRoom
-from tidalog.maintain.kernels.search import MOST_ATOMS
+from tidalog.maintain.kernels.counters import MOST_ATOMS
+from tidalog.maintain.kernels.ranked import RankedWork
 from tidalog.maintain.large_groups import LargeGroup
 from tidalog.maintain.workspace import Workspace
 from tidalog.model.facts import Ids
@@ -75,7 +75,7 @@ class Node:
     carries_on: bool = False
     large_groups: dict[tuple[int, ...], LargeGroup] = field(default_factory=dict)
     """Of a fold: groups that have changed before and are large, by their keys."""
-    affected: AffectedRoom = field(default_factory=AffectedRoom)
+    affected: RankedWork = field(default_factory=RankedWork)
     numbers: list[int] = field(init=False)
     reads: list[int] = field(init=False)
     negated: list[int] = field(init=False)

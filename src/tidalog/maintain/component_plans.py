@@ -19,8 +19,8 @@ from tidalog.engine.bits import DELETED, NEW, NEW_STATE, PRESENT
 from tidalog.engine.delta_scan import Plans
 from tidalog.engine.engine import EmbeddedEngine
 from tidalog.engine.plan_compiler import Code, Filter, Filters, compile_plan
+from tidalog.engine.tuple_executor import PLAN, STATE, new_search, search_arrays
 from tidalog.engine.update_kernels import catch_up_with
-from tidalog.maintain.kernels.search import new_search
 from tidalog.plan.join_order import HEAD, negation, plan
 
 # Kinds of atoms, beside the pivot.
@@ -48,9 +48,9 @@ class Searches:
     def __init__(self, parts: Sequence[tuple[Code, Plans]]) -> None:
         self.codes = [code for code, _ in parts]
         self.plans = [plans for _, plans in parts]
-        self.search = new_search(self.codes)
+        self.search = new_search(self.codes, depth=len(parts))
         arrays = [array for plans in self.plans for array in plans]
-        self.at = block_of([*arrays, self.search.registers, self.search.cursors, *self.search.scratch])
+        self.at = block_of([*arrays, *search_arrays(self.search)])
         """The addresses of all this, in this order."""
         self._room: object = None
         self._indexes = np.array(sorted({index for code in self.codes for index in code.indexes}), np.int64)
@@ -63,15 +63,16 @@ class Searches:
         return cast(T, self._room)
 
     def catch_up(self, engine: EmbeddedEngine) -> None:
-        """Searches look at indexes and at the table as they are."""
+        """Before every deletion: searches are idle, and read indexes and the table as they are."""
+        self.search.cursors[:, STATE] = 0
         while (wanting := catch_up_with(engine.shared, self._indexes)) >= 0:
             engine.indexes.grow(wanting)
         for predicate in self._looked_up:
             engine.store.bring_in(predicate)
 
-    def rule(self, number: int, of: int = 0) -> str:
-        """The rule of the plan last started; none may have been."""
-        names = self.codes[of].names
+    def rule(self, way: int = 0) -> str:
+        """The rule of the plan that a way to search has started last; none may have been."""
+        names, number = self.codes[way].names, self.search.cursors[way, PLAN]
         return names[number] if number < len(names) else ""
 
 

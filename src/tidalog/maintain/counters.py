@@ -7,7 +7,7 @@ from dataclasses import dataclass, fields
 import numpy as np
 import numpy.typing as npt
 
-from tidalog.maintain.kernels.search import BACKWARD, CHECKS, DELETIONS, DERIVATIONS, FORWARD, FROM_RECORD
+from tidalog.maintain.kernels.counters import BACKWARD, CHECKS, DELETIONS, DERIVATIONS, FORWARD, FROM_RECORD
 
 
 @dataclass(slots=True)

@@ -53,7 +53,13 @@ from tidalog.maintain.strategies.counting import (
     forget_all,
     lose_derivations,
 )
-from tidalog.maintain.strategies.ranked import delete_affected, new_state, old_state, smaller_ranks
+from tidalog.maintain.strategies.ranked import (
+    delete_overdeleted,
+    delete_ranked,
+    new_state,
+    old_state,
+    smaller_ranks,
+)
 from tidalog.maintain.strategies.recompute import delete_implicit, derive_anew
 from tidalog.maintain.transaction import Transaction
 from tidalog.maintain.workspace import Workspace
@@ -515,5 +521,6 @@ class Maintainer:
             )
             self.marking.proofs_marked(proofs)
         else:
-            delete_affected(node, change, runner, counters, marked, ranked=strategy == "ranked")
+            delete = delete_ranked if strategy == "ranked" else delete_overdeleted
+            delete(node, change, runner, counters, marked)
         forget_affected(node, change)

@@ -1,14 +1,13 @@
-"""Deletion by counts, for a component that reads only lower ones.
+"""Deletion by derivation counts, for a component that reads only lower ones (strategy `counting`).
 
-`lose_instances` meets every instance that a deletion takes away once, when the first of its deleted facts has
-its turn: facts that have had it (SPREAD) match nothing, and the atoms before the pivot do not match the pivot
-itself.  A head whose derivations are counted has one less.  Then new instances are inserted and counted
-(`engine.counts`).  Last, `judge` deletes the affected facts that have no derivation left; one whose
-derivations are not counted is looked at for them, in the new state, and has its count from then on.  If there
-are more than MOST_COUNTED the look ends there and nothing is known, for one derivation is enough to stay.
+`retract_instances` visits every instance with a deleted fact once, when the first of these has its turn:
+facts that are SPREAD match nothing, and atoms before the pivot do not match the pivot itself.  A head whose
+derivations are counted has one less.  Then insertion counts the new instances (`engine.derivation_counts`).
+Last, `delete_underived` deletes the affected facts without a derivation.  A fact whose derivations are not
+counted is searched for them, in the new state, and counted from then on; if it has more than MOST_COUNTED the
+search ends and its count stays UNKNOWN, for one derivation is enough to stay.
 
-A head that is on record (see `engine.book`) is affected, but not how often: what was known about it is
-forgotten.
+The derivation log says which heads lose instances, not how many: their counts become UNKNOWN.
 """
 
 from __future__ import annotations
@@ -18,129 +17,138 @@ from typing import Final, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from tidalog.engine.addresses import PLANS, block_of, facts_at, indexes_at, log_at, plans_at, terms_at
 from tidalog.engine.bits import DELETED, EXPLICIT, NEW, PRESENT, RECORDED, SPREAD, WAITING
-from tidalog.engine.delta_scan import Plans
 from tidalog.engine.derivation_counts import NO_DERIVATION, UNKNOWN, count_of, put_count
-from tidalog.engine.derivation_log import END, chain_of, head_of_link, next_link
+from tidalog.engine.derivation_log import END, chain_of, next_link
 from tidalog.engine.dictionary_kernels import Terms
-from tidalog.engine.fact_kernels import HEADER, Facts
-from tidalog.engine.jit import borrowed, inlined
+from tidalog.engine.fact_kernels import Facts
+from tidalog.engine.jit import inlined, int32_at, int64_at, uint8_at
 from tidalog.engine.opcodes import DONE, GROW_TERMS, PAUSE
 from tidalog.engine.tuple_executor import (
     FOUND,
-    NO_ROOM,
-    borrowed_facts,
-    borrowed_plans,
+    FULL,
+    Search,
     derives,
     head_of,
-    next_instance,
-    start_search,
-    view_of,
+    next_match,
+    search_at,
+    stop_matching,
 )
+from tidalog.engine.tuple_view import fill_view
 from tidalog.engine.undo_log import Log, clear_bits, set_bits
-from tidalog.maintain.kernels.affected import predicate_of
-from tidalog.maintain.kernels.jit import compiled
-from tidalog.maintain.kernels.search import (
+from tidalog.maintain.kernels.counters import (
     BACKWARD,
     CHECKS,
-    COUNTERS,
     DELETIONS,
     DERIVATIONS,
     FROM_RECORD,
     Ints,
-    Search,
-    borrowed_log,
-    borrowed_search,
+    new_counters,
+    recorded_head,
 )
+from tidalog.maintain.kernels.jit import compiled
 
 MOST_COUNTED: Final = 64
 
 # control[…]
 NEXT: Final = 0  # the next seed, or the next affected fact
-PLAN: Final = 1  # the plan at work
-SEARCHING: Final = 2
-AFFECTED: Final = 3  # affected facts
-GONE: Final = 4  # deleted facts
-HERE: Final = 5  # derivations found of the fact at work
-BUDGET: Final = 6
-CURRENT: Final = 7  # number of the plan last started
-CONTROL: Final = 8
+AFFECTED: Final = 1  # affected facts
+GONE: Final = 2  # deleted facts
+HERE: Final = 3  # derivations found of the fact under check
+BUDGET: Final = 4
+CONTROL: Final = 5
 
 
 class Counting(NamedTuple):
-    """`seeds` are deleted facts of lower components."""
-
-    seeds: Ints
+    seeds: Ints  # deleted facts of lower components
     affected: Ints
     gone: Ints
     own: npt.NDArray[np.uint8]  # [predicate]: whether the component derives it
-    row: npt.NDArray[np.int64]  # of `engine.counts`
+    row: npt.NDArray[np.int64]  # of `engine.derivation_counts`
     control: npt.NDArray[np.int64]
     counters: npt.NDArray[np.int64]
 
 
-def new_counting(
-    seeds: Ints, affected: Ints, gone: Ints, own: npt.NDArray[np.uint8], row: npt.NDArray[np.int64]
-) -> Counting:
-    """`affected` and `gone` have room for every fact of the component."""
-    return Counting(
-        seeds, affected, gone, own, row, np.zeros(CONTROL, np.int64), np.zeros(COUNTERS, np.int64)
-    )
+class CountingWork:
+    """One deletion with its addresses."""
+
+    def __init__(
+        self,
+        seeds: Ints,
+        affected: Ints,
+        gone: Ints,
+        own: npt.NDArray[np.uint8],
+        row: npt.NDArray[np.int64],
+    ) -> None:
+        """`affected` and `gone` have capacity for every fact of the component."""
+        self.work = Counting(seeds, affected, gone, own, row, np.zeros(CONTROL, np.int64), new_counters())
+        self.at = block_of(self.work)
 
 
 # --- compiled ---------------------------------------------------------------------------------------
 
 
 @inlined
-def borrowed_counting(work: Counting) -> Counting:
+def work_at(block: np.ndarray) -> Counting:
     return Counting(
-        borrowed(work.seeds),
-        borrowed(work.affected),
-        borrowed(work.gone),
-        borrowed(work.own),
-        borrowed(work.row),
-        borrowed(work.control),
-        borrowed(work.counters),
+        int32_at(block[0], block[1]),
+        int32_at(block[4], block[5]),
+        int32_at(block[8], block[9]),
+        uint8_at(block[12], block[13]),
+        int64_at(block[16], block[17]),
+        int64_at(block[20], block[21]),
+        int64_at(block[24], block[25]),
     )
 
 
 @compiled
-def affect(facts: Facts, log: Log, work: Counting, fact: int) -> bool:
-    """Makes a fact of the old state affected; False if it is already."""
-    if (facts.status[fact] & (PRESENT | NEW | WAITING)) != PRESENT:
-        return False
-    set_bits(facts, log, fact, WAITING)
-    work.affected[work.control[AFFECTED]] = fact
-    work.control[AFFECTED] += 1
-    return True
+def retract_instances(shared: np.ndarray, searches: np.ndarray, of_work: np.ndarray) -> int:
+    """Runs until every seed has had its turn (DONE) or something is wanted."""
+    facts, terms, log = facts_at(shared), terms_at(shared), log_at(shared)
+    search, work = search_at(searches[PLANS:]), work_at(of_work)
+    view = search.views[0]
+    fill_view(view, facts, indexes_at(shared), plans_at(searches))
+    control = work.control
+    while control[NEXT] < len(work.seeds):
+        control[BUDGET] -= 1
+        if control[BUDGET] < 0:
+            return PAUSE
+        fact = np.int64(work.seeds[control[NEXT]])
+        if facts.status[fact] & RECORDED:
+            retract_recorded(facts, log, work, fact)
+        else:
+            found = next_match(terms, view, search, 0, fact)
+            if found == FULL:
+                return GROW_TERMS
+            if found == FOUND:
+                work.counters[DERIVATIONS] += 1
+                retract(facts, log, work, head_of(view, search, 0))
+                continue
+        set_bits(facts, log, fact, SPREAD)
+        control[NEXT] += 1
+    return DONE
 
 
-@compiled
-def affect_all(facts: Facts, log: Log, work: Counting, ids: np.ndarray) -> None:
-    for i in range(len(ids)):
-        affect(facts, log, work, ids[i])
-
-
-@compiled
-def lose(facts: Facts, log: Log, work: Counting, head: int) -> None:
-    """One derivation less."""
+@inlined
+def retract(facts: Facts, log: Log, work: Counting, head: int) -> None:
+    """A fact has one derivation less."""
     number = count_of(work.row, head)
     if number != UNKNOWN:
         put_count(work.row, head, number - 1)
     if affect(facts, log, work, head):
         work.counters[DELETIONS] += 1
         if number == UNKNOWN:
-            work.control[BUDGET] -= 1  # for the look at its derivations that will come
+            work.control[BUDGET] -= 1  # for the search of its derivations that will come
 
 
-@compiled
-def lose_recorded(facts: Facts, log: Log, work: Counting, fact: int) -> None:
-    """What a deleted fact affects, if all its instances are on record."""
+@inlined
+def retract_recorded(facts: Facts, log: Log, work: Counting, fact: int) -> None:
+    """Affects the heads of the instances that the derivation log has of a deleted fact."""
     link = chain_of(log.book, fact)
     while link != END:
-        at = head_of_link(log.book, link)
-        if at >= 0 and work.own[facts.arguments[at - 1]] != 0:
-            head = np.int64(facts.arguments[at - HEADER])
+        head = recorded_head(facts, log.book, work.own, link)
+        if head >= 0:
             if count_of(work.row, head) != UNKNOWN:
                 put_count(work.row, head, UNKNOWN)
             if affect(facts, log, work, head):
@@ -149,100 +157,31 @@ def lose_recorded(facts: Facts, log: Log, work: Counting, fact: int) -> None:
         link = next_link(log.book, link)
 
 
-@compiled
-def lose_instances(
-    owned_facts: Facts,
-    terms: Terms,
-    owned_indexes: np.ndarray,
-    owned_plans: Plans,
-    owned_search: Search,
-    owned_log: Log,
-    owned_work: Counting,
-) -> int:
-    """Goes on until every seed has had its turn (DONE) or something is wanted."""
-    facts, log, plans = borrowed_facts(owned_facts), borrowed_log(owned_log), borrowed_plans(owned_plans)
-    search, work = borrowed_search(owned_search), borrowed_counting(owned_work)
-    view = view_of(facts, owned_indexes, plans)
-    control = work.control
-    registers, cursor = search.registers[0], search.cursors[0]
-    while control[NEXT] < len(work.seeds):
-        control[BUDGET] -= 1
-        if control[BUDGET] < 0:
-            return PAUSE
-        fact = np.int64(work.seeds[control[NEXT]])
-        if control[SEARCHING] == 0:
-            predicate = predicate_of(facts, fact)
-            j = plans.first[predicate] + control[PLAN]
-            if facts.status[fact] & RECORDED:
-                lose_recorded(facts, log, work, fact)
-                j = plans.first[predicate + 1]
-            if j >= plans.first[predicate + 1]:
-                set_bits(facts, log, fact, SPREAD)
-                control[PLAN] = 0
-                control[NEXT] += 1
-                continue
-            control[PLAN] += 1
-            control[CURRENT] = plans.order[j]
-            if not start_search(view, plans.starts[plans.order[j]], fact, registers, cursor):
-                continue
-            control[SEARCHING] = 1
-        found = next_instance(terms, view, registers, cursor, search.scratch)
-        if found == NO_ROOM:
-            return GROW_TERMS
-        if found != FOUND:
-            control[SEARCHING] = 0
-            continue
-        work.counters[DERIVATIONS] += 1
-        lose(facts, log, work, head_of(view, registers, cursor))
-    return DONE
+@inlined
+def affect(facts: Facts, log: Log, work: Counting, fact: int) -> bool:
+    """Makes a fact of the old state affected; False if it is already."""
+    new = (facts.status[fact] & (PRESENT | NEW | WAITING)) == PRESENT
+    if new:
+        set_bits(facts, log, fact, WAITING)
+        work.affected[work.control[AFFECTED]] = fact
+        work.control[AFFECTED] += 1
+    return new
 
 
 @compiled
-def count_derivations(
-    facts: Facts, terms: Terms, view: np.ndarray, plans: Plans, search: Search, work: Counting, fact: int
-) -> int:
-    """FOUND: control[HERE] derivations of a fact are all there are, or more than MOST_COUNTED; else what is
-    wanted."""
-    control, counters = work.control, work.counters
-    registers, cursor = search.registers[0], search.cursors[0]
-    predicate = predicate_of(facts, fact)
-    while True:
-        if control[SEARCHING] == 0:
-            j = plans.first[predicate] + control[PLAN]
-            if j >= plans.first[predicate + 1] or control[HERE] > MOST_COUNTED:
-                control[PLAN] = 0
-                return FOUND
-            control[PLAN] += 1
-            control[CURRENT] = plans.order[j]
-            if not start_search(view, plans.starts[plans.order[j]], fact, registers, cursor):
-                continue
-            control[SEARCHING] = 1
-        found = next_instance(terms, view, registers, cursor, search.scratch)
-        if found == NO_ROOM:
-            return NO_ROOM
-        if found != FOUND or control[HERE] > MOST_COUNTED:
-            control[SEARCHING] = 0
-            continue
-        counters[BACKWARD] += 1
-        counters[DERIVATIONS] += 1
-        if derives(view, registers, cursor, fact):
-            control[HERE] += 1
+def affect_all(shared: np.ndarray, of_work: np.ndarray, ids: np.ndarray) -> None:
+    facts, log, work = facts_at(shared), log_at(shared), work_at(of_work)
+    for i in range(len(ids)):
+        affect(facts, log, work, ids[i])
 
 
 @compiled
-def judge(
-    owned_facts: Facts,
-    terms: Terms,
-    owned_indexes: np.ndarray,
-    owned_plans: Plans,
-    owned_search: Search,
-    owned_log: Log,
-    owned_work: Counting,
-) -> int:
-    """Goes on until every affected fact is known to stay or is deleted (DONE) or something is wanted."""
-    facts, log, plans = borrowed_facts(owned_facts), borrowed_log(owned_log), borrowed_plans(owned_plans)
-    search, work = borrowed_search(owned_search), borrowed_counting(owned_work)
-    view = view_of(facts, owned_indexes, plans)
+def delete_underived(shared: np.ndarray, searches: np.ndarray, of_work: np.ndarray) -> int:
+    """Runs until every affected fact is deleted or known to stay (DONE) or something is wanted."""
+    facts, terms, log = facts_at(shared), terms_at(shared), log_at(shared)
+    search, work = search_at(searches[PLANS:]), work_at(of_work)
+    view = search.views[0]
+    fill_view(view, facts, indexes_at(shared), plans_at(searches))
     control = work.control
     while control[NEXT] < control[AFFECTED]:
         control[BUDGET] -= 1
@@ -251,10 +190,9 @@ def judge(
         fact = np.int64(work.affected[control[NEXT]])
         number = count_of(work.row, fact)
         if number == UNKNOWN and not facts.status[fact] & EXPLICIT:
-            if control[SEARCHING] == 0 and control[PLAN] == 0:
-                work.counters[CHECKS] += 1
-            if count_derivations(facts, terms, view, plans, search, work, fact) == NO_ROOM:
+            if count_derivations(terms, view, search, work, fact) == FULL:
                 return GROW_TERMS
+            work.counters[CHECKS] += 1
             if control[HERE] <= MOST_COUNTED:
                 number = NO_DERIVATION + control[HERE]
                 put_count(work.row, fact, number)
@@ -267,3 +205,22 @@ def judge(
         clear_bits(facts, log, fact, WAITING)
         control[NEXT] += 1
     return DONE
+
+
+@inlined
+def count_derivations(terms: Terms, view: np.ndarray, search: Search, work: Counting, fact: int) -> int:
+    """Counts the derivations of a fact in control[HERE], all or more than MOST_COUNTED.  FULL if it has to go
+    on later."""
+    control, counters = work.control, work.counters
+    while True:
+        found = next_match(terms, view, search, 0, fact)
+        if found != FOUND:
+            break
+        counters[BACKWARD] += 1
+        counters[DERIVATIONS] += 1
+        if derives(view, search, 0, fact):
+            control[HERE] += 1
+            if control[HERE] > MOST_COUNTED:
+                stop_matching(search, 0)
+                break
+    return found

@@ -1,4 +1,4 @@
-"""Groups of a fold: how many facts each has, one that stands for it, and the results that are there."""
+"""Groups of an aggregate: the size of each, one of its facts, and the results it has."""
 
 from __future__ import annotations
 
@@ -6,9 +6,18 @@ import numpy as np
 
 from tidalog.engine.bits import DELETED, EXPLICIT, NEW, PRESENT
 from tidalog.engine.fact_kernels import Facts
-from tidalog.engine.index import POOL
+from tidalog.engine.index import POOL, POOL_SIZE
 from tidalog.engine.jit import int32_at
-from tidalog.engine.tuple_executor import ARGUMENTS, CODE, MANY, OFFSET, VIEW, find_run
+from tidalog.engine.tuple_view import (
+    ARGUMENTS,
+    ARGUMENTS_SIZE,
+    CODE,
+    CODE_SIZE,
+    FACT_CAPACITY,
+    OFFSET,
+    VIEW,
+    find_run,
+)
 from tidalog.maintain.kernels.jit import compiled
 
 IMPLICIT = PRESENT | DELETED | NEW | EXPLICIT
@@ -16,12 +25,12 @@ LIVE = PRESENT | DELETED
 
 
 @compiled
-def _view_of(facts: Facts, places: np.ndarray) -> np.ndarray:
-    """What `find_run` looks at where keys are rows of their own."""
+def _view_of(facts: Facts, columns: np.ndarray) -> np.ndarray:
+    """What `find_run` reads where a key is a row of registers: `columns` are 0, 1, 2 and so on."""
     view = np.zeros(VIEW, np.int64)
-    view[ARGUMENTS] = facts.arguments.ctypes.data
-    view[OFFSET] = facts.offset.ctypes.data
-    view[CODE] = places.ctypes.data
+    view[ARGUMENTS], view[ARGUMENTS_SIZE] = facts.arguments.ctypes.data, len(facts.arguments)
+    view[OFFSET], view[FACT_CAPACITY] = facts.offset.ctypes.data, len(facts.offset)
+    view[CODE], view[CODE_SIZE] = columns.ctypes.data, len(columns)
     return view
 
 
@@ -29,7 +38,7 @@ def _view_of(facts: Facts, places: np.ndarray) -> np.ndarray:
 def find_groups(
     facts: Facts,
     indexes: np.ndarray,
-    places: np.ndarray,
+    columns: np.ndarray,
     relation: int,
     relation_keys: np.ndarray,
     heads: int,
@@ -39,15 +48,15 @@ def find_groups(
     results: np.ndarray,
     owners: np.ndarray,
 ) -> int:
-    """A key is a row of a group's values, in the order of each index; `places` are 0, 1, 2 and so on.  Of
-    every group: `of_group`, a fact of the new state or -1, and `sizes`, how many facts its run has.
-    `results` are the implicit facts of all groups, `owners` whose; how many."""
-    view = _view_of(facts, places)
+    """A key is a row of a group's values, in the order of each index.  Gives for every group a fact of the
+    new state or -1 (`of_group`), and the size of its run (`sizes`).  `results` gets the implicit facts of all
+    groups, `owners` their groups; returns how many."""
+    view = _view_of(facts, columns)
     status = facts.status
     found = 0
     for i in range(len(relation_keys)):
         start, length = find_run(view, indexes[relation], 0, relation_keys[i])
-        pool = int32_at(indexes[relation, POOL], MANY)
+        pool = int32_at(indexes[relation, POOL], indexes[relation, POOL_SIZE])
         of_group[i] = -1
         sizes[i] = length
         for k in range(length):
@@ -56,7 +65,7 @@ def find_groups(
                 of_group[i] = fact
                 break
         start, length = find_run(view, indexes[heads], 0, head_keys[i])
-        pool = int32_at(indexes[heads, POOL], MANY)
+        pool = int32_at(indexes[heads, POOL], indexes[heads, POOL_SIZE])
         for k in range(length):
             fact = np.int64(-1 - start) if start < 0 else np.int64(pool[start + k])
             if (status[fact] & IMPLICIT) == PRESENT:
@@ -68,12 +77,12 @@ def find_groups(
 
 @compiled
 def live_facts(
-    facts: Facts, indexes: np.ndarray, places: np.ndarray, relation: int, key: np.ndarray, out: np.ndarray
+    facts: Facts, indexes: np.ndarray, columns: np.ndarray, relation: int, key: np.ndarray, out: np.ndarray
 ) -> int:
-    """The facts of one group in the new state; how many."""
-    view = _view_of(facts, places)
+    """Lists the facts of one group in the new state; returns how many."""
+    view = _view_of(facts, columns)
     start, length = find_run(view, indexes[relation], 0, key)
-    pool = int32_at(indexes[relation, POOL], MANY)
+    pool = int32_at(indexes[relation, POOL], indexes[relation, POOL_SIZE])
     found = 0
     for k in range(length):
         fact = np.int64(-1 - start) if start < 0 else np.int64(pool[start + k])

@@ -23,9 +23,9 @@ from tidalog.engine.update_kernels import clear_bits_of
 from tidalog.maintain.component import Node
 from tidalog.maintain.component_plans import BACKWARD, FORWARD
 from tidalog.maintain.counters import Counters
-from tidalog.maintain.kernels import affected as steps
 from tidalog.maintain.kernels import dred_marks as kernel
-from tidalog.maintain.kernels.search import new_counters
+from tidalog.maintain.kernels import rederive as steps
+from tidalog.maintain.kernels.counters import new_counters
 from tidalog.maintain.marks.marks import Marking
 from tidalog.maintain.marks.pairs import Pairs
 from tidalog.maintain.runner import Runner
@@ -155,29 +155,17 @@ def delete_with_marks(
     searches = node.plans.searches((FORWARD, old_state))
     searches.catch_up(engine)
     queue = node.workspace.ids("gone", node.facts + len(seeds) + 1)
-    queue[: len(seeds)] = seeds
-    work = kernel.new_overdeletion(queue)
-    control = work.control
-    control[kernel.GONE] = len(seeds)
+    over = kernel.MarkedOverdeletionWork(seeds, queue)
+    work, control = over.work, over.work.control
     for number in node.numbers:
         if number in change.to_delete:
-            kernel.delete_all(engine.store.arrays, engine.log.arrays, work, change.to_delete[number])
-    kernel.delete_all(engine.store.arrays, engine.log.arrays, work, marked)
+            kernel.delete_all(engine.shared, over.at, change.to_delete[number])
+    kernel.delete_all(engine.shared, over.at, marked)
     runner.drive_search(
-        lambda: int(
-            kernel.overdelete(
-                engine.store.arrays,
-                engine.dictionary.arrays,
-                engine.indexes.meta,
-                searches.plans[0],
-                searches.search,
-                engine.log.arrays,
-                work,
-            )
-        ),
+        lambda: int(kernel.overdelete(engine.shared, searches.at, over.at)),
         control,
         kernel.BUDGET,
-        lambda: searches.rule(control[kernel.CURRENT]),
+        searches.rule,
     )
     counters.add_kernel(work.counters)
     gone = work.gone[len(seeds) : control[kernel.GONE]].copy()
@@ -196,11 +184,8 @@ def _rederive(node: Node, runner: Runner, counters: Counters, marking: DRedMarks
     runner.drive_search(
         lambda: int(
             kernel.rederive(
-                engine.store.arrays,
-                engine.dictionary.arrays,
-                engine.indexes.meta,
-                searches.plans[0],
-                searches.search,
+                engine.shared,
+                searches.at,
                 gone,
                 marking.spared,
                 out,
@@ -211,10 +196,10 @@ def _rederive(node: Node, runner: Runner, counters: Counters, marking: DRedMarks
         ),
         control,
         steps.BUDGET,
-        lambda: searches.rule(control[steps.CURRENT]),
+        searches.rule,
     )
     counters.add_kernel(found)
-    count = int(control[steps.GONE])
+    count = int(control[steps.BACK])
     first = len(engine.store)
     engine.store.ensure(count, 0)
     changes.revive(engine.store.arrays, engine.log.arrays, out, count)

@@ -33,7 +33,8 @@ from tidalog.maintain.component_plans import (
 )
 from tidalog.maintain.counters import Counters
 from tidalog.maintain.kernels import backward_forward as kernel
-from tidalog.maintain.kernels.search import SPARED
+from tidalog.maintain.kernels import backward_forward_work as state
+from tidalog.maintain.kernels.counters import SPARED
 from tidalog.maintain.runner import Runner
 from tidalog.maintain.strategies.ranked import ANY, find_derivable, note_deleted, old_state, seeds_of
 from tidalog.maintain.transaction import Transaction
@@ -85,9 +86,8 @@ def delete_exactly(
     steps.clear_bits_of_touched(engine.shared, _OF_ONE_COMPONENT)
     searches = node.plans.searches(*_ROOMS)
     searches.catch_up(engine)
-    room = searches.room_of(kernel.BackwardForwardRoom)
-    room.work.control[kernel.GONE] = 0
-    names = searches.codes[0].names or searches.codes[1].names
+    room = searches.room_of(state.BackwardForwardWork)
+    room.work.control[state.GONE] = 0
     asked = [change.to_delete[n] for n in node.numbers if n in change.to_delete]
     gone, derivable = seeds, _NO_IDS
     if asked:
@@ -98,29 +98,29 @@ def delete_exactly(
         derivable = np.concatenate([derivable, node.suspects()])
     room.start(ORDERS[order], gone, derivable, node.own, node.workspace, len(engine.store) + 1)
     if len(waiting):
-        room.make_room(kernel.FIRST_STACK + len(waiting))
-        kernel.wait_all(engine.shared, room.at, waiting)
+        room.grow_stack(state.FIRST_STACK + len(waiting))
+        kernel.wait_all(engine.shared, room.search_at, room.at, waiting)
     control = room.work.control
-    control[kernel.MARKS], control[kernel.LINKS] = marks, links
+    control[state.MARKS], control[state.LINKS] = marks, links
 
     def step() -> int:
         reason = int(kernel.run_backward_forward(engine.shared, searches.at, room.search_at, room.at))
         if reason == kernel.GROW_STACK:
-            room.make_room(2 * len(room.work.stack))
+            room.grow_stack(2 * len(room.work.stack))
         return reason
 
     runner.drive_search(
         step,
         control,
-        kernel.BUDGET,
-        lambda: names[int(control[kernel.CURRENT]) % len(names)],
+        state.BUDGET,
+        room.rule,
     )
     work = room.work
-    node.unrank(_left_of(node, change, work.checked[: control[kernel.CHECKED_COUNT]]))
+    node.unrank(_left_of(node, change, work.checked[: control[state.CHECKED_COUNT]]))
     counters.add_kernel(work.counters)
     node.spared = int(work.counters[SPARED])
-    note_deleted(node, change, work.gone[len(seeds) : control[kernel.GONE]])
-    return work.marked[: control[kernel.MARKED_COUNT]].copy()
+    note_deleted(node, change, work.gone[len(seeds) : control[state.GONE]])
+    return work.marked[: control[state.MARKED_COUNT]].copy()
 
 
 def _left_of(node: Node, change: Transaction, checked: Ids) -> Ids:
@@ -132,10 +132,10 @@ def _left_of(node: Node, change: Transaction, checked: Ids) -> Ids:
 
 def forget_search(node: Node, change: Transaction) -> None:
     """A search that was not finished has decided nothing."""
-    shared, room = node.engine.shared, node.plans.searches(*_ROOMS).room_of(kernel.BackwardForwardRoom)
+    shared, room = node.engine.shared, node.plans.searches(*_ROOMS).room_of(state.BackwardForwardWork)
     seeds = len(seeds_of(node, change))
     steps.clear_bits_of_touched(shared, _OF_ONE_COMPONENT | int(SPREAD))
-    gone = room.work.gone[seeds : room.work.control[kernel.GONE]]
+    gone = room.work.gone[seeds : room.work.control[state.GONE]]
     steps.clear_bits_of(shared, gone.copy(), int(DELETED))
 
 

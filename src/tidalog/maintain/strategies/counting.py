@@ -30,7 +30,7 @@ class Losing:
     change: Transaction
     runner: Runner
     counters: Counters
-    work: kernel.Counting
+    kept: kernel.CountingWork
 
     def judge(self) -> None:
         """Deletes the affected facts without a derivation; all insertions are done."""
@@ -38,26 +38,17 @@ class Losing:
         room_for_counts(node)
         searches = node.plans.searches((BACKWARD, new_state))
         searches.catch_up(engine)
-        control = self.work.control
+        work = self.kept.work
+        control = work.control
         control[kernel.NEXT] = 0
         self.runner.drive_search(
-            lambda: int(
-                kernel.judge(
-                    engine.store.arrays,
-                    engine.dictionary.arrays,
-                    engine.indexes.meta,
-                    searches.plans[0],
-                    searches.search,
-                    engine.log.arrays,
-                    self.work,
-                )
-            ),
+            lambda: int(kernel.delete_underived(engine.shared, searches.at, self.kept.at)),
             control,
             kernel.BUDGET,
-            lambda: searches.rule(control[kernel.CURRENT]),
+            searches.rule,
         )
-        self.counters.add_kernel(self.work.counters)
-        note_deleted(node, self.change, self.work.gone[: control[kernel.GONE]])
+        self.counters.add_kernel(work.counters)
+        note_deleted(node, self.change, work.gone[: control[kernel.GONE]])
 
 
 def lose_derivations(node: Node, change: Transaction, runner: Runner, counters: Counters) -> Losing:
@@ -71,7 +62,7 @@ def lose_derivations(node: Node, change: Transaction, runner: Runner, counters: 
     searches = node.plans.searches((FORWARD, old_state))
     searches.catch_up(engine)
     room = sum(engine.store.count(number) for number in node.numbers) + 1
-    work = kernel.new_counting(
+    kept = kernel.CountingWork(
         seeds,
         node.workspace.ids("queue", room),
         node.workspace.ids("gone", room),
@@ -80,25 +71,14 @@ def lose_derivations(node: Node, change: Transaction, runner: Runner, counters: 
     )
     for number in node.numbers:
         if number in change.to_delete:
-            kernel.affect_all(engine.store.arrays, engine.log.arrays, work, change.to_delete[number])
-    control = work.control
+            kernel.affect_all(engine.shared, kept.at, change.to_delete[number])
     runner.drive_search(
-        lambda: int(
-            kernel.lose_instances(
-                engine.store.arrays,
-                engine.dictionary.arrays,
-                engine.indexes.meta,
-                searches.plans[0],
-                searches.search,
-                engine.log.arrays,
-                work,
-            )
-        ),
-        control,
+        lambda: int(kernel.retract_instances(engine.shared, searches.at, kept.at)),
+        kept.work.control,
         kernel.BUDGET,
-        lambda: searches.rule(control[kernel.CURRENT]),
+        searches.rule,
     )
-    return Losing(node, change, runner, counters, work)
+    return Losing(node, change, runner, counters, kept)
 
 
 def room_for_counts(node: Node) -> int:

@@ -24,8 +24,9 @@ from tidalog.maintain.component_plans import (
     Room,
 )
 from tidalog.maintain.counters import Counters
-from tidalog.maintain.kernels import affected as kernel
-from tidalog.maintain.kernels.search import CHECKS, DELETIONS, SPARED, new_counters
+from tidalog.maintain.kernels import overdelete, rederive
+from tidalog.maintain.kernels import ranked as kernel
+from tidalog.maintain.kernels.counters import CHECKS, DELETIONS, SPARED, new_counters
 from tidalog.maintain.runner import Runner
 from tidalog.maintain.transaction import Transaction
 from tidalog.model.facts import Ids
@@ -64,50 +65,71 @@ def new_state(kind: int) -> Filter:
     return ANY if kind == PIVOT else (*NEW_STATE, op.ANY_ID)
 
 
-def delete_affected(
-    node: Node,
-    change: Transaction,
-    runner: Runner,
-    counters: Counters,
-    marked: Ids,
-    *,
-    ranked: bool,
-) -> None:
-    """Deletes what has lost its proofs; facts that one step derives from the rest are back, under new ids.
-    `marked` are facts that are known to be affected."""
+def delete_ranked(node: Node, change: Transaction, runner: Runner, counters: Counters, marked: Ids) -> None:
+    """Deletes what has lost its rank proofs; facts that one step derives from the rest are back, under new
+    ids.  `marked` are facts that are known to be affected."""
     engine = node.engine
     seeds = seeds_of(node, change)
     searches = node.plans.searches((FORWARD, old_state), (LIKELY_FIRST, smaller_ranks))
     searches.catch_up(engine)
-    room = len(engine.store) + 1
-    queue, gone = node.workspace.ids("queue", room), node.workspace.ids("gone", room)
-    work = node.affected.start(kernel.RANKED if ranked else kernel.OVERDELETE, seeds, queue, gone, node.own)
+    capacity = len(engine.store) + 1
+    heap, gone = node.workspace.ids("queue", capacity), node.workspace.ids("gone", capacity)
+    work = node.affected.start(seeds, heap, gone, node.own)
     at, control = node.affected.at, work.control
-    for number in node.numbers:
-        if number in change.to_delete:
-            kernel.add_all_affected(engine.shared, at, change.to_delete[number])
-    if node.passing is not None:
-        kernel.add_all_affected(engine.shared, at, node.suspects())
-    unranked = _still_there(node) if ranked else _NO_IDS
-    for known in (marked, unranked):
+    for known in (*affected_first(node, change), marked, _still_there(node)):
         if len(known):
-            kernel.add_all_affected(engine.shared, at, known)
+            kernel.affect_all(engine.shared, at, known)
     runner.drive_search(
-        lambda: int(kernel.delete_affected(engine.shared, searches.at, at)),
+        lambda: int(kernel.delete_ranked(engine.shared, searches.at, at)),
         control,
         kernel.BUDGET,
-        lambda: searches.rule(control[kernel.CURRENT], int(control[kernel.PHASE] == kernel.PROVE)),
+        lambda: searches.rule(int(control[kernel.PHASE] == kernel.PROVE)),
         _Outlook(len(seeds), work).steps,
     )
     gone = gone[: control[kernel.GONE]]
     counters.add_kernel(work.counters)
     node.spared = int(work.counters[SPARED])
-    if ranked:
-        node.rank()
-    if (ranked and not node.recursive) or not control[kernel.UNSURE]:
+    node.rank()
+    if not node.recursive or not control[kernel.UNSURE]:
         note_deleted(node, change, gone)  # each has been disproved for good
     else:
-        _bring_back(node, change, runner, counters, gone)
+        bring_back(node, change, runner, counters, gone)
+
+
+def affected_first(node: Node, change: Transaction) -> list[Ids]:
+    """Facts of the component that the update itself may leave without a proof."""
+    asked = [change.to_delete[number] for number in node.numbers if number in change.to_delete]
+    return asked if node.passing is None else [*asked, node.suspects()]
+
+
+def delete_overdeleted(
+    node: Node, change: Transaction, runner: Runner, counters: Counters, marked: Ids
+) -> None:
+    """Deletes whatever an instance with a deleted fact derives; facts that one step derives from the rest are
+    back, under new ids.  `marked` are facts that are known to be affected."""
+    engine = node.engine
+    seeds = seeds_of(node, change)
+    searches = node.plans.searches((FORWARD, old_state))
+    searches.catch_up(engine)
+    queue = node.workspace.ids("gone", len(engine.store) + len(seeds) + 1)
+    over = overdelete.OverdeletionWork(seeds, queue, node.own)
+    control = over.work.control
+    for known in (*affected_first(node, change), marked):
+        if len(known):
+            overdelete.delete_all(engine.shared, over.at, known)
+    runner.drive_search(
+        lambda: int(overdelete.overdelete(engine.shared, searches.at, over.at)),
+        control,
+        overdelete.BUDGET,
+        searches.rule,
+    )
+    gone = queue[len(seeds) : control[overdelete.DELETED_COUNT]]
+    counters.add_kernel(over.work.counters)
+    node.spared = int(over.work.counters[SPARED])
+    if not control[overdelete.UNSURE]:
+        note_deleted(node, change, gone)
+    else:
+        bring_back(node, change, runner, counters, gone)
 
 
 def _still_there(node: Node) -> Ids:
@@ -137,7 +159,7 @@ class _Outlook:
     """How much a deletion has ahead of it, as far as one can tell on the way: for each fact that waits, and
     for those that it will make wait, what those before it have cost, two steps at least."""
 
-    def __init__(self, seeds: int, work: kernel.Affected) -> None:
+    def __init__(self, seeds: int, work: kernel.Ranked) -> None:
         self._seeds, self._work = seeds, work
         self._taken, self._checked, self._affected = 0, -1, 0
         """Steps, facts looked at and facts affected, when the seeds were through and this was last asked."""
@@ -147,8 +169,7 @@ class _Outlook:
         done = int(control[kernel.SEED])
         if done == 0 and self._seeds:
             return 0.0
-        ranked = control[kernel.MODE] == kernel.RANKED
-        waiting = float(control[kernel.WAIT] if ranked else control[kernel.QUEUED])
+        waiting = float(control[kernel.WAIT])
         if done < self._seeds:
             return 2.0 * (self._seeds - done) + 2.0 * waiting * (self._seeds / done)
         checked, affected = int(counters[CHECKS]), int(counters[DELETIONS])
@@ -161,7 +182,8 @@ class _Outlook:
         return waiting * each / (1.0 - followers)
 
 
-def _bring_back(node: Node, change: Transaction, runner: Runner, counters: Counters, gone: Ids) -> None:
+def bring_back(node: Node, change: Transaction, runner: Runner, counters: Counters, gone: Ids) -> None:
+    """DR4: deleted facts that one step derives from the rest get new ids."""
     engine = node.engine
     back = find_derivable(node, runner, counters, gone, new_state)
     engine.store.ensure(len(back), 0)
@@ -175,17 +197,17 @@ def find_derivable(node: Node, runner: Runner, counters: Counters, asked: Ids, r
     engine = node.engine
     searches = node.plans.searches((LIKELY_FIRST, room))
     searches.catch_up(engine)
-    control = np.zeros(kernel.CONTROL, np.int64)
+    control = np.zeros(rederive.CONTROL, np.int64)
     found = new_counters()
     out = np.empty(len(asked), np.int32)
     runner.drive_search(
-        lambda: int(kernel.find_derivable(engine.shared, searches.at, asked, out, control, found)),
+        lambda: int(rederive.find_derivable(engine.shared, searches.at, asked, out, control, found)),
         control,
-        kernel.BUDGET,
-        lambda: searches.rule(control[kernel.CURRENT]),
+        rederive.BUDGET,
+        searches.rule,
     )
     counters.add_kernel(found)
-    return out[: control[kernel.GONE]].copy()
+    return out[: control[rederive.BACK]].copy()
 
 
 def note_deleted(node: Node, change: Transaction, gone: Ids) -> None:

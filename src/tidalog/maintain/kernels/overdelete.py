@@ -1,0 +1,150 @@
+"""Overdeletion (DR2 of paper 003): whatever an instance with a deleted fact derives is deleted.
+
+D is a queue: deleted facts of lower components first, then those of this one as they are found.  A fact has
+its turn once (SPREAD, the paper's O).  Every instance is visited once, when the first of its facts in D has
+its turn: facts in O match nothing, and atoms before the pivot do not match the pivot itself.
+"""
+
+from __future__ import annotations
+
+from typing import Final, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from tidalog.engine.addresses import PLANS, block_of, facts_at, indexes_at, log_at, plans_at, terms_at
+from tidalog.engine.bits import DELETED, EXPLICIT, NEW, PRESENT, RECORDED, SPREAD
+from tidalog.engine.derivation_log import END, chain_of, lose_count, next_link, none_is_left, take_off
+from tidalog.engine.fact_kernels import Facts
+from tidalog.engine.jit import inlined, int32_at, int64_at, uint8_at
+from tidalog.engine.opcodes import DONE, GROW_TERMS, PAUSE
+from tidalog.engine.tuple_executor import FOUND, FULL, head_of, next_match, search_at
+from tidalog.engine.tuple_view import fill_view
+from tidalog.engine.undo_log import Log, set_bits
+from tidalog.maintain.kernels.counters import (
+    DELETIONS,
+    DERIVATIONS,
+    FROM_RECORD,
+    INSTANCES_PER_UNIT,
+    SPARED,
+    Ints,
+    new_counters,
+    recorded_head,
+)
+from tidalog.maintain.kernels.jit import compiled
+
+# control[…]
+NEXT: Final = 0  # the next fact of D
+DELETED_COUNT: Final = 1  # facts in D
+BUDGET: Final = 2
+UNSURE: Final = 3  # facts of this component in D that an instance may still derive
+CONTROL: Final = 4
+
+
+class Overdeletion(NamedTuple):
+    deleted: Ints  # D
+    own: npt.NDArray[np.uint8]  # [predicate]: whether the component derives it
+    control: npt.NDArray[np.int64]
+    counters: npt.NDArray[np.int64]
+
+
+class OverdeletionWork:
+    """One overdeletion with its addresses."""
+
+    def __init__(self, seeds: Ints, queue: Ints, own: npt.NDArray[np.uint8]) -> None:
+        """`queue` has capacity for the seeds and for every fact of the component."""
+        queue[: len(seeds)] = seeds
+        control = np.zeros(CONTROL, np.int64)
+        control[DELETED_COUNT] = len(seeds)
+        self.work = Overdeletion(queue, own, control, new_counters())
+        self.at = block_of(self.work)
+
+
+# --- compiled ---------------------------------------------------------------------------------------
+
+
+@inlined
+def work_at(block: np.ndarray) -> Overdeletion:
+    return Overdeletion(
+        int32_at(block[0], block[1]),
+        uint8_at(block[4], block[5]),
+        int64_at(block[8], block[9]),
+        int64_at(block[12], block[13]),
+    )
+
+
+@compiled
+def overdelete(shared: np.ndarray, searches: np.ndarray, of_work: np.ndarray) -> int:
+    """Runs until every fact of D has had its turn (DONE) or something is wanted."""
+    facts, terms, log = facts_at(shared), terms_at(shared), log_at(shared)
+    search, work = search_at(searches[PLANS:]), work_at(of_work)
+    view = search.views[0]
+    fill_view(view, facts, indexes_at(shared), plans_at(searches))
+    control, counters = work.control, work.counters
+    billed = counters[DERIVATIONS]
+    while control[NEXT] < control[DELETED_COUNT]:
+        control[BUDGET] -= 1 + ((counters[DERIVATIONS] - billed) >> INSTANCES_PER_UNIT)
+        billed = counters[DERIVATIONS]
+        if control[BUDGET] < 0:
+            return PAUSE
+        fact = np.int64(work.deleted[control[NEXT]])
+        if facts.status[fact] & RECORDED:
+            spread_recorded(facts, log, work, fact)
+        else:
+            while True:
+                found = next_match(terms, view, search, 0, fact)
+                if found != FOUND:
+                    break
+                counters[DERIVATIONS] += 1
+                head = head_of(view, search, 0)
+                lose_count(log.book, head)
+                if head >= 0 and is_left(facts, head):
+                    counters[DELETIONS] += 1
+                    delete(facts, log, work, head)
+            if found == FULL:
+                return GROW_TERMS
+        set_bits(facts, log, fact, SPREAD)
+        control[NEXT] += 1
+    return DONE
+
+
+@inlined
+def spread_recorded(facts: Facts, log: Log, work: Overdeletion, fact: int) -> None:
+    """Deletes the heads of the instances that the derivation log has of a fact."""
+    book = log.book
+    link = chain_of(book, fact)
+    while link != END:
+        head = recorded_head(facts, book, work.own, link)
+        if head >= 0:
+            take_off(book, link, head)
+            work.counters[FROM_RECORD] += 1
+            if is_left(facts, head):
+                if (facts.status[head] & (RECORDED | EXPLICIT)) == RECORDED and none_is_left(book, head):
+                    work.counters[SPARED] += 1
+                    work.control[UNSURE] -= 1
+                delete(facts, log, work, head)
+        link = next_link(book, link)
+
+
+@inlined
+def is_left(facts: Facts, fact: int) -> bool:
+    """A fact of the old state that is not in D."""
+    return (facts.status[fact] & (PRESENT | NEW | DELETED)) == PRESENT
+
+
+@inlined
+def delete(facts: Facts, log: Log, work: Overdeletion, fact: int) -> None:
+    """D gets a fact of the component."""
+    set_bits(facts, log, fact, DELETED)
+    work.deleted[work.control[DELETED_COUNT]] = fact
+    work.control[DELETED_COUNT] += 1
+    work.control[UNSURE] += 1
+
+
+@compiled
+def delete_all(shared: np.ndarray, of_work: np.ndarray, ids: np.ndarray) -> None:
+    """D gets facts of the component."""
+    facts, log, work = facts_at(shared), log_at(shared), work_at(of_work)
+    for i in range(len(ids)):
+        if not facts.status[ids[i]] & DELETED:
+            delete(facts, log, work, ids[i])

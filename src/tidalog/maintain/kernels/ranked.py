@@ -1,0 +1,319 @@
+"""Deletion in rank order, with one-step proofs (strategy `ranked`).
+
+Invariant.  Every implicit fact of the component has an instance whose body facts of the same component all
+have smaller ids.  Affected facts wait in a heap by id, so when F is popped every smaller id is final.  If F
+is explicit, or an instance with a present body of smaller ids derives it, F stays and nothing spreads.
+Otherwise F is deleted, and the heads with larger ids of the instances that F takes part in are affected.
+
+Every instance is visited once, when the first of its deleted facts spreads: facts that are SPREAD match
+nothing, and atoms before the pivot do not match the pivot itself.
+"""
+
+from __future__ import annotations
+
+from typing import Final, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from tidalog.engine.addresses import PLANS, block_of, facts_at, indexes_at, log_at, plans_at, terms_at
+from tidalog.engine.bits import DELETED, EXPLICIT, NEW, PRESENT, RECORDED, SPREAD, WAITING
+from tidalog.engine.derivation_log import (
+    END,
+    chain_of,
+    derivations_below,
+    lose_count,
+    next_link,
+    none_is_left,
+    take_off,
+)
+from tidalog.engine.dictionary_kernels import Terms
+from tidalog.engine.fact_kernels import Facts
+from tidalog.engine.jit import inlined, int32_at, int64_at, uint8_at
+from tidalog.engine.opcodes import DONE, GROW_TERMS, PAUSE
+from tidalog.engine.tuple_executor import (
+    FOUND,
+    FULL,
+    Search,
+    derives,
+    head_of,
+    next_match,
+    search_at,
+    stop_matching,
+)
+from tidalog.engine.tuple_view import fill_view
+from tidalog.engine.undo_log import Log, clear_bits, set_bits
+from tidalog.maintain.kernels.counters import (
+    BACKWARD,
+    CHECKS,
+    COUNTERS,
+    DELETIONS,
+    DERIVATIONS,
+    FROM_RECORD,
+    INSTANCES_PER_UNIT,
+    SPARED,
+    Ints,
+    recorded_head,
+)
+from tidalog.maintain.kernels.jit import compiled
+
+# Depths of the search, and its views.
+FORWARD_SEARCH: Final = 0  # instances that a deleted fact takes part in
+PROOF_SEARCH: Final = 1  # instances with smaller ids that derive an affected fact
+
+# control[…]
+PHASE: Final = 0
+SEED: Final = 1  # the next seed
+WAIT: Final = 2  # facts in the heap
+GONE: Final = 3  # facts in `gone`
+FACT: Final = 4  # the fact of the phase
+BUDGET: Final = 5
+UNSURE: Final = 6  # facts in `gone` that an instance of any rank may still derive
+CONTROL: Final = 7
+
+# Phases.
+SEEDS: Final = 0
+POP: Final = 1
+PROVE: Final = 2
+SPREAD_SEED: Final = 3
+SPREAD_GONE: Final = 4
+
+
+class Ranked(NamedTuple):
+    seeds: Ints  # deleted facts of lower components
+    heap: Ints
+    gone: Ints
+    own: npt.NDArray[np.uint8]  # [predicate]: whether the component derives it
+    control: npt.NDArray[np.int64]
+    counters: npt.NDArray[np.int64]
+
+
+class RankedWork:
+    """The state of one component, kept from one update to the next with its addresses."""
+
+    def __init__(self) -> None:
+        nothing = np.empty(0, np.int32)
+        control, counters = np.zeros(CONTROL, np.int64), np.zeros(COUNTERS, np.int64)
+        self.work = Ranked(nothing, nothing, nothing, np.empty(0, np.uint8), control, counters)
+        self.at = block_of(self.work)
+
+    def start(self, seeds: Ints, heap: Ints, gone: Ints, own: npt.NDArray[np.uint8]) -> Ranked:
+        """`heap` and `gone` have capacity for every fact of the component."""
+        before = self.work
+        work = self.work = Ranked(seeds, heap, gone, own, before.control, before.counters)
+        if heap is not before.heap or gone is not before.gone or own is not before.own:
+            self.at = block_of(work)
+        else:
+            self.at[0], self.at[1] = seeds.ctypes.data, len(seeds)
+        work.control[:] = 0
+        work.counters[:] = 0
+        return work
+
+
+# --- compiled ---------------------------------------------------------------------------------------
+
+
+@inlined
+def work_at(block: np.ndarray) -> Ranked:
+    return Ranked(
+        int32_at(block[0], block[1]),
+        int32_at(block[4], block[5]),
+        int32_at(block[8], block[9]),
+        uint8_at(block[12], block[13]),
+        int64_at(block[16], block[17]),
+        int64_at(block[20], block[21]),
+    )
+
+
+@compiled
+def delete_ranked(shared: np.ndarray, searches: np.ndarray, of_work: np.ndarray) -> int:
+    """Runs until no fact is affected (DONE) or something is wanted.  `searches` begins with the plans to
+    search forward by, and those to prove by."""
+    facts, terms, log = facts_at(shared), terms_at(shared), log_at(shared)
+    search, work = search_at(searches[2 * PLANS :]), work_at(of_work)
+    indexes, forward, proof = indexes_at(shared), search.views[FORWARD_SEARCH], search.views[PROOF_SEARCH]
+    fill_view(forward, facts, indexes, plans_at(searches))
+    fill_view(proof, facts, indexes, plans_at(searches[PLANS:]))
+    control, counters = work.control, work.counters
+    billed = counters[DERIVATIONS]
+    while True:
+        control[BUDGET] -= 1 + ((counters[DERIVATIONS] - billed) >> INSTANCES_PER_UNIT)
+        billed = counters[DERIVATIONS]
+        if control[BUDGET] < 0:
+            return PAUSE
+        phase = control[PHASE]
+        if phase == SEEDS:
+            if control[SEED] < len(work.seeds):
+                control[FACT] = work.seeds[control[SEED]]
+                control[PHASE] = SPREAD_SEED
+            else:
+                control[PHASE] = POP
+        elif phase == SPREAD_SEED or phase == SPREAD_GONE:
+            above = control[FACT] if phase == SPREAD_GONE else np.int64(-1)
+            if spread(facts, terms, log, forward, search, work, above) == FULL:
+                return GROW_TERMS
+            control[SEED] += phase == SPREAD_SEED
+            control[PHASE] = SEEDS if phase == SPREAD_SEED else POP
+        elif phase == POP:
+            if control[WAIT] == 0:
+                return DONE
+            control[FACT] = pop(work.heap, control[WAIT])
+            control[WAIT] -= 1
+            check(facts, log, work)
+        else:
+            found = prove(terms, proof, search, PROOF_SEARCH, control[FACT], counters)
+            if found == FULL:
+                return GROW_TERMS
+            if found == FOUND:
+                control[PHASE] = POP
+            else:
+                delete(facts, log, work)
+
+
+@inlined
+def check(facts: Facts, log: Log, work: Ranked) -> None:
+    """The fact popped stays if it is explicit or the derivation log has a rank proof of it, is deleted if the
+    log has none, and otherwise is to be proved."""
+    fact = work.control[FACT]
+    clear_bits(facts, log, fact, WAITING)
+    if not facts.status[fact] & EXPLICIT:
+        left = derivations_below(log.book, fact)
+        if left == 0:
+            work.counters[SPARED] += 1
+            delete(facts, log, work)
+        elif left < 0:
+            work.counters[CHECKS] += 1
+            work.control[PHASE] = PROVE
+
+
+@inlined
+def delete(facts: Facts, log: Log, work: Ranked) -> None:
+    """The fact of the phase has no rank proof: it is deleted, and spreads next."""
+    set_bits(facts, log, work.control[FACT], DELETED)
+    work.gone[work.control[GONE]] = work.control[FACT]
+    work.control[GONE] += 1
+    work.control[UNSURE] += 1
+    work.control[PHASE] = SPREAD_GONE
+
+
+@inlined
+def prove(terms: Terms, view: np.ndarray, search: Search, depth: int, fact: int, counters: np.ndarray) -> int:
+    """FOUND: an instance that the filters allow derives a fact; NO_MORE: none does; or FULL."""
+    while True:
+        found = next_match(terms, view, search, depth, fact)
+        if found != FOUND:
+            break
+        counters[BACKWARD] += 1
+        counters[DERIVATIONS] += 1
+        if derives(view, search, depth, fact):
+            stop_matching(search, depth)
+            break
+    return found
+
+
+@inlined
+def spread(
+    facts: Facts, terms: Terms, log: Log, view: np.ndarray, search: Search, work: Ranked, above: int
+) -> int:
+    """Affects the heads with ids larger than `above` of the instances that a deleted fact takes part in.
+    NO_MORE, or FULL."""
+    fact, counters = work.control[FACT], work.counters
+    if facts.status[fact] & RECORDED:
+        return spread_recorded(facts, log, work, above)
+    while True:
+        found = next_match(terms, view, search, FORWARD_SEARCH, fact)
+        if found != FOUND:
+            break
+        counters[DERIVATIONS] += 1
+        head = head_of(view, search, FORWARD_SEARCH)
+        lose_count(log.book, head)
+        if head > above and is_unaffected(facts, head):
+            counters[DELETIONS] += 1
+            affect(facts, log, work, head)
+    if found != FULL:
+        set_bits(facts, log, fact, SPREAD)
+    return found
+
+
+@inlined
+def spread_recorded(facts: Facts, log: Log, work: Ranked, above: int) -> int:
+    """`spread` for a RECORDED fact, without a search.  A head with another rank proof in the derivation log
+    is not affected; one that no instance derives is deleted at once, and spreads in turn."""
+    book, gone, control = log.book, work.gone, work.control
+    fact = control[FACT]
+    next_gone = control[GONE]
+    while True:
+        link = chain_of(book, fact)
+        while link != END:
+            head = recorded_head(facts, book, work.own, link)
+            if head >= 0:
+                left = take_off(book, link, head)
+                work.counters[FROM_RECORD] += 1
+                if is_unaffected(facts, head):
+                    if (facts.status[head] & (RECORDED | EXPLICIT)) == RECORDED and none_is_left(book, head):
+                        set_bits(facts, log, head, DELETED)
+                        gone[control[GONE]] = head
+                        control[GONE] += 1
+                        work.counters[SPARED] += 1
+                    elif head > above and left <= 0:
+                        affect(facts, log, work, head)
+            link = next_link(book, link)
+        set_bits(facts, log, fact, SPREAD)
+        if next_gone == control[GONE]:
+            return 0
+        fact = np.int64(gone[next_gone])
+        next_gone += 1
+        above = fact
+
+
+@inlined
+def is_unaffected(facts: Facts, fact: int) -> bool:
+    """A fact of the old state that is neither in the heap nor deleted."""
+    return (facts.status[fact] & (PRESENT | NEW | DELETED | WAITING)) == PRESENT
+
+
+@inlined
+def affect(facts: Facts, log: Log, work: Ranked, fact: int) -> None:
+    set_bits(facts, log, fact, WAITING)
+    push(work.heap, work.control[WAIT], fact)
+    work.control[WAIT] += 1
+
+
+@compiled
+def affect_all(shared: np.ndarray, of_work: np.ndarray, ids: np.ndarray) -> None:
+    facts, log, work = facts_at(shared), log_at(shared), work_at(of_work)
+    for i in range(len(ids)):
+        if not facts.status[ids[i]] & (WAITING | DELETED):
+            affect(facts, log, work, ids[i])
+
+
+@compiled
+def push(heap: np.ndarray, size: int, fact: int) -> None:
+    child = size
+    while child > 0:
+        parent = (child - 1) >> 1
+        if heap[parent] <= fact:
+            break
+        heap[child] = heap[parent]
+        child = parent
+    heap[child] = fact
+
+
+@compiled
+def pop(heap: np.ndarray, size: int) -> int:
+    """Removes the smallest of `size` facts."""
+    smallest = heap[0]
+    last = heap[size - 1]
+    parent = 0
+    while True:
+        child = 2 * parent + 1
+        if child >= size - 1:
+            break
+        if child + 1 < size - 1 and heap[child + 1] < heap[child]:
+            child += 1
+        if heap[child] >= last:
+            break
+        heap[parent] = heap[child]
+        parent = child
+    heap[parent] = last
+    return smallest

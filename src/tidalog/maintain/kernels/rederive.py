@@ -1,0 +1,61 @@
+"""One-step rederivation (DR4 of paper 003): which deleted facts an instance of what is left derives."""
+
+from __future__ import annotations
+
+from typing import Final
+
+import numpy as np
+
+from tidalog.engine.addresses import PLANS, facts_at, indexes_at, log_at, plans_at, terms_at
+from tidalog.engine.bits import EXPLICIT
+from tidalog.engine.derivation_log import derivations_of
+from tidalog.engine.opcodes import DONE, GROW_TERMS, PAUSE
+from tidalog.engine.tuple_executor import FOUND, FULL, search_at
+from tidalog.engine.tuple_view import fill_view
+from tidalog.maintain.kernels.jit import compiled
+from tidalog.maintain.kernels.ranked import prove
+
+# control[…]
+NEXT: Final = 0  # the next fact of `gone`
+BACK: Final = 1  # facts in `out`
+BUDGET: Final = 2
+CONTROL: Final = 3
+
+
+# --- compiled ---------------------------------------------------------------------------------------
+
+
+@compiled
+def find_derivable(
+    shared: np.ndarray,
+    searches: np.ndarray,
+    gone: np.ndarray,
+    out: np.ndarray,
+    control: np.ndarray,
+    counters: np.ndarray,
+) -> int:
+    """Lists in `out` the facts of `gone` that are explicit, or derived by an instance that the filters allow.
+    DONE, or what is wanted.  Where the derivation log is exact it answers."""
+    facts, terms, log = facts_at(shared), terms_at(shared), log_at(shared)
+    search = search_at(searches[PLANS:])
+    view = search.views[0]
+    fill_view(view, facts, indexes_at(shared), plans_at(searches))
+    while control[NEXT] < len(gone):
+        control[BUDGET] -= 1
+        if control[BUDGET] < 0:
+            return PAUSE
+        fact = np.int64(gone[control[NEXT]])
+        derivable = True
+        if not facts.status[fact] & EXPLICIT:
+            known = derivations_of(log.book, fact)
+            derivable = known > 0
+            if known < 0:
+                found = prove(terms, view, search, 0, fact, counters)
+                if found == FULL:
+                    return GROW_TERMS
+                derivable = found == FOUND
+        if derivable:
+            out[control[BACK]] = fact
+            control[BACK] += 1
+        control[NEXT] += 1
+    return DONE
