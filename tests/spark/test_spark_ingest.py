@@ -259,7 +259,7 @@ class TestColumns:
         [
             ("op string, arg1 string", "T034", "it has no column predicate"),
             ("op string, predicate string, arg2 string", "T034", "it has no column arg1"),
-            ("op string, predicate string, argument string", "T034", "argument is no name of a column"),
+            ("op string, predicate string, argument string", "T034", "argument is not the name of a column"),
             ("op int, predicate string", "T045", "holds values of type int"),
             ("op string, predicate string, arg1 array<int>", "T045", "holds values of type array"),
             ("update double, op string, predicate string", "T045", "an integer, a text or a time"),

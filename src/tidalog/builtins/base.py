@@ -1,7 +1,7 @@
 """What a built-in is, and how it reads its arguments.
 
 A built-in is a pure function of terms.  It either gives one term or raises `CannotCompute` with a reason
-that a person can read; it never raises anything else, whatever the terms.
+that a person can read; it never raises anything else, for any terms.
 """
 
 from __future__ import annotations

@@ -175,7 +175,7 @@ def term_of_answer(answer: object) -> Term:
             return Double(float(answer))
         case str():
             if not is_text(answer):
-                raise CannotCompute("the function answered with half a surrogate pair, which is no text")
+                raise CannotCompute("the function answered with half a surrogate pair, which is not text")
             return String(str(answer))
         case datetime():
             return instant(answer)
@@ -184,4 +184,4 @@ def term_of_answer(answer: object) -> Term:
         case None:
             raise CannotCompute("the function gave no answer")
         case _:
-            raise CannotCompute(f"the function answered with a {type(answer).__name__}, which is no term")
+            raise CannotCompute(f"the function answered with a {type(answer).__name__}, which is not a term")

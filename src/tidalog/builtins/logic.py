@@ -40,12 +40,12 @@ def _ordering(name: str, holds: Callable[..., bool], summary: str) -> Builtin:
 
 
 def conjunction(arguments: Sequence[Outcome]) -> Term:
-    """False if any argument is false, whatever became of the others."""
+    """False if any argument is false, even if another has no value."""
     return _connective(arguments, decisive=False)
 
 
 def disjunction(arguments: Sequence[Outcome]) -> Term:
-    """True if any argument is true, whatever became of the others."""
+    """True if any argument is true, even if another has no value."""
     return _connective(arguments, decisive=True)
 
 

@@ -24,7 +24,7 @@ class ToldChanges:
 
 
 def told_changes(report: Report, path: Path, moving: EditedProgram) -> ToldChanges:
-    """Makes the changes in `moving`.  Facts of the script are left aside."""
+    """Makes the changes in `moving`.  Facts of the script are ignored."""
     prefixes = moving.program.prefixes
     texts: list[str] = []
     as_json: list[dict[str, object]] = []

@@ -14,7 +14,7 @@ from tidalog.model.errors import UsageError
 
 STANDARD_INPUT: Final = "-"
 SHOWN_ROWS: Final = 20
-"""Rows of a table that are printed unless told."""
+"""Rows of a table that are printed by default."""
 _SIZE: Final = re.compile(r"\s*([0-9]+(?:\.[0-9]+)?)\s*([kMGT]?)(i?)B?\s*", re.IGNORECASE)
 _POWERS: Final = {"": 0, "k": 1, "m": 2, "g": 3, "t": 4}
 
@@ -40,7 +40,7 @@ Strict = Annotated[
 ]
 OnBadRow = Annotated[
     str,
-    typer.Option("--on-error", metavar="error|skip", help="What to do with rows that are no facts."),
+    typer.Option("--on-error", metavar="error|skip", help="What to do with rows that are not facts."),
 ]
 Quarantine = Annotated[
     Path | None,
@@ -84,7 +84,7 @@ def read_pairs(texts: Iterable[str] | None, option: str, example: str) -> list[t
         name, equals, value = text.partition("=")
         if not (equals and name.strip() and value):
             why = "it needs a name, = and a value"
-            raise bad_option(f"{option} {text} is no pair", why, f"write {example}")
+            raise bad_option(f"{option} {text} is not a pair", why, f"write {example}")
         pairs.append((name.strip(), value))
     return pairs
 
@@ -96,7 +96,7 @@ def read_size(text: str | None) -> int | None:
     found = _SIZE.fullmatch(text)
     if found is None or float(found[1]) == 0:
         why = "a size is a number and a unit"
-        raise bad_option(f"--max-memory {text} is no size", why, "write 500MB or 2GB")
+        raise bad_option(f"--max-memory {text} is not a size", why, "write 500MB or 2GB")
     return int(float(found[1]) * (1024 if found[3] else 1000) ** _POWERS[found[2].lower()])
 
 

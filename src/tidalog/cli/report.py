@@ -84,7 +84,7 @@ class Report:
 
 @contextmanager
 def reporting(as_json: bool) -> Iterator[Report]:
-    """Turns whatever a command raises on purpose into messages and an exit code."""
+    """Turns the errors of a command into messages and an exit code."""
     report = Report(as_json)
     try:
         yield report
@@ -96,7 +96,7 @@ def reporting(as_json: bool) -> Iterator[Report]:
 
 
 def ready_streams() -> None:
-    """Makes the standard streams take whatever is printed: one that is closed takes it nowhere, and what its
+    """Makes the standard streams accept any output: one that is closed takes it nowhere, and what its
     encoding cannot say is written as an escape.  Programs are UTF-8 wherever they come from; bytes that are
     not stay for the parser to show."""
     if isinstance(sys.stdin, io.TextIOWrapper) and not sys.stdin.isatty():
@@ -112,7 +112,7 @@ def ready_streams() -> None:
 
 
 def silence_stdout() -> None:
-    """A reader who stops early is no error; what is left in the buffer has nowhere to go."""
+    """A reader that stops early is not an error; the rest of the buffer is dropped."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 

@@ -1,4 +1,4 @@
-"""What the REPL does with what is typed; where it is typed is none of its business.
+"""The commands of the REPL, independent of the terminal.
 
 Lines collect until a statement is complete.  A statement is a command (`:facts path`), a query (it starts
 with `?-`, `? ` or a variable, or ends with `?`), or text of the main dialect, whose facts, rules and
@@ -55,7 +55,7 @@ class Shell:
         self.report = report
         self.done = False
         self.failed = False
-        """Whether anything that was typed could not be carried out."""
+        """Whether any input failed."""
         self._rows = rows
         self._lines: list[str] = []
         self._commands: dict[str, Callable[[str], None]] = {
@@ -79,7 +79,7 @@ class Shell:
         return bool(self._lines)
 
     def feed(self, line: str) -> None:
-        """Takes a line; carries out what is complete."""
+        """Takes a line; runs what is complete."""
         if not self._lines and not line.strip():
             return
         if not self._lines and _COMMAND.fullmatch(line.strip()):

@@ -137,7 +137,7 @@ def stream_command(
         str | None, typer.Option(metavar="QUERY", help="Makes updates of the rows of the table source.")
     ] = None,
     store: Annotated[
-        Path | None, typer.Option(metavar="FOLDER", help="The store to keep right; it is made if need be.")
+        Path | None, typer.Option(metavar="FOLDER", help="The store to maintain; created if missing.")
     ] = None,
     changes: Annotated[
         Path | None, typer.Option(metavar="FOLDER", help="Write what changes, as Parquet files.")
@@ -174,7 +174,7 @@ def stream_command(
     look_ahead: LookAhead = 1,
     look_ahead_wait: Annotated[
         float,
-        typer.Option(min=0, metavar="SECONDS", help="Hold the last updates back for those behind them."),
+        typer.Option(min=0, metavar="SECONDS", help="Hold the last updates back until later ones arrive."),
     ] = 0.0,
     update_wait: Annotated[
         float | None,
@@ -185,7 +185,7 @@ def stream_command(
         ),
     ] = None,
     text_labels: Annotated[
-        bool, typer.Option("--text-labels", help="Labels of updates go by their text, and are no integers.")
+        bool, typer.Option("--text-labels", help="Compare labels of updates as text, not as integers.")
     ] = False,
     latest_only: Annotated[
         bool, typer.Option("--latest-only", help="Apply all updates that are waiting as one.")
@@ -216,7 +216,7 @@ def stream_command(
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print nothing but errors.")] = False,
     json: AsJson = False,
 ) -> None:
-    """Keep a store right while updates arrive through Spark.  Ctrl-C ends it behind the batch at work."""
+    """Maintain a store while updates arrive through Spark.  Ctrl-C stops it after the current batch."""
     with reporting(json) as report:
         how = Streaming(
             program,
@@ -317,7 +317,7 @@ def _run(frame: DataFrame, how: Streaming, line: Any, stats: _Stats) -> Totals:
 @contextmanager
 def _asked_to_stop() -> Iterator[threading.Event]:
     """What Ctrl-C sets.  It interrupts nothing: PySpark's own handler would cancel the batch at work, and ask
-    for that in the middle of whatever is being asked of Spark.  A second Ctrl-C does interrupt."""
+    for that in the middle of a call to Spark.  A second Ctrl-C does interrupt."""
     asked = threading.Event()
 
     def note(number: int, frame: object) -> None:

@@ -33,7 +33,7 @@ class LiveLine:
 
         state = "in memory" if store is None else f"{store} ({'goes on' if store.exists() else 'new'})"
         console = Console(file=sys.stderr, highlight=False)
-        console.print(f"Spark {version} · {master} · {state} · Ctrl-C stops behind the batch at work")
+        console.print(f"Spark {version} · {master} · {state} · Ctrl-C stops after this batch")
         self._live = Live(console=console, auto_refresh=False, transient=True)
         self._live.start()
 
@@ -50,7 +50,7 @@ class LiveLine:
 
     def stopping(self) -> None:
         if self._live is not None:
-            self._behind = "stopping behind this batch"
+            self._behind = "stopping after this batch"
             self._refresh()
 
     def _refresh(self) -> None:

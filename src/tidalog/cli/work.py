@@ -42,9 +42,9 @@ class Work:
 
 
 def prepared(work: Work, report: Report | None, query: str = "") -> KnowledgeBase:
-    """A knowledge base with all programs and facts, not materialised yet; `report` has told the warnings.
+    """A knowledge base with all programs and facts, not materialised yet; `report` has printed the warnings.
 
-    A parameter that is in the query to come is not one that nobody reads.
+    A parameter used only in the query counts as used.
     """
     _check(work)
     facts = read_pairs(work.facts, "--facts", "--facts edge=edges.csv")

@@ -105,7 +105,7 @@ def _widest(kb: KnowledgeBase, updates: list[EncodedUpdate]) -> int:
 
 
 def coming_rules(kb: KnowledgeBase, update: EncodedUpdate) -> list[Rule]:
-    """The rules that an update adds; none if they cannot be read, which is told when its turn comes."""
+    """The rules that an update adds; none if they cannot be parsed, which applying reports."""
     try:
         return rules_added(update.rules, kb.program.prefixes)
     except ProgramError:

@@ -99,9 +99,9 @@ class _Form(Protocol):
 
 
 class ChangeFeedWriter:
-    """Writes batches to a file of CSV (TSV), NDJSON or Parquet, by the ending of its name unless told.
+    """Writes batches to a file of CSV (TSV), NDJSON or Parquet, by its ending or the format given.
 
-    `arguments` is the largest number of arguments that a fact can have: CSV and Parquet have so many
+    `arguments` is the largest number of arguments that a fact can have: CSV and Parquet have that many
     columns in every row.  With `append` a CSV or NDJSON file that is there is continued.  Leaving a `with`
     block closes the file; if by an exception, a Parquet file is not made, and the others keep what was
     written.
@@ -128,7 +128,9 @@ class ChangeFeedWriter:
             elif append:
                 raise self._refusal(f"{kind.name} files cannot be continued", "write to a new file")
             else:
-                raise self._refusal(f"a change feed is no {kind.name} file", "write csv, ndjson or parquet")
+                raise self._refusal(
+                    f"a change feed is not a {kind.name} file", "write csv, ndjson or parquet"
+                )
         except OSError as error:
             raise self._refusal(error.strerror or str(error), "") from error
 
@@ -208,7 +210,7 @@ class _TextFile:
             self._stream.write(b"\n")
 
     def put(self, lines: pa.ChunkedArray) -> None:
-        """Writes lines of text one behind the other."""
+        """Appends lines of text."""
         for chunk in lines.chunks:
             if len(chunk):
                 whole = pc.binary_join(

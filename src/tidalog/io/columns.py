@@ -30,8 +30,8 @@ _DESCRIPTIONS: Final = {
     "iri": "an IRI",
 }
 _HINTS: Final = {
-    "int": "format any takes whatever stands there",
-    "double": "format any takes whatever stands there",
+    "int": "format any accepts every text",
+    "double": "format any accepts every text",
     "boolean": "booleans are true, false, 1 and 0",
     "iri": "an IRI has no spaces, quotes or angle brackets inside",
 }
@@ -242,7 +242,7 @@ def _decoded(column: pa.ChunkedArray) -> pa.ChunkedArray:
 
 
 def _is_utf8(column: pa.ChunkedArray) -> bool:
-    """Arrow trusts whoever made a column of text."""
+    """Arrow does not validate text columns."""
     try:
         column.validate(full=True)
     except pa.ArrowInvalid:

@@ -130,7 +130,7 @@ def _refuse_shape(text: _Text, formats: Sequence[str] | None, arity: int | None,
     """If all rows have the same wrong width it is the file that does not fit, not its rows."""
     if survey(as_bytes(text.buffer), text.start, text.delimiter, text.quote, width)[1] == 0:
         hint = (
-            f"fields are told apart by {shown(text.layout.delimiter)} here; dsv{{delimiter = …}} sets another"
+            f"fields are separated by {shown(text.layout.delimiter)} here; dsv{{delimiter = …}} sets another"
         )
         check_shape(str(text.path), width, formats, arity, hint if width == 1 else None)
 
@@ -221,7 +221,7 @@ def _open_quote(text: _Text, rows: _Rows) -> int:
 
 
 def _invalid_rows(text: _Text, rows: _Rows) -> dict[int, int]:
-    """Rows with bytes that are no UTF-8, and the offset of the first of these."""
+    """Rows with bytes that are not UTF-8, and the offset of the first of these."""
     invalid: dict[int, int] = {}
     if is_utf8(text.buffer.slice(text.start)):
         return invalid

@@ -194,7 +194,7 @@ class JsonSyntax(DataDiagnostic):
 
 class NoTermForType(DataDiagnostic):
     number = "T045"
-    title = "column {field} of {path} holds {type}, which are no terms"
+    title = "column {field} of {path} holds {type}, which are not terms"
     reason = "terms are text, integers, doubles, booleans, dates and times"
     hint = "{hint}"
 

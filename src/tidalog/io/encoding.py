@@ -38,7 +38,7 @@ def is_utf8(buffer: pa.Buffer) -> bool:
 
 
 def first_invalid(buffer: pa.Buffer, start: int, end: int) -> int:
-    """The offset of the first byte in [start, end) that is no UTF-8, or -1.  `start` begins a character."""
+    """The offset of the first byte in [start, end) that is not UTF-8, or -1.  `start` begins a character."""
     while start < end:
         stop = min(start + _PIECE, end)
         piece = buffer.slice(start, stop - start).to_pybytes()
@@ -65,7 +65,7 @@ def place_of(buffer: pa.Buffer, offset: int, file: str) -> Place:
 
 
 def decoded(buffer: pa.Buffer, start: int, end: int) -> str:
-    """The text of [start, end), with stand-ins for what is no text."""
+    """The text of [start, end), with replacement characters for bytes that are not text."""
     piece: bytes = buffer.slice(start, end - start).to_pybytes()
     return piece.decode("utf-8", "replace")
 
@@ -78,7 +78,7 @@ def line_text(buffer: pa.Buffer, start: int) -> str:
 
 
 def require_utf8(buffer: pa.Buffer, path: Path) -> None:
-    """Raises with the place of the first byte that is no UTF-8."""
+    """Raises with the position of the first byte that is not UTF-8."""
     if not is_utf8(buffer):
         offset = first_invalid(buffer, 0, buffer.size)
         raise DataError(invalid_text(buffer, offset, path))

@@ -145,7 +145,7 @@ def base_ending(path: Path) -> str:
 class AtomicFile:
     """A file under way: `stream` is written, then `commit` gives it its name or `abandon` removes it.
 
-    A target that is no regular file (a pipe, a terminal) is written to directly.
+    A target that is not a regular file (a pipe, a terminal) is written to directly.
     """
 
     def __init__(self, target: Path) -> None:

@@ -46,7 +46,7 @@ def from_python(
     data frame, an Arrow table, batch or reader, or a numpy array.
 
     `names` picks the columns of data that has names, in that order.  Raises `DataError` for data of another
-    kind, and for rows that are no facts unless these are to be skipped.
+    kind, and for rows that are not facts unless these are to be skipped.
     """
     check_column_formats(formats)
     log = BadRowLog(on_error, quarantine)
@@ -130,7 +130,7 @@ def _check_names(names: Sequence[str], known: Sequence[str]) -> None:
 
 
 def _pandas_columns(data: object) -> list[tuple[str, object]]:
-    """The columns of a frame, or the one of a series; the index is no column."""
+    """The columns of a frame, or the one of a series; the index is not a column."""
     items = getattr(data, "items", None)
     if hasattr(data, "columns") and callable(items):
         return [(str(name), _pandas_column(column)) for name, column in items()]
@@ -186,14 +186,17 @@ def _values(column: object, name: str) -> pa.ChunkedArray | Sequence[object]:
     if isinstance(column, Iterable) and not isinstance(column, str | bytes):
         return list(column)
     raise DataError(
-        NotRows(problem=f"column {name} is no column", why=f"it is of type {type(column).__name__}")
+        NotRows(problem=f"column {name} is not a column", why=f"it is of type {type(column).__name__}")
     )
 
 
 def _from_numpy(data: np.ndarray, log: BadRowLog) -> RawTable:
     if data.ndim not in (1, 2):
         raise DataError(
-            NotRows(problem=f"an array of {count(data.ndim, 'dimension')} is no rows", why="rows have two")
+            NotRows(
+                problem=f"an array of {count(data.ndim, 'dimension')} is not a table of rows",
+                why="rows have two",
+            )
         )
     matrix = data.reshape(-1, 1) if data.ndim == 1 else data
     if data.dtype.names is not None:
@@ -260,7 +263,7 @@ def _checked(
     names: tuple[str, ...] | None,
     log: BadRowLog,
 ) -> RawTable:
-    """Columns as Arrow, without the rows that have a value which is no term."""
+    """Columns as Arrow, without the rows that have a value which is not a term."""
     arrays: list[pa.ChunkedArray] = []
     strange: dict[int, tuple[int, object]] = {}
     for field, column in enumerate(columns):

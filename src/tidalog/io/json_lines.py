@@ -167,7 +167,7 @@ def _sparse_by_line(lines: _Lines, wanted: Wanted, log: BadRowLog) -> RawTable |
             objects.append(value)
         else:
             place, text = lines.place(index)
-            bad.append(BadRow(NotAnObject(place, why="it is no object"), None, text))
+            bad.append(BadRow(NotAnObject(place, why="it is not an object"), None, text))
     names = tuple(dict.fromkeys(name for found in objects for name in found if wanted(name)))
     rows = [[found.get(name) for name in names] for found in objects]
     return _table(lines, names, len(names) if objects else None, rows, kept, bad, log)
@@ -182,7 +182,7 @@ def _table(
     bad: list[BadRow],
     log: BadRowLog,
 ) -> RawTable | None:
-    """The rows that were kept, as columns, without those that have a value which is no term."""
+    """The rows that were kept, as columns, without those that have a value which is not a term."""
     if width is None:
         log.add(bad, len(bad))
         return None
@@ -225,7 +225,7 @@ def _wrong_width(lines: _Lines, index: int, found: int, width: int) -> BadRow:
 def _columns(
     rows: list[list[object]], width: int
 ) -> tuple[list[pa.ChunkedArray], dict[int, tuple[int, object]]]:
-    """Columns, and of each row with a value that is no term the first such field."""
+    """Columns, and of each row with a value that is not a term the first such field."""
     strange: dict[int, tuple[int, object]] = {}
     columns = []
     for field in range(width):
@@ -244,7 +244,7 @@ def _odd_value(lines: _Lines, index: int, field: int, value: object) -> BadRow:
         format="a term",
         format_name="a term",
         field=field + 1,
-        hint="values are text, numbers and booleans; nested objects and arrays are no terms",
+        hint="values are text, numbers and booleans; nested objects and arrays are not terms",
     )
     return BadRow(diagnostic, field + 1, text)
 

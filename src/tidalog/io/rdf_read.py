@@ -46,7 +46,7 @@ _NAMES: Final = {
     "rdfxml": "RDF/XML",
     "trig": "TriG",
 }
-_NO_TRIPLE_TERMS: Final = "triples inside triples and texts with a direction are no terms here"
+_NO_TRIPLE_TERMS: Final = "triples inside triples and texts with a direction are not supported as terms"
 _HINT: Final = 'on_error = "skip" reads what can be read'
 
 Chunks = tuple[list[pa.Array], list[pa.Array], list[pa.Array]]
@@ -92,7 +92,7 @@ def read_rdf(path: Path, buffer: pa.Buffer, syntax: str, base: str | None, log: 
 
 
 def _triples(parser: ox.QuadParser, report: Callable[[_Fault], object]) -> Iterator[ox.Triple]:
-    """The triples of the default graph.  The parser goes on behind an error where it can."""
+    """The triples of the default graph.  The parser continues after an error where it can."""
     last: tuple[int | None, int | None] | None = None
     while True:
         try:
@@ -124,7 +124,7 @@ def _is_plain(term: object) -> bool:
 def _fault(error: SyntaxError) -> _Fault:
     column = error.offset or 1
     width = (error.end_offset or column) - column if error.end_lineno == error.lineno else 1
-    # "Parser error at line 2 between columns 27 and 31: oops is not …": the place is told separately.
+    # "Parser error at line 2 between columns 27 and 31: oops is not …": the position is reported separately.
     why = error.msg.split(": ", 1)[-1] if error.lineno is not None else error.msg
     return _Fault(error.lineno, column, max(1, width), why)
 
@@ -150,7 +150,7 @@ def _read_lines(path: Path, source: pa.Buffer, text: pa.Buffer, chunks: Chunks, 
 
 
 def _block_end(text: pa.Buffer, at: int) -> int:
-    """The end of a line, a block further on or behind that."""
+    """The end of a line, a block further on or beyond."""
     end = at + _BLOCK
     while end < text.size:
         piece = text.slice(end, min(_BLOCK, text.size - end)).to_pybytes()

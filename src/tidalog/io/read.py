@@ -168,7 +168,7 @@ def _read_file(
 
 
 def _joined(parts: list[list[TermColumn]], files: Sequence[Path]) -> list[TermColumn]:
-    """The columns of all files, one behind the other."""
+    """The columns of all files, concatenated."""
     if len(parts) <= 1:
         return parts[0] if parts else []
     widths = {len(part) for part in parts}

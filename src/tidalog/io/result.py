@@ -46,7 +46,7 @@ class TermColumn:
 
 @dataclass(frozen=True)
 class BadRow:
-    """A row that is no fact: the message about it, the column at fault (from 1) and its text."""
+    """A row that is not a fact: the message about it, the column at fault (from 1) and its text."""
 
     diagnostic: DataDiagnostic
     column: int | None

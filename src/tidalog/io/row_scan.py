@@ -2,7 +2,7 @@
 
 The scans read text exactly as Arrow's CSV reader does, so that the n-th row here is the n-th row there: a
 field is quoted if it *starts* with a quote; two quotes inside are one; after the closing quote the field goes
-on to the next delimiter; `\\n`, `\\r` and `\\r\\n` end a row; empty lines are no rows.  They add what that
+on to the next delimiter; `\\n`, `\\r` and `\\r\\n` end a row; empty lines are not rows.  They add what that
 reader does not tell: the line a row stands in, its number of fields, and a quote that is never closed.
 """
 
@@ -87,7 +87,7 @@ def skip_empty_lines(data: Bytes, start: int) -> tuple[int, int]:
 
 @compiled
 def skip_lines(data: Bytes, start: int, lines: int) -> int:
-    """The offset after so many lines."""
+    """The offset after a number of lines."""
     size = len(data)
     at = start
     while lines > 0 and at < size:

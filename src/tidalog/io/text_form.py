@@ -1,7 +1,7 @@
 """Values as text in `any` form, the form that says which term a text in a table is.
 
 Invariant.  The text of a value, read as `any`, is the same term: an integer has digits alone, a double has a
-point or an exponent (or is written as a literal, if it is no finite number), dates and times are literals.
+point or an exponent (or is written as a literal, if it is not a finite number), dates and times are literals.
 A value has one text, in a column of its kind as beside others.
 """
 
@@ -26,7 +26,7 @@ _SMALL, _LARGE = 1e-4, 1e15
 
 
 def value_text(value: object) -> str | None:
-    """A Python value in `any` form; text is taken as it is.  None for what is no term."""
+    """A Python value in `any` form; text is taken as it is.  None for a value that is not a term."""
     if isinstance(value, str):
         return value
     try:
@@ -53,7 +53,7 @@ def _double_column_text(column: pa.ChunkedArray) -> pa.ChunkedArray:
     unusual = pc.and_(pc.invert(pc.or_(usual, pc.equal(size, 0.0))), pc.is_finite(column))
     if not pc.any(unusual, min_count=0).as_py():
         return text
-    # Arrow writes exponents where nobody else does, and none where others do.
+    # Arrow's choice of exponents differs from Python's.
     unusual = pc.fill_null(unusual, False)
     spelt = [format_any(Double(value)) for value in column.filter(unusual).to_pylist()]
     whole = pc.replace_with_mask(

@@ -2,7 +2,7 @@
 
 A line is *plain* if it is one statement in the common shape: IRIs without escapes, blank nodes, literals
 whose escapes are single letters.  Whatever else stands in a line (`\\u` escapes, comments behind a statement,
-errors) is left to a full parser; here it is only told where it is.
+errors) is left to a full parser; the scan only reports its position.
 """
 
 from __future__ import annotations

@@ -9,7 +9,7 @@ from tidalog.io.diagnostics import JsonSyntax, MissingValue, NoTermForType, Wron
 
 
 class NotAnUpdateTable(WrongArity):
-    title = "{path} is no update table: {problem}"
+    title = "{path} is not an update table: {problem}"
     reason = "its columns are {found}"
     hint = "{hint}"
 

@@ -1,7 +1,7 @@
 """One file of an update table: its columns by name, and its rows without those that say nothing right.
 
 Columns are found by their names, in any order and letter case: `update`, `op`, `predicate`, `arg1` … `argN`,
-`time`.  Others are passed over, unless their name starts with `arg`, which must be a mistake.
+`time`.  Others are ignored, unless their name starts with `arg`, which must be a mistake.
 """
 
 from __future__ import annotations
@@ -126,7 +126,7 @@ def _read_delimited(path: Path, buffer: pa.Buffer, layout: Layout, log: BadRowLo
                 WrongArity(
                     path=path,
                     found=f"{count(int(width), 'column')} in its first line",
-                    wanted="no row has so many",
+                    wanted="no row has that many",
                     why="every row has a field for each column, which may be empty",
                     hint="",
                 )
@@ -143,7 +143,7 @@ def shape_of(path: str, names: tuple[str, ...], text: bool = False) -> Shape:
         if found:
             known = arguments.setdefault(int(found[1]), field)
         elif name.startswith("arg"):
-            raise _no_table(path, names, f"{names[field]} is no name of a column", _COLUMNS)
+            raise _no_table(path, names, f"{names[field]} is not the name of a column", _COLUMNS)
         else:
             known = places.setdefault(name, field)
         if known != field and _is_ours(name):
@@ -167,7 +167,7 @@ def _no_table(path: str, names: tuple[str, ...], problem: str, hint: str) -> Dat
 
 class _Reader:
     """Reads the columns of one file.  In delimited text an empty field is nothing in `update`, `op`,
-    `predicate` and `time` and behind the last argument; between arguments it is the empty text."""
+    `predicate` and `time` and after the last argument; between arguments it is the empty text."""
 
     def __init__(self, raw: RawTable, shape: Shape, text: bool) -> None:
         self.raw = raw

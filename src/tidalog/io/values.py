@@ -17,7 +17,7 @@ _ARROW_TYPES = {int: pa.int64(), float: pa.float64(), bool: pa.bool_(), str: pa.
 
 
 def column_of(values: Sequence[object]) -> tuple[pa.ChunkedArray, dict[int, object]]:
-    """The column, with null for None and for what is no term; and those values that are no term."""
+    """The column, with null for None and for values that are not terms; and those values."""
     kinds = set(map(type, values))
     if not kinds:
         return pa.chunked_array([], pa.string()), {}

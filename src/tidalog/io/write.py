@@ -127,7 +127,7 @@ def _slices(table: pa.Table) -> Iterator[list[pa.ChunkedArray]]:
 
 
 def _bytes_of(lines: pa.ChunkedArray) -> Iterator[memoryview]:
-    """The values of a text column, one behind the other: what its data buffers hold."""
+    """The values of a text column, concatenated: what its data buffers hold."""
     for chunk in lines.chunks:
         if len(chunk):
             offsets = np.frombuffer(chunk.buffers()[1], dtype=np.int32)
@@ -153,7 +153,7 @@ def _delimited_lines(target: _Target, columns: list[pa.ChunkedArray]) -> pa.Chun
 
 
 def _fields(target: _Target, column: pa.ChunkedArray, alone: bool) -> pa.ChunkedArray:
-    """Fields, in quotes where they need it.  An empty line is no row, so an empty field alone needs it."""
+    """Fields, in quotes where they need it.  An empty line is not a row, so an empty field alone needs it."""
     text = column_text(column)
     special = pc.match_substring_regex(text, f'["\\r\\n\\x{ord(target.delimiter):02x}]')
     if alone:
@@ -207,7 +207,7 @@ def _turtle(target: _Target) -> Iterator[bytes | memoryview]:
 
 
 def _check_rdf(target: _Target) -> None:
-    """RDF has triples whose subject is no literal and whose predicate is an IRI."""
+    """The subject of a triple is not a literal, and its predicate is an IRI."""
     table = target.table
     if table.num_columns != 3 or not all(_is_text(c) for c in table.columns):
         _refuse(target, f"it has {table.num_columns} arguments, and RDF has triples", "write csv or parquet")

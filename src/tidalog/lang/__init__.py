@@ -41,7 +41,7 @@ def parse_with_warnings(
 
 
 def parse_file(path: str | Path, dialect: str | None = None) -> Program:
-    """The program in a file, in the dialect that its ending says unless told."""
+    """The program in a file, in the dialect of its ending, or the one given."""
     return parse_file_with_warnings(path, dialect)[0]
 
 

@@ -65,7 +65,7 @@ class Builder(TokenReader):
             if atom is None:
                 advice = "a rule is written head :- body"
                 if not _is_arrow(node):
-                    advice = "move it into the body, behind :-"
+                    advice = "move it into the body, after :-"
                 self._not_an_atom(node, "in a head stand atoms only", advice)
             else:
                 atoms.append(atom)
@@ -197,7 +197,7 @@ class Builder(TokenReader):
                 )
                 return String("")
             case "negation" | "triple":
-                why = "a literal is no value"
+                why = "a literal is not a value"
                 self._not_an_atom(node, why, "put it into the body as a literal of its own")
                 return String("")
             case operation:

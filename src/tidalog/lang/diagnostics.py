@@ -106,7 +106,7 @@ def half_character(source: Source) -> Diagnostic | None:
         return BadLiteral(
             Span(source, error.start, error.start + 1),
             what="a character",
-            problem="half a surrogate pair is no character",
+            problem="half a surrogate pair is not a character",
             advice="read the text as UTF-8",
         )
     return None

@@ -17,7 +17,7 @@ from tidalog.model.program import Fact
 from tidalog.model.term_text import NAME, BadEscape, parse_number, unescape
 from tidalog.model.terms import FALSE, IRI, RDF_TYPE, TRUE, BlankNode, LangString, String, Term, literal
 
-# Possessive quantifiers throughout: a text that is no fact is given up on in linear time.
+# Possessive quantifiers throughout: a text that is not a fact fails in linear time.
 SKIP: Final = r"\s*+(?:(?:%|//)[^\n]*+\s*+)*+"
 """Blanks and comments to the end of a line."""
 _WORD = r"[\w:+%-]++(?:\.[\w:+%-]++)*+"
@@ -97,7 +97,7 @@ class FactReader:
         self._predicates: dict[str, str] = {}
 
     def read(self, offset: int, facts: list[Fact]) -> int:
-        """Appends the facts that stand at an offset, one after the other; the offset behind the last."""
+        """Appends the facts at an offset; returns the offset after the last."""
         text, match, fact = self.source.text, _FACT.match, self._fact
         try:
             while found := match(text, offset):
@@ -108,7 +108,7 @@ class FactReader:
         return offset
 
     def read_one(self, offset: int) -> tuple[Fact, int] | None:
-        """The plain fact that stands at an offset, and the offset behind it; None if there is none."""
+        """The plain fact at an offset, and the offset after it; None if there is none."""
         found = _FACT.match(self.source.text, offset)
         try:
             return (self._fact(found, 0), found.end()) if found else None

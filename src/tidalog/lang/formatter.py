@@ -1,6 +1,6 @@
 """The formatter: one text of the main dialect, tidied, its order and comments kept.
 
-Each statement is printed on lines of its own.  A comment keeps its place behind or before its statement; one
+Each statement is printed on lines of its own.  A comment stays before or after its statement; one
 from inside a statement moves before it.  A blank line between statements stays one.  Formatting formatted
 text changes nothing.
 """

@@ -1,4 +1,4 @@
-"""Pieces of text that are no whole program: a query, one rule, one fact."""
+"""Fragments of programs: a query, one rule, one fact."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ def parse_rule(text: str, prefixes: Mapping[str, str] | None = None, name: str =
 
 
 def parse_rules(text: str, prefixes: Mapping[str, str] | None = None, name: str = "<rules>") -> list[Rule]:
-    """Rules one behind the other, with @prefix and @base between them; the last full stop may be missing.
+    """Rules in sequence, with @prefix and @base between them; the last full stop may be missing.
     A fact is a rule without conditions."""
     source = Source(name, text)
     errors: list[Diagnostic] = []

@@ -58,7 +58,7 @@ _TERM: Final = frozenset(
     ]
 )
 _ARITHMETIC: Final = frozenset({"+", "-", "*", "/", "%", "**"})
-_MANY: Final = 4  # so many kinds of term, or operators, are told in one word
+_MANY: Final = 4  # above this, kinds of terms or operators are summarised in one word
 
 _ADVICE: Final = (
     # beginning of the text found, advice
@@ -130,7 +130,7 @@ class Grammar:
         if "@prefix" in texts.values():
             return "a fact, a rule or a directive"
         operators = {name for name in names if texts[name] in _ARITHMETIC or name == "COMPARISON"}
-        if len(operators) > _MANY:  # behind an operand; the verb of a triple could follow too
+        if len(operators) > _MANY:  # after an operand; the verb of a triple could follow too
             names -= operators | _TERM | {"A"}
             words.append("an operator")
         elif len(names & _TERM) > _MANY:

@@ -40,7 +40,7 @@ class Statement:
 class StatementReader:
     """Cuts statements off a source, one after the other, from any offset.
 
-    `line_comments` are the marks that start a comment.  `%` is the remainder where it stands behind an
+    `line_comments` are the marks that start a comment.  `%` is the remainder operator after an
     operand and before another (`?n % 2`, `ABS(?n) %(?m + 1)`), and a comment everywhere else.
     """
 
@@ -162,7 +162,7 @@ class _Nesting:
 
 
 def _is_remainder(text: str, at: int, before: str) -> bool:
-    """Whether a `%` is an operator: behind an operand of the same line and before another."""
+    """Whether a `%` is an operator: after an operand of the same line and before another."""
     if text[at] != "%" or before not in _OPERANDS:
         return False
     found = _REMAINDER.match(text, at)
@@ -190,7 +190,7 @@ _REMAINDER = re.compile(
     r"%[ \t]*(?:[?$]\w+|[0-9](?:(?<=[0-9.][eE])[+-]|\w|\.(?=[0-9]))*)\s*(?:(?=[-,.()<>=!+*/%:])|\Z)"
     r"|%(?P<blank>[ \t]+)?\("
 )
-"""A variable or number behind which an expression can go on or end, or a parenthesis; a blank before the
+"""A variable or number after which an expression can continue or end, or a parenthesis; a blank before the
 parenthesis makes it a comment, unless what stands before the % is surely a number."""
 
 # One token at a time; the first alternative that matches is taken.

@@ -353,7 +353,7 @@ def _name_anonymous(body: tuple[BodyLiteral, ...]) -> tuple[BodyLiteral, ...]:
 
 
 def _number_anonymous(rule: Rule) -> Rule:
-    """`_#1`, `_#2`, … in order of occurrence, as the tree wants it, whatever rule they came from."""
+    """`_#1`, `_#2`, … in order of occurrence, numbered across rules."""
     occurrences = _unique(v for node in (*rule.heads, *rule.body) for v in variables(node) if v.anonymous)
     renaming = {old: Variable(f"_#{number}") for number, old in enumerate(occurrences, 1)}
     if all(old == new for old, new in renaming.items()):

@@ -175,7 +175,7 @@ class Printer:
         ]
         if program.base is not None:
             base = [f"@base {iri_reference(program.base)} ."]
-            # a base changes the relative IRIs behind it, which are meant as they stand
+            # a base changes the relative IRIs after it, which are already resolved
             groups.insert(len(groups) if self.writer.relative else 0, base)
         return "\n".join("\n".join(group) + "\n" for group in groups if group)
 

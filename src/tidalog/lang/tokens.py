@@ -127,6 +127,6 @@ class TokenReader:
         if not token.start_pos and prefix and prefix not in _WELL_KNOWN:
             return (
                 f"declare it: @prefix {prefix}: <http://…> .  "
-                f"If {prefix} is the rule's name, put a space behind the colon"
+                f"If {prefix} is the rule's name, put a space after the colon"
             )
         return f"declare it: @prefix {prefix}: <{_WELL_KNOWN.get(prefix, 'http://…')}> ."

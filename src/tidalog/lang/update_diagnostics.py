@@ -27,7 +27,7 @@ class MissingSigns(MissingSign):
 class RuleWithoutWord(Diagnostic):
     number = "T026"
     title = "a rule without the word rule"
-    reason = "behind a sign alone stands a fact"
+    reason = "a sign is followed by a fact"
     hint = "{advice}"
 
 
@@ -35,7 +35,7 @@ class RuleToRemove(Diagnostic):
     number = "T027"
     title = "{problem}"
     reason = "a rule is removed by its name"
-    hint = "write -rule r3.  The name stands before the rule's colon; one that is no word is put in quotes"
+    hint = "write -rule r3.  The name stands before the rule's colon; quote a name that is not one word"
 
 
 class NotConstant(Diagnostic):

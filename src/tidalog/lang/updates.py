@@ -5,7 +5,7 @@
     +rule r9: far(?x) :- path(a, ?x).  -rule r3.
 
 A statement is one of the main dialect with a sign before it; terms, triples, comments, @prefix and @base are
-that dialect's, and so is the code that reads them.  The word `rule` behind a sign starts a rule, unless a
+that dialect's, and so is the code that reads them.  The word `rule` after a sign starts a rule, unless a
 parenthesis follows: `+rule(a).` is a fact.  Without arguments such a predicate is written `+<rule>.`
 
 Law: `parse_updates(print_updates(u)) == u`.
@@ -46,7 +46,7 @@ _COMMIT: Final = re.compile(r"commit(?![\w:(-])\s*")
 _DIRECTIVE: Final = re.compile(r"@(import|export|output|parameter)\b")
 _REMOVED: Final = re.compile(r'(?:(?P<name>[\w-]+)|"(?P<quoted>(?:[^"\\\n]|\\.)*)")\s*\.\Z')
 _INSTEAD: Final = {
-    "": "a statement goes on behind its sign and ends with a full stop",
+    "": "a statement continues after its sign and ends with a full stop",
     "@": "a directive has no sign",
     "+": "one statement has one sign",
 }
@@ -170,7 +170,7 @@ class _ScriptReader:
         return self.main.diagnostics()
 
     def _plain(self, at: int) -> int:
-        """Takes the plain facts and commits that stand at an offset; the offset behind the last."""
+        """Reads the plain facts and commits at an offset; returns the offset after the last."""
         text, find, read_one = self.source.text, _NEXT.match, self.main.fact_reader.read_one
         while found := find(text, at):
             if found["commit"]:
@@ -222,7 +222,7 @@ class _ScriptReader:
             UnexpectedText(
                 Span(self.source, at, at + 1),
                 found=f"`{found}`" if found else "end of the text",
-                expected="`.` behind commit",
+                expected="`.` after commit",
                 advice="a statement ends with a full stop",
             )
         )
@@ -266,7 +266,7 @@ class _ScriptReader:
         found = _REMOVED.match(rest.text)
         if found is None:
             nothing = rest.text in (".", "")
-            problem = "which rule is to go?" if nothing else "this is no name of a rule"
+            problem = "which rule should be removed?" if nothing else "this is not the name of a rule"
             self._error(RuleToRemove(self._span(rest), problem=problem))
             return
         try:
@@ -299,7 +299,7 @@ class _ScriptReader:
 
 
 def _from(statement: Statement, shift: int) -> Statement:
-    """What a statement says behind its first characters."""
+    """The rest of a statement, after its first characters."""
     return Statement(
         statement.start + shift, statement.end, statement.text[shift:], statement.comments, statement.broken
     )
@@ -328,7 +328,7 @@ def _sign_advice(text: str) -> str:
     if ":-" in text or re.match(r"[\w-]+:\s", text):
         return "+rule adds a rule, -rule and its name removes one"
     if first.lower().startswith("commit"):
-        return "commit is written in small letters, with a full stop behind it"
+        return "commit is written in lower case, with a full stop after it"
     return f"write +{first} or -{first}"
 
 

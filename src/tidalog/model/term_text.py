@@ -99,7 +99,7 @@ def unescape(text: str) -> str:
         code = found[1] or found[2]
         if code:
             number = int(code, 16)
-            if number > 0x10FFFF or 0xD800 <= number <= 0xDFFF:  # half a surrogate pair is no character
+            if number > 0x10FFFF or 0xD800 <= number <= 0xDFFF:  # half a surrogate pair is not a character
                 raise BadEscape(found.start(), found[0])
             return chr(number)
         if found[3] not in _PLAIN_ESCAPES:
@@ -318,7 +318,7 @@ def from_python(value: object) -> Term:
     """
     if isinstance(value, str):
         if not is_text(value):
-            raise TypeError("half a surrogate pair is no character of a text")
+            raise TypeError("half a surrogate pair is not a character of a text")
         return parse_any(value)
     if isinstance(value, IRI | BlankNode | String | LangString | Integer | Double | Boolean | Literal):
         return value

@@ -33,7 +33,7 @@ TYPE = IRI(RDF_TYPE)
 
 class NotEvaluable(ValueError):
     """The program has no meaning: unsafe, not stratified, or an undefined name.  Analysis says so to users
-    in numbered errors; this is for whoever asks the reference without analysis."""
+    in numbered errors; this is for callers that skip analysis."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,7 +149,7 @@ def _with_parameters(rule: Rule, values: Mapping[str, Term]) -> Rule:
 
 
 def uses_triples(program: Program) -> bool:
-    """Whether anything in the program speaks of `triple` with three arguments."""
+    """Whether the program uses `triple` with three arguments."""
     if TRIPLE in program.outputs or any(b.predicate == TRIPLE for b in (*program.imports, *program.exports)):
         return True
     if any(fact.predicate == TRIPLE and len(fact.arguments) == 3 for fact in program.facts):

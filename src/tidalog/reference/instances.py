@@ -2,8 +2,8 @@
 
 A rule instance rσ is known by its rule and by the facts that its body atoms became: conditions are tests on
 these, and a computed value follows from them.  A clause with several body atoms can be matched from any of
-them; `match_body` annotates the atoms before the pivot, so that whoever excludes the pivot's facts there
-meets each instance once.
+them; `match_body` annotates the atoms before the pivot, so that excluding the pivot's facts there
+enumerates each instance once.
 """
 
 from __future__ import annotations
@@ -70,7 +70,7 @@ class PositiveProgram:
             for clause in self.clauses
             if not clause.atoms and (instance := _instance(Match(clause, (), {}), {})) is not None
         )
-        """Heads of clauses without atoms: true whatever the facts are."""
+        """Heads of clauses without atoms: true for any facts."""
 
     def match_head(self, fact: Fact) -> Iterator[Match]:
         """Π.matchHead(F): each clause that may derive F, with its whole body as the query."""

@@ -68,7 +68,7 @@ class Maintenance(ABC):
         self.counters = dict.fromkeys(self.COUNTERS, 0)
         """Of the last update."""
         self.totals = dict.fromkeys(self.COUNTERS, 0)
-        """Of all updates; the facts given at the start are no update."""
+        """Of all updates; the facts given at the start are not an update."""
         self._insert(in_order(self.explicit | self.program.axioms), lambda instance: None)
 
     @property

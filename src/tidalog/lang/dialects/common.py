@@ -71,7 +71,7 @@ class Reader(Transformer_NonRecursive[Token, object]):
     """The grammar's name."""
     line_comments: ClassVar[tuple[str, ...]] = ()
     example: ClassVar[str]
-    """A rule, shown to whoever wrote something else."""
+    """A rule, shown as an example in errors."""
     directives: ClassVar[tuple[str, ...]] = ("prefix",)
 
     def __init__(self, source: Source) -> None:

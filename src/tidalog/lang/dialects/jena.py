@@ -72,7 +72,7 @@ class _JenaReader(Reader):
         self, meta: Meta, body: tuple[BodyPart, ...], heads: tuple[Atom, ...] | None
     ) -> _Sides | None:
         if heads == ():
-            advice = "write what follows behind ->, or leave the rule out"
+            advice = "write the head after ->, or remove the rule"
             self.refuse(meta, "a rule without a head", "nothing follows from this body", advice)
         return (heads, body) if heads else None
 
@@ -190,7 +190,7 @@ _TOKEN: Final = re.compile(
 
 def _statements(source: Source, errors: list[Diagnostic]) -> Iterator[Statement]:
     """Statements end with a full stop, with the bracket that closes them, or before a bracket that starts
-    a line: there another rule begins, whatever became of the one before."""
+    a line: another rule begins there, even if the one before is faulty."""
     text = source.text
     pieces: list[str] = []
     start = depth = square = 0

@@ -115,7 +115,7 @@ class _ZodiacReader(Reader):
             return name
         self.refuse(
             meta,
-            f"{name.value} is no variable",
+            f"{name.value} is not a variable",
             "a name in lower case is a constant",
             f"write {name.value[:1].upper()}{name.value[1:]} or ?{name.value}",
         )
