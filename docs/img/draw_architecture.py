@@ -33,31 +33,43 @@ class Box:
 
 
 BOXES = {
-    "text": Box("rules", ".rls .dlog .rules .jrules", 0, 0, "data"),
+    "rules": Box("rules", ".rls .dlog .rules .jrules", 0, 0, "data"),
     "lang": Box("lang", "dialects → one program", 1, 0),
     "analysis": Box("analysis", "safety, components", 2, 0),
-    "plan": Box("plan", "join order → steps", 3, 0),
-    "engine": Box("engine", "numba, over blocks", 4, 0),
-    "data": Box("data", "tables, RDF, frames", 0, 1, "data"),
+    "plan": Box("plan", "join order, query plans", 3, 0),
+    "engine": Box("engine", "numba, binding blocks", 4, 0),
+    "data": Box("data, updates", "tables, RDF, frames", 0, 1, "data"),
     "io": Box("io", "tables ↔ terms, via Arrow", 1, 1),
-    "reference": Box("reference", "the oracle: plain sets", 2, 1, "judge"),
-    "session": Box("session", "tidalog.open(), queries", 3, 1),
-    "store": Box("facts", "dictionary, arena, indexes", 4, 1, "data"),
-    "cli": Box("cli", "run, query, check, repl", 3, 2),
+    "database": Box("Database", "program, facts, term ids", 2, 1),
+    "maintain": Box("maintain", "strategies, marks", 3, 1),
+    "facts": Box("facts", "dictionary, arena, indexes", 4, 1, "data"),
+    "streams": Box("streams", "any source of Spark", 0, 2, "data"),
+    "spark": Box("spark, keyed", "exactly-once streams", 1, 2),
+    "api": Box("api", "tidalog.open(), queries", 2, 2),
+    "storage": Box("storage", "log, snapshots, recovery", 3, 2),
+    "reference": Box("reference", "the oracle: plain sets", 4, 2, "judge"),
+    "cli": Box("cli", "run, apply, stream, check", 2, 3),
 }
 
 ARROWS = (
-    ("text", "lang"),
+    ("rules", "lang"),
     ("lang", "analysis"),
     ("analysis", "plan"),
     ("plan", "engine"),
+    ("analysis", "database"),
+    ("plan", "maintain"),
+    ("engine", "facts"),
     ("data", "io"),
-    ("engine", "store"),
-    ("store", "session"),
-    ("session", "cli"),
+    ("io", "database"),
+    ("database", "maintain"),
+    ("maintain", "facts"),
+    ("streams", "spark"),
+    ("spark", "api"),
+    ("api", "database"),
+    ("api", "storage"),
+    ("cli", "api"),
 )
-JUDGED = ("reference", "session")
-LOADING = ("io", "store")
+COMPARED = ("reference", "facts")
 
 STYLE = """
   .stage { fill: #e0f2f1; stroke: #00796b; } .data { fill: #fff8e1; stroke: #b28704; }
@@ -77,37 +89,22 @@ def box_svg(box: Box) -> str:
     )
 
 
-def arrow_svg(start: Box, end: Box) -> str:
+def arrow_svg(start: Box, end: Box, style: str = "") -> str:
     """A straight arrow between neighbours: along a row or along a column."""
     if start.row == end.row:
-        forward = end.column > start.column
-        x1 = start.left + (WIDTH if forward else 0)
-        x2 = end.left + (-3 if forward else WIDTH + 3)
+        x1, x2 = start.left + WIDTH, end.left - 3
         y1 = y2 = start.top + HEIGHT / 2
     else:
         x1 = x2 = start.left + WIDTH / 2
-        y1, y2 = start.top + HEIGHT, end.top - 3
-    return f'<path d="M{x1} {y1} L{x2} {y2}" marker-end="url(#head)"/>'
-
-
-def loading_svg(start: Box, end: Box) -> str:
-    """Below the row: data goes from `io` straight into the store."""
-    low = start.top + HEIGHT + 18
-    x1, x2 = start.left + WIDTH / 2, end.left + WIDTH / 2
-    return (
-        f'<path d="M{x1} {start.top + HEIGHT} L{x1} {low} L{x2} {low} L{x2} {end.top + HEIGHT + 3}" '
-        'marker-end="url(#head)"/>'
-    )
-
-
-def judged_svg(start: Box, end: Box) -> str:
-    y = start.top + HEIGHT / 2
-    return f'<path class="dashed" d="M{start.left + WIDTH} {y} L{end.left - 3} {y}" marker-end="url(#head)"/>'
+        down = end.row > start.row
+        y1, y2 = (start.top + HEIGHT, end.top - 3) if down else (start.top, end.top + HEIGHT + 3)
+    kind = f' class="{style}"' if style else ""
+    return f'<path{kind} d="M{x1} {y1} L{x2} {y2}" marker-end="url(#head)"/>'
 
 
 def picture() -> str:
     width = MARGIN * 2 + 4 * COLUMN + WIDTH
-    height = MARGIN * 2 + 2 * ROW + HEIGHT
+    height = MARGIN * 2 + 3 * ROW + HEIGHT
     parts = [
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" role="img" '
         'aria-label="How a program and its data go through Tidalog">',
@@ -116,8 +113,7 @@ def picture() -> str:
         'orient="auto"><path d="M0 0 L8 4 L0 8 z" style="fill:#455a64;stroke:none"/></marker></defs>',
         f'<rect width="{width}" height="{height}" style="fill:#ffffff"/>',
         *(arrow_svg(BOXES[start], BOXES[end]) for start, end in ARROWS),
-        loading_svg(BOXES[LOADING[0]], BOXES[LOADING[1]]),
-        judged_svg(BOXES[JUDGED[0]], BOXES[JUDGED[1]]),
+        arrow_svg(BOXES[COMPARED[0]], BOXES[COMPARED[1]], "dashed"),
         *(box_svg(box) for box in BOXES.values()),
         "</svg>",
     ]
