@@ -53,9 +53,9 @@ def test_rules_have_the_names_they_were_given_or_numbers() -> None:
 def test_a_rule_with_several_heads_goes_with_all_of_them() -> None:
     moving = paths()
     change = added(moving, removed=("both",))
-    assert [rule.name for rule in change.graph.removed] == ["both", "both#2"]
-    assert change.graph.without_rules == ("far", "seen")
-    assert {state.predicates for state in change.graph.gone} == {("far",), ("seen",)}
+    assert [rule.name for rule in change.impact.removed] == ["both", "both#2"]
+    assert change.impact.without_rules == ("far", "seen")
+    assert {state.predicates for state in change.impact.gone} == {("far",), ("seen",)}
     assert refusal(moving, removed=("both#2",)) == ["T130"]
 
 
@@ -77,7 +77,7 @@ def test_replacing_is_removing_and_adding_in_one_change() -> None:
     moving = paths()
     change = added(moving, "further: path(?x, ?z) :- path(?x, ?y), path(?y, ?z).", removed=("further",))
     assert [rule.name for rule in change.added] == [rule.name for rule in change.removed] == ["further"]
-    assert [node.rules for node in change.graph.dropped] == [("further",)]
+    assert [node.rules for node in change.impact.dropped] == [("further",)]
     same_as_from_scratch(moving)
 
 
@@ -86,7 +86,7 @@ def test_what_is_removed_and_added_as_it_was_stays() -> None:
     change = added(moving, "r1: path(?a, ?b) :- edge(?a, ?b).", removed=("r1",))
     assert not change
     assert [there.name for there in change.already_there] == ["r1"]
-    assert (change.graph.plan, change.graph.visits) == ((), ())
+    assert (change.impact.plan, change.impact.visits) == ((), ())
 
 
 def test_one_of_two_equal_rules_can_go() -> None:
@@ -141,7 +141,7 @@ def test_predicates_with_facts_stay_when_their_rules_go() -> None:
     moving = paths()
     change = added(moving, removed=("r1", "further", "both", "r4"))
     assert list(moving.analysis.predicates) == ["edge"]
-    assert {state.predicates for state in change.graph.gone} == {("far",), ("near",), ("path",), ("seen",)}
+    assert {state.predicates for state in change.impact.gone} == {("far",), ("near",), ("path",), ("seen",)}
 
 
 def test_facts_may_bring_predicates_with_the_change() -> None:

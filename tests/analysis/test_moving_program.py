@@ -87,10 +87,10 @@ def test_a_long_stream_merges_and_splits_and_never_strays(seed: int) -> None:
         except ProgramError as refused:
             seen.update(d.number for d in refused.diagnostics)
         else:
-            seen["merges"] += len(change.graph.merges)
-            seen["splits"] += len(change.graph.splits)
-            seen["component merges"] += sum(visit.merged for visit in change.graph.visits)
-            seen["component splits"] += sum(visit.split for visit in change.graph.visits)
+            seen["merges"] += len(change.impact.merges)
+            seen["splits"] += len(change.impact.splits)
+            seen["component merges"] += sum(visit.merged for visit in change.impact.visits)
+            seen["component splits"] += sum(visit.split for visit in change.impact.visits)
             follows_the_algorithms(moving, change)
         same_as_from_scratch(moving)
     for event in ("merges", "splits", "component merges", "component splits", "T020", "T021"):
@@ -100,20 +100,20 @@ def test_a_long_stream_merges_and_splits_and_never_strays(seed: int) -> None:
 def follows_the_algorithms(moving: EditedProgram, change: RuleDiff) -> None:
     """Dirty, DIHN and plan of a change that only adds or only removes are those of the paper."""
     after = dict(moving.graph.rules)
-    added, removed = change.graph.added, change.graph.removed
+    added, removed = change.impact.added, change.impact.removed
     before = {name: rule for name, rule in after.items() if name not in {r.name for r in added}}
     before |= {rule.name: rule for rule in removed}
-    impacted = as_sets(change.graph.directly_impacted)
+    impacted = as_sets(change.impact.directly_impacted)
     if not removed:
         assert impacted == algorithm_2(before, after)
-        assert not change.graph.dirty
+        assert not change.impact.dirty
     elif not added:
         dirty, dihn = algorithm_3(before, after)
-        assert (as_sets(change.graph.dirty), impacted) == (dirty, dihn)
-    plan = [frozenset(node.rules) for node in change.graph.plan]
+        assert (as_sets(change.impact.dirty), impacted) == (dirty, dihn)
+    plan = [frozenset(node.rules) for node in change.impact.plan]
     assert set(plan) == set(algorithm_4(after, impacted))
     assert is_in_order(after, plan)
-    visits_are_right(moving, change.graph)
+    visits_are_right(moving, change.impact)
 
 
 def as_sets(nodes: tuple[NodeState, ...]) -> set[frozenset[str]]:

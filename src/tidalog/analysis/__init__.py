@@ -3,6 +3,7 @@
 Reads the AST (`tidalog.model.program`), gives an `Analysis`.  No data, no plans and no engine enter here.
 """
 
+from tidalog.analysis.components import Component
 from tidalog.analysis.edit_impact import (
     ComponentState,
     ComponentVisit,
@@ -14,7 +15,7 @@ from tidalog.analysis.edit_impact import (
 from tidalog.analysis.edited_program import EditedProgram
 from tidalog.analysis.graph_text import GRAPH_FORMATS, GraphFormat, render_graph
 from tidalog.analysis.hypernodes import HyperNode, RuleEdges
-from tidalog.analysis.model import Analysis, Component, PredicateInfo
+from tidalog.analysis.model import Analysis, PredicateInfo
 from tidalog.analysis.normal import AggregateColumn, Argument, Computation, NormalAtom, NormalRule
 from tidalog.analysis.passes import PASSES, analyse
 from tidalog.analysis.query import analyse_query

@@ -1,27 +1,40 @@
-"""The predicate graph, its components, and strata.
+"""The predicate graph and its components.
 
 An edge leads from each predicate in the body of a rule to the predicate of its head; it is negative if the
-rule reads it under a negation or an aggregate.  The program is stratified exactly if no negative edge stays
-within a component.  Components are ordered by stratum and then by name, which does not depend on the order
-of the rules.
+rule reads it under a negation or an aggregate.  Components are ordered by stratum and then by name, so that
+the order of the rules makes no difference.
 """
 
 from __future__ import annotations
 
-from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
-from tidalog.analysis.diagnostics import AggregationInCycle, NegationInCycle
-from tidalog.analysis.draft import Draft
-from tidalog.analysis.model import Component
 from tidalog.analysis.normal import NormalRule
 from tidalog.analysis.scc import natural_key, strongly_connected, topological_order
-from tidalog.model.errors import Span
-from tidalog.model.program import Aggregate, Negation
 
-CYCLES_COMPARED = 64
-"""Of very many negative edges in one component only the first are searched for the shortest cycle."""
+
+@dataclass(frozen=True, slots=True)
+class Component:
+    """A strongly connected component of the predicate graph with all rules for its predicates.
+
+    Invariant: whatever a rule of it reads is in this component or in one with a smaller index, and what it
+    reads under a negation or an aggregate is in one with a smaller stratum.
+    """
+
+    index: int
+    predicates: tuple[str, ...]
+    rules: tuple[NormalRule, ...]
+    recursive: bool
+    positive: frozenset[int]
+    """Other components that its rules read."""
+    negative: frozenset[int]
+    """Components that its rules read under a negation or an aggregate: these must be complete before."""
+    stratum: int
+
+    @property
+    def depends_on(self) -> frozenset[int]:
+        return self.positive | self.negative
 
 
 def build_components(predicates: Iterable[str], rules: Sequence[NormalRule]) -> tuple[Component, ...]:
@@ -89,116 +102,3 @@ def reads(rule: NormalRule) -> Iterator[tuple[str, bool]]:
 
 def read_predicates(rule: NormalRule) -> set[str]:
     return {predicate for predicate, _ in reads(rule)}
-
-
-# --- refusal ----------------------------------------------------------------------------------------
-
-
-def check_stratification(draft: Draft, components: Sequence[Component]) -> None:
-    for component in components:
-        if not component.recursive:
-            continue
-        within = set(component.predicates)
-        negated = _offenders(component, within, aggregating=False)
-        aggregated = _offenders(component, within, aggregating=True)
-        if negated:
-            _report_cycle(draft, component, negated)
-        if aggregated:
-            _report_cycle(draft, component, aggregated)
-
-
-@dataclass(frozen=True, slots=True)
-class _Offender:
-    """A rule of a component that reads `predicate` of the same component as if it were complete."""
-
-    rule: NormalRule
-    predicate: str
-    negation: int | None
-    """Which of the rule's negations; None if the rule aggregates."""
-
-
-def _offenders(component: Component, within: set[str], aggregating: bool) -> list[_Offender]:
-    found: list[_Offender] = []
-    for rule in component.rules:
-        if aggregating:
-            if rule.aggregates:
-                found += [_Offender(rule, a.predicate, None) for a in rule.atoms if a.predicate in within]
-        else:
-            negations = enumerate(rule.negations)
-            found += [_Offender(rule, a.predicate, n) for n, a in negations if a.predicate in within]
-    return found
-
-
-def _report_cycle(draft: Draft, component: Component, offenders: list[_Offender]) -> None:
-    uses = _uses_within(component)
-    cycles = [(_path(uses, o.predicate, _head(o.rule)), o) for o in offenders[:CYCLES_COMPARED]]
-    path, offender = min(cycles, key=lambda cycle: len(cycle[0]))
-    label = draft.label
-    rules = [f"{rule} ({label(user)} from {label(used)})" for user, rule, used in path]
-    closing = offender.predicate
-    if offender.negation is not None:
-        mark = "~"
-        diagnostic: type[NegationInCycle | AggregationInCycle] = NegationInCycle
-    else:
-        mark = f"#{offender.rule.aggregates[0].operator} of "
-        diagnostic = AggregationInCycle
-    rules.append(f"{offender.rule.name} ({label(_head(offender.rule))} from {mark}{label(closing)})")
-    steps = [label(closing), *(label(used) for _, _, used in path), f"{mark}{label(closing)}"]
-    draft.report(
-        diagnostic(
-            _literal_span(offender),
-            cycle=" → ".join(steps),
-            predicate=label(closing),
-            rules=", ".join(rules),
-        )
-    )
-
-
-def _head(rule: NormalRule) -> str:
-    assert rule.head is not None, "a rule of a component has a head"
-    return rule.head.predicate
-
-
-def _uses_within(component: Component) -> dict[str, dict[str, str]]:
-    """predicate → predicate of the same component that one of its rules reads → the name of such a rule."""
-    within = set(component.predicates)
-    uses: dict[str, dict[str, str]] = {predicate: {} for predicate in component.predicates}
-    for rule in component.rules:
-        for predicate, _ in reads(rule):
-            if predicate in within:
-                uses[_head(rule)].setdefault(predicate, rule.name)
-    return uses
-
-
-def _path(uses: dict[str, dict[str, str]], start: str, goal: str) -> list[tuple[str, str, str]]:
-    """A shortest chain (user, rule, used) from one predicate to another within a component."""
-    came_from: dict[str, tuple[str, str]] = {}
-    queue = deque([start])
-    seen = {start}
-    while queue and goal not in seen:
-        user = queue.popleft()
-        for used in sorted(uses[user], key=natural_key):
-            if used not in seen:
-                seen.add(used)
-                came_from[used] = (user, uses[user][used])
-                queue.append(used)
-    path: list[tuple[str, str, str]] = []
-    at = goal
-    while at != start:
-        user, rule = came_from[at]
-        path.append((user, rule, at))
-        at = user
-    return path[::-1]
-
-
-def _literal_span(offender: _Offender) -> Span | None:
-    """Where the author wrote it: passes keep the order of a rule's negations."""
-    origin = offender.rule.origin
-    if origin is None:
-        return None
-    if offender.negation is not None:
-        negations = [literal for literal in origin.body if isinstance(literal, Negation)]
-        literal = negations[offender.negation]
-        return literal.span or literal.atom.span or origin.span
-    spans = (a.span for head in origin.heads for a in head.arguments if isinstance(a, Aggregate))
-    return next((span for span in spans if span is not None), origin.span)

@@ -16,6 +16,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
+from tidalog.analysis.component_diff import changed_components
 from tidalog.analysis.normal import NormalRule
 from tidalog.analysis.rule_graph import GraphDiff, RuleGraph
 from tidalog.analysis.scc import natural_key, topological_order
@@ -104,8 +105,9 @@ class EditImpact:
     """Predicates that had rules and have none: what was derived of them goes without reasoning."""
 
 
-def describe_change(graph: RuleGraph, movement: GraphDiff) -> EditImpact:
-    """What a change that was just made means.  The cost follows what it can reach."""
+def impact_of_edit(graph: RuleGraph, movement: GraphDiff) -> EditImpact:
+    """What the last edit of a graph can reach.  The cost follows that, not the edit."""
+    assert graph.is_at(movement), "the graph has been edited since"
     nodes = _Nodes(graph, movement)
     components = _Components(graph, movement)
     impacted = nodes.directly_impacted()
@@ -229,7 +231,7 @@ class _Components:
     """Components before and after a movement."""
 
     def __init__(self, graph: RuleGraph, movement: GraphDiff) -> None:
-        self.graph = graph
+        self.graph, self.diff = graph, movement
         self.old = movement.old_components
         self.left = _grouped(self.old)
         self.added = _by_component(graph, movement.added)
@@ -243,10 +245,7 @@ class _Components:
         return ComponentState(number, _naturally(names))
 
     def visits(self) -> tuple[ComponentVisit, ...]:
-        moved = {self.graph.component_of(name) for name in self.old if name in self.graph.predicates}
-        start = {*moved, *self.added, *self.removed}
-        # A component that kept its number may have lost predicates all the same.
-        start |= {n for n in self.old.values() if n is not None and n in self.graph.component_numbers()}
+        start = changed_components(self.graph, self.diff)
 
         def first_name(number: int) -> str:
             return min(self.graph.predicates_of_component(number), key=natural_key)

@@ -1,7 +1,7 @@
-"""Lowering the rules that a change brings, against the program that they join.
+"""Lowering the new rules of an edit, against the program that they join.
 
-`lower_new` looks at these rules alone.  `lower_all` lowers the whole program as `analyse` does, which is
-needed where triples are spoken of: there a rule may change which relations hold them.
+`lower_new` lowers these rules alone.  `lower_all` lowers the whole program as `analyse` does, which is needed
+where an edit changes the relations that hold triples.
 """
 
 from __future__ import annotations
@@ -14,13 +14,14 @@ from tidalog.analysis.draft import Draft, Use, WorkingRule
 from tidalog.analysis.functions import check_functions
 from tidalog.analysis.normal import NormalRule
 from tidalog.analysis.normalise import normalise_rules, split_heads
-from tidalog.analysis.passes import PASSES
+from tidalog.analysis.passes import PASSES, lower_rdf_atoms
 from tidalog.analysis.predicates import (
     check_arity,
     refuse_reserved_names,
     warn_of_undefined_in_rules,
     warn_of_useless_rules,
 )
+from tidalog.analysis.relations import special_rule
 from tidalog.analysis.rewrite import atoms
 from tidalog.analysis.rule_graph import RuleGraph
 from tidalog.analysis.safety import check_safety
@@ -41,6 +42,8 @@ def lower_new(draft: Draft, graph: RuleGraph, leaving: Container[str], fixed: Ma
     not count any more; `fixed` the arities of predicates that are there without rules."""
     check_functions(draft)
     warn_of_useless_rules(draft)
+    if draft.layout.active:
+        lower_rdf_atoms(draft)
     given = {fact.predicate for fact in draft.facts}
     named = dict.fromkeys(atom.predicate for w in draft.rules for atom in atoms(w.rule))
     for predicate in (*named, *given):
@@ -50,6 +53,8 @@ def lower_new(draft: Draft, graph: RuleGraph, leaving: Container[str], fixed: Ma
     known = set(draft.uses)
     check_arity(draft)
     refuse_reserved_names(draft)
+    if draft.layout.active:
+        draft.rules = [w.with_rule(special_rule(w.rule, draft.layout)) for w in draft.rules]
     if not known.issuperset(draft.uses):
         heads = {head.predicate for working in draft.rules for head in working.rule.heads}
         defined = {*graph.predicates, *heads, *given}

@@ -16,7 +16,7 @@ Label = Callable[[str], str]
 def describe_rule_change(change: RuleDiff, title: str, label: Label, prefixes: Mapping[str, str]) -> str:
     """The change in words.  Hyper-nodes have the numbers that they keep: those of the program before, and
     new ones for new ones.  `label` gives the name that the author has for a predicate."""
-    graph = change.graph
+    graph = change.impact
     lines = [f"{title}: {_headline(change)}"]
     lines += [f"  + {_one_line(print_rule(rule, prefixes))}" for rule in change.added]
     lines += [f"  - {_one_line(print_rule(rule, prefixes))}" for rule in change.removed]
@@ -36,7 +36,7 @@ def describe_rule_change(change: RuleDiff, title: str, label: Label, prefixes: M
 
 def rule_change_json(change: RuleDiff, prefixes: Mapping[str, str]) -> dict[str, object]:
     """The same for programs."""
-    graph = change.graph
+    graph = change.impact
     return {
         "added": [{"name": rule.name, "rule": print_rule(rule, prefixes)} for rule in change.added],
         "removed": [{"name": rule.name, "rule": print_rule(rule, prefixes)} for rule in change.removed],

@@ -1,28 +1,27 @@
-"""A program whose rules come and go.
+"""A program whose rules are edited one by one.
 
-`EditedProgram` takes the rules of an analysed program, adds and removes rules, and keeps names, normal forms,
-graphs and components in step.  A change is made whole or not at all: what `analyse` would refuse in the
-program after the change (an unsafe rule, another arity, a negation in a cycle) is refused with the same
-message, and everything is as before.  Law: `moving.analysis` equals `analyse(moving.program)`.
+`EditedProgram` starts from an analysed program, adds and removes rules, and keeps names, normal forms, graphs
+and components up to date.  An edit is applied as a whole or not at all: what `analyse` would refuse in the
+program after the edit (an unsafe rule, another arity, a negation in a cycle) is refused with the same
+message, and everything is as before.  Law: `edited.analysis` equals `analyse(edited.program)`.
 
-A change lowers the new rules alone.  In a program that speaks of triples a rule may change which relations
-hold them, and with that the normal form of other rules: all rules are lowered then, and those whose normal
-form is another one are taken out of the graph and put back.
+The cost follows the edit: only the new rules are lowered.  In a program over triples a rule may change which
+relations hold them, and with that the normal form of other rules.  Only then all rules are lowered, and those
+with another normal form are removed from the graph and added again.
 """
 
 from __future__ import annotations
 
-import re
+from bisect import bisect_left
 from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import replace
-from difflib import get_close_matches
 from types import MappingProxyType
 from typing import Final
 
-from tidalog.analysis.components import check_stratification, ordered_components
+from tidalog.analysis.component_diff import diff_of_edit
+from tidalog.analysis.components import Component
 from tidalog.analysis.diagnostics import UnknownRule
-from tidalog.analysis.draft import Draft, WorkingRule
-from tidalog.analysis.edit_impact import describe_change
+from tidalog.analysis.draft import Draft, Use, WorkingRule
 from tidalog.analysis.edit_lowering import (
     about_the_change,
     lower_all,
@@ -30,7 +29,7 @@ from tidalog.analysis.edit_lowering import (
     name_taken,
     speaks_of_triples,
 )
-from tidalog.analysis.model import Analysis, Component
+from tidalog.analysis.model import Analysis, PredicateInfo
 from tidalog.analysis.normal import NormalRule
 from tidalog.analysis.parameters import substitute_parameters
 from tidalog.analysis.passes import (
@@ -41,10 +40,21 @@ from tidalog.analysis.passes import (
     routed_fact,
 )
 from tidalog.analysis.predicates import binding_uses, free_name, name_rules
+from tidalog.analysis.relations import TripleUses
 from tidalog.analysis.rewrite import canonical_rule
-from tidalog.analysis.rule_edit import AlreadyThere, Entry, Lowered, RuleDiff, Undo
-from tidalog.analysis.rule_graph import GraphDiff, RuleGraph
+from tidalog.analysis.rule_edit import (
+    AlreadyThere,
+    Entry,
+    Lowered,
+    RuleDiff,
+    State,
+    Undo,
+    number_of,
+)
+from tidalog.analysis.rule_graph import GraphDiff, RuleGraph, mentioned
 from tidalog.analysis.scc import natural_key
+from tidalog.analysis.strata import check_stratification
+from tidalog.analysis.suggestions import Suggestions
 from tidalog.analysis.triples import TripleLayout, lower_fact
 from tidalog.analysis.undo_journal import Journal
 from tidalog.model.errors import Diagnostic
@@ -53,8 +63,7 @@ from tidalog.model.rule_edit import NamedRemoval
 from tidalog.model.terms import Term
 
 BRIDGES: Final = 1 << 62
-"""Bridges between relations of triples come behind all rules that somebody wrote."""
-_NUMBERED: Final = re.compile(r"r([1-9][0-9]*)")
+"""Bridges between relations of triples come after all written rules."""
 
 
 class EditedProgram:
@@ -66,78 +75,79 @@ class EditedProgram:
         facts: Sequence[Fact] | None = None,
     ) -> None:
         """`parameters` and `functions` are those of the analysis.  `facts` say which predicates have explicit
-        facts, one of each is enough; unless told, those of the program."""
+        facts, one of each is enough; without them, the facts of the program do."""
         program = analysis.program
-        self._facts = program.facts if facts is None else facts
-        self._witnesses = {_witness(fact): fact for fact in self._facts}
-        self._admitted: dict[tuple[str, int], Fact] = {}
+        known = tuple(program.facts if facts is None else facts)
         self._program = replace(program, rules=(), facts=())
         self._parameters, self._functions = dict(parameters or {}), function_ranges(functions)
-        self._layout = analysis.triples
+        self._witnesses = {_witness(fact): fact for fact in known}
         self._entries: dict[str, Entry] = {}
         self._equal: dict[Rule, dict[str, None]] = {}
         """canonical form → names of the rules that have it."""
-        self._places: dict[str, tuple[int, int]] = {}
+        self._positions: dict[str, tuple[int, int]] = {}
         """normal rule → when its rule came, and which head it has."""
+        self._triple_uses = TripleUses()
         self._counter = {"rules": 0}
         self._journal = Journal()
-        self._analysis: Analysis | None = None
-        self._fixed = self._fixed_arities(analysis.triples)
-        """Predicates that are there whatever the rules."""
-        self.graph = RuleGraph(analysis.rules, self._fixed)
-        self._load(program, analysis)
+        layout = analysis.triples
+        routed = _routed(known, layout)
+        fixed, given = self._fixed(routed, layout)
+        written = tuple(self._load(program, analysis))
+        self._state = State(
+            written,
+            tuple(entry.rule for entry in written),
+            analysis.rules,
+            known,
+            routed,
+            layout,
+            fixed,
+            given,
+            predicate_infos(self._program, layout, routed, analysis.rules, self._uses()),
+        )
+        self.graph = RuleGraph(analysis.rules, fixed)
 
-    def _load(self, program: Program, analysis: Analysis) -> None:
+    def _load(self, program: Program, analysis: Analysis) -> Iterable[Entry]:
         draft = Draft(program, self._parameters, self._functions)
         name_rules(draft)
         written = [replace(working.rule, name=working.name) for working in draft.rules]
         substitute_parameters(draft)
         for rule, working in zip(written, draft.rules, strict=True):
-            self._enter(Entry(self._counter["rules"] + 1, rule, canonical_rule(working.rule)))
+            entry = _entry(self._counter["rules"] + 1, rule, canonical_rule(working.rule))
+            self._enter(entry, analysis.triples)
+            yield entry
         bridges = (rule.name for rule in analysis.rules if rule.origin is None)
-        self._places.update((name, (BRIDGES, number)) for number, name in enumerate(bridges))
+        self._positions.update((name, (BRIDGES, number)) for number, name in enumerate(bridges))
 
-    # --- what there is ------------------------------------------------------------------------------
+    # --- reading ------------------------------------------------------------------------------------
 
     @property
     def rules(self) -> Mapping[str, Rule]:
-        """The rules that somebody wrote, by name, in the order in which they came."""
-        entries = sorted(self._entries.values(), key=lambda entry: entry.sequence)
-        return MappingProxyType({entry.name: entry.rule for entry in entries})
+        """The written rules by name, in the order in which they came."""
+        return MappingProxyType({entry.name: entry.rule for entry in self._state.written})
 
     @property
     def program(self) -> Program:
         """The program as it stands; every rule has its name."""
-        return replace(
-            self._program, rules=tuple(self.rules.values()), facts=(*self._facts, *self._admitted.values())
-        )
+        return replace(self._program, rules=self._state.rules, facts=self._state.facts)
 
     @property
     def analysis(self) -> Analysis:
-        """What `analyse` says of the program as it stands, but for the warnings, which are told once."""
-        if self._analysis is None:
-            self._analysis = self._analysed()
-        return self._analysis
-
-    def _analysed(self) -> Analysis:
-        graph, layout, program = self.graph, self._layout, self.program
-        rules = sorted(graph.rules.values(), key=self._place)
-        facts = program.facts
-        if layout.active:
-            facts = tuple(routed_fact(lower_fact(fact, layout.tables), layout) for fact in facts)
-        uses = dict(binding_uses(program))
-        groups = [graph.predicates_of_component(number) for number in graph.component_numbers()]
-        return Analysis(
-            program=program,
-            rules=tuple(rules),
-            facts=facts,
-            predicates=MappingProxyType(predicate_infos(program, layout, facts, rules, uses)),
-            components=ordered_components([sorted(group, key=natural_key) for group in groups], rules),
-            triples=layout,
+        """What `analyse` says of the program as it stands, without the warnings."""
+        state = self._state
+        if state.analysis is not None:
+            return state.analysis
+        found = Analysis(
+            program=self.program,
+            rules=state.normal,
+            facts=state.routed,
+            predicates=MappingProxyType(dict(state.predicates)),
+            triples=state.layout,
             warnings=(),
         )
+        self._state = replace(state, analysis=found)
+        return found
 
-    # --- changes ------------------------------------------------------------------------------------
+    # --- edits --------------------------------------------------------------------------------------
 
     def change(
         self,
@@ -148,38 +158,39 @@ class EditedProgram:
         """Removes rules by name, then adds rules, which get names if they have none.
 
         `facts` are of predicates that have explicit facts from now on; one of each is enough.  A rule that is
-        there already, up to the names of variables, is not added again.  Raises `ProgramError` with all that
-        is wrong, and changes nothing then.
+        there already, up to the names of variables, is not added again.  Raises `ProgramError` with every
+        error found, and then changes nothing.
         """
         draft = Draft(replace(self._program, rules=tuple(added)), self._parameters, self._functions)
         draft.facts = [fact for fact in facts if _witness(fact) not in self._witnesses]
         leaving = self._leaving(draft, removed)
         chosen, already_there = self._choose(draft, added, leaving)
-        # Nothing is refused before the end, so that all that is wrong is told at once.
+        # Nothing is refused before the end, so that all errors show in one run.
         errors, draft.diagnostics = draft.diagnostics, []
         lowered = self._lowered(draft, leaving)
-        undo = self._move(chosen, leaving, lowered)
+        undo = self._apply(chosen, leaving, lowered)
         try:
-            self._check_strata(draft, undo.movement)
+            self._check_strata(draft, undo.graph)
             found = [*errors, *(d for d in draft.diagnostics if not _among(d, errors))]
             warnings = refuse_errors(about_the_change(found, [entry.rule for entry in chosen]))
-            graph = describe_change(self.graph, undo.movement)
+            components = diff_of_edit(self.graph, undo.graph, self._text_order)
         except BaseException:
-            self._take_back(undo)
+            self._undo(undo)
             raise
         return RuleDiff(
             added=tuple(entry.rule for entry in chosen),
             removed=tuple(entry.rule for entry in leaving.values()),
             already_there=already_there,
-            graph=graph,
-            moved_triples=self._layout != undo.layout,
+            components=components,
+            moved_triples=self._state.layout is not undo.state.layout,
             warnings=warnings,
+            graph=self.graph,
             undo=undo,
         )
 
-    def undo(self, change: RuleDiff) -> None:
-        """Takes the last change back."""
-        self._take_back(change.undo)
+    def undo(self, diff: RuleDiff) -> None:
+        """Undoes the last edit."""
+        self._undo(diff.undo)
 
     def _leaving(self, draft: Draft, removed: Iterable[str | NamedRemoval]) -> dict[str, Entry]:
         leaving: dict[str, Entry] = {}
@@ -188,8 +199,8 @@ class EditedProgram:
             if name in self._entries:
                 leaving[name] = self._entries[name]
             else:
-                near = get_close_matches(name, self._entries, 1, 0.6)
-                suggestion = f"did you mean {near[0]}?" if near else "tidalog check lists the rules by name"
+                near = Suggestions(self._entries).near(name, 0.6)
+                suggestion = f"did you mean {near}?" if near else "tidalog check lists the rules by name"
                 draft.report(UnknownRule(span, name=name, suggestion=suggestion))
         return leaving
 
@@ -223,111 +234,202 @@ class EditedProgram:
                 draft.report(name_taken(working, first.rule))
                 continue
             equal[canonical] = name
-            chosen[name] = Entry(self._counter["rules"] + len(chosen) + 1, named, canonical)
+            chosen[name] = _entry(self._counter["rules"] + len(chosen) + 1, named, canonical)
             kept.append(working)
         draft.rules = kept
         return list(chosen.values()), tuple(already_there)
 
-    def _free_name(self, leaving: Container[str], chosen: Iterable[str], given: Iterable[str]) -> str:
+    def _free_name(self, leaving: Mapping[str, Entry], chosen: Mapping[str, Entry], given: set[str]) -> str:
         """`r8` in a program of seven rules, or more if there is a rule of a higher number: the rules that are
         there decide, not those that once were."""
-        names = {*(name for name in self._entries if name not in leaving), *chosen}
-        taken = names.union(given)
-        numbers = (int(found[1]) for name in taken if (found := _NUMBERED.fullmatch(name)))
-        return free_name(f"r{max(len(names), max(numbers, default=0)) + 1}", taken)
+        names = {*(self._entries.keys() - leaving.keys()), *chosen}
+        staying = (entry.number for entry in self._entries.values() if entry.name not in leaving)
+        numbers = (*staying, *map(number_of, chosen), *map(number_of, given))
+        return free_name(f"r{max(len(names), max(numbers, default=0)) + 1}", names | given)
 
     def _lowered(self, draft: Draft, leaving: Mapping[str, Entry]) -> Lowered:
-        rules = self.graph.rules
+        layout = self._state.layout
         facts = {_witness(fact): fact for fact in draft.facts}
         out = {name for entry in leaving.values() for name in entry.normal_names}
-        layout = self._layout
         if not (draft.rules or facts or out):
-            new: dict[str, NormalRule] = {}
-        elif not layout.active and not speaks_of_triples(draft.rules, facts):
-            lower_new(draft, self.graph, out, self._fixed)
-            new = {rule.name: rule for rule in draft.normal}
-        else:
-            staying = [rule for name, rule in self.rules.items() if name not in leaving]
-            whole = lower_all(draft, staying, [*self._witnesses.values(), *facts.values()])
-            draft.diagnostics += whole.diagnostics
-            draft.layout = layout = whole.layout
-            new = {rule.name: rule for rule in whole.normal}
-            out |= {name for name, rule in rules.items() if new.get(name) != rule}
-        coming = [rule for name, rule in new.items() if name not in rules or name in out]
+            return Lowered(layout, [], out, facts)
+        if self._keeps_layout(draft, leaving, facts):
+            draft.layout = layout
+            lower_new(draft, self.graph, out, self._state.fixed)
+            if not layout.active or all(d.is_warning for d in draft.diagnostics):
+                return Lowered(layout, self._coming(draft.normal, out), out, facts)
+            draft.diagnostics = []  # errors name the first use of a predicate in the whole program
+        staying = [entry.rule for entry in self._state.written if entry.name not in leaving]
+        whole = lower_all(draft, staying, [*self._witnesses.values(), *facts.values()])
+        draft.diagnostics += whole.diagnostics
+        draft.layout = whole.layout
+        new = {rule.name: rule for rule in whole.normal}
+        out |= {name for name, rule in self.graph.rules.items() if new.get(name) != rule}
         bridges = [name for name, rule in new.items() if rule.origin is None]
-        return Lowered(layout, coming, out, bridges, facts)
+        if whole.layout != layout:
+            layout = whole.layout
+        return Lowered(layout, self._coming(whole.normal, out), out, facts, bridges)
 
-    def _move(self, chosen: Sequence[Entry], leaving: Mapping[str, Entry], lowered: Lowered) -> Undo:
+    def _coming(self, normal: Iterable[NormalRule], going: Container[str]) -> list[NormalRule]:
+        """The rules that are not in the graph; one under a name that is taken is reported elsewhere."""
+        new = {rule.name: rule for rule in normal}
+        return [rule for name, rule in new.items() if name not in self.graph.rules or name in going]
+
+    def _keeps_layout(
+        self, draft: Draft, leaving: Mapping[str, Entry], facts: Mapping[tuple[str, int], Fact]
+    ) -> bool:
+        """Whether the same relations hold the triples after the edit, whatever else the program says."""
+        layout = self._state.layout
+        if not layout.active:
+            return not speaks_of_triples(draft.rules, facts)
+        if facts:
+            return False
+        came = (working.rule for working in draft.rules)
+        went = (entry.canonical for entry in leaving.values())
+        return self._triple_uses.stay(came, went, layout.tables)
+
+    def _apply(self, chosen: Sequence[Entry], leaving: Mapping[str, Entry], lowered: Lowered) -> Undo:
         self._journal = Journal()
         put, drop = self._journal.put, self._journal.drop
+        before, layout = self._state, lowered.layout
         for witness, fact in lowered.facts.items():
             put(self._witnesses, witness, fact)
-            put(self._admitted, witness, fact)
-        same = lowered.layout == self._layout and not lowered.facts
-        fixed = self._fixed if same else self._fixed_arities(lowered.layout)
+        facts, routed, fixed, given = before.facts, before.routed, before.fixed, before.given
+        same = layout is before.layout and not lowered.facts
+        if not same:
+            facts = (*facts, *lowered.facts.values())
+            routed = _routed(facts, layout)
+            fixed, given = self._fixed(routed, layout)
         going = sorted(lowered.going, key=natural_key)
-        movement = self.graph.change(lowered.coming, going, None if same else fixed)
-        undo = Undo(movement, self._journal, self._layout, self._fixed, self._analysis)
+        diff = self.graph.change(lowered.coming, going, None if same else fixed)
+        undo = Undo(diff, self._journal, before)
         for entry in leaving.values():
             drop(self._entries, entry.name)
             drop(self._equal[entry.canonical], entry.name)
             if not self._equal[entry.canonical]:
                 drop(self._equal, entry.canonical)
             for name in entry.normal_names:
-                drop(self._places, name)
+                drop(self._positions, name)
+            if before.layout.active:
+                self._triple_uses.remove(entry.canonical, before.layout.tables, self._journal)
         for entry in chosen:
-            self._enter(entry)
-        for number, name in enumerate(lowered.bridges):
-            put(self._places, name, (BRIDGES, number))
-        self._layout, self._fixed = lowered.layout, fixed
-        if lowered.coming or lowered.going or not same:
-            self._analysis = None
+            self._enter(entry, before.layout)
+        for number, name in enumerate(lowered.bridges or ()):
+            put(self._positions, name, (BRIDGES, number))
+        if layout.active != before.layout.active:
+            written_rules = (e.canonical for e in self._entries.values() if layout.active)
+            self._triple_uses.count_anew(written_rules, layout.tables, self._journal)
+        normal = before.normal
+        if lowered.bridges is not None:
+            normal = tuple(sorted(self.graph.rules.values(), key=self._text_order))
+        elif diff.added or diff.removed:
+            normal = self._spliced(normal, diff)
+        written, rules = before.written, before.rules
+        if leaving or chosen:
+            written = (*(entry for entry in written if entry.name not in leaving), *chosen)
+            rules = tuple(entry.rule for entry in written)
+        predicates = before.predicates
+        if not same:
+            predicates = predicate_infos(self._program, layout, routed, normal, self._uses())
+        elif diff.added or diff.removed:
+            touched = {p for rule in (*diff.added, *diff.removed) for p in mentioned(rule)}
+            predicates = self._infos(dict(predicates), touched, fixed, given)
+        if leaving or chosen or diff.added or diff.removed or not same:
+            self._state = State(written, rules, normal, facts, routed, layout, fixed, given, predicates)
         return undo
 
-    def _enter(self, entry: Entry) -> None:
+    def _spliced(self, normal: tuple[NormalRule, ...], diff: GraphDiff) -> tuple[NormalRule, ...]:
+        """The normal rules after an edit that leaves the bridges alone."""
+        going = {rule.name for rule in diff.removed}
+        kept = [rule for rule in normal if rule.name not in going] if going else list(normal)
+        end = bisect_left(kept, (BRIDGES, 0), key=self._text_order)
+        return (*kept[:end], *diff.added, *kept[end:])
+
+    def _infos(
+        self,
+        infos: dict[str, PredicateInfo],
+        touched: Iterable[str],
+        fixed: Mapping[str, int],
+        given: frozenset[str],
+    ) -> dict[str, PredicateInfo]:
+        graph = self.graph
+        for name in touched:
+            if name not in graph.predicates:
+                infos.pop(name, None)
+                continue
+            derived = bool(graph.derivers(name))
+            user = next(iter(graph.derivers(name) or graph.readers(name)), None)
+            arity = fixed[name] if user is None else _arity(graph.rules[user], name)
+            infos[name] = PredicateInfo(name, arity, name in given or not derived, derived)
+        return infos
+
+    def _enter(self, entry: Entry, layout: TripleLayout) -> None:
         put = self._journal.put
         put(self._counter, "rules", entry.sequence)
         put(self._entries, entry.name, entry)
         put(self._equal.setdefault(entry.canonical, {}), entry.name, None)
         for number, name in enumerate(entry.normal_names):
-            put(self._places, name, (entry.sequence, number))
+            put(self._positions, name, (entry.sequence, number))
+        if layout.active:
+            self._triple_uses.add(entry.canonical, layout.tables, self._journal)
 
-    def _take_back(self, undo: Undo) -> None:
-        assert undo.journal is self._journal, "only the last change can be taken back"
-        self.graph.undo(undo.movement)
+    def _undo(self, undo: Undo) -> None:
+        assert undo.journal is self._journal, "only the last edit can be undone"
+        self.graph.undo(undo.graph)
         self._journal.roll_back()
         self._journal = Journal()
-        self._layout, self._fixed, self._analysis = undo.layout, undo.fixed, undo.analysis
+        self._state = undo.state
 
-    def _check_strata(self, draft: Draft, movement: GraphDiff) -> None:
+    def _check_strata(self, draft: Draft, diff: GraphDiff) -> None:
         """Reports cycles through a negation or an aggregate, which only a new rule can have closed."""
         components = [
             Component(
                 number,
                 tuple(sorted(self.graph.predicates_of_component(number), key=natural_key)),
-                tuple(sorted(self.graph.rules_of_component(number), key=self._place)),
+                tuple(sorted(self.graph.rules_of_component(number), key=self._text_order)),
                 True,
                 frozenset(),
                 frozenset(),
                 0,
             )
-            for number in sorted(movement.looped)
+            for number in sorted(diff.looped)
         ]
         check_stratification(draft, components)
 
-    def _place(self, rule: NormalRule) -> tuple[int, int]:
-        return self._places.get(rule.name, (BRIDGES, 0))
+    def _text_order(self, rule: NormalRule) -> tuple[int, int]:
+        return self._positions.get(rule.name, (BRIDGES, 0))
 
-    def _fixed_arities(self, layout: TripleLayout) -> dict[str, int]:
-        facts: Iterable[Fact] = self._witnesses.values()
-        if layout.active:
-            facts = [routed_fact(lower_fact(fact, layout.tables), layout) for fact in facts]
-        infos = predicate_infos(self._program, layout, facts, (), dict(binding_uses(self._program)))
-        return {name: info.arity for name, info in infos.items()}
+    def _fixed(self, routed: Sequence[Fact], layout: TripleLayout) -> tuple[dict[str, int], frozenset[str]]:
+        """The predicates that are there whatever the rules, with their arities; and those of them that have
+        facts from outside the rules."""
+        infos = predicate_infos(self._program, layout, routed, (), self._uses())
+        given = {fact.predicate for fact in routed}
+        given.update(binding.predicate for binding in self._program.imports)
+        given.update(layout.relations)
+        return {name: info.arity for name, info in infos.items()}, frozenset(given)
+
+    def _uses(self) -> dict[str, Use]:
+        return dict(binding_uses(self._program))
+
+
+def _entry(sequence: int, rule: Rule, canonical: Rule) -> Entry:
+    return Entry(sequence, rule, canonical, number_of(rule.name or ""))
 
 
 def _witness(fact: Fact) -> tuple[str, int]:
     return fact.predicate, len(fact.arguments)
+
+
+def _routed(facts: tuple[Fact, ...], layout: TripleLayout) -> tuple[Fact, ...]:
+    """Facts by the relations that hold them."""
+    if not layout.active:
+        return facts
+    return tuple(routed_fact(lower_fact(fact, layout.tables), layout) for fact in facts)
+
+
+def _arity(rule: NormalRule, predicate: str) -> int:
+    atoms = (*rule.atoms, *rule.negations, *(() if rule.head is None else (rule.head,)))
+    return next(len(atom.arguments) for atom in atoms if atom.predicate == predicate)
 
 
 def _among(diagnostic: Diagnostic, others: Iterable[Diagnostic]) -> bool:

@@ -72,8 +72,52 @@ def rule_edges(rules: Sequence[NormalRule]) -> RuleEdges:
     return RuleEdges(edges(positive), edges(negative))
 
 
+@dataclass(frozen=True, slots=True)
+class _Groups:
+    """Rules by hyper-node, in an order in which they can be evaluated."""
+
+    names: list[tuple[str, ...]]
+    recursive: list[bool]
+    group_of: list[int]
+    """rule → its group."""
+
+
+def rule_groups(rules: Sequence[NormalRule]) -> list[tuple[tuple[str, ...], bool]]:
+    """The names of each hyper-node's rules and whether it is recursive, in an order in which they can be
+    evaluated.  The cost follows the size of the program."""
+    groups = _groups(rules, *readers(rules))
+    return list(zip(groups.names, groups.recursive, strict=True))
+
+
 def hyper_nodes(rules: Sequence[NormalRule]) -> tuple[HyperNode, ...]:
+    """The cost follows the number of edges between hyper-nodes."""
     positive, negative = readers(rules)
+    groups = _groups(rules, positive, negative)
+    derived: list[set[str]] = [set() for _ in groups.names]
+    for number, rule in enumerate(rules):
+        if rule.head is not None:
+            derived[groups.group_of[number]].add(rule.head.predicate)
+
+    def fed(own: int, reading: dict[str, list[int]]) -> frozenset[int]:
+        found = {groups.group_of[reader] for p in derived[own] for reader in reading.get(p, ())}
+        return frozenset(found - {own})
+
+    return tuple(
+        HyperNode(
+            at,
+            names,
+            tuple(sorted(derived[at], key=natural_key)),
+            groups.recursive[at],
+            fed(at, positive),
+            fed(at, negative),
+        )
+        for at, names in enumerate(groups.names)
+    )
+
+
+def _groups(
+    rules: Sequence[NormalRule], positive: dict[str, list[int]], negative: dict[str, list[int]]
+) -> _Groups:
     heads = dict.fromkeys(rule.head.predicate for rule in rules if rule.head is not None)
     predicate_node = {predicate: len(rules) + at for at, predicate in enumerate(heads)}
     successors = [[predicate_node[r.head.predicate]] if r.head is not None else [] for r in rules]
@@ -91,25 +135,10 @@ def hyper_nodes(rules: Sequence[NormalRule]) -> tuple[HyperNode, ...]:
         between[own].extend(component_of[target] for target in targets if component_of[target] != own)
     # A component of a predicate alone holds no rule: its turn comes at once, before any rule it frees.
     order = topological_order(between, lambda c: (1, natural_key(names[c][0])) if names[c] else (0, ()))
-    index = {c: at for at, c in enumerate(c for c in order if names[c])}
-
-    def fed(members: Sequence[int], reading: dict[str, list[int]], own: int) -> frozenset[int]:
-        predicates = {head.predicate for m in members if (head := rules[m].head) is not None}
-        found = {component_of[reader] for p in predicates for reader in reading.get(p, ())}
-        return frozenset(index[c] for c in found if c != own)
-
-    nodes: list[HyperNode] = []
-    for component, at in index.items():
-        members = [m for m in components[component] if m < len(rules)]
-        derived = {head.predicate for m in members if (head := rules[m].head) is not None}
-        nodes.append(
-            HyperNode(
-                at,
-                tuple(names[component]),
-                tuple(sorted(derived, key=natural_key)),
-                len(components[component]) > 1,
-                fed(members, positive, component),
-                fed(members, negative, component),
-            )
-        )
-    return tuple(nodes)
+    kept = [component for component in order if names[component]]
+    index = {component: at for at, component in enumerate(kept)}
+    return _Groups(
+        [tuple(names[component]) for component in kept],
+        [len(components[component]) > 1 for component in kept],
+        [index[component_of[number]] for number in range(len(rules))],
+    )

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
+from tidalog.analysis.components import Component, build_components
 from tidalog.analysis.hypernodes import HyperNode, RuleEdges, hyper_nodes, rule_edges
 from tidalog.analysis.normal import NormalRule
 from tidalog.analysis.triples import TripleLayout
@@ -24,29 +25,6 @@ class PredicateInfo:
     derived: bool
 
 
-@dataclass(frozen=True, slots=True)
-class Component:
-    """A strongly connected component of the predicate graph with all rules for its predicates.
-
-    Invariant: whatever a rule of it reads is in this component or in one with a smaller index, and what it
-    reads under a negation or an aggregate is in one with a smaller stratum.
-    """
-
-    index: int
-    predicates: tuple[str, ...]
-    rules: tuple[NormalRule, ...]
-    recursive: bool
-    positive: frozenset[int]
-    """Other components that its rules read."""
-    negative: frozenset[int]
-    """Components that its rules read under a negation or an aggregate: these must be complete before."""
-    stratum: int
-
-    @property
-    def depends_on(self) -> frozenset[int]:
-        return self.positive | self.negative
-
-
 @dataclass(frozen=True)
 class Analysis:
     """What the planner, the engine and the reports work from.
@@ -60,10 +38,26 @@ class Analysis:
     """All rules in the order of the text, constraints and the bridges between triple relations too."""
     facts: Sequence[Fact]
     predicates: Mapping[str, PredicateInfo]
-    components: tuple[Component, ...]
-    """In an order in which they can be evaluated."""
+    """By name, in no order that means anything."""
     triples: TripleLayout
     warnings: tuple[Diagnostic, ...]
+
+    @cached_property
+    def components(self) -> tuple[Component, ...]:
+        """In an order in which they can be evaluated."""
+        return build_components(self.predicates, self.rules)
+
+    def of_program(self, program: Program) -> Analysis:
+        """The same analysis for a program that has the same rules and keeps its facts elsewhere."""
+        found = replace(self, program=program, facts=())
+        if "components" in self.__dict__:
+            found.__dict__["components"] = self.components
+        return found
+
+    @property
+    def has_bridges(self) -> bool:
+        """Whether rules copy triples between the relations that hold them; these rules come last."""
+        return bool(self.rules) and self.rules[-1].origin is None
 
     @cached_property
     def constraints(self) -> tuple[NormalRule, ...]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Mapping
 from types import MappingProxyType
 
-from tidalog.analysis.components import build_components, check_stratification
+from tidalog.analysis.components import build_components
 from tidalog.analysis.draft import ArgumentRange, Draft, Use, WorkingRule
 from tidalog.analysis.functions import check_functions
 from tidalog.analysis.model import Analysis, PredicateInfo
@@ -23,6 +23,7 @@ from tidalog.analysis.predicates import (
 from tidalog.analysis.relations import specialise
 from tidalog.analysis.rewrite import map_atoms
 from tidalog.analysis.safety import check_safety
+from tidalog.analysis.strata import check_stratification
 from tidalog.analysis.triples import (
     TRIPLE,
     TripleLayout,
@@ -114,16 +115,16 @@ def analyse(
     predicates = predicate_infos(program, draft.layout, draft.facts, draft.normal, draft.uses)
     components = build_components(predicates, draft.normal)
     check_stratification(draft, components)
-    warnings = refuse_errors(draft.diagnostics)
-    return Analysis(
+    analysis = Analysis(
         program=program,
         rules=tuple(draft.normal),
         facts=draft.facts,
         predicates=MappingProxyType(predicates),
-        components=components,
         triples=draft.layout,
-        warnings=warnings,
+        warnings=refuse_errors(draft.diagnostics),
     )
+    analysis.__dict__["components"] = components  # what the property would build again
+    return analysis
 
 
 def function_ranges(functions: RegisteredFunctions) -> dict[str, ArgumentRange]:

@@ -12,14 +12,24 @@ The general relation is then connected with the special ones by bridge rules:
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 from typing import Final
 
 from tidalog.analysis.rewrite import map_atoms, placed_atoms
 from tidalog.analysis.scc import strongly_connected
-from tidalog.analysis.triples import ALL_TRIPLES, ALL_TYPES, TRIPLE, TYPE, TripleLayout, shortened
+from tidalog.analysis.triples import (
+    ALL_TRIPLES,
+    ALL_TYPES,
+    TRIPLE,
+    TYPE,
+    TripleLayout,
+    lower_atom,
+    shortened,
+)
+from tidalog.analysis.undo_journal import Journal
 from tidalog.model.program import Aggregate, Atom, Negation, Rule, Variable
 from tidalog.model.terms import IRI, RDF_TYPE, Term
 
@@ -55,9 +65,72 @@ def specialise(
     return split if is_stratified([*split.rules, *split.bridges]) else lean
 
 
+TripleUse = tuple[str, str | bool]
+"""What an atom of `triple` names: ("class", IRI), ("property", IRI), or nothing: ("types", in the head?) and
+("triples", in the head?)."""
+
+
+def triple_use(atom: Atom, in_head: bool) -> TripleUse | None:
+    if atom.predicate != TRIPLE or atom.arity != 3:
+        return None
+    _, predicate, object_ = atom.arguments
+    if predicate == TYPE:
+        return ("class", object_.value) if isinstance(object_, IRI) else ("types", in_head)
+    if isinstance(predicate, IRI):
+        return "property", predicate.value
+    return None if isinstance(predicate, Term) else ("triples", in_head)
+
+
+class TripleUses:
+    """How many atoms use triples in which way, while rules come and go.  The uses decide on the layout and
+    its bridges, except where triples are both read and derived at large: there strata do too."""
+
+    def __init__(self) -> None:
+        self._counts: dict[TripleUse, int] = {}
+
+    def add(self, rule: Rule, tables: frozenset[str], journal: Journal) -> None:
+        for use, count in _uses_of(rule, tables).items():
+            journal.put(self._counts, use, self._counts.get(use, 0) + count)
+
+    def remove(self, rule: Rule, tables: frozenset[str], journal: Journal) -> None:
+        for use, count in _uses_of(rule, tables).items():
+            journal.put(self._counts, use, self._counts[use] - count)
+
+    def count_anew(self, rules: Iterable[Rule], tables: frozenset[str], journal: Journal) -> None:
+        for use in list(self._counts):
+            journal.drop(self._counts, use)
+        for rule in rules:
+            self.add(rule, tables, journal)
+
+    def stay(self, came: Iterable[Rule], went: Iterable[Rule], tables: frozenset[str]) -> bool:
+        """Whether an edit leaves the layout and its bridges as they are."""
+        change: Counter[TripleUse] = Counter()
+        for rule in came:
+            change.update(_uses_of(rule, tables))
+        for rule in went:
+            change.subtract(_uses_of(rule, tables))
+        counts = self._counts
+        same = all((counts.get(use, 0) > 0) == (counts.get(use, 0) + n > 0) for use, n in change.items())
+        return same and not _Census.of_uses(u for u in _AT_LARGE if counts.get(u)).both_ways
+
+
+_AT_LARGE: Final[tuple[TripleUse, ...]] = (
+    ("types", True),
+    ("types", False),
+    ("triples", True),
+    ("triples", False),
+)
+
+
+def _uses_of(rule: Rule, tables: frozenset[str]) -> Counter[TripleUse]:
+    """The uses of a rule as its author wrote it."""
+    found = (triple_use(lower_atom(atom, tables), in_head) for atom, in_head in placed_atoms(rule))
+    return Counter(use for use in found if use is not None)
+
+
 @dataclass
 class _Census:
-    """How the rules speak of triples."""
+    """How the rules use triples."""
 
     properties: set[str] = field(default_factory=set)
     classes: set[str] = field(default_factory=set)
@@ -69,26 +142,26 @@ class _Census:
 
     @classmethod
     def of(cls, rules: Sequence[Rule]) -> _Census:
-        census = cls()
-        for rule in rules:
-            for atom, in_head in placed_atoms(rule):
-                if atom.predicate == TRIPLE and atom.arity == 3:
-                    census._count(atom, in_head)
-        return census
+        found = (triple_use(atom, in_head) for rule in rules for atom, in_head in placed_atoms(rule))
+        return cls.of_uses(use for use in found if use is not None)
 
-    def _count(self, atom: Atom, in_head: bool) -> None:
-        _, predicate, object_ = atom.arguments
-        if predicate == TYPE and isinstance(object_, IRI):
-            self.classes.add(object_.value)
-        elif predicate == TYPE:
-            self.types_named = True
-            self.types_derived |= in_head
-            self.types_read |= not in_head
-        elif isinstance(predicate, IRI):
-            self.properties.add(predicate.value)
-        elif not isinstance(predicate, Term):
-            self.any_derived |= in_head
-            self.any_read |= not in_head
+    @classmethod
+    def of_uses(cls, uses: Iterable[TripleUse]) -> _Census:
+        census = cls()
+        for use in uses:
+            match use:
+                case "class", str(iri):
+                    census.classes.add(iri)
+                case "property", str(iri):
+                    census.properties.add(iri)
+                case "types", in_head:
+                    census.types_named = True
+                    census.types_derived |= bool(in_head)
+                    census.types_read |= not in_head
+                case _, in_head:
+                    census.any_derived |= bool(in_head)
+                    census.any_read |= not in_head
+        return census
 
     def fits(self, layout: TripleLayout) -> bool:
         """Whether a layout has a place for all that is spoken of: types at large have a relation beside those
@@ -123,18 +196,20 @@ class _Census:
 
 
 def _with_layout(rules: Sequence[Rule], layout: TripleLayout, prefixes: Mapping[str, str]) -> Specialised:
-    changed = [
-        replace(
-            map_atoms(rule, lambda atom: read_atom(atom, layout, layout.views, layout.views)),
-            heads=tuple(special_atom(head, layout) for head in rule.heads),
-        )
-        for rule in rules
-    ]
+    changed = [special_rule(rule, layout) for rule in rules]
     bridges = list(_bridges(layout, changed, prefixes))
     if layout.views:
         read = {atom.predicate for rule in changed for atom, _ in placed_atoms(rule)}
         bridges += [view for view in view_rules(layout, prefixes) if view.heads[0].predicate in read]
     return Specialised(layout, changed, bridges)
+
+
+def special_rule(rule: Rule, layout: TripleLayout) -> Rule:
+    """A rule over `triple` as a rule over the relations of a layout."""
+    return replace(
+        map_atoms(rule, lambda atom: read_atom(atom, layout, layout.views, layout.views)),
+        heads=tuple(special_atom(head, layout) for head in rule.heads),
+    )
 
 
 def special_atom(atom: Atom, layout: TripleLayout) -> Atom:

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Final
 
+from tidalog.analysis.components import Component
 from tidalog.analysis.diagnostics import counted
-from tidalog.analysis.model import Analysis, Component
+from tidalog.analysis.model import Analysis
 from tidalog.analysis.normal import NormalRule
 
 MOST_NAMES: Final = 12
@@ -43,7 +44,7 @@ def describe_json(analysis: Analysis) -> dict[str, object]:
         ],
         "predicates": [
             {"name": p.name, "arity": p.arity, "explicit": p.explicit, "derived": p.derived}
-            for p in analysis.predicates.values()
+            for p in sorted(analysis.predicates.values(), key=lambda info: info.name)
         ],
         "components": [
             {

@@ -1,17 +1,24 @@
-"""What goes into a change of rules and what comes out of it."""
+"""What a rule edit did to an edited program."""
 
 from __future__ import annotations
 
+import re
+from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Final
 
-from tidalog.analysis.edit_impact import EditImpact
-from tidalog.analysis.model import Analysis
+from tidalog.analysis.component_diff import ComponentDiff
+from tidalog.analysis.edit_impact import EditImpact, impact_of_edit
+from tidalog.analysis.model import Analysis, PredicateInfo
 from tidalog.analysis.normal import NormalRule
-from tidalog.analysis.rule_graph import GraphDiff
+from tidalog.analysis.rule_graph import GraphDiff, RuleGraph
 from tidalog.analysis.triples import TripleLayout
 from tidalog.analysis.undo_journal import Journal
 from tidalog.model.errors import Diagnostic
 from tidalog.model.program import Fact, Rule
+
+_NUMBERED: Final = re.compile(r"r([1-9][0-9]*)")
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,32 +31,65 @@ class AlreadyThere:
 
 @dataclass(frozen=True)
 class RuleDiff:
-    """What a change of rules did."""
+    """The one account of a rule edit: maintenance follows `components`, reports follow `impact`."""
 
     added: tuple[Rule, ...]
     """Each with the name that it has from now on."""
     removed: tuple[Rule, ...]
     already_there: tuple[AlreadyThere, ...]
-    graph: EditImpact
+    components: ComponentDiff
     moved_triples: bool
     """Whether other relations than before hold the triples, so that facts have to move."""
     warnings: tuple[Diagnostic, ...]
+    graph: RuleGraph = field(repr=False, compare=False)
     undo: Undo = field(repr=False, compare=False)
 
     def __bool__(self) -> bool:
-        """Whether there are other rules now."""
+        """Whether the rules are others than before."""
         return bool(self.added or self.removed)
+
+    @property
+    def normal_added(self) -> tuple[NormalRule, ...]:
+        """Normal rules that are new or have another form."""
+        return self.undo.graph.added
+
+    @cached_property
+    def impact(self) -> EditImpact:
+        """All that the edit can reach.  To be asked for before the next edit."""
+        return impact_of_edit(self.graph, self.undo.graph)
 
 
 @dataclass(frozen=True, slots=True)
 class Undo:
-    """What there was before."""
+    """The state before an edit."""
 
-    movement: GraphDiff
+    graph: GraphDiff
     journal: Journal
+    state: State
+
+
+@dataclass(frozen=True, slots=True)
+class State:
+    """The parts of an edited program that an edit replaces as a whole."""
+
+    written: tuple[Entry, ...]
+    """In the order in which they came."""
+    rules: tuple[Rule, ...]
+    """Those of `written`."""
+    normal: tuple[NormalRule, ...]
+    """In the same order; the bridges between relations of triples come last."""
+    facts: tuple[Fact, ...]
+    """Of the predicates that have explicit facts."""
+    routed: tuple[Fact, ...]
+    """The same facts by the relations that hold them."""
     layout: TripleLayout
-    fixed: dict[str, int]
-    analysis: Analysis | None
+    fixed: Mapping[str, int]
+    """The arities of predicates that are there whatever the rules."""
+    given: frozenset[str]
+    """Predicates that have facts from outside the rules."""
+    predicates: Mapping[str, PredicateInfo]
+    analysis: Analysis | None = None
+    """What follows from the rest, if it was asked for."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,19 +99,21 @@ class Lowered:
     layout: TripleLayout
     coming: list[NormalRule]
     going: set[str]
-    bridges: list[str]
-    """All of them, in order."""
     facts: dict[tuple[str, int], Fact]
     """Predicates that have had no explicit facts, with the number of their arguments."""
+    bridges: list[str] | None = None
+    """All of them, in order; None if they stay as they are."""
 
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """A rule that somebody wrote: when it came, the rule with its name, and the rule without any names."""
+    """A written rule: when it came, the rule with its name, and the rule without any names."""
 
     sequence: int
     rule: Rule
     canonical: Rule
+    number: int
+    """8 for a rule called `r8`, else 0."""
 
     @property
     def name(self) -> str:
@@ -80,5 +122,10 @@ class Entry:
 
     @property
     def normal_names(self) -> list[str]:
-        """The names of the normal rules that it is, one for each head."""
+        """The names of its normal rules, one for each head."""
         return [self.name, *(f"{self.name}#{number}" for number in range(2, len(self.rule.heads) + 1))]
+
+
+def number_of(name: str) -> int:
+    found = _NUMBERED.fullmatch(name)
+    return int(found[1]) if found else 0

@@ -15,9 +15,9 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
-from tidalog.analysis.component_graph import ComponentGraph
+from tidalog.analysis.component_graph import ComponentGraph, Place
 from tidalog.analysis.components import build_components, read_predicates, reads
-from tidalog.analysis.hypernodes import Edge, RuleEdges, hyper_nodes
+from tidalog.analysis.hypernodes import Edge, RuleEdges, rule_groups
 from tidalog.analysis.normal import NormalRule
 from tidalog.analysis.scc import natural_key
 from tidalog.analysis.undo_journal import Journal
@@ -125,6 +125,13 @@ class RuleGraph:
         """Whether a component has a rule that reads it."""
         return number in self._loop
 
+    def place(self, predicate: str) -> Place:
+        """Sorts predicates so that a component comes after all that it reads."""
+        return self._components.clusters[self._components.cluster_of[predicate]].place
+
+    def place_of_component(self, number: int) -> Place:
+        return self._components.clusters[number].place
+
     def components_in_order(self) -> list[int]:
         """Component numbers in an order in which they can be evaluated, which depends on what happened."""
         clusters = self._components.clusters
@@ -157,9 +164,13 @@ class RuleGraph:
             self._journal,
         )
 
-    def undo(self, movement: GraphDiff) -> None:
-        """Takes the last change back."""
-        assert movement.journal is self._journal, "only the last change can be taken back"
+    def is_at(self, diff: GraphDiff) -> bool:
+        """Whether a diff is that of the last change."""
+        return diff.journal is self._journal
+
+    def undo(self, diff: GraphDiff) -> None:
+        """Undoes the last change."""
+        assert self.is_at(diff), "only the last change can be undone"
         self._journal.roll_back()
         self._journal = self._components.begin()
 
@@ -279,11 +290,11 @@ class RuleGraph:
         self._declared = dict.fromkeys(predicates)
         known = {*self._declared, *(predicate for rule in rules for predicate in mentioned(rule))}
         self._components.load(rules, [c.predicates for c in build_components(known, rules)])
-        for node in hyper_nodes(rules):
+        for names, recursive in rule_groups(rules):
             number = self._new_node()
-            self._assign(node.rules, number)
-            head = self.rules[node.rules[0]].head
-            if node.recursive and head is not None:
+            self._assign(names, number)
+            head = self.rules[names[0]].head
+            if recursive and head is not None:
                 self._loop[self.component_of(head.predicate)] = number
 
 

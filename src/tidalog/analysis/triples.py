@@ -47,6 +47,13 @@ class TripleLayout:
     views: bool = False
     """Whether rules of the program read triples through the views `?triple` and `?type`."""
 
+    @cached_property
+    def relations(self) -> frozenset[str]:
+        """Every relation that holds triples."""
+        if not self.active:
+            return frozenset()
+        return frozenset((TRIPLE, *self.properties.values(), *self.classes.values()))
+
     def route(self, subject: Term, predicate: Term, object_: Term) -> tuple[str, tuple[Term, ...]]:
         """The relation that holds an explicit triple, and the arguments it has there."""
         if isinstance(predicate, IRI):

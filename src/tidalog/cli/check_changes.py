@@ -56,6 +56,6 @@ def _picture(moving: EditedProgram, last: RuleDiff | None) -> GraphPicture:
     numbers = {name: moving.graph.node_of(name) for name in moving.graph.rules}
     if last is None:
         return GraphPicture(moving.analysis, numbers)
-    impacted = frozenset(node.number for node in last.graph.directly_impacted)
-    reached = frozenset(node.number for node in last.graph.plan) - impacted
+    impacted = frozenset(node.number for node in last.impact.directly_impacted)
+    reached = frozenset(node.number for node in last.impact.plan) - impacted
     return GraphPicture(moving.analysis, numbers, impacted, reached)

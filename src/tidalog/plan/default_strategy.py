@@ -10,7 +10,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from tidalog.analysis.model import Analysis, Component
+from tidalog.analysis.components import Component
+from tidalog.analysis.model import Analysis
 
 
 @dataclass(frozen=True, slots=True)

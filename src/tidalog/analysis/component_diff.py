@@ -1,0 +1,106 @@
+"""How the components of one program become those of another: what maintenance needs to know of a rule edit.
+
+`diff_of_edit` reads the diff off a graph that was just edited, at a cost that follows the edit;
+`diff_of_analyses` compares two analyses as a whole.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from tidalog.analysis.component_graph import Place
+from tidalog.analysis.model import Analysis
+from tidalog.analysis.normal import NormalRule
+from tidalog.analysis.rule_graph import GraphDiff, RuleGraph
+from tidalog.analysis.scc import natural_key
+
+Order = Callable[[str], Place]
+"""Sorts predicates so that a component comes after all that it reads."""
+
+
+@dataclass(frozen=True, slots=True)
+class RuleGroup:
+    """A component with its rules in the order of the text."""
+
+    predicates: tuple[str, ...]
+    rules: tuple[NormalRule, ...]
+    recursive: bool
+
+
+@dataclass(frozen=True, slots=True)
+class ComponentDiff:
+    """Invariant: a component with none of its predicates in `affected` has the predicates and the rules that
+    it had before."""
+
+    components: tuple[RuleGroup, ...]
+    """Those that are new or have other predicates or rules than before, in the order of evaluation."""
+    affected: frozenset[str]
+    """Their predicates, and those that have no component any more."""
+    constraints_added: tuple[NormalRule, ...]
+    constraints_removed: tuple[NormalRule, ...]
+    order: Order
+    """From now on, of all predicates."""
+
+
+def diff_of_edit(
+    graph: RuleGraph, diff: GraphDiff, text_order: Callable[[NormalRule], tuple[int, int]]
+) -> ComponentDiff:
+    """The diff of the last edit of a graph; `order` goes on following the graph."""
+    numbers = changed_components(graph, diff)
+    components = tuple(
+        RuleGroup(
+            tuple(sorted(graph.predicates_of_component(number), key=natural_key)),
+            tuple(sorted(graph.rules_of_component(number), key=text_order)),
+            graph.is_recursive(number),
+        )
+        for number in sorted(numbers, key=graph.place_of_component)
+    )
+    return ComponentDiff(
+        components,
+        frozenset(p for group in components for p in group.predicates).union(diff.old_components),
+        tuple(rule for rule in diff.added if rule.head is None),
+        tuple(rule for rule in diff.removed if rule.head is None),
+        graph.place,
+    )
+
+
+def changed_components(graph: RuleGraph, diff: GraphDiff) -> set[int]:
+    """The components after an edit that have other predicates or rules than before."""
+    known = graph.predicates
+    heads = (rule.head.predicate for rule in (*diff.added, *diff.removed) if rule.head is not None)
+    found = {graph.component_of(name) for name in (*diff.old_components, *heads) if name in known}
+    # A component that kept its number may have lost predicates.
+    kept = (number for number in diff.old_components.values() if number is not None)
+    return found.union(number for number in kept if number in graph.component_numbers())
+
+
+def diff_of_analyses(before: Analysis, after: Analysis) -> ComponentDiff:
+    """The diff from one program to another."""
+    old = {c.predicates[0]: c for c in before.components if c.rules}
+    changed: list[RuleGroup] = []
+    same: set[str] = set()
+    for component in after.components:
+        earlier = old.get(component.predicates[0])
+        if earlier is not None and (earlier.predicates, earlier.rules) == (
+            component.predicates,
+            component.rules,
+        ):
+            same.add(component.predicates[0])
+        elif component.rules:
+            changed.append(RuleGroup(component.predicates, component.rules, component.recursive))
+    gone = (p for first, c in old.items() if first not in same for p in c.predicates)
+    had, have = ({rule.name: rule for rule in a.constraints} for a in (before, after))
+    return ComponentDiff(
+        tuple(changed),
+        frozenset(p for group in changed for p in group.predicates).union(gone),
+        tuple(rule for name, rule in have.items() if had.get(name) != rule),
+        tuple(rule for name, rule in had.items() if have.get(name) != rule),
+        order_of(after),
+    )
+
+
+def order_of(analysis: Analysis) -> Order:
+    """The order of a program whose rules stay."""
+    component_of = analysis.component_of
+    return lambda predicate: (component_of[predicate],)
