@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 
 from tidalog.builtins import CannotCompute, evaluate, holds
 from tidalog.engine.dictionary import Dictionary
-from tidalog.engine.expressions import NATIVE, STACK, encode, evaluate_rows, is_native
+from tidalog.engine.expressions import encode, evaluate_rows
+from tidalog.engine.functions import NATIVE, STACK, is_native
 from tidalog.model.program import Call, Expression, Variable
 from tidalog.model.terms import (
     FALSE,

@@ -21,12 +21,12 @@ from tidalog.api.bulk_terms import ids_of_many
 from tidalog.api.relations import explicit_rows, routed
 from tidalog.engine.engine import EmbeddedEngine
 from tidalog.io import ReadResult
-from tidalog.maintain.seminaive import constraint_rule
 from tidalog.model.errors import Diagnostic
 from tidalog.model.facts import Facts
 from tidalog.model.program import Fact, Program, Rule
 from tidalog.model.rule_edit import NamedRemoval
 from tidalog.model.terms import IRI, Term
+from tidalog.plan.lowering import constraint_rule
 
 Witness = tuple[str, int]
 """A predicate and its number of arguments."""

@@ -9,8 +9,8 @@ from typing import Final, overload
 
 from tidalog.analysis import Analysis
 from tidalog.maintain.component import Node
-from tidalog.maintain.seminaive import constraint_predicate
 from tidalog.model.update import Label
+from tidalog.plan.lowering import constraint_predicate
 
 _COLUMNS: Final = ("part", "rules", "facts", "strategy", "why", "updates")
 _UNREACHED: Final = "no update has reached it"

@@ -31,7 +31,8 @@ OBSERVED: Final = 7  # what emit does with the facts of a body, see `observing`
 COUNTED: Final = 8  # where the row of `counts` is, if emit counts derivations; 0: it does not
 SPARED_AT: Final = 9  # where hashes of rows are whose facts get no mark, see `passing`
 SPARED: Final = 10  # how many
-CONTROL: Final = 11
+COUNTS_AT: Final = 11  # where rows are counted, see `count_rows`; 0: they are not
+CONTROL: Final = 12
 
 FROM_SCRATCH: Final = 0  # every fact is live, and heads are added
 IN_UPDATE: Final = (

@@ -11,11 +11,14 @@ Nothing here knows about an algorithm: which facts an atom may match comes with 
 
 from __future__ import annotations
 
+from typing import Final
+
 import numpy as np
 
 from tidalog.engine.binding_blocks import (
     BUDGET,
     COUNTED,
+    COUNTS_AT,
     DERIVATIONS,
     EXPANDING,
     FAILED,
@@ -36,7 +39,7 @@ from tidalog.engine.emit import room_to_observe, step_emit_changes
 from tidalog.engine.fact_kernels import ENTRIES, FACTS, HEADER, USED, Facts, bring_in, untabled
 from tidalog.engine.hash_table import has_room
 from tidalog.engine.index import catch_up
-from tidalog.engine.jit import compiled
+from tidalog.engine.jit import compiled, int64_at
 from tidalog.engine.mark_propagation import PASS_ON, pass_marks_on
 from tidalog.engine.opcodes import (
     ABSENT,
@@ -64,6 +67,8 @@ from tidalog.engine.operators import (
 )
 from tidalog.engine.undo_log import Log
 
+NEW_FACTS: Final = 1  # after the rows of EMIT: the facts that were not there before
+
 # --- compiled ---------------------------------------------------------------------------------------
 
 
@@ -82,6 +87,13 @@ def is_tabled(facts: Facts, predicate: int, more: int) -> bool:
     if missing > 0:
         bring_in(facts, predicate)
     return True
+
+
+@compiled
+def count_rows(frame: Frame, pc: int, rows: int) -> None:
+    """Counts the rows that an operator has been given, where its code starts, if someone asks for it."""
+    if frame.control[COUNTS_AT] != 0:
+        int64_at(frame.control[COUNTS_AT], pc + 1)[pc] += rows
 
 
 @compiled
@@ -110,6 +122,8 @@ def run_frame(
             if cursor[EXPANDING] == 0 and not catch_up(facts, indexes[index]):
                 control[WANTED] = index
                 return GROW_INDEX
+            if cursor[EXPANDING] == 0:
+                count_rows(frame, pc, cursor[ROWS])
             if step_probe(facts, indexes[index], filters, code, pc, frame, level):
                 control[LEVEL] = level + 1
                 control[BUDGET] -= frame.cursors[level + 1, ROWS]
@@ -125,6 +139,7 @@ def run_frame(
             ):
                 control[WANTED] = code[pc + 2]
                 return GROW_FACTS
+            before = facts.state[FACTS]
             if control[MODE] == IN_UPDATE:
                 if not room_to_observe(facts, code, pc, frame, log, rows):
                     control[WANTED] = rows * code[pc + 5 + code[pc + 4]]
@@ -137,6 +152,8 @@ def run_frame(
             else:
                 step_emit(facts, code, pc, frame, level, status)
             control[DERIVATIONS] += rows
+            count_rows(frame, pc, rows)
+            count_rows(frame, pc + NEW_FACTS, facts.state[FACTS] - before)
             control[LEVEL] = level - 1
             continue
         if opcode == MEMBER:
@@ -167,6 +184,7 @@ def run_frame(
                 control[WANTED] = index
                 return GROW_INDEX
             kept = step_fold(facts, terms, indexes, code, pc, frame, level)
+        count_rows(frame, pc, cursor[ROWS])
         cursor[ROWS] = kept
         cursor[PC] = pc + code[pc + 1]
         if control[FAILED] > 0 and control[IS_STRICT] != 0:

@@ -19,6 +19,8 @@ from tidalog.engine.index import Indexes
 from tidalog.engine.plan_compiler import Catalogue
 from tidalog.engine.undo_log import ChangeLog
 from tidalog.model.facts import Ids
+from tidalog.plan.executed import Executed
+from tidalog.plan.join_order import assumed_fan_out
 
 Places = npt.NDArray[np.uint32]
 
@@ -27,7 +29,6 @@ _SMALL_SHARE = 16
 _WIDE = 8  # terms for each fact from which bits by term are not worth it
 _NO_PLACES: Places = np.empty(0, np.uint32)
 _UNUSED = 1 << 16  # ids or places that may be unused, however small the store
-_UNKNOWN = 1_000_000.0  # facts that a predicate without facts is taken to have: it is about to be derived
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,6 +64,8 @@ class EmbeddedEngine:
         self._distinct: dict[tuple[int, int, int], float] = {}
         self.derived = False
         """Whether some fact may be there that is not explicit."""
+        self.executed = Executed()
+        """The plans of the last run from scratch."""
         self.derivations: dict[frozenset[str], int] = {}
         """Instances that deriving a component from scratch took, by its predicates."""
 
@@ -204,7 +207,7 @@ class EmbeddedEngine:
         number = self._numbers.get(name)
         count = self.store.count(number) if number is not None else 0
         if number is None or count == 0:
-            return _UNKNOWN ** (1.0 - 0.5 * min(len(columns), 2)) if columns else _UNKNOWN
+            return assumed_fan_out(columns)
         estimate = float(count)
         for column in columns:
             estimate /= self._distinct_in(number, column, count)

@@ -58,23 +58,11 @@ from tidalog.engine.functions import (
     STACK,
     TRUTH,
     UNEQUAL,
+    postfix,
 )
 from tidalog.engine.jit import bits_double, compiled
 from tidalog.model.program import Call, Expression, Variable
 from tidalog.model.terms import Term
-
-
-def is_native(expression: Expression) -> bool:
-    """Whether compiled code computes this expression: it knows every function, and its stack is enough."""
-    depth = deepest = 0
-    for node in _postfix(expression):
-        if isinstance(node, Call):
-            if node.function not in NATIVE:
-                return False
-            depth -= len(node.arguments)
-        depth += 1
-        deepest = max(deepest, depth)
-    return deepest <= STACK
 
 
 def encode(
@@ -82,7 +70,7 @@ def encode(
 ) -> list[int]:
     """Postfix code of a native expression."""
     code: list[int] = []
-    for node in _postfix(expression):
+    for node in postfix(expression):
         if isinstance(node, Call):
             code += [NATIVE[node.function], len(node.arguments)]
         elif isinstance(node, Variable):
@@ -90,18 +78,6 @@ def encode(
         else:
             code += [LOAD, -1 - term(node)]
     return code
-
-
-def _postfix(expression: Expression) -> list[Expression]:
-    """The nodes, arguments before calls, without recursion."""
-    waiting, nodes = [expression], []
-    while waiting:
-        node = waiting.pop()
-        nodes.append(node)
-        if isinstance(node, Call):
-            waiting.extend(node.arguments)
-    nodes.reverse()
-    return nodes
 
 
 # --- compiled ---------------------------------------------------------------------------------------

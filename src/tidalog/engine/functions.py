@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Final
 
+from tidalog.model.program import Call, Expression
+
 LOAD: Final = 0
 ADD: Final = 1
 SUBTRACT: Final = 2
@@ -85,3 +87,28 @@ INSTANT: Final = 4
 OTHER: Final = 5
 
 NO_TERM: Final = -1
+
+
+def is_native(expression: Expression) -> bool:
+    """Whether compiled code computes this expression: it knows every function, and its stack is enough."""
+    depth = deepest = 0
+    for node in postfix(expression):
+        if isinstance(node, Call):
+            if node.function not in NATIVE:
+                return False
+            depth -= len(node.arguments)
+        depth += 1
+        deepest = max(deepest, depth)
+    return deepest <= STACK
+
+
+def postfix(expression: Expression) -> list[Expression]:
+    """Calls, variables and terms of an expression, arguments before calls, without recursion."""
+    waiting, found = [expression], []
+    while waiting:
+        one = waiting.pop()
+        found.append(one)
+        if isinstance(one, Call):
+            waiting.extend(one.arguments)
+    found.reverse()
+    return found

@@ -1,7 +1,7 @@
 """From logical plans to integers: registers, operands, live registers.
 
-Every variable of a rule has one register, the same at every level; register 0 is the pivot's fact id.  A step
-keeps only the registers that a later step reads, so a block moves no more columns than it must.
+Every variable of a rule has one register, the same at every level; register 0 is the pivot's fact id.  An
+operator keeps only the registers that a later one reads, so a block moves no more columns than it must.
 """
 
 from __future__ import annotations
@@ -11,27 +11,18 @@ from dataclasses import dataclass, field
 from typing import Final
 
 import numpy as np
-import numpy.typing as npt
 
 from tidalog.analysis.normal import Argument, NormalAtom
 from tidalog.engine import opcodes as op
 from tidalog.engine.aggregates import OPERATORS
 from tidalog.engine.binding_blocks import PIVOT_REGISTER
 from tidalog.engine.bitmaps import Bits
+from tidalog.engine.delta_scan import Plans
 from tidalog.engine.expressions import encode
 from tidalog.model.program import Expression, Variable, variables
 from tidalog.model.terms import Term
-from tidalog.plan.join_order import (
-    HEAD,
-    Absent,
-    Compute,
-    LogicalPlan,
-    Member,
-    Probe,
-    Test,
-    given_later,
-    negated,
-)
+from tidalog.plan import join_order as logical
+from tidalog.plan.join_order import LogicalPlan, given_later
 from tidalog.plan.lowering import Fold, FoldColumn
 
 
@@ -43,9 +34,9 @@ class Catalogue:
     index: Callable[[int, tuple[int, ...]], int]
     term: Callable[[Term], int]
     terms_in: Callable[[int, int], Bits | None]
-    """The terms in a column of a predicate none of whose facts is gone; None: an index answers as well."""
+    """The terms in a column of a predicate of which no fact is deleted; None: an index answers as well."""
     is_small: Callable[[int], bool]
-    """Whether a predicate has so few facts that an index of its own answers quicker than the table of all."""
+    """Whether a predicate has so few facts that an index of its own answers faster than the fact table."""
 
 
 Filter = tuple[int, int, int]
@@ -61,7 +52,7 @@ class Filters:
     pivot: Filter = ANY_FACT
     negation: Filter = ANY_FACT
     is_complete: bool = False
-    """Whether negated predicates have all their facts before the plan runs, and none of them is gone."""
+    """Whether negated predicates have all their facts before the plan runs, and none of them is deleted."""
 
 
 @dataclass(slots=True)
@@ -70,24 +61,35 @@ class Code:
 
     numbers: list[int] = field(default_factory=list)
     starts: list[int] = field(default_factory=list)
+    operators: list[list[int]] = field(default_factory=list)
+    """Plan → where each of its operators starts, the last of them EMIT."""
     names: list[str] = field(default_factory=list)
+    """Plan → the name of its rule."""
     pivots: list[int] = field(default_factory=list)
-    filters: list[tuple[int, int, int]] = field(default_factory=list)
+    """Plan → the predicate of its pivot, or -1."""
+    filters: list[Filter] = field(default_factory=list)
     indexes: set[int] = field(default_factory=set)
     """Indexes that the plans probe."""
     looked_up: set[int] = field(default_factory=set)
-    """Predicates whose facts the plans look up in the table."""
+    """Predicates whose facts the plans look up in the fact table."""
     bitmaps: list[Bits] = field(default_factory=list)
-    """Sets of terms that the plans look into."""
+    """Sets of terms that anti-joins look into."""
     levels: int = 1
     registers: int = 1
     arity: int = 1
 
-    def array(self) -> npt.NDArray[np.int32]:
-        return np.array(self.numbers or [0], np.int32)
-
-    def filter_array(self) -> npt.NDArray[np.int32]:
-        return np.array(self.filters or [(0, 0, 0)], np.int32)
+    def plans(self, predicates: int, filters: Sequence[Filter] | None = None) -> Plans:
+        """The plans as arrays, found by the predicate of their pivots, which is one of so many.  `filters`
+        take the place of those that the plans were compiled with."""
+        pivots = np.array(self.pivots, np.int32)
+        order = np.argsort(pivots, kind="stable").astype(np.int32)
+        return Plans(
+            code=np.array(self.numbers or [0], np.int32),
+            filters=np.array((self.filters if filters is None else filters) or [ANY_FACT], np.int32),
+            starts=np.array(self.starts, np.int32),
+            first=np.searchsorted(pivots[order], np.arange(predicates + 1)).astype(np.int32),
+            order=order,
+        )
 
 
 def compile_plan(
@@ -98,34 +100,27 @@ def compile_plan(
     is_new: bool = False,
     own: Container[str] | None = None,
 ) -> int:
-    """Appends a plan.  `is_new`: no head comes twice, nor is any there before.  `own`: the predicates of the
-    rule's component; the facts of an instance are in registers at its end then.  Returns its number."""
+    """Appends a plan and returns its number.  `is_new`: no head is derived twice, and none is present before.
+    `own`: the predicates of the rule's component; EMIT finds the facts of an instance in registers then."""
     writer = _Writer(catalogue, code, plan.rule.name)
     rule = plan.rule
     assert rule.head is not None
     if own is not None:
         writer.keep_body([atom.predicate in own for atom in rule.atoms], plan.pivot)
-    number = negated(plan.pivot)
-    if plan.pivot is None:
-        writer.pivot(None, filters.pivot)
-    elif plan.pivot == HEAD:
-        writer.pivot(rule.head, filters.pivot, given_later(rule, plan.pivot))
-    elif number is not None:
-        writer.pivot(rule.negations[number], filters.pivot, given_later(rule, plan.pivot))
-    else:
-        writer.pivot(rule.atoms[plan.pivot], filters.pivot)
-    for step in plan.steps:
-        match step:
-            case Probe(atom, position, bound):
+    unread = frozenset[Variable]() if plan.pivot is None else given_later(rule, plan.pivot)
+    writer.pivot(plan.pivot_atom, filters.pivot, unread)
+    for operator in plan.operators:
+        match operator:
+            case logical.Probe(atom, position, bound):
                 writer.probe(atom, bound, filters.atom(position), position)
-            case Member(atom, position):
+            case logical.Lookup(atom, position):
                 writer.member(atom, filters.atom(position), position)
-            case Absent(atom, _, bound):
+            case logical.AntiJoin(atom, _, bound):
                 if not (filters.is_complete and writer.outside(atom, bound)):
                     writer.absent(atom, bound, filters.negation)
-            case Compute(variable, expression):
+            case logical.Compute(variable, expression):
                 writer.expression(op.COMPUTE, expression, variable)
-            case Test(expression):
+            case logical.Filter(expression):
                 writer.expression(op.TEST, expression, None)
     writer.emit(rule.head, is_new)
     return writer.finish()
@@ -149,7 +144,7 @@ def group_index(column: FoldColumn, catalogue: Catalogue) -> int:
 
 @dataclass(slots=True)
 class _Draft:
-    """A step before its kept registers are known: numbers, then `keep`, then numbers."""
+    """An operator before its kept registers are known: numbers, then `keep`, then numbers."""
 
     before: list[int]
     reads: set[int]
@@ -358,9 +353,9 @@ class _Writer:
         self.code.arity = max(self.code.arity, len(operands))
 
     def finish(self) -> int:
-        """Fills in the kept registers, from the last step to the first, and writes the plan."""
+        """Fills in the kept registers, from the last operator to the first, and writes the plan."""
         live: set[int] = set()
-        steps: list[list[int]] = []
+        operators: list[list[int]] = []
         for draft in reversed(self.drafts):
             numbers = list(draft.before)
             if draft.keeps:
@@ -368,15 +363,18 @@ class _Writer:
                 numbers += [len(kept), *kept]
             numbers += draft.after
             numbers[1] = len(numbers)
-            steps.append(numbers)
+            operators.append(numbers)
             live = (live - draft.writes) | draft.reads
         code = self.code
         code.starts.append(len(code.numbers))
         code.names.append(self.name)
         code.pivots.append(self.pivot_predicate)
         code.numbers += self.header
-        for numbers in reversed(steps):
+        starts: list[int] = []
+        for numbers in reversed(operators):
+            starts.append(len(code.numbers))
             code.numbers += numbers
+        code.operators.append(starts)
         code.levels = max(code.levels, self.levels)
         code.registers = max(code.registers, len(self.register) + 1)
         return len(code.starts) - 1

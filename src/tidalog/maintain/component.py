@@ -169,7 +169,7 @@ class Node:
     def _new_plans(self) -> ComponentPlans:
         stage, passing = self.stage, self.passing
         if passing is None:
-            return ComponentPlans(self.engine, stage.rules, self.predicates, stage.asking)
+            return ComponentPlans(self.engine, stage.rules, self.predicates, stage.asking, plans=stage.plans)
 
         def marked(rules: tuple[NormalRule, ...]) -> list[NormalRule]:
             return [under_its_mark(rule) if rule in passing.added else rule for rule in rules]

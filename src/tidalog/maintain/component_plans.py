@@ -1,7 +1,7 @@
-"""The plans of a component, made once and kept: forward by every body atom, backward by the head.
+"""The compiled plans of a component under maintenance: forward by every body atom, backward by the head.
 
-The same plans serve every algorithm; what differs is which facts each atom may match.  A `Room` says so per
-kind of atom, as the algorithm needs it.
+The logical plans are those of the stage; every algorithm uses the same ones.  What differs is which facts
+each atom may match: a `Room` says so for each kind of atom.
 """
 
 from __future__ import annotations
@@ -21,7 +21,8 @@ from tidalog.engine.engine import EmbeddedEngine
 from tidalog.engine.plan_compiler import Code, Filter, Filters, compile_plan
 from tidalog.engine.tuple_executor import PLAN, STATE, new_search, search_arrays
 from tidalog.engine.update_kernels import catch_up_with
-from tidalog.plan.join_order import HEAD, negation, plan
+from tidalog.plan.join_order import HEAD, LogicalPlan, negation, update_pivots
+from tidalog.plan.plan_cache import PlanCache
 
 # Kinds of atoms, beside the pivot.
 PIVOT: Final = 0
@@ -78,15 +79,16 @@ class Searches:
 
 @dataclass
 class ComponentPlans:
-    """Rules of one component, positive ones with native expressions.  Everything is compiled on first use."""
+    """The rules of a stage, with native expressions alone.  Everything is compiled on first use."""
 
     engine: EmbeddedEngine
     rules: Sequence[NormalRule]
     predicates: frozenset[str]
     asking: Sequence[NormalRule] = ()
-    """Rules that collect what memos answer: new facts make new questions, and deleted ones take none back."""
+    """Rules that collect what memos answer: new facts add questions, and deleted ones remove none."""
     leaving: Sequence[NormalRule] = ()
-    """Rules that end with this update: their instances were there before, and prove nothing any more."""
+    """Rules that this update removes: they have instances in the state before it and none after."""
+    plans: PlanCache = field(default_factory=PlanCache)
     _grow: dict[bool, tuple[Code, Plans]] = field(default_factory=dict)
     _allow: tuple[Code, Plans] | None = None
     _grow_at: dict[bool, tuple[Code, Block]] = field(default_factory=dict)
@@ -106,9 +108,9 @@ class ComponentPlans:
                     if not own:
                         chosen = (int(PRESENT | NEW), int(PRESENT | NEW), op.ANY_ID)
                     filters = Filters(self._growing_order(rule, pivot), chosen, (*NEW_STATE, op.ANY_ID))
-                    logical = plan(rule, pivot, self.engine.fan_out)
+                    logical = self._plan(rule, pivot)
                     compile_plan(logical, self.engine.catalogue, code, filters, own=own_predicates)
-            self._grow[with_body] = code, plans_of(code, self.engine)
+            self._grow[with_body] = code, code.plans(len(self.engine.names))
         return self._grow[with_body]
 
     def growing_at(self, with_body: bool) -> tuple[Code, Block]:
@@ -142,9 +144,9 @@ class ComponentPlans:
             for rule in (*self.asking, *self.rules):
                 for number in range(len(rule.negations)):
                     filters = Filters(lambda _: older, gone, (*NEW_STATE, op.ANY_ID))
-                    logical = plan(rule, negation(number), self.engine.fan_out)
+                    logical = self._plan(rule, negation(number))
                     compile_plan(logical, self.engine.catalogue, code, filters)
-            self._allow = code, plans_of(code, self.engine)
+            self._allow = code, code.plans(len(self.engine.names))
         return self._allow
 
     def searches(self, *wanted: tuple[int, Room]) -> Searches:
@@ -160,13 +162,12 @@ class ComponentPlans:
             if way not in self._codes:
                 self._codes[way] = self._compiled(way)
             code = self._codes[way]
-            array = np.array([room(kind) for kind, _, _ in code.filters] or [(0, 0, 0)], np.int32)
-            known = code, plans_of(code, self.engine)._replace(filters=array)
-            self._search[way, room] = known
+            filters = [room(kind) for kind, _, _ in code.filters]
+            known = self._search[way, room] = code, code.plans(len(self.engine.names), filters)
         return known
 
     def _compiled(self, way: int) -> Code:
-        """All plans with kinds in the place of filters, and the facts of an instance in registers."""
+        """All plans with kinds of atoms for filters, and the facts of an instance in registers."""
         code = Code()
         rules = self.rules
         if way == FORWARD:
@@ -174,18 +175,21 @@ class ComponentPlans:
         elif way == LIKELY_FIRST:
             rules = sorted(rules, key=self._facts_of, reverse=True)
         for rule in rules:
-            for pivot in _pivots(rule) if way == FORWARD else [HEAD]:
-                logical = plan(rule, pivot, self.engine.fan_out)
+            for pivot in update_pivots(rule) if way == FORWARD else [HEAD]:
                 filters = Filters(
                     lambda position, rule=rule, pivot=pivot: (self._kind(rule, position, pivot), 0, 0),  # type: ignore[misc]
                     (PIVOT if pivot >= HEAD else NEGATED_PIVOT, 0, 0),
                     (NEGATED, 0, 0),
                 )
+                logical = self._plan(rule, pivot)
                 compile_plan(logical, self.engine.catalogue, code, filters, own=self.predicates)
         return code
 
+    def _plan(self, rule: NormalRule, pivot: int) -> LogicalPlan:
+        return self.plans.plan(rule, pivot, self.engine)
+
     def _facts_of(self, rule: NormalRule) -> int:
-        """How many facts a body is about."""
+        """How many facts the relations of a body have."""
         return sum(self.engine.count(atom.predicate) for atom in rule.atoms)
 
     def _kind(self, rule: NormalRule, position: int, pivot: int) -> int:
@@ -193,16 +197,3 @@ class ComponentPlans:
         if rule.atoms[position].predicate in self.predicates:
             return OWN_BEFORE if before else OWN_AFTER
         return LOWER_BEFORE if before else LOWER_AFTER
-
-
-def _pivots(rule: NormalRule) -> list[int]:
-    """Everything in a body whose facts make or unmake instances."""
-    return [*range(len(rule.atoms)), *map(negation, range(len(rule.negations)))]
-
-
-def plans_of(code: Code, engine: EmbeddedEngine) -> Plans:
-    """Compiled plans by the predicate of their pivots."""
-    pivots = np.array(code.pivots, np.int32)
-    order = np.argsort(pivots, kind="stable").astype(np.int32)
-    first = np.searchsorted(pivots[order], np.arange(len(engine.names) + 2)).astype(np.int32)
-    return Plans(code.array(), code.filter_array(), np.array(code.starts, np.int32), first, order)

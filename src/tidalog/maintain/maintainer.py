@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import heapq
 import time
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import NamedTuple
@@ -20,7 +20,6 @@ from tidalog.analysis import Analysis
 from tidalog.builtins import NO_FUNCTIONS, PythonFunction
 from tidalog.engine.derivation_counts import DerivationCounts
 from tidalog.engine.engine import EmbeddedEngine
-from tidalog.engine.expressions import is_native
 from tidalog.engine.limits import Limits, ProgressCallback
 from tidalog.engine.undo_log import MOVES
 from tidalog.maintain.aggregates import maintain_groups
@@ -41,10 +40,10 @@ from tidalog.maintain.delta import ChangeSet, PredicateDelta
 from tidalog.maintain.insertion import grow, grow_from_deleted
 from tidalog.maintain.marks.dred import DRedMarks, delete_with_marks
 from tidalog.maintain.marks.marks import Marking
-from tidalog.maintain.materialise import NO_LIMITS, check_constraints
+from tidalog.maintain.materialise import NO_LIMITS, check_constraints, compiled_program
 from tidalog.maintain.rule_edit import RuleChange, begin_change, give_rules_facts, plan_change
 from tidalog.maintain.runner import Interrupted, Runner, TooMuchWork
-from tidalog.maintain.seminaive import SemiNaive, constraint_predicate, constraint_rule
+from tidalog.maintain.seminaive import SemiNaive
 from tidalog.maintain.strategies.backward_forward import delete_exactly, forget_search
 from tidalog.maintain.strategies.counting import (
     Losing,
@@ -66,7 +65,8 @@ from tidalog.maintain.workspace import Workspace
 from tidalog.model.errors import RunError
 from tidalog.model.facts import Ids
 from tidalog.model.update import EncodedUpdate
-from tidalog.plan.lowering import RULE, Stage, stages
+from tidalog.plan.compile import CompiledProgram
+from tidalog.plan.lowering import RULE, constraint_predicate
 
 
 @dataclass
@@ -86,15 +86,6 @@ class Outcome:
     def delta(self) -> dict[str, PredicateDelta]:
         """Net changes by the names of relations."""
         return self.changes.by_predicate()
-
-
-def _stages(analysis: Analysis) -> Iterator[Stage]:
-    """What is derived, in an order in which everything comes after what it reads."""
-    for c in analysis.components:
-        yield from stages(c.rules, c.predicates, c.recursive, is_native)
-    for rule in analysis.constraints:
-        own = [constraint_predicate(rule.name)]
-        yield from stages([constraint_rule(rule)], own, False, is_native)
 
 
 class _Touched(NamedTuple):
@@ -153,17 +144,18 @@ class Maintainer:
     def __init__(
         self,
         engine: EmbeddedEngine,
-        analysis: Analysis,
+        program: Analysis | CompiledProgram,
         *,
         functions: Mapping[str, PythonFunction] = NO_FUNCTIONS,
         options: Options | None = None,
     ) -> None:
-        self.engine, self.analysis, self.functions = engine, analysis, functions
+        self.engine, self.functions = engine, functions
+        self.program = compiled_program(program)
         self.options = options or Options()
         engine.counts = DerivationCounts()
         engine.predicate(RULE, 1)
         self._workspace = Workspace()
-        wanted = list(_stages(analysis))
+        wanted = list(self.program.stages)
         missing = [stage for stage in wanted if engine.derived and not all(map(engine.has, stage.hidden))]
         self.nodes = [Node(engine, stage, self._workspace) for stage in wanted]
         for stage in missing:
@@ -172,7 +164,8 @@ class Maintainer:
             node.asked = node.questions
         self.marking = self._marking()
         self._concerned = _concerned(self.nodes)
-        self._constraints = {constraint_predicate(rule.name): rule for rule in analysis.constraints}
+        constraints = self.program.analysis.constraints
+        self._constraints = {constraint_predicate(rule.name): rule for rule in constraints}
         self._losing: Losing | None = None
 
     def prepare(self) -> None:
@@ -219,20 +212,22 @@ class Maintainer:
         on; it lays facts out as the one before."""
         if analysis is None:
             return self._apply(update, upcoming, limits, progress)
-        before = self.nodes, self.analysis, self._concerned, self._constraints
+        before = self.nodes, self.program, self._concerned, self._constraints
+        program = self.program.edited(analysis)
         mark, predicates = self.engine.mark(), len(self.engine.names)
-        change = plan_change(self.engine, self.nodes, _stages(analysis), self._workspace)
+        change = plan_change(self.engine, self.nodes, program.stages, self._workspace)
         self._forget_records()
         give_rules_facts(self.engine, change.removed)
-        self.nodes, self.analysis = change.nodes, analysis
+        self.nodes, self.program = change.nodes, program
         self._concerned = _concerned(self.nodes)
-        self._constraints = {constraint_predicate(rule.name): rule for rule in analysis.constraints}
+        constraints = self.program.analysis.constraints
+        self._constraints = {constraint_predicate(rule.name): rule for rule in constraints}
         if self._kind_of_marks() != self.marking.kind:
             self.marking = self._marking()
         try:
             outcome = self._apply(update, upcoming, limits, progress, change)
         except BaseException:
-            self.nodes, self.analysis, self._concerned, self._constraints = before
+            self.nodes, self.program, self._concerned, self._constraints = before
             if self._kind_of_marks() != self.marking.kind:
                 self.marking = self._marking()
             self.engine.back_to(mark)
@@ -326,7 +321,7 @@ class Maintainer:
         removed = {removal.name for removal in upcoming[0].rules.removed}
         found = {
             engine.predicate(rule.head.predicate)
-            for rule in self.analysis.rules
+            for rule in self.program.analysis.rules
             if removed
             and rule.head is not None
             and rule.name.split("#")[0] in removed

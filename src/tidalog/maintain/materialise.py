@@ -12,12 +12,16 @@ from tidalog.analysis import Analysis
 from tidalog.analysis.normal import NormalAtom, NormalRule
 from tidalog.builtins import NO_FUNCTIONS, PythonFunction
 from tidalog.engine.engine import EmbeddedEngine
+from tidalog.engine.functions import is_native
 from tidalog.engine.limits import Limits, ProgressCallback, RunStats
 from tidalog.maintain.runner import Interrupted, Runner
-from tidalog.maintain.seminaive import SemiNaive, constraint_predicate
+from tidalog.maintain.seminaive import SemiNaive
 from tidalog.model.errors import Diagnostic, RunError
 from tidalog.model.program import Variable
 from tidalog.model.term_text import term_text
+from tidalog.plan.compile import CompiledProgram, compile, compile_component
+from tidalog.plan.executed import Executed
+from tidalog.plan.lowering import constraint_predicate
 
 NO_LIMITS = Limits()
 _HEAD_START = 1 << 18  # facts that there is room for at once, so that small programs do not grow step by step
@@ -42,7 +46,7 @@ class Answer:
 
 def materialise(
     engine: EmbeddedEngine,
-    analysis: Analysis,
+    program: Analysis | CompiledProgram,
     *,
     functions: Mapping[str, PythonFunction] = NO_FUNCTIONS,
     limits: Limits = NO_LIMITS,
@@ -50,29 +54,36 @@ def materialise(
 ) -> RunStats:
     """Derives everything from the explicit facts, and nothing else stays.  On any error the explicit facts
     are as before and nothing is derived."""
+    compiled = compiled_program(program)
     engine.forget_derived()
+    engine.executed = Executed()
     mark = engine.mark()
     engine.store.ensure(min(_HEAD_START_SHARE * len(engine.store), _HEAD_START), 2)
     engine.derived = True
     runner = Runner(engine, limits, progress)
-    evaluation = SemiNaive(engine, runner, functions)
-    runner.components = len(analysis.components) + 1
+    evaluation = SemiNaive(engine, runner, functions, executed=engine.executed)
+    runner.components = len(compiled.components) + 1
     try:
-        for component in analysis.components:
-            runner.component = component.index
-            evaluation.run_component(component.rules, component.predicates)
+        for number, component in enumerate(compiled.components):
+            runner.component = number
+            evaluation.run_component(component)
             runner.look()
-        runner.component = len(analysis.components)
-        for rule in analysis.constraints:
-            evaluation.run_component([rule], ())
-        check_constraints(engine, analysis.constraints)
+        runner.component = len(compiled.components)
+        for constraint in compiled.constraints:
+            evaluation.run_component(constraint)
+        check_constraints(engine, compiled.analysis.constraints)
         return runner.finish()
     except BaseException as stop:
         engine.back_to(mark)
-        engine.derived = False
+        engine.derived, engine.executed = False, Executed()
         if isinstance(stop, KeyboardInterrupt):
             raise RunError(Interrupted(rule=runner.rule or "(none)")) from None
         raise
+
+
+def compiled_program(program: Analysis | CompiledProgram) -> CompiledProgram:
+    """A program for the embedded engine."""
+    return compile(program, is_native) if isinstance(program, Analysis) else program
 
 
 def answer(
@@ -93,7 +104,8 @@ def answer(
     assert query is not None
     try:
         for rule in rules:
-            evaluation.run_component([_hide(rule, query.predicate)], ())
+            hidden = _hide(rule, query.predicate)
+            evaluation.run_component(compile_component([hidden], (), False, is_native))
         columns = engine.columns(_hidden(query.predicate))
         return Answer(columns, engine.count(_hidden(query.predicate)))
     except KeyboardInterrupt:

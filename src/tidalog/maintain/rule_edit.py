@@ -88,7 +88,7 @@ def _follow(engine: EmbeddedEngine, olds: list[Node], stage: Stage, workspace: W
         frozenset(rule for rule in has if rule not in known),
         removed,
         looked_at,
-        sum(instances_of(rule, engine.fan_out) for rule in stage.rules),
+        sum(instances_of(rule, engine) for rule in stage.rules),
         anew=folds,
     )
     node.in_rank_order = all(old.in_rank_order for old in olds) and _one_after_the_other(engine, olds)
@@ -102,7 +102,7 @@ def _ways_to_lose(
     engine: EmbeddedEngine, rules: list[NormalRule]
 ) -> tuple[tuple[NormalRule, ...], frozenset[str]]:
     """Rules whose instances are to be searched for, and predicates all of whose facts are to be looked at."""
-    looked_at = {_head(r) for r in rules if instances_of(r, engine.fan_out) > engine.count(_head(r))}
+    looked_at = {_head(r) for r in rules if instances_of(r, engine) > engine.count(_head(r))}
     return tuple(r for r in rules if _head(r) not in looked_at), frozenset(looked_at)
 
 

@@ -13,13 +13,14 @@ Hidden predicates have names that no program can write: they begin with `#`.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Final
 from zlib import crc32
 
 from tidalog.analysis.normal import AggregateColumn, Argument, Computation, NormalAtom, NormalRule
 from tidalog.model.program import Expression, Variable, variables
 from tidalog.model.terms import TRUE, String
+from tidalog.plan.plan_cache import PlanCache
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,6 +71,8 @@ class Stage:
     asking: tuple[NormalRule, ...] = ()
     memos: tuple[Memo, ...] = ()
     fold: Fold | None = None
+    plans: PlanCache = field(default_factory=PlanCache, compare=False, repr=False)
+    """The plans of `rules` and `asking`."""
 
     @property
     def hidden(self) -> list[str]:
@@ -78,16 +81,27 @@ class Stage:
         return [*filter(is_hidden, self.predicates), *answers]
 
     def is_like(self, other: Stage) -> bool:
-        """Whether it derives the same in the same way; the order of rules is of no account."""
-        return (
+        """Whether it derives the same in the same way; the order of rules does not matter."""
+        return self is other or (
             (self.predicates, self.fold) == (other.predicates, other.fold)
             and set(self.rules) == set(other.rules)
             and set(self.asking) == set(other.asking)
         )
 
 
+def constraint_rule(rule: NormalRule) -> NormalRule:
+    """A constraint as a rule: it collects the bindings that violate it."""
+    bound = dict.fromkeys(v for atom in rule.atoms for v in atom.arguments if isinstance(v, Variable))
+    bound |= dict.fromkeys(c.variable for c in rule.computations)
+    return replace(rule, head=NormalAtom(constraint_predicate(rule.name), tuple(bound)))
+
+
+def constraint_predicate(name: str) -> str:
+    return f"#constraint:{name}"
+
+
 RULE: Final = "#rule"
-"""The relation of rules: one fact for every rule that comes or goes."""
+"""The relation of rules: during a rule edit it has one fact for each rule that is added or removed."""
 
 
 def under_its_mark(rule: NormalRule) -> NormalRule:

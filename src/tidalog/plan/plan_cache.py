@@ -1,0 +1,36 @@
+"""Logical plans, kept as long as the statistics that they were chosen by hold.
+
+Invariant.  A plan in the cache was chosen when every relation of the rule's body had about as many facts as
+now: at most `_CHANGE` times more or fewer, and none if it has none now.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from tidalog.analysis.normal import NormalRule
+from tidalog.plan.join_order import LogicalPlan, Statistics, plan
+
+_CHANGE: Final = 4
+
+
+class PlanCache:
+    """Plans by rule and pivot.  A rule is found by identity: to hash one takes longer than to plan it."""
+
+    def __init__(self) -> None:
+        self._plans: dict[tuple[int, int | None], tuple[LogicalPlan, list[int]]] = {}
+
+    def plan(self, rule: NormalRule, pivot: int | None, statistics: Statistics) -> LogicalPlan:
+        """The plan of a rule for a pivot, chosen by these statistics or by similar ones."""
+        counts = [statistics.count(atom.predicate) for atom in (*rule.atoms, *rule.negations)]
+        key = id(rule), pivot
+        known = self._plans.get(key)
+        if known is not None and known[0].rule is rule and _are_similar(known[1], counts):
+            return known[0]
+        chosen = plan(rule, pivot, statistics)
+        self._plans[key] = chosen, counts
+        return chosen
+
+
+def _are_similar(before: list[int], now: list[int]) -> bool:
+    return all(max(one, other) <= _CHANGE * min(one, other) for one, other in zip(before, now, strict=True))
