@@ -7,7 +7,7 @@ import pytest
 import tidalog
 from tidalog.api.update import Update
 from tidalog.maintain.choose import Options, choose
-from tidalog.plan.default_strategy import usual_strategies
+from tidalog.plan.default_strategy import default_strategies
 
 PROGRAM = """
 path(?x, ?y) :- edge(?x, ?y) .
@@ -71,7 +71,7 @@ def test_what_check_expects_is_what_is_chosen_for_a_deletion_of_nothing(kb: tida
     assert kb._maintenance is not None
     nodes = kb._maintenance.maintainer.nodes
     chosen = {name: (choose(n, Options(), 0), n.reason) for n in nodes for name in n.predicates}
-    usual = usual_strategies(kb.analysis)
+    usual = default_strategies(kb.analysis)
     assert {"path", "degree", "far", "either", "unlike"} == {name for one in usual for name in one.predicates}
     for one in usual:
         for name in one.predicates:

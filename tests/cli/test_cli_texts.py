@@ -129,3 +129,36 @@ def test_commands_that_need_no_engine_do_not_import_one() -> None:
         [sys.executable, "-c", script], input="", capture_output=True, text=True, timeout=60
     )
     assert done.stdout.splitlines()[-1] == "[]", done.stderr
+
+
+def test_check_prints_plans(tidalog: Command, family: Path) -> None:
+    whole = tidalog("check", family, "--plan").out
+    assert whole.startswith("component ")
+    assert "    scan " in whole and "    emit " in whole
+    one = tidalog("check", family, "--plan-of", "grandparent").out
+    assert one.strip() in whole and len(one) < len(whole)
+    updates = tidalog("check", family, "--plan-of", "grandparent", "--plan-updates").out
+    assert updates.count("scan       changed") == 2
+    assert tidalog("check", family, "--plan-of", "grandparnt").code == 2
+
+
+def test_plans_as_json(tidalog: Command, family: Path) -> None:
+    checked = tidalog("check", family, "--plan", "--json").json["plan"]
+    run = tidalog("run", family, "--plan", "--json").json
+    assert isinstance(checked, dict)
+    assert [c["predicates"] for c in checked["components"]] == [
+        c["predicates"] for c in run["plan"]["components"]
+    ]
+    emitted = [
+        plan["operators"][-1]["rows"]
+        for component in run["plan"]["components"]
+        for stage in component["stages"]
+        for plan in stage["plans"]
+    ]
+    assert sum(emitted) == run["stats"]["derivations"]
+
+
+def test_run_prints_plans(tidalog: Command, family: Path) -> None:
+    lines = tidalog("run", family, "--plan").out.splitlines()
+    titles = next(line for line in lines if line.startswith("component "))
+    assert titles.split()[-2:] == ["estimate", "rows"]

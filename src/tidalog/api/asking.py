@@ -12,6 +12,7 @@ from tidalog.analysis import analyse_query
 from tidalog.api.core import Core, argument_names, bar_for
 from tidalog.api.lock import in_turn
 from tidalog.api.naming import check_query, column_names, parameter_terms
+from tidalog.api.plans import program_plan
 from tidalog.api.results import Result
 from tidalog.api.stats import Stats
 from tidalog.api.targets import check_targets
@@ -21,6 +22,7 @@ from tidalog.io.formats import format_named
 from tidalog.lang import parse_query
 from tidalog.maintain.materialise import answer
 from tidalog.model.facts import Facts
+from tidalog.plan.program_plan import ProgramPlan
 
 _NO_RUN: Final = RunStats()
 
@@ -104,6 +106,16 @@ class Asking(Core):
             table = self._written(rows, is_rdf(binding, folder))
             written.append(write_binding(binding, table, folder, prefixes=self.program.prefixes))
         return written
+
+    @in_turn
+    def plan(self, name: str | None = None, *, updates: bool = False) -> ProgramPlan:
+        """The plans of the program, or of one predicate or rule: the operators that derive it, in order, with
+        the planner's estimates and the rows of the last run from scratch, if there was one.  `updates`: the
+        plans that maintain it, for each atom whose facts may change.  Derives nothing."""
+        engine = self._open().engine
+        return program_plan(
+            self._compile(), name, updates=updates, statistics=engine, executed=engine.executed
+        )
 
     @in_turn
     def stats(self) -> Stats:

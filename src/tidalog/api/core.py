@@ -24,6 +24,7 @@ from tidalog.api.results import Result
 from tidalog.api.sources import ReadProgram
 from tidalog.builtins import PythonFunction
 from tidalog.engine.dictionary import Dictionary
+from tidalog.engine.functions import is_native
 from tidalog.engine.limits import Limits, RunStats
 from tidalog.io import ntriples_text
 from tidalog.maintain.choose import Options
@@ -31,6 +32,7 @@ from tidalog.maintain.materialise import materialise
 from tidalog.model.errors import Diagnostic, UsageError
 from tidalog.model.facts import Facts
 from tidalog.model.program import DataBinding, Program
+from tidalog.plan.compile import CompiledProgram, compile
 
 
 class Core:
@@ -47,6 +49,8 @@ class Core:
         """Figures of the materialisation, None if there is none or it is out of date."""
         self._maintenance: Maintenance | None = None
         """What keeps the materialisation right; None before the first update."""
+        self._compiled: CompiledProgram | None = None
+        """The program that was last compiled."""
         self._epoch = 0
         """How often what was derived went out of date as a whole."""
 
@@ -103,12 +107,19 @@ class Core:
         with self._turns.work(), bar_for(None if callable(progress) else progress) as bar:
             self._run = materialise(
                 contents.engine,
-                contents.analysis,
+                self._compile(),
                 functions=self._functions,
                 limits=limits,
                 progress=progress if callable(progress) else bar.on_run,
             )
         return self._run
+
+    def _compile(self) -> CompiledProgram:
+        """The program as it is now; what has not changed since it was last compiled keeps its plans."""
+        analysis = self._open().analysis
+        if self._compiled is None or self._compiled.analysis is not analysis:
+            self._compiled = compile(analysis, is_native, self._compiled)
+        return self._compiled
 
     def _outdate(self) -> None:
         """What was derived is to be derived anew before it is asked for."""

@@ -115,6 +115,9 @@ def run_command(
     stats: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Write the figures of the run as JSON.")
     ] = None,
+    plan: Annotated[
+        bool, typer.Option("--plan", help="Print the plans of the rules, with estimated and actual rows.")
+    ] = False,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print the outputs alone.")] = False,
     json: AsJson = False,
 ) -> None:
@@ -136,7 +139,7 @@ def run_command(
             quarantine,
             store,
         )
-        run(report, work, output, export_dir, stats, rows, quiet)
+        run(report, work, output, export_dir, stats, rows, quiet, plan)
 
 
 @app.command("apply")
@@ -265,15 +268,24 @@ def check_command(
         Path | None,
         typer.Option(metavar="FILE", help="Say what the rules that an update script changes do to the rest."),
     ] = None,
+    plan: Annotated[bool, typer.Option("--plan", help="Print the plans of the rules.")] = False,
+    plan_of: Annotated[
+        str | None,
+        typer.Option(metavar="NAME", help="Print the plans of one predicate or rule."),
+    ] = None,
+    plan_updates: Annotated[
+        bool, typer.Option("--plan-updates", help="Print the plans that updates use.")
+    ] = False,
     parameter: Parameters = None,
     dialect: DialectName = None,
     json: AsJson = False,
 ) -> None:
     """Say what a program means without evaluating it: its predicates, components and rules in order."""
     with reporting(json) as report:
-        from tidalog.cli.check import check
+        from tidalog.cli.check import PlanOptions, check
 
-        check(report, program, dialect, parameter, graph, keyed, rule_change)
+        plans = PlanOptions(plan_of, plan_updates) if plan or plan_of or plan_updates else None
+        check(report, program, dialect, parameter, graph, keyed, rule_change, plans)
 
 
 @app.command("fmt")

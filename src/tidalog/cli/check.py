@@ -2,15 +2,15 @@
 
 JSON: `analysis`, as `tidalog.analysis.describe_json` gives it; `strategies`, how each component is maintained
 unless an update decides otherwise; `graph`, the path of the picture, if any; `keyed`, the text of the program
-with a key in every predicate, and `rule_changes`, what each update of a script does to the rules, if that was
-asked for.
+with a key in every predicate, `rule_changes`, what each update of a script does to the rules, and `plan`, the
+plans of the rules, if that was asked for.
 """
 
 from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Final
 
@@ -19,15 +19,18 @@ from tidalog.analysis.graph_text import GraphPicture
 from tidalog.analysis.keyed import keyed_program
 from tidalog.analysis.report import columns, shortened_list
 from tidalog.api.naming import parameter_terms
+from tidalog.api.plans import program_plan
 from tidalog.api.sources import check_dialect, read_program_file
 from tidalog.cli.check_changes import told_changes
 from tidalog.cli.options import STANDARD_INPUT, bad_option, read_pairs
 from tidalog.cli.report import Report
 from tidalog.cli.run import write_text
+from tidalog.engine.functions import is_native
 from tidalog.lang import parse_with_warnings, print_program
 from tidalog.model.errors import Diagnostic
 from tidalog.model.program import Program
-from tidalog.plan.default_strategy import UsualStrategy, usual_strategies
+from tidalog.plan.compile import compile
+from tidalog.plan.default_strategy import DefaultStrategy, default_strategies
 
 _PICTURES: Final[dict[str, GraphFormat]] = {
     ".svg": "svg",
@@ -38,6 +41,13 @@ _PICTURES: Final[dict[str, GraphFormat]] = {
 }
 
 
+@dataclass(frozen=True, slots=True)
+class PlanOptions:
+    name: str | None
+    """A predicate or a rule."""
+    updates: bool
+
+
 def check(
     report: Report,
     path: Path,
@@ -46,6 +56,7 @@ def check(
     graph: Path | None,
     keyed: bool,
     rule_change: Path | None,
+    plans: PlanOptions | None = None,
 ) -> None:
     if graph is not None and graph.suffix.lower() not in _PICTURES:
         raise bad_option(
@@ -56,19 +67,23 @@ def check(
     report.warn(warnings)
     analysis = analyse(program, given)
     report.warn(analysis.warnings)
-    usual = usual_strategies(analysis)
+    defaults = default_strategies(analysis)
     if keyed:
         text = print_program(keyed_program(program, given).program)
     else:
-        text = describe(analysis) + _strategies(analysis, usual)
+        text = describe(analysis) + _strategies(analysis, defaults)
     content: dict[str, object] = {"analysis": describe_json(analysis)} | ({"keyed": text} if keyed else {})
-    content["strategies"] = [asdict(one) for one in usual]
+    content["strategies"] = [asdict(one) for one in defaults]
     picture = GraphPicture(analysis)
     if rule_change is not None:
         told = told_changes(report, rule_change, EditedProgram(analysis, given))
         content["rule_changes"] = told.as_json
         text = "\n".join([text, *told.texts])
         picture = told.picture
+    if plans is not None:
+        plan = program_plan(compile(analysis, is_native), plans.name, updates=plans.updates)
+        content["plan"] = plan.to_dict()
+        text = f"{plan}\n"
     if graph is not None:
         write_text(graph, picture.render(_PICTURES[graph.suffix.lower()]))
         content["graph"] = str(graph)
@@ -80,13 +95,13 @@ def check(
         print(f"\nwrote {graph}")
 
 
-def _strategies(analysis: Analysis, usual: Sequence[UsualStrategy]) -> str:
-    if not usual:
+def _strategies(analysis: Analysis, defaults: Sequence[DefaultStrategy]) -> str:
+    if not defaults:
         return ""
-    names = [shortened_list([analysis.label(name) for name in one.predicates]) for one in usual]
+    names = [shortened_list([analysis.label(name) for name in one.predicates]) for one in defaults]
     rows = [
         [f"component {one.component + 1}", name, one.strategy, one.reason]
-        for one, name in zip(usual, names, strict=True)
+        for one, name in zip(defaults, names, strict=True)
     ]
     title = "\nmaintained, unless an update decides otherwise, by\n"
     return title + "".join(f"{line}\n" for line in columns(rows))

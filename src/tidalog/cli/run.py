@@ -1,6 +1,7 @@
 """`tidalog run`: materialise, write @export, print @output.
 
-JSON: `outputs` (predicate → columns, rows), `exports` (paths), `stats` (as `--stats` writes them).
+JSON: `outputs` (predicate → columns, rows), `exports` (paths), `stats` (as `--stats` writes them), and with
+`--plan` the `plan`.
 """
 
 from __future__ import annotations
@@ -30,6 +31,7 @@ def run(
     stats_file: Path | None,
     rows: int,
     quiet: bool,
+    plan: bool = False,
 ) -> None:
     with prepared(work, report) as kb:
         kb.materialise()
@@ -38,7 +40,7 @@ def run(
 
             assert isinstance(kb, StoredKnowledgeBase)
             kb.snapshot()
-        _run(report, kb, outputs, export_dir, stats_file, rows, quiet)
+        _run(report, kb, outputs, export_dir, stats_file, rows, quiet, plan)
 
 
 def _run(
@@ -49,6 +51,7 @@ def _run(
     stats_file: Path | None,
     rows: int,
     quiet: bool,
+    plan: bool,
 ) -> None:
     written = kb.write_exports(export_dir)
     wanted = outputs or list(kb.program.outputs)
@@ -66,11 +69,15 @@ def _run(
             "exports": [str(path) for path in written],
             "stats": stats.to_json(),
         }
+        | ({"plan": kb.plan().to_dict()} if plan else {})
     )
     if report.as_json:
         return
     for name, result in results.items():
         print_output(name, result, read_limit(rows))
+        print()
+    if plan:
+        print(kb.plan())
         print()
     if not quiet:
         _print_figures(kb, stats, written, with_counts=not results)

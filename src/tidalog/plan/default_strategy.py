@@ -1,9 +1,9 @@
-"""What maintains a component as a rule, told from its rules alone.
+"""The default strategy of each component, from its rules alone.
 
-For people who look at a program that has no facts yet.  An update may decide otherwise, by its size and by
-what earlier ones have cost.
+For programs that have no facts yet.  An update may choose another one, by its size and by the cost of earlier
+updates.
 
-Law: it is what `maintain.strategy.choose` says of a deletion of nothing.
+Law: it is what `maintain.choose` chooses for a deletion of no facts.
 """
 
 from __future__ import annotations
@@ -15,23 +15,23 @@ from tidalog.analysis.model import Analysis
 
 
 @dataclass(frozen=True, slots=True)
-class UsualStrategy:
+class DefaultStrategy:
     component: int
     predicates: tuple[str, ...]
     strategy: str
     reason: str
 
 
-def usual_strategies(analysis: Analysis) -> list[UsualStrategy]:
+def default_strategies(analysis: Analysis) -> list[DefaultStrategy]:
     """Of each component that has rules, in order of evaluation."""
     return [
-        UsualStrategy(component.index, component.predicates, *_usual(component))
+        DefaultStrategy(component.index, component.predicates, *_default(component))
         for component in analysis.components
         if component.rules
     ]
 
 
-def _usual(component: Component) -> tuple[str, str]:
+def _default(component: Component) -> tuple[str, str]:
     if all(rule.aggregates for rule in component.rules) and len(component.rules) == 1:
         return "groups", "the groups that change are folded anew"
     if component.recursive:
