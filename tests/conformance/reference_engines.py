@@ -16,20 +16,25 @@ from tidalog.io.result import ReadResult, TermColumn
 from tidalog.lang import parse_file, parse_query, print_rule
 from tidalog.lang.fragments import parse_rules
 from tidalog.model.program import Program, Rule
-from tidalog.model.term_text import parse_any
+from tidalog.model.term_text import parse_any, term_text
 from tidalog.model.terms import IRI, Boolean, Double, Integer, String, Term
-from tidalog.reference import Maintenance, NotEvaluable, evaluate, violations
+from tidalog.reference import Maintenance, NotEvaluable, Violation, evaluate, violations
 from tidalog.reference.clauses import explicit_facts
 
 Fact = tuple[str, Row]
 
 
 class ConstraintViolated(Exception):
-    """Holds the names of the violated constraints."""
+    """Holds each violation as golden folders write it: the name of the constraint and its bindings."""
 
-    def __init__(self, rules: set[str]) -> None:
-        super().__init__(", ".join(sorted(rules)))
-        self.rules = rules
+    def __init__(self, found: Sequence[Violation]) -> None:
+        self.violations = [_text(violation) for violation in found]
+        super().__init__("\n".join(self.violations))
+
+
+def _text(violation: Violation) -> str:
+    bindings = ", ".join(f"?{name} = {term_text(term)}" for name, term in violation.bindings)
+    return f"{violation.rule.name}: {bindings}"
 
 
 @dataclass(frozen=True)
@@ -126,8 +131,8 @@ class NaiveEngine:
     def state(self) -> State:
         if self._state is None:
             model = evaluate(self._program, _grouped(self._explicit))
-            if violated := {str(v.rule.name) for v in violations(self._program, model)}:
-                raise ConstraintViolated(violated)
+            if found := violations(self._program, model):
+                raise ConstraintViolated(found)
             self._state = State(self._explicit, frozenset(_flat(model)))
         return self._state
 

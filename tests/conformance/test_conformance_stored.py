@@ -15,7 +15,7 @@ from tidalog.api.engine import Change, Engine
 
 
 class TestStored(Conformance):
-    examples = 20
+    examples = 30
 
     def engine(self, **options: str) -> tidalog.StoredKnowledgeBase:
         return tidalog.open(Path(tempfile.mkdtemp(dir=self.folder)) / "kept.tidalog", fsync="off")

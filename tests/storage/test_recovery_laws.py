@@ -2,67 +2,12 @@
 
 from __future__ import annotations
 
-import tempfile
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
-from maintained import Scenario
-from stored import NO_CIRCLE, changes, check_consistent, edges, reopened, state, update_of
-from streams import HURRIED, layered_scenarios, tangled_scenarios
+from stored import NO_CIRCLE, edges, reopened, state
 
 import tidalog
-from tidalog.api.update import Delta, Update
-from tidalog.model.errors import TidalogError
-
-
-def outcome(kb: tidalog.KnowledgeBase, update: Update) -> Delta | str:
-    """The delta of an update, or the number of its error."""
-    try:
-        return kb.apply(update)
-    except TidalogError as error:
-        return error.diagnostics[0].number
-
-
-def same(one: Delta | str, other: Delta | str) -> bool:
-    if isinstance(one, str) or isinstance(other, str):
-        return one == other
-    return changes(one) == changes(other)
-
-
-def check_reopened_at(scenario: Scenario, stops: set[int]) -> None:
-    memory = tidalog.open()
-    memory.load(scenario.program)
-    with tempfile.TemporaryDirectory() as folder:
-        kept = tidalog.open(Path(folder) / "kept.tidalog", fsync="off")
-        try:
-            kept.load(scenario.program)
-            for number, update in enumerate(scenario.updates):
-                if number in stops:
-                    kept = reopened(kept, fsync="off")
-                    assert state(kept) == state(memory)
-                    check_consistent(kept)
-                assert same(outcome(memory, update_of(update)), outcome(kept, update_of(update)))
-            kept = reopened(kept, fsync="off")
-            assert state(kept) == state(memory)
-            check_consistent(kept)
-        finally:
-            kept.close()
-
-
-@settings(HURRIED, max_examples=30)
-@given(tangled_scenarios(), st.sets(st.integers(0, 5)))
-def test_recovered_is_never_stopped_for_tangled_programs(scenario: Scenario, stops: set[int]) -> None:
-    check_reopened_at(scenario, stops)
-
-
-@settings(HURRIED, max_examples=15)
-@given(layered_scenarios(), st.sets(st.integers(0, 3)))
-def test_recovered_is_never_stopped_with_negation_aggregates_and_functions(
-    scenario: Scenario, stops: set[int]
-) -> None:
-    check_reopened_at(scenario, stops)
 
 
 def test_facts_that_were_only_taken_in_come_back(tmp_path: Path) -> None:
