@@ -8,11 +8,11 @@ from __future__ import annotations
 import json as json_text
 import signal
 import threading
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Annotated, Any
+from typing import IO, TYPE_CHECKING, Annotated
 
 import typer
 
@@ -33,11 +33,9 @@ from tidalog.cli.report import Report, reporting
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
+    from tidalog.cli.stream_report import LiveLine
     from tidalog.spark.progress import BatchReport, Listener, Totals
     from tidalog.spark.query import MaintenanceQuery
-
-_PATIENCE = 0.2
-"""Seconds after which Ctrl-C is looked for."""
 
 
 @dataclass(frozen=True)
@@ -265,7 +263,7 @@ def stream(report: Report, how: Streaming, stats: Path | None, quiet: bool) -> N
         frame = _updates(spark, how, arguments)
         with LiveLine(report.as_json or quiet) as line, _Stats(stats) as written:
             line.begin(spark.version, spark.sparkContext.master or "", how.store)
-            totals = _run(frame, how, line, written)
+            totals = _run(spark, frame, how, line, written)
     finally:
         spark.stop()
     folders = {"store": how.store, "changes": how.changes, "materialised": how.materialised}
@@ -295,42 +293,67 @@ def _updates(spark: SparkSession, how: Streaming, arguments: int) -> DataFrame:
     )
 
 
-def _run(frame: DataFrame, how: Streaming, line: Any, stats: _Stats) -> Totals:
+def _run(spark: SparkSession, frame: DataFrame, how: Streaming, line: LiveLine, stats: _Stats) -> Totals:
+    from tidalog.spark.progress import progress_events
+
     def tell(report: BatchReport, totals: Totals) -> None:
         stats.add(report)
         line.show(report, totals)
 
-    with _asked_to_stop() as asked:
+    lag = progress_events(spark, line.lag) if line.active else nullcontext()
+    with _stop_on_interrupt(line.stopping) as interrupt, lag:
         query = _started(frame, how, tell) if how.key is None else _started_by_key(frame, how, how.key, tell)
+        interrupt.stops(query)
         try:
-            while not asked.is_set() and not query.awaitTermination(_PATIENCE):
-                line.lag(query.lastProgress)
-            if asked.is_set():
-                line.stopping()
-                query.stop()
-                query.awaitTermination()
+            query.awaitTermination()
         finally:
             stats.end(query.totals)
     return query.totals
 
 
-@contextmanager
-def _asked_to_stop() -> Iterator[threading.Event]:
-    """What Ctrl-C sets.  It interrupts nothing: PySpark's own handler would cancel the batch at work, and ask
-    for that in the middle of a call to Spark.  A second Ctrl-C does interrupt."""
-    asked = threading.Event()
+class _Interrupt:
+    """Ctrl-C stops a query after its current batch; a second Ctrl-C interrupts.
 
-    def note(number: int, frame: object) -> None:
-        if asked.is_set():
+    PySpark's own handler would cancel the batch, by a call to Spark in the middle of another call.  So a
+    thread stops the query, and the main thread goes on waiting for its end.
+    """
+
+    def __init__(self, tell: Callable[[], None]) -> None:
+        self._tell = tell
+        self._query: MaintenanceQuery | None = None
+        self._requested = False
+
+    def stops(self, query: MaintenanceQuery) -> None:
+        """From now on it is this query; at once if Ctrl-C came while it started."""
+        self._query = query
+        if self._requested:
+            self._stop(query)
+
+    def handle(self, number: int, frame: object) -> None:
+        if self._requested:
             raise KeyboardInterrupt
-        asked.set()
+        self._requested = True
+        if self._query is not None:
+            self._stop(self._query)
 
+    def _stop(self, query: MaintenanceQuery) -> None:
+        def stop() -> None:
+            self._tell()
+            query.stop()
+
+        threading.Thread(target=stop, name="tidalog-stop", daemon=True).start()
+
+
+@contextmanager
+def _stop_on_interrupt(tell: Callable[[], None]) -> Iterator[_Interrupt]:
+    """Handles Ctrl-C until the end of the block; only the main thread can."""
+    interrupt = _Interrupt(tell)
     if threading.current_thread() is not threading.main_thread():
-        yield asked
+        yield interrupt
         return
-    before = signal.signal(signal.SIGINT, note)
+    before = signal.signal(signal.SIGINT, interrupt.handle)
     try:
-        yield asked
+        yield interrupt
     finally:
         signal.signal(signal.SIGINT, before)
 

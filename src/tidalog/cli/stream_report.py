@@ -20,20 +20,21 @@ class LiveLine:
     """One line on a terminal, on stderr; nothing elsewhere."""
 
     def __init__(self, never: bool) -> None:
-        self._active = not never and sys.stderr.isatty()
+        self.active = not never and sys.stderr.isatty()
+        """Whether anybody sees it."""
         self._live: Live | None = None
         self._text = ""
         self._behind = ""
 
     def begin(self, version: str, master: str, store: Path | None) -> None:
-        if not self._active:
+        if not self.active:
             return
         from rich.console import Console
         from rich.live import Live
 
         state = "in memory" if store is None else f"{store} ({'goes on' if store.exists() else 'new'})"
         console = Console(file=sys.stderr, highlight=False)
-        console.print(f"Spark {version} · {master} · {state} · Ctrl-C stops after this batch")
+        console.print(f"Spark {version} · {master} · {state} · Ctrl-C stops after the current batch")
         self._live = Live(console=console, auto_refresh=False, transient=True)
         self._live.start()
 
@@ -42,9 +43,9 @@ class LiveLine:
             self._text = batch_line(report, totals)
             self._refresh()
 
-    def lag(self, progress: Mapping[str, Any] | None) -> None:
-        """How much waits at the source, as Spark says it."""
-        if self._live is not None and progress is not None:
+    def lag(self, progress: Mapping[str, Any]) -> None:
+        """How much waits at the source, as Spark reports it."""
+        if self._live is not None:
             self._behind = behind(progress)
             self._refresh()
 

@@ -31,7 +31,7 @@ from tidalog.io.diagnostics import Place
 from tidalog.io.update_tables import UpdateTable, update_table_of
 from tidalog.keyed.batches import Numbers, Rounds, codes_of, ranked
 from tidalog.keyed.changes import KeyedChanges, plain_texts
-from tidalog.keyed.config import Setting
+from tidalog.keyed.config import BucketConfig
 from tidalog.keyed.diagnostics import RuleViolated
 from tidalog.keyed.keys import KeyTable, labels_of, labels_packed
 from tidalog.keyed.rollback import composed, inverse, left, without
@@ -97,12 +97,12 @@ class _Work:
 
 
 class Bucket:
-    def __init__(self, setting: Setting) -> None:
-        self.setting = setting
+    def __init__(self, config: BucketConfig) -> None:
+        self.config = config
         self.engine = EmbeddedEngine()
-        self.keys = KeyTable.empty(setting.text_labels)
-        self.rules = rules_of(setting)
-        self._shared = setting.shared_facts(self.engine.dictionary)
+        self.keys = KeyTable.empty(config.text_labels)
+        self.rules = rules_of(config)
+        self._shared = config.shared_facts(self.engine.dictionary)
         self._maintainer: Maintainer | None = None
         self._relations: dict[str, str] = {}
 
@@ -123,7 +123,7 @@ class Bucket:
         new = self.keys.later(keys, labels) if table.num_rows else np.empty(0, np.bool_)
         order = self._order(keys, labels, new, changes)
         of_updates = labels.take(pa.array(order.rows[order.firsts]))
-        work = _Work(KeyedChanges(self.setting, dictionary, order, of_updates), of_updates)
+        work = _Work(KeyedChanges(self.config, dictionary, order, of_updates), of_updates)
         self._make_known(np.unique(order.keys), work)
         changing = dict(zip(order.changes.tolist(), changes, strict=True))
         for number, update in enumerate(self._rounds(table, keys, order)):
@@ -159,24 +159,24 @@ class Bucket:
     def _order(self, keys: Ids, labels: pa.Array, new: Mask, changes: Sequence[RuleChange]) -> Rounds:
         if not changes:
             return ranked(keys, codes_of(labels), new)
-        if self.setting.labels is None:  # then the batch is one update of each key, and the change is in it
+        if self.config.labels is None:  # then the batch is one update of each key, and the change is in it
             return ranked(keys, np.zeros(len(keys), np.int64), new, np.zeros(1, np.int64))
         own = pa.array([change.label for change in changes], labels.type)
         codes = codes_of(pa.concat_arrays([labels, own]))
         return ranked(keys, codes[: len(keys)], new, codes[len(keys) :])
 
     def _labels(self, table: pa.Table, keys: Ids) -> pa.Array:
-        if self.setting.labels is None:
+        if self.config.labels is None:
             return pc.add(pc.fill_null(self.keys.last_labels(keys), 0), 1)
         labels = table.column("update").combine_chunks()
-        return labels.cast(pa.string() if self.setting.text_labels else pa.int64())
+        return labels.cast(pa.string() if self.config.text_labels else pa.int64())
 
     def _make_known(self, keys: Ids, work: _Work) -> None:
         """Keys that are new get the facts of the program, before their first update."""
         new = keys[self.keys.places(keys) < 0]
         if not len(new):
             return
-        batches = [Facts(self.setting.key, [new], len(new))]
+        batches = [Facts(self.config.key, [new], len(new))]
         for facts in self._shared:
             columns = [np.tile(column, len(new)) for column in facts.columns]
             batches.append(
@@ -212,22 +212,22 @@ class Bucket:
     def _routed(self, predicate: str, keys: Ids, arguments: list[Ids]) -> Iterator[Facts]:
         """The relations that hold facts.  Where they are triples, the number of its row stands for the
         subject on the way, so that the key of each is found again."""
-        setting = self.setting
+        config = self.config
         name = self._relations.get(predicate)
         if name is None:
-            name = self._relations[predicate] = checked_name(predicate, setting.prefixes)
-        if not setting.active or not arguments:
-            yield Facts(setting.names.get(name, name), [keys, *arguments], len(keys))
+            name = self._relations[predicate] = checked_name(predicate, config.prefixes)
+        if not config.active or not arguments:
+            yield Facts(config.names.get(name, name), [keys, *arguments], len(keys))
             return
         numbered = Facts(name, [np.arange(len(keys), dtype=np.int32), *arguments[1:]], len(keys))
-        for part in routed(numbered, setting.layout, self.engine.dictionary):
+        for part in routed(numbered, config.layout, self.engine.dictionary):
             rows = part.columns[0]
             columns = [keys[rows], arguments[0][rows], *part.columns[1:]]
-            yield Facts(setting.names.get(part.predicate, part.predicate), columns, part.count)
+            yield Facts(config.names.get(part.predicate, part.predicate), columns, part.count)
 
     def _apply_round(self, number: int, update: EncodedUpdate, order: Rounds, work: _Work) -> None:
         delta = self._maintained(update, work)
-        violated = delta.get(self.setting.violated)
+        violated = delta.get(self.config.violated)
         if violated is not None and violated.inserted_rows:
             keys, names = violated.inserted
             bad = np.unique(keys)
@@ -257,7 +257,7 @@ class Bucket:
             return
         self._begin(before)
         delta = self._maintained(update, work, change.rules)
-        violated = delta.get(self.setting.violated)
+        violated = delta.get(self.config.violated)
         if violated is not None and violated.inserted_rows:
             keys, names = violated.inserted
             own = np.unique(keys[np.isin(keys, updated)])
@@ -270,7 +270,7 @@ class Bucket:
         work.changes.add_change(number, delta, change.label, self.keys)
 
     def _check_nobody_violates(self, change: RuleChange) -> None:
-        keys, names = self.engine.columns(self.setting.violated)
+        keys, names = self.engine.columns(self.config.violated)
         if not len(keys):
             return
         texts = sorted(plain_texts(self.engine.dictionary, np.unique(keys)).to_pylist())
@@ -294,9 +294,9 @@ class Bucket:
     # --- keys that are forgotten --------------------------------------------------------------------
 
     def _expire(self, now: int, work: _Work) -> Ids:
-        if self.setting.ttl is None:
+        if self.config.ttl is None:
             return np.empty(0, np.int32)
-        gone = self.keys.expired(now - self.setting.ttl)
+        gone = self.keys.expired(now - self.config.ttl)
         if len(gone):
             labels = self._at_least(self.keys.last_labels(gone))
             delta = self._maintained(EncodedUpdate(tuple(self._facts_of(gone)), ()), work)
@@ -342,7 +342,7 @@ class Bucket:
 
     def _begin(self, rules: Rules) -> Maintainer:
         if self._maintainer is None:
-            functions = self.setting.known_functions
+            functions = self.config.known_functions
             materialise(self.engine, rules.analysis, functions=functions)
             self._maintainer = Maintainer(self.engine, rules.analysis, functions=functions)
         return self._maintainer
@@ -369,7 +369,7 @@ class Bucket:
         """Does what a batch did, or takes a snapshot in."""
         read = unpacked(memoryview(record))
         about, *updates = changes_of(read, self.engine.dictionary)
-        rules = rules_of(self.setting, read.header)
+        rules = rules_of(self.config, read.header)
         changed = rules if rules.text != self.rules.text else None
         if self._maintainer is None and not any(update.deletions for update in updates):
             for update in updates:

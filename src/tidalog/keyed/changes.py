@@ -15,7 +15,7 @@ from tidalog.api.relations import is_hidden
 from tidalog.io.change_columns import KINDS, OPERATIONS, change_schema
 from tidalog.io.change_feed import ChangeBatch
 from tidalog.keyed.batches import Numbers, Rounds
-from tidalog.keyed.config import Setting
+from tidalog.keyed.config import BucketConfig
 from tidalog.keyed.keys import KeyTable
 from tidalog.maintain.delta import PredicateDelta
 from tidalog.model.facts import Ids
@@ -43,18 +43,18 @@ class _Part:
 class KeyedChanges:
     """Gathers the deltas of rounds, in order.  `labels` are those of the updates of `order`."""
 
-    def __init__(self, setting: Setting, dictionary: Dictionary, order: Rounds, labels: pa.Array) -> None:
-        self._setting = setting
+    def __init__(self, config: BucketConfig, dictionary: Dictionary, order: Rounds, labels: pa.Array) -> None:
+        self._config = config
         self._dictionary = dictionary
         self._order = order
-        zero = pa.array(["0" if setting.text_labels else 0], labels.type)
+        zero = pa.array(["0" if config.text_labels else 0], labels.type)
         self._labels = [labels, zero]
         self._zero = len(labels)
         self._parts: dict[str, _Part] = {}
         self.told: dict[str, list[int]] = {}
         """Of each predicate how many facts became true, and how many stopped being so."""
-        self._relations = {name: relation for relation, name in setting.names.items()}
-        self._special = _Special(setting, dictionary) if setting.active else None
+        self._relations = {name: relation for relation, name in config.names.items()}
+        self._special = _Special(config, dictionary) if config.active else None
 
     def add_first(self, delta: Mapping[str, PredicateDelta]) -> None:
         """What follows from the program alone, for keys that are new: their update 0."""
@@ -97,7 +97,7 @@ class KeyedChanges:
     def _add(self, number: int, delta: Mapping[str, PredicateDelta], label_of: _LabelOf) -> None:
         for name, change in delta.items():
             relation = self._relations.get(name, name)
-            if name in (self._setting.key, self._setting.violated) or is_hidden(relation):
+            if name in (self._config.key, self._config.violated) or is_hidden(relation):
                 continue
             for operation, columns, explicit in (
                 (0, change.deleted, change.deleted_explicit),
@@ -116,8 +116,8 @@ class KeyedChanges:
 
     def table(self) -> pa.Table:
         """All rows, by round; deletions of a round before its insertions."""
-        setting = self._setting
-        schema = change_schema(setting.arguments, text_labels=setting.text_labels, keyed=True)
+        config = self._config
+        schema = change_schema(config.arguments, text_labels=config.text_labels, keyed=True)
         if not self._parts:
             return schema.empty_table()
         all_labels = pa.concat_arrays([part.cast(schema.field("update").type) for part in self._labels])
@@ -139,7 +139,7 @@ class KeyedChanges:
         if self._special is not None:
             predicate, arguments = self._special.restored(relation, arguments, rows)
         texts = [_text(self._dictionary.decode_text(column)) for column in arguments]
-        empty = [pa.nulls(rows, pa.string())] * (self._setting.arguments - len(texts))
+        empty = [pa.nulls(rows, pa.string())] * (self._config.arguments - len(texts))
         written = ChangeBatch(0, 1, predicate, "explicit", (), 0).written_predicate
         counts, inserted = self.told.setdefault(written, [0, 0]), int(np.count_nonzero(flags & 2))
         counts[0], counts[1] = counts[0] + inserted, counts[1] + rows - inserted
@@ -167,14 +167,14 @@ class _Special:
     """Triples in several relations.  Each is told of where it belongs by its property and class: that
     relation has it whenever another one has, for rules copy it there, and it is explicit there alone."""
 
-    def __init__(self, setting: Setting, dictionary: Dictionary) -> None:
-        self._layout = setting.layout
+    def __init__(self, config: BucketConfig, dictionary: Dictionary) -> None:
+        self._layout = config.layout
         id_of = dictionary.id_of
         self._type = id_of(TYPE)
         self._id_of = id_of
-        self._properties = np.array([id_of(IRI(iri)) for iri in setting.properties], np.int32)
-        self._classes = np.array([id_of(IRI(iri)) for iri in setting.classes], np.int32)
-        self._of_types = setting.properties.get(TYPE.value)
+        self._properties = np.array([id_of(IRI(iri)) for iri in config.properties], np.int32)
+        self._classes = np.array([id_of(IRI(iri)) for iri in config.classes], np.int32)
+        self._of_types = config.properties.get(TYPE.value)
 
     def own(self, relation: str, columns: list[Ids]) -> npt.NDArray[np.bool_] | None:
         """The rows that belong to a relation; None if all do."""

@@ -30,7 +30,7 @@ _MADE: Final = ("layout", "digest", "first_entry")
 
 
 @dataclass(frozen=True)
-class Setting:
+class BucketConfig:
     """`text` is the rewritten program, `facts` what it has for every key, as a record of storage."""
 
     text: str
@@ -56,7 +56,7 @@ class Setting:
     known: Mapping[str, int] = field(default_factory=dict)
     """Its predicates, and their number of arguments."""
     parameters: Mapping[str, Term] = field(default_factory=dict)
-    rulesless: bool = False
+    facts_only: bool = False
     """Whether a bucket only holds facts, and knows of rules without following them."""
 
     @property
@@ -102,7 +102,7 @@ class Setting:
         return {name: value for name, value in vars(self).items() if name not in _MADE}
 
 
-def setting_of(
+def config_of(
     keyed: KeyedProgram,
     kb: KnowledgeBase,
     *,
@@ -112,12 +112,12 @@ def setting_of(
     functions: Mapping[str, PythonFunction],
     buckets: int = 1,
     parameters: Mapping[str, Term] | None = None,
-) -> Setting:
+) -> BucketConfig:
     """`kb` has loaded the original program."""
     dictionary = kb.dictionary
     parts = [part for rows in kb.asserted_id_rows() for part in routed(rows, keyed.layout, dictionary)]
     change = EncodedUpdate(insertions=[_renamed(part, keyed) for part in parts])
-    return Setting(
+    return BucketConfig(
         print_program(keyed.program),
         b"".join(changes_packed({"kind": "shared"}, [change], dictionary)),
         keyed.key,
@@ -139,11 +139,11 @@ def setting_of(
     )
 
 
-def rulesless(labels: str | None) -> Setting:
+def facts_only(labels: str | None) -> BucketConfig:
     """Of a bucket that only holds facts."""
     facts = b"".join(changes_packed({"kind": "shared"}, [EncodedUpdate()], Dictionary()))
-    return Setting(
-        "", facts, "keyed:key", "keyed:violated", {}, {}, False, {}, {}, (), 0, labels, rulesless=True
+    return BucketConfig(
+        "", facts, "keyed:key", "keyed:violated", {}, {}, False, {}, {}, (), 0, labels, facts_only=True
     )
 
 

@@ -1,7 +1,5 @@
-"""The engines that a process keeps, and a step of one: the batch of a bucket.
-
-A step is bytes in and bytes out, so that it can be done in another process than the one that Spark has given
-the bucket to.
+"""The engines that a process caches, and a batch of one of them: bytes in and bytes out, so that another
+process than the one to which Spark has given the bucket can apply it.
 """
 
 from __future__ import annotations
@@ -34,16 +32,16 @@ COUNTED: Final = ("rows", "quarantined", "skipped", "refused", "expired", "updat
 TOKEN: Final = 8
 """Bytes of a token, which names one content of a bucket."""
 _LEAST_LOG: Final = 2 * 2**20
-"""Bytes of a log that are left alone, however small the snapshot is."""
+"""A log of fewer bytes is not compacted, however small the snapshot is."""
 _SHARE: Final = 2
-"""A log is compacted once it is larger than one part in so many of its snapshot."""
+"""A log is compacted once it is larger than 1 / `_SHARE` of its snapshot."""
 _MOST_GARBAGE: Final = 0.5
-"""The share of terms without facts from which on an engine is made anew."""
+"""An engine is rebuilt once a larger share of its terms has no facts."""
 
 
 @dataclass(frozen=True)
-class Asked:
-    """A batch for a bucket, whose content has a token, a log and a snapshot of these sizes."""
+class BatchRequest:
+    """A batch for a bucket, whose content has this token, and a log and a snapshot of these sizes."""
 
     query: str
     number: int
@@ -54,55 +52,55 @@ class Asked:
 
 
 @dataclass(frozen=True)
-class Step:
-    """What became of it."""
+class BatchResult:
+    """What a batch did."""
 
     token: bytes
-    """Of the content now; the old one if nothing has changed."""
+    """Of the content after the batch; the old one if nothing has changed."""
     holds: bool
-    """Whether there is anything to keep: keys, or rules that came with the stream."""
+    """Whether there is anything to keep: keys, or rules from the stream."""
     record: bytes
-    """What makes the same of the content before."""
+    """Replaying it on the content before gives the content after."""
     snapshot: bytes
     """The whole content, if the log is to be compacted."""
     counts: str
-    """In JSON; nothing if there was nothing to count."""
+    """In JSON; empty if there was nothing to count."""
     others: bytes
-    """Rows that are no changes; nothing if there are none."""
+    """Rows that are not changes; empty if there are none."""
     changes: list[bytes]
 
 
 @dataclass
-class Kept:
-    """An engine, and which content it has: none yet if there is no token."""
+class CachedEngine:
+    """An engine, and the token of its content; empty for a new one."""
 
     bucket: Bucket
     token: bytes = b""
 
 
-class Engines:
-    """The engines of this process, by query and bucket.  Whoever works with one holds the lock: Spark's own
-    thread, and one that does a step for another process."""
+class EngineCache:
+    """The engines of this process, by query and bucket.  Whoever uses one holds the lock: the thread of
+    Spark, or one that serves another process."""
 
     def __init__(self) -> None:
         self.lock = threading.Lock()
-        self._kept: dict[tuple[str, int], Kept] = {}
+        self._engines: dict[tuple[str, int], CachedEngine] = {}
 
-    def take(self, query: str, number: int) -> Kept | None:
-        """An engine that is taken is put back only if all went well."""
-        return self._kept.pop((query, number), None)
+    def take(self, query: str, number: int) -> CachedEngine | None:
+        """Removes an engine; it is put back only if the batch succeeds."""
+        return self._engines.pop((query, number), None)
 
-    def put(self, query: str, number: int, kept: Kept) -> None:
-        if kept.token:
-            self._kept[query, number] = kept
-
-
-ENGINES: Final = Engines()
+    def put(self, query: str, number: int, cached: CachedEngine) -> None:
+        if cached.token:
+            self._engines[query, number] = cached
 
 
-def advance(kept: Kept, asked: Asked) -> Step:
-    """Applies a batch to an engine that has the content which is asked for."""
-    table = unpacked_rows(asked.payloads)
+ENGINE_CACHE: Final = EngineCache()
+
+
+def apply_batch(cached: CachedEngine, request: BatchRequest) -> BatchResult:
+    """Applies a batch to an engine that has the content of the request."""
+    table = unpacked_rows(request.payloads)
     now = pc.max(table.column(NOW)).as_py() if NOW in table.column_names else 0
     sound, has_key = pc.is_null(table.column(BAD)), pc.is_valid(table.column("key"))
     names = [name for name in table.column_names if name not in (NOW, BAD)]
@@ -111,44 +109,44 @@ def advance(kept: Kept, asked: Asked) -> Step:
     if others.num_rows:
         bad = others.filter(pc.is_valid(others.column(BAD)))
         rules = others.filter(pc.and_(pc.is_null(others.column(BAD)), pc.is_valid(others.column("op"))))
-        applied = kept.bucket.apply(right, now, rules, bad)
+        applied = cached.bucket.apply(right, now, rules, bad)
     else:
-        applied = kept.bucket.apply(right, now)
+        applied = cached.bucket.apply(right, now)
     changed = applied.rows > applied.skipped or applied.expired > 0 or applied.changes_rules
-    speaks = asked.number == kept.bucket.setting.first_entry
-    return Step(
-        *_content(kept, asked, applied.record if changed else b""),
-        _counts(applied, speaks),
-        _others(kept.bucket, applied, speaks),
+    reports = request.number == cached.bucket.config.first_entry
+    return BatchResult(
+        *_content(cached, request, applied.record if changed else b""),
+        _counts(applied, reports),
+        _others(cached.bucket, applied, reports),
         list(packed_changes(applied.changes)),
     )
 
 
-def take_in(kept: Kept, asked: Asked) -> Step:
-    """Takes in a record that another run has left."""
-    (record,) = asked.payloads
-    kept.bucket.replay(record)
-    return Step(*_content(kept, asked, record), "", b"", [])
+def load_record(cached: CachedEngine, request: BatchRequest) -> BatchResult:
+    """Replays a record from another run."""
+    (record,) = request.payloads
+    cached.bucket.replay(record)
+    return BatchResult(*_content(cached, request, record), "", b"", [])
 
 
-def _content(kept: Kept, asked: Asked, record: bytes) -> tuple[bytes, bool, bytes, bytes]:
-    """Token, whether there is content, record and snapshot, now that what is on record is done."""
+def _content(cached: CachedEngine, request: BatchRequest, record: bytes) -> tuple[bytes, bool, bytes, bytes]:
+    """The token, whether there is content, the record and the snapshot, after a record was applied."""
     snapshot = b""
-    holds = len(kept.bucket.keys) > 0 or kept.bucket.rules.moved
+    holds = len(cached.bucket.keys) > 0 or cached.bucket.rules.moved
     if record:
-        kept.token = os.urandom(TOKEN) if holds else b""
-        if asked.log_size + len(record) > max(_LEAST_LOG, asked.snapshot_size // _SHARE):
-            snapshot = kept.bucket.snapshot()
-            if kept.bucket.garbage > _MOST_GARBAGE:
-                kept.bucket = Bucket(kept.bucket.setting)
-                kept.bucket.replay(snapshot)
-    return kept.token, holds, record, snapshot
+        cached.token = os.urandom(TOKEN) if holds else b""
+        if request.log_size + len(record) > max(_LEAST_LOG, request.snapshot_size // _SHARE):
+            snapshot = cached.bucket.snapshot()
+            if cached.bucket.garbage > _MOST_GARBAGE:
+                cached.bucket = Bucket(cached.bucket.config)
+                cached.bucket.replay(snapshot)
+    return cached.token, holds, record, snapshot
 
 
-def _counts(applied: Applied, speaks: bool) -> str:
-    """Rows about rules come to every bucket; one of them `speaks` of them."""
+def _counts(applied: Applied, reports: bool) -> str:
+    """Rows about rules go to every bucket; one of them `reports` them."""
     bad = len(applied.bad)
-    rows, skipped, refused = applied.rule_rows if speaks else (0, 0, 0)
+    rows, skipped, refused = applied.rule_rows if reports else (0, 0, 0)
     counts = (
         applied.rows + bad + rows,
         bad,
@@ -162,10 +160,10 @@ def _counts(applied: Applied, speaks: bool) -> str:
     return json.dumps({**dict(zip(COUNTED, counts, strict=True)), "told": applied.told})
 
 
-def _others(bucket: Bucket, applied: Applied, speaks: bool) -> bytes:
-    schema = row_schema(bucket.setting.arguments, bucket.setting.text_labels)
+def _others(bucket: Bucket, applied: Applied, reports: bool) -> bytes:
+    schema = row_schema(bucket.config.arguments, bucket.config.text_labels)
     refused = applied.refused
-    with_rules = [one for one in applied.refused_rules if speaks or one.key is not None]
+    with_rules = [one for one in applied.refused_rules if reports or one.key is not None]
     label = schema.field("update").type
     parts: Iterable[dict[str, object]] = (
         {

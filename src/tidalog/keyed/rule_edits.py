@@ -71,7 +71,7 @@ def _is_known(row: Mapping[str, object], rules: Rules) -> bool:
     if fault["number"] not in (UnknownPredicate.number, ArityDiffers.number) or row["key"] is None:
         return False
     try:
-        name = checked_name(str(row["predicate"]), rules.setting.prefixes)
+        name = checked_name(str(row["predicate"]), rules.config.prefixes)
     except TidalogError:
         return False
     arity = sum(value is not None for column, value in row.items() if column.startswith("arg"))

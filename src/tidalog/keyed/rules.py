@@ -31,7 +31,7 @@ from tidalog.model.rule_edit import NamedRemoval, RuleEdit, RuleText
 from tidalog.model.terms import String
 
 if TYPE_CHECKING:
-    from tidalog.keyed.config import Setting
+    from tidalog.keyed.config import BucketConfig
     from tidalog.model.program import Fact, Program
     from tidalog.model.update import Label
 
@@ -44,7 +44,7 @@ _WHERE: Final = "<stream>"
 class Rules:
     """Rules at one moment of the stream."""
 
-    setting: Setting
+    config: BucketConfig
     text: str
     """The program that somebody wrote, without facts; once rules have changed, with the names of all."""
     known: Mapping[str, int]
@@ -56,45 +56,45 @@ class Rules:
 
     @cached_property
     def analysis(self) -> Analysis:
-        if not self.moved or self.setting.rulesless:
-            return self.setting.analysis()
-        return analyse(self._keyed(parse(self.text)).program, functions=self.setting.ranges)
+        if not self.moved or self.config.facts_only:
+            return self.config.analysis()
+        return analyse(self._keyed(parse(self.text)).program, functions=self.config.ranges)
 
     def after(self, label: Label | None, edits: RuleEdit) -> Rules:
         """Raises `ProgramError`, as the embedded engine does; besides, if facts would have more arguments
         than the stream tells of, or would have to be kept elsewhere."""
-        setting = self.setting
-        parameters, ranges = setting.parameters, setting.ranges
+        config = self.config
+        parameters, ranges = config.parameters, config.ranges
         before = replace(parse(self.text), facts=self._witnesses(parse(self.text)))
         moving = EditedProgram(analyse(before, parameters, ranges), parameters, ranges)
-        moving.change(rules_added(edits, setting.prefixes), edits.removed)
+        moving.change(rules_added(edits, config.prefixes), edits.removed)
         program = replace(moving.program, facts=())
         keyed = self._keyed(program)
-        if not same_relations(keyed.layout, setting.layout) or keyed.key != setting.key:
+        if not same_relations(keyed.layout, config.layout) or keyed.key != config.key:
             raise ProgramError(RuleMovesTriples())
         arities = _arities(program)
-        wide = [name for name, arity in arities.items() if arity > setting.arguments]
+        wide = [name for name, arity in arities.items() if arity > config.arguments]
         if wide:
-            values = {"predicate": wide[0], "arity": arities[wide[0]], "arguments": setting.arguments}
+            values = {"predicate": wide[0], "arity": arities[wide[0]], "arguments": config.arguments}
             raise ProgramError(RuleTooWide(**values))
         known = {**arities, **self.known}
-        rules = Rules(setting, print_program(program), known, label, moved=True)
+        rules = Rules(config, print_program(program), known, label, moved=True)
         rules._check_first_facts()
         return rules
 
     def _check_first_facts(self) -> None:
         """A key that has nothing but the facts of the program violates no constraint.  Raises
         `ProgramError`."""
-        setting = self.setting
-        if not any(rule.head and rule.head.predicate == setting.violated for rule in self.analysis.rules):
+        config = self.config
+        if not any(rule.head and rule.head.predicate == config.violated for rule in self.analysis.rules):
             return
         engine = EmbeddedEngine()
         key = np.array([engine.dictionary.id_of(String(""))], np.int32)
-        engine.insert(setting.key, [key], 1)
-        for facts in setting.shared_facts(engine.dictionary):
+        engine.insert(config.key, [key], 1)
+        for facts in config.shared_facts(engine.dictionary):
             engine.insert(facts.predicate, [np.repeat(key, facts.count), *facts.columns], facts.count)
-        materialise(engine, self.analysis, functions=setting.known_functions)
-        found = engine.columns(setting.violated)
+        materialise(engine, self.analysis, functions=config.known_functions)
+        found = engine.columns(config.violated)
         if found and len(found[1]):
             constraint = engine.dictionary.term(int(found[1][0]))
             raise ProgramError(RuleForbidsFacts(constraint=getattr(constraint, "value", constraint)))
@@ -104,9 +104,9 @@ class Rules:
         return replace(self, label=label, moved=True)
 
     def _keyed(self, program: Program) -> KeyedProgram:
-        setting = self.setting
+        config = self.config
         whole = replace(program, facts=self._witnesses(program))
-        return keyed_program(whole, setting.parameters, setting.ranges, kept=setting.layout)
+        return keyed_program(whole, config.parameters, config.ranges, kept=config.layout)
 
     def _witnesses(self, program: Program) -> tuple[Fact, ...]:
         """Predicates that no rule speaks of any more keep their number of arguments."""
@@ -118,13 +118,13 @@ class Rules:
         return {PROGRAM: self.text, KNOWN: dict(self.known), LABEL: self.label} if self.moved else {}
 
 
-def rules_of(setting: Setting, header: Mapping[str, object] | None = None) -> Rules:
+def rules_of(config: BucketConfig, header: Mapping[str, object] | None = None) -> Rules:
     """Those of a record; of none, those that the stream begins with."""
     if header is None or PROGRAM not in header:
-        return Rules(setting, setting.original, setting.known)
+        return Rules(config, config.original, config.known)
     text, known, label = header[PROGRAM], header[KNOWN], header[LABEL]
     assert isinstance(text, str) and isinstance(known, dict) and isinstance(label, int | str | None)
-    return Rules(setting, text, known, label, moved=True)
+    return Rules(config, text, known, label, moved=True)
 
 
 def _arities(program: Program) -> dict[str, int]:

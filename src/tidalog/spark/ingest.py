@@ -7,7 +7,6 @@ if it brings rules that speak of predicates which nobody knew.
 
 from __future__ import annotations
 
-import logging
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
@@ -21,6 +20,7 @@ from tidalog.io.update_checks import ADD_RULE
 from tidalog.spark.catalog import KnownPredicates
 from tidalog.spark.columns import UpdateColumns, quoted
 from tidalog.spark.diagnostics import FileInStreamNotReadable, SparkError, UpdateTooLate
+from tidalog.spark.internals import no_query_log
 from tidalog.spark.validate import (
     CONTENT,
     FAULT,
@@ -50,7 +50,6 @@ _MOST_PLACES: Final = 3
 _PLAIN: Final = {"string", "boolean", "tinyint", "smallint", "int", "bigint", "float", "double", "decimal"}
 OFFSETS: Final = ("topic", "partition", "offset")
 """Columns with which a message queue says where a row comes from."""
-_QUERY_LOGGERS: Final = ("DataFrameQueryContextLogger", "SQLQueryContextLogger")
 _UNREADABLE: Final = re.compile(r"FAILED_READ_FILE|CANNOT_READ_FILE|Encountered error while reading file")
 _PATH: Final = re.compile(r"\b(?:file:/|hdfs:/|s3a?:/|gs:/|abfss?:/)[^\s,;'\"]+")
 
@@ -180,7 +179,7 @@ def with_places(frame: DataFrame) -> DataFrame:
     from pyspark.sql import functions as F
 
     found: list[Column] = [F.col(f"_metadata.{name}").alias(own) for own, name in _PLACES.items()]
-    with without_query_log():
+    with no_query_log():
         for more in ([F.col("_metadata.row_index").alias(_ROW)], []):
             try:
                 return frame.select("*", *found, *more)
@@ -230,27 +229,10 @@ def _shown(field: StructField) -> Column:
 
 
 @contextmanager
-def without_query_log() -> Iterator[None]:
-    """PySpark logs an expression that does not resolve; here that is an answer, and no error."""
-    from pyspark.logger import PySparkLogger
-
-    # Whoever asks first for a logger decides what it is, and PySpark needs one of its own kind.
-    loggers = [PySparkLogger.getLogger(name) for name in _QUERY_LOGGERS]
-    levels = [logger.level for logger in loggers]
-    for logger in loggers:
-        logger.setLevel(logging.CRITICAL + 1)
-    try:
-        yield
-    finally:
-        for logger, level in zip(loggers, levels, strict=True):
-            logger.setLevel(level)
-
-
-@contextmanager
 def reading() -> Iterator[None]:
     """Says which file is at fault where Spark fails because of one."""
     try:
-        with without_query_log():
+        with no_query_log():
             yield
     except SparkError:
         raise

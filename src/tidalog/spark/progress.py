@@ -6,14 +6,19 @@ the rows that waited before it are counted as its own.
 
 from __future__ import annotations
 
+import json
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field
-from typing import Final
+from typing import TYPE_CHECKING, Any, Final
 
 import psutil
 
 from tidalog.api.update import Delta
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
 
 _KEPT: Final = 10_000
 """Latencies that quantiles are made of: the last ones."""
@@ -145,3 +150,26 @@ def memory() -> dict[str, int]:
         except psutil.Error:
             continue
     return {"driver": own.memory_info().rss, "spark": children}
+
+
+@contextmanager
+def progress_events(spark: SparkSession, tell: Callable[[Mapping[str, Any]], None]) -> Iterator[None]:
+    """Calls `tell` with Spark's report on every batch of the session's streams."""
+    from pyspark.sql.streaming.listener import StreamingQueryListener
+
+    class Events(StreamingQueryListener):
+        def onQueryStarted(self, event: object) -> None: ...
+
+        def onQueryProgress(self, event: Any) -> None:
+            tell(json.loads(event.progress.json))
+
+        def onQueryIdle(self, event: object) -> None: ...
+
+        def onQueryTerminated(self, event: object) -> None: ...
+
+    events = Events()
+    spark.streams.addListener(events)
+    try:
+        yield
+    finally:
+        spark.streams.removeListener(events)

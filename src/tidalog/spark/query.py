@@ -1,12 +1,11 @@
-"""A pipeline at work: the streaming query of Spark, and what becomes of it.
+"""A running stream: Spark's streaming query and the pipeline that it feeds.
 
-It ends by itself (all that is available is applied), by `stop`, or by an error.  However it ends, what is
-held back is applied if it can be, and the store is let go of.
+A stream ends by itself (everything available is applied), by `stop`, or by an error.  In each case updates
+that were held back are applied if possible, and the store is closed.
 """
 
 from __future__ import annotations
 
-import logging
 import re
 import threading
 import time
@@ -15,39 +14,29 @@ from typing import TYPE_CHECKING, Any, Final, Protocol
 
 from tidalog.model.errors import TidalogError
 from tidalog.spark.diagnostics import SparkError, StreamFailed
+from tidalog.spark.internals import no_callback_log
 from tidalog.spark.pipeline import StreamClosed
 from tidalog.spark.progress import Totals
 
 if TYPE_CHECKING:
     from pyspark.sql.streaming.query import StreamingQuery
-
-
-def tell_once() -> None:
-    """PySpark logs what a batch raises, with all frames.  What Tidalog raises on purpose is told by whoever
-    waits for the stream."""
-    logger = logging.getLogger("py4j.clientserver")
-    if not any(isinstance(known, _OnPurpose) for known in logger.filters):
-        logger.addFilter(_OnPurpose())
-
-
-class _OnPurpose(logging.Filter):
-    def filter(self, record: logging.LogRecord) -> bool:
-        error = record.exc_info[1] if record.exc_info else None
-        return not isinstance(error, TidalogError | StreamClosed)
-
+    from pyspark.sql.streaming.readwriter import DataStreamWriter
 
 _OTHER_FOLDER: Final = "Wrong basePath"
-_OF_A_WORKER: Final = re.compile(r"\b\w+Error: error\[(T\d+)\]: (.+)")
-"""What Spark says of a checkpoint that speaks of files in another folder."""
-
-
+"""In Spark's message about a checkpoint whose files are in another folder."""
+_WORKER_ERROR: Final = re.compile(r"\b\w+Error: error\[(T\d+)\]: (.+)")
+"""In Spark's message about a worker that raised one of our errors."""
 _LOOKS: Final = 40
 _BETWEEN_LOOKS: Final = 0.005
 
 
 def has_more(query: StreamingQuery) -> bool:
-    """Whether a query is at work on a trigger, or has not begun.  Triggers that find nothing follow each
-    other closely, so that one must look more than once to see none."""
+    """Whether a query is in a trigger, or has not started.
+
+    A trigger may be about to find data.  No listener tells: Spark has no event for the start of a trigger,
+    and `onQueryIdle` comes every 10 s at most.  Triggers without data follow each other closely, so the
+    status is read several times, until one of the gaps between them shows.
+    """
     for _ in range(_LOOKS):
         status = query.status
         if not status["isTriggerActive"] and not status["message"].startswith("Initializing"):
@@ -57,7 +46,7 @@ def has_more(query: StreamingQuery) -> bool:
 
 
 class Work(Protocol):
-    """What a query feeds."""
+    """The pipeline that a query feeds."""
 
     @property
     def totals(self) -> Totals: ...
@@ -67,19 +56,37 @@ class Work(Protocol):
     def stopped(self) -> bool: ...
 
     on_failure: Callable[[], None]
-    """Called when something fails while Spark waits for nothing."""
+    """Called when something fails outside of `foreachBatch`."""
 
     def settle(self) -> None: ...
     def stop(self) -> None: ...
     def close(self) -> None: ...
 
 
+def start_query(
+    writer: DataStreamWriter, pipeline: Work, finish: Callable[[], None], name: str | None
+) -> MaintenanceQuery:
+    """Starts the query of a writer; `finish` is called once it has ended."""
+    restore_log = no_callback_log(TidalogError, StreamClosed)
+
+    def ended() -> None:
+        restore_log()
+        finish()
+
+    try:
+        query = (writer.queryName(name) if name is not None else writer).start()
+    except BaseException:
+        restore_log()
+        raise
+    return MaintenanceQuery(query, pipeline, ended)
+
+
 class MaintenanceQuery:
-    """What `start` gives.  Its names are those of Spark's StreamingQuery."""
+    """A stream that was started.  Its methods are named as those of Spark's `StreamingQuery`."""
 
     def __init__(self, query: StreamingQuery, pipeline: Work, finish: Callable[[], None]) -> None:
         self.query = query
-        """The query of Spark."""
+        """Spark's own."""
         self._pipeline = pipeline
         self._finish = finish
         self._ended = threading.Event()
@@ -87,7 +94,7 @@ class MaintenanceQuery:
         pipeline.on_failure = query.stop
         self._watch = threading.Thread(target=self._watched, name="tidalog-stream", daemon=True)
         self._watch.start()
-        if pipeline.error is not None:  # before anybody could be told
+        if pipeline.error is not None:  # it failed before on_failure was set
             query.stop()
 
     @property
@@ -96,29 +103,29 @@ class MaintenanceQuery:
 
     @property
     def isActive(self) -> bool:
-        """Whether it goes on."""
+        """Whether it has not ended."""
         return not self._ended.is_set()
 
     @property
     def totals(self) -> Totals:
-        """What was done since it was started."""
+        """Counts since the start."""
         return self._pipeline.totals
 
     @property
     def lastProgress(self) -> dict[str, Any] | None:
-        """What Spark says of the last batch."""
+        """Spark's report on the last batch."""
         progress = self.query.lastProgress
         return dict(progress) if progress is not None else None
 
     def stop(self) -> None:
-        """Ends the stream behind the batch that is at work, if there is one; waits for that."""
+        """Ends the stream after the current batch, and waits for the end."""
         self._pipeline.stop()
         self.query.stop()
         self._ended.wait()
 
     def awaitTermination(self, timeout: float | None = None) -> bool:
-        """Waits for the end, `timeout` seconds at most, and gives whether it has come.  Raises what ended the
-        stream, if that was an error."""
+        """Waits for the end, at most `timeout` seconds; returns whether it has come.  Raises the error that
+        ended the stream."""
         if not self._ended.wait(timeout):
             return False
         if self._error is not None:
@@ -126,7 +133,7 @@ class MaintenanceQuery:
         return True
 
     def processAllAvailable(self) -> None:
-        """Waits until everything that is there now is applied, or logged and held back."""
+        """Waits until everything available now is applied, or logged and held back."""
         try:
             self.query.processAllAvailable()
             self._pipeline.settle()
@@ -135,7 +142,7 @@ class MaintenanceQuery:
             raise
 
     def exception(self) -> BaseException | None:
-        """What ended the stream."""
+        """The error that ended the stream."""
         return self._error
 
     def _watched(self) -> None:
@@ -152,7 +159,7 @@ class MaintenanceQuery:
         if isinstance(own, TidalogError):
             self._error = own
         elif (cause := own or failed) is not None and not self._pipeline.stopped:
-            # What fails in a thread of our own stops the query, which then knows of no error.
+            # An error in a thread of ours stops the query, which then ends without an error.
             self._error = SparkError(self._diagnostic(cause))
             self._error.__cause__ = cause
         try:
@@ -166,7 +173,7 @@ class MaintenanceQuery:
         hint = "start again, which goes on with this batch"
         if _OTHER_FOLDER in str(error):
             hint = "its checkpoint is of another folder of updates: name one for this, --checkpoint FOLDER"
-        own = _OF_A_WORKER.search(str(error))
+        own = _WORKER_ERROR.search(str(error))
         if own is not None:
             lines = [f"{own[2]} ({own[1]})"]
         return StreamFailed(batch=last.batch + 1 if last is not None else 0, why=lines[0][:300], hint=hint)

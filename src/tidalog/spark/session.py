@@ -12,7 +12,6 @@ import os
 import socket
 import sys
 import tempfile
-import warnings
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
@@ -20,7 +19,8 @@ from typing import TYPE_CHECKING, Final
 from urllib.parse import urlsplit
 
 from tidalog.spark.diagnostics import MasterUnreachable, SparkError, SparkNotStarted
-from tidalog.spark.java import find_java
+from tidalog.spark.internals import running_context, start_context
+from tidalog.spark.java import Java, find_java
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -67,11 +67,9 @@ def active_session() -> SparkSession | None:
     """The session of this process, if there is one that has not been stopped."""
     if "pyspark" not in sys.modules:
         return None
-    from pyspark import SparkContext
     from pyspark.sql import SparkSession
 
-    running = SparkContext._active_spark_context is not None
-    return SparkSession.builder.getOrCreate() if running else None
+    return SparkSession.builder.getOrCreate() if running_context() is not None else None
 
 
 def spark_session(
@@ -113,9 +111,7 @@ def _check_reachable(master: str) -> None:
 
 
 def _started(settings: dict[str, str]) -> SparkSession:
-    os.environ["JAVA_HOME"] = str(find_java().home)
-    os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
-    os.environ.setdefault("PYSPARK_DRIVER_PYTHON", sys.executable)
+    java = find_java()
     folder = Path(tempfile.mkdtemp(prefix="tidalog-spark-"))
     atexit.register(_remove, folder)
     log = folder / "spark.log"
@@ -125,20 +121,22 @@ def _started(settings: dict[str, str]) -> SparkSession:
     given = settings.get("spark.driver.extraJavaOptions", "")
     settings["spark.driver.extraJavaOptions"] = f"-Dlog4j2.configurationFile={quiet.as_uri()} {given}".strip()
 
-    # Data goes between Spark and Tidalog as Arrow; pandas is not in the way, whatever its version.
-    warnings.filterwarnings("ignore", message="PySpark does not yet fully support pandas")
-    from pyspark import SparkConf, SparkContext
-    from pyspark.java_gateway import launch_gateway
+    from pyspark import SparkConf
     from pyspark.sql import SparkSession
 
     conf = SparkConf(loadDefaults=False).setAll(list(settings.items()))
     try:
-        with log.open("wb") as said:
-            gateway = launch_gateway(conf, popen_kwargs={"stdout": said, "stderr": said})  # type: ignore[no-untyped-call]
-        context = SparkContext(conf=conf, gateway=gateway)
-        return SparkSession(context)
+        return SparkSession(start_context(conf, _environment(java), log))
     except Exception as error:
         raise SparkError(_not_started(error, log, settings)) from error
+
+
+def _environment(java: Java) -> dict[str, str]:
+    """What PySpark reads while a context starts.  Workers run the Python of the driver unless told."""
+    python = {
+        name: os.environ.get(name, sys.executable) for name in ("PYSPARK_PYTHON", "PYSPARK_DRIVER_PYTHON")
+    }
+    return {"JAVA_HOME": str(java.home), **python}
 
 
 def _not_started(error: Exception, log: Path, settings: Mapping[str, str]) -> SparkNotStarted:

@@ -15,7 +15,8 @@ from typing import TYPE_CHECKING, Final
 
 from tidalog.spark.columns import CORRUPT
 from tidalog.spark.diagnostics import NotAStream, SourceMissing, SparkError
-from tidalog.spark.ingest import OFFSETS, without_query_log
+from tidalog.spark.ingest import OFFSETS
+from tidalog.spark.internals import no_query_log, scala_version
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -180,7 +181,7 @@ def _columns_seen(spark: SparkSession, name: str, source: str, settings: Mapping
 
     if source == "json":
         return None
-    with without_query_log():
+    with no_query_log():
         try:
             found = spark.read.format(source).options(**settings).load(name).schema
         except AnalysisException:
@@ -247,7 +248,7 @@ def _objects(frame: DataFrame, schema: str | None, arguments: int) -> DataFrame:
 def _connected(source: str, spark: SparkSession) -> Iterator[None]:
     """Says what is missing where Spark does not know a source."""
     try:
-        with without_query_log():
+        with no_query_log():
             yield
     except SparkError:
         raise
@@ -268,12 +269,5 @@ def _connected(source: str, spark: SparkSession) -> Iterator[None]:
 def coordinates_of(source: str, spark: SparkSession) -> str:
     """The Maven coordinates of a connector for the Spark that runs, and the Scala that it is made with."""
     minor = ".".join(spark.version.split(".")[:2])
-    found = CONNECTORS[source].format(spark=spark.version, minor=minor, scala=_scala_of(spark))
+    found = CONNECTORS[source].format(spark=spark.version, minor=minor, scala=scala_version(spark))
     return f"{found} (its newest version for Spark {minor})" if "VERSION" in found else found
-
-
-def _scala_of(spark: SparkSession) -> str:
-    """`2.13` of Scala 2.13.17."""
-    jvm = spark.sparkContext._jvm
-    assert jvm is not None
-    return ".".join(str(jvm.scala.util.Properties.versionNumberString()).split(".")[:2])

@@ -25,7 +25,7 @@ from tidalog.spark.ingest import Ingest
 from tidalog.spark.materialised import Materialised
 from tidalog.spark.pipeline import Pipeline
 from tidalog.spark.progress import Listener
-from tidalog.spark.query import MaintenanceQuery, has_more, tell_once
+from tidalog.spark.query import MaintenanceQuery, has_more, start_query
 from tidalog.spark.sequencer import LabelKind
 
 if TYPE_CHECKING:
@@ -274,13 +274,11 @@ class Maintained:
             quarantine=folders.quarantine_in(kb.path),
             listener=listener,
         )
-        tell_once()
         writer = ingest.updates.writeStream.foreachBatch(pipeline.process)
         writer = writer.option("checkpointLocation", spark_path(checkpoint)).trigger(**trigger)
-        query = (writer.queryName(name) if name is not None else writer).start()
-        pipeline.has_more = lambda: has_more(query)
-        self.query = MaintenanceQuery(query, pipeline, folders.remove_temporary)
-        return self.query
+        query = self.query = start_query(writer, pipeline, folders.remove_temporary, name)
+        pipeline.has_more = lambda: has_more(query.query)
+        return query
 
 
 def spark_path(folder: Path) -> str:

@@ -16,7 +16,7 @@ from tidalog.api.knowledge_base import KnowledgeBase
 from tidalog.io.columns import RawTable
 from tidalog.io.diagnostics import Place
 from tidalog.io.update_tables import update_table_of
-from tidalog.keyed.config import Setting, setting_of
+from tidalog.keyed.config import BucketConfig, config_of
 from tidalog.model.errors import ProgramError, RunError
 from tidalog.model.program import Fact, Program
 from tidalog.model.rule_edit import NO_EDIT, NamedRemoval, RuleEdit, RuleText
@@ -33,15 +33,15 @@ RuleRow = tuple[Label, str, str | None, str | None]
 """Update, operation, name and text of a rule."""
 
 
-def setting_for(
+def config_for(
     program: Program, *, labels: str | None = "integer", ttl: int | None = None, arguments: int = 0
-) -> Setting:
+) -> BucketConfig:
     with tidalog.open() as kb:
         kb.load(program)
         kb.materialise(progress=False)
         widest = max(known_predicates(kb).widest, arguments)
         keyed = keyed_program(program)
-        return setting_of(keyed, kb, arguments=widest, labels=labels, ttl=ttl, functions={})
+        return config_of(keyed, kb, arguments=widest, labels=labels, ttl=ttl, functions={})
 
 
 def edit_of(added: Sequence[RuleText], removed: Sequence[str]) -> RuleEdit:

@@ -13,18 +13,18 @@ from keyed_oracle import (
     Alone,
     Row,
     RuleRow,
+    config_for,
     in_batches,
     random_rows,
     row,
     rule_table,
-    setting_for,
     table_of,
     told_by,
 )
 
 from generators import EVERYTHING, programs, triple_programs
 from tidalog.keyed.bucket import Applied, Bucket
-from tidalog.keyed.config import Setting
+from tidalog.keyed.config import BucketConfig
 from tidalog.lang import parse, print_rule
 from tidalog.model.errors import RunError
 from tidalog.model.program import Fact, Program, Rule
@@ -37,19 +37,19 @@ KEYS = ("k1", "2", "", "a b\u001e", "k5")
 class Keyed:
     """A bucket under test, which may be rebuilt from its records at any time."""
 
-    def __init__(self, setting: Setting) -> None:
-        self.setting = setting
-        self.bucket = Bucket(setting)
+    def __init__(self, config: BucketConfig) -> None:
+        self.config = config
+        self.bucket = Bucket(config)
         self.records: list[bytes] = []
 
     def apply(self, rows: list[Row], now: int = 0, rules: Sequence[RuleRow] = ()) -> Applied:
         about_rules = rule_table(rules) if rules else None
-        applied = self.bucket.apply(table_of(rows, self.setting.arguments), now, about_rules)
+        applied = self.bucket.apply(table_of(rows, self.config.arguments), now, about_rules)
         self.records.append(applied.record)
         return applied
 
     def rebuild(self) -> None:
-        self.bucket = Bucket(self.setting)
+        self.bucket = Bucket(self.config)
         for record in self.records:
             self.bucket.replay(record)
 
@@ -58,16 +58,16 @@ class Keyed:
 
 
 def check_stream(program: Program, seed: int, *, rebuilt: bool = False) -> None:
-    setting = setting_for(program)
+    config = config_for(program)
     rows = random_rows(program.facts, seed, KEYS, 25)
-    keyed, alone = Keyed(setting), Alone(program, setting.arguments)
+    keyed, alone = Keyed(config), Alone(program, config.arguments)
     chance = random.Random(seed)
     for batch in in_batches(rows, seed, 4):
         before = len(alone.told)
         alone.apply(batch)
         again = chance.sample(batch, len(batch) // 3)
         applied = keyed.apply(batch)
-        told = told_by(applied.changes, setting.arguments)
+        told = told_by(applied.changes, config.arguments)
         assert sorted(told) == sorted(alone.told[before:])
         if again and alone.told:
             late = keyed.apply(again)
@@ -110,18 +110,18 @@ def test_one_key_is_refused_and_the_others_go_on(program: Program, seed: int, re
     body = random.Random(seed).choice(program.rules).body
     forbidding = replace(program, rules=(*program.rules, Rule((), body, "forbidden")), facts=())
     try:
-        setting = setting_for(forbidding)
+        config = config_for(forbidding)
     except RunError:  # it is violated without any fact
         return
-    keyed, alone = Keyed(setting), Alone(forbidding, setting.arguments)
+    keyed, alone = Keyed(config), Alone(forbidding, config.arguments)
     for batch in in_batches(random_rows(program.facts, seed, KEYS, 20), seed, 3):
         known = {r[3]: len(r[4]) for r in batch}
-        if any(width > setting.arguments for width in known.values()):
+        if any(width > config.arguments for width in known.values()):
             return
         before, refused_before = len(alone.told), set(alone.refused)
         alone.apply(batch)
         applied = keyed.apply(batch)
-        assert sorted(told_by(applied.changes, setting.arguments)) == sorted(alone.told[before:])
+        assert sorted(told_by(applied.changes, config.arguments)) == sorted(alone.told[before:])
         refused = {(r["key"], r["update"]) for r in applied.refused.to_pylist()}
         assert refused == alone.refused - refused_before
         if rebuilt:
@@ -157,8 +157,8 @@ def rule_rows(program: Program, seed: int, labels: Sequence[int]) -> list[RuleRo
 def test_rules_change_for_every_key_as_they_would_alone(program: Program, seed: int, rebuilt: bool) -> None:
     named = [replace(rule, name=f"n{number}") for number, rule in enumerate(program.rules)]
     program = replace(with_facts(program), rules=tuple(named))
-    setting = setting_for(program)
-    keyed, alone = Keyed(setting), Alone(program, setting.arguments)
+    config = config_for(program)
+    keyed, alone = Keyed(config), Alone(program, config.arguments)
     rows = random_rows(program.facts, seed, KEYS, 25)
     batches = in_batches(rows, seed, 4)
     chance = random.Random(seed)
@@ -170,7 +170,7 @@ def test_rules_change_for_every_key_as_they_would_alone(program: Program, seed: 
         before = len(alone.told)
         alone.apply(batch, own)
         applied = keyed.apply(batch, rules=own)
-        assert sorted(told_by(applied.changes, setting.arguments)) == sorted(alone.told[before:])
+        assert sorted(told_by(applied.changes, config.arguments)) == sorted(alone.told[before:])
         refused = {one.update for one in applied.refused_rules}
         assert refused == {change[0] for change in own} & alone.rules_refused
         again = keyed.apply([], rules=own)
@@ -190,8 +190,8 @@ def edge(*ends: str) -> Fact:
 
 @pytest.mark.parametrize("rebuilt", [False, True])
 def test_an_expired_key_leaves_nothing_behind(rebuilt: bool) -> None:
-    setting = setting_for(PATHS, ttl=100)
-    keyed, alone = Keyed(setting), Alone(PATHS, setting.arguments)
+    config = config_for(PATHS, ttl=100)
+    keyed, alone = Keyed(config), Alone(PATHS, config.arguments)
     first = [row("old", 7, "+", edge("b", f"c{n}")) for n in range(50)]
     for now, rows in ((0, first), (60, [row("young", 1, "+", edge("x", "y"))])):
         keyed.apply(rows, now)
@@ -202,7 +202,7 @@ def test_an_expired_key_leaves_nothing_behind(rebuilt: bool) -> None:
     alone.forget("old")
     applied = keyed.apply([], 100)
     assert applied.expired == 1
-    assert sorted(told_by(applied.changes, setting.arguments)) == sorted(alone.told[before:])
+    assert sorted(told_by(applied.changes, config.arguments)) == sorted(alone.told[before:])
     if rebuilt:
         keyed.rebuild()
     assert len(keyed.bucket.keys) == 1
@@ -216,20 +216,20 @@ def test_an_expired_key_leaves_nothing_behind(rebuilt: bool) -> None:
 
 
 def test_text_labels_go_by_text() -> None:
-    setting = setting_for(PATHS, labels="text")
-    bucket = Bucket(setting)
+    config = config_for(PATHS, labels="text")
+    bucket = Bucket(config)
     rows: list[Row] = [row("k", "b", "+", edge("b", "c")), row("k", "a", "-", edge("a", "b"))]
     applied = bucket.apply(table_of(rows, 2, text_labels=True), 0)
     told = told_by(applied.changes, 2)
     assert [t[1] for t in told] == ["0", "0", "a", "a", "b", "b"]
-    other = Bucket(setting)
+    other = Bucket(config)
     other.replay(bucket.snapshot())
     late = other.apply(table_of([row("k", "aa", "+", edge("b", "d"))], 2, text_labels=True), 0)
     assert (late.skipped, late.changes.num_rows) == (1, 0)
 
 
 def test_without_labels_a_batch_is_an_update_of_each_key() -> None:
-    bucket = Bucket(setting_for(PATHS, labels=None))
+    bucket = Bucket(config_for(PATHS, labels=None))
     rows: list[Row] = [row("k", 0, "+", edge("b", "c")), row("m", 0, "-", edge("a", "b"))]
     for number in (1, 2):
         applied = bucket.apply(table_of(rows, 2).drop_columns(["update"]), 0)

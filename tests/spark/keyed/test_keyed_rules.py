@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pyarrow as pa
 import pytest
-from keyed_oracle import Row, RuleRow, rule_table, setting_for, table_of, told_by
+from keyed_oracle import Row, RuleRow, config_for, rule_table, table_of, told_by
 
 from tidalog.keyed.bucket import Applied, Bucket
 from tidalog.keyed.rules import coming, rules_of
@@ -16,19 +16,19 @@ class Kept:
     """A bucket with a program."""
 
     def __init__(self, program: str, **how: object) -> None:
-        self.setting = setting_for(parse(program), **how)  # type: ignore[arg-type]
-        self.bucket = Bucket(self.setting)
+        self.config = config_for(parse(program), **how)  # type: ignore[arg-type]
+        self.bucket = Bucket(self.config)
 
     def apply(self, rows: list[Row], *rules: RuleRow, now: int = 0) -> Applied:
-        table = table_of(rows, self.setting.arguments)
+        table = table_of(rows, self.config.arguments)
         about = rule_table(rules) if rules else None
-        if self.setting.labels is None:
+        if self.config.labels is None:
             table = table.drop_columns(["update"])
             about = about.drop_columns(["update"]) if about is not None else None
         return self.bucket.apply(table, now, about)
 
     def told(self, rows: list[Row], *rules: RuleRow, now: int = 0) -> set[tuple[object, ...]]:
-        return set(told_by(self.apply(rows, *rules, now=now).changes, self.setting.arguments))
+        return set(told_by(self.apply(rows, *rules, now=now).changes, self.config.arguments))
 
 
 def test_a_constraint_that_no_key_could_begin_with_is_refused() -> None:
@@ -47,12 +47,12 @@ def test_a_constraint_that_a_key_violates_ends_the_batch() -> None:
 
 
 def test_the_order_of_rows_does_not_matter() -> None:
-    setting = setting_for(parse("q(?x) :- p(?x)."))
+    config = config_for(parse("q(?x) :- p(?x)."))
     rows: list[RuleRow] = [(5, "+rule", None, "u(?x) :- p(?x)"), (5, "+rule", None, "v(?x) :- p(?x)")]
     texts = set()
     for ordered in (rows, rows[::-1]):
         (edits,) = coming(rule_table(ordered), None).edits
-        texts.add(rules_of(setting).after(5, edits).text)
+        texts.add(rules_of(config).after(5, edits).text)
     assert len(texts) == 1
 
 
@@ -71,7 +71,7 @@ def test_what_a_change_leaves_of_an_update_that_is_taken_back(
     kept.apply([("k", 1, "+", "p", ("a",))], *((2, "-rule", name, None) for name in first))
     applied = kept.apply([("k", 3, "+", "q", ("a",)), ("k", 3, "+", "z", ("a",))], (3, *change))
     assert applied.refused.num_rows == 1
-    found = told_by(applied.changes, kept.setting.arguments)
+    found = told_by(applied.changes, kept.config.arguments)
     assert found == [("k", 3, told, "q", ("a",), "implicit")]
 
 

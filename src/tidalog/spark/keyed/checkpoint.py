@@ -13,7 +13,7 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from tidalog.keyed.config import Setting
+from tidalog.keyed.config import BucketConfig
 from tidalog.keyed.diagnostics import BucketsFixed, NoKeyedState, StateOfAnotherProgram
 from tidalog.spark.checkpoints import read_checkpoint
 from tidalog.spark.diagnostics import SparkError
@@ -59,13 +59,13 @@ def dealt_keys(checkpoint: Path, note: Note) -> Path | None:
     return folder if note.generation and folder.exists() else None
 
 
-def checked_note(spark: SparkSession, checkpoint: Path, setting: Setting, key: str) -> Note:
-    """What a stream with this setting goes on with: what is there, or a new generation of it.
+def checked_note(spark: SparkSession, checkpoint: Path, config: BucketConfig, key: str) -> Note:
+    """What a stream with this config goes on with: what is there, or a new generation of it.
 
     Raises `SparkError` if the state is that of another program (T123), or if keys cannot change their buckets
     (T125).
     """
-    new = Note(replace(setting, buckets=1).digest, key, setting.labels, setting.buckets)
+    new = Note(replace(config, buckets=1).digest, key, config.labels, config.buckets)
     found = read_note(checkpoint)
     if found is None:
         checkpoint.mkdir(parents=True, exist_ok=True)
@@ -73,11 +73,11 @@ def checked_note(spark: SparkSession, checkpoint: Path, setting: Setting, key: s
     differs = [name for name in ("program", "key", "labels") if getattr(found, name) != getattr(new, name)]
     if differs:
         raise SparkError(StateOfAnotherProgram(why=f"{checkpoint} differs in {' and '.join(differs)}"))
-    if found.buckets == setting.buckets:
+    if found.buckets == config.buckets:
         return found
-    if setting.labels is None:
-        raise SparkError(BucketsFixed(path=checkpoint, buckets=found.buckets, asked=setting.buckets))
-    return _new_generation(spark, checkpoint, found, setting.buckets)
+    if config.labels is None:
+        raise SparkError(BucketsFixed(path=checkpoint, buckets=found.buckets, asked=config.buckets))
+    return _new_generation(spark, checkpoint, found, config.buckets)
 
 
 def _new_generation(spark: SparkSession, checkpoint: Path, old: Note, buckets: int) -> Note:

@@ -18,11 +18,11 @@ import pyarrow as pa
 
 from tidalog.keyed.bucket import Bucket
 from tidalog.keyed.changes import plain_texts
-from tidalog.keyed.config import rulesless
+from tidalog.keyed.config import facts_only
 from tidalog.keyed.engines import TOKEN
 from tidalog.keyed.packing import BUCKET
 from tidalog.keyed.shard_map import Numbers, entries_of
-from tidalog.spark.keyed.calls import map_in_arrow
+from tidalog.spark.internals import map_in_arrow
 from tidalog.spark.keyed.checkpoint import note_of
 
 if TYPE_CHECKING:
@@ -88,7 +88,7 @@ def _state(spark: SparkSession, checkpoint: Path) -> DataFrame:
 
 
 def _restored(labels: str | None, snapshot: list[bytes], log: list[bytes]) -> Bucket:
-    bucket = Bucket(rulesless(labels))
+    bucket = Bucket(facts_only(labels))
     if snapshot:
         bucket.replay(b"".join(snapshot))
     for record in log:

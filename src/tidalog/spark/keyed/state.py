@@ -1,13 +1,13 @@
-"""What survives a bucket's engine: an entry of Spark's state.
+"""The state of a bucket: what Spark keeps of it between batches.
 
     head       version, token, digest of the program, version and token of the snapshot, sizes
     snapshot   the bucket as it was, in pieces
-    log        a record for each batch since then, behind its token
+    log        a record for each batch since then, after its token
 
-Invariant.  A token is made anew whenever something is written, so that it names one content.  An engine that
-a worker has kept is the bucket's exactly if its token is that of the head; one with the token of the snapshot
-or of a record of the log is caught up with the records behind it; any other one is thrown away.  So it does
-not matter which process has a bucket when, nor whether what it did was committed.
+Invariant.  Every write has a new token, so that a token names one content.  A cached engine has the content
+of the bucket if its token is that of the head; one with the token of the snapshot or of a record of the log
+replays the records after it; any other one is dropped.  So any process may have a bucket at any time, and it
+does not matter whether Spark has committed what the process did.
 """
 
 from __future__ import annotations
@@ -17,9 +17,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
 from tidalog.keyed.bucket import Bucket
-from tidalog.keyed.config import Setting
+from tidalog.keyed.config import BucketConfig
 from tidalog.keyed.diagnostics import StateOfAnotherProgram
-from tidalog.keyed.engines import TOKEN, Kept, Step
+from tidalog.keyed.engines import TOKEN, BatchResult, CachedEngine
 from tidalog.spark.diagnostics import SparkError
 
 if TYPE_CHECKING:
@@ -52,10 +52,10 @@ class Head:
 
 
 class BucketState:
-    """The entry of the bucket that Spark has handed over last."""
+    """The state of the bucket that Spark has handed over last."""
 
-    def __init__(self, handle: StatefulProcessorHandle, setting: Setting) -> None:
-        self._setting = setting
+    def __init__(self, handle: StatefulProcessorHandle, config: BucketConfig) -> None:
+        self._config = config
         self._head = handle.getValueState("head", HEAD)
         self._snapshot = handle.getListState("snapshot", PIECES)
         self._log = handle.getListState("log", PIECES)
@@ -66,44 +66,44 @@ class BucketState:
         if found is None:
             return Head()
         version, token, digest, base, base_token, snapshot_size, log_size = found
-        if digest != self._setting.digest:
+        if digest != self._config.digest:
             why = "its facts were derived by other rules, or spread over another number of buckets"
             raise SparkError(StateOfAnotherProgram(why=why))
         return Head(version, bytes(token), digest, base, bytes(base_token), snapshot_size, log_size)
 
-    def caught_up(self, head: Head, kept: Kept | None) -> Kept:
-        """An engine with the content of the head, out of one that is kept if that is of use."""
+    def restored(self, head: Head, cached: CachedEngine | None) -> CachedEngine:
+        """An engine with the content of the head; the cached one if it can be used."""
         if not head.token:
-            return Kept(Bucket(self._setting))
-        if kept is not None and kept.token == head.token:
-            return kept
+            return CachedEngine(Bucket(self._config))
+        if cached is not None and cached.token == head.token:
+            return cached
         records = [bytes(piece) for (piece,) in self._log.get()]
         tokens = [head.base_token, *(record[:TOKEN] for record in records)]
-        if kept is None or kept.token not in tokens:
-            kept = Kept(Bucket(self._setting), head.base_token)
+        if cached is None or cached.token not in tokens:
+            cached = CachedEngine(Bucket(self._config), head.base_token)
             if head.snapshot_size:
-                kept.bucket.replay(b"".join(bytes(piece) for (piece,) in self._snapshot.get()))
-        for record in records[tokens.index(kept.token) :]:
-            kept.bucket.replay(record[TOKEN:])
-        kept.token = head.token
-        return kept
+                cached.bucket.replay(b"".join(bytes(piece) for (piece,) in self._snapshot.get()))
+        for record in records[tokens.index(cached.token) :]:
+            cached.bucket.replay(record[TOKEN:])
+        cached.token = head.token
+        return cached
 
-    def write(self, head: Head, step: Step) -> None:
-        """This is the state from now on, if Spark commits it."""
-        if not step.record:
+    def write(self, head: Head, result: BatchResult) -> None:
+        """Writes the state, which holds if Spark commits it."""
+        if not result.record:
             return
-        if not step.holds:
+        if not result.holds:
             for entry in (self._head, self._snapshot, self._log):
                 entry.clear()
             return
-        version, token, digest = head.version + 1, step.token, self._setting.digest
-        if step.snapshot:
-            self._snapshot.put([(piece,) for piece in _pieces(step.snapshot)])
+        version, token, digest = head.version + 1, result.token, self._config.digest
+        if result.snapshot:
+            self._snapshot.put([(piece,) for piece in _pieces(result.snapshot)])
             self._log.clear()
-            new = Head(version, token, digest, version, token, len(step.snapshot), 0)
+            new = Head(version, token, digest, version, token, len(result.snapshot), 0)
         else:
-            self._log.appendValue((token + step.record,))
-            size = head.log_size + len(step.record)
+            self._log.appendValue((token + result.record,))
+            size = head.log_size + len(result.record)
             new = Head(version, token, digest, head.base, head.base_token, head.snapshot_size, size)
         self._head.update(tuple[Any, ...](vars(new).values()))
 

@@ -19,7 +19,7 @@ from tidalog.api.sources import ProgramSource, read_program
 from tidalog.builtins import PythonFunction
 from tidalog.io.update_checks import ADD_RULE, REMOVE_RULE
 from tidalog.io.update_diagnostics import MissingPart
-from tidalog.keyed.config import Setting, setting_of
+from tidalog.keyed.config import BucketConfig, config_of
 from tidalog.keyed.diagnostics import BadKey, RuleOfOneKey
 from tidalog.keyed.engines import COUNTED
 from tidalog.keyed.packing import (
@@ -40,11 +40,11 @@ from tidalog.spark.catalog import KnownPredicates, known_predicates
 from tidalog.spark.columns import quoted, update_columns
 from tidalog.spark.diagnostics import NotAStream, SparkError
 from tidalog.spark.ingest import with_places
-from tidalog.spark.keyed.calls import map_in_arrow, transform_with_state
+from tidalog.spark.internals import map_in_arrow, transform_with_state
 from tidalog.spark.keyed.checkpoint import Note, checked_note, dealt_keys, read_note
 from tidalog.spark.keyed.pipeline import KeyedPipeline
 from tidalog.spark.progress import Listener
-from tidalog.spark.query import MaintenanceQuery, tell_once
+from tidalog.spark.query import MaintenanceQuery, start_query
 from tidalog.spark.stream import read_trigger, spark_path
 from tidalog.spark.validate import fault_of, is_sure, label_of, named
 
@@ -111,7 +111,7 @@ def keyed(
         kb.load(read.program, parameters=parameters, base_dir=read.folder)
         kb.materialise(progress=False)
         known = known_predicates(kb)
-        setting = setting_of(
+        config = config_of(
             keyed_program(read.program, given, list(functions or {})),
             kb,
             arguments=max(known.widest, arguments or 0),
@@ -122,7 +122,7 @@ def keyed(
             parameters=given,
         )
     begin_with = Path(initial) if initial is not None else None
-    return Keyed(updates, key, columns, known, setting, begin_with, buckets is not None)
+    return Keyed(updates, key, columns, known, config, begin_with, buckets is not None)
 
 
 def check_key(updates: DataFrame, key: str, columns: UpdateColumns) -> None:
@@ -154,7 +154,7 @@ class Keyed:
         key: str,
         columns: UpdateColumns,
         known: KnownPredicates,
-        setting: Setting,
+        config: BucketConfig,
         initial: Path | None,
         buckets_given: bool,
     ) -> None:
@@ -164,7 +164,7 @@ class Keyed:
         self._known = known
         self._initial = initial
         self._buckets_given = buckets_given
-        self.setting = setting
+        self.config = config
 
     @property
     def rows(self) -> DataFrame:
@@ -191,21 +191,21 @@ class Keyed:
         """A checkpoint keeps its number of buckets unless another one is asked for."""
         found = read_note(checkpoint)
         if found is not None and not self._buckets_given:
-            self.setting = replace(self.setting, buckets=found.buckets)
-        return checked_note(self._updates.sparkSession, checkpoint, self.setting, self._key)
+            self.config = replace(self.config, buckets=found.buckets)
+        return checked_note(self._updates.sparkSession, checkpoint, self.config, self._key)
 
     def _told(self, begin_with: Path | None) -> DataFrame:
         """What buckets tell, packed."""
         from tidalog.spark.keyed.processor import KeyedProcessor
 
-        setting = self.setting
-        processor = KeyedProcessor(setting, uuid.uuid4().hex)
+        config = self.config
+        processor = KeyedProcessor(config, uuid.uuid4().hex)
         initial = None
         if begin_with is not None:
             dealt = self._updates.sparkSession.read.parquet(str(begin_with))
             initial = dealt.select(BUCKET, "record").groupBy(BUCKET)
         packed = map_in_arrow(
-            self._checked(), packer(entries_of(setting.buckets), setting.ttl is not None), PACKED
+            self._checked(), packer(entries_of(config.buckets), config.ttl is not None), PACKED
         )
         return transform_with_state(packed.groupBy(BUCKET), processor, TOLD, initial)
 
@@ -217,13 +217,13 @@ class Keyed:
         return self._with_key(map_in_arrow(packed, changes_apart, ", ".join(names)))
 
     def _rows_of(self, told: DataFrame) -> DataFrame:
-        schema = row_schema(self.setting.arguments, self.setting.text_labels)
+        schema = row_schema(self.config.arguments, self.config.text_labels)
         return self._with_key(map_in_arrow(told, rows_apart(schema), ", ".join(self._columns_out)))
 
     @property
     def _columns_out(self) -> list[str]:
-        label = "string" if self.setting.text_labels else "bigint"
-        arguments = [f"arg{number} string" for number in range(1, self.setting.arguments + 1)]
+        label = "string" if self.config.text_labels else "bigint"
+        arguments = [f"arg{number} string" for number in range(1, self.config.arguments + 1)]
         first = ["row string", "key string", f"update {label}", "op string", "predicate string"]
         return [*first, *arguments, "kind string", "note string"]
 
@@ -269,16 +269,14 @@ class Keyed:
             changes_of=self._changes_of,
             rows_of=self._rows_of,
         )
-        tell_once()
         writer = self._told(initial).writeStream.foreachBatch(pipeline.process).outputMode("update")
         writer = writer.option("checkpointLocation", spark_path(folder / note.generation)).trigger(**how)
-        query = (writer.queryName(name) if name is not None else writer).start()
 
         def finish() -> None:
             if temporary is not None:
                 shutil.rmtree(temporary, ignore_errors=True)
 
-        return MaintenanceQuery(query, pipeline, finish)
+        return start_query(writer, pipeline, finish, name)
 
     def _checked(self) -> DataFrame:
         """Right rows with their bucket, and bad ones as what is wrong with them."""
@@ -300,8 +298,8 @@ class Keyed:
         about_rule = F.col("op").isin(ADD_RULE, REMOVE_RULE)
         wrong_key = F.when(about_rule, F.when(F.col(KEY).isNotNull(), of_a_key))
         wrong_key = wrong_key.otherwise(F.when(F.col(KEY).isNull(), missing))
-        fault = fault_of(self._columns, self._known, text_labels=self.setting.text_labels, others=[wrong_key])
-        sure = is_sure(self._columns, self._known, text_labels=self.setting.text_labels)
+        fault = fault_of(self._columns, self._known, text_labels=self.config.text_labels, others=[wrong_key])
+        sure = is_sure(self._columns, self._known, text_labels=self.config.text_labels)
         sure &= F.col(KEY).isNotNull()
         values = F.struct(*(F.col(quoted(name)) for name in checked.columns if name != KEY))
 
@@ -311,10 +309,10 @@ class Keyed:
         # Said once: as an expression of two others it is more than the JVM compiles.
         faults = F.filter(F.array(fault), lambda found: found.isNotNull())
         bad = F.when(~sure, F.get(F.transform(faults, told), 0))
-        bucket = F.pmod(F.xxhash64(KEY), F.lit(self.setting.buckets)).cast("int")
+        bucket = F.pmod(F.xxhash64(KEY), F.lit(self.config.buckets)).cast("int")
         arguments = [F.col(f"arg{n + 1}") for n in range(len(self._columns.arguments))]
-        label = [] if self._columns.update is None else [label_of(self.setting.text_labels).alias("update")]
-        now = [] if self.setting.ttl is None else [F.unix_millis(F.current_timestamp()).alias(NOW)]
+        label = [] if self._columns.update is None else [label_of(self.config.text_labels).alias("update")]
+        now = [] if self.config.ttl is None else [F.unix_millis(F.current_timestamp()).alias(NOW)]
         return checked.select(
             bucket.alias(BUCKET),
             bad.alias(BAD),
