@@ -1,20 +1,20 @@
 """A bucket: one engine for many keys.
 
-Invariant.  After every batch the facts of a key are those that an engine of its own would have, after the
-same updates.  `keys` has every key that is known, and each of them has its fact of the predicate of keys.
+Invariant.  After every batch the facts of a key are those that an engine of its own would have after the same
+updates.  `keys` has every known key, and each of them has its fact of the predicate of keys.
 
-An update of a key that violates a constraint is taken back by its inverse.  That touches no other key, for
-what holds for a key depends on its own explicit facts alone, and on the rules.
+An update of a key that violates a constraint is rolled back by its inverse.  That touches no other key, for
+the facts of a key depend only on its own explicit facts and on the rules.
 
-Rules change for all keys at once, in a round of their own (rules.py).  A change that is refused takes the
-updates with it that it is one with; one that makes a key violate a constraint ends the batch.
+Rules change for all keys at once, in a sub-batch of their own (rules.py).  Updates with the label of an edit
+that is refused are refused with it.  An edit that makes a key violate a constraint ends the batch.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 import numpy as np
 import numpy.typing as npt
@@ -29,14 +29,14 @@ from tidalog.engine.engine import EmbeddedEngine
 from tidalog.io.columns import RawTable
 from tidalog.io.diagnostics import Place
 from tidalog.io.update_tables import UpdateTable, update_table_of
-from tidalog.keyed.batches import Numbers, Rounds, codes_of, ranked
+from tidalog.keyed.batches import Numbers, SubBatches, codes_of, split_batch
 from tidalog.keyed.changes import KeyedChanges, plain_texts
 from tidalog.keyed.config import BucketConfig
 from tidalog.keyed.diagnostics import RuleViolated
 from tidalog.keyed.keys import KeyTable, labels_of, labels_packed
-from tidalog.keyed.rollback import composed, inverse, left, without
-from tidalog.keyed.rule_edits import Refusal, RuleChange, planned, with_known
-from tidalog.keyed.rules import Coming, Rules, coming, rules_of
+from tidalog.keyed.rollback import composed, inverse, update_without, without_keys
+from tidalog.keyed.rule_edits import PlannedEdit, Refusal, plan_edits, with_learnt
+from tidalog.keyed.rules import EditRows, Rules, edits_in, rules_of
 from tidalog.maintain.maintainer import Maintainer
 from tidalog.maintain.materialise import materialise
 from tidalog.maintain.transaction import PredicateDelta
@@ -45,52 +45,49 @@ from tidalog.model.facts import Facts, Ids
 from tidalog.model.update import EncodedUpdate
 from tidalog.storage.records import changes_of, changes_packed, unpacked
 
-if TYPE_CHECKING:
-    pass
-
 Mask = npt.NDArray[np.bool_]
 _EXPLICIT: Final = int(EXPLICIT)
 _EXAMPLES: Final = 3
 _KEYS: Final = "keys"
-"""The name under which a record has keys, which is no name of a predicate there."""
+"""The name of keys in a record, which no predicate there has."""
 
 
 @dataclass
-class Applied:
+class BatchOutcome:
     """What a batch did to a bucket."""
 
     changes: pa.Table
-    """With the key: what became true and what stopped being so."""
+    """Insertions and deletions of facts, with their keys."""
     refused: pa.Table
     """Updates that violate a constraint: key, update, and the name of the constraint."""
     record: bytes
-    """What makes the same of a bucket as it was before."""
+    """Replaying it on the bucket before gives the bucket after."""
     rows: int = 0
     updates: int = 0
     """Of keys, that were applied."""
     skipped: int = 0
     refused_rows: int = 0
     expired: int = 0
-    """Keys that were forgotten."""
+    """Keys that were removed."""
     bad: list[str] = field(default_factory=list)
-    """What is wrong with doubtful rows that are none."""
+    """Faults of doubtful rows that are not right."""
     changes_rules: bool = False
     rule_rows: Sequence[int] = (0, 0, 0)
-    """Rows about rules: all, those of changes that were made before, and those of refused changes."""
+    """Rows about rules: all, those of edits that were applied before, and those of refused edits."""
     refused_rules: list[Refusal] = field(default_factory=list)
-    told: dict[str, list[int]] = field(default_factory=dict)
-    """Of each predicate how many facts became true, and how many stopped being so."""
+    predicates: dict[str, list[int]] = field(default_factory=dict)
+    """By predicate: how many facts were inserted and deleted."""
 
 
 @dataclass
-class _Work:
-    """What is gathered while a batch is applied."""
+class _Collected:
+    """What is collected while a batch is applied."""
 
     changes: KeyedChanges
     labels: pa.Array
     """Of the updates."""
-    asked: list[EncodedUpdate] = field(default_factory=list)
-    """What was carried out, for the record."""
+    applied: list[EncodedUpdate] = field(default_factory=list)
+    """Updates that were applied, for the record."""
     refused: list[tuple[Numbers, list[str]]] = field(default_factory=list)
     """Numbers of updates, and the constraint that each violates."""
     refused_rules: list[Refusal] = field(default_factory=list)
@@ -110,40 +107,40 @@ class Bucket:
 
     def apply(
         self, table: pa.Table, now: int, rules: pa.Table | None = None, doubtful: pa.Table | None = None
-    ) -> Applied:
+    ) -> BatchOutcome:
         """Applies the right rows of a batch: `key`, `op`, `predicate`, `arg1` …, and `update` if there are
         labels.  `now` is the time of the batch.  `rules` are rows about rules, which have no key.  `doubtful`
-        rows, with what is wrong with them under BAD, are right if rules speak of their predicates."""
-        asked = coming(rules, self.rules.label) if rules is not None else Coming()
-        changes = planned(self.rules, asked)
-        table, bad = with_known(table, doubtful, changes[-1].rules if changes else self.rules)
+        rows, with their faults under BAD, are right if edited rules have their predicates."""
+        edit_rows = edits_in(rules, self.rules.label) if rules is not None else EditRows()
+        changes = plan_edits(self.rules, edit_rows)
+        table, bad = with_learnt(table, doubtful, changes[-1].rules if changes else self.rules)
         dictionary = self.engine.dictionary
         keys = dictionary.encode(table.column("key"), "string")
         labels = self._labels(table, keys)
         new = self.keys.later(keys, labels) if table.num_rows else np.empty(0, np.bool_)
         order = self._order(keys, labels, new, changes)
         of_updates = labels.take(pa.array(order.rows[order.firsts]))
-        work = _Work(KeyedChanges(self.config, dictionary, order, of_updates), of_updates)
-        self._make_known(np.unique(order.keys), work)
-        changing = dict(zip(order.changes.tolist(), changes, strict=True))
-        for number, update in enumerate(self._rounds(table, keys, order)):
+        work = _Collected(KeyedChanges(self.config, dictionary, order, of_updates), of_updates)
+        self._add_keys(np.unique(order.keys), work)
+        changing = dict(zip(order.rule_edits.tolist(), changes, strict=True))
+        for number, update in enumerate(self._sub_batches(table, keys, order)):
             if number in changing:
-                self._apply_change(changing[number], number, update, order, work)
+                self._apply_rule_edit(changing[number], number, update, order, work)
             else:
-                self._apply_round(number, update, order, work)
+                self._apply_facts(number, update, order, work)
         noted, last = _last_updates(order)
         self.keys.note(noted, of_updates.take(pa.array(last)), np.full(len(noted), now, np.int64))
         gone = self._expire(now, work)
         refused = [number for numbers, _ in work.refused for number in numbers.tolist()]
         with_rules = [number for number, change in changing.items() if change.why is not None]
-        refused_rows = np.isin(order.round, with_rules)
+        refused_rows = np.isin(order.sub_batch, with_rules)
         if refused:
-            refused_rows |= np.isin(order.update_of(keys[order.rows], order.round), refused)
-        done = len(order.keys) - len(set(refused)) - int(np.isin(order.rounds, with_rules).sum())
-        return Applied(
+            refused_rows |= np.isin(order.update_of(keys[order.rows], order.sub_batch), refused)
+        done = len(order.keys) - len(set(refused)) - int(np.isin(order.sub_batches, with_rules).sum())
+        return BatchOutcome(
             work.changes.table(),
             self._refused(order, of_updates, work),
-            self._record(noted, gone, work.asked),
+            self._record(noted, gone, work.applied),
             table.num_rows,
             done,
             order.skipped,
@@ -151,19 +148,23 @@ class Bucket:
             len(gone),
             bad,
             bool(changes),
-            (asked.rows, asked.skipped, sum(change.rows for change in changes if change.why is not None)),
+            (
+                edit_rows.rows,
+                edit_rows.skipped,
+                sum(change.rows for change in changes if change.why is not None),
+            ),
             work.refused_rules,
-            work.changes.told,
+            work.changes.counts,
         )
 
-    def _order(self, keys: Ids, labels: pa.Array, new: Mask, changes: Sequence[RuleChange]) -> Rounds:
+    def _order(self, keys: Ids, labels: pa.Array, new: Mask, changes: Sequence[PlannedEdit]) -> SubBatches:
         if not changes:
-            return ranked(keys, codes_of(labels), new)
+            return split_batch(keys, codes_of(labels), new)
         if self.config.labels is None:  # then the batch is one update of each key, and the change is in it
-            return ranked(keys, np.zeros(len(keys), np.int64), new, np.zeros(1, np.int64))
+            return split_batch(keys, np.zeros(len(keys), np.int64), new, np.zeros(1, np.int64))
         own = pa.array([change.label for change in changes], labels.type)
         codes = codes_of(pa.concat_arrays([labels, own]))
-        return ranked(keys, codes[: len(keys)], new, codes[len(keys) :])
+        return split_batch(keys, codes[: len(keys)], new, codes[len(keys) :])
 
     def _labels(self, table: pa.Table, keys: Ids) -> pa.Array:
         if self.config.labels is None:
@@ -171,9 +172,9 @@ class Bucket:
         labels = table.column("update").combine_chunks()
         return labels.cast(pa.string() if self.config.text_labels else pa.int64())
 
-    def _make_known(self, keys: Ids, work: _Work) -> None:
-        """Keys that are new get the facts of the program, before their first update."""
-        new = keys[self.keys.places(keys) < 0]
+    def _add_keys(self, keys: Ids, work: _Collected) -> None:
+        """New keys get the facts of the program, before their first update."""
+        new = keys[self.keys.positions(keys) < 0]
         if not len(new):
             return
         batches = [Facts(self.config.key, [new], len(new))]
@@ -184,17 +185,17 @@ class Bucket:
             )
         work.changes.add_first(self._maintained(EncodedUpdate((), tuple(batches)), work))
 
-    def _rounds(self, table: pa.Table, keys: Ids, order: Rounds) -> list[EncodedUpdate]:
-        """The updates of each round as one."""
-        rounds: list[tuple[list[Facts], list[Facts]]] = [([], []) for _ in range(order.count)]
+    def _sub_batches(self, table: pa.Table, keys: Ids, order: SubBatches) -> list[EncodedUpdate]:
+        """The updates of each sub-batch as one."""
+        found: list[tuple[list[Facts], list[Facts]]] = [([], []) for _ in range(order.count)]
         if not len(order.rows):
-            return [EncodedUpdate((), ()) for _ in rounds]
+            return [EncodedUpdate((), ()) for _ in found]
         facts = _facts(table)
         encode = self.engine.dictionary.encode
         columns = [encode(column.array, column.reading) for column in facts.arguments]
         codes, arity, op = (a[order.rows] for a in (facts.predicate.codes, facts.arity, facts.op))
-        by_group = np.lexsort((arity, codes, op, order.round))
-        parts = [part[by_group] for part in (order.round, op, codes, arity)]
+        by_group = np.lexsort((arity, codes, op, order.sub_batch))
+        parts = [part[by_group] for part in (order.sub_batch, op, codes, arity)]
         changed = np.concatenate([[True], np.zeros(len(by_group) - 1, np.bool_)])
         for part in parts:
             changed[1:] |= part[1:] != part[:-1]
@@ -206,12 +207,12 @@ class Bucket:
         for at, sign, code, width, start, end in zip(*groups, starts.tolist(), ends, strict=True):
             arguments = [column[start:end] for column in sorted_columns[:width]]
             routed_to = self._routed(facts.predicate.names[code], own[start:end], arguments)
-            rounds[at][1 if sign > 0 else 0].extend(routed_to)
-        return [EncodedUpdate(tuple(deleted), tuple(inserted)) for deleted, inserted in rounds]
+            found[at][1 if sign > 0 else 0].extend(routed_to)
+        return [EncodedUpdate(tuple(deleted), tuple(inserted)) for deleted, inserted in found]
 
     def _routed(self, predicate: str, keys: Ids, arguments: list[Ids]) -> Iterator[Facts]:
-        """The relations that hold facts.  Where they are triples, the number of its row stands for the
-        subject on the way, so that the key of each is found again."""
+        """Facts by relation.  Of triples, the number of the row stands for the subject while they are routed,
+        so that the key of each is found again."""
         config = self.config
         name = self._relations.get(predicate)
         if name is None:
@@ -225,32 +226,32 @@ class Bucket:
             columns = [keys[rows], arguments[0][rows], *part.columns[1:]]
             yield Facts(config.names.get(part.predicate, part.predicate), columns, part.count)
 
-    def _apply_round(self, number: int, update: EncodedUpdate, order: Rounds, work: _Work) -> None:
+    def _apply_facts(self, number: int, update: EncodedUpdate, order: SubBatches, work: _Collected) -> None:
         delta = self._maintained(update, work)
         violated = delta.get(self.config.violated)
         if violated is not None and violated.inserted_rows:
             keys, names = violated.inserted
             bad = np.unique(keys)
-            work.asked[-1] = without(work.asked[-1], bad)
+            work.applied[-1] = update_without(work.applied[-1], bad)
             self._maintain(inverse(delta, bad))
             updates = order.update_of(keys, np.full(len(keys), number))
             texts = plain_texts(self.engine.dictionary, names).to_pylist()
             work.refused.append((updates, texts))
-            delta = {name: left(change, bad) for name, change in delta.items()}
+            delta = {name: without_keys(change, bad) for name, change in delta.items()}
         work.changes.add(number, delta)
 
     # --- rules --------------------------------------------------------------------------------------
 
-    def _apply_change(
-        self, change: RuleChange, number: int, update: EncodedUpdate, order: Rounds, work: _Work
+    def _apply_rule_edit(
+        self, change: PlannedEdit, number: int, update: EncodedUpdate, order: SubBatches, work: _Collected
     ) -> None:
-        """A round in which rules change."""
+        """A sub-batch in which rules change."""
         self.rules, before = change.rules, self.rules
-        updated = order.keys[order.rounds == number]
+        updated = order.keys[order.sub_batches == number]
         if change.why is not None:
             work.refused_rules.append(Refusal(None, change.label, change.why))
             keys = plain_texts(self.engine.dictionary, updated).to_pylist()
-            labels = work.labels.take(pa.array(np.flatnonzero(order.rounds == number))).to_pylist()
+            labels = work.labels.take(pa.array(np.flatnonzero(order.sub_batches == number))).to_pylist()
             work.refused_rules += [
                 Refusal(key, label, change.why) for key, label in zip(keys, labels, strict=True)
             ]
@@ -261,15 +262,15 @@ class Bucket:
         if violated is not None and violated.inserted_rows:
             keys, names = violated.inserted
             own = np.unique(keys[np.isin(keys, updated)])
-            work.asked[-1] = without(work.asked[-1], own)
+            work.applied[-1] = update_without(work.applied[-1], own)
             delta = composed(delta, self._maintain(inverse(delta, own)))
-            self._check_nobody_violates(change)
+            self._check_constraints(change)
             mine = np.isin(keys, own)
             updates = order.update_of(keys[mine], np.full(int(mine.sum()), number))
             work.refused.append((updates, plain_texts(self.engine.dictionary, names[mine]).to_pylist()))
         work.changes.add_change(number, delta, change.label, self.keys)
 
-    def _check_nobody_violates(self, change: RuleChange) -> None:
+    def _check_constraints(self, change: PlannedEdit) -> None:
         keys, names = self.engine.columns(self.config.violated)
         if not len(keys):
             return
@@ -280,7 +281,7 @@ class Bucket:
         examples = ", ".join(texts[:_EXAMPLES]) + (" …" if len(texts) > _EXAMPLES else "")
         raise RunError(RuleViolated(update=update, keys=count, constraint=constraint, examples=examples))
 
-    def _refused(self, order: Rounds, labels: pa.Array, work: _Work) -> pa.Table:
+    def _refused(self, order: SubBatches, labels: pa.Array, work: _Collected) -> pa.Table:
         updates = np.concatenate([np.empty(0, np.int64), *(numbers for numbers, _ in work.refused)])
         names = [name for _, part in work.refused for name in part]
         return pa.table(
@@ -291,9 +292,9 @@ class Bucket:
             }
         )
 
-    # --- keys that are forgotten --------------------------------------------------------------------
+    # --- keys that expire ---------------------------------------------------------------------------
 
-    def _expire(self, now: int, work: _Work) -> Ids:
+    def _expire(self, now: int, work: _Collected) -> Ids:
         if self.config.ttl is None:
             return np.empty(0, np.int32)
         gone = self.keys.expired(now - self.config.ttl)
@@ -305,7 +306,7 @@ class Bucket:
         return gone
 
     def _at_least(self, labels: pa.Array) -> pa.Array:
-        """The labels of keys, or that of the last change of rules, which was one of theirs."""
+        """The labels of keys, or that of the last rule edit if higher: it was an update of theirs too."""
         last = self.rules.label
         if last is None:
             return labels
@@ -330,13 +331,13 @@ class Bucket:
     # --- the engine ---------------------------------------------------------------------------------
 
     def _maintained(
-        self, update: EncodedUpdate, work: _Work, rules: Rules | None = None
+        self, update: EncodedUpdate, work: _Collected, rules: Rules | None = None
     ) -> dict[str, PredicateDelta]:
-        work.asked.append(update)
+        work.applied.append(update)
         return self._maintain(update, rules)
 
     def _maintain(self, update: EncodedUpdate, rules: Rules | None = None) -> dict[str, PredicateDelta]:
-        """With `rules`, these hold from here on."""
+        """With `rules`, these hold from now on."""
         maintainer = self._begin(self.rules)
         return maintainer.apply(update, analysis=None if rules is None else rules.analysis).delta
 
@@ -347,26 +348,27 @@ class Bucket:
             self._maintainer = Maintainer(self.engine, rules.analysis, functions=functions)
         return self._maintainer
 
-    # --- what survives ------------------------------------------------------------------------------
+    # --- records and snapshots -----------------------------------------------------------------------
 
-    def _record(self, keys: Ids, gone: Ids, asked: list[EncodedUpdate]) -> bytes:
-        """`keys` had updates, or are all that there are."""
-        places = self.keys.places(keys)
-        there = places >= 0
-        keys, places = keys[there], places[there]
+    def _record(self, keys: Ids, gone: Ids, applied: list[EncodedUpdate]) -> bytes:
+        """`keys` are those with updates, or all."""
+        positions = self.keys.positions(keys)
+        known = positions >= 0
+        keys, positions = keys[known], positions[known]
         about = EncodedUpdate([Facts(_KEYS, [gone], len(gone))], [Facts(_KEYS, [keys], len(keys))])
-        arrays = {"seen": self.keys.seen[places], **labels_packed(self.keys.labels.take(pa.array(places)))}
+        labels = labels_packed(self.keys.labels.take(pa.array(positions)))
+        arrays = {"seen": self.keys.seen[positions], **labels}
         header = {"kind": "bucket", **self.rules.header()}
-        return b"".join(changes_packed(header, [about, *asked], self.engine.dictionary, arrays))
+        return b"".join(changes_packed(header, [about, *applied], self.engine.dictionary, arrays))
 
     def snapshot(self, keys: Ids | None = None) -> bytes:
-        """A record that makes this bucket of an empty one, or a bucket of some of its keys."""
+        """A record that restores this bucket from an empty one, or a bucket with some of its keys."""
         batches = self._explicit() if keys is None else self._facts_of(keys)
         own = self.keys.ids if keys is None else keys
         return self._record(own, np.empty(0, np.int32), [EncodedUpdate(insertions=list(batches))])
 
     def replay(self, record: bytes) -> None:
-        """Does what a batch did, or takes a snapshot in."""
+        """Repeats what a batch did, or loads a snapshot."""
         read = unpacked(memoryview(record))
         about, *updates = changes_of(read, self.engine.dictionary)
         rules = rules_of(self.config, read.header)
@@ -379,7 +381,7 @@ class Bucket:
             self._maintain(net_update(updates), changed)
         elif changed is not None and self._maintainer is not None:
             self._maintain(EncodedUpdate((), ()), changed)
-        if rules.moved:
+        if rules.edited:
             self.rules = rules
         (forgotten,), (noted,) = about.deletions, about.insertions
         keys, labels = noted.columns[0], labels_of(read.arrays)
@@ -390,7 +392,7 @@ class Bucket:
 
     @property
     def garbage(self) -> float:
-        """The share of terms that no explicit fact has."""
+        """The share of terms in no explicit fact."""
         used = np.zeros(len(self.engine.dictionary), np.bool_)
         for batch in self._explicit():
             for column in batch.columns:
@@ -409,7 +411,7 @@ def _facts(table: pa.Table) -> UpdateTable:
     return update_table_of(RawTable("the batch", columns, table.num_rows, place, tuple(names)))
 
 
-def _last_updates(order: Rounds) -> tuple[Ids, Numbers]:
+def _last_updates(order: SubBatches) -> tuple[Ids, Numbers]:
     """The keys of a batch, ascending, and the last update of each."""
     if not len(order.keys):
         return order.keys, np.empty(0, np.int64)

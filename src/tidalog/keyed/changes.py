@@ -1,4 +1,4 @@
-"""What a batch changed in a bucket, as one table with keys: gathered as ids, put into text in bulk."""
+"""The changes of a batch as one table with keys: collected as ids, decoded in bulk."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from tidalog.analysis.triples import TRIPLE, TYPE
 from tidalog.api.relations import is_hidden
 from tidalog.io.change_columns import KINDS, OPERATIONS, change_schema
 from tidalog.io.change_feed import ChangeBatch
-from tidalog.keyed.batches import Numbers, Rounds
+from tidalog.keyed.batches import Numbers, SubBatches
 from tidalog.keyed.config import BucketConfig
 from tidalog.keyed.keys import KeyTable
 from tidalog.maintain.delta import PredicateDelta
@@ -27,23 +27,25 @@ if TYPE_CHECKING:
 
 _LabelOf = Callable[[Ids], Numbers]
 _FIRST: Final = -1
-"""The round in which keys become known."""
+"""The sub-batch in which keys are added."""
 
 
 class _Part:
-    """Facts of one relation: columns of ids, and of each fact its label, operation, kind and round."""
+    """Facts of one relation: columns of ids, and of each fact its label, operation, kind and sub-batch."""
 
     def __init__(self) -> None:
         self.columns: list[list[Ids]] = []
         self.labels: list[Numbers] = []
         self.flags: list[Numbers] = []
-        """Round, operation and kind in one number, in the order in which rows are to stand."""
+        """Sub-batch, operation and kind in one number, by which rows are sorted."""
 
 
 class KeyedChanges:
-    """Gathers the deltas of rounds, in order.  `labels` are those of the updates of `order`."""
+    """Collects the deltas of sub-batches, in order.  `labels` are those of the updates of `order`."""
 
-    def __init__(self, config: BucketConfig, dictionary: Dictionary, order: Rounds, labels: pa.Array) -> None:
+    def __init__(
+        self, config: BucketConfig, dictionary: Dictionary, order: SubBatches, labels: pa.Array
+    ) -> None:
         self._config = config
         self._dictionary = dictionary
         self._order = order
@@ -51,40 +53,40 @@ class KeyedChanges:
         self._labels = [labels, zero]
         self._zero = len(labels)
         self._parts: dict[str, _Part] = {}
-        self.told: dict[str, list[int]] = {}
-        """Of each predicate how many facts became true, and how many stopped being so."""
+        self.counts: dict[str, list[int]] = {}
+        """By predicate: how many facts were inserted and deleted."""
         self._relations = {name: relation for relation, name in config.names.items()}
-        self._special = _Special(config, dictionary) if config.active else None
+        self._triples = _Triples(config, dictionary) if config.active else None
 
     def add_first(self, delta: Mapping[str, PredicateDelta]) -> None:
-        """What follows from the program alone, for keys that are new: their update 0."""
+        """What new keys have from the program alone: their update 0."""
         self._add(_FIRST, delta, lambda keys: np.full(len(keys), self._zero))
 
     def add(self, number: int, delta: Mapping[str, PredicateDelta]) -> None:
-        """The changes of a round."""
+        """The changes of a sub-batch."""
         order = self._order
         self._add(number, delta, lambda keys: order.update_of(keys, np.full(len(keys), number)))
 
     def add_last(self, delta: Mapping[str, PredicateDelta], gone: Ids, labels: pa.Array) -> None:
-        """What keys lose that are forgotten; it is told with the label of the last update of each."""
+        """The deletions of expired keys, with the label of the last update of each."""
         start = self._more_labels(labels)
         self._add(self._order.count, delta, lambda keys: start + np.searchsorted(gone, keys))
 
     def add_change(
         self, number: int, delta: Mapping[str, PredicateDelta], label: Label | None, known: KeyTable
     ) -> None:
-        """The changes of a round in which rules change, of any key: with the label of that change; if there
-        are no labels, with that of the key's update, or of its last one if it has none."""
+        """The changes of a sub-batch in which rules change, of any key: with the label of the edit; without
+        labels, with that of the key's update, or of its last one if it has none."""
         if label is not None:
             own = self._more_labels(pa.array([label], self._labels[0].type))
             self._add(number, delta, lambda keys: np.full(len(keys), own))
             return
         order, start = self._order, self._more_labels(known.labels)
-        updated = order.keys[order.rounds == number]
+        updated = order.keys[order.sub_batches == number]
 
         def label_of(keys: Ids) -> Numbers:
             updates = order.update_of(keys, np.full(len(keys), number))
-            return np.where(np.isin(keys, updated), updates, start + known.places(keys))
+            return np.where(np.isin(keys, updated), updates, start + known.positions(keys))
 
         self._add(number, delta, label_of)
 
@@ -103,8 +105,8 @@ class KeyedChanges:
                 (0, change.deleted, change.deleted_explicit),
                 (1, change.inserted, change.inserted_explicit),
             ):
-                if self._special is not None:
-                    mine = self._special.own(relation, columns)
+                if self._triples is not None:
+                    mine = self._triples.own(relation, columns)
                     if mine is not None:
                         columns, explicit = [column[mine] for column in columns], explicit[mine]
                 if not len(explicit):
@@ -115,7 +117,7 @@ class KeyedChanges:
                 part.flags.append(((number + 1) * 2 + operation) * 2 + explicit.astype(np.int64))
 
     def table(self) -> pa.Table:
-        """All rows, by round; deletions of a round before its insertions."""
+        """All rows, by sub-batch; deletions before insertions."""
         config = self._config
         schema = change_schema(config.arguments, text_labels=config.text_labels, keyed=True)
         if not self._parts:
@@ -136,13 +138,13 @@ class KeyedChanges:
     def _arrays(self, relation: str, columns: list[Ids], labels: pa.Array, flags: Numbers) -> list[pa.Array]:
         rows = len(flags)
         predicate, arguments = relation, columns[1:]
-        if self._special is not None:
-            predicate, arguments = self._special.restored(relation, arguments, rows)
+        if self._triples is not None:
+            predicate, arguments = self._triples.restored(relation, arguments, rows)
         texts = [_text(self._dictionary.decode_text(column)) for column in arguments]
         empty = [pa.nulls(rows, pa.string())] * (self._config.arguments - len(texts))
         written = ChangeBatch(0, 1, predicate, "explicit", (), 0).written_predicate
-        counts, inserted = self.told.setdefault(written, [0, 0]), int(np.count_nonzero(flags & 2))
-        counts[0], counts[1] = counts[0] + inserted, counts[1] + rows - inserted
+        counted, inserted = self.counts.setdefault(written, [0, 0]), int(np.count_nonzero(flags & 2))
+        counted[0], counted[1] = counted[0] + inserted, counted[1] + rows - inserted
         return [
             plain_texts(self._dictionary, columns[0]),
             labels,
@@ -163,9 +165,9 @@ def _text(array: pa.Array) -> pa.Array:
     return array.cast(pa.string()) if pa.types.is_large_string(array.type) else array
 
 
-class _Special:
-    """Triples in several relations.  Each is told of where it belongs by its property and class: that
-    relation has it whenever another one has, for rules copy it there, and it is explicit there alone."""
+class _Triples:
+    """Triples in several relations.  Each is reported from the relation of its property or class only: rules
+    copy it there whenever another relation has it, and only there is it explicit."""
 
     def __init__(self, config: BucketConfig, dictionary: Dictionary) -> None:
         self._layout = config.layout
@@ -188,7 +190,7 @@ class _Special:
         return None
 
     def restored(self, relation: str, arguments: list[Ids], rows: int) -> tuple[str, list[Ids]]:
-        """The predicate that people know, and the arguments there."""
+        """The predicate that users see, and its arguments."""
         if relation == TRIPLE or not relation.startswith(f"{TRIPLE}:"):
             return relation, arguments
         _, predicate, object_ = self._layout.restore(relation, (IRI(""), IRI("")))

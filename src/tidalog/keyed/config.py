@@ -1,4 +1,4 @@
-"""What an executor must know to keep a bucket: plain values, made once at the driver."""
+"""The config of a bucket: plain values, computed once at the driver and sent to the executors."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from tidalog.api.functions import argument_range
 from tidalog.api.relations import routed
 from tidalog.builtins import PythonFunction
 from tidalog.engine.dictionary import Dictionary
-from tidalog.keyed.shard_map import entries_of
+from tidalog.keyed.shard_map import entry_of_bucket
 from tidalog.lang import parse, print_program
 from tidalog.model.facts import Facts
 from tidalog.model.terms import Term
@@ -26,12 +26,12 @@ from tidalog.storage.records import changes_of, changes_packed, unpacked
 if TYPE_CHECKING:
     from tidalog.api.knowledge_base import KnowledgeBase
 
-_MADE: Final = ("layout", "digest", "first_entry")
+_CACHED: Final = ("layout", "digest", "first_entry")
 
 
 @dataclass(frozen=True)
 class BucketConfig:
-    """`text` is the rewritten program, `facts` what it has for every key, as a record of storage."""
+    """`text` is the rewritten program, `facts` those that every key starts with, as a record of storage."""
 
     text: str
     facts: bytes
@@ -44,20 +44,20 @@ class BucketConfig:
     classes: dict[str, str]
     tables: tuple[str, ...]
     arguments: int
-    """The most that a fact has, without the key."""
+    """The largest number of arguments of a fact, without the key."""
     labels: str | None
     """`integer`, `text`, or None if a batch is one update of each of its keys."""
     buckets: int = 1
     ttl: int | None = None
-    """Milliseconds after which a key that had no update is forgotten."""
+    """Milliseconds without an update after which a key is removed."""
     functions: Mapping[str, PythonFunction] = field(default_factory=dict)
     original: str = ""
-    """The program as somebody wrote it, without facts."""
+    """The program as the user wrote it, without facts."""
     known: Mapping[str, int] = field(default_factory=dict)
-    """Its predicates, and their number of arguments."""
+    """Its predicates and their arities."""
     parameters: Mapping[str, Term] = field(default_factory=dict)
     facts_only: bool = False
-    """Whether a bucket only holds facts, and knows of rules without following them."""
+    """Whether a bucket only holds facts: it keeps the text of the rules without evaluating them."""
 
     @property
     def text_labels(self) -> bool:
@@ -74,7 +74,7 @@ class BucketConfig:
 
     @cached_property
     def digest(self) -> str:
-        """Tells programs apart: state of one is of no use to another."""
+        """Identifies the program: state of one cannot be used by another."""
         return sha256(f"{self.buckets} {self.labels} {self.text}".encode() + self.facts).hexdigest()[:16]
 
     @property
@@ -83,23 +83,23 @@ class BucketConfig:
 
     @property
     def known_functions(self) -> dict[str, PythonFunction]:
-        """By the names that rules call them by."""
+        """By the names that rules use."""
         return {name.upper(): function for name, function in self.functions.items()}
 
     @cached_property
     def first_entry(self) -> int:
-        """Of the bucket that speaks for all, where all have the same to say."""
-        return int(entries_of(self.buckets)[0])
+        """The entry of the bucket that reports what is the same in all of them."""
+        return int(entry_of_bucket(self.buckets)[0])
 
     def analysis(self) -> Analysis:
         return analyse(parse(self.text), functions=self.ranges)
 
     def shared_facts(self, dictionary: Dictionary) -> list[Facts]:
-        """The facts that every key begins with, without the key."""
+        """The facts that every key starts with, without the key."""
         return list(changes_of(unpacked(memoryview(self.facts)), dictionary)[0].insertions)
 
     def __getstate__(self) -> dict[str, object]:
-        return {name: value for name, value in vars(self).items() if name not in _MADE}
+        return {name: value for name, value in vars(self).items() if name not in _CACHED}
 
 
 def config_of(
@@ -140,7 +140,7 @@ def config_of(
 
 
 def facts_only(labels: str | None) -> BucketConfig:
-    """Of a bucket that only holds facts."""
+    """The config of a bucket that only holds facts."""
     facts = b"".join(changes_packed({"kind": "shared"}, [EncodedUpdate()], Dictionary()))
     return BucketConfig(
         "", facts, "keyed:key", "keyed:violated", {}, {}, False, {}, {}, (), 0, labels, facts_only=True

@@ -14,7 +14,7 @@ from typing import Final
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from tidalog.keyed.bucket import Applied, Bucket
+from tidalog.keyed.bucket import BatchOutcome, Bucket
 from tidalog.keyed.packing import (
     BAD,
     BAD_ROW,
@@ -132,7 +132,7 @@ def load_record(cached: CachedEngine, request: BatchRequest) -> BatchResult:
 def _content(cached: CachedEngine, request: BatchRequest, record: bytes) -> tuple[bytes, bool, bytes, bytes]:
     """The token, whether there is content, the record and the snapshot, after a record was applied."""
     snapshot = b""
-    holds = len(cached.bucket.keys) > 0 or cached.bucket.rules.moved
+    holds = len(cached.bucket.keys) > 0 or cached.bucket.rules.edited
     if record:
         cached.token = os.urandom(TOKEN) if holds else b""
         if request.log_size + len(record) > max(_LEAST_LOG, request.snapshot_size // _SHARE):
@@ -143,7 +143,7 @@ def _content(cached: CachedEngine, request: BatchRequest, record: bytes) -> tupl
     return cached.token, holds, record, snapshot
 
 
-def _counts(applied: Applied, reports: bool) -> str:
+def _counts(applied: BatchOutcome, reports: bool) -> str:
     """Rows about rules go to every bucket; one of them `reports` them."""
     bad = len(applied.bad)
     rows, skipped, refused = applied.rule_rows if reports else (0, 0, 0)
@@ -155,12 +155,12 @@ def _counts(applied: Applied, reports: bool) -> str:
         applied.expired,
         applied.updates,
     )
-    if not any(counts) and not applied.told:
+    if not any(counts) and not applied.predicates:
         return ""
-    return json.dumps({**dict(zip(COUNTED, counts, strict=True)), "told": applied.told})
+    return json.dumps({**dict(zip(COUNTED, counts, strict=True)), "predicates": applied.predicates})
 
 
-def _others(bucket: Bucket, applied: Applied, reports: bool) -> bytes:
+def _others(bucket: Bucket, applied: BatchOutcome, reports: bool) -> bytes:
     schema = row_schema(bucket.config.arguments, bucket.config.text_labels)
     refused = applied.refused
     with_rules = [one for one in applied.refused_rules if reports or one.key is not None]

@@ -1,4 +1,4 @@
-"""The keys of a bucket: of each the label of its last update, and when that came.
+"""The keys of a bucket: the label of the last update of each, and when that came.
 
 Keys are ids of the bucket's dictionary, ascending; everything is whole arrays.
 """
@@ -35,8 +35,8 @@ class KeyTable:
     def __len__(self) -> int:
         return len(self.ids)
 
-    def places(self, keys: Ids) -> Numbers:
-        """Where keys stand; -1 for one that is not known."""
+    def positions(self, keys: Ids) -> Numbers:
+        """The position of each key in the table; -1 for an unknown one."""
         if not len(self.ids):
             return np.full(len(keys), -1, np.int64)
         found = np.searchsorted(self.ids, keys)
@@ -45,17 +45,17 @@ class KeyTable:
 
     def last_labels(self, keys: Ids) -> pa.Array:
         """The label of each key's last update; null if there is none."""
-        places = self.places(keys)
-        return self.labels.take(pa.array(places, mask=places < 0))
+        positions = self.positions(keys)
+        return self.labels.take(pa.array(positions, mask=positions < 0))
 
     def later(self, keys: Ids, labels: pa.Array) -> Mask:
-        """Which labels come behind the last one of their keys."""
+        """Which labels are above the last one of their keys."""
         compared = pc.fill_null(pc.greater(labels, self.last_labels(keys)), True)
         result: Mask = compared.to_numpy(zero_copy_only=False)
         return result
 
     def note(self, keys: Ids, labels: pa.Array, seen: Numbers) -> None:
-        """Keys, ascending and each once, have had updates."""
+        """Keys, ascending and each once, have had these updates."""
         old = ~np.isin(self.ids, keys)
         kept = np.flatnonzero(old)
         ids = np.concatenate([self.ids[kept], keys])
@@ -71,7 +71,7 @@ class KeyTable:
         self.labels = self.labels.take(pa.array(kept))
 
     def expired(self, before: int) -> Ids:
-        """Keys that have had no update since."""
+        """Keys without an update since."""
         return self.ids[self.seen <= before]
 
 

@@ -1,8 +1,7 @@
-"""Rows on their way to a bucket and back: many rows in one, so that Spark's state sees few of them.
+"""Rows on their way to a bucket and back, many packed into one, so that Spark's state sees few of them.
 
-In: a task packs its rows by bucket into Arrow streams.  Out: a bucket packs what it has to tell likewise, and
-workers beside those of the engines take it apart, for rows that Python makes one by one cost more than all
-else.
+In: a task packs its rows by bucket into Arrow streams.  Out: a bucket packs its report likewise, and other
+workers unpack it, for creating rows one by one in Python would cost more than everything else.
 """
 
 from __future__ import annotations
@@ -22,35 +21,35 @@ BUCKET: Final = "__tidalog_bucket"
 NOW: Final = "__tidalog_now"
 BAD: Final = "__tidalog_bad"
 PACKED: Final = f"{BUCKET} int, payload binary"
-TOLD: Final = "row string, counts string, payload binary"
-"""What a bucket tells: changes, or counts and all other rows."""
+REPORT: Final = "row string, counts string, payload binary"
+"""The report of a bucket: changes, or counts and all other rows."""
 EVERY: Final = -1
-"""The bucket of rows that all of them get."""
+"""The bucket of rows that go to all of them."""
 WITH_RULES: Final = "refused rules"
-"""A change of rules that is refused, or an update that is one with it."""
+"""A rule edit that is refused, or an update that is refused with it."""
 _ABOUT_RULES: Final = pa.array([ADD_RULE, REMOVE_RULE])
 CHANGE, OTHER, REFUSED, BAD_ROW, COUNTS = "change", "other", "refused", "bad", "counts"
 _MOST_ROWS: Final = 5_000
-"""Changes in one payload, so that none is a large object to the JVM, which it would collect separately."""
+"""Changes in one payload; the JVM collects larger objects separately."""
 
 
 # --- in -----------------------------------------------------------------------------------------------------
 
 
 def packer(entries: Numbers, every: bool) -> Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
-    """What a task does with its rows, which have the buckets of their keys; `entries` are the entries of
-    these.  With `every` it has word for each of them, if only of the time."""
+    """Packs the rows of a task, which have the buckets of their keys; `entries` are those of the buckets.
+    With `every`, every bucket gets a payload, if only with the time."""
 
     def pack(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         rows = [batch for batch in batches if batch.num_rows]
         if rows:
-            yield packed(_for_everybody(pa.Table.from_batches(rows)), entries, every)
+            yield packed(_to_every_bucket(pa.Table.from_batches(rows)), entries, every)
 
     return pack
 
 
-def _for_everybody(table: pa.Table) -> pa.Table:
-    """Right rows about rules have the bucket EVERY."""
+def _to_every_bucket(table: pa.Table) -> pa.Table:
+    """Right rows about rules get the bucket EVERY."""
     about_rules = pc.is_in(table.column("op"), value_set=_ABOUT_RULES)
     if not pc.any(about_rules).as_py():
         return table
@@ -72,7 +71,7 @@ def packed(table: pa.Table, entries: Numbers, every: bool) -> pa.RecordBatch:
         rows = table.slice(start, end - start)
         if shared.num_rows:
             rows = pa.concat_tables([shared, rows])
-        # A bucket without rows gets one of another that says the time and nothing else.
+        # A bucket without rows gets one with nothing but the time.
         payloads.append(arrow_stream(rows if rows.num_rows else _time_alone(table)))
     arrays = [pa.array(entries[numbers]), pa.array(payloads, pa.binary())]
     return pa.RecordBatch.from_arrays(arrays, [BUCKET, "payload"])
@@ -80,11 +79,11 @@ def packed(table: pa.Table, entries: Numbers, every: bool) -> pa.RecordBatch:
 
 def _time_alone(table: pa.Table) -> pa.Table:
     first = table.slice(0, 1)
-    silent = [
+    only_time = [
         first.column(name) if name == NOW else pa.nulls(1, first.schema.field(name).type)
         for name in table.column_names
     ]
-    return pa.table(silent, names=table.column_names)
+    return pa.table(only_time, names=table.column_names)
 
 
 def arrow_stream(table: pa.Table) -> bytes:
@@ -103,7 +102,7 @@ def unpacked_rows(payloads: Sequence[bytes]) -> pa.Table:
 
 
 def row_schema(arguments: int, text_labels: bool) -> pa.Schema:
-    """Anything that a bucket tells."""
+    """Any row of a report."""
     changes = change_schema(arguments, text_labels=text_labels, keyed=True)
     return pa.schema([pa.field("row", pa.string()), *changes, pa.field("note", pa.string())])
 
@@ -121,24 +120,24 @@ def changes_apart(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]
 
 
 def rows_apart(schema: pa.Schema) -> Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
-    """All that buckets tell, as rows of one schema."""
+    """The reports of buckets as rows of one schema."""
 
     def apart(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         for batch in batches:
-            for told in batch.to_pylist():
-                if told["counts"] is not None:
-                    yield from filled({"row": [COUNTS], "note": [told["counts"]]}, schema).to_batches()
-                if told["payload"] is not None:
-                    rows = pa.ipc.open_stream(told["payload"]).read_all()
+            for report in batch.to_pylist():
+                if report["counts"] is not None:
+                    yield from filled({"row": [COUNTS], "note": [report["counts"]]}, schema).to_batches()
+                if report["payload"] is not None:
+                    rows = pa.ipc.open_stream(report["payload"]).read_all()
                     given = {name: rows.column(name) for name in rows.column_names}
-                    given.setdefault("row", pa.repeat(told["row"], rows.num_rows))
+                    given.setdefault("row", pa.repeat(report["row"], rows.num_rows))
                     yield from filled(given, schema).to_batches()
 
     return apart
 
 
 def filled(given: dict[str, object], schema: pa.Schema) -> pa.Table:
-    """Columns that are given, and nothing in the others."""
+    """A table with the given columns, and nulls in the others."""
     rows = len(next(iter(given.values())))  # type: ignore[arg-type]
     columns = [given.get(field.name, pa.nulls(rows, field.type)) for field in schema]
     return pa.table(columns, schema=schema)

@@ -1,4 +1,4 @@
-"""Updates of some keys taken back, while those of the others stay."""
+"""Rolls updates of some keys back, while those of the others stay."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from tidalog.model.update import EncodedUpdate
 
 
 def inverse(delta: dict[str, PredicateDelta], keys: Ids) -> EncodedUpdate:
-    """What makes facts of some keys explicit that are no longer, and the other way round."""
+    """The update that undoes what a delta did to the explicit facts of some keys."""
     deletions: list[Facts] = []
     insertions: list[Facts] = []
     for name, change in delta.items():
@@ -32,8 +32,8 @@ def inverse(delta: dict[str, PredicateDelta], keys: Ids) -> EncodedUpdate:
     return EncodedUpdate(tuple(deletions), tuple(insertions))
 
 
-def left(change: PredicateDelta, keys: Ids) -> PredicateDelta:
-    """A change without some keys; what became explicit or implicit is told to nobody."""
+def without_keys(change: PredicateDelta, keys: Ids) -> PredicateDelta:
+    """A delta without some keys, and without what became explicit or implicit."""
     inserted = ~np.isin(change.inserted[0], keys)
     deleted = ~np.isin(change.deleted[0], keys)
     return PredicateDelta(
@@ -46,7 +46,7 @@ def left(change: PredicateDelta, keys: Ids) -> PredicateDelta:
     )
 
 
-def without(change: EncodedUpdate, keys: Ids) -> EncodedUpdate:
+def update_without(change: EncodedUpdate, keys: Ids) -> EncodedUpdate:
     return EncodedUpdate(list(_other(change.deletions, keys)), list(_other(change.insertions, keys)))
 
 
@@ -60,13 +60,13 @@ def _other(facts: Iterable[Facts], keys: Ids) -> Iterator[Facts]:
 def composed(
     first: dict[str, PredicateDelta], second: dict[str, PredicateDelta]
 ) -> dict[str, PredicateDelta]:
-    """What two changes made, one behind the other, as one.  What became explicit or implicit is not in it."""
+    """Two deltas, one after the other, as one, without what became explicit or implicit."""
     result: dict[str, PredicateDelta] = {}
     for name in {**first, **second}:
         before: dict[_Fact, bool | None] = {}
         after: dict[_Fact, bool | None] = {}
         for change in (part[name] for part in (first, second) if name in part):
-            for fact, was, now in _steps(change):
+            for fact, was, now in _transitions(change):
                 before.setdefault(fact, was)
                 after[fact] = now
         new = {f: now for f, now in after.items() if now is not None and before[f] is None}
@@ -86,8 +86,8 @@ def composed(
 _Fact = tuple[int, ...]
 
 
-def _steps(change: PredicateDelta) -> Iterator[tuple[_Fact, bool | None, bool | None]]:
-    """Facts, and whether they were and are explicit; None: they were not there, or are not."""
+def _transitions(change: PredicateDelta) -> Iterator[tuple[_Fact, bool | None, bool | None]]:
+    """Facts, and whether they were and are explicit; None for a fact that was or is absent."""
     for fact, flag in zip(_facts(change.deleted), change.deleted_explicit.tolist(), strict=True):
         yield fact, flag, None
     for fact, flag in zip(_facts(change.inserted), change.inserted_explicit.tolist(), strict=True):
@@ -104,4 +104,4 @@ def _facts(columns: list[Ids]) -> Iterator[_Fact]:
 
 def _columns(facts: Iterable[_Fact], width: int) -> list[Ids]:
     rows = list(facts)
-    return [np.array([fact[place] for fact in rows], np.int32) for place in range(width)]
+    return [np.array([fact[position] for fact in rows], np.int32) for position in range(width)]

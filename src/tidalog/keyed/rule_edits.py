@@ -1,4 +1,4 @@
-"""What the rows of a batch make of the rules of a bucket, before anything is done."""
+"""The rule edits of a batch, checked one after the other before anything is applied."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from tidalog.analysis.diagnostics import ArityDiffers
 from tidalog.api.diagnostics import UnknownPredicate
 from tidalog.api.naming import checked_name
 from tidalog.keyed.packing import BAD
-from tidalog.keyed.rules import Coming, Rules
+from tidalog.keyed.rules import EditRows, Rules
 from tidalog.model.errors import ProgramError, TidalogError
 
 if TYPE_CHECKING:
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Refusal:
-    """A change of rules that could not be made, and with it an update of a key, or of none."""
+    """A refused edit, or with a key: an update of that key that was refused with it."""
 
     key: str | None
     update: Label | None
@@ -31,35 +31,34 @@ class Refusal:
 
 
 @dataclass(frozen=True)
-class RuleChange:
+class PlannedEdit:
     label: Label | None
     rules: Rules
-    """From then on."""
+    """After the edit."""
     rows: int
     why: str | None
-    """For which it is refused."""
+    """The reason if it is refused."""
 
 
-def planned(rules: Rules, asked: Coming) -> list[RuleChange]:
-    """What the changes of a batch make of the rules, one after the other."""
-    changes: list[RuleChange] = []
-    for label, edits in zip(asked.labels, asked.edits, strict=True):
+def plan_edits(rules: Rules, rows: EditRows) -> list[PlannedEdit]:
+    """The edits of a batch, each with the rules after it."""
+    edits_planned: list[PlannedEdit] = []
+    for label, edits in zip(rows.labels, rows.edits, strict=True):
         why = None
         try:
             rules = rules.after(label, edits)
         except ProgramError as error:
             rules = rules.refused(label)
             why = "; ".join(f"{found.message} ({found.number})" for found in error.diagnostics)
-        changes.append(RuleChange(label, rules, len(edits.added) + len(edits.removed), why))
-    return changes
+        edits_planned.append(PlannedEdit(label, rules, len(edits.added) + len(edits.removed), why))
+    return edits_planned
 
 
-def with_known(table: pa.Table, doubtful: pa.Table | None, rules: Rules) -> tuple[pa.Table, list[str]]:
-    """Rows, with those of doubtful ones whose predicates are known by now; and what is wrong with the
-    others."""
+def with_learnt(table: pa.Table, doubtful: pa.Table | None, rules: Rules) -> tuple[pa.Table, list[str]]:
+    """Rows, with the doubtful ones whose predicates rules have brought; and the faults of the others."""
     if doubtful is None or not doubtful.num_rows:
         return table, []
-    if not rules.moved:
+    if not rules.edited:
         return table, doubtful.column(BAD).to_pylist()
     mask = pa.array([_is_known(row, rules) for row in doubtful.to_pylist()], pa.bool_())
     wrong = doubtful.filter(pc.invert(mask)).column(BAD).to_pylist()

@@ -1,8 +1,8 @@
-"""The rules of a bucket, which rows of the stream change for all keys at once.
+"""The rules of a bucket.  Rows of the stream edit them, for all keys at once.
 
-Every bucket gets every such row, and what it makes of it depends on nothing but the rules before: so all of
-them have the same rules after each batch, or refuse the same change.  What is kept is text, so that rules
-mean the same wherever a bucket is put together again.
+Every bucket gets every such row, and the effect of a row depends only on the rules before it.  So all buckets
+have the same rules after each batch, or refuse the same edit.  Rules are kept as text, so that they mean the
+same wherever a bucket is restored.
 """
 
 from __future__ import annotations
@@ -46,23 +46,23 @@ class Rules:
 
     config: BucketConfig
     text: str
-    """The program that somebody wrote, without facts; once rules have changed, with the names of all."""
+    """The program without facts; after an edit, with the names of all rules."""
     known: Mapping[str, int]
-    """Predicates that rules speak of or have spoken of, and their number of arguments."""
+    """Predicates of the rules now or earlier, and their arities."""
     label: Label | None = None
-    """The update of the last change."""
-    moved: bool = False
-    """Whether they are others than those that the stream began with, or a change was refused."""
+    """The update of the last edit."""
+    edited: bool = False
+    """Whether an edit was applied or refused since the stream started."""
 
     @cached_property
     def analysis(self) -> Analysis:
-        if not self.moved or self.config.facts_only:
+        if not self.edited or self.config.facts_only:
             return self.config.analysis()
         return analyse(self._keyed(parse(self.text)).program, functions=self.config.ranges)
 
     def after(self, label: Label | None, edits: RuleEdit) -> Rules:
-        """Raises `ProgramError`, as the embedded engine does; besides, if facts would have more arguments
-        than the stream tells of, or would have to be kept elsewhere."""
+        """Raises `ProgramError` as the knowledge base does, and if facts would have more arguments than the
+        stream has columns, or would have to move to other relations."""
         config = self.config
         parameters, ranges = config.parameters, config.ranges
         before = replace(parse(self.text), facts=self._witnesses(parse(self.text)))
@@ -78,13 +78,12 @@ class Rules:
             values = {"predicate": wide[0], "arity": arities[wide[0]], "arguments": config.arguments}
             raise ProgramError(RuleTooWide(**values))
         known = {**arities, **self.known}
-        rules = Rules(config, print_program(program), known, label, moved=True)
+        rules = Rules(config, print_program(program), known, label, edited=True)
         rules._check_first_facts()
         return rules
 
     def _check_first_facts(self) -> None:
-        """A key that has nothing but the facts of the program violates no constraint.  Raises
-        `ProgramError`."""
+        """Raises `ProgramError` if a key with only the facts of the program violates a constraint."""
         config = self.config
         if not any(rule.head and rule.head.predicate == config.violated for rule in self.analysis.rules):
             return
@@ -100,8 +99,8 @@ class Rules:
             raise ProgramError(RuleForbidsFacts(constraint=getattr(constraint, "value", constraint)))
 
     def refused(self, label: Label | None) -> Rules:
-        """The same, after a change that was none."""
-        return replace(self, label=label, moved=True)
+        """The same rules after an edit that was refused."""
+        return replace(self, label=label, edited=True)
 
     def _keyed(self, program: Program) -> KeyedProgram:
         config = self.config
@@ -109,22 +108,22 @@ class Rules:
         return keyed_program(whole, config.parameters, config.ranges, kept=config.layout)
 
     def _witnesses(self, program: Program) -> tuple[Fact, ...]:
-        """Predicates that no rule speaks of any more keep their number of arguments."""
-        spoken_of = _arities(program)
-        return tuple(witness_of(name, n) for name, n in self.known.items() if name not in spoken_of)
+        """Predicates that are in no rule any more keep their arity."""
+        in_rules = _arities(program)
+        return tuple(witness_of(name, n) for name, n in self.known.items() if name not in in_rules)
 
     def header(self) -> dict[str, object]:
-        """What a record says of them."""
-        return {PROGRAM: self.text, KNOWN: dict(self.known), LABEL: self.label} if self.moved else {}
+        """What a record says about the rules."""
+        return {PROGRAM: self.text, KNOWN: dict(self.known), LABEL: self.label} if self.edited else {}
 
 
 def rules_of(config: BucketConfig, header: Mapping[str, object] | None = None) -> Rules:
-    """Those of a record; of none, those that the stream begins with."""
+    """The rules of a record; without one, those that the stream starts with."""
     if header is None or PROGRAM not in header:
         return Rules(config, config.original, config.known)
     text, known, label = header[PROGRAM], header[KNOWN], header[LABEL]
     assert isinstance(text, str) and isinstance(known, dict) and isinstance(label, int | str | None)
-    return Rules(config, text, known, label, moved=True)
+    return Rules(config, text, known, label, edited=True)
 
 
 def _arities(program: Program) -> dict[str, int]:
@@ -132,18 +131,18 @@ def _arities(program: Program) -> dict[str, int]:
 
 
 @dataclass
-class Coming:
-    """Changes of rules in a batch, in order."""
+class EditRows:
+    """The rule edits of a batch, in order."""
 
     labels: list[Label | None] = field(default_factory=list)
     edits: list[RuleEdit] = field(default_factory=list)
     rows: int = 0
     skipped: int = 0
-    """Rows of changes that were made before."""
+    """Rows of edits that were applied before."""
 
 
-def coming(table: pa.Table, last: Label | None) -> Coming:
-    """The changes that rows ask for, behind the last one.  Without labels they are one."""
+def edits_in(table: pa.Table, last: Label | None) -> EditRows:
+    """The edits that rows ask for, after the last one.  Without labels they are one edit."""
     found: dict[Label | None, RuleEdit] = {}
     skipped = 0
     # Rows come in any order, and not in the same one to every bucket.
@@ -159,4 +158,4 @@ def coming(table: pa.Table, last: Label | None) -> Coming:
             edit = RuleEdit(removed=(NamedRemoval(row["predicate"]),))
         found[label] = found.get(label, RuleEdit()) + edit
     labels = sorted(found, key=lambda label: (label is not None, label))
-    return Coming(labels, [found[label] for label in labels], table.num_rows, skipped)
+    return EditRows(labels, [found[label] for label in labels], table.num_rows, skipped)

@@ -113,7 +113,7 @@ class Alone:
         for change in rules:
             changes.setdefault(change[0], []).append(change)
         for key in sorted({key for key, _ in updates}):
-            self._make_known(key)
+            self._add_keys(key)
         for (key, label), own in sorted(updates.items(), key=lambda item: (item[0][1], item[0][0])):
             for earlier in [other for other in sorted(changes) if other < label]:  # type: ignore[operator]
                 self._change(earlier, changes.pop(earlier), updates)
@@ -153,7 +153,7 @@ class Alone:
         for removed, added in self.rules_since:
             kb._edit_rules(edit_of(added, removed))
 
-    def _make_known(self, key: str) -> None:
+    def _add_keys(self, key: str) -> None:
         if key not in self.engines:
             kb = self.engines[key] = tidalog.open()
             self._load(kb)

@@ -23,7 +23,7 @@ from keyed_oracle import (
 )
 
 from generators import EVERYTHING, programs, triple_programs
-from tidalog.keyed.bucket import Applied, Bucket
+from tidalog.keyed.bucket import BatchOutcome, Bucket
 from tidalog.keyed.config import BucketConfig
 from tidalog.lang import parse, print_rule
 from tidalog.model.errors import RunError
@@ -42,7 +42,7 @@ class Keyed:
         self.bucket = Bucket(config)
         self.records: list[bytes] = []
 
-    def apply(self, rows: list[Row], now: int = 0, rules: Sequence[RuleRow] = ()) -> Applied:
+    def apply(self, rows: list[Row], now: int = 0, rules: Sequence[RuleRow] = ()) -> BatchOutcome:
         about_rules = rule_table(rules) if rules else None
         applied = self.bucket.apply(table_of(rows, self.config.arguments), now, about_rules)
         self.records.append(applied.record)

@@ -6,8 +6,8 @@ import pyarrow as pa
 import pytest
 from keyed_oracle import Row, RuleRow, config_for, rule_table, table_of, told_by
 
-from tidalog.keyed.bucket import Applied, Bucket
-from tidalog.keyed.rules import coming, rules_of
+from tidalog.keyed.bucket import BatchOutcome, Bucket
+from tidalog.keyed.rules import edits_in, rules_of
 from tidalog.lang import parse
 from tidalog.model.errors import RunError
 
@@ -19,7 +19,7 @@ class Kept:
         self.config = config_for(parse(program), **how)  # type: ignore[arg-type]
         self.bucket = Bucket(self.config)
 
-    def apply(self, rows: list[Row], *rules: RuleRow, now: int = 0) -> Applied:
+    def apply(self, rows: list[Row], *rules: RuleRow, now: int = 0) -> BatchOutcome:
         table = table_of(rows, self.config.arguments)
         about = rule_table(rules) if rules else None
         if self.config.labels is None:
@@ -51,7 +51,7 @@ def test_the_order_of_rows_does_not_matter() -> None:
     rows: list[RuleRow] = [(5, "+rule", None, "u(?x) :- p(?x)"), (5, "+rule", None, "v(?x) :- p(?x)")]
     texts = set()
     for ordered in (rows, rows[::-1]):
-        (edits,) = coming(rule_table(ordered), None).edits
+        (edits,) = edits_in(rule_table(ordered), None).edits
         texts.add(rules_of(config).after(5, edits).text)
     assert len(texts) == 1
 

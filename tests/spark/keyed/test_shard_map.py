@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pytest
 
-from tidalog.keyed.shard_map import entries_of, hashed
+from tidalog.keyed.shard_map import entry_of_bucket, hashed
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -21,7 +21,7 @@ def test_the_hash_is_that_of_spark(spark: SparkSession) -> None:
 
 @pytest.mark.parametrize("buckets", [1, 2, 3, 8, 64, 1000])
 def test_buckets_are_spread_evenly_over_any_number_of_tasks_that_divides_theirs(buckets: int) -> None:
-    entries = entries_of(buckets)
+    entries = entry_of_bucket(buckets)
     assert len(set(entries.tolist())) == buckets
     for tasks in (n for n in range(1, buckets + 1) if buckets % n == 0):
         counts = np.bincount(hashed(entries).astype(np.int64) % tasks, minlength=tasks)

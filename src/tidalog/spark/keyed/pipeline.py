@@ -123,7 +123,7 @@ class KeyedPipeline:
             report.skipped += part["skipped"]
             report.refused += part["refused"]
             report.updates += part["updates"]
-            for predicate, (inserted, deleted) in part["told"].items():
+            for predicate, (inserted, deleted) in part["predicates"].items():
                 report.inserted += inserted
                 report.deleted += deleted
                 so_far = self.totals.by_predicate.setdefault(predicate, [0, 0])

@@ -21,7 +21,7 @@ from tidalog.keyed.changes import plain_texts
 from tidalog.keyed.config import facts_only
 from tidalog.keyed.engines import TOKEN
 from tidalog.keyed.packing import BUCKET
-from tidalog.keyed.shard_map import Numbers, entries_of
+from tidalog.keyed.shard_map import Numbers, entry_of_bucket
 from tidalog.spark.internals import map_in_arrow
 from tidalog.spark.keyed.checkpoint import note_of
 
@@ -47,7 +47,7 @@ def reshard(
     note = note_of(source)
     labels = note.labels
     old = _state(spark, source / note.generation)
-    entries = entries_of(buckets)
+    entries = entry_of_bucket(buckets)
 
     def keys_of(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         for batch in batches:
@@ -101,7 +101,7 @@ def _dealt(bucket: Bucket, places: dict[str, int], entries: Numbers) -> pa.Recor
     keys = bucket.keys.ids
     names = plain_texts(bucket.engine.dictionary, keys).to_pylist()
     targets = np.array([places[name] for name in names], np.int32)
-    numbers = np.arange(len(entries)) if bucket.rules.moved else np.unique(targets)
+    numbers = np.arange(len(entries)) if bucket.rules.edited else np.unique(targets)
     records = [bucket.snapshot(keys[targets == number]) for number in numbers.tolist()]
     counts = [int((targets == number).sum()) for number in numbers.tolist()]
     arrays = [pa.array(entries[numbers]), pa.array(records, pa.binary()), pa.array(counts, pa.int32())]

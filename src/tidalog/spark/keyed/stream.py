@@ -28,13 +28,13 @@ from tidalog.keyed.packing import (
     CHANGE,
     NOW,
     PACKED,
-    TOLD,
+    REPORT,
     changes_apart,
     packer,
     row_schema,
     rows_apart,
 )
-from tidalog.keyed.shard_map import entries_of
+from tidalog.keyed.shard_map import entry_of_bucket
 from tidalog.model.errors import UsageError
 from tidalog.spark.catalog import KnownPredicates, known_predicates
 from tidalog.spark.columns import quoted, update_columns
@@ -205,9 +205,9 @@ class Keyed:
             dealt = self._updates.sparkSession.read.parquet(str(begin_with))
             initial = dealt.select(BUCKET, "record").groupBy(BUCKET)
         packed = map_in_arrow(
-            self._checked(), packer(entries_of(config.buckets), config.ttl is not None), PACKED
+            self._checked(), packer(entry_of_bucket(config.buckets), config.ttl is not None), PACKED
         )
-        return transform_with_state(packed.groupBy(BUCKET), processor, TOLD, initial)
+        return transform_with_state(packed.groupBy(BUCKET), processor, REPORT, initial)
 
     def _changes_of(self, told: DataFrame) -> DataFrame:
         from pyspark.sql import functions as F
