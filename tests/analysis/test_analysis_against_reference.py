@@ -8,11 +8,11 @@ from normal_evaluation import Model, evaluated, run
 
 from generators import programs
 from tidalog.analysis import Analysis, analyse, analyse_query
-from tidalog.analysis.triples import ALL_TRIPLES, ALL_TYPES, TRIPLE
 from tidalog.lang import parse_query
 from tidalog.model.errors import ProgramError
 from tidalog.model.program import Program
 from tidalog.model.terms import Term
+from tidalog.rdf.layout import ALL_TRIPLES, ALL_TYPES, TRIPLE
 from tidalog.reference import NotEvaluable, evaluate
 
 

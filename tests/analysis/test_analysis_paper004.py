@@ -11,7 +11,7 @@ from analysis_programs import analysed, errors_of
 
 from tidalog.analysis import EditImpact, NodeState, NormalRule, RuleGraph, analyse
 from tidalog.analysis.draft import WorkingRule
-from tidalog.analysis.edit_impact import describe_change
+from tidalog.analysis.edit_impact import impact_of_edit
 from tidalog.analysis.hypernodes import hyper_nodes, rule_edges
 from tidalog.analysis.normalise import normal_rule
 from tidalog.analysis.scc import natural_key
@@ -137,7 +137,7 @@ second stays whole without r7."""
 
 
 def changed(graph: RuleGraph, text: str, *removed: str) -> EditImpact:
-    return describe_change(graph, graph.change(normal_rules(text), removed))
+    return impact_of_edit(graph, graph.change(normal_rules(text), removed))
 
 
 def named(nodes: tuple[NodeState, ...]) -> list[str]:

@@ -48,7 +48,7 @@ def test_facts_of_the_program_go_to_the_relations_of_their_properties() -> None:
     assert {(fact.predicate, len(fact.arguments)) for fact in analysis.facts} == {
         (P, 2), (C, 1), ("triple", 3),
     }  # fmt: skip
-    assert dict(analysis.triple_relations) == {EX + "p": P}
+    assert dict(analysis.triples.properties) == {EX + "p": P}
 
 
 def test_constant_properties_alone_need_no_bridges() -> None:

@@ -13,12 +13,13 @@ from hypothesis import strategies as st
 from engine_harness import evaluate_engine
 from generators import EVERYTHING, programs, triple_programs
 from tidalog.analysis.keyed import KeyedProgram, keyed_program
+from tidalog.analysis.passes import table_predicates
 from tidalog.analysis.rewrite import canonical_rule
-from tidalog.analysis.triples import lower_fact, table_predicates
 from tidalog.cli.app import run
 from tidalog.lang import parse, print_program
 from tidalog.model.program import Atom, Condition, Fact, Program, Rule
 from tidalog.model.terms import IRI, RDF_TYPE, String, Term
+from tidalog.rdf.shorthand import lower_fact
 from tidalog.reference import Model, evaluate, violations
 
 ROUNDS = settings(max_examples=150, deadline=None, suppress_health_check=list(HealthCheck))

@@ -22,8 +22,8 @@ from tidalog.analysis.query import analyse_query
 from tidalog.analysis.report import describe, describe_json
 from tidalog.analysis.rule_edit import AlreadyThere, RuleDiff
 from tidalog.analysis.rule_graph import RuleGraph
-from tidalog.analysis.triples import TripleLayout
 from tidalog.model.rule_edit import NamedRemoval
+from tidalog.rdf.layout import Layout as TripleLayout
 
 __all__ = [
     "GRAPH_FORMATS",

@@ -6,10 +6,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from tidalog.analysis.normal import NormalRule
-from tidalog.analysis.triples import TripleLayout
 from tidalog.model.errors import Diagnostic, Span
 from tidalog.model.program import Fact, Program, Rule
 from tidalog.model.terms import Term
+from tidalog.rdf.layout import Layout
 
 ArgumentRange = tuple[int, int | None]
 """Least and greatest number of arguments of a function; None is any number."""
@@ -46,8 +46,8 @@ class Draft:
     functions: Mapping[str, ArgumentRange]
     rules: list[WorkingRule] = field(default_factory=list)
     facts: Sequence[Fact] = ()
-    layout: TripleLayout = field(default_factory=TripleLayout)
-    kept: TripleLayout | None = None
+    layout: Layout = field(default_factory=Layout)
+    kept: Layout | None = None
     """Where triples are to stay, whatever rules speak of."""
     uses: dict[str, Use] = field(default_factory=dict)
     """The first use of every predicate."""

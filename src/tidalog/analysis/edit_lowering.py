@@ -21,14 +21,14 @@ from tidalog.analysis.predicates import (
     warn_of_undefined_in_rules,
     warn_of_useless_rules,
 )
-from tidalog.analysis.relations import special_rule
 from tidalog.analysis.rewrite import atoms
 from tidalog.analysis.rule_graph import RuleGraph
 from tidalog.analysis.safety import check_safety
+from tidalog.analysis.specialise import special_rule
 from tidalog.analysis.suggestions import Suggestions
-from tidalog.analysis.triples import TRIPLE
 from tidalog.model.errors import Diagnostic
 from tidalog.model.program import Fact, Rule
+from tidalog.rdf.layout import TRIPLE
 
 
 def speaks_of_triples(rules: Iterable[WorkingRule], facts: Container[tuple[str, int]]) -> bool:

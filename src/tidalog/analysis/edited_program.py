@@ -37,10 +37,8 @@ from tidalog.analysis.passes import (
     function_ranges,
     predicate_infos,
     refuse_errors,
-    routed_fact,
 )
 from tidalog.analysis.predicates import binding_uses, free_name, name_rules
-from tidalog.analysis.relations import TripleUses
 from tidalog.analysis.rewrite import canonical_rule
 from tidalog.analysis.rule_edit import (
     AlreadyThere,
@@ -53,14 +51,16 @@ from tidalog.analysis.rule_edit import (
 )
 from tidalog.analysis.rule_graph import GraphDiff, RuleGraph, mentioned
 from tidalog.analysis.scc import natural_key
+from tidalog.analysis.specialise import TripleUses
 from tidalog.analysis.strata import check_stratification
 from tidalog.analysis.suggestions import Suggestions
-from tidalog.analysis.triples import TripleLayout, lower_fact
 from tidalog.analysis.undo_journal import Journal
 from tidalog.model.errors import Diagnostic
 from tidalog.model.program import Fact, Program, Rule
 from tidalog.model.rule_edit import NamedRemoval
 from tidalog.model.terms import Term
+from tidalog.rdf.layout import Layout
+from tidalog.rdf.shorthand import lower_fact
 
 BRIDGES: Final = 1 << 62
 """Bridges between relations of triples come after all written rules."""
@@ -363,7 +363,7 @@ class EditedProgram:
             infos[name] = PredicateInfo(name, arity, name in given or not derived, derived)
         return infos
 
-    def _enter(self, entry: Entry, layout: TripleLayout) -> None:
+    def _enter(self, entry: Entry, layout: Layout) -> None:
         put = self._journal.put
         put(self._counter, "rules", entry.sequence)
         put(self._entries, entry.name, entry)
@@ -399,7 +399,7 @@ class EditedProgram:
     def _text_order(self, rule: NormalRule) -> tuple[int, int]:
         return self._positions.get(rule.name, (BRIDGES, 0))
 
-    def _fixed(self, routed: Sequence[Fact], layout: TripleLayout) -> tuple[dict[str, int], frozenset[str]]:
+    def _fixed(self, routed: Sequence[Fact], layout: Layout) -> tuple[dict[str, int], frozenset[str]]:
         """The predicates that are there whatever the rules, with their arities; and those of them that have
         facts from outside the rules."""
         infos = predicate_infos(self._program, layout, routed, (), self._uses())
@@ -420,11 +420,11 @@ def _witness(fact: Fact) -> tuple[str, int]:
     return fact.predicate, len(fact.arguments)
 
 
-def _routed(facts: tuple[Fact, ...], layout: TripleLayout) -> tuple[Fact, ...]:
+def _routed(facts: tuple[Fact, ...], layout: Layout) -> tuple[Fact, ...]:
     """Facts by the relations that hold them."""
     if not layout.active:
         return facts
-    return tuple(routed_fact(lower_fact(fact, layout.tables), layout) for fact in facts)
+    return tuple(layout.routed(lower_fact(fact, layout.tables)) for fact in facts)
 
 
 def _arity(rule: NormalRule, predicate: str) -> int:

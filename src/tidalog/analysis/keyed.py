@@ -11,7 +11,7 @@ violate the constraint c.  So one key's violation can be told, and stops no othe
 
 Rules alone are rewritten.  Facts that the original has belong to every key: whoever makes a key known inserts
 them for it, so that a key can delete them and the others keep them.  Triples have been put into relations of
-their own before (`relations`); here these are predicates like any other, with names that no program has.
+their own before (`specialise`); here these are predicates like any other, with names that no program has.
 """
 
 from __future__ import annotations
@@ -31,9 +31,9 @@ from tidalog.analysis.passes import (
 )
 from tidalog.analysis.predicates import check_arity, name_rules
 from tidalog.analysis.rewrite import atoms, map_atoms
-from tidalog.analysis.triples import ALL_TRIPLES, ALL_TYPES, TRIPLE, TripleLayout
 from tidalog.model.program import Atom, Program, Rule, Variable, variables
 from tidalog.model.terms import String, Term
+from tidalog.rdf.layout import Layout
 
 _PREFIX: Final = "keyed:"
 
@@ -44,7 +44,7 @@ class KeyedProgram:
     `names` what a relation that could not keep its name is called now."""
 
     program: Program
-    layout: TripleLayout
+    layout: Layout
     names: Mapping[str, str]
     key: str
     """The predicate of known keys."""
@@ -60,7 +60,7 @@ def keyed_program(
     program: Program,
     parameters: Mapping[str, Term] | None = None,
     functions: RegisteredFunctions = (),
-    kept: TripleLayout | None = None,
+    kept: Layout | None = None,
 ) -> KeyedProgram:
     """Raises `ProgramError` with every error of the original, as its author wrote it.  Triples stay in the
     relations of a layout that is to be `kept`."""
@@ -70,7 +70,8 @@ def keyed_program(
         step(draft)
     layout = draft.layout
     prefix = _free_prefix(draft)
-    names = _names(layout, prefix)
+    # `triple` itself is renamed too: with a key, one of two arguments would be taken for RDF.
+    names = layout.renamed(prefix)
     rewriting = _Rewriting(names, f"{prefix}key", f"{prefix}violated")
     rules = tuple(
         rewriting.rule(working.rule, working.name, written=working.origin is not None)
@@ -86,14 +87,6 @@ def _free_prefix(draft: Draft) -> str:
     while any(predicate.startswith(prefix) for predicate in taken):
         prefix = f"{prefix[:-1]}-:"
     return prefix
-
-
-def _names(layout: TripleLayout, prefix: str) -> dict[str, str]:
-    """`triple` itself is renamed in any case: with a key, one of two arguments would be taken for RDF."""
-    names = {TRIPLE: f"{prefix}triple", ALL_TRIPLES: f"{prefix}triples", ALL_TYPES: f"{prefix}types"}
-    names.update((relation, f"{prefix}property:{iri}") for iri, relation in layout.properties.items())
-    names.update((relation, f"{prefix}class:{iri}") for iri, relation in layout.classes.items())
-    return names
 
 
 @dataclass(frozen=True)

@@ -9,9 +9,9 @@ from functools import cached_property
 from tidalog.analysis.components import Component, build_components
 from tidalog.analysis.hypernodes import HyperNode, RuleEdges, hyper_nodes, rule_edges
 from tidalog.analysis.normal import NormalRule
-from tidalog.analysis.triples import TripleLayout
 from tidalog.model.errors import Diagnostic
 from tidalog.model.program import Fact, Program
+from tidalog.rdf.layout import Layout
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +39,7 @@ class Analysis:
     facts: Sequence[Fact]
     predicates: Mapping[str, PredicateInfo]
     """By name, in no order that means anything."""
-    triples: TripleLayout
+    triples: Layout
     warnings: tuple[Diagnostic, ...]
 
     @cached_property
@@ -77,11 +77,6 @@ class Analysis:
             tuple(component.index for component in self.components if component.stratum == stratum)
             for stratum in range(count)
         )
-
-    @property
-    def triple_relations(self) -> Mapping[str, str]:
-        """IRI of a property → the relation of arity 2 that holds its triples."""
-        return self.triples.properties
 
     @cached_property
     def hyper_nodes(self) -> tuple[HyperNode, ...]:

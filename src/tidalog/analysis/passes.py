@@ -20,21 +20,15 @@ from tidalog.analysis.predicates import (
     warn_of_undefined_predicates,
     warn_of_useless_rules,
 )
-from tidalog.analysis.relations import specialise
-from tidalog.analysis.rewrite import map_atoms
+from tidalog.analysis.rewrite import atoms, map_atoms
 from tidalog.analysis.safety import check_safety
+from tidalog.analysis.specialise import specialise
 from tidalog.analysis.strata import check_stratification
-from tidalog.analysis.triples import (
-    TRIPLE,
-    TripleLayout,
-    lower_atom,
-    lower_fact,
-    mentions_triples,
-    table_predicates,
-)
 from tidalog.model.errors import Diagnostic, ProgramError
 from tidalog.model.program import Fact, Program
 from tidalog.model.terms import Term
+from tidalog.rdf.layout import TRIPLE, Layout
+from tidalog.rdf.shorthand import lower_atom, lower_fact
 
 Pass = Callable[[Draft], None]
 
@@ -43,11 +37,11 @@ RegisteredFunctions = Mapping[str, ArgumentRange] | Collection[str]
 
 
 def lower_rdf_atoms(draft: Draft) -> None:
-    """`ex:p(?x, ?y)` → triple(?x, ex:p, ?y) in a program that speaks of triples."""
+    """`ex:p(?x, ?y)` → triple(?x, ex:p, ?y) in a program over triples."""
     if not draft.layout.active:
         if not mentions_triples(draft.program):
             return
-        draft.layout = TripleLayout(active=True, tables=table_predicates(draft.program))
+        draft.layout = Layout.of((), (), table_predicates(draft.program))
     tables = draft.layout.tables
     draft.rules = [
         working.with_rule(map_atoms(working.rule, lambda atom: lower_atom(atom, tables)))
@@ -57,7 +51,7 @@ def lower_rdf_atoms(draft: Draft) -> None:
 
 
 def specialise_triples(draft: Draft) -> None:
-    """Triples of a property that rules name go to a relation of their own (see `triples`)."""
+    """Triples of a property that rules name go to a relation of their own (see `rdf.layout`)."""
     if not draft.layout.active:
         return
     if draft.uses.get(TRIPLE) is not None and draft.uses[TRIPLE].arity != 3:
@@ -71,15 +65,22 @@ def specialise_triples(draft: Draft) -> None:
         name = free_name(bridge.name or "", taken)
         taken.add(name)
         draft.rules.append(WorkingRule(name, bridge, None))
-    draft.facts = [routed_fact(fact, layout) for fact in draft.facts]
+    draft.facts = [layout.routed(fact) for fact in draft.facts]
 
 
-def routed_fact(fact: Fact, layout: TripleLayout) -> Fact:
-    """A fact of `triple` as a fact of the relation that holds it; any other fact as it is."""
-    if fact.predicate != TRIPLE or len(fact.arguments) != 3:
-        return fact
-    relation, arguments = layout.route(*fact.arguments)
-    return fact if relation == TRIPLE else Fact(relation, arguments, fact.span)
+def mentions_triples(program: Program) -> bool:
+    """Whether a rule, a fact, an import, an export or an output is about `triple` with three arguments."""
+    if any(binding.predicate == TRIPLE for binding in (*program.imports, *program.exports)):
+        return True
+    if TRIPLE in program.outputs:
+        return True
+    if any(atom.predicate == TRIPLE and atom.arity == 3 for rule in program.rules for atom in atoms(rule)):
+        return True
+    return any(fact.predicate == TRIPLE and len(fact.arguments) == 3 for fact in program.facts)
+
+
+def table_predicates(program: Program) -> frozenset[str]:
+    return frozenset(binding.predicate for binding in (*program.imports, *program.exports))
 
 
 PASSES: tuple[Pass, ...] = (
@@ -144,7 +145,7 @@ def refuse_errors(diagnostics: Iterable[Diagnostic]) -> tuple[Diagnostic, ...]:
 
 def predicate_infos(
     program: Program,
-    layout: TripleLayout,
+    layout: Layout,
     facts: Iterable[Fact],
     rules: Iterable[NormalRule],
     uses: Mapping[str, Use],
@@ -164,11 +165,8 @@ def predicate_infos(
         given.add(fact.predicate)
         if fact.predicate not in arities:
             arities[fact.predicate] = len(fact.arguments)
-    if layout.active:
-        arities.setdefault(TRIPLE, 3)
-        arities.update(dict.fromkeys(layout.properties.values(), 2))
-        arities.update(dict.fromkeys(layout.classes.values(), 1))
-        given.update((TRIPLE, *layout.properties.values(), *layout.classes.values()))
+    arities = {**layout.arities, **arities}
+    given.update(layout.relations)
     return {
         name: PredicateInfo(name, arities[name], name in given or name not in derived, name in derived)
         for name in sorted(arities)

@@ -21,8 +21,8 @@ from tidalog.analysis.diagnostics import (
 from tidalog.analysis.draft import Draft, Use, WorkingRule
 from tidalog.analysis.rewrite import canonical_rule, placed_atoms
 from tidalog.analysis.suggestions import Suggestions
-from tidalog.analysis.triples import RDF_FORMATS, TRIPLE
 from tidalog.model.program import DataBinding, Program, Rule
+from tidalog.rdf.shorthand import RDF_FORMATS
 
 
 def name_rules(draft: Draft) -> None:
@@ -138,7 +138,7 @@ def warn_of_undefined_predicates(draft: Draft) -> None:
     defined.update(binding.predicate for binding in draft.program.imports)
     if draft.layout.active:
         # Triples come from data, and which properties there are only the data knows.
-        defined |= {TRIPLE, *draft.layout.properties.values(), *draft.layout.classes.values()}
+        defined |= draft.layout.relations
     defined.update(head.predicate for working in draft.rules for head in working.rule.heads)
     suggestions = Suggestions(defined)
     known = defined | warn_of_undefined_in_rules(draft, defined, suggestions)

@@ -24,12 +24,11 @@ from tidalog.analysis.passes import (
     refuse_errors,
 )
 from tidalog.analysis.predicates import check_arity, name_rules
-from tidalog.analysis.relations import UP, read_atom, view_rules
 from tidalog.analysis.rewrite import atoms, map_atoms
 from tidalog.analysis.safety import check_safety
-from tidalog.analysis.triples import TRIPLE
 from tidalog.model.program import Rule
-from tidalog.model.terms import RDF_TYPE, Term
+from tidalog.model.terms import Term
+from tidalog.rdf.bridges import copies_up, read_atom, view_rules, views_needed
 
 QUERY_PASSES: Final[tuple[Pass, ...]] = (
     name_rules,
@@ -73,11 +72,9 @@ def _unite_triples(analysis: Analysis, draft: Draft) -> list[NormalRule]:
     complete = {
         rule.head.predicate
         for rule in analysis.rules
-        if rule.origin is None and rule.head is not None and rule.name.startswith(UP)
+        if rule.origin is None and rule.head is not None and copies_up(rule.name)
     }
-    types = layout.properties.get(RDF_TYPE, TRIPLE)
-    viewing_triples = bool(layout.properties or layout.classes) and TRIPLE not in complete
-    viewing_types = bool(layout.classes) and types not in complete
+    viewing_triples, viewing_types = views_needed(layout, complete)
     draft.rules = [
         working.with_rule(
             map_atoms(working.rule, lambda atom: read_atom(atom, layout, viewing_triples, viewing_types))

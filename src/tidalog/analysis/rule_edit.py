@@ -13,10 +13,10 @@ from tidalog.analysis.edit_impact import EditImpact, impact_of_edit
 from tidalog.analysis.model import Analysis, PredicateInfo
 from tidalog.analysis.normal import NormalRule
 from tidalog.analysis.rule_graph import GraphDiff, RuleGraph
-from tidalog.analysis.triples import TripleLayout
 from tidalog.analysis.undo_journal import Journal
 from tidalog.model.errors import Diagnostic
 from tidalog.model.program import Fact, Rule
+from tidalog.rdf.layout import Layout
 
 _NUMBERED: Final = re.compile(r"r([1-9][0-9]*)")
 
@@ -82,7 +82,7 @@ class State:
     """Of the predicates that have explicit facts."""
     routed: tuple[Fact, ...]
     """The same facts by the relations that hold them."""
-    layout: TripleLayout
+    layout: Layout
     fixed: Mapping[str, int]
     """The arities of predicates that are there whatever the rules."""
     given: frozenset[str]
@@ -96,7 +96,7 @@ class State:
 class Lowered:
     """Which relations hold triples from now on, and the normal rules that come and go."""
 
-    layout: TripleLayout
+    layout: Layout
     coming: list[NormalRule]
     going: set[str]
     facts: dict[tuple[str, int], Fact]

@@ -1,7 +1,7 @@
 """Changes by the names that people use, out of changes of relations.
 
 A predicate that is a relation of its own changes as that does.  Triples stand in several relations, and rules
-that copy between these (`analysis.relations`) may put a triple into more than one: it became true if it was
+that copy between these (`rdf.bridges`) may put a triple into more than one: it became true if it was
 in none of them before and is in one now.  What there is to find out about that is found out at once, before
 another update comes.
 """
@@ -15,7 +15,6 @@ import numpy as np
 import numpy.typing as npt
 
 from tidalog.analysis import Analysis, TripleLayout
-from tidalog.analysis.relations import DOWN, UP
 from tidalog.analysis.triples import TRIPLE
 from tidalog.api.naming import known_predicate
 from tidalog.api.relations import holds_triples, is_hidden, relations_of_triples
@@ -46,8 +45,7 @@ def user_changes(
     found = {name: c for name, c in delta.items() if name not in triples and not is_hidden(name)}
     own = {name: change for name, change in delta.items() if name in triples}
     if own:
-        rules = (*analysis.rules, *(before.rules if before is not None else ()))
-        copied = any(rule.name.startswith((UP, DOWN)) for rule in rules)
+        copied = analysis.has_bridges or (before is not None and before.has_bridges)
         change = _triples(engine, layout, own, copied)
         if change is not None:
             found[TRIPLE] = change

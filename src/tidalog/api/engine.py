@@ -15,7 +15,7 @@ from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, Protocol
 
-from tidalog.analysis.triples import mentions_triples
+from tidalog.analysis.passes import mentions_triples
 from tidalog.model.program import Aggregate, Atom, Negation, Program, Rule
 from tidalog.model.terms import Term
 

@@ -9,10 +9,10 @@ the dictionary to say.
 from tidalog.io.binding import export_path, is_rdf, read_binding, write_binding
 from tidalog.io.diagnostics import DataDiagnostic, Place
 from tidalog.io.frames import from_python
-from tidalog.io.rdf_terms import ntriples_text
 from tidalog.io.read import read_table
 from tidalog.io.result import BadRow, BadRows, ReadResult, TermColumn
 from tidalog.io.write import write_table
+from tidalog.rdf.ntriples import ntriples_text
 
 __all__ = [
     "BadRow",

@@ -22,10 +22,10 @@ import pyoxigraph as ox
 from tidalog.io.columns import RawTable
 from tidalog.io.diagnostics import Place, RdfSyntax
 from tidalog.io.encoding import as_bytes, line_text, require_utf8, without_mark
-from tidalog.io.rdf_terms import IRI_CHARACTERS
 from tidalog.io.result import BadRow, BadRowLog
 from tidalog.io.row_scan import skip_lines
 from tidalog.io.triple_scan import Bytes, Positions, count_lines, cut_lines, gather
+from tidalog.rdf.ntriples import IRI_CHARACTERS
 
 _BLOCK: Final = 1 << 24
 NAMES: Final = ("subject", "predicate", "object")

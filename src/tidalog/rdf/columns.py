@@ -1,0 +1,110 @@
+"""Columns of term ids: facts of `triple` split into the relations of a layout, and joined again."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import Protocol
+
+import numpy as np
+import numpy.typing as npt
+
+from tidalog.model.facts import Facts, Ids
+from tidalog.model.terms import IRI, RDF_TYPE, Term
+from tidalog.rdf.layout import TRIPLE, TYPE, Layout
+
+Rows = npt.NDArray[np.int64]
+
+
+class Terms(Protocol):
+    """The dictionary of terms."""
+
+    def id_of(self, term: Term) -> int: ...
+    def term(self, number: int) -> Term: ...
+
+
+def split(facts: Facts, layout: Layout, terms: Terms) -> Iterator[Facts]:
+    """Facts by the relations that hold them: `Layout.route` for columns."""
+    columns = facts.columns
+    if layout.is_shorthand(facts.predicate) and len(columns) in (1, 2):
+        columns = _written_out(facts, terms)
+    elif not (layout.active and facts.predicate == TRIPLE and len(columns) == 3):
+        yield facts
+        return
+    subject, predicate, object_ = columns
+    for number, rows in _groups(predicate):
+        term = terms.term(number)
+        iri = term.value if isinstance(term, IRI) else ""
+        if iri == RDF_TYPE and layout.classes:
+            rows, members = _members(rows, object_, layout, terms)
+            for relation, chosen in members:
+                yield Facts(relation, [subject[chosen]], len(chosen))
+        if not len(rows):
+            continue
+        special = layout.properties.get(iri)
+        if special is not None:
+            yield Facts(special, [subject[rows], object_[rows]], len(rows))
+        else:
+            yield Facts(TRIPLE, [subject[rows], predicate[rows], object_[rows]], len(rows))
+
+
+def join(parts: Iterable[Facts], layout: Layout, terms: Terms) -> Facts:
+    """Facts of the relations of a layout as facts of `triple`, each once: a bridge may have copied a triple
+    from one relation into another."""
+    filled = [as_triples(part, layout, terms) for part in parts if part.count]
+    if not filled:
+        return Facts(TRIPLE, [np.empty(0, np.int32)] * 3, 0)
+    if len(filled) == 1:
+        return filled[0]
+    columns = zip(*(part.columns for part in filled), strict=True)
+    table = np.unique(np.stack([np.concatenate(column) for column in columns], 1), axis=0)
+    return Facts(TRIPLE, [np.ascontiguousarray(table[:, c]) for c in range(3)], len(table))
+
+
+def as_triples(facts: Facts, layout: Layout, terms: Terms) -> Facts:
+    """Facts of one relation as facts of `triple`; those of any other predicate as they are."""
+    property_, class_ = constants(facts.predicate, layout, terms)
+    if property_ is None:
+        return facts
+    object_ = facts.columns[1] if class_ is None else _constant(class_, facts.count)
+    return Facts(TRIPLE, [facts.columns[0], _constant(property_, facts.count), object_], facts.count)
+
+
+def constants(relation: str, layout: Layout, terms: Terms) -> tuple[int | None, int | None]:
+    """The ids of the property and of the class that all triples of a relation have."""
+    origin = layout.origin(relation)
+    if origin is None:
+        return None, None
+    class_ = None if origin.class_ is None else terms.id_of(origin.class_)
+    return terms.id_of(origin.property), class_
+
+
+def _written_out(facts: Facts, terms: Terms) -> list[Ids]:
+    name = terms.id_of(IRI(facts.predicate))
+    if len(facts.columns) == 1:
+        type_ = terms.id_of(TYPE)
+        return [facts.columns[0], _constant(type_, facts.count), _constant(name, facts.count)]
+    return [facts.columns[0], _constant(name, facts.count), facts.columns[1]]
+
+
+def _members(rows: Rows, object_: Ids, layout: Layout, terms: Terms) -> tuple[Rows, list[tuple[str, Rows]]]:
+    """Rows of rdf:type without those of classes that have relations, and the rows of each of these."""
+    relations = {terms.id_of(IRI(iri)): relation for iri, relation in layout.classes.items()}
+    special = np.isin(object_[rows], np.fromiter(relations, np.int32))
+    chosen = rows[special]
+    found = [(relations[number], chosen[group]) for number, group in _groups(object_[chosen])]
+    return rows[~special], found
+
+
+def _groups(ids: Ids) -> Iterator[tuple[int, Rows]]:
+    """Each id that occurs, with the rows where it does."""
+    if not len(ids):
+        return
+    order = np.argsort(ids, kind="stable")
+    ordered = ids[order]
+    starts = np.flatnonzero(np.r_[True, ordered[1:] != ordered[:-1]])
+    for start, rows in zip(starts.tolist(), np.split(order, starts[1:]), strict=True):
+        yield int(ordered[start]), rows
+
+
+def _constant(number: int, rows: int) -> Ids:
+    return np.full(rows, number, np.int32)

@@ -1,0 +1,188 @@
+"""Which relations hold triples.
+
+`triple(s, p, o)` is one predicate to the author of a program.  It is stored as several relations, so that
+each property is joined, indexed and stratified by itself:
+
+    triple                  (s, p, o)    every triple that no relation below holds
+    triple:P                (s, o)       the triples of property P, for a P that a rule names
+    triple:rdf:type C       (s)          the members of class C, for a C that a rule names
+
+Invariant: an explicit triple stands in exactly one of them, the most special one (`Layout.route`).  The pass
+`analysis.specialise` chooses a layout; `bridges` has the rules that keep its relations in step.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from types import MappingProxyType
+from typing import Final, NamedTuple
+
+from tidalog.model.program import Fact
+from tidalog.model.terms import IRI, RDF_TYPE, Term
+
+TRIPLE: Final = "triple"
+TYPE: Final = IRI(RDF_TYPE)
+ALL_TRIPLES: Final = "?triple"
+ALL_TYPES: Final = "?type"
+"""Views: the union of all relations of triples, and of all that hold types."""
+
+
+class Origin(NamedTuple):
+    """What all triples of a relation have in common."""
+
+    property: IRI
+    class_: IRI | None = None
+
+
+@dataclass(frozen=True)
+class Layout:
+    """Where triples are kept.  `active` is false for a program without triples."""
+
+    active: bool = False
+    properties: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
+    """IRI of a property → its relation of arity 2."""
+    classes: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
+    """IRI of a class → its relation of arity 1."""
+    tables: frozenset[str] = frozenset()
+    """IRIs that are predicates in their own right, because a table is imported or exported for them."""
+    views: bool = False
+    """Whether rules of the program read triples through the views."""
+
+    @classmethod
+    def of(
+        cls,
+        properties: Iterable[str],
+        classes: Iterable[str],
+        tables: frozenset[str] = frozenset(),
+        *,
+        views: bool = False,
+    ) -> Layout:
+        """The layout that gives these properties and classes relations of their own."""
+        return cls(
+            active=True,
+            properties=MappingProxyType({iri: f"{TRIPLE}:{iri}" for iri in sorted(properties)}),
+            classes=MappingProxyType({iri: f"{TRIPLE}:{RDF_TYPE} {iri}" for iri in sorted(classes)}),
+            tables=tables,
+            views=views,
+        )
+
+    # --- relations ----------------------------------------------------------------------------------
+
+    @cached_property
+    def arities(self) -> Mapping[str, int]:
+        """Every relation that holds triples, the general one first, and its arity."""
+        if not self.active:
+            return {}
+        properties, classes = self.properties.values(), self.classes.values()
+        return {TRIPLE: 3, **dict.fromkeys(properties, 2), **dict.fromkeys(classes, 1)}
+
+    @cached_property
+    def relations(self) -> frozenset[str]:
+        return frozenset(self.arities)
+
+    @property
+    def is_split(self) -> bool:
+        """Whether there are relations beside the general one."""
+        return bool(self.properties or self.classes)
+
+    @property
+    def types(self) -> str | None:
+        """The relation of rdf:type, if it has its own; members of some classes may stand in theirs."""
+        return self.properties.get(RDF_TYPE)
+
+    def origin(self, relation: str) -> Origin | None:
+        """What all triples of a relation have in common; None for any other relation."""
+        return self._origins.get(relation)
+
+    def relation_of(self, iri: str) -> str | None:
+        """The relation that holds all triples of a property, or all members of a class, if there is one."""
+        return self.classes.get(iri) or (self.properties.get(iri) if iri != RDF_TYPE else None)
+
+    def is_shorthand(self, predicate: str) -> bool:
+        """Whether facts of a predicate are triples written in another way."""
+        return self.active and ":" in predicate and predicate not in self.tables
+
+    def same_relations(self, other: Layout) -> bool:
+        """Whether both keep every explicit triple in the same relation."""
+        return self is other or self.to_json() == other.to_json()
+
+    def label(self, relation: str, prefixes: Mapping[str, str]) -> str:
+        """What the author of the program calls a relation."""
+        origin = self.origin(relation)
+        if origin is not None:
+            return shortened((origin.class_ or origin.property).value, prefixes)
+        if relation in (ALL_TRIPLES, ALL_TYPES):
+            return TRIPLE if relation == ALL_TRIPLES else shortened(RDF_TYPE, prefixes)
+        return shortened(relation, prefixes) if ":" in relation else relation
+
+    def renamed(self, prefix: str) -> dict[str, str]:
+        """Every relation and view, and a name for it that starts with a prefix."""
+        names = {TRIPLE: f"{prefix}triple", ALL_TRIPLES: f"{prefix}triples", ALL_TYPES: f"{prefix}types"}
+        names.update((relation, f"{prefix}property:{iri}") for iri, relation in self.properties.items())
+        names.update((relation, f"{prefix}class:{iri}") for iri, relation in self.classes.items())
+        return names
+
+    @cached_property
+    def _origins(self) -> dict[str, Origin]:
+        origins = {name: Origin(IRI(iri)) for iri, name in self.properties.items()}
+        origins.update((name, Origin(TYPE, IRI(iri))) for iri, name in self.classes.items())
+        return origins
+
+    # --- single facts -------------------------------------------------------------------------------
+
+    def route(self, subject: Term, predicate: Term, object_: Term) -> tuple[str, tuple[Term, ...]]:
+        """The relation that holds an explicit triple, and the arguments it has there."""
+        if isinstance(predicate, IRI):
+            if predicate == TYPE and isinstance(object_, IRI) and object_.value in self.classes:
+                return self.classes[object_.value], (subject,)
+            relation = self.properties.get(predicate.value)
+            if relation is not None:
+                return relation, (subject, object_)
+        return TRIPLE, (subject, predicate, object_)
+
+    def restore(self, relation: str, arguments: tuple[Term, ...]) -> tuple[Term, ...]:
+        """The inverse of `route`: the triple that a fact of one of the relations stands for."""
+        origin = self.origin(relation)
+        if origin is None:
+            return arguments
+        return arguments[0], origin.property, origin.class_ or arguments[1]
+
+    def routed(self, fact: Fact) -> Fact:
+        """A fact of `triple` as a fact of the relation that holds it; any other fact as it is."""
+        if fact.predicate != TRIPLE or len(fact.arguments) != 3:
+            return fact
+        relation, arguments = self.route(*fact.arguments)
+        return fact if relation == TRIPLE else Fact(relation, arguments, fact.span)
+
+    # --- files --------------------------------------------------------------------------------------
+
+    def to_json(self) -> dict[str, object]:
+        """What a snapshot keeps of it: all that decides where explicit triples stand."""
+        return {
+            "active": self.active,
+            "properties": dict(self.properties),
+            "classes": dict(self.classes),
+            "tables": sorted(self.tables),
+        }
+
+    @classmethod
+    def from_json(
+        cls, active: bool, properties: Mapping[str, str], classes: Mapping[str, str], tables: Iterable[str]
+    ) -> Layout:
+        return cls(active, MappingProxyType(properties), MappingProxyType(classes), frozenset(tables))
+
+
+def is_view(relation: str) -> bool:
+    """Whether a relation is a view of triples."""
+    return relation in (ALL_TRIPLES, ALL_TYPES)
+
+
+def shortened(iri: str, prefixes: Mapping[str, str]) -> str:
+    """`ex:p` if a prefix fits (the longest), else `<iri>`."""
+    fitting = [name for name, start in prefixes.items() if start and iri.startswith(start)]
+    if not fitting:
+        return f"<{iri}>"
+    best = max(fitting, key=lambda name: (len(prefixes[name]), name))
+    return f"{best}:{iri[len(prefixes[best]) :]}"

@@ -1,0 +1,37 @@
+"""`ex:p(?x, ?y)` and `ex:C(?x)`: other ways to write triple(?x, ex:p, ?y) and triple(?x, rdf:type, ex:C)."""
+
+from __future__ import annotations
+
+from typing import Final, TypeVar
+
+from tidalog.model.program import Atom, Fact
+from tidalog.model.terms import IRI
+from tidalog.rdf.layout import TRIPLE, TYPE
+
+T = TypeVar("T")
+
+RDF_FORMATS: Final = frozenset({"rdf", "turtle", "ntriples", "nquads", "trig", "rdfxml"})
+"""Formats whose rows are triples."""
+
+
+def lower_atom(atom: Atom, tables: frozenset[str]) -> Atom:
+    """The atom of `triple` that an atom is short for; every other atom as it is.  `tables` are IRIs that are
+    predicates in their own right."""
+    arguments = _triple(atom.predicate, atom.arguments, tables)
+    return atom if arguments is None else Atom(TRIPLE, arguments, atom.span)
+
+
+def lower_fact(fact: Fact, tables: frozenset[str]) -> Fact:
+    """`lower_atom` for facts."""
+    arguments = _triple(fact.predicate, fact.arguments, tables)
+    return fact if arguments is None else Fact(TRIPLE, arguments, fact.span)
+
+
+def _triple(predicate: str, arguments: tuple[T, ...], tables: frozenset[str]) -> tuple[T | IRI, ...] | None:
+    if ":" not in predicate or predicate in tables:
+        return None
+    if len(arguments) == 1:
+        return arguments[0], TYPE, IRI(predicate)
+    if len(arguments) == 2:
+        return arguments[0], IRI(predicate), arguments[1]
+    return None
