@@ -36,7 +36,7 @@ def _measured(shape: str, components: int, repeat: int) -> dict[str, float]:
     row = as_rows([(1,)])
     insertion, deletion = kept.update(given, inserted=row), kept.update(given, deleted=row)
     began = time.process_time()
-    kept.maintainer = Maintainer(kept.engine, kept.maintainer.analysis, options=Options())
+    kept.maintainer = Maintainer(kept.engine, kept.maintainer.program, options=Options())
     construction = time.process_time() - began
     first = kept.timed(insertion)[1] + kept.timed(deletion)[1]
     inserting, deleting, limited = [], [], []

@@ -12,6 +12,7 @@ import numpy as np
 import pyarrow as pa
 
 from tidalog.analysis import Analysis, analyse
+from tidalog.builtins import NO_FUNCTIONS
 from tidalog.engine.compaction import close_up, repack
 from tidalog.engine.dictionary import Dictionary
 from tidalog.engine.engine import EmbeddedEngine
@@ -19,13 +20,12 @@ from tidalog.engine.group_aggregates import number_by_term
 from tidalog.engine.jit import cache_folder
 from tidalog.engine.limits import Limits
 from tidalog.lang import parse
-from tidalog.maintain.choose import MARKINGS, STRATEGIES, Options
+from tidalog.maintain import choose
 from tidalog.maintain.counters import Counters
 from tidalog.maintain.maintainer import Maintainer
 from tidalog.maintain.materialise import materialise
 from tidalog.maintain.runner import Runner
-from tidalog.maintain.strategies.backward_forward import delete_exactly
-from tidalog.maintain.strategies.ranked import delete_ranked
+from tidalog.maintain.strategies import STRATEGIES, ComponentUpdate
 from tidalog.maintain.transaction import Transaction
 from tidalog.model.facts import Facts
 from tidalog.model.terms import IRI
@@ -71,20 +71,19 @@ def warm_deletions() -> None:
     _warm_dictionary(engine.dictionary)
     _warm_storage(engine)
     maintainer = Maintainer(engine, analysis)
-    node = next(node for node in maintainer.nodes if "path" in node.predicates)
+    component = next(one for one in maintainer.components if "path" in one.predicates)
     edge = engine.dictionary.ids_of([IRI("a"), IRI("b")])
     for strategy in ("ranked", "bf"):
-        change = Transaction(engine)
-        change.ask([Facts("edge", [edge[:1], edge[1:]], 1)], ())
-        for number, ids in change.to_delete.items():
-            change.delete(number, ids)
+        txn = Transaction(engine)
+        txn.ask([Facts("edge", [edge[:1], edge[1:]], 1)], ())
+        for number, ids in txn.to_delete.items():
+            txn.delete(number, ids)
         runner = Runner(engine, Limits(), None, counting=False)
-        if strategy == "ranked":
-            delete_ranked(node, change, runner, Counters(), _NONE)
-        else:
-            delete_exactly(node, change, runner, Counters(), order="ours", waiting=_NONE)
-        change.undo()
-        node.forget_plans()  # they name indexes that are gone
+        marks = maintainer.marks
+        work = ComponentUpdate(component, txn, runner, Counters(), marks, _NONE, "ours", NO_FUNCTIONS)
+        STRATEGIES[strategy].delete(work)
+        txn.undo()
+        component.forget_plans()  # they name indexes that are gone
 
 
 def _warm_updates(engine: EmbeddedEngine, analysis: Analysis) -> None:
@@ -93,9 +92,9 @@ def _warm_updates(engine: EmbeddedEngine, analysis: Analysis) -> None:
     edge = engine.dictionary.ids_of([IRI("b"), IRI("a")])
     batch = Facts("edge", [edge[:1], edge[1:]], 1)
     come, go = EncodedUpdate(insertions=(batch,)), EncodedUpdate(deletions=(batch,))
-    for strategy in STRATEGIES:
-        for marking in MARKINGS:
-            maintainer.use(Options(strategy, marking))
+    for strategy in choose.STRATEGIES:
+        for marking in choose.MARKINGS:
+            maintainer.use(choose.Options(strategy, marking))
             maintainer.apply(come, [go])
             maintainer.apply(go, [come])
     close_up(engine.store, engine.indexes, engine.counts)

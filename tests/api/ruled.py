@@ -39,7 +39,7 @@ def digest(kb: tidalog.KnowledgeBase) -> tuple[object, ...]:
         [name for name in engine.names if not name.startswith("#")],
         np.asarray(arrays.status[:count]).tobytes(),
         np.asarray(arrays.arguments[: engine.store.used]).tobytes(),
-        None if maintainer is None else [(node.name, node.stage) for node in maintainer.nodes],
+        None if maintainer is None else [(node.name, node.stage) for node in maintainer.components],
         sorted(state(kb).facts, key=repr),
         sorted(state(kb).explicit, key=repr),
     )

@@ -31,7 +31,7 @@ from tidalog.engine.hash_table import EMPTY, LOW32
 from tidalog.engine.jit import int32_at, uint64_at
 from tidalog.engine.probe import find_runs
 from tidalog.engine.undo_log import MOVES, PAIRS, TOUCHES
-from tidalog.maintain.component import Node
+from tidalog.maintain.component import MaintainedComponent
 from tidalog.maintain.maintainer import Maintainer
 from tidalog.model.program import Program
 from tidalog.reference.fact_sets import Fact, FactSet
@@ -60,6 +60,7 @@ def check_store(engine: EmbeddedEngine) -> None:
     _check_log(engine)
     for (predicate, columns), number in engine.indexes._numbers.items():
         _check_index(engine, facts, predicate, columns, number)
+    _check_bytes(engine)
 
 
 def _check_facts(engine: EmbeddedEngine, facts: dict[int, tuple[int, Row]]) -> None:
@@ -127,6 +128,14 @@ def run_of(engine: EmbeddedEngine, number: int, key: Row) -> list[int]:
         return [-1 - int(start[0])]
     pool = int32_at(meta[ix.POOL], meta[ix.POOL_SIZE])
     return pool[start[0] : start[0] + length[0]].tolist()
+
+
+def _check_bytes(engine: EmbeddedEngine) -> None:
+    """Running totals are what a sum over all indexes gives."""
+    indexes, meta = engine.indexes, engine.indexes.meta
+    used = 4 * (meta[:, ix.POOL_USED] + meta[:, ix.RECORD_COUNT] * ix.RECORD)
+    slots = sum(slots.nbytes for slots in indexes._slots)
+    assert indexes.nbytes == int(used.sum()) + slots + meta.nbytes
 
 
 def _check_index(
@@ -209,7 +218,7 @@ class _Instances:
         return all(self.ids[b] < self.ids[head] for b in instance.body if self.component[b[0]] == own)
 
 
-def _instances(maintainer: Maintainer, nodes: list[Node]) -> _Instances | None:
+def _instances(maintainer: Maintainer, nodes: list[MaintainedComponent]) -> _Instances | None:
     engine = maintainer.engine
     rules = {id(r.origin): r.origin for node in nodes for r in node.rules if r.origin is not None}
     try:
@@ -229,7 +238,7 @@ def _instances(maintainer: Maintainer, nodes: list[Node]) -> _Instances | None:
     return _Instances(ids, component, program, all_facts)
 
 
-def _is_positive(node: Node) -> bool:
+def _is_positive(node: MaintainedComponent) -> bool:
     """Whether the reference knows its instances: plain rules over relations of the program."""
     read = {atom.predicate for rule in node.rules for atom in rule.atoms}
     return (
@@ -243,7 +252,7 @@ def _is_positive(node: Node) -> bool:
 def check_ranks(maintainer: Maintainer) -> None:
     """Every implicit fact of a component in rank order has an instance whose body facts of the component all
     have smaller ids, unless it is known to be unranked."""
-    nodes = [node for node in maintainer.nodes if node.in_rank_order and _is_positive(node)]
+    nodes = [node for node in maintainer.components if node.in_rank_order and _is_positive(node)]
     unranked = {fact for node in nodes for ids in node.unranked for fact in ids.tolist()}
     found = _instances(maintainer, nodes)
     if found is None:
@@ -265,7 +274,7 @@ def check_book(maintainer: Maintainer) -> None:
     book, status = engine.log.book, engine.store.arrays.status
     base = int(book.fields[bk.BASE])
     assert not (status[: min(base, len(engine.store))] & RECORDED).any(), "on record without a row"
-    nodes = [node for node in maintainer.nodes if _is_positive(node)]
+    nodes = [node for node in maintainer.components if _is_positive(node)]
     found = _instances(maintainer, nodes)
     if not book.is_open or found is None:
         return
@@ -305,11 +314,11 @@ def check_counts(maintainer: Maintainer) -> int:
     live = live_facts(engine)
     assert all(fact in live for fact in np.flatnonzero(numbers).tolist()), "a number without a fact"
     found = _instances(
-        maintainer, [node for node in maintainer.nodes if node.countable and _is_positive(node)]
+        maintainer, [node for node in maintainer.components if node.countable and _is_positive(node)]
     )
     if found is None:
         return 0
-    countable = {number for node in maintainer.nodes if node.countable for number in node.numbers}
+    countable = {number for node in maintainer.components if node.countable for number in node.numbers}
     known = 0
     for fact, id in found.ids.items():
         if numbers[id] == UNKNOWN or fact[0].startswith("#"):

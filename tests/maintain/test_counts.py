@@ -94,7 +94,7 @@ def test_a_recursive_component_is_ranked_instead() -> None:
     )
     outcome = kept.apply(updates_of("-e(a).")[0])
     assert outcome.chosen == {"p": "ranked", "q": "counting"}
-    assert "recursive" in kept.maintainer.nodes[0].reason
+    assert "recursive" in kept.maintainer.components[0].reason
 
 
 @pytest.mark.parametrize("marking", ["none", "complete"])

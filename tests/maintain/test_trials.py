@@ -97,7 +97,7 @@ def test_a_failed_update_leaves_the_order_of_ranks_as_it_was() -> None:
         kb.materialise()
         kb.apply(tidalog.Update(deletions={"link": [(2, 3)]}))
         assert kb._maintenance is not None
-        nodes = kb._maintenance.maintainer.nodes
+        nodes = kb._maintenance.maintainer.components
         nodes[0].in_rank_order = False
         with pytest.raises(RunError):
             kb.apply(tidalog.Update(deletions={"link": [(1, 2)]}, insertions={"link": [(5, 2), (2, "bad")]}))
@@ -116,5 +116,5 @@ def test_what_is_unranked_stays_in_few_parts() -> None:
             kb.apply(tidalog.Update(deletions={"link": [(3, 1)]}))
             kb.apply(tidalog.Update(insertions={"link": [(3, 1)]}))
         assert kb._maintenance is not None
-        (node,) = kb._maintenance.maintainer.nodes
+        (node,) = kb._maintenance.maintainer.components
         assert 0 < len(node.unranked) <= 64

@@ -132,13 +132,13 @@ def test_the_order_of_ids_that_b_f_has_given_up_stays_given_up(tmp_path: Path) -
     kb.apply(edges("ab", "bc", "ca", "ad", "da"))
     kb.apply(edges("bc", delete=True))
     assert kb._maintenance is not None
-    before = [node.is_ranked for node in kb._maintenance.maintainer.nodes]
+    before = [node.is_ranked for node in kb._maintenance.maintainer.components]
     assert before == [False]
     kb.snapshot()
     kb = reopened(kb, strategy="ranked")
     check_consistent(kb)
     assert kb._maintenance is not None
-    assert [node.is_ranked for node in kb._maintenance.maintainer.nodes] == before
+    assert [node.is_ranked for node in kb._maintenance.maintainer.components] == before
     assert kb.apply(edges("ca", delete=True)).chosen == {"path": "recompute"}
     kb.close()
 

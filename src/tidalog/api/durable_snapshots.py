@@ -167,7 +167,7 @@ class Snapshots(Replaying):
                 "tables": sorted(layout.tables),
             },
             "run": asdict(self._run) if self._run is not None else None,
-            "unranked": [node.name for node in maintenance.maintainer.nodes if not node.is_ranked]
+            "unranked": [node.name for node in maintenance.maintainer.components if not node.is_ranked]
             if maintenance is not None
             else [],
             "skipped": dict(self._skipped),
@@ -235,7 +235,7 @@ class Snapshots(Replaying):
             return
         contents = self._open()
         self._maintenance = Maintenance(contents.engine, contents.analysis, self._functions)
-        for node in self._maintenance.maintainer.nodes:
+        for node in self._maintenance.maintainer.components:
             node.in_rank_order = node.name not in unranked
 
 

@@ -8,7 +8,7 @@ from dataclasses import asdict, dataclass, field
 from typing import Final, overload
 
 from tidalog.analysis import Analysis
-from tidalog.maintain.component import Node
+from tidalog.maintain.component import MaintainedComponent
 from tidalog.model.update import Label
 from tidalog.plan.lowering import constraint_predicate
 
@@ -29,7 +29,7 @@ class Choice:
 class Choices(dict[str, Choice]):
     """What was chosen for each part, by its name."""
 
-    def note(self, nodes: Iterable[Node], label: Label | None) -> None:
+    def note(self, nodes: Iterable[MaintainedComponent], label: Label | None) -> None:
         """An update is done."""
         for node in nodes:
             if node.chosen:
@@ -95,10 +95,10 @@ class Profile(Sequence[PartProfile]):
             yield part.name, rules, f"{part.facts:,}", part.strategy or "", part.reason, times
 
 
-def profile_of(nodes: Sequence[Node], choices: Choices, analysis: Analysis) -> Profile:
+def profile_of(nodes: Sequence[MaintainedComponent], choices: Choices, analysis: Analysis) -> Profile:
     constraints = {constraint_predicate(rule.name): rule.name for rule in analysis.constraints}
 
-    def part(node: Node) -> PartProfile:
+    def part(node: MaintainedComponent) -> PartProfile:
         choice = choices.get(node.name)
         fold = node.stage.fold
         rules = tuple(dict.fromkeys(rule.name for rule in node.rules)) or ((fold.name,) if fold else ())

@@ -137,7 +137,7 @@ class Ruling(Updating):
             self._in_turn,
             label=update.label,
             ignored=ignored,
-            chosen={node.name: "recompute" for node in self._maintenance.maintainer.nodes},
+            chosen={node.name: "recompute" for node in self._maintenance.maintainer.components},
             rules=rules,
         )
 

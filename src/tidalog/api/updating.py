@@ -363,7 +363,9 @@ class Updating(Asking):
         contents = self._open()
         if self._maintenance is None:
             self._maintenance = Maintenance(contents.engine, contents.analysis, self._functions)
-        return profile_of(self._maintenance.maintainer.nodes, self._maintenance.choices, contents.analysis)
+        return profile_of(
+            self._maintenance.maintainer.components, self._maintenance.choices, contents.analysis
+        )
 
     # --- who is told --------------------------------------------------------------------------------
 

@@ -16,7 +16,7 @@ import numpy.typing as npt
 from tidalog.engine.bits import STATUS_NEW
 from tidalog.engine.engine import EmbeddedEngine
 from tidalog.engine.plan_compiler import group_index
-from tidalog.maintain.component import Node
+from tidalog.maintain.component import MaintainedComponent
 from tidalog.maintain.kernels.groups import find_groups, live_facts
 from tidalog.maintain.large_groups import can_be_kept, follow, read_group, results
 from tidalog.maintain.seminaive import SemiNaive
@@ -35,16 +35,17 @@ LARGE: Final = 256
 class Folding:
     """One fold in one update."""
 
-    def __init__(self, node: Node, change: Transaction, evaluation: SemiNaive) -> None:
-        assert node.stage.fold is not None
-        self.node, self.fold, self.change, self.evaluation = node, node.stage.fold, change, evaluation
-        self.engine: EmbeddedEngine = node.engine
-        (self.number,) = node.numbers
+    def __init__(self, component: MaintainedComponent, txn: Transaction, evaluation: SemiNaive) -> None:
+        assert component.stage.fold is not None
+        self.component, self.fold = component, component.stage.fold
+        self.txn, self.evaluation = txn, evaluation
+        self.engine: EmbeddedEngine = component.engine
+        (self.number,) = component.numbers
         self.head_columns = _head_columns(self.fold)
         self.places = np.arange(len(self.fold.group) + 1, dtype=np.int32)
         self.relations = {column.relation: column for column in self.fold.columns}
-        self.deleted = {name: change.deleted_of([self._predicate(name)]) for name in self.relations}
-        self.new = {name: change.new_of([self._predicate(name)]) for name in self.relations}
+        self.deleted = {name: txn.deleted_of([self._predicate(name)]) for name in self.relations}
+        self.new = {name: txn.new_of([self._predicate(name)]) for name in self.relations}
 
     def _predicate(self, relation: str) -> int:
         return self.engine.predicate(relation)
@@ -52,7 +53,7 @@ class Folding:
     def maintain(self) -> None:
         keys = self._changed_groups()
         if not len(keys):
-            self.change.insert(self.number)
+            self.txn.insert(self.number)
             return
         engine = self.engine
         first = self.fold.columns[0]
@@ -77,7 +78,7 @@ class Folding:
         found, owners = found[:count].copy(), owners[:count].copy()
         small = np.ones(len(keys), np.bool_)
         rows: list[list[int]] = []
-        if self.node.carries_on:
+        if self.component.carries_on:
             for group in np.flatnonzero((sizes >= LARGE) & (of_group >= 0)).tolist():
                 mine = np.flatnonzero(owners == group)
                 row = self._carried_on(keys[group])
@@ -88,13 +89,13 @@ class Folding:
                     found[mine[0]] = -1  # it stays
                 else:
                     rows.append(row)
-        for key in keys[small].tolist() if self.node.large_groups else ():
-            self.node.large_groups.pop(tuple(key), None)
-        self.change.delete(self.number, found[found >= 0])
-        self.change.insert(self.number)
+        for key in keys[small].tolist() if self.component.large_groups else ():
+            self.component.large_groups.pop(tuple(key), None)
+        self.txn.delete(self.number, found[found >= 0])
+        self.txn.insert(self.number)
         if rows:
             table = np.ascontiguousarray(np.array(rows, np.int32).T)
-            self.change.put(self.number, table, len(rows), STATUS_NEW)
+            self.txn.put(self.number, table, len(rows), STATUS_NEW)
         self.evaluation.run_groups(self.fold, of_group[small & (of_group >= 0)])
 
     def _caught_up(self, index: int) -> int:
@@ -114,8 +115,8 @@ class Folding:
         for name, column in self.relations.items():
             changed = (self.deleted[name], self.new[name])
             parts.extend(self._keys(ids, column.group) for ids in changed if len(ids))
-        if self.number in self.change.to_delete:
-            parts.append(self._keys(self.change.to_delete[self.number], self.head_columns))
+        if self.number in self.txn.to_delete:
+            parts.append(self._keys(self.txn.to_delete[self.number], self.head_columns))
         if not parts:
             return np.empty((0, len(self.fold.group)), np.int32)
         keys = np.concatenate(parts)
@@ -131,7 +132,7 @@ class Folding:
 
     def _carried_on(self, key: Keys) -> list[int] | None:
         """The result of a large group; None: folding must say."""
-        engine, fold, known = self.engine, self.fold, self.node.large_groups
+        engine, fold, known = self.engine, self.fold, self.component.large_groups
         name = tuple(key.tolist())
         group = known.pop(name, None)
         if group is not None:
@@ -165,13 +166,13 @@ class Folding:
         return out[:found].copy()
 
 
-def maintain_groups(node: Node, change: Transaction, evaluation: SemiNaive) -> None:
+def maintain_groups(component: MaintainedComponent, txn: Transaction, evaluation: SemiNaive) -> None:
     """Strict runs are told of every value that is no number, so they fold whole groups."""
-    assert node.stage.fold is not None
-    node.carries_on = can_be_kept(node.stage.fold) and not evaluation.runner.limits.strict
-    if not node.carries_on:
-        node.large_groups = {}
-    Folding(node, change, evaluation).maintain()
+    assert component.stage.fold is not None
+    component.carries_on = can_be_kept(component.stage.fold) and not evaluation.runner.limits.strict
+    if not component.carries_on:
+        component.large_groups = {}
+    Folding(component, txn, evaluation).maintain()
 
 
 def _distinct(keys: Keys) -> Keys:

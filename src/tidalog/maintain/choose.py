@@ -1,38 +1,113 @@
-"""Which strategy maintains a component in an update."""
+"""Which strategy maintains a component in an update, and when it is given up for another.
+
+`auto` begins with the default strategy (`ranked`), where B/F does not promise more, and starts over as soon
+as that is seen to be cheaper.  What an update costs is learnt per component.
+"""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import Final
 
-from tidalog.maintain.component import Node
+from tidalog.maintain import marks
+from tidalog.maintain import strategies as registered
+from tidalog.maintain.component import MaintainedComponent
+from tidalog.maintain.counters import Counters
+from tidalog.maintain.runner import TooMuchWork
+from tidalog.maintain.strategies import ComponentUpdate, Strategy
 
-STRATEGIES: Final = ("auto", "ranked", "counting", "bf", "fbf", "dred", "recompute")
-MARKINGS: Final = ("auto", "none", "paper", "linked", "complete")
+AUTO: Final = "auto"
+STRATEGIES: Final = (AUTO, *(one.name for one in registered.STRATEGIES.values() if one.is_option))
+MARKINGS: Final = (AUTO, *(one.name for one in marks.MARKS.values() if one.is_option))
 ORDERS: Final = ("ours", "paper")
+
+_DEFAULT: Final = registered.STRATEGIES["ranked"]
+_FIRST_TRIED: Final = registered.STRATEGIES["bf"]
+_START_OVER: Final = registered.STRATEGIES["recompute"]
+_AGGREGATE: Final = registered.STRATEGIES["groups"]
 
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    strategy: str = "auto"
-    marking: str = "auto"
+    strategy: str = AUTO
+    marking: str = AUTO
     order: str = "ours"
     look_ahead: int = 1
 
 
-def marking_of(options: Options) -> str:
-    """Complete marks cost nothing where nothing is announced, and save most.  DRed has marks of its own, for
-    which those of its first description are taken."""
-    if options.marking == "paper" and options.strategy == "dred":
-        return "dred"
-    return "complete" if options.marking == "auto" else options.marking
+def strategy_to_prepare(options: Options) -> Strategy:
+    """The strategy that most components will have."""
+    return _DEFAULT if options.strategy == AUTO else registered.STRATEGIES[options.strategy]
 
+
+def kind_of_marks(options: Options, *, joins: bool) -> type[marks.Marks]:
+    """Complete marks cost nothing where nothing is announced, and save most; they save joins, so `auto` makes
+    none where there is no join.  DRed has marks of its own, which are meant by those of the paper."""
+    if options.marking == AUTO:
+        return marks.MARKS["complete" if joins else "none"]
+    if options.marking == "paper" and options.strategy == "dred":
+        return marks.MARKS["dred"]
+    return marks.MARKS[options.marking]
+
+
+def maintain(work: ComponentUpdate, options: Options) -> Strategy:
+    """Brings a component up to date; gives the strategy that did."""
+    component = work.component
+    strategy = choose(component, options, work.seeds)
+    if component.strategy is not None and component.strategy is not strategy:
+        component.strategy.leave(component)
+    if strategy.starts_over:
+        strategy.delete(work)
+    elif work.seeds and options.strategy == AUTO and strategy is _DEFAULT:
+        strategy = _delete_or_start_over(strategy, work)
+    elif work.seeds:
+        strategy.delete(work)
+    strategy.insert(work)
+    component.strategy = strategy
+    return strategy
+
+
+def choose(component: MaintainedComponent, options: Options, seeds: int) -> Strategy:
+    """The strategy for a component whose deletion begins with `seeds` facts; why is in `component.reason`."""
+    if component.edit is not None and component.edit.from_scratch:
+        component.reason = "a fold has become one of several rules, or the only one"
+        return _START_OVER
+    if component.stage.fold is not None and options.strategy != _START_OVER.name:
+        component.reason = "the groups that change are folded anew"
+        return _AGGREGATE
+    if component.asks_in_vain:
+        component.reason = "most answers of Python are wanted no more"
+        return _START_OVER
+    if not component.incremental:
+        component.reason = "a rule has too many atoms to be searched"
+        return _START_OVER
+    if options.strategy == AUTO:
+        strategy = _DEFAULT
+        component.reason = (
+            "its ids are ranks" if component.recursive else "one step proves or disproves a fact"
+        )
+        if seeds and seeds * _steps_per_seed(component) > steps_worth(component):
+            facts = component.facts
+            component.reason = f"{seeds:,} deletions are expected to reach most of its {facts:,} facts"
+            component.steps_per_seed *= _MEMORY  # what is not tried is forgotten, so that it is tried again
+            return _START_OVER
+    else:
+        strategy = registered.STRATEGIES[options.strategy]
+        if strategy.reason:
+            component.reason = strategy.reason
+    while problem := strategy.misfit(component):
+        component.reason = problem
+        strategy = registered.STRATEGIES[strategy.substitute]
+    return strategy
+
+
+# --- what a deletion costs ---------------------------------------------------------------------------
 
 _STEPS_PER_FACT: Final = 0.4
 _STEPS_PER_DERIVATION: Final = 0.1
 _NEAR: Final = 0.5
-"""Steps of a search that take as long as to delete and insert a fact, or to find an instance, anew; of the
-latter, the part that it takes where all facts are near, in the caches of the machine."""
+"""Steps of a search that take as long as to delete and insert a fact, or to find an instance, from scratch;
+of the latter, the part that it takes where all facts are in the caches of the machine."""
 _FEW_FACTS: Final = 1 << 16
 _TOO_MUCH: Final = 8
 """So many times the steps that starting over is worth are taken to be ahead, where it was given up."""
@@ -40,7 +115,7 @@ _LEAST_PER_SEED: Final = 2
 """Steps that every deleted fact costs, whatever it affects."""
 _MANY_PROOFS: Final = 5.0
 """Derivations for each fact, in the mean, from which on B/F is tried first: it ends with the first proof that
-it finds, wherever that is, and leaves facts where they are."""
+it finds, whatever its rank, and leaves facts their ids."""
 _MANY_SEEDS: Final = 50
 """Deletions that are worth it: what B/F leaves unranked costs something later."""
 _TRIAL_PER_SEED: Final = 128
@@ -51,90 +126,84 @@ _MEMORY: Final = 0.5
 """How much the last update says about the next."""
 
 
-def steps_worth(node: Node) -> int:
-    """Steps of searches that may be taken before deriving the component anew is cheaper."""
-    derivations = node.engine.derivations.get(node.predicates, node.facts)
-    if node.passing is not None:
-        derivations = int(min(derivations, node.passing.instances))
-    facts = node.facts
+def steps_worth(component: MaintainedComponent) -> int:
+    """Steps of searches that may be taken before deriving the component from scratch is cheaper."""
+    facts = component.facts
+    derivations = component.engine.derivations.get(component.predicates, facts)
+    if component.edit is not None:
+        derivations = int(min(derivations, component.edit.instances))
     each = _STEPS_PER_DERIVATION * (_NEAR if facts < _FEW_FACTS else 1.0)
     return 2000 + int(_STEPS_PER_FACT * facts + each * derivations)
 
 
-def _least_per_seed(node: Node) -> float:
-    """Steps that a deletion is expected to take for each fact it begins with, whatever was learnt: without
-    recursion a fact takes part in so many instances, in the mean, and each is met."""
-    if node.recursive:
-        return _LEAST_PER_SEED
-    derivations = node.engine.derivations.get(node.predicates, 0)
-    return max(_LEAST_PER_SEED, derivations / max(1, sum(map(node.engine.store.count, node.lower))))
+def _steps_per_seed(component: MaintainedComponent) -> float:
+    """Steps that a deletion is expected to take for each fact it begins with: as many as lately, and without
+    recursion as many as a fact below has instances, in the mean, for each of these is met."""
+    if component.recursive:
+        return max(component.steps_per_seed, _LEAST_PER_SEED)
+    engine = component.engine
+    derivations = engine.derivations.get(component.predicates, 0)
+    instances = derivations / max(1, sum(map(engine.store.count, component.lower)))
+    return max(component.steps_per_seed, _LEAST_PER_SEED, instances)
 
 
-def learn(node: Node, seeds: int, steps: int) -> None:
+def _learn(component: MaintainedComponent, seeds: int, steps: int) -> None:
     if seeds:
-        node.steps_per_seed += _MEMORY * (steps / seeds - node.steps_per_seed)
+        component.steps_per_seed += _MEMORY * (steps / seeds - component.steps_per_seed)
 
 
-def give_up(node: Node, seeds: int, worth: int) -> None:
-    """Looking for proofs takes longer than to start over.  How much longer, nobody knows."""
-    node.reason = "looking for proofs takes longer than to start over"
-    learn(node, seeds, _TOO_MUCH * worth)
+def _delete_or_start_over(strategy: Strategy, work: ComponentUpdate) -> Strategy:
+    """Deletes as long as that is cheaper than to start over; gives the strategy that deleted."""
+    component, runner = work.component, work.runner
+    steps = _trial(component, work.seeds) if work.marks.allows_trials else 0
+    if steps and _tried(work, steps):
+        return _FIRST_TRIED
+    worth = runner.searches = steps_worth(component)
+    seeds = work.seeds + sum(map(len, component.unranked))
+    try:
+        strategy.delete(work)
+        _learn(component, seeds, worth - runner.searches)
+        return strategy
+    except TooMuchWork:
+        strategy.give_up(work)
+    finally:
+        runner.searches = None
+    component.reason = "looking for proofs takes longer than to start over"
+    _learn(component, seeds, _TOO_MUCH * worth)
+    _START_OVER.delete(work)
+    return _START_OVER
 
 
-def trial(node: Node, seeds: int) -> int:
-    """Steps that B/F may take before `ranked` has its turn; 0 if it is not worth to be tried."""
-    if seeds < _MANY_SEEDS or not node.recursive or node.passing is not None:
+def _trial(component: MaintainedComponent, seeds: int) -> int:
+    """Steps that B/F may take before the default strategy; 0 if it is not worth a trial."""
+    if seeds < _MANY_SEEDS or not component.recursive or component.edit is not None:
         return 0
-    if node.engine.log.book.is_open:
+    if component.engine.log.book.is_open:
         return 0
-    if node.pause:
-        node.pause -= 1
+    if component.pause:
+        component.pause -= 1
         return 0
-    derivations = node.engine.derivations.get(node.predicates, 0)
-    if derivations < _MANY_PROOFS * node.facts:
+    derivations = component.engine.derivations.get(component.predicates, 0)
+    if derivations < _MANY_PROOFS * component.facts:
         return 0
-    return min(steps_worth(node), _TRIAL_PER_SEED * seeds)
+    return min(steps_worth(component), _TRIAL_PER_SEED * seeds)
 
 
-def learn_of_trial(node: Node, found: bool) -> None:
-    if found:
-        node.reason = "most facts have another proof at hand"
-        node.last_pause //= 2
+def _tried(work: ComponentUpdate, steps: int) -> bool:
+    """Whether B/F has decided all in so many steps; if not, nothing is decided."""
+    component, runner, counters = work.component, work.runner, work.counters
+    runner.searches, work.counters = steps, Counters()
+    try:
+        _FIRST_TRIED.delete(work)
+    except TooMuchWork:
+        _FIRST_TRIED.give_up(work)
+        longer = min(_LONGEST_PAUSE, 2 * component.last_pause)
+        component.pause = component.last_pause = max(_FIRST_PAUSE, longer)
+        return False
     else:
-        node.pause = node.last_pause = max(_FIRST_PAUSE, min(_LONGEST_PAUSE, 2 * node.last_pause))
-
-
-def choose(node: Node, options: Options, seeds: int) -> str:
-    """The strategy for a component, of which `seeds` facts are deleted below or in it; why is in
-    `node.reason`."""
-    wanted = options.strategy
-    if node.passing is not None and node.passing.anew:
-        node.reason = "a fold has become one of several rules, or the only one"
-        return "recompute"
-    if node.stage.fold is not None and wanted != "recompute":
-        node.reason = "the groups that change are folded anew"
-        return "groups"
-    if node.asks_in_vain:
-        node.reason = "most answers of Python are wanted no more"
-        return "recompute"
-    if not node.incremental:
-        node.reason = "a rule has too many atoms to be searched"
-        return "recompute"
-    if wanted == "counting":
-        node.reason = (
-            "its derivations are counted" if node.countable else "recursive derivations prove nothing"
-        )
-        if node.countable and node.passing is None:
-            return "counting"
-        wanted = "ranked"
-    if wanted == "auto":
-        wanted = "ranked"
-        node.reason = "its ids are ranks" if node.recursive else "one step proves or disproves a fact"
-        if seeds * max(node.steps_per_seed, _least_per_seed(node)) > steps_worth(node):
-            node.reason = f"{seeds:,} deletions are expected to reach most of its {node.facts:,} facts"
-            node.steps_per_seed *= _MEMORY  # what is not tried is forgotten, so that it is tried again
-            return "recompute"
-    if wanted == "ranked" and not node.in_rank_order:
-        node.reason = "its facts are no longer in the order of ranks"
-        return "recompute"
-    return wanted
+        counters.add(work.counters)
+        component.reason = "most facts have another proof at hand"
+        component.last_pause //= 2
+        return True
+    finally:
+        runner.searches, work.counters = None, counters

@@ -1,10 +1,10 @@
-"""A part of a component under maintenance: its plans, its mode, and what earlier updates have cost."""
+"""A component under maintenance: its plans, its rank order, and what earlier updates have cost."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 import numpy as np
 import numpy.typing as npt
@@ -20,31 +20,38 @@ from tidalog.maintain.workspace import Workspace
 from tidalog.model.facts import Ids
 from tidalog.plan.lowering import RULE, Stage, under_its_mark
 
+if TYPE_CHECKING:
+    from tidalog.maintain.strategies.base import Strategy
+
 MANY_QUESTIONS: Final = 1 << 16
 """Answers that are kept however few of them are wanted."""
 _MOST_UNRANKED: Final = 4096
 _SHARE_UNRANKED: Final = 8
 _MOST_PARTS: Final = 64
-_GROWTH: Final = 4  # plans are made anew once the store is so many times larger than when they were made
+_GROWTH: Final = 4  # plans are compiled again once the store is so many times larger
+_NO_IDS: Ids = np.empty(0, np.int32)
 
 
 @dataclass(frozen=True, slots=True)
-class Passing:
-    """The rules that a part has gained and lost, in the one update in which it does.  A rule with fewer
-    instances than its predicate has facts is searched for what it derived; of the others' predicates every
-    fact is looked at.  `anew`: whatever the part derives is derived again."""
+class ComponentEdit:
+    """The rules that a component has gained and lost, in the one update in which they change."""
 
     added: frozenset[NormalRule]
     removed: tuple[NormalRule, ...]
-    looked_at: frozenset[str]
+    """Removed rules with fewer instances than their predicate has facts: these are searched for."""
+    rechecked: frozenset[str]
+    """Predicates of the other removed rules: each of their facts is checked."""
     instances: float
-    """Of the rules that it has from now on."""
-    anew: bool
+    """Instances of the rules that it has from now on, estimated."""
+    from_scratch: bool
+    """Whether the component is derived from scratch."""
 
 
 @dataclass
-class Node:
-    """`in_rank_order`: every implicit fact, but for those that are `unranked`, has an instance whose body
+class MaintainedComponent:
+    """Rules that are maintained together: a component of the program, or a stage of one.
+
+    `in_rank_order`: every implicit fact, but for those that are `unranked`, has an instance whose body
     facts of this stage all have smaller ids.  From scratch that is so for all.  B/F leaves the facts that it
     has proved unranked; `ranked` looks at them too, and they are ranked again."""
 
@@ -54,24 +61,21 @@ class Node:
     in_rank_order: bool = True
     unranked: tuple[Ids, ...] = ()
     """From one deletion each, or from many."""
-    passing: Passing | None = None
-    counted: bool = False
-    """Whether derivations of some of its facts may be counted, so that new ones must be."""
-    chosen: str = ""
+    edit: ComponentEdit | None = None
+    strategy: Strategy | None = None
+    """What the last update that reached it was maintained by, and why."""
     reason: str = ""
     steps_per_seed: float = 0.0
     """Steps of searches for each fact that a deletion began with, lately."""
     pause: int = 0
-    """Deletions for which `auto` does not try B/F, and for how many it did not the last time."""
+    """Deletions for which another strategy is not tried, and for how many it was not the last time."""
     last_pause: int = 0
-    spared: int = 0
-    """Facts that the last deletion took away without a search, by the record."""
     _plans: ComponentPlans | None = None
     _size: int = 0
     _own: npt.NDArray[np.uint8] = field(default_factory=lambda: np.zeros(0, np.uint8))
     _predicates: int = 0
     asked: int = 0
-    """Questions to Python that were open when it was last derived anew; 0: not known."""
+    """Questions to Python that were open when it was last derived from scratch; 0: not known."""
     carries_on: bool = False
     large_groups: dict[tuple[int, ...], LargeGroup] = field(default_factory=dict)
     """Of a fold: groups that have changed before and are large, by their keys."""
@@ -102,9 +106,14 @@ class Node:
         self.negated = sorted(negated)
         self.lower = sorted(set(self.reads) - set(self.numbers))
 
+    @property
+    def chosen(self) -> str:
+        """The name of its strategy."""
+        return self.strategy.name if self.strategy is not None else ""
+
     @cached_property
     def incremental(self) -> bool:
-        """Whether strategies other than `recompute` can maintain it."""
+        """Whether its rules can be searched for single instances."""
         return all(len(rule.atoms) < MOST_ATOMS for rule in self.rules)
 
     @cached_property
@@ -134,8 +143,8 @@ class Node:
         return self.in_rank_order and not self.unranked
 
     def unrank(self, ids: Ids) -> None:
-        """Facts have lost proofs and have others, of any rank.  If there are too many of them, nobody keeps
-        count."""
+        """Facts have lost proofs and have others, of any rank.  If there are too many of them, the component
+        as a whole is no longer in rank order."""
         if self.in_rank_order and len(ids):
             self.unranked = (*self.unranked, ids)
             if len(self.unranked) > _MOST_PARTS:
@@ -149,7 +158,7 @@ class Node:
         self.unranked = ()
 
     def ids_have_changed(self) -> None:
-        """Nobody knows any more which facts are unranked."""
+        """It is no longer known which facts are unranked."""
         self.in_rank_order = self.is_ranked
         self.rank()
 
@@ -159,7 +168,7 @@ class Node:
 
     @property
     def plans(self) -> ComponentPlans:
-        """Made anew for a store that has grown, and for predicates that plans cannot be found by yet."""
+        """Compiled again for a store that has grown, and for predicates that plans cannot be found by yet."""
         live, predicates = self.engine.store.live, len(self.engine.names)
         if self._plans is None or live > _GROWTH * max(self._size, 1024) or predicates != self._predicates:
             self._plans = self._new_plans()
@@ -167,24 +176,24 @@ class Node:
         return self._plans
 
     def _new_plans(self) -> ComponentPlans:
-        stage, passing = self.stage, self.passing
-        if passing is None:
+        stage, edit = self.stage, self.edit
+        if edit is None:
             return ComponentPlans(self.engine, stage.rules, self.predicates, stage.asking, plans=stage.plans)
 
         def marked(rules: tuple[NormalRule, ...]) -> list[NormalRule]:
-            return [under_its_mark(rule) if rule in passing.added else rule for rule in rules]
+            return [under_its_mark(rule) if rule in edit.added else rule for rule in rules]
 
         return ComponentPlans(
             self.engine,
             marked(stage.rules),
             self.predicates,
             marked(stage.asking),
-            [under_its_mark(rule) for rule in passing.removed],
+            [under_its_mark(rule) for rule in edit.removed],
         )
 
-    def has_passed(self) -> None:
+    def end_edit(self) -> None:
         """The update is over in which its rules have changed."""
-        self.passing = None
+        self.edit = None
         self.forget_plans()
 
     @property
@@ -194,27 +203,27 @@ class Node:
 
     @property
     def asks_in_vain(self) -> bool:
-        """Whether most of what Python has answered may be wanted no more, and is a lot."""
+        """Whether most of what Python has answered may no longer be asked for, and is a lot."""
         return bool(self.stage.memos) and self.questions > 2 * self.asked + MANY_QUESTIONS
 
     def suspects(self) -> Ids:
-        """Implicit facts that a rule may have derived which is no more."""
-        if self.passing is None or not self.passing.looked_at:
-            return np.empty(0, np.int32)
-        numbers = [self.engine.predicate(name) for name in sorted(self.passing.looked_at)]
+        """Implicit facts that a removed rule may have derived."""
+        if self.edit is None or not self.edit.rechecked:
+            return _NO_IDS
+        numbers = [self.engine.predicate(name) for name in sorted(self.edit.rechecked)]
         return np.concatenate([self.engine.store.ids(n, 0, int(EXPLICIT | NEW), 0) for n in numbers])
 
     @property
     def below(self) -> list[int]:
         """What it reads of others; while its rules change, these too, and what the removed ones have read."""
-        if self.passing is None:
+        if self.edit is None:
             return self.lower
         engine = self.engine
-        read = {engine.predicate(a.predicate) for rule in self.passing.removed for a in rule.atoms}
+        read = {engine.predicate(a.predicate) for rule in self.edit.removed for a in rule.atoms}
         return [*sorted({*self.lower, *(read - set(self.numbers))}), engine.predicate(RULE, 1)]
 
     def forget_plans(self) -> None:
-        """After an update that failed: indexes and terms that it brought are gone, and plans name them.  What
-        is known of large groups is of facts that are gone."""
+        """After an update that failed: plans name indexes and terms that came with it, and large groups name
+        its facts."""
         self._plans = None
         self.large_groups = {}

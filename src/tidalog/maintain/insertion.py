@@ -23,11 +23,11 @@ from tidalog.engine.binding_blocks import (
 from tidalog.engine.bits import STATUS_NEW
 from tidalog.engine.block_executor import run_frame
 from tidalog.engine.delta_scan import CURRENT, ROUND, start_plan
+from tidalog.engine.engine import EmbeddedEngine
 from tidalog.engine.plan_compiler import Code
-from tidalog.maintain.component import Node
+from tidalog.maintain.component import MaintainedComponent
 from tidalog.maintain.memos import answer_all
 from tidalog.maintain.runner import Runner
-from tidalog.maintain.strategies.counting import room_for_counts
 from tidalog.maintain.transaction import Transaction
 from tidalog.maintain.workspace import SweepRoom
 
@@ -35,23 +35,28 @@ _NONE: npt.NDArray[np.uint64] = np.empty(0, np.uint64)
 _SMALL_BLOCK = 512  # updates are small, and a frame's memory is touched for the first time in each
 
 
-def _room(node: Node, code: Code, facts: int) -> SweepRoom:
+def ensure_counts(engine: EmbeddedEngine) -> int:
+    """Capacity for a derivation count of every fact; the address of the counts."""
+    return engine.counts.use(len(engine.store.arrays.offset))
+
+
+def _room(component: MaintainedComponent, code: Code, facts: int) -> SweepRoom:
     block = BLOCK if facts > _SMALL_BLOCK else _SMALL_BLOCK
-    return node.workspace.sweep_room(code, block, len(node.engine.names) + 1)
+    return component.workspace.sweep_room(code, block, len(component.engine.names) + 1)
 
 
-def grow_from_deleted(node: Node, runner: Runner, change: Transaction) -> None:
+def grow_from_deleted(component: MaintainedComponent, runner: Runner, change: Transaction) -> None:
     """Derives what deleted facts have forbidden.  What follows from that is for `grow` to find."""
-    if not any(number in change.deleted for number in node.negated):
+    if not any(number in change.deleted for number in component.negated):
         return
-    engine = node.engine
-    code, plans = node.plans.allowing()
-    for number in node.negated:
+    engine = component.engine
+    code, plans = component.plans.allowing()
+    for number in component.negated:
         deleted = change.deleted_of([number])
         for plan in plans.order[plans.first[number] : plans.first[number + 1]].tolist():
             for begin in range(0, len(deleted), BLOCK):
                 block = np.ascontiguousarray(deleted[begin : begin + BLOCK])
-                room = _room(node, code, len(block))
+                room = _room(component, code, len(block))
                 room.start(0)
                 frame = room.frame
                 frame.control[MODE] = IN_UPDATE
@@ -78,35 +83,36 @@ def grow_from_deleted(node: Node, runner: Runner, change: Transaction) -> None:
 
 
 def grow(
-    node: Node,
+    component: MaintainedComponent,
     runner: Runner,
     begin: int,
     observed: int = 0,
-    spared: npt.NDArray[np.uint64] = _NONE,
+    unmarked: npt.NDArray[np.uint64] = _NONE,
     functions: Mapping[str, PythonFunction] = NO_FUNCTIONS,
     only_new: bool = False,
+    counting: bool = False,
 ) -> None:
-    """Derives what follows from the facts with ids from `begin` on; where derivations are counted, these are
-    too.  `spared`: hashes of facts that get no mark, see `engine.passing`.  `only_new`: no fact of the
-    component is deleted, so that none can come back, and nobody looks at bodies."""
-    engine = node.engine
-    code, plans_at = node.plans.growing_at(observed != 0)
-    room = _room(node, code, len(engine.store) - begin)
+    """Derives what follows from the facts with ids from `begin` on.  `unmarked`: hashes of facts that get no
+    mark, see `engine.mark_propagation`.  `only_new`: no fact of the component is deleted, so that none can
+    come back, and no body is observed.  `counting`: derivations are counted."""
+    engine = component.engine
+    code, plans_at = component.plans.growing_at(observed != 0)
+    room = _room(component, code, len(engine.store) - begin)
     room.start(begin)
     of_frame, of_sweep = room.frame.control, room.sweep.control
     of_frame[MODE], of_frame[OBSERVED] = FROM_SCRATCH if only_new else IN_UPDATE, observed
-    if len(spared):
-        of_frame[SPARED_AT], of_frame[SPARED] = spared.ctypes.data, len(spared)
+    if len(unmarked):
+        of_frame[SPARED_AT], of_frame[SPARED] = unmarked.ctypes.data, len(unmarked)
 
     def step() -> int:
-        if node.counted:
-            of_frame[COUNTED] = room_for_counts(node)
+        if counting:
+            of_frame[COUNTED] = ensure_counts(engine)
         return int(sweep_by_address(engine.shared, plans_at, room.frame_at, room.sweep_at, STATUS_NEW))
 
     def rule() -> str:
         return code.names[of_sweep[CURRENT]] if of_sweep[CURRENT] >= 0 else ""
 
-    memos, answered = node.stage.memos, [begin] * len(node.stage.memos)
+    memos, answered = component.stage.memos, [begin] * len(component.stage.memos)
     while True:
         runner.drive(step, code, room.frame, rule, lambda: int(of_sweep[ROUND]))
         if not memos or not answer_all(engine, runner, functions, memos, answered, STATUS_NEW):

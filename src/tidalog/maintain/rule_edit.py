@@ -21,7 +21,7 @@ from tidalog.analysis.normal import NormalRule
 from tidalog.engine.bits import EXPLICIT, STATUS_DERIVED, STATUS_NEW
 from tidalog.engine.engine import EmbeddedEngine
 from tidalog.engine.fact_kernels import LAST
-from tidalog.maintain.component import Node, Passing
+from tidalog.maintain.component import ComponentEdit, MaintainedComponent
 from tidalog.maintain.transaction import Transaction
 from tidalog.maintain.workspace import Workspace
 from tidalog.model.facts import Ids
@@ -34,7 +34,7 @@ from tidalog.plan.lowering import RULE, Stage, mark_of
 class RuleChange:
     """How the parts of a program become those of another."""
 
-    nodes: list[Node]
+    components: list[MaintainedComponent]
     added: list[str] = field(default_factory=list)
     """Marks of rules, each once."""
     removed: list[str] = field(default_factory=list)
@@ -42,16 +42,19 @@ class RuleChange:
     """Predicates that no rule derives any more."""
 
     @property
-    def passing(self) -> list[Node]:
-        """Parts that have other rules than before."""
-        return [node for node in self.nodes if node.passing is not None]
+    def edited(self) -> list[MaintainedComponent]:
+        """Components that have other rules than before."""
+        return [one for one in self.components if one.edit is not None]
 
 
 def plan_change(
-    engine: EmbeddedEngine, before: Sequence[Node], stages: Iterable[Stage], workspace: Workspace
+    engine: EmbeddedEngine,
+    before: Sequence[MaintainedComponent],
+    stages: Iterable[Stage],
+    workspace: Workspace,
 ) -> RuleChange:
     """The parts after a change; those before are not touched."""
-    derived_by = {predicate: node for node in before for predicate in node.predicates}
+    derived_by = {predicate: component for component in before for predicate in component.predicates}
     result = RuleChange([])
     kept: set[str] = set()
     added: dict[str, None] = {}
@@ -60,50 +63,54 @@ def plan_change(
         kept |= stage.predicates | {name for memo in stage.memos for name in (memo.ask, memo.memo)}
         olds = list({id(n): n for p in sorted(stage.predicates) if (n := derived_by.get(p))}.values())
         if len(olds) == 1 and olds[0].stage.is_like(stage):
-            result.nodes.append(olds[0])
+            result.components.append(olds[0])
             continue
-        node = _follow(engine, olds, stage, workspace)
-        assert node.passing is not None
-        added |= dict.fromkeys(mark_of(rule) for rule in node.passing.added)
-        removed |= dict.fromkeys(mark_of(rule) for rule in node.passing.removed)
-        result.nodes.append(node)
+        component = _follow(engine, olds, stage, workspace)
+        assert component.edit is not None
+        added |= dict.fromkeys(mark_of(rule) for rule in component.edit.added)
+        removed |= dict.fromkeys(mark_of(rule) for rule in component.edit.removed)
+        result.components.append(component)
     result.added, result.removed = list(added), list(removed)
-    names = [p for node in before for p in sorted(node.predicates)]
-    names += [name for node in before for memo in node.stage.memos for name in (memo.ask, memo.memo)]
+    names = [p for component in before for p in sorted(component.predicates)]
+    names += [
+        name for component in before for memo in component.stage.memos for name in (memo.ask, memo.memo)
+    ]
     result.dropped = [engine.predicate(name) for name in names if name not in kept and engine.has(name)]
     return result
 
 
-def _follow(engine: EmbeddedEngine, olds: list[Node], stage: Stage, workspace: Workspace) -> Node:
+def _follow(
+    engine: EmbeddedEngine, olds: list[MaintainedComponent], stage: Stage, workspace: Workspace
+) -> MaintainedComponent:
     """A part with the facts that some parts have had."""
     had = [r for old in olds for r in (*old.rules, *old.stage.asking) if _derives(r, stage)]
     has = {*stage.rules, *stage.asking}
     known = set(had)
-    node = Node(engine, stage, workspace)
+    component = MaintainedComponent(engine, stage, workspace)
     folds = stage.fold is not None or any(old.stage.fold is not None for old in olds)
-    removed, looked_at = _ways_to_lose(
+    removed, rechecked = _ways_to_lose(
         engine, [r for r in had if r not in has and _head(r) in stage.predicates]
     )
-    node.passing = Passing(
+    component.edit = ComponentEdit(
         frozenset(rule for rule in has if rule not in known),
         removed,
-        looked_at,
+        rechecked,
         sum(instances_of(rule, engine) for rule in stage.rules),
-        anew=folds,
+        from_scratch=folds,
     )
-    node.in_rank_order = all(old.in_rank_order for old in olds) and _one_after_the_other(engine, olds)
+    component.in_rank_order = all(old.in_rank_order for old in olds) and _one_after_the_other(engine, olds)
     for ids in (ids for old in olds for ids in old.unranked):
-        node.unrank(ids)
-    node.steps_per_seed = max((old.steps_per_seed for old in olds), default=0.0)
-    return node
+        component.unrank(ids)
+    component.steps_per_seed = max((old.steps_per_seed for old in olds), default=0.0)
+    return component
 
 
 def _ways_to_lose(
     engine: EmbeddedEngine, rules: list[NormalRule]
 ) -> tuple[tuple[NormalRule, ...], frozenset[str]]:
     """Rules whose instances are to be searched for, and predicates all of whose facts are to be looked at."""
-    looked_at = {_head(r) for r in rules if instances_of(r, engine) > engine.count(_head(r))}
-    return tuple(r for r in rules if _head(r) not in looked_at), frozenset(looked_at)
+    rechecked = {_head(r) for r in rules if instances_of(r, engine) > engine.count(_head(r))}
+    return tuple(r for r in rules if _head(r) not in rechecked), frozenset(rechecked)
 
 
 def _head(rule: NormalRule) -> str:
@@ -115,11 +122,11 @@ def _derives(rule: NormalRule, stage: Stage) -> bool:
     return _head(rule) in stage.predicates or _head(rule).startswith("#ask:")
 
 
-def _one_after_the_other(engine: EmbeddedEngine, olds: list[Node]) -> bool:
+def _one_after_the_other(engine: EmbeddedEngine, olds: list[MaintainedComponent]) -> bool:
     """Whether every fact of a part came before whatever the next one derives."""
     last = -1
     for old in sorted(
-        olds, key=lambda node: min((_first_implicit(engine, n) for n in node.numbers), default=0)
+        olds, key=lambda component: min((_first_implicit(engine, n) for n in component.numbers), default=0)
     ):
         if len(olds) > 1 and min((_first_implicit(engine, n) for n in old.numbers), default=last + 1) <= last:
             return False

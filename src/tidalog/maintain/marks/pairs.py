@@ -1,22 +1,20 @@
-"""Pairs of facts that `engine.observing` notes, each one number: fact << 32 | head.
-
-Both are named by where their rows start, which a new id does not change.
-"""
+"""Pairs of facts that `engine.emit` notes, each one number: fact << 32 | head, both by offset."""
 
 from __future__ import annotations
 
 import numpy as np
 import numpy.typing as npt
 
-Places = npt.NDArray[np.uint32]
+from tidalog.maintain.marks.base import Offsets
+
 Pairs = npt.NDArray[np.uint64]
 
 _HALF = np.uint64(32)
 
 
-def facts_of(pairs: Pairs) -> Places:
+def facts_of(pairs: Pairs) -> Offsets:
     return (pairs >> _HALF).astype(np.uint32)
 
 
-def heads_of(pairs: Pairs) -> Places:
+def heads_of(pairs: Pairs) -> Offsets:
     return (pairs & np.uint64(0xFFFFFFFF)).astype(np.uint32)

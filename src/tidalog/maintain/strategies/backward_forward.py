@@ -1,8 +1,11 @@
-"""`bf` and `fbf`: exact deletion by backward and forward chaining."""
+"""`bf` and `fbf`: exact deletion by backward and forward chaining (Algorithm 1 of paper 001).
+
+Proofs may have any rank, so checked facts that stay are unranked afterwards.
+"""
 
 from __future__ import annotations
 
-from typing import Final
+from typing import ClassVar, Final
 
 import numpy as np
 
@@ -21,7 +24,6 @@ from tidalog.engine.bits import (
     WAITING,
 )
 from tidalog.engine.plan_compiler import Filter
-from tidalog.maintain.component import Node
 from tidalog.maintain.component_plans import (
     BACKWARD,
     FORWARD,
@@ -35,12 +37,11 @@ from tidalog.maintain.counters import Counters
 from tidalog.maintain.kernels import backward_forward as kernel
 from tidalog.maintain.kernels import backward_forward_work as state
 from tidalog.maintain.kernels.counters import SPARED
-from tidalog.maintain.runner import Runner
-from tidalog.maintain.strategies.ranked import ANY, find_derivable, note_deleted, old_state, seeds_of
-from tidalog.maintain.transaction import Transaction
+from tidalog.maintain.strategies.base import ComponentUpdate, Strategy
+from tidalog.maintain.strategies.searching import ANY, find_derivable, note_deleted, old_state, seeds_of
 from tidalog.model.facts import Ids
 
-ORDERS: Final = {"paper": kernel.PAPER, "ours": kernel.OURS, "layers": kernel.LAYERS}
+_ORDERS: Final = {"paper": kernel.PAPER, "ours": kernel.OURS, "layers": kernel.LAYERS}
 _NOT_DELETED = (int(PRESENT | NEW | DELETED), int(PRESENT))
 _NO_IDS: Ids = np.empty(0, np.int32)
 _OF_ONE_COMPONENT = int(WAITING | CHECKED | PROVED | SATURATED | DELAYED)
@@ -64,44 +65,61 @@ def not_deleted(kind: int) -> Filter:
     return (*_NOT_DELETED, op.ANY_ID)
 
 
-_ROOMS: Final = ((FORWARD, proved), (BACKWARD, not_deleted), (FORWARD, old_state))
+_PLANS: Final = ((FORWARD, proved), (BACKWARD, not_deleted), (FORWARD, old_state))
 
 
-def delete_exactly(
-    node: Node,
-    change: Transaction,
-    runner: Runner,
-    counters: Counters,
-    *,
-    order: str,
-    waiting: Ids,
-    marks: bool = False,
-    links: bool = False,
-) -> Ids:
-    """Deletes what has no proof any more.  `waiting` are checked first (line 32); gives the facts that proofs
-    have marked (line 12)."""
-    engine = node.engine
+class BackwardForward(Strategy):
+    name: ClassVar[str] = "bf"
+    moves_are_insertions: ClassVar[bool] = True
+
+    def delete(self, work: ComponentUpdate) -> None:
+        delete_exactly(work, work.order)
+
+    def give_up(self, work: ComponentUpdate) -> None:
+        """A search that was not finished has decided nothing."""
+        searches = work.component.plans.searches(*_PLANS)
+        shared, room = work.txn.engine.shared, searches.room_of(state.BackwardForwardWork)
+        seeds = len(seeds_of(work))
+        steps.clear_bits_of_touched(shared, _OF_ONE_COMPONENT | int(SPREAD))
+        gone = room.work.gone[seeds : room.work.control[state.GONE]]
+        steps.clear_bits_of(shared, gone.copy(), int(DELETED))
+
+
+class ForwardBackwardForward(BackwardForward):
+    """B/F that takes whole layers in turn."""
+
+    name: ClassVar[str] = "fbf"
+
+    def delete(self, work: ComponentUpdate) -> None:
+        delete_exactly(work, "layers")
+
+
+def delete_exactly(work: ComponentUpdate, order: str) -> None:
+    """Deletes what has no proof any more.  Marked facts are checked first (line 32); proofs may mark facts
+    (line 12)."""
+    component, txn, engine = work.component, work.txn, work.txn.engine
     engine.log.book.stop_counting()
-    seeds = seeds_of(node, change)
+    seeds = seeds_of(work)
     steps.clear_bits_of_touched(engine.shared, _OF_ONE_COMPONENT)
-    searches = node.plans.searches(*_ROOMS)
+    searches = component.plans.searches(*_PLANS)
     searches.catch_up(engine)
     room = searches.room_of(state.BackwardForwardWork)
     room.work.control[state.GONE] = 0
-    asked = [change.to_delete[n] for n in node.numbers if n in change.to_delete]
+    asked = [txn.to_delete[n] for n in component.numbers if n in txn.to_delete]
     gone, derivable = seeds, _NO_IDS
     if asked:
-        derivable, no_longer = _split(node, runner, np.concatenate(asked))
+        derivable, no_longer = _split(work, np.concatenate(asked))
         steps.set_bits_of(engine.shared, no_longer, int(DELETED))
         gone = np.concatenate([seeds, no_longer])
-    if node.passing is not None:
-        derivable = np.concatenate([derivable, node.suspects()])
-    room.start(ORDERS[order], gone, derivable, node.own, node.workspace, len(engine.store) + 1)
+    if component.edit is not None:
+        derivable = np.concatenate([derivable, component.suspects()])
+    room.start(_ORDERS[order], gone, derivable, component.own, component.workspace, len(engine.store) + 1)
+    waiting = work.own_marked
     if len(waiting):
         room.grow_stack(state.FIRST_STACK + len(waiting))
         kernel.wait_all(engine.shared, room.search_at, room.at, waiting)
     control = room.work.control
-    control[state.MARKS], control[state.LINKS] = marks, links
+    control[state.MARKS], control[state.LINKS] = work.marks.marks_proofs, work.marks.links_proofs
 
     def step() -> int:
         reason = int(kernel.run_backward_forward(engine.shared, searches.at, room.search_at, room.at))
@@ -109,37 +127,28 @@ def delete_exactly(
             room.grow_stack(2 * len(room.work.stack))
         return reason
 
-    runner.drive_search(
+    work.runner.drive_search(
         step,
         control,
         state.BUDGET,
         room.rule,
     )
-    work = room.work
-    node.unrank(_left_of(node, change, work.checked[: control[state.CHECKED_COUNT]]))
-    counters.add_kernel(work.counters)
-    node.spared = int(work.counters[SPARED])
-    note_deleted(node, change, work.gone[len(seeds) : control[state.GONE]])
-    return work.marked[: control[state.MARKED_COUNT]].copy()
+    done = room.work
+    component.unrank(_kept(work, done.checked[: control[state.CHECKED_COUNT]]))
+    work.counters.add_kernel(done.counters)
+    work.spared = int(done.counters[SPARED])
+    note_deleted(work, done.gone[len(seeds) : control[state.GONE]])
+    work.marks.proofs_marked(done.marked[: control[state.MARKED_COUNT]].copy())
 
 
-def _left_of(node: Node, change: Transaction, checked: Ids) -> Ids:
-    """Facts of a component that were checked and are there still; those below it are checked too."""
-    there = (node.engine.store.arrays.status[checked] & DELETED) == 0
-    result: Ids = checked[there & (node.own[change.predicates_of(checked)] != 0)]
-    return result
-
-
-def forget_search(node: Node, change: Transaction) -> None:
-    """A search that was not finished has decided nothing."""
-    shared, room = node.engine.shared, node.plans.searches(*_ROOMS).room_of(state.BackwardForwardWork)
-    seeds = len(seeds_of(node, change))
-    steps.clear_bits_of_touched(shared, _OF_ONE_COMPONENT | int(SPREAD))
-    gone = room.work.gone[seeds : room.work.control[state.GONE]]
-    steps.clear_bits_of(shared, gone.copy(), int(DELETED))
-
-
-def _split(node: Node, runner: Runner, asked: Ids) -> tuple[Ids, Ids]:
+def _split(work: ComponentUpdate, asked: Ids) -> tuple[Ids, Ids]:
     """Facts that are no longer explicit: those that an instance of the old state derives, and the others."""
-    back = find_derivable(node, runner, Counters(), asked, not_deleted)
+    back = find_derivable(work.component, work.runner, Counters(), asked, not_deleted)
     return back, asked[~np.isin(asked, back)]
+
+
+def _kept(work: ComponentUpdate, checked: Ids) -> Ids:
+    """Facts of the component that were checked and stay; those below it are checked too."""
+    kept = (work.txn.engine.store.arrays.status[checked] & DELETED) == 0
+    result: Ids = checked[kept & (work.component.own[work.txn.predicates_of(checked)] != 0)]
+    return result

@@ -1,108 +1,91 @@
 """`counting`: deletion by derivation counts, in a component without recursion.
 
-`Losing.lose` comes before the insertions of the component, `Losing.judge` after them; see `kernels.counting`.
+Deletion finds the instances that are lost and the facts these have derived, and takes them off the counts.
+After insertion it decides: an affected fact that is not explicit and has no derivation left is deleted.
+Facts whose derivations are not known are counted then.  See `kernels.counting`.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
-import numpy as np
+from typing import ClassVar
 
 from tidalog.engine.bits import SPREAD
 from tidalog.engine.derivation_counts import count_given, forget_counts
 from tidalog.engine.update_kernels import clear_bits_of
-from tidalog.maintain.component import Node
+from tidalog.maintain.component import MaintainedComponent
 from tidalog.maintain.component_plans import BACKWARD, FORWARD
-from tidalog.maintain.counters import Counters
+from tidalog.maintain.insertion import ensure_counts
 from tidalog.maintain.kernels import counting as kernel
-from tidalog.maintain.runner import Runner
-from tidalog.maintain.strategies.ranked import new_state, note_deleted, old_state
-from tidalog.maintain.transaction import Transaction
-from tidalog.model.facts import Ids
+from tidalog.maintain.strategies.base import ComponentUpdate, Strategy
+from tidalog.maintain.strategies.searching import new_state, note_deleted, old_state
 
 
-@dataclass
-class Losing:
-    """One component in one update."""
+class Counting(Strategy):
+    name: ClassVar[str] = "counting"
+    substitute: ClassVar[str] = "ranked"
+    reason: ClassVar[str] = "its derivations are counted"
 
-    node: Node
-    change: Transaction
-    runner: Runner
-    counters: Counters
-    kept: kernel.CountingWork
+    def misfit(self, component: MaintainedComponent) -> str:
+        fits = component.countable and component.edit is None
+        return "" if fits else "recursive derivations prove nothing"
 
-    def judge(self) -> None:
-        """Deletes the affected facts without a derivation; all insertions are done."""
-        node, engine = self.node, self.node.engine
-        room_for_counts(node)
-        searches = node.plans.searches((BACKWARD, new_state))
+    def delete(self, work: ComponentUpdate) -> None:
+        component, txn, engine = work.component, work.txn, work.txn.engine
+        engine.log.book.stop_counting()
+        seeds = work.deleted_below
+        clear_bits_of(engine.shared, seeds, int(SPREAD))
+        ensure_counts(engine)
+        searches = component.plans.searches((FORWARD, old_state))
         searches.catch_up(engine)
-        work = self.kept.work
-        control = work.control
-        control[kernel.NEXT] = 0
-        self.runner.drive_search(
-            lambda: int(kernel.delete_underived(engine.shared, searches.at, self.kept.at)),
-            control,
+        capacity = component.facts + 1
+        counting = kernel.CountingWork(
+            seeds,
+            component.workspace.ids("queue", capacity),
+            component.workspace.ids("gone", capacity),
+            component.own,
+            engine.counts.row,
+        )
+        for number in component.numbers:
+            if number in txn.to_delete:
+                kernel.affect_all(engine.shared, counting.at, txn.to_delete[number])
+        work.runner.drive_search(
+            lambda: int(kernel.retract_instances(engine.shared, searches.at, counting.at)),
+            counting.work.control,
             kernel.BUDGET,
             searches.rule,
         )
-        self.counters.add_kernel(work.counters)
-        note_deleted(node, self.change, work.gone[: control[kernel.GONE]])
+        work.pending = counting
+
+    def insert(self, work: ComponentUpdate) -> None:
+        engine = work.txn.engine
+        begin = len(engine.store)
+        work.insert_explicit()
+        ensure_counts(engine)
+        count_given(engine.store.arrays, engine.counts.row, begin)  # no rule has derived them so far
+        work.derive(counting=True)
+        if isinstance(work.pending, kernel.CountingWork):
+            _decide(work, work.pending)
+
+    def leave(self, component: MaintainedComponent) -> None:
+        """Another strategy does not count: nothing is known any more."""
+        engine = component.engine
+        for number in component.numbers:
+            forget_counts(engine.counts.row, engine.store.ids(number))
 
 
-def lose_derivations(node: Node, change: Transaction, runner: Runner, counters: Counters) -> Losing:
-    """Finds every instance that the deletions below take away, and the facts that are affected by them or by
-    being no longer explicit."""
-    engine = node.engine
-    engine.log.book.stop_counting()
-    seeds = change.deleted_of(node.below)
-    clear_bits_of(engine.shared, seeds, int(SPREAD))
-    room_for_counts(node)
-    searches = node.plans.searches((FORWARD, old_state))
+def _decide(work: ComponentUpdate, counting: kernel.CountingWork) -> None:
+    """Deletes the affected facts without a derivation; all insertions are done."""
+    engine = work.txn.engine
+    ensure_counts(engine)
+    searches = work.component.plans.searches((BACKWARD, new_state))
     searches.catch_up(engine)
-    room = sum(engine.store.count(number) for number in node.numbers) + 1
-    kept = kernel.CountingWork(
-        seeds,
-        node.workspace.ids("queue", room),
-        node.workspace.ids("gone", room),
-        node.own,
-        engine.counts.row,
-    )
-    for number in node.numbers:
-        if number in change.to_delete:
-            kernel.affect_all(engine.shared, kept.at, change.to_delete[number])
-    runner.drive_search(
-        lambda: int(kernel.retract_instances(engine.shared, searches.at, kept.at)),
-        kept.work.control,
+    control = counting.work.control
+    control[kernel.NEXT] = 0
+    work.runner.drive_search(
+        lambda: int(kernel.delete_underived(engine.shared, searches.at, counting.at)),
+        control,
         kernel.BUDGET,
         searches.rule,
     )
-    return Losing(node, change, runner, counters, kept)
-
-
-def room_for_counts(node: Node) -> int:
-    """Room for a count of every fact that there is room for; where the row of counts is."""
-    node.counted = True
-    return node.engine.counts.use(len(node.engine.store.arrays.offset))
-
-
-def count_inserted(node: Node, begin: int) -> None:
-    """Explicit facts with ids from `begin` on are new, and nothing has derived them so far."""
-    room_for_counts(node)
-    count_given(node.engine.store.arrays, node.engine.counts.row, begin)
-
-
-def forget_affected(node: Node, change: Transaction) -> None:
-    """Another strategy has deleted, without counting: whatever it has looked at is not known any more."""
-    if node.counted:
-        touched: Ids = node.engine.log.touched
-        mine = np.isin(change.predicates_of(touched), node.numbers)
-        forget_counts(node.engine.counts.row, touched[mine])
-
-
-def forget_all(node: Node) -> None:
-    """The component is derived anew, without counting."""
-    if node.counted:
-        for number in node.numbers:
-            forget_counts(node.engine.counts.row, node.engine.store.ids(number))
+    work.counters.add_kernel(counting.work.counters)
+    note_deleted(work, counting.work.gone[: control[kernel.GONE]])

@@ -1,35 +1,43 @@
-"""`recompute`: everything implicit in a component goes and is derived anew.
+"""`recompute`: every implicit fact of a component is deleted, and the component derived from scratch.
 
-What comes back is no change: it was deleted and derived again within the update.  This restores the order of
-ranks.
+What is derived again is no change.  This restores rank order.
 """
 
 from __future__ import annotations
 
+from typing import ClassVar
+
 import numpy as np
 
 from tidalog.engine.bits import DELETED, EXPLICIT
-from tidalog.maintain.component import Node
 from tidalog.maintain.seminaive import SemiNaive
-from tidalog.maintain.transaction import Transaction
+from tidalog.maintain.strategies.base import ComponentUpdate, Strategy
 
 
-def delete_implicit(node: Node, change: Transaction) -> None:
-    """Answers of Python hold for good, and stay unless there are too many that nobody wants."""
-    engine = node.engine
-    node.large_groups = {}
-    numbers = list(node.numbers)
-    if node.asks_in_vain:
-        numbers += [engine.predicate(name) for memo in node.stage.memos for name in (memo.ask, memo.memo)]
-    for number in numbers:
-        implicit = engine.store.ids(number, 0, int(EXPLICIT), 0)
-        if len(implicit):
-            change.delete(number, np.ascontiguousarray(implicit))
+class Recompute(Strategy):
+    name: ClassVar[str] = "recompute"
+    starts_over: ClassVar[bool] = True
 
+    def delete(self, work: ComponentUpdate) -> None:
+        """Answers of Python hold for good, and stay unless there are too many that no rule asks for."""
+        component, engine = work.component, work.txn.engine
+        component.large_groups = {}
+        numbers = list(component.numbers)
+        if component.asks_in_vain:
+            memos = component.stage.memos
+            numbers += [engine.predicate(name) for memo in memos for name in (memo.ask, memo.memo)]
+        for number in numbers:
+            implicit = engine.store.ids(number, 0, int(EXPLICIT), 0)
+            if len(implicit):
+                work.txn.delete(number, np.ascontiguousarray(implicit))
 
-def derive_anew(node: Node, evaluation: SemiNaive) -> None:
-    evaluation.run_stage(node.stage)
-    asks = [node.engine.predicate(memo.ask) for memo in node.stage.memos]
-    node.asked = sum(len(node.engine.store.ids(number, 0, int(DELETED), 0)) for number in asks)
-    node.in_rank_order = True
-    node.rank()
+    def insert(self, work: ComponentUpdate) -> None:
+        component, store = work.component, work.txn.engine.store
+        work.insert_explicit()
+        work.marks.recomputed()
+        SemiNaive(work.txn.engine, work.runner, work.functions, in_update=True).run_stage(component.stage)
+        asks = [work.txn.engine.predicate(memo.ask) for memo in component.stage.memos]
+        component.asked = sum(len(store.ids(number, 0, int(DELETED), 0)) for number in asks)
+        component.in_rank_order = True
+        component.rank()
+        work.marks.derived_unseen(work.begin)

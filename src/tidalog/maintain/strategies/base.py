@@ -1,0 +1,138 @@
+"""What a strategy is: one way to bring a component up to date after facts below it, or its own, have changed.
+
+A strategy deletes, then inserts.  It keeps nothing between two updates but what is in the component and in
+the engine, so one object serves every component.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import ClassVar
+
+from tidalog.builtins import PythonFunction
+from tidalog.maintain.component import MaintainedComponent
+from tidalog.maintain.counters import Counters
+from tidalog.maintain.insertion import grow, grow_from_deleted
+from tidalog.maintain.marks import Marks
+from tidalog.maintain.runner import Runner
+from tidalog.maintain.transaction import Transaction
+from tidalog.model.facts import Ids
+
+
+@dataclass
+class ComponentUpdate:
+    """One component in one update: what a strategy works on."""
+
+    component: MaintainedComponent
+    txn: Transaction
+    runner: Runner
+    counters: Counters
+    marks: Marks
+    marked: Ids
+    """Facts of any component that the update before has marked."""
+    order: str
+    """In which order B/F takes its steps."""
+    functions: Mapping[str, PythonFunction]
+    spared: int = 0
+    """Facts that were deleted without a search, by what was recorded."""
+    pending: object = None
+    """What a strategy keeps from its deletion to its insertion."""
+    begin: int = field(init=False)
+    """Facts of the component that are new, or come back, have ids from here on."""
+
+    def __post_init__(self) -> None:
+        self.begin = len(self.txn.engine.store)
+
+    @cached_property
+    def deleted_below(self) -> Ids:
+        """Facts that the component reads and that are deleted."""
+        return self.txn.deleted_of(self.component.below)
+
+    @cached_property
+    def new_negated(self) -> Ids:
+        """Facts that the component negates and that are new."""
+        return self.txn.new_of(self.component.negated)
+
+    @cached_property
+    def seeds(self) -> int:
+        """Facts that may end instances or have lost a proof already: what a deletion begins with."""
+        component, to_delete = self.component, self.txn.to_delete
+        asked = sum(len(to_delete[n]) for n in component.numbers if n in to_delete) if to_delete else 0
+        return asked + len(self.deleted_below) + len(component.suspects()) + len(self.new_negated)
+
+    @property
+    def own_marked(self) -> Ids:
+        """Facts of the component that the update before has marked."""
+        ids = self.marked
+        return ids[self.component.own[self.txn.predicates_of(ids)] != 0] if len(ids) else ids
+
+    def insert_explicit(self) -> None:
+        """Inserts what the update inserts into the component."""
+        txn, marks, numbers = self.txn, self.marks, self.component.numbers
+        for number in numbers:
+            txn.insert(number)
+        marks.insert_carried(txn, numbers)
+        marks.find_announced(txn, numbers)
+
+    def derive(self, *, counting: bool = False) -> None:
+        """Semi-naive insertion: whatever follows from new facts, and from deleted ones that were negated."""
+        component, txn, marks, runner = self.component, self.txn, self.marks, self.runner
+        observed = marks.observed(component)
+        grow_from_deleted(component, runner, txn)
+        begin = self.begin
+        if txn.grown:
+            begin = min([begin, *(txn.grown[n] for n in component.below if n in txn.grown)])
+        if begin == len(txn.engine.store):
+            return  # nothing is new that it reads or holds
+        only_new = marks.ignores_bodies and not counting
+        only_new = only_new and not any(number in txn.deleted for number in component.numbers)
+        grow(
+            component,
+            runner,
+            begin,
+            observed,
+            unmarked=marks.unmarked,
+            functions=self.functions,
+            only_new=only_new,
+            counting=counting,
+        )
+        if not observed:
+            marks.derived_unseen(self.begin)
+
+
+class Strategy:
+    name: ClassVar[str]
+    is_option: ClassVar[bool] = True
+    """Whether users may choose it."""
+    substitute: ClassVar[str] = "recompute"
+    """The strategy that maintains what this one cannot."""
+    reason: ClassVar[str] = ""
+    """Why it is chosen, for those who ask how a component is maintained."""
+    starts_over: ClassVar[bool] = False
+    """Whether it deletes even if no proof is lost, and can follow a strategy that was given up."""
+    moves_are_insertions: ClassVar[bool] = False
+    """How facts that are deleted and derived again are counted: as insertions, or as rederivations."""
+
+    def misfit(self, component: MaintainedComponent) -> str:
+        """Why it cannot maintain a component; empty if it can."""
+        return ""
+
+    def prepare(self, component: MaintainedComponent) -> None:
+        """Compiles the plans that it will need, so that the first update does not wait for them."""
+
+    def delete(self, work: ComponentUpdate) -> None:
+        """Deletes what has lost its proofs; what it deletes and `insert` derives again is no change."""
+        raise NotImplementedError
+
+    def insert(self, work: ComponentUpdate) -> None:
+        """Inserts what the update inserts and what follows."""
+        work.insert_explicit()
+        work.derive()
+
+    def give_up(self, work: ComponentUpdate) -> None:
+        """Its deletion took more steps than it may: leaves the component for the next strategy to delete."""
+
+    def leave(self, component: MaintainedComponent) -> None:
+        """Another strategy maintains the component from here on."""

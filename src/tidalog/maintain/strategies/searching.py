@@ -1,0 +1,118 @@
+"""What strategies share that search for instances: which facts an atom may match, one-step proofs."""
+
+from __future__ import annotations
+
+from typing import Final
+
+import numpy as np
+
+from tidalog.engine import opcodes as op
+from tidalog.engine.bits import NEW, NEW_STATE, NOT_SPREAD, OLD_STATE, RECORDED, SPREAD
+from tidalog.engine.plan_compiler import Filter
+from tidalog.engine.undo_log import revive
+from tidalog.engine.update_kernels import clear_bits_of
+from tidalog.maintain.component import MaintainedComponent
+from tidalog.maintain.component_plans import (
+    LIKELY_FIRST,
+    LOWER_BEFORE,
+    NEGATED,
+    NEGATED_PIVOT,
+    OWN_AFTER,
+    OWN_BEFORE,
+    PIVOT,
+    Room,
+)
+from tidalog.maintain.counters import Counters
+from tidalog.maintain.kernels import rederive as kernel
+from tidalog.maintain.kernels.counters import new_counters
+from tidalog.maintain.runner import Runner
+from tidalog.maintain.strategies.base import ComponentUpdate
+from tidalog.model.facts import Ids
+
+ANY: Final[Filter] = (0, 0, op.ANY_ID)
+_NOT_NEW: Final[Filter] = (int(NEW), 0, op.ANY_ID)
+_ONLY_NEW: Final[Filter] = (int(NEW), int(NEW), op.ANY_ID)
+_SPREAD: Final = int(SPREAD)
+_SPREAD_OR_RECORDED: Final = int(SPREAD | RECORDED)
+
+
+def old_state(kind: int) -> Filter:
+    """Instances of the state before, each at the first of its facts to spread, or at a new fact that it
+    negates: one of these may be met more than once, which affects nothing twice."""
+    if kind == PIVOT:
+        return _NOT_NEW
+    if kind == NEGATED_PIVOT:
+        return _ONLY_NEW
+    if kind == NEGATED:
+        return (*OLD_STATE, op.ANY_ID)
+    return (*NOT_SPREAD, op.NOT_PIVOT if kind in (OWN_BEFORE, LOWER_BEFORE) else op.ANY_ID)
+
+
+def smaller_ranks(kind: int) -> Filter:
+    """Proofs in rank order."""
+    if kind == PIVOT:
+        return ANY
+    return (*NEW_STATE, op.BELOW_PIVOT if kind in (OWN_BEFORE, OWN_AFTER) else op.ANY_ID)
+
+
+def new_state(kind: int) -> Filter:
+    return ANY if kind == PIVOT else (*NEW_STATE, op.ANY_ID)
+
+
+def seeds_of(work: ComponentUpdate) -> Ids:
+    """Facts of lower components that may end instances: deleted ones, and new ones under a negation.  They
+    have spread in no component yet; what the log has of new ones are instances that they take part in."""
+    seeds, shared = work.deleted_below, work.txn.engine.shared
+    if len(seeds):
+        clear_bits_of(shared, seeds, _SPREAD)
+    new = work.new_negated
+    if not len(new):
+        return seeds
+    clear_bits_of(shared, new, _SPREAD_OR_RECORDED)
+    return np.concatenate([seeds, new])
+
+
+def find_derivable(
+    component: MaintainedComponent, runner: Runner, counters: Counters, asked: Ids, allowed: Room
+) -> Ids:
+    """Which of these facts are explicit, or derived by an instance of facts that are allowed."""
+    engine = component.engine
+    searches = component.plans.searches((LIKELY_FIRST, allowed))
+    searches.catch_up(engine)
+    control = np.zeros(kernel.CONTROL, np.int64)
+    found = new_counters()
+    out = np.empty(len(asked), np.int32)
+    runner.drive_search(
+        lambda: int(kernel.find_derivable(engine.shared, searches.at, asked, out, control, found)),
+        control,
+        kernel.BUDGET,
+        searches.rule,
+    )
+    counters.add_kernel(found)
+    return out[: control[kernel.BACK]].copy()
+
+
+def affected_first(work: ComponentUpdate) -> list[Ids]:
+    """Facts of the component that the update itself may leave without a proof."""
+    component, to_delete = work.component, work.txn.to_delete
+    return [*(to_delete[n] for n in component.numbers if n in to_delete), component.suspects()]
+
+
+def rederive(work: ComponentUpdate, gone: Ids) -> None:
+    """Facts that one step derives from what is left come back, under new ids."""
+    engine = work.txn.engine
+    back = find_derivable(work.component, work.runner, work.counters, gone, new_state)
+    engine.store.ensure(len(back), 0)
+    engine.log.book.make_room(len(engine.store) + len(back), 0, 0)
+    revive(engine.store.arrays, engine.log.arrays, back, len(back))
+
+
+def note_deleted(work: ComponentUpdate, gone: Ids) -> None:
+    """Facts of a component that are deleted; some may come back by the time its insertions are done."""
+    numbers, txn = work.component.numbers, work.txn
+    if len(numbers) == 1:
+        txn.note_deleted(numbers[0], gone.copy())
+        return
+    kinds = txn.predicates_of(gone)
+    for predicate in np.unique(kinds).tolist():
+        txn.note_deleted(predicate, gone[kinds == predicate])
