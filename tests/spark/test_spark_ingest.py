@@ -18,7 +18,7 @@ from tidalog.spark.catalog import known_predicates
 from tidalog.spark.columns import CORRUPT, update_columns
 from tidalog.spark.diagnostics import SparkError
 from tidalog.spark.ingest import Batch, Ingest
-from tidalog.spark.quarantine import place_of, write_bad_rows
+from tidalog.spark.quarantine import position_of, write_bad_rows
 from tidalog.spark.sequencer import Before, ordered
 from tidalog.spark.validate import SURE
 
@@ -250,7 +250,7 @@ class TestAShortLook:
         ):
             batch = ingest.read(frame)
             assert (batch.table.num_rows + len(batch.bad), len(batch.bad)) == (2, bad)
-            assert ingest._looks_closer == closer
+            assert ingest._was_unsure == closer
 
 
 class TestColumns:
@@ -321,7 +321,7 @@ class TestPlaces:
         batch = self.read_files(spark, tmp_path, "csv")
         places = sorted((str(bad["file"]).rpartition("/")[2], bad["row"]) for bad in batch.bad)
         assert places == [("one.csv", 4), ("two.csv", 4)]
-        assert place_of(batch.bad[0]).endswith(".csv, row 4")
+        assert position_of(batch.bad[0]).endswith(".csv, row 4")
 
     def test_a_bad_row_of_a_parquet_file_has_its_file_and_row(
         self, spark: SparkSession, tmp_path: Path

@@ -144,7 +144,7 @@ class TestTooLate:
         assert (totals.applied, totals.quarantined, totals.skipped) == (1, 2, 0)
         found = quarantined(place)
         assert [row["number"] for row in found] == ["T125", "T125"]
-        assert found[0]["message"] == "update 1 comes too late: it has been applied, with other rows"
+        assert found[0]["message"] == "update 1 comes too late: it was applied with other rows"
         assert found[1]["file"].endswith("part-0002.parquet")
         assert (found[1]["row"], found[1]["values"]["arg1"]) == (2, "z")
         place.check({("edge", "a", "b"), ("edge", "b", "c"), ("node", "new")})
@@ -157,7 +157,7 @@ class TestTooLate:
         totals = place.run()
         assert (totals.applied, totals.quarantined, totals.skipped) == (3, 1, 0)
         (row,) = quarantined(place)
-        assert row["message"] == "update 5 comes too late: update 9 has come before it"
+        assert row["message"] == "update 5 comes too late: update 9 came before it"
 
     def test_the_same_rows_in_any_order_and_files_are_a_duplicate(self, place: Place) -> None:
         rows: list[Row] = [(1, "+", ("node", name)) for name in "abcdef"]

@@ -83,7 +83,7 @@ class TestStoreAsTable:
 
         for path, options, said in (
             (place.root / "nothing", {}, "T121"),
-            (place.root / "in", {}, "it is no store and no change feed"),
+            (place.root / "in", {}, "it is neither a store nor a change feed"),
             (place.store, {"predicate": "nobody"}, "T070"),
             (place.feed, {"predicate": "nobody"}, "predicates are edge"),
             (place.store, {"changes": "true"}, "no pipeline has written to it"),

@@ -5,13 +5,6 @@ from __future__ import annotations
 from tidalog.model.errors import Diagnostic
 
 
-class UnknownPredicate(Diagnostic):
-    number = "T070"
-    title = "there is no predicate {name}"
-    reason = "no rule, fact, import or insertion speaks of it"
-    hint = "{hint}"
-
-
 class ProgramNotFound(Diagnostic):
     number = "T071"
     title = "there is no program {path}"

@@ -9,8 +9,9 @@ from typing import Final
 
 from tidalog.analysis import Analysis, PredicateInfo
 from tidalog.analysis.triples import TRIPLE
-from tidalog.api.diagnostics import BadArgument, UnknownPredicate
+from tidalog.api.diagnostics import BadArgument
 from tidalog.api.relations import holds_triples, is_hidden, is_rdf_name, relations_of_triples
+from tidalog.io.update_diagnostics import UnknownPredicate
 from tidalog.model.errors import UsageError
 from tidalog.model.program import Aggregate, Atom, Negation, Rule, Variable
 from tidalog.model.term_text import NAME, STANDARD_PREFIXES, from_python

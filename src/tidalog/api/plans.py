@@ -8,8 +8,8 @@ from difflib import get_close_matches
 from typing import Final
 
 from tidalog.analysis import Analysis
-from tidalog.api.diagnostics import UnknownPredicate
 from tidalog.api.naming import full_name
+from tidalog.io.update_diagnostics import UnknownPredicate
 from tidalog.lang.printer import Printer
 from tidalog.model.errors import UsageError
 from tidalog.model.program import Expression

@@ -1,8 +1,184 @@
-"""Which update rows are right."""
+"""Which update rows are right: one definition, for files and for streams.
+
+A row is right if it passes every check that applies to its source.  The first check of `checks_of` that fails
+is the fault of the row.  Two executions are derived from the table: `io/update_files.py` runs the checks on
+Arrow columns, `spark/validate.py` on columns of Spark, where `sure_checks` are a shorter test for facts.
+"""
 
 from __future__ import annotations
 
-from typing import Final
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Final, Literal
 
+from tidalog.analysis.diagnostics import ArityDiffers
+from tidalog.io.diagnostics import WrongValue
+from tidalog.io.update_diagnostics import (
+    MissingArgument,
+    MissingPart,
+    OutsideCalendar,
+    RuleOfOneKey,
+    UnknownPredicate,
+    UnreadableRow,
+)
+from tidalog.model.errors import Diagnostic
+
+INSERT: Final = "+"
+DELETE: Final = "-"
 ADD_RULE: Final = "+rule"
 REMOVE_RULE: Final = "-rule"
+FACTS: Final = (INSERT, DELETE)
+RULES: Final = (ADD_RULE, REMOVE_RULE)
+OPERATIONS: Final = (*FACTS, *RULES)
+CODES: Final = {INSERT: 1, DELETE: -1, ADD_RULE: 2, REMOVE_RULE: -2}
+"""Operations in arrays."""
+INTEGER: Final = r"\A-?[0-9]{1,18}\z"
+"""Labels that are integers, for Java and for RE2; they read `$` before a line end differently."""
+YEARS: Final = (1, 9999)
+"""Those of the calendar: a date outside is not a term."""
+
+Test = Literal[
+    "missing",
+    "given",
+    "no operation",
+    "gap",
+    "outside calendar",
+    "not an integer",
+    "unknown predicate",
+    "arity of an open predicate",
+    "arity",
+]
+"""What is wrong if a check fails:
+
+    missing, given               the part has no value, or has one
+    no operation                 the operation is none of `OPERATIONS`
+    gap                          an argument is missing before one that is given
+    outside calendar             a date or time is not in `YEARS`
+    not an integer               a label is not an `INTEGER`
+    unknown predicate            the catalog does not have it
+    arity of an open predicate   an IRI that the catalog does not have takes 1 (class) or 2 (property)
+    arity                        the catalog has the predicate with another number of arguments
+"""
+Value = Literal["shown", "predicate", "arity", "known arity"]
+"""A value of the row in a message: the part of the check in quotes, the predicate, how many arguments the row
+has, and how many its predicate has in the catalog."""
+
+
+@dataclass(frozen=True)
+class RowFormat:
+    """What the rows of a source have; it decides which checks apply."""
+
+    labels: bool = False
+    integer_labels: bool = False
+    """Labels are text that must be integers."""
+    dated_labels: bool = False
+    dated: tuple[int, ...] = ()
+    """Arguments (from 1) that are dates or times."""
+    records: bool = False
+    """Lines that could not be read are rows, with their text in the part `record`."""
+    keyed: bool = False
+    catalog: bool = False
+    """Predicates are checked too."""
+    open_iris: bool = False
+    """Of the catalog: any IRI is a class or a property."""
+
+
+@dataclass(frozen=True)
+class Check:
+    """A row whose operation is one of `operations` fails if `test` is true of `part`."""
+
+    part: str
+    """`record`, `update`, `op`, `predicate`, `key`, `arg1` …; the message names its column, or none if it is
+    empty."""
+    test: Test
+    diagnostic: type[Diagnostic]
+    operations: tuple[str, ...] | None = None
+    """None: whatever the operation is."""
+    values: Mapping[str, str] = field(default_factory=dict)
+    """Of the message."""
+    row_values: Mapping[str, Value] = field(default_factory=dict)
+    """Of the message, for each row."""
+    implied: bool = False
+    """A fact whose operation is right and whose predicate has these arguments in the catalog passes it."""
+
+    @property
+    def number(self) -> str:
+        return self.diagnostic.number
+
+
+def checks_of(rows: RowFormat) -> list[Check]:
+    """The checks for a source, in the order in which faults are told."""
+    return [
+        *([Check("record", "given", UnreadableRow)] if rows.records else ()),
+        *([_missing("update", "label of the update")] if rows.labels else ()),
+        *([Check("update", "outside calendar", OutsideCalendar)] if rows.dated_labels else ()),
+        _missing("op", "operation", implied=True),
+        Check(
+            "op",
+            "no operation",
+            WrongValue,
+            values={"format": "an operation", "format_name": "+ or -", "hint": _OPERATIONS_HINT},
+            row_values={"value": "shown"},
+            implied=True,
+        ),
+        _missing("predicate", "predicate", FACTS, implied=True),
+        _missing("predicate", "name of the rule", (REMOVE_RULE,)),
+        _missing("arg1", "text of the rule (arg1)", (ADD_RULE,)),
+        Check("", "gap", MissingArgument, implied=True),
+        *(Check(f"arg{number}", "outside calendar", OutsideCalendar) for number in rows.dated),
+        *(_KEY_CHECKS if rows.keyed else ()),
+        *([_NOT_AN_INTEGER] if rows.integer_labels else ()),
+        *(check for check in _CATALOG_CHECKS if rows.catalog and (rows.open_iris or check is not _OPEN)),
+    ]
+
+
+def is_about_catalog(check: Check) -> bool:
+    """Whether a check needs to know the predicates of the program."""
+    return check in _CATALOG_CHECKS
+
+
+def sure_checks(checks: list[Check]) -> list[Check]:
+    """The checks that a fact has still to pass if its operation is right, and its predicate has as many
+    arguments in the catalog as the row has, without a gap."""
+    return [check for check in checks if not check.implied and check.operations in (None, FACTS)]
+
+
+def _missing(
+    part: str, what: str, operations: tuple[str, ...] | None = None, *, implied: bool = False
+) -> Check:
+    return Check(part, "missing", MissingPart, operations, {"what": what}, implied=implied)
+
+
+_OPERATIONS_HINT: Final = "+ inserts a fact, - deletes one; +rule and -rule are about rules"
+_KEY_CHECKS: Final = (_missing("key", "key", FACTS), Check("key", "given", RuleOfOneKey, RULES))
+_NOT_AN_INTEGER: Final = Check(
+    "update",
+    "not an integer",
+    WrongValue,
+    values={"format": "an integer, as labels are without text_labels", "format_name": "", "hint": ""},
+    row_values={"value": "shown"},
+)
+_OPEN: Final = Check(
+    "",
+    "arity of an open predicate",
+    ArityDiffers,
+    FACTS,
+    {"first_arity": "1 or 2 arguments"},
+    {"predicate": "predicate", "arity": "arity"},
+    implied=True,
+)
+_CATALOG_CHECKS: Final = (
+    Check(
+        "predicate", "unknown predicate", UnknownPredicate, FACTS, {"hint": ""}, {"name": "predicate"}, True
+    ),
+    _OPEN,
+    Check(
+        "",
+        "arity",
+        ArityDiffers,
+        FACTS,
+        {},
+        {"predicate": "predicate", "arity": "arity", "first_arity": "known arity"},
+        implied=True,
+    ),
+)

@@ -5,7 +5,15 @@ Every message has the number of the one about tables of facts that says the same
 
 from __future__ import annotations
 
-from tidalog.io.diagnostics import JsonSyntax, MissingValue, NoTermForType, WrongArity, WrongValue
+from tidalog.io.diagnostics import (
+    JsonSyntax,
+    MissingValue,
+    NoTermForType,
+    WrongArity,
+    WrongFieldCount,
+    WrongValue,
+)
+from tidalog.model.errors import Diagnostic
 
 
 class NotAnUpdateTable(WrongArity):
@@ -44,3 +52,29 @@ class ComesTooLate(WrongValue):
 
 class NotAnObject(JsonSyntax):
     hint = 'every line holds one object, such as {{"op": "+", "predicate": "edge", "arg1": "a"}}'
+
+
+class UnreadableRow(WrongFieldCount):
+    title = "this line cannot be read as a row of the table"
+    reason = ""
+    hint = ""
+
+
+class OutsideCalendar(NoTermForType):
+    title = "a date outside the years 1 to 9999"
+    reason = "column {field} has it"
+    hint = "such dates are not terms"
+
+
+class RuleOfOneKey(Diagnostic):
+    number = "T132"
+    title = "a rule is that of every key"
+    reason = "this row has a key and is about a rule"
+    hint = "leave the key of such rows empty"
+
+
+class UnknownPredicate(Diagnostic):
+    number = "T070"
+    title = "there is no predicate {name}"
+    reason = "no rule, fact, import or insertion speaks of it"
+    hint = "{hint}"

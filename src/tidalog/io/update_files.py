@@ -7,7 +7,6 @@ Columns are found by their names, in any order and letter case: `update`, `op`, 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final
@@ -17,22 +16,24 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from tidalog.io import update_checks
 from tidalog.io.arrow_files import read_arrow, read_parquet
-from tidalog.io.columns import RawTable, count, shown, to_terms
+from tidalog.io.columns import RawTable, count, to_terms
 from tidalog.io.delimited import Layout, fields_of, read_delimited
-from tidalog.io.diagnostics import DataDiagnostic, Place, WrongArity, WrongValue
+from tidalog.io.diagnostics import Place, WrongArity
 from tidalog.io.encoding import as_bytes, decoded, without_mark
 from tidalog.io.formats import Format
 from tidalog.io.json_lines import read_json_lines
-from tidalog.io.result import BadRow, BadRowLog, TermColumn
+from tidalog.io.result import BadRowLog, TermColumn
+from tidalog.io.row_faults import CheckedColumns, RowFaults
 from tidalog.io.row_scan import NO_QUOTE, scan_row, skip_empty_lines, survey
-from tidalog.io.update_diagnostics import MissingArgument, MissingPart, NotAnUpdateTable, WrongColumnType
+from tidalog.io.update_checks import CODES
+from tidalog.io.update_diagnostics import NotAnUpdateTable, WrongColumnType
 from tidalog.model.errors import DataError
 from tidalog.model.term_text import parse_any
 from tidalog.model.terms import IRI
 
-INSERT, DELETE, ADD_RULE, REMOVE_RULE = 1, -1, 2, -2
-_OPERATIONS: Final = {"+": INSERT, "-": DELETE, "+rule": ADD_RULE, "-rule": REMOVE_RULE}
+INSERT, ADD_RULE = CODES[update_checks.INSERT], CODES[update_checks.ADD_RULE]
 _ARGUMENT: Final = re.compile(r"arg([1-9][0-9]{0,3})\Z")
 _COLUMNS: Final = "an update table has the columns update, op, predicate, arg1, arg2, …"
 
@@ -97,8 +98,9 @@ def read_part(path: Path, buffer: pa.Buffer, kind: Format, layout: Layout, log: 
     return part_of(raw, log, text=kind.delimiter is not None)
 
 
-def part_of(raw: RawTable, log: BadRowLog, *, text: bool = False) -> FilePart:
-    """The updates of columns; those of delimited text are empty where there is nothing."""
+def part_of(raw: RawTable, log: BadRowLog | None, *, text: bool = False) -> FilePart:
+    """The updates of columns; those of delimited text are empty where there is nothing.  Bad rows go to the
+    log; without one, rows have been checked."""
     shape = shape_of(raw.path, raw.names or (), text)
     return _Reader(raw, shape, text).part(Path(raw.path), log)
 
@@ -174,23 +176,25 @@ class _Reader:
         self.shape = shape
         self.text = text
 
-    def part(self, path: Path, log: BadRowLog) -> FilePart:
+    def part(self, path: Path, log: BadRowLog | None) -> FilePart:
+        """Bad rows go to the log; without one, rows have been checked."""
         raw, shape = self.raw, self.shape
         labels = self._labels()
-        op = self._operations()
+        operations = self._text(shape.op, "an operation is + or -")
+        op = _codes(operations)
         predicates = self._text(shape.predicate, "a predicate is named by text")
         present = [self._present(field) for field in shape.arguments]
-        arity, gaps = _arities(present, raw.rows, self.text)
+        arity = _arities(present, raw.rows)
         about_rule = np.abs(op) == ADD_RULE
-        faults = _Faults(raw, shape, op, present)
-        faults.label = labels.is_null().to_numpy() if labels is not None and labels.null_count else None
-        faults.predicate = _nulls(predicates) & (op != ADD_RULE)
-        faults.gap = gaps
-        faults.rule_text = (op == ADD_RULE) & (arity == 0)
-        bad = faults.any()
-        if bad.any():
-            log.add(faults.rows(bad), int(np.count_nonzero(bad)))
-        good = np.flatnonzero(~bad)
+        good = np.arange(raw.rows)
+        if log is not None:
+            columns = CheckedColumns(
+                raw, self._fields(), labels, operations, op, predicates, present, arity, self.text
+            )
+            faults = RowFaults(columns)
+            if faults.bad.any():
+                log.add(faults.rows(), int(np.count_nonzero(faults.bad)))
+                good = np.flatnonzero(~faults.bad)
         rules = (
             {
                 int(new): (predicates[int(old)].as_py(), self._rule_text(int(old), int(op[old])))
@@ -233,12 +237,11 @@ class _Reader:
             return column.cast(pa.string())
         return self._text(field, "the label of an update is an integer, a text or a time")
 
-    def _operations(self) -> Int8s:
-        """0 for what is none."""
-        column = self._text(self.shape.op, "an operation is + or -")
-        found = pc.index_in(column, value_set=pa.array(list(_OPERATIONS))).fill_null(len(_OPERATIONS))
-        codes: Int8s = np.array([*_OPERATIONS.values(), 0], dtype=np.int8)[found.to_numpy()]
-        return codes
+    def _fields(self) -> dict[str, int]:
+        shape = self.shape
+        label = {} if shape.update is None else {"update": shape.update}
+        arguments = {f"arg{number}": field for number, field in enumerate(shape.arguments, 1)}
+        return {"op": shape.op, "predicate": shape.predicate, **label, **arguments}
 
     def _rule_text(self, row: int, op: int) -> str | None:
         if op != ADD_RULE:
@@ -284,64 +287,6 @@ class _Reader:
         return TermColumn(column.array.take(pa.array(positions)), column.reading)
 
 
-class _Faults:
-    """What is wrong with rows: masks, and the message about the first fault of each."""
-
-    label: Mask | None = None
-    predicate: Mask
-    gap: Mask
-    rule_text: Mask
-
-    def __init__(self, raw: RawTable, shape: Shape, op: Int8s, present: list[Mask]) -> None:
-        self.raw = raw
-        self.shape = shape
-        self.op = op
-        self.present = present
-
-    def any(self) -> Mask:
-        bad: Mask = (self.op == 0) | self.predicate | self.gap | self.rule_text
-        return bad if self.label is None else bad | self.label
-
-    def rows(self, bad: Mask) -> Iterator[BadRow]:
-        for row in np.flatnonzero(bad):
-            field, diagnostic, text = self._first(int(row))
-            yield BadRow(diagnostic, field + 1, text)
-
-    def _first(self, row: int) -> tuple[int, DataDiagnostic, str]:
-        shape = self.shape
-        if self.label is not None and self.label[row]:
-            assert shape.update is not None
-            return self._missing(row, shape.update, "label of the update")
-        if self.op[row] == 0:
-            value = self.raw.columns[shape.op][row].as_py()
-            if value is None or value == "":
-                return self._missing(row, shape.op, "operation")
-            place, text = self.raw.locate(row, shape.op)
-            wrong = WrongValue(
-                place,
-                value=shown(value),
-                format="an operation",
-                format_name="+ or -",
-                field=_field(self.raw, shape.op),
-                hint="+ inserts a fact, - deletes one; +rule and -rule are about rules",
-            )
-            return shape.op, wrong, text
-        if self.predicate[row]:
-            what = "predicate" if self.op[row] in (INSERT, DELETE) else "name of the rule"
-            return self._missing(row, shape.predicate, what)
-        if self.rule_text[row]:
-            field = shape.arguments[0] if shape.arguments else shape.predicate
-            return self._missing(row, field, "text of the rule (arg1)")
-        place_of_gap = next(number for number, there in enumerate(self.present) if not there[row])
-        field = shape.arguments[place_of_gap]
-        place, text = self.raw.locate(row, field)
-        return field, MissingArgument(place, field=_field(self.raw, field)), text
-
-    def _missing(self, row: int, field: int, what: str) -> tuple[int, DataDiagnostic, str]:
-        place, text = self.raw.locate(row, field)
-        return field, MissingPart(place, what=what, field=_field(self.raw, field)), text
-
-
 def _field(raw: RawTable, field: int) -> str:
     return f"{field + 1} ({raw.names[field]})" if raw.names is not None else str(field + 1)
 
@@ -355,14 +300,19 @@ def _as_mask(column: pa.ChunkedArray) -> Mask:
     return result
 
 
-def _arities(present: list[Mask], rows: int, text: bool) -> tuple[Int32s, Mask]:
-    """The number of arguments of each row, and whether one before the last is missing."""
+def _codes(operations: pa.ChunkedArray) -> Int8s:
+    """0 for what is none."""
+    found = pc.index_in(operations, value_set=pa.array(list(CODES))).fill_null(len(CODES))
+    codes: Int8s = np.array([*CODES.values(), 0], dtype=np.int8)[found.to_numpy()]
+    return codes
+
+
+def _arities(present: list[Mask], rows: int) -> Int32s:
+    """The number of arguments of each row."""
     arity = np.zeros(rows, dtype=np.int32)
-    given = np.zeros(rows, dtype=np.int32)
-    for place, there in enumerate(present):
-        arity[there] = place + 1
-        given += there
-    return arity, np.zeros(rows, dtype=np.bool_) if text else arity != given
+    for number, given in enumerate(present, 1):
+        arity[given] = number
+    return arity
 
 
 def _encoded(predicates: pa.ChunkedArray) -> tuple[tuple[str, ...], Int32s]:

@@ -164,11 +164,9 @@ def read_update_table(
 def update_table_of(raw: RawTable) -> UpdateTable:
     """The updates of columns in memory, of which no row is bad.  Without labels they are one update, which is
     called by the name of the table."""
-    log = BadRowLog("error", None)
-    part = part_of(raw, log)
-    bad = log.finish()
+    part = part_of(raw, None)
     labels, ranks = _ranked([part])
-    return _table([part], labels, ranks, np.ones(part.rows, np.bool_), bad)
+    return _table([part], labels, ranks, np.ones(part.rows, np.bool_), BadRows())
 
 
 def _table_format(format: str | None, path: Path) -> Format:

@@ -16,7 +16,7 @@ class StateOfAnotherProgram(Diagnostic):
     number = "T123"
     title = "the checkpoint has the keys of another program"
     reason = "{why}"
-    hint = "start with the program, the key and the labels of before, or with an empty checkpoint"
+    hint = "start with the same program, key and kind of labels as before, or with an empty checkpoint"
 
 
 class NoKeyedState(Diagnostic):
@@ -26,45 +26,40 @@ class NoKeyedState(Diagnostic):
     hint = "name the checkpoint of a stream that was started with keyed(…).start or stream --key"
 
 
-class RuleOfOneKey(Diagnostic):
-    number = "T132"
-    title = "a rule is that of every key"
-    reason = "this row has a key and is about a rule"
-    hint = "leave the key of such rows empty"
-
-
 class RuleTooWide(Diagnostic):
     number = "T133"
     title = "{predicate} has {arity} arguments, and the changes of this stream have {arguments}"
-    reason = "the columns of a stream stay as they were when it began"
+    reason = "the columns of a running stream are fixed"
     hint = "say arguments={arity} (--arguments {arity}), and start again"
 
 
 class RuleMovesTriples(Diagnostic):
     number = "T134"
-    title = "this rule cannot come to a keyed stream"
-    reason = "facts would have to move: it is the first to speak of triples, or of their classes at large"
+    title = "this rule cannot be added to a keyed stream"
+    reason = (
+        "facts would move to other relations: it is the first rule about triples, or about classes in general"
+    )
     hint = "put the rule into the program, and start with an empty checkpoint"
 
 
 class RuleForbidsFacts(Diagnostic):
     number = "T136"
     title = "the facts of the program alone violate the constraint {constraint}"
-    reason = "every key begins with them, so that no key could come any more"
+    reason = "every key starts with them, so no new key could be added"
     hint = "change the rule"
 
 
 class RuleViolated(Diagnostic):
     number = "T135"
     title = "the change of rules of {update} makes {keys} violate the constraint {constraint}"
-    reason = "rules are those of every key, so that none of them can refuse the change for itself: {examples}"
-    hint = "mend the facts of these keys, or take the rule out of the stream; nothing of the batch was done"
+    reason = "rules apply to every key, so a key cannot refuse the change by itself: {examples}"
+    hint = "fix the facts of these keys, or remove the rule from the stream; nothing of the batch was applied"
 
 
 class BucketsFixed(Diagnostic):
     number = "T129"
     title = "{path} has {buckets} buckets, and its keys cannot go to {asked}"
     reason = (
-        "the source is read again from its beginning then, and updates without labels would be applied twice"
+        "the source would be read again from its start, and updates without labels would be applied twice"
     )
     hint = "leave the number of buckets as it is, or give the updates a column update"

@@ -11,8 +11,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from tidalog.analysis.diagnostics import ArityDiffers
-from tidalog.api.diagnostics import UnknownPredicate
 from tidalog.api.naming import checked_name
+from tidalog.io.update_diagnostics import UnknownPredicate
 from tidalog.keyed.packing import BAD
 from tidalog.keyed.rules import EditRows, Rules
 from tidalog.model.errors import ProgramError, TidalogError

@@ -1,7 +1,7 @@
 """The pipeline on Spark: updates from any source of Spark to an engine, changes to any sink.
 
-Everything that knows of Spark lives here, and nothing else of Tidalog imports this room but the command line.
-PySpark itself is imported when one of these names is used.
+Only this package uses Spark, and only the command line imports it.  PySpark itself is imported when one of
+these names is first used.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from tidalog.spark.stream import Maintained, maintain
     from tidalog.spark.tables import create_views, materialise
 
-_HOMES: Final = {
+_MODULES: Final = {
     "BatchReport": "tidalog.spark.progress",
     "Keyed": "tidalog.spark.keyed.stream",
     "MaintenanceQuery": "tidalog.spark.query",
@@ -51,13 +51,13 @@ __all__ = [
 
 
 def __getattr__(name: str) -> object:
-    home = _HOMES.get(name)
-    if home is None:
+    module = _MODULES.get(name)
+    if module is None:
         raise AttributeError(f"module 'tidalog.spark' has no attribute {name!r}")
-    value: object = getattr(import_module(home), name)
+    value: object = getattr(import_module(module), name)
     globals()[name] = value
     return value
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *_HOMES})
+    return sorted({*globals(), *_MODULES})

@@ -1,4 +1,4 @@
-"""How the updates of a stream are applied, and for how long they wait."""
+"""How the updates of a stream are applied, and how long they wait."""
 
 from __future__ import annotations
 
@@ -11,19 +11,18 @@ class Applying:
 
     look_ahead: int = 1
     look_ahead_wait: float = 0.0
-    """Seconds for which the last updates of a batch are held back, to see what comes behind them before
-    they are applied; 0 applies all at once."""
+    """Seconds for which the last updates of a batch wait for those after them; 0 applies all at once."""
     latest_only: bool = False
     strategy: str | None = None
     marking: str | None = None
     order: str | None = None
     update_wait: float = 0.0
-    """Seconds for which the last update of a batch is held back, since it may go on in the next one; 0 if
-    batches have whole updates."""
+    """Seconds for which the last update of a batch waits, since it may continue in the next one; 0 if batches
+    have whole updates."""
 
     @property
     def ahead(self) -> int:
-        """Updates that stay in the log until there are others to look at."""
+        """Updates that stay in the log until there are later ones to look at."""
         return self.look_ahead if self.look_ahead_wait > 0 and not self.latest_only else 0
 
     @property

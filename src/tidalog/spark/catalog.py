@@ -1,5 +1,4 @@
-"""What a stream may speak of: the predicates of a program, by every name that they can be called; and those
-of rules that come with the stream."""
+"""The catalog of a stream: the predicates of the program by all their names, and those that rules bring."""
 
 from __future__ import annotations
 
@@ -19,13 +18,13 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class KnownPredicates:
-    """`arities` has the number of arguments by name: the name itself, `<iri>`, `prefix:name`.  In a program
-    about triples, `open_iris` says, any other IRI is a property (two arguments) or a class (one)."""
+    """`arities` has the number of arguments by name: the name itself, `<iri>`, `prefix:name`.  With
+    `open_iris`, in programs about triples, any other IRI is a property (two arguments) or a class (one)."""
 
     arities: Mapping[str, int]
     open_iris: bool = False
     prefixes: Mapping[str, str] = field(default_factory=dict)
-    """Those of the program, and the usual ones."""
+    """Those of the program, and the standard ones."""
 
     @property
     def widest(self) -> int:
@@ -33,8 +32,8 @@ class KnownPredicates:
         return max([3 if self.open_iris else 0, *self.arities.values()])
 
     def of_rules(self, texts: Iterable[str]) -> set[tuple[str, int]]:
-        """Predicates that rules speak of, with their number of arguments, by every name.  What cannot be read
-        brings none; that is told when its turn comes."""
+        """The predicates of rules and their arities, under all their names.  A text that cannot be parsed
+        brings none; its error is reported when the rule is applied."""
         found: set[tuple[str, int]] = set()
         for text in texts:
             try:

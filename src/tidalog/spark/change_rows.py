@@ -1,6 +1,7 @@
-"""What many updates changed, as one table: gathered as term ids, put into text in bulk.
+"""The changes of many updates as one table: collected as term ids, decoded in bulk.
 
-Update by update and predicate by predicate this costs more than maintaining them; a batch may have thousands.
+Decoding them update by update and predicate by predicate would cost more than maintenance; a batch may have
+thousands.
 """
 
 from __future__ import annotations
@@ -33,27 +34,27 @@ def _text(column: pa.Array) -> pa.ChunkedArray:
 
 
 class _Rows:
-    """Facts of one predicate: columns of ids, and of each fact the place of its update, its operation and
+    """Facts of one predicate: columns of ids, and for each fact the position of its update, its operation and
     its kind."""
 
     def __init__(self) -> None:
         self.columns: list[list[Ids]] = []
-        self.places: list[Ids] = []
+        self.positions: list[Ids] = []
         self.operations: list[Int8s] = []
         self.kinds: list[Int8s] = []
 
     def add(
-        self, place: int, operation: int, columns: Sequence[Ids], explicit: npt.NDArray[np.bool_]
+        self, position: int, operation: int, columns: Sequence[Ids], explicit: npt.NDArray[np.bool_]
     ) -> None:
         rows = len(explicit)
         self.columns.append(list(columns))
-        self.places.append(np.full(rows, place, np.int32))
+        self.positions.append(np.full(rows, position, np.int32))
         self.operations.append(np.full(rows, operation, np.int8))
         self.kinds.append(explicit.astype(np.int8))
 
 
 class ChangeRows:
-    """Gathers the deltas of updates, in order."""
+    """Collects the deltas of updates, in order."""
 
     def __init__(self, dictionary: Dictionary, arguments: int, text_labels: bool) -> None:
         self.schema: Final = change_schema(arguments, text_labels=text_labels)
@@ -65,48 +66,48 @@ class ChangeRows:
         self.rows = 0
 
     def add(self, delta: Delta, number: int | None = None) -> None:
-        """More changes, of the next update; without a label it is called by a number."""
-        place = len(self._labels)
+        """Adds the changes of the next update; without a label it is named by a number."""
+        position = len(self._labels)
         self._labels.append(self.label_of(delta.label if delta.label is not None else number))
         for name, change in delta.items():
             ids = change.ids
             rows = self._by_predicate.setdefault(name, _Rows())
             if ids.deleted_rows:
-                rows.add(place, 0, ids.deleted, ids.deleted_explicit)
+                rows.add(position, 0, ids.deleted, ids.deleted_explicit)
             if ids.inserted_rows:
-                rows.add(place, 1, ids.inserted, ids.inserted_explicit)
+                rows.add(position, 1, ids.inserted, ids.inserted_explicit)
             self.rows += ids.deleted_rows + ids.inserted_rows
 
     def add_facts(self, label: Label | None, facts: Facts, explicit: npt.NDArray[np.bool_]) -> None:
-        """Facts of one predicate that are there, as if an update had inserted them."""
-        place = len(self._labels)
+        """Adds facts of one predicate as if an update had inserted them."""
+        position = len(self._labels)
         self._labels.append(self.label_of(label))
-        self._by_predicate.setdefault(facts.predicate, _Rows()).add(place, 1, facts.columns, explicit)
+        self._by_predicate.setdefault(facts.predicate, _Rows()).add(position, 1, facts.columns, explicit)
         self.rows += facts.count
 
     def label_of(self, label: Label | None) -> Label:
-        """What the column `update` says of an update."""
+        """The value of the column `update`."""
         own = 0 if label is None else label
         return str(own) if self._text_labels else own
 
     def table(self) -> pa.Table:
         """All rows, by update."""
-        parts = [self._part(name, rows) for name, rows in self._by_predicate.items() if rows.places]
+        parts = [self._part(name, rows) for name, rows in self._by_predicate.items() if rows.positions]
         if not parts:
             return self.schema.empty_table()
         table = pa.concat_tables([table for table, _ in parts])
-        places = np.concatenate([place for _, place in parts])
+        positions = np.concatenate([of_rows for _, of_rows in parts])
         if len(parts) > 1 and len(self._labels) > 1:
-            table = table.take(pa.array(np.argsort(places, kind="stable")))
+            table = table.take(pa.array(np.argsort(positions, kind="stable")))
         return table
 
     def _part(self, name: str, rows: _Rows) -> tuple[pa.Table, Ids]:
-        places = np.concatenate(rows.places)
-        count = len(places)
+        positions = np.concatenate(rows.positions)
+        count = len(positions)
         columns = [np.concatenate(parts) for parts in zip(*rows.columns, strict=True)]
         texts = [_text(self._dictionary.decode(column)) for column in columns]
         empty = [pa.nulls(count, pa.string())] * (self._arguments - len(texts))
-        labels = pa.array(self._labels, self.schema.field("update").type).take(pa.array(places))
+        labels = pa.array(self._labels, self.schema.field("update").type).take(pa.array(positions))
         written = ChangeBatch(0, 1, name, "explicit", (), 0).written_predicate
         arrays = [
             labels,
@@ -116,4 +117,4 @@ class ChangeRows:
             *empty,
             pa.array(KINDS).take(pa.array(np.concatenate(rows.kinds))),
         ]
-        return pa.table(arrays, schema=self.schema), places
+        return pa.table(arrays, schema=self.schema), positions

@@ -1,8 +1,8 @@
-"""What a checkpoint of Spark says, and whether it goes together with a store.
+"""Reads Spark's checkpoint, and checks that it fits a store.
 
 A checkpoint is Spark's: `metadata` has the id of the query, `offsets` a file for each batch that was
 planned, `commits` one for each that `foreachBatch` has returned from.  A batch that was planned and not
-committed comes again with the same content; what comes behind the planned ones is planned anew.
+committed comes again with the same content; batches after the planned ones are planned again.
 """
 
 from __future__ import annotations
@@ -44,31 +44,31 @@ def _last(folder: Path) -> int:
 
 @dataclass(frozen=True)
 class Lineage:
-    """By which name the store knows the batches of a checkpoint.  One that was put back from a copy plans
-    anew what the store has had: the same numbers are other batches then, and `turn` tells them apart."""
+    """The name of a checkpoint's batches in the store.  A checkpoint that was restored from a copy plans
+    batches again that the store has: the same numbers are then other batches, told apart by `restored`."""
 
-    turn: int
+    restored: int
 
     def source(self, query: str) -> str:
-        return query if self.turn == 0 else f"{query}#{self.turn}"
+        return query if self.restored == 0 else f"{query}#{self.restored}"
 
 
 def lineage_of(kb: StoredKnowledgeBase, folder: Path, *, has_labels: bool, other_updates: bool) -> Lineage:
     """Compares a checkpoint with a store.
 
-    Raises `SparkError` if the checkpoint knows of batches that the store does not have (T117), or if
-    updates may come again that nothing would recognise (T118): they have no labels, and the checkpoint is
-    new or older than the store.  `other_updates` says that they are others than the store has had.
+    Raises `SparkError` if the checkpoint has batches that the store does not have (T117), or if updates may
+    come again without being recognised (T118): they have no labels, and the checkpoint is new or older than
+    the store.  `other_updates` asserts that they are new.
     """
     found = read_checkpoint(folder)
     if found.query is None:
         if not has_labels and not other_updates and kb.sources:
             raise _lost(kb, "its checkpoint is not here, so all updates would come again")
         return Lineage(0)
-    turn = 0
-    while kb.last_batch(Lineage(turn + 1).source(found.query)) is not None:
-        turn += 1
-    logged = kb.last_batch(Lineage(turn).source(found.query))
+    restored = 0
+    while kb.last_batch(Lineage(restored + 1).source(found.query)) is not None:
+        restored += 1
+    logged = kb.last_batch(Lineage(restored).source(found.query))
     if found.committed > (-1 if logged is None else logged):
         has = "none of them" if logged is None else f"those up to {logged:,}"
         why = f"Spark has seen batch {found.committed:,} acknowledged, and the store has {has}"
@@ -77,11 +77,11 @@ def lineage_of(kb: StoredKnowledgeBase, folder: Path, *, has_labels: bool, other
         if not has_labels and not other_updates:
             why = f"the checkpoint ends with batch {found.planned:,}, and the store has had batch {logged:,}"
             raise _lost(kb, why)
-        return Lineage(turn + 1)
-    return Lineage(turn)
+        return Lineage(restored + 1)
+    return Lineage(restored)
 
 
 def _lost(kb: StoredKnowledgeBase, why: str) -> SparkError:
     hint = "put the checkpoint back, or begin with a new store; if the updates are others, say other_updates"
-    why = f"{why}; without a column update nothing tells new ones from old ones"
+    why = f"{why}; without a column update new ones and old ones cannot be told apart"
     return SparkError(CheckpointLost(store=kb.path, why=why, hint=hint))

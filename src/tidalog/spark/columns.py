@@ -21,8 +21,8 @@ _NUMBERS: Final = frozenset({"float", "double", "boolean"})
 
 @dataclass(frozen=True)
 class UpdateColumns:
-    """The names of the columns; those that are not there are None.  `text_labels` says that labels are text,
-    which may be integers all the same, or times, which become text."""
+    """The names of the columns; None for those that are missing.  With `text_labels`, labels are text,
+    which may still be integers, or times, which become text."""
 
     update: str | None
     op: str

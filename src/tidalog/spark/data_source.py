@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from tidalog.spark.feed import FeedFile, FeedShape
 
 OWN_FEED: Final = ("spark", "changes")
-"""Where in a store the change feed is that nobody asked to be elsewhere."""
+"""The default folder of the change feed within a store."""
 _NUMBER: Final = "number"
 _FACTS: Final = 0
 
@@ -102,7 +102,7 @@ class _Place:
         elif changes:
             self.feed = folder.joinpath(*OWN_FEED)
         elif not (folder / NAME).exists():
-            why = "it is no store and no change feed" if folder.exists() else "there is no such folder"
+            why = "it is neither a store nor a change feed" if folder.exists() else "there is no such folder"
             hint = "name the folder of a store, or of a change feed"
             raise SparkError(NoFeed(path=folder, what="store", why=why, hint=hint))
 
@@ -166,9 +166,9 @@ class _FactReader(DataSourceReader):
                 tables = [_plain(kb.facts(self._predicate).table)]
         for table in tables:
             if table.schema != self._schema:
-                why = f"its columns were {_types(self._schema)} when the query was made"
+                why = f"its columns were {_types(self._schema)} when the query was created"
                 what = f"facts of {self._predicate} of these types any more"
-                raise SparkError(NoFeed(path=self._store, what=what, why=why, hint="make the query again"))
+                raise SparkError(NoFeed(path=self._store, what=what, why=why, hint="create the query again"))
             yield from table.to_batches()
 
 
@@ -214,9 +214,9 @@ def _changes(path: Path, predicate: str | None, schema: pa.Schema) -> Iterator[p
     table = pq.read_table(path, filters=filters)
     own = set(schema.names) | {"predicate"}
     if any(column.null_count < table.num_rows for n, column in _columns(table) if n not in own):
-        why = "rules have come since the query was made, and facts have more arguments"
+        why = "rules have come since the query was created, and facts have more arguments"
         what = f"changes of {predicate}" if predicate is not None else "changes with so few columns"
-        raise SparkError(NoFeed(path=path.parent, what=what, why=why, hint="make the query again"))
+        raise SparkError(NoFeed(path=path.parent, what=what, why=why, hint="create the query again"))
     there = dict(_columns(table))
     empty = pa.nulls(table.num_rows, pa.string())
     columns = [there.get(field.name, empty).cast(field.type) for field in schema]
@@ -228,7 +228,7 @@ def _columns(table: pa.Table) -> Iterator[tuple[str, pa.ChunkedArray]]:
 
 
 class _Feed:
-    """What a batch and a stream of changes have in common."""
+    """What reading changes once and as a stream have in common."""
 
     def __init__(self, folder: Path, predicate: str | None, schema: pa.Schema) -> None:
         self._folder = folder
@@ -279,7 +279,7 @@ class _FeedStream(_Feed, DataSourceStreamReader, SupportsTriggerAvailableNow):
         return files[-1].last if files else -1
 
     def _check_writer(self) -> None:
-        """Whoever waits for changes is to know that none will come."""
+        """Raises if the writer has failed, so that readers do not wait for ever."""
         from tidalog.spark.feed import failure
 
         said = failure(self._folder)

@@ -6,7 +6,7 @@ from tidalog.model.errors import Diagnostic, TidalogError
 
 
 class SparkError(TidalogError):
-    """Spark cannot be started, or a stream cannot go on (T110–T129).  What was applied stays applied."""
+    """Spark cannot be started, or a stream cannot continue (T110–T129).  Applied updates stay applied."""
 
 
 class NoJava(Diagnostic):
@@ -49,7 +49,7 @@ class BadRowsInStream(Diagnostic):
     title = "{rows} of batch {batch} cannot be applied"
     reason = "{first}"
     hint = (
-        "mend them and start again, which goes on with this batch; or set them aside in a quarantine folder"
+        "fix them and start again, which continues with this batch; or name a quarantine folder for bad rows"
     )
 
 
@@ -58,7 +58,7 @@ class FileInStreamNotReadable(Diagnostic):
     title = "{path} cannot be read"
     reason = "{why}"
     hint = (
-        "put a whole file with the columns of the others in its place and start again, which goes on with "
+        "replace it by a whole file with the columns of the others and start again, which continues with "
         "this batch; or remove it and start again with the option ignoreMissingFiles=true"
     )
 
@@ -99,7 +99,7 @@ class NoFeed(Diagnostic):
 
 
 class UpdateTooLate(Diagnostic):
-    """Told of rows in quarantine."""
+    """For rows in quarantine."""
 
     number = "T125"
     title = "update {label} comes too late"
@@ -108,16 +108,16 @@ class UpdateTooLate(Diagnostic):
 
 
 class UpdateRefused(Diagnostic):
-    """Told beside the reason for which it was refused."""
+    """Shown next to the reason for the refusal."""
 
     number = "T126"
     title = "{update} of batch {batch} is refused"
     reason = "{where}"
-    hint = "mend the cause; started again, the stream goes on behind this update"
+    hint = "fix the cause; started again, the stream continues after this update"
 
 
 class LabelsDiffer(Diagnostic):
     number = "T127"
     title = "the labels of this stream are {own}s, and those of the store are {other}s"
-    reason = "{other}s and {own}s have no common order, so nothing would tell new updates from old ones"
+    reason = "{other}s and {own}s have no common order, so new updates cannot be told from old ones"
     hint = "{hint}"

@@ -3,13 +3,12 @@
     _feed.json                          the store it belongs to, its predicates, its kind of labels; before a
                                         file has facts with more arguments, it says so
     changes-FIRST-LAST.parquet          what the updates FIRST to LAST of the store changed
-    _failed.txt                         why the pipeline that wrote it ended, if that was an error
+    _failed.txt                         the error that ended the pipeline, if there was one
 
-Invariants.  A file appears whole, is never changed, and the files follow each other: each update of the store
-is in one of them.  So the feed itself says how far it goes: an update that is applied again after a crash and
-is in it already is not written again.  The first file has the facts that were there when the feed began, and
-what changed while nobody wrote to the feed is a file too: replaying it from its beginning always gives the
-facts of the store.
+Invariants.  A file appears whole and never changes, and each update of the store is in exactly one file.  So
+the feed itself shows how far it goes: an update that is applied again after a crash is not written twice.
+The first file has the facts at the start of the feed, and changes from a time without a writer are a file
+too: replaying the feed from its start always gives the facts of the store.
 """
 
 from __future__ import annotations
@@ -42,11 +41,11 @@ if TYPE_CHECKING:
 
 ABOUT: Final = "_feed.json"
 _REPEATED: Final = ["update", "op", "predicate", "kind"]
-"""Columns in which the same values come again and again; looking for that in the others takes time."""
+"""Columns with few distinct values; the others are written without a dictionary."""
 FAILED: Final = "_failed.txt"
 _NAME: Final = re.compile(r"changes-(\d{16})-(\d{16})\.parquet")
 _MOST_ROWS: Final = 1 << 22
-"""Rows of a file, from which on the next update goes into another one."""
+"""Once a file has this many rows, the next update goes into another one."""
 
 
 @dataclass(frozen=True, order=True)
@@ -62,7 +61,7 @@ class FeedFile:
 
 @dataclass(frozen=True)
 class FeedShape:
-    """What `_feed.json` says."""
+    """The content of `_feed.json`."""
 
     store: str
     arguments: int
@@ -81,7 +80,7 @@ def feed_files(folder: Path) -> list[FeedFile]:
 
 
 def feed_shape(folder: Path) -> FeedShape | None:
-    """What a folder says that it is; None if it is no feed."""
+    """The content of `_feed.json`; None if the folder is not a feed."""
     try:
         return FeedShape(**json.loads((folder / ABOUT).read_text(encoding="utf-8")))
     except (FileNotFoundError, NotADirectoryError):
@@ -89,7 +88,7 @@ def feed_shape(folder: Path) -> FeedShape | None:
 
 
 def failure(folder: Path) -> str | None:
-    """Why nobody writes to a feed any more; None if somebody may."""
+    """The error that ended the writer of a feed; None if there was none."""
     try:
         return (folder / FAILED).read_text(encoding="utf-8")
     except FileNotFoundError:
@@ -108,7 +107,7 @@ class Feed:
         self._dictionary = kb.dictionary
         store = store_id(kb)
         label = kb.last_label()
-        # Behind an integer all labels are integers (order.py), whatever type their column has.
+        # After an integer all labels are integers (sequencer.py), whatever the type of their column.
         has_texts = isinstance(label, str) or (label is None and text_labels)
         try:
             folder.mkdir(parents=True, exist_ok=True)
@@ -121,7 +120,7 @@ class Feed:
         except OSError as error:
             raise _not_writable(folder, error) from error
         self.shape = known
-        """What the folder says."""
+        """The content of `_feed.json`."""
         if known.store != store:
             why = f"its changes are of the store {known.store[:8]}, and this one is {store[:8]}"
             raise SparkError(FeedOfAnotherStore(folder=folder, why=why))
@@ -134,14 +133,13 @@ class Feed:
         """The last update that is in the feed."""
         if self.last < kb.applied_number:
             self._catch_up(bool(files))
-        self._under_way = self._new_rows()
+        self._pending = self._new_rows()
         self._first: int | None = None
 
     def _begin(self, shape: FeedShape) -> None:
-        """A folder becomes a feed; what else is in it is none of ours, but files of another feed would be
-        taken for our own."""
+        """Makes a folder a feed.  Other files may be in it, but not those of another feed."""
         if feed_files(self.folder):
-            why = f"it has files of a change feed, but no {ABOUT} that says of which store"
+            why = f"it has files of a change feed, but no {ABOUT} that names the store"
             raise SparkError(FeedOfAnotherStore(folder=self.folder, why=why))
         replace_file(self.folder / ABOUT, json.dumps(asdict(shape)).encode())
 
@@ -151,36 +149,36 @@ class Feed:
     # --- changes ------------------------------------------------------------------------------------
 
     def add(self, number: int, delta: Delta) -> None:
-        """What an update changed; written by `write`, or before if there is much of it."""
+        """Adds the changes of an update; `write` writes them, or this call if there are many."""
         if number <= self.last:
             return
         if self._first is None:
             self._first = self.last + 1
         if delta.rules:
-            self._take_in_rules(number)
-        self._under_way.add(delta, number)
-        if self._under_way.rows >= _MOST_ROWS:
+            self._apply_rules(number)
+        self._pending.add(delta, number)
+        if self._pending.rows >= _MOST_ROWS:
             self.write(number)
 
     def write(self, last: int) -> None:
-        """Everything that was added is in the feed, which goes up to the update `last` now."""
+        """Writes all that was added; the feed goes up to the update `last` now."""
         if self._first is None:
             return
-        self._write(self._first, last, self._under_way.table())
-        self._under_way, self._first = self._new_rows(), None
+        self._write(self._first, last, self._pending.table())
+        self._pending, self._first = self._new_rows(), None
 
-    def _take_in_rules(self, number: int) -> None:
-        """Other rules from this update on: there may be facts with more arguments than before."""
+    def _apply_rules(self, number: int) -> None:
+        """Rules change with this update: there may be facts with more arguments than before."""
         if not self._reshape():
             return
-        if self._under_way.rows and number - 1 > self.last:
+        if self._pending.rows and number - 1 > self.last:
             self.write(number - 1)
             self._first = number
-        self._under_way = self._new_rows()
+        self._pending = self._new_rows()
 
     def _reshape(self) -> bool:
-        """The feed has the predicates that the store has now, and those that it had.  Gives whether facts
-        have more arguments than before."""
+        """Adds the predicates of the store to those of the feed.  Returns whether facts have more arguments
+        than before."""
         now = {name: info.arity for name, info in self._kb.predicates.items()}
         arities = {**self.shape.arities, **now}
         widest = max([self.shape.arguments, *now.values()])
@@ -194,7 +192,7 @@ class Feed:
         return is_wider
 
     def fail(self, why: str) -> None:
-        """No more changes will come; whoever waits for them is to know why."""
+        """Leaves the error for readers that wait for changes."""
         replace_file(self.folder / FAILED, why.encode())
 
     def _write(self, first: int, last: int, table: pa.Table) -> None:
@@ -222,7 +220,7 @@ class Feed:
     # --- the beginning ------------------------------------------------------------------------------
 
     def _catch_up(self, has_files: bool) -> None:
-        """Facts that are there when a feed begins, or that changed while nobody wrote to it, are one file."""
+        """Writes the facts at the start of a feed, or the changes since its last update, as one file."""
         kb = self._kb
         label: Label | None = kb.last_label()
         if label is None and has_files:
@@ -241,7 +239,7 @@ class Feed:
 
 
 def store_id(kb: StoredKnowledgeBase) -> str:
-    """What tells a store from every other."""
+    """The id of a store."""
     from tidalog.storage.manifest import read_manifest
 
     return read_manifest(kb.path).store
@@ -270,7 +268,7 @@ def read_feed(files: Sequence[FeedFile]) -> Iterator[pa.Table]:
 
 
 def replayed(folder: Path) -> pa.Table:
-    """The facts that a feed leaves when it is followed from its beginning: the rows that inserted them."""
+    """The facts that replaying a feed gives: the rows that inserted them."""
     shape = feed_shape(folder)
     assert shape is not None
     tables = list(read_feed(feed_files(folder)))
@@ -288,7 +286,7 @@ def _keys(table: pa.Table) -> list[str]:
 
 
 def _difference(before: pa.Table, after: pa.Table, label: Label) -> pa.Table:
-    """The rows that lead from some facts to others, as of an update."""
+    """The rows of an update that turns some facts into others."""
     deleted = _without(before, after)
     labels = pa.repeat(pa.scalar(label, deleted.schema.field("update").type), deleted.num_rows)
     deleted = deleted.set_column(0, deleted.schema.field("update"), labels)

@@ -1,8 +1,7 @@
-"""From a micro-batch to its rows at the driver: right ones as Arrow columns, the others with reasons.
+"""Reads a micro-batch at the driver: right rows as Arrow columns, bad ones with their faults.
 
-Every row of the batch is one or the other.  The batch is read once, as long as its rows are surely right by a
-short look (validate.py).  It is read again to look closer; if rows are bad, to find out where they stand; and
-if it brings rules that speak of predicates which nobody knew.
+A batch is read once if the short test of validate.py is sure of all its rows.  It is read again for the full
+checks, to find the positions of bad rows, and after rules that bring new predicates.
 """
 
 from __future__ import annotations
@@ -25,10 +24,9 @@ from tidalog.spark.validate import (
     CONTENT,
     FAULT,
     SURE,
+    Validation,
     content_of,
     dated_labels,
-    fault_of,
-    is_sure,
     label_of,
     named,
 )
@@ -40,7 +38,7 @@ if TYPE_CHECKING:
     from tidalog.model.update import Label
 
 BadRow = dict[str, object]
-"""Where a row stands, what is wrong with it, and what it says."""
+"""The position of a row, its fault, and its values."""
 _FILE: Final = "__tidalog_file"
 _BLOCK: Final = "__tidalog_block"
 _ROW: Final = "__tidalog_row"
@@ -49,7 +47,7 @@ _PLACES: Final = {_FILE: "file_path", _BLOCK: "file_block_start"}
 _MOST_PLACES: Final = 3
 _PLAIN: Final = {"string", "boolean", "tinyint", "smallint", "int", "bigint", "float", "double", "decimal"}
 OFFSETS: Final = ("topic", "partition", "offset")
-"""Columns with which a message queue says where a row comes from."""
+"""The columns of a message queue that say where a row comes from."""
 _UNREADABLE: Final = re.compile(r"FAILED_READ_FILE|CANNOT_READ_FILE|Encountered error while reading file")
 _PATH: Final = re.compile(r"\b(?:file:/|hdfs:/|s3a?:/|gs:/|abfss?:/)[^\s,;'\"]+")
 
@@ -64,8 +62,8 @@ class Batch:
 
 
 class Ingest:
-    """Reads micro-batches of one stream, which is `updates` with what is known of its rows.  Labels are texts
-    or integers; among these, other texts are faults."""
+    """Reads micro-batches of one stream: `updates`, with the result of the short test.  Labels are texts or
+    integers; texts among integers are faults."""
 
     def __init__(
         self, updates: DataFrame, columns: UpdateColumns, known: KnownPredicates, *, text_labels: bool = False
@@ -78,31 +76,31 @@ class Ingest:
         self.has_labels = columns.update is not None
         self._names = ["update", *names, CONTENT] if self.has_labels else names
         content = [content_of(columns).alias(CONTENT)] if self.has_labels else []
-        sure = is_sure(columns, known, text_labels=text_labels).alias(SURE)
+        self._validation = Validation(columns, known, text_labels)
+        sure = self._validation.is_sure().alias(SURE)
         self.updates = rows.select("*", *content, sure)
         own = self.updates.columns
         sources = [_FILE] if _FILE in own else [name for name in OFFSETS[:2] if name in own]
         self._places = [*(["update"] if self.has_labels else []), *sources] if sources else []
         self._text_labels = text_labels
         self._label = columns.update or ""
-        self._columns, self._known = columns, known
+        self._known = known
         self._learnt: set[tuple[str, int]] = set()
         """Predicates that came with rules, and their number of arguments."""
-        self._fault = self._closer_look()
-        self._looks_closer = False
-        """Whether a short look was not sure of the last batch, so that it is hardly worth while."""
+        self._fault = self._validation.fault_of()
+        self._was_unsure = False
+        """Whether rows of the last batch were not sure, so that the short test is hardly worth while."""
 
     def learn(self, rules: Iterable[str]) -> bool:
-        """Facts may be of predicates that these rules speak of, from now on.  Gives whether some are new."""
+        """Adds the predicates of rules to the known ones.  Returns whether some are new."""
         new = self._known.of_rules(rules) - self._learnt
         if new:
             self._learnt |= new
-            self._fault = self._closer_look()
+            self._fault = self._validation.fault_of(sorted(self._learnt))
         return bool(new)
 
     def read(self, frame: DataFrame) -> Batch:
-        """The rows of a micro-batch of `updates`.  Raises `SparkError` (T116) if a file of it cannot be
-        read."""
+        """The rows of a micro-batch of `updates`.  Raises `SparkError` (T116) if a file cannot be read."""
         batch = self._read(frame)
         adds = pc.equal(batch.table.column("op"), ADD_RULE)
         if not pc.any(adds, min_count=0).as_py():
@@ -111,18 +109,18 @@ class Ingest:
         return self._read(frame) if is_new and batch.bad else batch
 
     def _read(self, frame: DataFrame) -> Batch:
-        if not self._looks_closer:
+        if not self._was_unsure:
             table, sure = self._rows(frame, SURE)
             if _all(sure):
                 return Batch(table.num_rows, table, [])
         table, sure, right = self._rows(frame, SURE, self._fault.isNull().alias(FAULT))
-        self._looks_closer = not _all(sure)
+        self._was_unsure = not _all(sure)
         if _all(right):
             return Batch(table.num_rows, table, [])
         return Batch(table.num_rows, table.filter(right), _bad_rows(frame, self._fault))
 
     def _rows(self, frame: DataFrame, *marks: Column | str) -> tuple[pa.Table, *tuple[pa.ChunkedArray, ...]]:
-        """All rows, and what is said of each."""
+        """All rows, and further columns about each."""
         with reading():
             whole = frame.select(*self._names, *marks).toArrow()
         return whole.select(self._names), *whole.columns[len(self._names) :]
@@ -136,8 +134,8 @@ class Ingest:
             reasons.setdefault(why, []).append(one)
         label = label_of(self._text_labels)
         said = F.coalesce(*(F.when(label.isin(labels), why) for why, labels in reasons.items()))
-        before, behind = UpdateTooLate(label="\0", why="").message.split("\0")
-        message = F.concat(F.lit(before), label.cast("string"), F.lit(f"{behind}: "), said)
+        before, after = UpdateTooLate(label="\0", why="").message.split("\0")
+        message = F.concat(F.lit(before), label.cast("string"), F.lit(f"{after}: "), said)
         number, column = F.lit(UpdateTooLate.number).alias("number"), F.lit(self._label).alias("column")
         fault = F.when(
             said.isNotNull() & self._fault.isNull(), F.struct(number, message.alias("message"), column)
@@ -145,14 +143,13 @@ class Ingest:
         return _bad_rows(frame, fault)
 
     def places(self, frame: DataFrame) -> DataFrame | None:
-        """The labels of a batch's rows and where these come from, to be kept for a while; None if nothing
-        says that.  The batch itself is better let go of at once: what has been used to ask the JVM for
-        something is only freed when Python looks for cycles, and the older it is, the later."""
+        """The labels of a batch's rows and where these come from, to be kept for a while; None if the source
+        does not say.  The batch itself is not kept: objects that were used to call the JVM are freed only by
+        the cycle collector, and old ones late."""
         return frame.select(*self._places) if self._places else None
 
     def places_of(self, places: DataFrame, label: Label | None) -> list[str]:
-        """Where the rows of an update are, or those of the whole batch: the files, or what a queue calls
-        them."""
+        """Where the rows of an update, or of the whole batch, come from: files, or positions in a queue."""
         rows = places
         if label is not None:
             rows = rows.filter(label_of(self._text_labels) == label)
@@ -163,18 +160,13 @@ class Ingest:
             for row in found
         )
 
-    def _closer_look(self) -> Column:
-        return fault_of(
-            self._columns, self._known, text_labels=self._text_labels, learnt=sorted(self._learnt)
-        )
-
 
 def _all(marks: pa.ChunkedArray) -> bool:
     return bool(pc.all(marks, min_count=0).as_py())
 
 
 def with_places(frame: DataFrame) -> DataFrame:
-    """A stream whose rows know the file that they come from, if they come from files."""
+    """A stream with the file of each row, if rows come from files."""
     from pyspark.errors import AnalysisException
     from pyspark.sql import functions as F
 
@@ -189,8 +181,8 @@ def with_places(frame: DataFrame) -> DataFrame:
 
 
 def _bad_rows(frame: DataFrame, fault: Column) -> list[BadRow]:
-    """The rows that have a fault.  They are counted from 1: in the whole file if it is read in one piece or
-    counts them itself, else from the byte at which the piece begins."""
+    """The rows with a fault.  They are counted from 1: within the file if it is read in one piece or counts
+    its rows itself, else from the byte at which the piece starts."""
     from pyspark.sql import functions as F
 
     checked = frame.withColumn(FAULT, fault).drop(CONTENT, SURE)
@@ -219,7 +211,7 @@ def _bad_rows(frame: DataFrame, fault: Column) -> list[BadRow]:
 
 
 def _shown(field: StructField) -> Column:
-    """A column of bad rows as what Python can hold: it knows no dates outside the calendar, for example."""
+    """A column of bad rows as a value of Python, which has no dates outside the calendar, for example."""
     from pyspark.sql import functions as F
 
     column = F.col(quoted(field.name))
@@ -230,7 +222,7 @@ def _shown(field: StructField) -> Column:
 
 @contextmanager
 def reading() -> Iterator[None]:
-    """Says which file is at fault where Spark fails because of one."""
+    """Turns Spark's error about a file into one that names the file."""
     try:
         with no_query_log():
             yield

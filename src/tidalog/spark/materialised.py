@@ -4,8 +4,8 @@
     FOLDER/version-NUMBER/PREDICATE.parquet      or version-NUMBER.1, if the link leads to the other one
 
 A version has every predicate as it is after the update NUMBER of the store; files of predicates that did not
-change are shared with the version before.  The link is replaced in one step, and the version that it led to
-before is kept for whoever reads it still.
+change are shared with the version before.  The link is replaced atomically, and the version before
+is kept for those who still read it.
 """
 
 from __future__ import annotations
@@ -34,8 +34,8 @@ _NOT_IN_A_NAME: Final = re.compile(r"[^\w.+-]+")
 
 
 class Materialised:
-    """Writes versions.  Writing all facts may take longer than the updates that changed them: it is put off
-    until as much time has passed as writing took last, and then done for all updates since."""
+    """Writes versions.  Writing all facts may take longer than applying updates, so the next version waits as
+    long as the last one took to write, and has all updates since."""
 
     def __init__(self, folder: Path, kb: KnowledgeBase) -> None:
         self.folder = folder
@@ -52,8 +52,7 @@ class Materialised:
             raise _not_writable(folder, error) from error
 
     def changed(self, predicates: Iterable[str], *, new_rules: bool = False) -> None:
-        """Facts of these predicates are others than in the newest version; with new rules there may be other
-        predicates."""
+        """Facts of these predicates differ from the newest version; with new rules, predicates may too."""
         self._changed.update(predicates)
         if new_rules:
             self._changed |= set(self._kb.predicates) ^ set(self._files)
@@ -63,7 +62,7 @@ class Materialised:
             self.write(number)
 
     def write(self, number: int) -> None:
-        """The newest version is that of the update `number`."""
+        """Writes the version of the update `number`."""
         if not self._changed and self._version is not None:
             return
         start = time.monotonic()
@@ -103,7 +102,7 @@ class Materialised:
         return version
 
     def _remove_others(self, kept: set[str]) -> None:
-        """Versions that nobody reads any more, and what is left of unfinished ones."""
+        """Removes older versions, and what is left of unfinished ones."""
         for path in self.folder.iterdir():
             unfinished = path.name.startswith((".version-", f".{CURRENT}."))
             if unfinished or (_VERSION.fullmatch(path.name) and path.name not in kept):

@@ -1,15 +1,15 @@
-"""A micro-batch on its way: read and checked, logged, applied, told of, acknowledged.
+"""The path of a micro-batch: read and check, log, apply, write the changes, acknowledge.
 
-    rows ─ ingest ─▶ updates ─ order ─▶ new ones ─ log ─▶ on disk ─ apply ─▶ deltas ─▶ feed ─▶ acknowledged
+    rows ─ ingest ─▶ updates ─ sequence ─▶ new ones ─ log ─▶ on disk ─ apply ─▶ deltas ─▶ feed ─▶ acknowledged
 
-Exactly once.  A batch is in the store's log before anything of it is applied, and `foreachBatch` returns
-only then: Spark may forget it.  The log knows it by query and number, so one that comes again is passed
-over.  What is applied and not acknowledged when the process ends is applied again by the next run, before
-its first batch; the feed knows which updates it has (feed.py), and files of the quarantine are replaced
-whole.  So updates may be held back to be looked at in advance: they are in the log, whatever happens.
+Exactly once.  A batch is in the store's log before anything of it is applied, and only then does
+`foreachBatch` return, so that Spark may forget it.  The log has its query and number, so a batch that comes
+again is skipped.  Updates that were applied but not acknowledged when the process ended are applied again by
+the next run, before its first batch; the feed knows which updates it has (feed.py), and files of the
+quarantine are replaced.  So updates may wait for later ones: they are in the log, whatever happens.
 
-For the same reason `foreachBatch` need not wait for the engine: a batch that is logged is applied by a thread
-of its own while Spark reads the next one, which is logged when that is done.  One batch is ahead at most.
+For the same reason `foreachBatch` does not wait for the engine: a thread applies a logged batch while Spark
+reads the next one, which is logged after that.  At most one batch is ahead.
 """
 
 from __future__ import annotations
@@ -32,9 +32,9 @@ from tidalog.spark.feed import Feed
 from tidalog.spark.ingest import BadRow, Batch, Ingest
 from tidalog.spark.materialised import Materialised
 from tidalog.spark.progress import BatchReport, Listener, Totals
-from tidalog.spark.quarantine import place_of, write_bad_rows
+from tidalog.spark.quarantine import position_of, write_bad_rows
 from tidalog.spark.sequencer import Before, LabelKind, Ordered, ordered
-from tidalog.spark.validate import told
+from tidalog.spark.validate import fault_line
 from tidalog.storage import faults
 
 if TYPE_CHECKING:
@@ -45,7 +45,7 @@ if TYPE_CHECKING:
 
 
 class Pipeline:
-    """Feeds one store from one stream.  Its methods may be called by any thread; one at a time goes on."""
+    """Feeds one store from one stream.  Any thread may call its methods; a lock lets one at a time run."""
 
     def __init__(
         self,
@@ -73,20 +73,20 @@ class Pipeline:
         self._lock = threading.RLock()
         self._worker = ThreadPoolExecutor(1, "tidalog-apply")
         self._job: Future[None] | None = None
-        """The batch that is being applied, or was last; before, what makes the store ready for it."""
+        """Applies the current or the last batch; before the first one, prepares the store."""
         self._busy_until = 0.0
         self._closed = self._stopped = self._coming = False
         self._idle: threading.Timer | None = None
         self._places: dict[int, DataFrame] = {}
-        """Of batches with updates that are not applied, where these come from."""
+        """Where the rows of batches with waiting updates come from."""
         self._rows: deque[tuple[int, int, float]] = deque()
-        """Of updates that wait, in order: their number, their rows, and when their batch began."""
+        """Waiting updates, in order: their number, their rows, and when their batch started."""
         self.error: BaseException | None = None
-        """What ended the stream, if it was not asked to end."""
+        """The error that ended the stream."""
         self.on_failure: Callable[[], None] = lambda: None
-        """Called by a thread of its own when something fails while Spark waits for nothing."""
+        """Called by a new thread when something fails, so that the query stops."""
         self.has_more: Callable[[], bool] = lambda: True
-        """Whether Spark is about to bring a batch, or may be: nobody has told yet."""
+        """Whether Spark may be about to bring a batch."""
         ingest.learn(kb.pending_rules)
         self._recover()
         # While Spark starts the query and reads the first batch.
@@ -95,8 +95,8 @@ class Pipeline:
     # --- batches ------------------------------------------------------------------------------------
 
     def process(self, frame: DataFrame, batch: int) -> None:
-        """What Spark calls with each micro-batch; returns when that is logged.  Reading it asks nothing of
-        the knowledge base, which is busy with the batch before."""
+        """Spark calls it with each micro-batch; returns once that is logged.  Reading does not use the
+        knowledge base, which is busy with the batch before."""
         report = BatchReport(batch)
         start = time.perf_counter()
         self._coming = True
@@ -112,29 +112,29 @@ class Pipeline:
         with self._at_work():
             self._log(frame, read, batch, start, report)
             self._coming = False
-            self._job = self._worker.submit(self._carry_out, report, start)
+            self._job = self._worker.submit(self._apply_logged, report, start)
 
-    def _carry_out(self, report: BatchReport, start: float) -> None:
-        """Applies a batch that is logged."""
+    def _apply_logged(self, report: BatchReport, start: float) -> None:
+        """Applies a logged batch."""
         with self._at_work():
             try:
                 self._apply(self._applying.held, report)
             finally:
                 self._measure(report, start)
-                self._told(report)
+                self._report(report)
             self._await_more()
 
     def _measure(self, report: BatchReport, start: float) -> None:
         now = time.perf_counter()
         report.seconds = now - start
         report.waiting = sum(rows for _, rows, _ in self._rows)
-        # Batches overlap: the time at work is that in which at least one was.
+        # Batches overlap: time counts once, however many are in progress.
         self.totals.seconds += now - max(start, self._busy_until)
         self._busy_until = now
 
     def settle(self) -> None:
-        """Waits until what has come is applied, or held back to be looked at in advance: the last update does
-        not go on.  Raises what went wrong with it."""
+        """Waits until all batches so far are applied, but for updates that wait for later ones; the last
+        update is taken to be complete.  Raises the error of a batch."""
         self._join()
         if self._applying.held > self._applying.ahead:
             self.flush(self._applying.ahead)
@@ -145,18 +145,18 @@ class Pipeline:
 
     def _check_none(self, bad: Sequence[BadRow], batch: int) -> None:
         if bad:
-            first = told(bad[0], place_of(bad[0]))
+            first = fault_line(bad[0], position_of(bad[0]))
             rows = "1 row" if len(bad) == 1 else f"{len(bad):,} rows"
             raise SparkError(BadRowsInStream(rows=rows, batch=batch, first=first))
 
     def _log(self, frame: DataFrame, read: Batch, batch: int, start: float, report: BatchReport) -> None:
-        """Also a batch without updates is logged, so that the store knows of every batch that Spark does.
-        Bad rows are set aside before: if the batch is logged, they are there."""
+        """Logs a batch, also one without updates, so that the store has every batch that Spark has.  Bad rows
+        are written before: if the batch is logged, they are in the quarantine."""
         began = time.perf_counter()
         kb, source = self.kb, self._source()
         report.quarantined = len(read.bad)
         last = kb.last_batch(source)
-        if last is not None and batch <= last:  # it comes again
+        if last is not None and batch <= last:  # a repetition
             report.skipped = read.table.num_rows
             return
         found = ordered(read.table, batch, self._before(), self._kind)
@@ -185,21 +185,21 @@ class Pipeline:
         faults.at("batch logged")
 
     def _before(self) -> Before:
-        """What has come before the next batch."""
+        """What came before the next batch."""
         last, pending = self.kb.last_label(), self.kb.pending
         waits = last is not None and len(pending) > 0 and pending[-1].label == last
         return Before(last, waits, self.kb.seen)
 
     def _late_rows(self, frame: DataFrame, found: Ordered) -> list[BadRow]:
-        """The rows of updates that come behind others, which are not applied."""
-        late: dict[Label, str] = dict.fromkeys(found.changed, "it has been applied, with other rows")
-        late |= dict.fromkeys(found.unseen, f"update {self.kb.last_label()} has come before it")
+        """The rows of updates that come too late and are not applied."""
+        late: dict[Label, str] = dict.fromkeys(found.changed, "it was applied with other rows")
+        late |= dict.fromkeys(found.unseen, f"update {self.kb.last_label()} came before it")
         return self._ingest.late_rows(frame, late) if late else []
 
     # --- applying -----------------------------------------------------------------------------------
 
     def _apply(self, keep: int, report: BatchReport) -> None:
-        """Applies what waits, all but the last `keep`; and tells of it."""
+        """Applies waiting updates, all but the last `keep`, and writes their changes."""
         began = time.perf_counter()
         how = self._applying
         refused: TidalogError | None = None
@@ -224,20 +224,20 @@ class Pipeline:
                 report.inserted += delta.inserted_count
                 report.deleted += delta.deleted_count
                 report.engine_seconds += delta.counters.seconds
-                report.applied += self._taken(position.number)
+                report.applied += self._finished(position.number)
         except TidalogError as error:
             refused = error
         report.apply_seconds += time.perf_counter() - began
-        self._tell(report)
+        self._write_changes(report)
         if refused is not None:
             number = self.kb.applied_number
-            report.refused += self._taken(number)
+            report.refused += self._finished(number)
             found = [position for position in waiting if position.number == number]
             raise self._named(refused, found[0]) if found else refused
         self._forget_places()
 
     def _named(self, error: TidalogError, position: Position) -> TidalogError:
-        """The error, and which update it is about."""
+        """The error, and the update that it is about."""
         places: list[str] = []
         kept = self._places.get(position.batch)
         if kept is not None:
@@ -251,15 +251,15 @@ class Pipeline:
         return type(error)([*error.diagnostics, refused])
 
     def _forget_places(self) -> None:
-        """Keeps those of updates that wait."""
+        """Keeps only those of waiting updates."""
         pending = self.kb.pending
         oldest = pending[0].batch if pending else None
         self._places = {
             batch: places for batch, places in self._places.items() if oldest is not None and batch >= oldest
         }
 
-    def _taken(self, number: int) -> int:
-        """The rows of the updates up to a number, which wait no longer."""
+    def _finished(self, number: int) -> int:
+        """Removes the updates up to a number from those that wait; returns their rows."""
         now = time.perf_counter()
         rows = 0
         while self._rows and self._rows[0][0] <= number:
@@ -268,8 +268,8 @@ class Pipeline:
             self.totals.latencies.append(now - start)
         return rows
 
-    def _tell(self, report: BatchReport) -> None:
-        """What is applied goes to whoever wants to know; then the store need not hand it out again."""
+    def _write_changes(self, report: BatchReport) -> None:
+        """Writes changes and facts; then the store may acknowledge the updates."""
         began = time.perf_counter()
         number = self.kb.applied_number
         if self._feed is not None:
@@ -282,7 +282,7 @@ class Pipeline:
         report.write_seconds += time.perf_counter() - began
 
     def _recover(self) -> None:
-        """Applies what an earlier run has logged; its batches will not come again, or be passed over."""
+        """Applies what an earlier run has logged; its batches do not come again, or are skipped."""
         report = BatchReport(-1)
         before = len(self.kb.pending)
         if before:
@@ -295,7 +295,7 @@ class Pipeline:
     # --- waiting ------------------------------------------------------------------------------------
 
     def _await_more(self) -> None:
-        """Updates that are held back are applied after a time in which nothing came."""
+        """Applies waiting updates after a time without a batch."""
         if self.kb.pending and not self._closed:
             idle = threading.Timer(self._applying.wait, lambda: self._flush_after(idle))
             idle.daemon = True
@@ -303,8 +303,8 @@ class Pipeline:
             idle.start()
 
     def _flush_after(self, idle: threading.Timer) -> None:
-        """The time is over; unless more has come while this waited for its turn, or is on its way.  What goes
-        wrong is noted, and told by whoever waits for the stream."""
+        """The time is over: applies them, unless a batch came while this waited for the lock, or is coming.
+        Errors end the stream (`_noting_errors`)."""
         with self._lock, contextlib.suppress(Exception):
             if self._idle is not idle or self._coming:
                 return
@@ -314,7 +314,7 @@ class Pipeline:
                 self.flush()
 
     def flush(self, keep: int = 0) -> None:
-        """Applies what is held back, all but the last `keep`."""
+        """Applies waiting updates, all but the last `keep`."""
         with self._at_work():
             if self._closed or len(self.kb.pending) <= keep:
                 return
@@ -325,22 +325,22 @@ class Pipeline:
                 self._apply(keep, report)
             finally:
                 self._measure(report, start)
-                self._told(report)
+                self._report(report)
             self._await_more()
 
     @property
     def stopped(self) -> bool:
-        """Whether somebody asked it to end."""
+        """Whether `stop` was called."""
         return self._stopped
 
     def stop(self) -> None:
-        """Closes behind the batch that is at work, if there is one."""
+        """Closes after the current batch."""
         self._stopped = True
         self.close()
 
     def close(self) -> None:
-        """Applies what is held back and lets go of the store; a second time does nothing.  A batch that comes
-        later is refused: the store does not have it, and it will come again."""
+        """Applies waiting updates and closes the store; a second call does nothing.  Refuses later batches:
+        the store does not have it, and Spark will bring it again."""
         if self._job is not None:
             wait([self._job])
         with self._lock:
@@ -372,7 +372,7 @@ class Pipeline:
         try:
             yield
         except BaseException as error:
-            if self.error is None and not self._closed:  # closed, whatever Spark interrupts is no failure
+            if self.error is None and not self._closed:  # Spark interrupts what runs after the end
                 self.error = error
                 if self._feed is not None:
                     self._feed.fail(str(error))
@@ -384,7 +384,7 @@ class Pipeline:
             self._idle.cancel()
             self._idle = None
 
-    def _told(self, report: BatchReport) -> None:
+    def _report(self, report: BatchReport) -> None:
         self.totals.add(report)
         if self._listener is not None:
             self._listener(report, self.totals)

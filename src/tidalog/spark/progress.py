@@ -1,4 +1,4 @@
-"""What a pipeline has done: batch by batch and in sum.
+"""What a pipeline has done: reports on batches, and totals.
 
 Invariant.  In sum, rows = applied + quarantined + skipped + refused + waiting.  In a batch the same holds if
 the rows that waited before it are counted as its own.
@@ -21,16 +21,16 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 _KEPT: Final = 10_000
-"""Latencies that quantiles are made of: the last ones."""
+"""The last latencies are kept, for quantiles."""
 
 
 @dataclass
 class BatchReport:
-    """One batch.  Rows are those that came with it; facts are those that became true or stopped being so."""
+    """One batch.  Rows are those that came with it; facts are insertions and deletions."""
 
     batch: int
     held: bool = False
-    """Whether this is about updates that the batch had left waiting, and not about the batch itself."""
+    """Whether the report is about updates that waited after the batch, not about the batch itself."""
     label: int | str | None = None
     """The last update that was applied."""
     rows: int = 0
@@ -39,7 +39,7 @@ class BatchReport:
     skipped: int = 0
     """Rows of updates that had been applied before."""
     refused: int = 0
-    """Rows of an update that breaks a constraint or a limit."""
+    """Rows of an update that violates a constraint or a limit."""
     waiting: int = 0
     """Rows of updates that are logged, and applied when more have come."""
     updates: int = 0
@@ -77,14 +77,14 @@ class Totals:
     recovered: int = 0
     """Updates that an earlier run had logged and this one applied; their rows were counted then."""
     seconds: float = 0.0
-    """At work on at least one batch, without waiting for data."""
+    """With at least one batch in progress, without waiting for data."""
     engine_seconds: float = 0.0
     latencies: deque[float] = field(default_factory=lambda: deque(maxlen=_KEPT))
     """Seconds from the start of its batch until an update was applied."""
     by_predicate: dict[str, list[int]] = field(default_factory=dict)
-    """Facts that became true and that stopped being so."""
+    """Facts that were inserted and deleted."""
     facts: dict[str, int] = field(default_factory=dict)
-    """How many there are, when the stream has ended."""
+    """By predicate, at the end of the stream."""
     memory: dict[str, int] = field(default_factory=dict)
     """Bytes in use after the last batch: by this process, and by the JVM and workers that it started."""
     last: BatchReport | None = None
@@ -117,7 +117,7 @@ class Totals:
 
     @property
     def rate(self) -> float:
-        """Rows a second while at work."""
+        """Rows a second, without waiting for data."""
         return self.rows / self.seconds if self.seconds else 0.0
 
     def latency(self, quantile: float) -> float | None:

@@ -1,8 +1,8 @@
-"""The quarantine: a folder with a file for each batch that had bad rows.
+"""The quarantine: a folder with a file for each batch with bad rows.
 
-A line of JSON for each row: `number`, `message` and `column` say what is wrong, `file`, `block` and `row` (or
-`topic`, `partition` and `offset`) where it stands, `values` what it says.  A batch that comes again replaces
-its file whole, so that no row is in it twice.
+A line of JSON for each row: `number`, `message` and `column` are the fault, `file`, `block` and `row` (or
+`topic`, `partition` and `offset`) its position, `values` the row itself.  A batch that comes again replaces
+its file, so that no row is in it twice.
 """
 
 from __future__ import annotations
@@ -16,10 +16,10 @@ from tidalog.spark.ingest import BadRow
 
 
 def write_bad_rows(folder: Path, query: str, batch: int, rows: Sequence[BadRow]) -> Path:
-    """Writes the bad rows of a batch; `query` tells batches of one stream from those of another,
-    and from those of the same numbers that a checkpoint made anew after it was put back."""
-    own, _, turn = query.partition("#")
-    again = f"-{turn}" if turn else ""
+    """Writes the bad rows of a batch.  `query` distinguishes the batches of several streams, and those that a
+    restored checkpoint has numbered again."""
+    own, _, restored = query.partition("#")
+    again = f"-{restored}" if restored else ""
     path = folder / f"batch-{batch:09d}-{own[:8]}{again}.ndjson"
     file = AtomicFile(path)
     try:
@@ -33,10 +33,10 @@ def write_bad_rows(folder: Path, query: str, batch: int, rows: Sequence[BadRow])
     return path
 
 
-def place_of(row: BadRow) -> str:
-    """Where a bad row stands, for people."""
+def position_of(row: BadRow) -> str:
+    """The position of a bad row, for people."""
     if "file" in row:
-        behind = f" behind byte {row['block']:,}" if row["block"] else ""
-        return f"{row['file']}, row {row['row']:,}{behind}"
+        after = f" after byte {row['block']:,}" if row["block"] else ""
+        return f"{row['file']}, row {row['row']:,}{after}"
     offset = [f"{name} {row[name]}" for name in ("topic", "partition", "offset") if name in row]
     return ", ".join(offset) or "a row"

@@ -1,9 +1,9 @@
 """The order of updates: rows by the label of their update, and which of them are new.
 
-Labels rise, so an update whose label is above the last one is new.  The last one may go on, as long as it
-waits: the border between two batches falls anywhere.  Another update that comes again with the same content
-is a duplicate; one whose content is another, or that nobody has seen, comes too late.  Labels so old that
-nobody remembers them are taken for duplicates.
+Labels ascend, so an update with a label above the last one is new.  The last one may continue as long as it
+waits, for a batch may end anywhere.  Any other update with a label that was seen is a duplicate if it has the
+same content, and too late otherwise; so is one with a label that was not seen.  Labels that are older than
+the record of labels count as duplicates.
 """
 
 from __future__ import annotations
@@ -24,30 +24,30 @@ from tidalog.spark.validate import CONTENT
 
 LabelKind = Literal["integer", "text"]
 _ONE: Final = 1
-"""What an update without a label is called on its way."""
+"""The label of an update without one."""
 
 
-def _nobody_knows(label: Label, content: Content) -> Seen | None:
+def _never_seen(label: Label, content: Content) -> Seen | None:
     del label, content
     return None
 
 
 @dataclass(frozen=True)
 class Before:
-    """What has come before a batch: the last label, whether its update still waits, and which updates."""
+    """What came before a batch: the last label, whether its update still waits, and which updates."""
 
     last: Label | None = None
     waits: bool = False
-    seen: Callable[[Label, Content], Seen | None] = _nobody_knows
+    seen: Callable[[Label, Content], Seen | None] = _never_seen
 
 
 @dataclass(frozen=True)
 class Ordered:
     """The new updates of a batch, in order.
 
-    With `goes_on` the first of them is more of the last one before.  `contents` tell them from others;
-    `skipped` rows are of updates that have come before.  Those with the labels `changed` and `unseen` come
-    too late: the first have been before with other rows, the second never.
+    With `goes_on` the first of them continues the last one before.  `contents` identify them; `skipped` rows
+    are duplicates.  Updates with the labels `changed` and `unseen` come too late: the first were seen with
+    other rows, the second never.
     """
 
     updates: UpdateTable
@@ -61,8 +61,8 @@ class Ordered:
 def ordered(
     table: pa.Table, batch: int, before: Before | None = None, kind: LabelKind | None = None
 ) -> Ordered:
-    """The updates of right rows behind those before.  Rows without labels are one update, which is called 1.
-    Labels are of a kind, or of that of their column; a column CONTENT tells rows apart.
+    """The updates of right rows that are new after those before.  Rows without labels are one update, with
+    the label 1.  Labels are of `kind`, or of the type of their column; a column CONTENT identifies rows.
     """
     name = f"batch {batch}"
     if "update" not in table.column_names:
@@ -105,7 +105,7 @@ def _labels(column: pa.ChunkedArray, kind: LabelKind | None) -> pa.ChunkedArray:
 
 
 def _contents(rows: pa.Table) -> dict[Label, Content]:
-    """What tells the updates of a batch from others, by their labels, which ascend."""
+    """The contents of the updates of a batch by label, ascending."""
     total = CONTENT if CONTENT in rows.column_names else None
     sums = [("update", "count"), *([(total, "sum")] if total is not None else [])]
     found = rows.group_by("update", use_threads=False).aggregate(sums).sort_by("update")
@@ -115,8 +115,8 @@ def _contents(rows: pa.Table) -> dict[Label, Content]:
 
 
 def _updates(table: pa.Table, name: str) -> UpdateTable:
-    def place(row: int, field: int) -> tuple[Place, str]:
+    def locate(row: int, field: int) -> tuple[Place, str]:
         return Place(name, row + 1, unit="row"), ""
 
     columns = [table.column(number) for number in range(table.num_columns)]
-    return update_table_of(RawTable(name, columns, table.num_rows, place, tuple(table.column_names)))
+    return update_table_of(RawTable(name, columns, table.num_rows, locate, tuple(table.column_names)))

@@ -1,8 +1,8 @@
 """The Spark session: the one that is there, else one of our own that starts quietly.
 
-A session that the user made is taken as it is; nothing of it is changed.  One of our own has settings that
-suit small batches on one machine, and every one of them gives way to what the caller says.  What the JVM has
-to say goes to a file, which an error shows the end of.
+A session that the user has created is used as it is, and nothing of it is changed.  One of our own has
+settings for small batches on one machine, which those of the caller override.  The output of the JVM goes to
+a file, and an error shows lines of it.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 LOCAL: Final = "local[*]"
 _PATIENCE: Final = 5.0
-"""Seconds that a master has to take a connection."""
+"""Seconds in which a master must accept a connection."""
 _SHOWN_LINES: Final = 3
 _DEFAULTS: Final = {
     "spark.app.name": "tidalog",
@@ -38,7 +38,7 @@ _DEFAULTS: Final = {
     "spark.sql.execution.arrow.pyspark.enabled": "true",
     "spark.sql.execution.arrow.maxRecordsPerBatch": "65536",
     "spark.sql.session.timeZone": "UTC",
-    # A stream has jobs without end; nobody looks at those that are done, and they fill the heap.
+    # A stream has jobs without end, and Spark would keep them on the heap for its web pages.
     "spark.ui.retainedJobs": "50",
     "spark.ui.retainedStages": "50",
     "spark.ui.retainedTasks": "1000",
@@ -96,7 +96,7 @@ def spark_session(
 
 
 def _check_reachable(master: str) -> None:
-    """Spark itself tries for a minute and then stops without a word about what was wrong."""
+    """Spark itself tries for a minute and then stops without saying why."""
     if not master.startswith("spark://"):
         return
     problem = "no master answers"
@@ -132,7 +132,7 @@ def _started(settings: dict[str, str]) -> SparkSession:
 
 
 def _environment(java: Java) -> dict[str, str]:
-    """What PySpark reads while a context starts.  Workers run the Python of the driver unless told."""
+    """What PySpark reads while a context starts: workers run the Python of the driver by default."""
     python = {
         name: os.environ.get(name, sys.executable) for name in ("PYSPARK_PYTHON", "PYSPARK_DRIVER_PYTHON")
     }
@@ -151,7 +151,7 @@ def _not_started(error: Exception, log: Path, settings: Mapping[str, str]) -> Sp
 
 
 def _is_telling(line: str) -> bool:
-    """Whether a line of the log says what went wrong, and not where in Spark."""
+    """Whether a line of the log is a message, and not a stack frame."""
     return not line.startswith("at ") and any(word in line for word in ("Exception", "rror", "unresolved"))
 
 
@@ -163,7 +163,7 @@ def _remove(folder: Path) -> None:
 
 @contextmanager
 def _spinner(text: str) -> Iterator[None]:
-    """Something that turns while one waits, on a terminal."""
+    """A spinner on a terminal."""
     if not sys.stderr.isatty():
         yield
         return

@@ -41,7 +41,7 @@ CONNECTORS: Final = {
 """What Spark does not bring, and where it comes from; connectors of others have versions of their own."""
 _PATTERN: Final = re.compile(r"[*?\[{]")
 VIEW: Final = "source"
-"""What a query that makes updates of a source's rows calls these."""
+"""The name of a source's rows in the query that turns them into updates."""
 
 
 def read_stream(
@@ -246,7 +246,7 @@ def _objects(frame: DataFrame, schema: str | None, arguments: int) -> DataFrame:
 
 @contextmanager
 def _connected(source: str, spark: SparkSession) -> Iterator[None]:
-    """Says what is missing where Spark does not know a source."""
+    """Turns Spark's error about a source into one that says what is missing."""
     try:
         with no_query_log():
             yield
@@ -267,7 +267,7 @@ def _connected(source: str, spark: SparkSession) -> Iterator[None]:
 
 
 def coordinates_of(source: str, spark: SparkSession) -> str:
-    """The Maven coordinates of a connector for the Spark that runs, and the Scala that it is made with."""
+    """The Maven coordinates of a connector for this version of Spark and Scala."""
     minor = ".".join(spark.version.split(".")[:2])
     found = CONNECTORS[source].format(spark=spark.version, minor=minor, scala=scala_version(spark))
     return f"{found} (its newest version for Spark {minor})" if "VERSION" in found else found

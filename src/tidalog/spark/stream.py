@@ -1,4 +1,4 @@
-"""`tidalog.spark.maintain`: a stream of updates keeps a store right, in the manner of Spark's own streams."""
+"""`tidalog.spark.maintain`: applies a stream of updates to a store, in the manner of Spark's own streams."""
 
 from __future__ import annotations
 
@@ -40,9 +40,9 @@ CONTINUOUS: Final = "continuous"
 _INTERVAL: Final = re.compile(r"\s*([0-9]+(?:\.[0-9]+)?)\s*(ms|s|m|h|min|seconds?|minutes?|hours?)\s*")
 _MILLISECONDS: Final = {"ms": 1, "s": 1000, "m": 60_000, "h": 3_600_000}
 _UPDATE_WAIT: Final = 1.0
-"""Seconds beyond the interval of the trigger after which an update is taken to be whole."""
+"""Seconds beyond the interval of the trigger after which an update is complete."""
 OWN_FOLDER: Final = "spark"
-"""The part of a store's folder that is the pipeline's: checkpoint, change feed, quarantine."""
+"""The pipeline's folder within a store: checkpoint, change feed, quarantine."""
 OWN_FEED: Final = (OWN_FOLDER, "changes")
 
 
@@ -67,28 +67,28 @@ def maintain(
     other_updates: bool = False,
     fsync: Fsync = "batch",
 ) -> Maintained:
-    """Keeps the materialisation of a program right while updates arrive.
+    """Maintains the materialisation of a program while updates arrive.
 
     `updates` is a streaming DataFrame with the columns of an update table: `op`, `predicate`, `arg1` …, and
     `update`, which orders updates; without it a micro-batch is one update.  `program` is a path, a text or a
-    `Program`, and may be left out if the store has one.  Without a `store` everything is gone at the end.
+    `Program`, and may be left out if the store has one.  Without a `store`, nothing is kept after the end.
 
     `look_ahead`, `latest_only`, `strategy`, `marking` and `order` are those of `KnowledgeBase.stream`; with
     `look_ahead_wait` the last updates of a batch wait so many seconds for those of the next one.
 
-    Labels of updates are integers, or go by their text with `text_labels`.  The last update of a batch may go
-    on in the next one, and is held back until an update with a higher label comes or for `update_wait`
-    seconds without one: those of `look_ahead_wait`, or one second beyond the interval of the trigger, unless
-    told; 0 if each batch has whole updates.
+    Labels of updates are integers, or are compared as text with `text_labels`.  The last update of a batch
+    may continue in the next one: it waits for an update with a higher label, at most `update_wait` seconds.
+    The default is `look_ahead_wait`, or one second more than the interval of the trigger; 0 if each batch has
+    whole updates.
 
-    Rows that are no updates go to the folder `quarantine`, or to one in the store; with `strict` they end
-    the stream.  `checkpoint` is Spark's, in the store unless told.  `other_updates` says that updates without
-    labels are others than the store has had, though its checkpoint is gone.
+    Bad rows go to the folder `quarantine`, or to one in the store; with `strict` they end the stream.
+    `checkpoint` is Spark's, by default in the store.  `other_updates` asserts that updates without labels are
+    new to the store, though its checkpoint is gone.
     """
     if not updates.isStreaming:
         why = "it is a table, which does not change"
         hint = "read it with spark.readStream, or use tidalog.spark.materialise"
-        raise SparkError(NotAStream(problem="this DataFrame is no stream of updates", why=why, hint=hint))
+        raise SparkError(NotAStream(problem="this DataFrame is not a stream of updates", why=why, hint=hint))
     columns = update_columns(updates.schema)
     for name, seconds in (("look_ahead_wait", look_ahead_wait), ("update_wait", update_wait)):
         if seconds is not None and seconds < 0:
@@ -120,7 +120,7 @@ class _Settings:
 
 @dataclass
 class _Folders:
-    """Where everything is; a store that nobody named is a folder for the time being."""
+    """The folders of a stream; without a named store, a temporary one."""
 
     store: Path | None
     checkpoint: Path | None
@@ -151,7 +151,7 @@ class _Folders:
 
 
 class Maintained:
-    """A stream of updates and what it keeps right; nothing happens before `start` or `changes`."""
+    """A stream of updates to a store; nothing happens before `start` or `changes`."""
 
     def __init__(
         self, updates: DataFrame, columns: UpdateColumns, folders: _Folders, settings: _Settings
@@ -173,11 +173,11 @@ class Maintained:
         name: str | None = None,
         listener: Listener | None = None,
     ) -> MaintenanceQuery:
-        """Begins, or goes on where the store and its checkpoint are.
+        """Starts, or continues from the store and its checkpoint.
 
         `changes` is the folder of the change feed, `materialised` that of all facts as Parquet files.
-        `trigger` is an interval such as `1s`, `available-now`, which ends when all that is there is applied,
-        or `continuous`, one batch after the other.  `listener` is told of every batch.
+        `trigger` is an interval such as `1s`, `available-now`, which ends once everything available is
+        applied, or `continuous`, one batch after the other.  `listener` is called after every batch.
         """
         how = read_trigger(trigger)
         folder = self._folders.prepare()
@@ -198,9 +198,8 @@ class Maintained:
     def changes(self) -> DataFrame:
         """The change feed as a stream: `update`, `op`, `predicate`, `arg1` …, `kind`.
 
-        This starts the stream of updates, if it was not started yet, with a feed in the store, which the
-        DataFrame reads.  What is done with that is a query of its own, with a checkpoint of its own; ending
-        it leaves `query`, which keeps the store right, at work.
+        Starts the stream of updates if it was not started, with a feed in the store, which the DataFrame
+        reads.  A query on it has its own checkpoint; its end does not end `query`, which feeds the store.
         """
         if self.query is None or not self.query.isActive or self._feed is None:
             self.start(self._own_feed())
@@ -208,7 +207,7 @@ class Maintained:
         return spark.readStream.format("tidalog").load(str(self._feed))
 
     def _applying(self, interval: float) -> Applying:
-        """How updates are applied if a batch begins so many seconds after another."""
+        """How updates are applied with a batch every `interval` seconds."""
         how, wait = self._settings.applying, self._settings.update_wait
         if self._columns.update is None:
             wait = 0.0
@@ -287,8 +286,8 @@ def spark_path(folder: Path) -> str:
 
 
 class _SourceName:
-    """By which name the store knows the batches of the query, whose id Spark has put into the checkpoint
-    before it calls for the first batch."""
+    """The name of the query's batches in the store.  Spark writes the id of the query to the checkpoint
+    before the first batch."""
 
     def __init__(self, checkpoint: Path, lineage: Lineage) -> None:
         self._checkpoint = checkpoint
@@ -318,7 +317,7 @@ def label_kind(columns: UpdateColumns, text_labels: bool, kb: StoredKnowledgeBas
 
 
 def interval_of(trigger: Mapping[str, Any]) -> float:
-    """Seconds from the beginning of a batch to that of the next."""
+    """Seconds from the start of a batch to that of the next."""
     return float(str(trigger.get("processingTime", "0")).split()[0]) / 1000
 
 
@@ -331,6 +330,6 @@ def read_trigger(text: str | None) -> dict[str, Any]:
     found = _INTERVAL.fullmatch(text)
     if found is None:
         why = f"it is an interval such as 1s or 5m, {AVAILABLE_NOW} or {CONTINUOUS}"
-        raise UsageError(BadArgument(problem=f"{text} is no trigger", why=why, hint=""))
+        raise UsageError(BadArgument(problem=f"{text} is not a trigger", why=why, hint=""))
     unit = "ms" if found[2] == "ms" else found[2][0]
     return {"processingTime": f"{round(float(found[1]) * _MILLISECONDS[unit])} milliseconds"}

@@ -53,7 +53,7 @@ def _frame(spark: SparkSession, facts: Result) -> DataFrame:
 def create_views(
     store: str | os.PathLike[str], spark: SparkSession | None = None, prefix: str = ""
 ) -> list[str]:
-    """Makes every predicate of a store that has arguments a temporary view for SQL, and gives their names.
+    """Creates a temporary view for each predicate of a store that has arguments; returns their names.
 
     A view has the facts of the moment at which it is asked.  Letters, digits and `_` of a predicate's name
     are its view's name, with `prefix` before it.

@@ -1,8 +1,8 @@
 """The checkpoint of a keyed stream: a note of what its state depends on, and Spark's own files.
 
-Another number of buckets begins a new generation in a folder of its own, with the keys dealt out anew and
-with the source from its beginning; updates that were applied are known by their labels.  Nothing of the old
-generation is changed, and the note names the new one only when that is complete.
+Another number of buckets starts a new generation in a folder of its own: keys are resharded and the source is
+read from its start; updates that were applied are recognised by their labels.  The old generation stays as it
+is, and the note names the new one only once that is complete.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 _NOTE: Final = "tidalog-keyed.json"
-_DEALT: Final = "tidalog-dealt"
+_RESHARDED: Final = "tidalog-dealt"
 
 
 @dataclass(frozen=True)
@@ -34,7 +34,7 @@ class Note:
     generation: str = ""
     """The folder that Spark's files are in, within the checkpoint."""
     first: int = 0
-    """The number that its first batch has for others: those of earlier generations come before."""
+    """The number of its first batch; those of earlier generations come before."""
 
 
 def read_note(checkpoint: Path) -> Note | None:
@@ -53,14 +53,14 @@ def note_of(checkpoint: Path) -> Note:
     return found
 
 
-def dealt_keys(checkpoint: Path, note: Note) -> Path | None:
-    """What the generation began with, if it was not the first."""
-    folder = checkpoint / note.generation / _DEALT
+def resharded_keys(checkpoint: Path, note: Note) -> Path | None:
+    """The keys that the generation started with, if it was not the first."""
+    folder = checkpoint / note.generation / _RESHARDED
     return folder if note.generation and folder.exists() else None
 
 
 def checked_note(spark: SparkSession, checkpoint: Path, config: BucketConfig, key: str) -> Note:
-    """What a stream with this config goes on with: what is there, or a new generation of it.
+    """The note of a stream with this config: the one in the checkpoint, or that of a new generation.
 
     Raises `SparkError` if the state is that of another program (T123), or if keys cannot change their buckets
     (T125).
@@ -86,10 +86,10 @@ def _new_generation(spark: SparkSession, checkpoint: Path, old: Note, buckets: i
     committed = read_checkpoint(checkpoint / old.generation).committed
     first = old.first + committed + 1
     name = f"generation-{first:09d}-{buckets}"
-    shutil.rmtree(checkpoint / name, ignore_errors=True)  # what a run has left that ended here
+    shutil.rmtree(checkpoint / name, ignore_errors=True)  # of a run that ended here
     (checkpoint / name).mkdir()
     if committed >= 0:
-        reshard(spark, checkpoint, checkpoint / name / _DEALT, buckets)
+        reshard(spark, checkpoint, checkpoint / name / _RESHARDED, buckets)
     return _written(checkpoint, Note(old.program, old.key, old.labels, buckets, name, first))
 
 

@@ -1,4 +1,4 @@
-"""What becomes of the rows that buckets send: changes to files, bad rows and refusals to quarantine, counts.
+"""The driver's side of a keyed stream: writes changes to files, bad rows and refusals to the quarantine.
 
 A batch that comes again replaces what it has written, so that everything is there once.
 """
@@ -19,8 +19,8 @@ from tidalog.spark.diagnostics import BadRowsInStream, SparkError, UpdateRefused
 from tidalog.spark.ingest import OFFSETS, BadRow
 from tidalog.spark.pipeline import StreamClosed
 from tidalog.spark.progress import BatchReport, Listener, Totals
-from tidalog.spark.quarantine import place_of, write_bad_rows
-from tidalog.spark.validate import told
+from tidalog.spark.quarantine import position_of, write_bad_rows
+from tidalog.spark.validate import fault_line
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, Row
@@ -29,7 +29,7 @@ _OWN: Final = "__tidalog_"
 
 
 class KeyedPipeline:
-    """Takes the batches of one keyed stream."""
+    """Processes the batches of one keyed stream."""
 
     def __init__(
         self,
@@ -47,7 +47,7 @@ class KeyedPipeline:
         self.error: BaseException | None = None
         self.stopped = False
         self.on_failure: Callable[[], None] = lambda: None
-        """Nothing is done while Spark waits for nothing, so nobody calls this."""
+        """Not called: everything happens within `foreachBatch`."""
         self._changes = changes
         self._quarantine = quarantine
         self._key = key
@@ -59,7 +59,7 @@ class KeyedPipeline:
         self._lock = threading.RLock()
 
     def process(self, frame: DataFrame, batch: int) -> None:
-        """What Spark calls with the rows of each micro-batch."""
+        """Spark calls it with the reports of each micro-batch."""
         with self._lock:
             if self.stopped:
                 raise StreamClosed
@@ -74,7 +74,7 @@ class KeyedPipeline:
 
         report = BatchReport(batch)
         start = time.perf_counter()
-        kept = frame.persist()  # buckets must not be asked twice
+        kept = frame.persist()  # buckets must not apply it twice
         try:
             told = kept.filter(F.col("row") == OTHER)
             notes = told.select("counts", F.col("payload").isNotNull().alias("more")).collect()
@@ -82,7 +82,7 @@ class KeyedPipeline:
             others = self._rows_of(told).collect() if any(note["more"] for note in notes) else []
             bad = [_bad_row(row["note"]) for row in others if row["row"] == BAD_ROW]
             refused = [self._refusal(row) for row in others if row["row"] in (REFUSED, WITH_RULES)]
-            self._set_aside(bad, refused, batch)
+            self._write_bad_rows(bad, refused, batch)
             self._count([json.loads(note["counts"]) for note in notes], report)
             began = time.perf_counter()
             if self._changes is not None:
@@ -97,9 +97,9 @@ class KeyedPipeline:
         if self._listener is not None:
             self._listener(report, self.totals)
 
-    def _set_aside(self, bad: list[BadRow], refused: list[BadRow], batch: int) -> None:
+    def _write_bad_rows(self, bad: list[BadRow], refused: list[BadRow], batch: int) -> None:
         if bad and self._quarantine is None:
-            first = told(bad[0], place_of(bad[0]))
+            first = fault_line(bad[0], position_of(bad[0]))
             rows = "1 row" if len(bad) == 1 else f"{len(bad):,} rows"
             raise SparkError(BadRowsInStream(rows=rows, batch=batch, first=first))
         if self._quarantine is not None and (bad or refused):
@@ -107,7 +107,7 @@ class KeyedPipeline:
             write_bad_rows(self._quarantine, query, batch, [*bad, *refused])
 
     def _refusal(self, row: Row) -> BadRow:
-        """An update that a constraint forbids, or the rules that it changes, which says nothing of a row."""
+        """A refused update or rule edit, in the form of the quarantine."""
         update = {self._key: row[self._key], "update": row["update"]}
         if row["row"] == WITH_RULES:
             message = f"this change of rules was refused: {row['note']}"
@@ -131,19 +131,19 @@ class KeyedPipeline:
         report.applied = report.rows - report.quarantined - report.skipped - report.refused
 
     def settle(self) -> None:
-        """What Spark has done is done."""
+        """Nothing waits: a batch is applied when Spark has processed it."""
 
     def stop(self) -> None:
-        """No batch is taken from now on; one that is at work is finished."""
+        """Refuses later batches; waits for the current one."""
         with self._lock:
             self.stopped = True
 
     def close(self) -> None:
-        """There is nothing to let go of."""
+        """There is nothing to close."""
 
 
 def _bad_row(note: str) -> BadRow:
-    """A row that is no update, in the form that the quarantine has."""
+    """A bad row, in the form of the quarantine."""
     said = json.loads(note)
     values: dict[str, object] = said["values"]
     place: BadRow = {name: values.pop(name) for name in OFFSETS if name in values}

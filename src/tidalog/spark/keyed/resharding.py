@@ -1,9 +1,8 @@
-"""The keys of an ended run, dealt out anew: what another number of buckets begins with.
+"""Resharding: the keys of an ended run, for a run with another number of buckets.
 
-The state of the run is read with Spark's own reader of state.  Each bucket is put together from its snapshot
-and its log, without rules, for explicit facts and keys are all that is kept; its keys go to their new buckets
-as records, and every new bucket learns of rules that came with the stream.  Nothing of the old checkpoint is
-changed.
+Spark's own reader reads the state of the run.  Each bucket is restored from its snapshot and its log, without
+evaluating rules, for only explicit facts and keys are kept.  Its keys go to their new buckets as records, and
+every new bucket gets the rules of the stream.  The old checkpoint stays as it is.
 """
 
 from __future__ import annotations
@@ -35,8 +34,8 @@ _RECORDS: Final = f"{BUCKET} int, record binary, keys int"
 def reshard(
     spark: SparkSession, checkpoint: str | os.PathLike[str], folder: str | os.PathLike[str], buckets: int
 ) -> int:
-    """Writes what a run with so many buckets begins with to a new folder, for `keyed(…, initial=folder)`;
-    gives the number of keys.  The run that `checkpoint` is of must have ended.
+    """Writes the initial state of a run with this many buckets to a new folder, for
+    `keyed(…, initial=folder)`; returns the number of keys.  The run of `checkpoint` must have ended.
 
     Raises `SparkError` (T124) if there is no state of keys.
     """
@@ -57,25 +56,23 @@ def reshard(
                 numbers = pa.array(np.full(len(names), row[BUCKET], np.int32))
                 yield pa.RecordBatch.from_arrays([numbers, names], [BUCKET, "key"])
 
-    def dealt(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    def resharded(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         for batch in batches:
             for row in batch.to_pylist():
                 bucket = _restored(labels, row["snapshot"] or [], row["log"] or [])
-                yield _dealt(
-                    bucket, {place["key"]: place["target"] for place in row["places"] or ()}, entries
-                )
+                yield _resharded(bucket, {one["key"]: one["target"] for one in row["targets"] or ()}, entries)
 
     # Spark's own hash decides where a key goes, here as in the stream.
     bucket = F.expr(f"cast(pmod(xxhash64(key), {int(buckets)}) as int)")
-    places = map_in_arrow(old, keys_of, _KEYS).withColumn("target", bucket).groupBy(BUCKET)
-    dealt_to = places.agg(F.collect_list(F.struct("key", "target")).alias("places"))
-    with_places = old.join(dealt_to, BUCKET, "left")  # a bucket without keys may have rules
-    map_in_arrow(with_places, dealt, _RECORDS).write.mode("errorifexists").parquet(target)
+    targets = map_in_arrow(old, keys_of, _KEYS).withColumn("target", bucket).groupBy(BUCKET)
+    targets_of = targets.agg(F.collect_list(F.struct("key", "target")).alias("targets"))
+    with_targets = old.join(targets_of, BUCKET, "left")  # a bucket without keys may have rules
+    map_in_arrow(with_targets, resharded, _RECORDS).write.mode("errorifexists").parquet(target)
     return int(spark.read.parquet(target).agg(F.coalesce(F.sum("keys"), F.lit(0))).collect()[0][0])
 
 
 def _state(spark: SparkSession, checkpoint: Path) -> DataFrame:
-    """A row for each bucket: the pieces of its snapshot, and the records behind it, in order."""
+    """A row for each bucket: the pieces of its snapshot, and the records after it, in order."""
     from pyspark.sql import functions as F
 
     def entries(name: str) -> DataFrame:
@@ -96,11 +93,11 @@ def _restored(labels: str | None, snapshot: list[bytes], log: list[bytes]) -> Bu
     return bucket
 
 
-def _dealt(bucket: Bucket, places: dict[str, int], entries: Numbers) -> pa.RecordBatch:
+def _resharded(bucket: Bucket, target_of: dict[str, int], entries: Numbers) -> pa.RecordBatch:
     """A record for each new bucket that keys of an old one go to."""
     keys = bucket.keys.ids
     names = plain_texts(bucket.engine.dictionary, keys).to_pylist()
-    targets = np.array([places[name] for name in names], np.int32)
+    targets = np.array([target_of[name] for name in names], np.int32)
     numbers = np.arange(len(entries)) if bucket.rules.edited else np.unique(targets)
     records = [bucket.snapshot(keys[targets == number]) for number in numbers.tolist()]
     counts = [int((targets == number).sum()) for number in numbers.tolist()]

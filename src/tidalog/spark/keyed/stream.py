@@ -1,4 +1,4 @@
-"""`tidalog.spark.keyed`: a stream of updates of many keys, each of which is a knowledge base of its own."""
+"""`tidalog.spark.keyed`: a stream of updates of many keys, each a knowledge base of its own."""
 
 from __future__ import annotations
 
@@ -17,10 +17,8 @@ from tidalog.api.diagnostics import BadArgument
 from tidalog.api.naming import parameter_terms
 from tidalog.api.sources import ProgramSource, read_program
 from tidalog.builtins import PythonFunction
-from tidalog.io.update_checks import ADD_RULE, REMOVE_RULE
-from tidalog.io.update_diagnostics import MissingPart
 from tidalog.keyed.config import BucketConfig, config_of
-from tidalog.keyed.diagnostics import BadKey, RuleOfOneKey
+from tidalog.keyed.diagnostics import BadKey
 from tidalog.keyed.engines import COUNTED
 from tidalog.keyed.packing import (
     BAD,
@@ -41,12 +39,12 @@ from tidalog.spark.columns import quoted, update_columns
 from tidalog.spark.diagnostics import NotAStream, SparkError
 from tidalog.spark.ingest import with_places
 from tidalog.spark.internals import map_in_arrow, transform_with_state
-from tidalog.spark.keyed.checkpoint import Note, checked_note, dealt_keys, read_note
+from tidalog.spark.keyed.checkpoint import Note, checked_note, read_note, resharded_keys
 from tidalog.spark.keyed.pipeline import KeyedPipeline
 from tidalog.spark.progress import Listener
 from tidalog.spark.query import MaintenanceQuery, start_query
 from tidalog.spark.stream import read_trigger, spark_path
-from tidalog.spark.validate import fault_of, is_sure, label_of, named
+from tidalog.spark.validate import KEY, Validation, label_of, named
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
@@ -54,7 +52,6 @@ if TYPE_CHECKING:
     from tidalog.spark.columns import UpdateColumns
 
 PathLike = str | os.PathLike[str]
-KEY: Final = "__tidalog_key"
 _TIMES: Final = frozenset({"date", "timestamp", "timestamp_ntz"})
 _KEY_TYPES: Final = _TIMES | {"string", "tinyint", "smallint", "int", "bigint", "boolean"}
 _BUCKETS_PER_PARTITION: Final = 2
@@ -74,24 +71,24 @@ def keyed(
     arguments: int | None = None,
     initial: PathLike | None = None,
 ) -> Keyed:
-    """Keeps a materialisation of a program right for every key, while updates arrive.
+    """Maintains a materialisation of a program for every key, while updates arrive.
 
     `updates` is a streaming DataFrame with the columns of an update table and a column `key`.  Updates are
     ordered by `update` within each key; without that column the rows of a key in a micro-batch are one
-    update.  Labels that are text are integers, unless `text_labels` says that they go by their text.
+    update.  Labels that are text are integers, unless `text_labels` compares them as text.
 
     Keys share engines on the executors: `buckets` of them, or as many as the checkpoint has, or two for each
-    shuffle partition.  Another number than that of a checkpoint deals its keys out anew when the stream is
-    started, and reads the source from its beginning.
-    Rows with `op` `+rule` and `-rule` change the rules of every key; they have no key.  Facts that are told
-    have as many arguments as those of the program, or `arguments` if rules are to bring wider ones.
-    `ttl` is the number of seconds after which a key without updates is forgotten, with the next batch.
-    `initial` is what `tidalog.spark.reshard` has made of an earlier run.  Needs RocksDB as Spark's state
-    store, which sessions of `tidalog.spark.spark_session` have.
+    shuffle partition.  With another number than that of the checkpoint, keys are resharded when the stream is
+    started, and the source is read from its start.
+    Rows with `op` `+rule` and `-rule` change the rules of every key; they have no key.  Changes have as many
+    arguments as the facts of the program, or `arguments` if rules will bring wider ones.
+    `ttl` is the number of seconds without an update after which the next batch removes a key.  `initial` is
+    the result of `tidalog.spark.reshard` on an earlier run.  Needs RocksDB as Spark's state store, which
+    sessions of `tidalog.spark.spark_session` have.
     """
     if not updates.isStreaming:
         why, hint = "it is a table, which does not change", "read it with spark.readStream"
-        raise SparkError(NotAStream(problem="this DataFrame is no stream of updates", why=why, hint=hint))
+        raise SparkError(NotAStream(problem="this DataFrame is not a stream of updates", why=why, hint=hint))
     columns = update_columns(updates.schema)
     check_key(updates, key, columns)
     partitions = int(updates.sparkSession.conf.get("spark.sql.shuffle.partitions") or 2)
@@ -168,16 +165,16 @@ class Keyed:
 
     @property
     def rows(self) -> DataFrame:
-        """All that comes out, as a stream: `row` says whether it is a `change`, an update that was `refused`
+        """All results as a stream: `row` says whether it is a `change`, an update that was `refused`
         by the constraint in `note`, a `bad` row with its fault in `note`, or `counts`, in `note` too."""
-        return self._rows_of(self._told(self._initial))
+        return self._rows_of(self._reports(self._initial))
 
     @property
     def changes(self) -> DataFrame:
         """The change feed as a stream: the key, `update`, `op`, `predicate`, `arg1` …, `kind`.
 
         The counts of a batch are metrics of its progress: `observedMetrics["tidalog"]`.  Bad rows and
-        refused updates are counted there and stand in `rows`.
+        refused updates are counted there and listed in `rows`.
         """
         from pyspark.sql import functions as F
 
@@ -185,17 +182,17 @@ class Keyed:
             F.coalesce(F.sum(F.get_json_object("counts", f"$.{name}").cast("bigint")), F.lit(0)).alias(name)
             for name in COUNTED
         ]
-        return self._changes_of(self._told(self._initial).observe("tidalog", *counts))
+        return self._changes_of(self._reports(self._initial).observe("tidalog", *counts))
 
     def _note(self, checkpoint: Path) -> Note:
-        """A checkpoint keeps its number of buckets unless another one is asked for."""
+        """A checkpoint keeps its number of buckets unless another one is given."""
         found = read_note(checkpoint)
         if found is not None and not self._buckets_given:
             self.config = replace(self.config, buckets=found.buckets)
         return checked_note(self._updates.sparkSession, checkpoint, self.config, self._key)
 
-    def _told(self, begin_with: Path | None) -> DataFrame:
-        """What buckets tell, packed."""
+    def _reports(self, begin_with: Path | None) -> DataFrame:
+        """The reports of buckets, packed."""
         from tidalog.spark.keyed.processor import KeyedProcessor
 
         config = self.config
@@ -209,16 +206,16 @@ class Keyed:
         )
         return transform_with_state(packed.groupBy(BUCKET), processor, REPORT, initial)
 
-    def _changes_of(self, told: DataFrame) -> DataFrame:
+    def _changes_of(self, reports: DataFrame) -> DataFrame:
         from pyspark.sql import functions as F
 
-        packed = told.filter(F.col("row") == CHANGE).select("payload")
+        packed = reports.filter(F.col("row") == CHANGE).select("payload")
         names = self._columns_out[1:-1]
         return self._with_key(map_in_arrow(packed, changes_apart, ", ".join(names)))
 
-    def _rows_of(self, told: DataFrame) -> DataFrame:
+    def _rows_of(self, reports: DataFrame) -> DataFrame:
         schema = row_schema(self.config.arguments, self.config.text_labels)
-        return self._with_key(map_in_arrow(told, rows_apart(schema), ", ".join(self._columns_out)))
+        return self._with_key(map_in_arrow(reports, rows_apart(schema), ", ".join(self._columns_out)))
 
     @property
     def _columns_out(self) -> list[str]:
@@ -245,12 +242,12 @@ class Keyed:
         name: str | None = None,
         listener: Listener | None = None,
     ) -> MaintenanceQuery:
-        """Begins, or goes on where the checkpoint is.
+        """Starts, or continues from the checkpoint.
 
         `changes` is a folder of Parquet files; each batch has a folder `batch=…` in it, which is replaced
-        whole if the batch comes again.  Bad rows and refused updates go to the folder `quarantine`; with
-        `strict`, or without that folder, bad rows end the stream.  Without a `checkpoint` everything is gone
-        at the end.
+        if the batch comes again.  Bad rows and refused updates go to the folder `quarantine`; with
+        `strict`, or without that folder, bad rows end the stream.  Without a `checkpoint`, nothing is kept
+        after the end.
         """
         how = read_trigger(trigger)
         temporary = None
@@ -258,7 +255,7 @@ class Keyed:
             temporary = tempfile.mkdtemp(prefix="tidalog-")
         folder = Path(checkpoint if checkpoint is not None else str(temporary)).expanduser().absolute()
         note = self._note(folder)
-        initial = self._initial or dealt_keys(folder, note)
+        initial = self._initial or resharded_keys(folder, note)
         pipeline = KeyedPipeline(
             Path(changes).expanduser().absolute() if changes is not None else None,
             Path(quarantine).expanduser().absolute() if quarantine is not None and not strict else None,
@@ -269,7 +266,7 @@ class Keyed:
             changes_of=self._changes_of,
             rows_of=self._rows_of,
         )
-        writer = self._told(initial).writeStream.foreachBatch(pipeline.process).outputMode("update")
+        writer = self._reports(initial).writeStream.foreachBatch(pipeline.process).outputMode("update")
         writer = writer.option("checkpointLocation", spark_path(folder / note.generation)).trigger(**how)
 
         def finish() -> None:
@@ -279,36 +276,21 @@ class Keyed:
         return start_query(writer, pipeline, finish, name)
 
     def _checked(self) -> DataFrame:
-        """Right rows with their bucket, and bad ones as what is wrong with them."""
+        """Right rows with their bucket, and bad ones with their faults."""
         from pyspark.sql import functions as F
 
         places = with_places(self._updates)
         text = places[quoted(self._key)].cast("string")
         checked = named(places.withColumn(KEY, text), self._columns)
-        missing = F.struct(
-            F.lit(MissingPart.number).alias("number"),
-            F.lit(MissingPart(what="key", field=self._key).message).alias("message"),
-            F.lit(self._key).alias("column"),
-        )
-        of_a_key = F.struct(
-            F.lit(RuleOfOneKey.number).alias("number"),
-            F.lit(RuleOfOneKey().message).alias("message"),
-            F.lit(self._key).alias("column"),
-        )
-        about_rule = F.col("op").isin(ADD_RULE, REMOVE_RULE)
-        wrong_key = F.when(about_rule, F.when(F.col(KEY).isNotNull(), of_a_key))
-        wrong_key = wrong_key.otherwise(F.when(F.col(KEY).isNull(), missing))
-        fault = fault_of(self._columns, self._known, text_labels=self.config.text_labels, others=[wrong_key])
-        sure = is_sure(self._columns, self._known, text_labels=self.config.text_labels)
-        sure &= F.col(KEY).isNotNull()
+        validation = Validation(self._columns, self._known, self.config.text_labels, self._key)
         values = F.struct(*(F.col(quoted(name)) for name in checked.columns if name != KEY))
 
-        def told(found: Column) -> Column:
+        def described(found: Column) -> Column:
             return F.to_json(F.struct(found.alias("fault"), values.alias("values")))
 
-        # Said once: as an expression of two others it is more than the JVM compiles.
-        faults = F.filter(F.array(fault), lambda found: found.isNotNull())
-        bad = F.when(~sure, F.get(F.transform(faults, told), 0))
+        # As the argument of a function it occurs once: twice is more than the JVM compiles.
+        faults = F.filter(F.array(validation.fault_of()), lambda found: found.isNotNull())
+        bad = F.when(~validation.is_sure(), F.get(F.transform(faults, described), 0))
         bucket = F.pmod(F.xxhash64(KEY), F.lit(self.config.buckets)).cast("int")
         arguments = [F.col(f"arg{n + 1}") for n in range(len(self._columns.arguments))]
         label = [] if self._columns.update is None else [label_of(self.config.text_labels).alias("update")]

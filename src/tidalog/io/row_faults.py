@@ -1,0 +1,93 @@
+"""The checks of update rows (update_checks.py) on Arrow columns: bad rows, and the first fault of each."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from tidalog.io.columns import RawTable, shown
+from tidalog.io.diagnostics import DataDiagnostic, Place
+from tidalog.io.result import BadRow
+from tidalog.io.update_checks import CODES, Check, RowFormat, checks_of
+
+Mask = npt.NDArray[np.bool_]
+
+
+@dataclass(frozen=True)
+class CheckedColumns:
+    """The columns of an update table that are checked.  `fields` are the positions of `update`, `op`,
+    `predicate` and `arg1` … in the file."""
+
+    raw: RawTable
+    fields: dict[str, int]
+    labels: pa.ChunkedArray | None
+    operations: pa.ChunkedArray
+    op: npt.NDArray[np.int8]
+    """The code of each operation; 0 for what is none."""
+    predicates: pa.ChunkedArray
+    present: list[Mask]
+    """Of each argument, which rows have it."""
+    arity: npt.NDArray[np.int32]
+    empty_arguments: bool
+    """An empty field before the last argument is the empty text, as in delimited text: there are no gaps."""
+
+
+class RowFaults:
+    def __init__(self, columns: CheckedColumns) -> None:
+        self._columns = columns
+        self._failed: list[tuple[Check, Mask]] = []
+        self.bad: Mask = np.zeros(columns.raw.rows, np.bool_)
+        """The rows that fail a check."""
+        for check in checks_of(RowFormat(labels=columns.labels is not None)):
+            failed = self._fails(check)
+            if failed is not None and failed.any() and check.operations is not None:
+                failed &= np.isin(columns.op, [CODES[operation] for operation in check.operations])
+            if failed is not None and failed.any():
+                self._failed.append((check, failed))
+                self.bad |= failed
+
+    def _fails(self, check: Check) -> Mask | None:
+        """Where the test of a check is true, of rows with its operations; None if nowhere."""
+        columns = self._columns
+        match check.test, check.part:
+            case "missing", "arg1":
+                none_given: Mask = columns.arity == 0
+                return none_given if columns.empty_arguments or not columns.present else ~columns.present[0]
+            case "missing", part:
+                column = {"op": columns.operations, "predicate": columns.predicates}.get(part, columns.labels)
+                if column is None or not column.null_count:
+                    return None
+                missing: Mask = column.is_null().to_numpy().astype(np.bool_)
+                return missing
+            case "no operation", _:
+                unknown: Mask = columns.op == 0
+                return unknown
+            case "gap", _:
+                gaps: Mask = columns.arity != sum(columns.present)
+                return None if columns.empty_arguments else gaps
+        raise NotImplementedError(f"{check.test} is not checked in files")
+
+    def rows(self) -> Iterator[BadRow]:
+        for row in np.flatnonzero(self.bad).tolist():
+            check = next(check for check, failed in self._failed if failed[row])
+            field = self._field(check, row)
+            place, text = self._columns.raw.locate(row, field)
+            yield BadRow(self._diagnostic(check, row, field, place), field + 1, text)
+
+    def _field(self, check: Check, row: int) -> int:
+        columns = self._columns
+        if check.test == "gap":
+            first = next(number for number, there in enumerate(columns.present, 1) if not there[row])
+            return columns.fields[f"arg{first}"]
+        return columns.fields.get(check.part, columns.fields["predicate"])
+
+    def _diagnostic(self, check: Check, row: int, field: int, place: Place) -> DataDiagnostic:
+        raw = self._columns.raw
+        name = f"{field + 1} ({raw.names[field]})" if raw.names is not None else str(field + 1)
+        values = {key: shown(raw.columns[field][row].as_py()) for key in check.row_values}
+        assert issubclass(check.diagnostic, DataDiagnostic)
+        return check.diagnostic(place, **check.values, field=name, **values)

@@ -1,0 +1,116 @@
+"""The two executions of the checks of update rows find the same first fault, with the same words."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from itertools import product
+from typing import TYPE_CHECKING
+
+import pyarrow as pa
+import pytest
+
+from tidalog.io.columns import RawTable
+from tidalog.io.diagnostics import Place
+from tidalog.io.result import BadRow, BadRowLog
+from tidalog.io.update_checks import (
+    FACTS,
+    OPERATIONS,
+    RowFormat,
+    checks_of,
+    is_about_catalog,
+    sure_checks,
+)
+from tidalog.io.update_files import part_of
+from tidalog.spark.catalog import KnownPredicates
+from tidalog.spark.columns import update_columns
+from tidalog.spark.validate import SURE, Validation
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+NAMES = ("update", "op", "predicate", "arg1", "arg2", "arg3")
+LONG = 'a "long"\nword ' * 9
+ROWS = list(
+    product(
+        (1, None),
+        (*OPERATIONS, "x", "", LONG, None),
+        ("edge", "", None),
+        ("a", "", None),
+        ("b", None),
+        ("c", None),
+    )
+)
+CATALOG = KnownPredicates({"edge": 2, "": 0})
+
+
+class Faults(BadRowLog):
+    """The first fault of each bad row."""
+
+    def __init__(self) -> None:
+        super().__init__("skip", None)
+        self.found: dict[int, tuple[str, str]] = {}
+
+    def add(self, rows: Iterable[BadRow], count: int) -> None:
+        for row in rows:
+            assert row.diagnostic.place is not None and row.diagnostic.place.line is not None
+            self.found[row.diagnostic.place.line] = row.diagnostic.number, row.diagnostic.message
+        assert len(self.found) == count
+
+
+def of_arrow(names: tuple[str, ...]) -> dict[int, tuple[str, str]]:
+    kinds = [pa.int64() if name == "update" else pa.string() for name in names]
+    columns = [
+        pa.chunked_array([pa.array([row[NAMES.index(name)] for row in ROWS], kind)])
+        for name, kind in zip(names, kinds, strict=True)
+    ]
+    log = Faults()
+    part = part_of(
+        RawTable("rows", columns, len(ROWS), lambda row, _: (Place("rows", row, unit="row"), ""), names), log
+    )
+    assert part.rows == len(ROWS) - len(log.found)
+    return log.found
+
+
+@pytest.mark.parametrize("names", [NAMES, NAMES[1:], NAMES[:3], NAMES[:4]], ids=lambda names: "-".join(names))
+def test_files_and_streams_find_the_same_faults_in_every_combination(
+    spark: SparkSession, names: tuple[str, ...]
+) -> None:
+    """Streams check predicates too, after everything else."""
+    kinds = ", ".join(f"{name} {'bigint' if name == 'update' else 'string'}" for name in names)
+    rows = [(number, *(row[NAMES.index(name)] for name in names)) for number, row in enumerate(ROWS)]
+    frame = spark.createDataFrame(rows, f"number int, {kinds}")
+    validation = Validation(update_columns(frame.schema), CATALOG, text_labels=False)
+    fault, sure = validation.fault_of().alias("fault"), validation.is_sure().alias(SURE)
+    checked = frame.select("number", "op", fault, sure)
+    shown = checked.select("number", "op", SURE, "fault.message", checked["fault.number"].alias("fault"))
+    rows_checked = shown.toArrow().to_pylist()
+    of_catalog = {check.number for check in validation.checks if is_about_catalog(check)}
+    found = {
+        row["number"]: (row["fault"], row["message"])
+        for row in rows_checked
+        if row["fault"] is not None and row["fault"] not in of_catalog
+    }
+    assert found == of_arrow(names)
+    assert len({message for _, message in found.values()}) >= 6
+    for row in rows_checked:
+        assert row[SURE] == (row["fault"] is None and row["op"] in FACTS)
+
+
+def test_the_short_test_leaves_out_only_what_an_operation_and_the_catalog_imply() -> None:
+    """A fact that passes it passes every check: those left out are about operations, shapes or rules."""
+    checks = checks_of(
+        RowFormat(True, True, True, (1, 2), records=True, keyed=True, catalog=True, open_iris=True)
+    )
+    left_out = [check for check in checks if check not in sure_checks(checks)]
+    for check in left_out:
+        about_rules = check.operations is not None and not set(check.operations) & set(FACTS)
+        assert about_rules or check.implied
+    assert [(check.part, check.test) for check in sure_checks(checks)] == [
+        ("record", "given"),
+        ("update", "missing"),
+        ("update", "outside calendar"),
+        ("arg1", "outside calendar"),
+        ("arg2", "outside calendar"),
+        ("key", "missing"),
+        ("update", "not an integer"),
+    ]
