@@ -21,7 +21,7 @@ JOBS ?= 2
 
 .PHONY: help
 help: ## Show this list
-	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{ printf "  make %-8s %s\n", $$1, $$2 }'
+	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{ printf "  make %-8s %s\n", $$1, $$2 }'
 
 # --- set-up -------------------------------------------------------------------------------------------
 
@@ -65,10 +65,16 @@ demo: $(VENV)/.installed-core ## Stream a GPS track through Spark and see the ma
 	@$(PY) examples/map/demo.py build/demo
 
 .PHONY: test
-test: lint ## Lint, types, import contract and the whole test suite
+test: lint ## Lint, types, import contract and every law: all tests but the slow ones
 	@$(MAKE) -s $(VENV)/.compiled
-	@$(PY) -m pytest -n $(JOBS) --hypothesis-profile=ci
+	@$(PY) -m pytest -n $(JOBS) --dist loadgroup --hypothesis-profile=ci -m "not slow"
 	@echo "make test: all passed"
+
+.PHONY: test-all
+test-all: lint ## make test, and the slow tests that check the same laws on more cases
+	@$(MAKE) -s $(VENV)/.compiled
+	@$(PY) -m pytest -n $(JOBS) --dist loadgroup --hypothesis-profile=ci
+	@echo "make test-all: all passed"
 
 .PHONY: lint
 lint: $(VENV)/.installed-dev ## ruff (lint and format), mypy --strict, import contract

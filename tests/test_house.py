@@ -65,7 +65,7 @@ class TestCommands:
         shown = subprocess.run(
             ["make"], cwd=ROOT, capture_output=True, text=True, timeout=60, check=True
         ).stdout
-        for target in ("help", "demo", "test", "lint", "bench", "docs", "fmt", "clean"):
+        for target in ("help", "demo", "test", "test-all", "lint", "bench", "docs", "fmt", "clean"):
             assert re.search(rf"^  make {target} +\S", shown, re.MULTILINE), f"make {target} is not listed"
 
     def test_an_old_python_is_named_and_so_is_the_way_out(self, tmp_path: Path) -> None:

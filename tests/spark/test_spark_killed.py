@@ -14,13 +14,14 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 DRIVER = Path(__file__).with_name("killed_driver.py")
+SLOW = pytest.mark.slow
 CASES = [
-    ("batch read", 2, "all", 0.0),
-    ("batch logged", 2, "all", 60.0),
-    ("applied", 13, "all", 60.0),
-    ("changes written", 2, "all", 0.0),
-    ("acknowledged", 2, "all", 60.0),
-    ("applied", 11, "jvm", 0.0),
+    pytest.param("batch read", 2, "all", 0.0, id="batch read, all", marks=SLOW),
+    pytest.param("batch logged", 2, "all", 60.0, id="batch logged, all", marks=SLOW),
+    pytest.param("applied", 13, "all", 60.0, id="applied, all"),
+    pytest.param("changes written", 2, "all", 0.0, id="changes written, all"),
+    pytest.param("acknowledged", 2, "all", 60.0, id="acknowledged, all", marks=SLOW),
+    pytest.param("applied", 11, "jvm", 0.0, id="applied, jvm"),
 ]
 
 
@@ -29,7 +30,7 @@ def killed(root: Path, point: str, times: int, who: str, held: float) -> subproc
     return subprocess.run(command, capture_output=True, text=True, timeout=180, start_new_session=True)
 
 
-@pytest.mark.parametrize(("point", "times", "who", "held"), CASES, ids=[f"{c[0]}, {c[2]}" for c in CASES])
+@pytest.mark.parametrize(("point", "times", "who", "held"), CASES)
 def test_what_was_killed_goes_on_as_if_it_had_not_been(
     spark: SparkSession, tmp_path: Path, point: str, times: int, who: str, held: float
 ) -> None:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import json
+import os
+import select
 import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 from typing import Any
 
@@ -58,17 +59,16 @@ def test_a_folder_becomes_a_store_a_feed_and_files(tmp_path: Path) -> None:
 def test_ctrl_c_ends_it_behind_the_batch_at_work(tmp_path: Path) -> None:
     explicit = prepared(tmp_path, 42)
     more = ["--store", "s.tidalog", "--changes", "feed", "--stats", "stats", "--look-ahead-wait", "600"]
+    os.mkfifo(tmp_path / "stats")
+    stats = os.open(tmp_path / "stats", os.O_RDONLY | os.O_NONBLOCK)
     running = subprocess.Popen(
         [*COMMAND, *more], cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
     )
-    limit = time.monotonic() + 150
-    stats = tmp_path / "stats"
-    while not (stats.exists() and stats.read_text()):
-        assert running.poll() is None, running.communicate()
-        assert time.monotonic() < limit
-        time.sleep(0.05)  # waits for the first batch, whenever it comes
+    first_batch, _, _ = select.select([stats], [], [], 150)
     running.send_signal(signal.SIGINT)
     out, err = running.communicate(timeout=120)
+    os.close(stats)
+    assert first_batch, err
     assert (running.returncode, err) == (0, "")
     assert "rows: " in out
     assert held(tmp_path / "s.tidalog") == fed(tmp_path / "feed") == consequences(explicit)
