@@ -344,8 +344,8 @@ class Bucket:
     def _begin(self, rules: Rules) -> Maintainer:
         if self._maintainer is None:
             functions = self.config.known_functions
-            materialise(self.engine, rules.analysis, functions=functions)
-            self._maintainer = Maintainer(self.engine, rules.analysis, functions=functions)
+            materialise(self.engine, rules.compiled, functions=functions)
+            self._maintainer = Maintainer(self.engine, rules.compiled, functions=functions)
         return self._maintainer
 
     # --- records and snapshots -----------------------------------------------------------------------

@@ -22,6 +22,7 @@ from tidalog.analysis.rewrite import atoms
 from tidalog.api.contents import same_relations, witness_of
 from tidalog.api.rule_edits import rules_added
 from tidalog.engine.engine import EmbeddedEngine
+from tidalog.engine.functions import is_native
 from tidalog.io.update_checks import ADD_RULE
 from tidalog.keyed.diagnostics import RuleForbidsFacts, RuleMovesTriples, RuleTooWide
 from tidalog.lang import parse, print_program
@@ -29,6 +30,7 @@ from tidalog.maintain.materialise import materialise
 from tidalog.model.errors import ProgramError
 from tidalog.model.rule_edit import NamedRemoval, RuleEdit, RuleText
 from tidalog.model.terms import String
+from tidalog.plan.compile import CompiledProgram, compile
 
 if TYPE_CHECKING:
     from tidalog.keyed.config import BucketConfig
@@ -59,6 +61,11 @@ class Rules:
         if not self.edited or self.config.facts_only:
             return self.config.analysis()
         return analyse(self._keyed(parse(self.text)).program, functions=self.config.ranges)
+
+    @cached_property
+    def compiled(self) -> CompiledProgram:
+        """All buckets of a process share it."""
+        return compile(self.analysis, is_native)
 
     def after(self, label: Label | None, edits: RuleEdit) -> Rules:
         """Raises `ProgramError` as the knowledge base does, and if facts would have more arguments than the
@@ -92,7 +99,7 @@ class Rules:
         engine.insert(config.key, [key], 1)
         for facts in config.shared_facts(engine.dictionary):
             engine.insert(facts.predicate, [np.repeat(key, facts.count), *facts.columns], facts.count)
-        materialise(engine, self.analysis, functions=config.known_functions)
+        materialise(engine, self.compiled, functions=config.known_functions)
         found = engine.columns(config.violated)
         if found and len(found[1]):
             constraint = engine.dictionary.term(int(found[1][0]))

@@ -18,7 +18,7 @@ from tidalog.maintain.kernels.ranked import RankedWork
 from tidalog.maintain.large_groups import LargeGroup
 from tidalog.maintain.workspace import Workspace
 from tidalog.model.facts import Ids
-from tidalog.plan.lowering import RULE, Stage, under_its_mark
+from tidalog.plan.lowering import RULE, Stage, guarded_rule
 
 if TYPE_CHECKING:
     from tidalog.maintain.strategies.base import Strategy
@@ -181,14 +181,14 @@ class MaintainedComponent:
             return ComponentPlans(self.engine, stage.rules, self.predicates, stage.asking, plans=stage.plans)
 
         def marked(rules: tuple[NormalRule, ...]) -> list[NormalRule]:
-            return [under_its_mark(rule) if rule in edit.added else rule for rule in rules]
+            return [guarded_rule(rule) if rule in edit.added else rule for rule in rules]
 
         return ComponentPlans(
             self.engine,
             marked(stage.rules),
             self.predicates,
             marked(stage.asking),
-            [under_its_mark(rule) for rule in edit.removed],
+            [guarded_rule(rule) for rule in edit.removed],
         )
 
     def end_edit(self) -> None:

@@ -1,7 +1,7 @@
 """The compiled plans of a component under maintenance: forward by every body atom, backward by the head.
 
 The logical plans are those of the stage; every algorithm uses the same ones.  What differs is which facts
-each atom may match: a `Room` says so for each kind of atom.
+each atom may match: `AtomFilters` says so for each kind of atom.
 """
 
 from __future__ import annotations
@@ -34,8 +34,8 @@ NEGATED: Final = 5
 NEGATED_PIVOT: Final = 6
 
 T = TypeVar("T")
-Room = Callable[[int], Filter]
-"""Which facts an atom of a kind may match."""
+AtomFilters = Callable[[int], Filter]
+"""Kind of an atom → which facts it may match."""
 
 # Ways to search.
 FORWARD: Final = 0  # instances that a given fact takes part in
@@ -44,7 +44,7 @@ LIKELY_FIRST: Final = 2  # the same, where one is enough: rules over large relat
 
 
 class Searches:
-    """Plans that a kernel searches by, and room for the search; used by one update at a time."""
+    """Plans that a kernel searches by, and its scratch buffers; one update at a time uses them."""
 
     def __init__(self, parts: Sequence[tuple[Code, Plans]]) -> None:
         self.codes = [code for code, _ in parts]
@@ -53,15 +53,15 @@ class Searches:
         arrays = [array for plans in self.plans for array in plans]
         self.at = block_of([*arrays, *search_arrays(self.search)])
         """The addresses of all this, in this order."""
-        self._room: object = None
+        self._work: object = None
         self._indexes = np.array(sorted({index for code in self.codes for index in code.indexes}), np.int64)
         self._looked_up = sorted({predicate for code in self.codes for predicate in code.looked_up})
 
-    def room_of(self, kind: Callable[[Sequence[Code]], T]) -> T:
-        """The room of an algorithm that searches by these plans, made once."""
-        if self._room is None:
-            self._room = kind(self.codes)
-        return cast(T, self._room)
+    def work_of(self, kind: Callable[[Sequence[Code]], T]) -> T:
+        """The arrays of an algorithm that searches by these plans, allocated once."""
+        if self._work is None:
+            self._work = kind(self.codes)
+        return cast(T, self._work)
 
     def catch_up(self, engine: EmbeddedEngine) -> None:
         """Before every deletion: searches are idle, and read indexes and the table as they are."""
@@ -92,9 +92,9 @@ class ComponentPlans:
     _grow: dict[bool, tuple[Code, Plans]] = field(default_factory=dict)
     _allow: tuple[Code, Plans] | None = None
     _grow_at: dict[bool, tuple[Code, Block]] = field(default_factory=dict)
-    _search: dict[tuple[int, Room], tuple[Code, Plans]] = field(default_factory=dict)
+    _search: dict[tuple[int, AtomFilters], tuple[Code, Plans]] = field(default_factory=dict)
     _codes: dict[int, Code] = field(default_factory=dict)
-    _prepared: dict[tuple[tuple[int, Room], ...], Searches] = field(default_factory=dict)
+    _prepared: dict[tuple[tuple[int, AtomFilters], ...], Searches] = field(default_factory=dict)
 
     def growing(self, with_body: bool) -> tuple[Code, Plans]:
         """Semi-naive insertion: a pivot is a new fact, or one of the component that got a new id."""
@@ -135,8 +135,8 @@ class ComponentPlans:
         return chosen
 
     def allowing(self) -> tuple[Code, Plans]:
-        """Insertion because a negated fact is deleted: its pivots are given.  Instances with a new fact are
-        left to `growing`."""
+        """Insertion because a negated fact is deleted, which is the pivot.  Instances that have a new fact
+        are found by `growing`."""
         if self._allow is None:
             code = Code()
             older = (int(PRESENT | DELETED | NEW), int(PRESENT), op.ANY_ID)
@@ -149,21 +149,21 @@ class ComponentPlans:
             self._allow = code, code.plans(len(self.engine.names))
         return self._allow
 
-    def searches(self, *wanted: tuple[int, Room]) -> Searches:
-        """Everything that searches of these ways in these rooms need."""
+    def searches(self, *wanted: tuple[int, AtomFilters]) -> Searches:
+        """Everything that searches of these ways, with these filters, need."""
         known = self._prepared.get(wanted)
         if known is None:
             known = self._prepared[wanted] = Searches([self._searching(*one) for one in wanted])
         return known
 
-    def _searching(self, way: int, room: Room) -> tuple[Code, Plans]:
-        known = self._search.get((way, room))
+    def _searching(self, way: int, allowed: AtomFilters) -> tuple[Code, Plans]:
+        known = self._search.get((way, allowed))
         if known is None:
             if way not in self._codes:
                 self._codes[way] = self._compiled(way)
             code = self._codes[way]
-            filters = [room(kind) for kind, _, _ in code.filters]
-            known = self._search[way, room] = code, code.plans(len(self.engine.names), filters)
+            filters = [allowed(kind) for kind, _, _ in code.filters]
+            known = self._search[way, allowed] = code, code.plans(len(self.engine.names), filters)
         return known
 
     def _compiled(self, way: int) -> Code:

@@ -27,7 +27,7 @@ from tidalog.maintain.workspace import Workspace
 from tidalog.model.facts import Ids
 from tidalog.model.terms import String
 from tidalog.plan.join_order import instances_of
-from tidalog.plan.lowering import RULE, Stage, mark_of
+from tidalog.plan.lowering import RULE, Stage, rule_key
 
 
 @dataclass
@@ -67,8 +67,8 @@ def plan_change(
             continue
         component = _follow(engine, olds, stage, workspace)
         assert component.edit is not None
-        added |= dict.fromkeys(mark_of(rule) for rule in component.edit.added)
-        removed |= dict.fromkeys(mark_of(rule) for rule in component.edit.removed)
+        added |= dict.fromkeys(rule_key(rule) for rule in component.edit.added)
+        removed |= dict.fromkeys(rule_key(rule) for rule in component.edit.removed)
         result.components.append(component)
     result.added, result.removed = list(added), list(removed)
     names = [p for component in before for p in sorted(component.predicates)]

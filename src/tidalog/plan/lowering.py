@@ -60,7 +60,7 @@ class Memo:
 
 @dataclass(frozen=True, slots=True)
 class Stage:
-    """A part of a component that is derived after those before it.  It has rules or a fold.  `rules` have no
+    """A part of a component, derived after the stages before it.  It has rules or a fold.  `rules` have no
     aggregates and only native expressions; `asking` are the rules that collect what `memos` answer."""
 
     name: str
@@ -104,10 +104,10 @@ RULE: Final = "#rule"
 """The relation of rules: during a rule edit it has one fact for each rule that is added or removed."""
 
 
-def under_its_mark(rule: NormalRule) -> NormalRule:
-    """The rule, as long as the relation of rules has its mark: to insert or delete that fact is to insert or
-    delete the rule."""
-    return replace(rule, atoms=(*rule.atoms, NormalAtom(RULE, (String(mark_of(rule)),))))
+def guarded_rule(rule: NormalRule) -> NormalRule:
+    """The rule with one more atom: its fact in the relation of rules.  To insert or delete that fact is to
+    insert or delete the rule."""
+    return replace(rule, atoms=(*rule.atoms, NormalAtom(RULE, (String(rule_key(rule)),))))
 
 
 def is_hidden(predicate: str) -> bool:
@@ -120,11 +120,12 @@ def stages(
     recursive: bool,
     is_native: Callable[[Expression], bool],
 ) -> list[Stage]:
-    """The parts of a component: for each rule with aggregates what collects its groups, if they are not
-    facts as they are, and its fold; then everything else.  Where other rules derive facts of the same
-    predicate, or it depends on itself, the results of a fold are a relation of their own, so that a fold
-    alone answers for every fact that it derives.  `is_native` says whether the engine computes an expression
-    itself."""
+    """The stages of a component: for each rule with aggregates one that collects its groups, unless they are
+    facts already, and its fold; then one for all other rules.
+
+    If the component has other rules or predicates, the results of a fold get a relation of their own.  So
+    every fact of a fold's relation is derived by that fold alone.  `is_native` says whether the engine
+    computes an expression itself."""
     result: list[Stage] = []
     plain = [rule for rule in rules if not rule.aggregates]
     whole = frozenset(predicates)
@@ -139,7 +140,7 @@ def stages(
             result.append(_stage(name, {one.head.predicate}, False, [one], is_native))
         head = fold.head
         if len(whole) > 1 or len(rules) > 1:
-            fold = replace(fold, head=NormalAtom(f"#value:{mark_of(rule)}", head.arguments))
+            fold = replace(fold, head=NormalAtom(f"#value:{rule_key(rule)}", head.arguments))
             plain.append(
                 replace(
                     rule,
@@ -175,10 +176,10 @@ def _stage(
 
 def _split_aggregates(rule: NormalRule) -> tuple[list[NormalRule], Fold]:
     assert rule.head is not None
-    places = {column.position for column in rule.aggregates}
+    positions = {column.position for column in rule.aggregates}
     group = tuple(
         dict.fromkeys(
-            a for i, a in enumerate(rule.head.arguments) if i not in places and isinstance(a, Variable)
+            a for i, a in enumerate(rule.head.arguments) if i not in positions and isinstance(a, Variable)
         )
     )
     direct = _fold_over_body(rule, group)
@@ -190,11 +191,11 @@ def _split_aggregates(rule: NormalRule) -> tuple[list[NormalRule], Fold]:
     for column in rule.aggregates:
         relation = relations.get(column.arguments)
         if relation is None:
-            relation = relations[column.arguments] = f"#group:{mark_of(rule)}:{len(relations)}"
+            relation = relations[column.arguments] = f"#group:{rule_key(rule)}:{len(relations)}"
             rules.append(_collecting_rule(rule, relation, group, column))
         width = len(group)
         values = tuple(range(width, width + len(column.arguments)))
-        variable = _place(rule.head, column)
+        variable = _result_variable(rule.head, column)
         columns.append(
             FoldColumn(
                 variable, column.operator, relation, width + len(values), tuple(range(width)), values, False
@@ -210,7 +211,7 @@ def _fold_over_body(rule: NormalRule, group: tuple[Variable, ...]) -> Fold | Non
     atom = rule.atoms[0]
     if len(atom.variables) != len(atom.arguments):
         return None
-    place = {v: i for i, v in enumerate(atom.arguments) if isinstance(v, Variable)}
+    column_of = {v: i for i, v in enumerate(atom.arguments) if isinstance(v, Variable)}
     columns: list[FoldColumn] = []
     assert rule.head is not None
     for column in rule.aggregates:
@@ -220,19 +221,19 @@ def _fold_over_body(rule: NormalRule, group: tuple[Variable, ...]) -> Fold | Non
         distinct = column.operator not in ("min", "max") and not atom.variables <= {*group, *used}
         columns.append(
             FoldColumn(
-                _place(rule.head, column),
+                _result_variable(rule.head, column),
                 column.operator,
                 atom.predicate,
                 len(atom.arguments),
-                tuple(place[v] for v in group),
-                tuple(place[v] for v in used),
+                tuple(column_of[v] for v in group),
+                tuple(column_of[v] for v in used),
                 distinct,
             )
         )
     return Fold(rule.name, rule.head, group, tuple(columns))
 
 
-def _place(head: NormalAtom, column: AggregateColumn) -> Variable:
+def _result_variable(head: NormalAtom, column: AggregateColumn) -> Variable:
     variable = head.arguments[column.position]
     assert isinstance(variable, Variable)
     return variable
@@ -247,7 +248,8 @@ def _collecting_rule(
 def _lift_foreign(
     rule: NormalRule, is_native: Callable[[Expression], bool], memos: list[Memo]
 ) -> list[NormalRule]:
-    """Takes foreign expressions out one after the other, in the order in which their inputs are bound."""
+    """Replaces foreign expressions by memos one after the other, in the order in which their inputs are
+    bound."""
     foreign = [c for c in rule.computations if not is_native(c.expression)]
     foreign_tests = [t for t in rule.tests if not is_native(t)]
     if not foreign and not foreign_tests:
@@ -286,13 +288,13 @@ def _lift_foreign(
 
 
 def _relation(rule: NormalRule) -> str:
-    """What hidden relations of a rule are named by: a rule with aggregates may have become several."""
+    """The name of a rule's hidden relations: a rule with aggregates may have become several."""
     assert rule.head is not None
-    return rule.head.predicate[1:] if is_hidden(rule.head.predicate) else mark_of(rule)
+    return rule.head.predicate[1:] if is_hidden(rule.head.predicate) else rule_key(rule)
 
 
-def mark_of(rule: NormalRule) -> str:
-    """A name for one rule and no other: another rule may come later under the name that it has now."""
+def rule_key(rule: NormalRule) -> str:
+    """A key that no other rule has: a later rule may get the name of this one."""
     return f"{rule.name}:{crc32(repr(rule).encode()):08x}"
 
 

@@ -30,7 +30,7 @@ class RulePlan:
     pivot: int | None
     """The position of the body atom whose facts are scanned; -1: the head; from -2 down: the negations."""
     per_fact: bool
-    """Whether estimates are for each fact scanned, as nobody knows how many there will be."""
+    """Whether estimates are for each fact scanned: how many there will be is not known."""
     operators: tuple[OperatorPlan, ...]
 
 

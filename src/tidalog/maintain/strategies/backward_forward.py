@@ -78,7 +78,7 @@ class BackwardForward(Strategy):
     def give_up(self, work: ComponentUpdate) -> None:
         """A search that was not finished has decided nothing."""
         searches = work.component.plans.searches(*_PLANS)
-        shared, room = work.txn.engine.shared, searches.room_of(state.BackwardForwardWork)
+        shared, room = work.txn.engine.shared, searches.work_of(state.BackwardForwardWork)
         seeds = len(seeds_of(work))
         steps.clear_bits_of_touched(shared, _OF_ONE_COMPONENT | int(SPREAD))
         gone = room.work.gone[seeds : room.work.control[state.GONE]]
@@ -103,7 +103,7 @@ def delete_exactly(work: ComponentUpdate, order: str) -> None:
     steps.clear_bits_of_touched(engine.shared, _OF_ONE_COMPONENT)
     searches = component.plans.searches(*_PLANS)
     searches.catch_up(engine)
-    room = searches.room_of(state.BackwardForwardWork)
+    room = searches.work_of(state.BackwardForwardWork)
     room.work.control[state.GONE] = 0
     asked = [txn.to_delete[n] for n in component.numbers if n in txn.to_delete]
     gone, derivable = seeds, _NO_IDS

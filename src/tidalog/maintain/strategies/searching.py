@@ -20,7 +20,7 @@ from tidalog.maintain.component_plans import (
     OWN_AFTER,
     OWN_BEFORE,
     PIVOT,
-    Room,
+    AtomFilters,
 )
 from tidalog.maintain.counters import Counters
 from tidalog.maintain.kernels import rederive as kernel
@@ -73,7 +73,7 @@ def seeds_of(work: ComponentUpdate) -> Ids:
 
 
 def find_derivable(
-    component: MaintainedComponent, runner: Runner, counters: Counters, asked: Ids, allowed: Room
+    component: MaintainedComponent, runner: Runner, counters: Counters, asked: Ids, allowed: AtomFilters
 ) -> Ids:
     """Which of these facts are explicit, or derived by an instance of facts that are allowed."""
     engine = component.engine
