@@ -22,7 +22,7 @@ from rich.console import Console
 
 import tidalog
 from bench.report import Section, print_section
-from tidalog.api.durable import StoredKnowledgeBase
+from tidalog.api.stored import StoredKnowledgeBase
 from tidalog.model.update import EncodedUpdate
 
 RULES = """

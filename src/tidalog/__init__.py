@@ -10,11 +10,12 @@ from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
     from tidalog.api import open
-    from tidalog.api.durable import Position, StoredKnowledgeBase
+    from tidalog.api.delta import Delta, PredicateChange
     from tidalog.api.knowledge_base import KnowledgeBase
     from tidalog.api.results import Result
     from tidalog.api.stats import Stats
-    from tidalog.api.update import Delta, PredicateChange, Update
+    from tidalog.api.stored import StoredKnowledgeBase
+    from tidalog.api.update import Update
     from tidalog.engine.limits import Limits, Progress, RunStats
     from tidalog.model.errors import (
         DataError,
@@ -37,6 +38,7 @@ if TYPE_CHECKING:
         String,
         Term,
     )
+    from tidalog.storage.inbox import Position
 
 _HOMES: Final = {
     "tidalog.engine.limits": ("Limits", "Progress", "RunStats"),
@@ -52,7 +54,8 @@ _HOMES: Final = {
     "tidalog.model.program": ("Program",),
     "tidalog.api.results": ("Result",),
     "tidalog.api": ("open",),
-    "tidalog.api.durable": ("Position", "StoredKnowledgeBase"),
+    "tidalog.api.stored": ("StoredKnowledgeBase",),
+    "tidalog.storage.inbox": ("Position",),
     "tidalog.api.knowledge_base": ("KnowledgeBase",),
     "tidalog.api.stats": ("Stats",),
     "tidalog.model.terms": (
@@ -66,7 +69,8 @@ _HOMES: Final = {
         "String",
         "Term",
     ),
-    "tidalog.api.update": ("Delta", "PredicateChange", "Update"),
+    "tidalog.api.delta": ("Delta", "PredicateChange"),
+    "tidalog.api.update": ("Update",),
 }
 _HOME_OF: Final = {name: home for home, names in _HOMES.items() for name in names}
 

@@ -24,18 +24,18 @@ def state(kb: tidalog.KnowledgeBase) -> State:
 
 def digest(kb: tidalog.KnowledgeBase) -> tuple[object, ...]:
     """Everything that a refused update must leave as it was, down to the arrays of the engine."""
-    contents = kb._open()
-    engine = contents.engine
+    database = kb._open()
+    engine = database.engine
     arrays = engine.store.arrays
     count = len(engine.store)
-    maintainer = kb._maintenance.maintainer if kb._maintenance is not None else None
+    maintainer = database.maintenance.maintainer if database.maintenance is not None else None
     return (
         print_program(kb.program),
         dict(kb.rules),
-        contents.analysis.rules,
-        contents.analysis.components,
-        contents.analysis.triples,
-        contents.witnesses,
+        database.analysis.rules,
+        database.analysis.components,
+        database.analysis.triples,
+        database.witnesses,
         [name for name in engine.names if not name.startswith("#")],
         np.asarray(arrays.status[:count]).tobytes(),
         np.asarray(arrays.arguments[: engine.store.used]).tobytes(),
@@ -47,22 +47,22 @@ def digest(kb: tidalog.KnowledgeBase) -> tuple[object, ...]:
 
 def check_whole(kb: tidalog.KnowledgeBase) -> None:
     """The store agrees with itself; what is known of the program is what an analysis of it says."""
-    contents = kb._open()
-    check_store(contents.engine)
+    database = kb._open()
+    check_store(database.engine)
     # The oracle that looks for proofs takes the names of relations of triples for IRIs.
-    if kb._maintenance is not None and not contents.analysis.triples.active:
-        check_ranks(kb._maintenance.maintainer)
-    facts = tuple(contents._witnesses.values())
+    if database.maintenance is not None and not database.analysis.triples.active:
+        check_ranks(database.maintenance.maintainer)
+    facts = tuple(database._state.witnesses.values())
     scratch = analyse(
-        contents.moving.program if facts else contents.program,
-        contents.setting.parameters,
-        contents.setting.functions,
+        database.rules.program if facts else database.program,
+        database.environment.parameters,
+        database.environment.arguments,
     )
-    assert scratch.rules == contents.analysis.rules
-    assert scratch.components == contents.analysis.components
-    assert scratch.triples == contents.analysis.triples
+    assert scratch.rules == database.analysis.rules
+    assert scratch.components == database.analysis.components
+    assert scratch.triples == database.analysis.triples
     assert {n: i.arity for n, i in scratch.predicates.items()} == {
-        n: i.arity for n, i in contents.analysis.predicates.items()
+        n: i.arity for n, i in database.analysis.predicates.items()
     }
 
 

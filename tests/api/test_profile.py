@@ -68,8 +68,8 @@ def test_it_prints_as_a_table_and_goes_into_json(kb: tidalog.KnowledgeBase) -> N
 
 def test_what_check_expects_is_what_is_chosen_for_a_deletion_of_nothing(kb: tidalog.KnowledgeBase) -> None:
     kb.apply(Update())
-    assert kb._maintenance is not None
-    nodes = kb._maintenance.maintainer.components
+    assert kb._open().maintenance is not None
+    nodes = kb._open().maintenance.maintainer.components
     chosen = {name: (choose(n, Options(), 0), n.reason) for n in nodes for name in n.predicates}
     usual = default_strategies(kb.analysis)
     assert {"path", "degree", "far", "either", "unlike"} == {name for one in usual for name in one.predicates}

@@ -89,7 +89,7 @@ class TestRules:
         assert repr(delta).splitlines()[-1] == "update: +3 −0 rules, nothing is derived yet"
         kb.rules.remove("r1")
         kb.insert("edge", [("a", "b")])
-        assert kb._run is None
+        assert kb._open().run is None
         assert kb.count("path") == 0
         kb.rules.add("path(?x, ?y) :- edge(?x, ?y)")
         assert kb.count("far") == 1

@@ -96,8 +96,8 @@ def test_a_failed_update_leaves_the_order_of_ranks_as_it_was() -> None:
         kb.insert("link", [(1, 2), (2, 3)])
         kb.materialise()
         kb.apply(tidalog.Update(deletions={"link": [(2, 3)]}))
-        assert kb._maintenance is not None
-        nodes = kb._maintenance.maintainer.components
+        assert kb._open().maintenance is not None
+        nodes = kb._open().maintenance.maintainer.components
         nodes[0].in_rank_order = False
         with pytest.raises(RunError):
             kb.apply(tidalog.Update(deletions={"link": [(1, 2)]}, insertions={"link": [(5, 2), (2, "bad")]}))
@@ -115,6 +115,6 @@ def test_what_is_unranked_stays_in_few_parts() -> None:
         for _ in range(100):
             kb.apply(tidalog.Update(deletions={"link": [(3, 1)]}))
             kb.apply(tidalog.Update(insertions={"link": [(3, 1)]}))
-        assert kb._maintenance is not None
-        (node,) = kb._maintenance.maintainer.components
+        assert kb._open().maintenance is not None
+        (node,) = kb._open().maintenance.maintainer.components
         assert 0 < len(node.unranked) <= 64

@@ -84,7 +84,7 @@ def hand_out(kb: tidalog.StoredKnowledgeBase, keep: int, say: Say) -> None:
 def settle(kb: tidalog.StoredKnowledgeBase, label: object) -> None:
     """Now and then a snapshot is waited for, so that there are several however slow the disk is."""
     if int(str(label)) % 3 == 0:
-        kb._wait_for_snapshot()
+        kb._snapshotter.wait()
 
 
 def run(folder: Path, mode: str, fsync: str, time: int, point: str) -> None:

@@ -10,8 +10,7 @@ from consistency import check_ranks, check_store
 from maintained import Fact, Update
 
 import tidalog
-from tidalog.api.durable import StoredKnowledgeBase
-from tidalog.api.maintenance import Maintenance
+from tidalog.api.stored import StoredKnowledgeBase
 from tidalog.maintain.maintainer import Maintainer
 from tidalog.model.terms import Term
 
@@ -68,14 +67,14 @@ def edges(*pairs: Sequence[object], label: int | None = None, delete: bool = Fal
 
 def check_consistent(kb: tidalog.KnowledgeBase) -> None:
     """The store in memory agrees with itself, and ids are ranks where they are said to be."""
-    contents = kb._open()
-    check_store(contents.engine)
-    maintenance: Maintenance | None = kb._maintenance
-    if kb._run is not None:
+    database = kb._open()
+    check_store(database.engine)
+    maintenance = database.maintenance
+    if database.run is not None:
         check_ranks(
             maintenance.maintainer
             if maintenance is not None
-            else Maintainer(contents.engine, contents.analysis, functions=kb._functions)
+            else Maintainer(database.engine, database.analysis, functions=database.environment.functions)
         )
 
 

@@ -8,7 +8,7 @@ import pytest
 from stored import NO_CIRCLE, edges, reopened
 
 import tidalog
-from tidalog.api.durable import StoredKnowledgeBase
+from tidalog.api.stored import StoredKnowledgeBase
 
 
 @pytest.fixture

@@ -10,7 +10,7 @@ import pytest
 from stored import CLOSURE, NO_CIRCLE, check_consistent, edges, reopened, state
 
 import tidalog
-from tidalog.api.durable import StoredKnowledgeBase
+from tidalog.api.stored import StoredKnowledgeBase
 from tidalog.storage import faults
 from tidalog.storage.faults import POINTS
 

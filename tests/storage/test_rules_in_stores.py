@@ -13,7 +13,8 @@ from streams import HURRIED
 
 import tidalog
 from tidalog.lang import print_rule
-from tidalog.storage import faults, records, wal
+from tidalog.storage import faults, records, segments
+from tidalog.storage.wal import WriteAheadLog
 
 
 class Killed(BaseException):
@@ -37,7 +38,7 @@ def test_rules_that_were_only_taken_in_come_back(kb: tidalog.StoredKnowledgeBase
     before = dict(kb.rules)
     kb = reopened(kb)
     assert dict(kb.rules) == before
-    assert kb._run is None, "nothing was derived then, and nothing is now"
+    assert kb._open().run is None, "nothing was derived then, and nothing is now"
     assert kb.count("far") == 0
     kb.close()
 
@@ -89,7 +90,7 @@ def test_an_old_version_refuses_a_log_with_rules(
     kb.materialise()
     kb.apply(edges("cd"))
     kb = reopened(kb)
-    monkeypatch.setattr(wal, "KNOWN", records.KNOWN - {records.UPDATES_WITH_RULES, records.RULES})
+    monkeypatch.setattr(segments, "KNOWN", records.KNOWN - {records.UPDATES_WITH_RULES, records.RULES})
     kb = reopened(kb)
     kb.rules.add("far(?x) :- path(a, ?x)")
     with pytest.raises(tidalog.StoreError, match="T092"):
@@ -114,11 +115,11 @@ def test_a_rule_that_was_about_to_be_refused_is_refused_for_good(
 
     path = kb.path
     monkeypatch.setattr(faults, "at", at)
-    monkeypatch.setattr(type(kb), "_reject", lambda *_: None)
+    monkeypatch.setattr(WriteAheadLog, "reject", lambda *_: None)
     with pytest.raises((Killed, tidalog.ProgramError)):
         kb.apply(tidalog.Update(insertions={"edge": [("c", "d")]}, add_rules=text))
     monkeypatch.undo()
-    kb._store.close()  # type: ignore[union-attr]
+    kb._log.store.close()  # type: ignore[union-attr]
     with tidalog.open(path) as kb:
         assert seen(kb) == before
     with tidalog.open(path) as kb:

@@ -194,10 +194,10 @@ def test_a_snapshot_that_fails_in_the_background_leaves_the_store_at_work(
     kb.materialise()
     (path / "snapshot-0000000000000002").write_text("in the way")
     kb.apply(edges("bc"))
-    kb._wait_for_snapshot()
+    kb._snapshotter.wait()
     assert "no snapshot was written" in caplog.text
     kb.apply(edges("cd"))
-    kb._wait_for_snapshot()
+    kb._snapshotter.wait()
     held = state(kb)
     kb = reopened(kb)
     assert state(kb) == held

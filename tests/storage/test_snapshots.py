@@ -14,8 +14,8 @@ from streams import HURRIED, layered_scenarios, tangled_scenarios
 
 import tidalog
 from golden_data import FOLDERS
-from tidalog.api import durable_snapshots
-from tidalog.api.durable import StoredKnowledgeBase
+from tidalog.api import state_snapshot
+from tidalog.api.stored import StoredKnowledgeBase
 from tidalog.maintain.choose import STRATEGIES
 from tidalog.model.errors import TidalogError
 
@@ -131,14 +131,14 @@ def test_the_order_of_ids_that_b_f_has_given_up_stays_given_up(tmp_path: Path) -
     kb.load(CLOSURE)
     kb.apply(edges("ab", "bc", "ca", "ad", "da"))
     kb.apply(edges("bc", delete=True))
-    assert kb._maintenance is not None
-    before = [node.is_ranked for node in kb._maintenance.maintainer.components]
+    assert kb._open().maintenance is not None
+    before = [node.is_ranked for node in kb._open().maintenance.maintainer.components]
     assert before == [False]
     kb.snapshot()
     kb = reopened(kb, strategy="ranked")
     check_consistent(kb)
-    assert kb._maintenance is not None
-    assert [node.is_ranked for node in kb._maintenance.maintainer.components] == before
+    assert kb._open().maintenance is not None
+    assert [node.is_ranked for node in kb._open().maintenance.maintainer.components] == before
     assert kb.apply(edges("ca", delete=True)).chosen == {"path": "recompute"}
     kb.close()
 
@@ -184,8 +184,8 @@ def test_snapshots_are_taken_in_the_background_and_old_files_go(tmp_path: Path) 
     kb = filled(path, snapshot_after=1)
     for number in range(30):
         kb.apply(edges((number, number + 1)))
-        kb._wait_for_snapshot()
-    assert kb._failure is None
+        kb._snapshotter.wait()
+    assert kb._snapshotter.failure is None
     names = sorted(entry.name for entry in path.iterdir())
     assert len([name for name in names if name.startswith("snapshot-")]) == 2
     assert len([name for name in names if name.startswith("log-")]) <= 3
@@ -200,9 +200,9 @@ def test_what_another_version_derived_is_derived_anew(
     kb = filled(tmp_path / "s.tidalog")
     kb.snapshot()
     before = state(kb)
-    monkeypatch.setattr(durable_snapshots, "version", lambda name: "99.0")
+    monkeypatch.setattr(state_snapshot, "version", lambda name: "99.0")
     kb = reopened(kb)
-    assert kb._run is None
+    assert kb._open().run is None
     assert state(kb) == before
     kb.close()
 

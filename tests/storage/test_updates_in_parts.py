@@ -13,8 +13,8 @@ from stored import CLOSURE, NO_CIRCLE, changes, edges, reopened, state
 from streams import HURRIED
 
 import tidalog
-from tidalog.api.durable_labels import KnownLabels
 from tidalog.api.update import Update
+from tidalog.storage.dedup import KnownLabels
 
 Pair = tuple[str, str]
 

@@ -12,8 +12,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Literal, overload
 
 if TYPE_CHECKING:
-    from tidalog.api.durable import StoredKnowledgeBase
     from tidalog.api.knowledge_base import KnowledgeBase
+    from tidalog.api.stored import StoredKnowledgeBase
     from tidalog.builtins import PythonFunction
 
 
@@ -89,7 +89,7 @@ def open(
         for name, function in (functions or {}).items():
             kb.register(name, function)
         return kb
-    from tidalog.api.durable import open_store
+    from tidalog.api.stored import open_store
 
     return open_store(
         Path(path).expanduser(),

@@ -15,7 +15,7 @@ from tidalog.analysis.edit_scripts import changed_rules
 from tidalog.api.bulk_terms import ids_of_many
 from tidalog.api.naming import checked_name
 from tidalog.api.relations import routed
-from tidalog.api.rule_edits import rule_edit
+from tidalog.api.rules import rule_edit
 from tidalog.api.update import Update
 from tidalog.engine.dictionary import Dictionary
 from tidalog.io import ReadResult

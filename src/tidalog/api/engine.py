@@ -20,8 +20,8 @@ from tidalog.model.program import Aggregate, Atom, Negation, Program, Rule
 from tidalog.model.terms import Term
 
 if TYPE_CHECKING:
-    from tidalog.api.durable import StoredKnowledgeBase
     from tidalog.api.knowledge_base import KnowledgeBase
+    from tidalog.api.stored import StoredKnowledgeBase
     from tidalog.api.update import Update
 
 

@@ -1,44 +1,125 @@
 """The knowledge base: rules and facts in, results out.
 
-Whatever can go wrong with an input is found before anything changes, so after an error the knowledge base is
-as it was.  Materialisation is lazy: results ask for it, and it runs if something changed since that was not
-maintained.  The class has its parts in `core`, `asking`, `updating` and `streaming`, each on the one before,
-and programs here.
+It has a `Database` under a lock, and puts names, files, progress bars and subscriptions around it; the half
+that reads is in `reader`.  Errors in
+an input are found before anything changes.  Materialisation is lazy: results ask for it, and it runs if
+something changed since that was not maintained.
+
+Invariant.  Every change of the database goes through `_perform`, which a stored knowledge base logs.
 """
 
 from __future__ import annotations
 
 import os
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
 from pathlib import Path
-from typing import TypeVar, overload
+from typing import Final, TypeVar, overload
 
-from tidalog.api.core import bar_for
+from tidalog.api.change import Change, delta_of, perform
+from tidalog.api.data import DataOptions, read_data
+from tidalog.api.delta import Delta
+from tidalog.api.diagnostics import BadArgument, OtherKnowledgeBase
+from tidalog.api.encoded_update import encoded_table, encoded_update, encoded_updates
 from tidalog.api.engine import EMBEDDED, Capabilities
 from tidalog.api.functions import argument_range, function_name
-from tidalog.api.lock import in_turn
-from tidalog.api.naming import check_on_error, parameter_terms
+from tidalog.api.lock import locked
+from tidalog.api.maintenance import checked_options, newly_explicit, no_longer_explicit
+from tidalog.api.naming import (
+    check_on_error,
+    checked_name,
+    known_predicate,
+    parameter_terms,
+    predicates_read,
+)
+from tidalog.api.open_update import OpenUpdate
+from tidalog.api.progress import bar_for
+from tidalog.api.queries import result_of
+from tidalog.api.reader import Reader
+from tidalog.api.relations import is_rdf_name
+from tidalog.api.rules import Rules
 from tidalog.api.sources import ProgramSource, ReadProgram, import_number, joined, read_program
-from tidalog.api.streaming import Streaming
+from tidalog.api.state import Outcome
+from tidalog.api.streams import AnyUpdate, Encoder, Updates, source_of, taken_from
+from tidalog.api.subscriptions import PredicateWatch, QueryWatch, Subscription, Subscriptions, is_predicate
+from tidalog.api.update import Update
+from tidalog.api.update_files import UpdateList, UpdatePath, read_updates
 from tidalog.builtins import PythonFunction
+from tidalog.engine.limits import Limits, ProgressCallback
 from tidalog.io import read_binding
 from tidalog.io.result import OnError
+from tidalog.io.update_tables import UpdateTable
+from tidalog.lang import parse_query, print_rule
+from tidalog.maintain.choose import Options
+from tidalog.model.errors import UsageError
+from tidalog.model.facts import Facts
+from tidalog.model.rule_edit import RuleEdit
 from tidalog.model.terms import Term
+from tidalog.model.update import EncodedUpdate, Label
+from tidalog.storage.records import DELETE, INSERT, LOAD, RULES, UPDATES
+from tidalog.storage.segments import When
 
 F = TypeVar("F", bound=Callable[..., object])
+_FEW: Final = 256
+"""Facts that are maintained however few there are to derive again."""
+_BULK_SHARE: Final = 4
+"""From one in this many of all facts on, deriving everything is taken to be less work."""
 
 
-class KnowledgeBase(Streaming):
+class KnowledgeBase(Reader):
     """Rules, facts and what follows from them, in memory.  Use `tidalog.open()`."""
+
+    def __init__(self, limits: Limits, options: Options) -> None:
+        super().__init__(limits)
+        self._options = options
+        self._subscriptions = Subscriptions()
 
     @property
     def capabilities(self) -> Capabilities:
         """What this engine supports; see `api.engine`."""
         return EMBEDDED
 
-    @in_turn
+    # --- changes ------------------------------------------------------------------------------------
+
+    def _perform(
+        self,
+        change: Change,
+        upcoming: Sequence[EncodedUpdate] = (),
+        options: Options | None = None,
+        progress: ProgressCallback | None = None,
+        when: When = "now",
+    ) -> Outcome:
+        """Applies a change.  Every change goes through here, apart from those of recovery."""
+        database = self._open()
+        with self._logged(change, when), self._lock.at_work():
+            return perform(database, change, upcoming, options or self._options, progress)
+
+    def _logged(self, change: Change, when: When) -> AbstractContextManager[None]:
+        """Surrounds a change: a store appends it to its log before, and its outcome after."""
+        return nullcontext()
+
+    def _flush(self) -> None:
+        """A stream has ended."""
+
+    def _maintain(
+        self,
+        updates: Sequence[EncodedUpdate],
+        upcoming: Sequence[EncodedUpdate] = (),
+        options: Options | None = None,
+        progress: ProgressCallback | None = None,
+        when: When = "now",
+    ) -> Delta:
+        """Applies updates as one and tells the subscribers."""
+        outcome = self._perform(Change(UPDATES, updates), upcoming, options, progress, when)
+        delta = delta_of(outcome, self._open(), self._lock)
+        self._subscriptions.tell(delta)
+        return delta
+
+    # --- programs -----------------------------------------------------------------------------------
+
+    @locked
     def load(
         self,
         source: ProgramSource,
@@ -52,24 +133,25 @@ class KnowledgeBase(Streaming):
     ) -> None:
         """Adds a program: a path, a text or a `Program`.  Several loads add up.
 
-        A `str` that names a file is a path.  Without `dialect` the file's ending decides.  @import is carried
-        out now; relative paths start at `base_dir`, or at the folder of the file.  `parameters` are values of
-        `$name`, which go before those that the program declares.  Rows of data that are no facts are an
+        A `str` that names a file is a path.  Without `dialect` the file's ending decides.  @import reads its
+        data now; relative paths start at `base_dir`, or at the folder of the file.  `parameters` are values
+        of `$name`, which override those that the program declares.  Rows of data that are no facts are an
         error, or with `on_error="skip"` are counted and go to `PREDICATE.quarantine.csv` in `quarantine_dir`.
         """
-        contents = self._open()
+        database = self._open()
         check_on_error(on_error)
         read = read_program(source, dialect, Path(base_dir) if base_dir is not None else None)
         given = parameter_terms(parameters or {})
         if self._has_loaded(read, given):
             return
-        setting = replace(contents.setting, parameters={**contents.setting.parameters, **given})
-        program = joined(contents.program, read.program)
-        change = contents.change(program, setting, read.program.facts)
+        environment = database.environment
+        environment = replace(environment, parameters={**environment.parameters, **given})
+        program = joined(database.program, read.program)
+        load = database.plan_load(program, environment, read.program.facts)
         skipped: Counter[str] = Counter()
         with bar_for(progress) as bar:
             for binding in read.program.imports:
-                known = change.analysis.predicates.get(binding.predicate)
+                known = load.analysis.predicates.get(binding.predicate)
                 table = read_binding(
                     binding,
                     read.folder,
@@ -80,22 +162,27 @@ class KnowledgeBase(Streaming):
                     progress=bar.on_read(binding.predicate),
                 )
                 skipped[binding.predicate] += table.bad.count
-                change.add_table(binding.predicate, table)
-            with self._noted(change, read):
-                _, outdated = contents.take(change)
-                if outdated:
-                    self._outdate()
+                load.add(encoded_table(binding.predicate, table, database.dictionary))
+            update = EncodedUpdate(insertions=load.facts)
+            self._perform(Change(LOAD, [update], load, read, self._digest(read, given)))
         self._skipped += skipped
-        bound = [(binding, read.folder) for binding in read.program.exports]
-        self._exports += [export for export in bound if export not in self._exports]
+        self._add_exports(read)
         shown = {warning.render() for warning in self._text_warnings}
         self._text_warnings += [warning for warning in read.warnings if warning.render() not in shown]
 
+    def _add_exports(self, read: ReadProgram) -> None:
+        bound = [(binding, read.folder) for binding in read.program.exports]
+        self._exports += [export for export in bound if export not in self._exports]
+
     def _has_loaded(self, read: ReadProgram, parameters: Mapping[str, Term]) -> bool:
-        """Whether a program is one that a store was made with, and there is nothing to do."""
+        """Whether a store has this program already, so that there is nothing to do."""
         return False
 
-    @in_turn
+    def _digest(self, read: ReadProgram, parameters: Mapping[str, Term]) -> str:
+        """What identifies a program in a store."""
+        return ""
+
+    @locked
     def register(self, name: str, function: PythonFunction) -> None:
         """Makes a Python function known to rules and queries as `name`, in any case.
 
@@ -103,14 +190,8 @@ class KnowledgeBase(Streaming):
         values, other terms as themselves; None means that there is no value.  Register a function before the
         rules that call it are loaded.
         """
-        contents = self._open()
-        upper = function_name(name)
-        accepted = argument_range(name, function)
-        functions = {**contents.setting.functions, upper: accepted}
-        contents.take(contents.change(contents.program, replace(contents.setting, functions=functions)))
-        if upper in self._functions:
-            self._outdate()
-        self._functions[upper] = function
+        database = self._open()
+        database.register(function_name(name), function, argument_range(name, function))
 
     @overload
     def function(self, function: F, /) -> F: ...
@@ -128,3 +209,277 @@ class KnowledgeBase(Streaming):
             return decorated
 
         return registered
+
+    @property
+    def rules(self) -> Rules:
+        """The rules by name; `add`, `remove` and `replace` change them."""
+        self._open()
+        return Rules(self)
+
+    @locked
+    def _named_rules(self) -> dict[str, str]:
+        database = self._open()
+        prefixes = database.program.prefixes
+        return {name: print_rule(rule, prefixes) for name, rule in database.rules.rules.items()}
+
+    @locked
+    def _edit_rules(self, edit: RuleEdit) -> Delta:
+        """An update that is nothing but a rule edit.  If nothing is derived yet, it only changes the
+        program."""
+        database, update = self._open(), EncodedUpdate(rules=edit)
+        if database.run is not None or self._subscriptions:
+            with bar_for(None) as bar:
+                return self._maintain([update], progress=bar.on_run)
+        outcome = self._perform(Change(RULES, [update]))
+        return delta_of(outcome, database, self._lock, derived=False)
+
+    # --- facts --------------------------------------------------------------------------------------
+
+    @locked
+    def insert(
+        self,
+        predicate: str,
+        data: object,
+        *,
+        format: str | None = None,
+        formats: Sequence[str] | None = None,
+        header: bool | None = None,
+        columns: Sequence[str] | None = None,
+        on_error: OnError = "error",
+        quarantine: str | os.PathLike[str] | None = None,
+        progress: bool | None = None,
+    ) -> int:
+        """Adds explicit facts and returns the number of those that were not explicit before.
+
+        `data` is rows, a mapping of columns, a pandas or polars frame, anything that speaks Arrow, a numpy
+        array, or the path of a file (`format` names its format, `header` says that delimited text has one).
+        `formats` says what each column means (`any`, `string`, `int` …); `columns` picks columns by name.
+        Rows that are no facts are an error, or with `on_error="skip"` are counted and written to the file
+        `quarantine`.
+
+        If everything is derived already, what follows from the new facts is derived now; a run that is
+        stopped or violates a constraint raises `RunError`, and nothing is inserted.  A great many facts at
+        once are only stored, and what follows from them is derived when it is asked for.
+        """
+        options = DataOptions(format, formats, header, columns, on_error, quarantine, progress)
+        facts = self._encoded(predicate, data, options)
+        if self._maintains(facts.count):
+            with bar_for(progress) as bar:
+                delta = self._maintain([EncodedUpdate(insertions=[facts])], progress=bar.on_run)
+            return sum(newly_explicit(change.ids) for change in delta.values())
+        load = self._open().plan_insertion([facts])
+        return self._perform(Change(INSERT, [EncodedUpdate(insertions=load.facts)], load)).new
+
+    @locked
+    def delete(
+        self,
+        predicate: str,
+        data: object,
+        *,
+        format: str | None = None,
+        formats: Sequence[str] | None = None,
+        header: bool | None = None,
+        columns: Sequence[str] | None = None,
+        on_error: OnError = "error",
+        quarantine: str | os.PathLike[str] | None = None,
+        progress: bool | None = None,
+    ) -> int:
+        """Makes facts explicit no longer and returns the number of those that were.  The arguments are those
+        of `insert`.  A fact that rules derive stays true, and one that is not explicit is ignored."""
+        options = DataOptions(format, formats, header, columns, on_error, quarantine, progress)
+        facts = self._encoded(predicate, data, options)
+        update = EncodedUpdate([facts] if facts.count else [])
+        self._open().check_arities(update.deletions)
+        if self._maintains(facts.count):
+            with bar_for(progress) as bar:
+                delta = self._maintain([update], progress=bar.on_run)
+            return sum(no_longer_explicit(change.ids) for change in delta.values())
+        return self._perform(Change(DELETE, [update])).new
+
+    def _encoded(self, predicate: str, data: object, options: DataOptions) -> Facts:
+        database = self._open()
+        name = checked_name(predicate, database.program.prefixes)
+        table = read_data(name, data, self._arity(name), options)
+        self._skipped += Counter({name: table.bad.count})
+        return encoded_table(name, table, database.dictionary)
+
+    def _arity(self, name: str) -> int | None:
+        analysis = self._open().analysis
+        known = analysis.predicates.get(name)
+        return None if known is None or is_rdf_name(analysis.triples, name) else known.arity
+
+    def _maintains(self, rows: int) -> bool:
+        """Whether facts are maintained, rather than everything derived again.  Subscribers hear of changes
+        only if they are."""
+        database = self._open()
+        if not rows or self._subscriptions:
+            return rows > 0
+        return database.run is not None and rows <= max(_FEW, database.engine.store.live // _BULK_SHARE)
+
+    # --- updates ------------------------------------------------------------------------------------
+
+    def update(self, *, label: Label | None = None) -> OpenUpdate:
+        """An update to fill in a `with` block, which is applied where the block ends:
+
+        with kb.update() as u:
+            u.delete("edge", [("a", "b")])
+            u.insert("edge", [("a", "c")])
+        u.delta["path"].inserted
+        """
+        self._open()
+
+        def arity_of(predicate: str) -> int | None:
+            return self._arity(checked_name(predicate, self._open().program.prefixes))
+
+        return OpenUpdate(self.apply, arity_of, label)
+
+    @locked
+    def apply(
+        self, update: AnyUpdate, upcoming: Sequence[AnyUpdate] = (), *, progress: bool | None = None
+    ) -> Delta:
+        """Applies an update, whole or not at all, and returns what it changed.
+
+        `upcoming` are the updates that are known to come next.  They are not applied; knowing them saves work
+        when they are.  A run that is stopped or violates a constraint raises `RunError`; then everything is
+        as it was.
+        """
+        encoder = Encoder(self._prepared)
+        following = encoder.upcoming(upcoming)
+        with bar_for(progress) as bar:
+            return self._maintain([self._prepared(update)], following, progress=bar.on_run)
+
+    def _prepared(self, update: AnyUpdate) -> EncodedUpdate:
+        database = self._open()
+        if isinstance(update, Update):
+            return encoded_update(update, database.dictionary, database.program.prefixes)
+        if not isinstance(update, EncodedUpdate):
+            problem = f"a {type(update).__name__} is no update"
+            hint = "write tidalog.Update(insertions={…}, deletions={…}, add_rules=[…], remove_rules=[…])"
+            raise UsageError(BadArgument(problem=problem, why="an update is an Update", hint=hint))
+        if update.dictionary is not database.dictionary:
+            raise UsageError(OtherKnowledgeBase())
+        return update
+
+    @locked
+    def read_updates(
+        self,
+        paths: UpdatePath | Sequence[UpdatePath],
+        *,
+        on_error: OnError = "error",
+        quarantine: str | os.PathLike[str] | None = None,
+        progress: bool | None = None,
+    ) -> UpdateList:
+        """The updates of scripts (`.upd`), update tables, folders of them, or several of these, for this
+        knowledge base to apply.  Nothing is applied yet.
+
+        Wrong rows of tables are an error, or with `on_error="skip"` are counted and written to the file
+        `quarantine`.
+        """
+        check_on_error(on_error)
+        database = self._open()
+        with bar_for(progress) as bar:
+            return read_updates(
+                [paths] if isinstance(paths, str | os.PathLike) else paths,
+                database.dictionary,
+                database.program.prefixes,
+                on_error=on_error,
+                quarantine=Path(quarantine) if quarantine is not None else None,
+                progress=bar.on_read("updates"),
+            )
+
+    @locked
+    def prepare_updates(self, table: UpdateTable) -> list[EncodedUpdate]:
+        """The updates of a table in memory, for this knowledge base to apply.  Nothing is applied yet."""
+        database = self._open()
+        return encoded_updates(table, database.dictionary, database.program.prefixes)
+
+    def stream(
+        self,
+        updates: Updates | Sequence[UpdatePath],
+        *,
+        look_ahead: int = 1,
+        look_ahead_wait: float = 0.0,
+        latest_only: bool = False,
+        strategy: str | None = None,
+        marking: str | None = None,
+        order: str | None = None,
+        on_error: OnError = "error",
+        quarantine: str | os.PathLike[str] | None = None,
+        progress: ProgressCallback | None = None,
+    ) -> Iterator[Delta]:
+        """Applies updates one after the other and yields the delta of each, on demand.
+
+        `updates` are updates, the path of a script or an update table, several paths, a folder, or a
+        `tidalog.stream.Source`.  Up to `look_ahead` updates that are waiting already are looked at while one
+        is applied, which saves work; they are waited for only if `look_ahead_wait` says how many seconds.
+        With `latest_only` all that wait are applied as one, up to the next that changes rules: the state
+        afterwards is the same.
+
+        An update that fails raises, all as it was before this update, and the stream ends.  `strategy`,
+        `marking` and `order` are those of `tidalog.open` unless they are given; `progress` is called while an
+        update is applied.
+        """
+        options = self._options_with(strategy, marking, order, look_ahead)
+        self._open()
+        source = source_of(updates, self.read_updates, on_error, quarantine)
+        taken = taken_from(source, look_ahead, look_ahead_wait, latest_only)
+        return self._streamed(taken, options, progress)
+
+    def _streamed(
+        self,
+        updates: Iterator[tuple[list[AnyUpdate], Sequence[AnyUpdate]]],
+        options: Options,
+        progress: ProgressCallback | None,
+    ) -> Iterator[Delta]:
+        encoder = Encoder(self._prepared)
+        try:
+            for taken, following in updates:
+                yield self._stream_one(encoder, taken, following, options, progress)
+        finally:
+            self._lock.run(self._flush)
+
+    @locked
+    def _stream_one(
+        self,
+        encoder: Encoder,
+        taken: Sequence[AnyUpdate],
+        following: Sequence[AnyUpdate],
+        options: Options,
+        progress: ProgressCallback | None,
+    ) -> Delta:
+        now = encoder.taken(taken)
+        return self._maintain(now, encoder.upcoming(following), options, progress, "soon")
+
+    def _options_with(
+        self, strategy: str | None, marking: str | None, order: str | None, look_ahead: int
+    ) -> Options:
+        usual = self._options
+        return checked_options(
+            strategy if strategy is not None else usual.strategy,
+            marking if marking is not None else usual.marking,
+            order if order is not None else usual.order,
+            look_ahead,
+        )
+
+    @locked
+    def subscribe(self, what: str, callback: Callable[..., object]) -> Subscription:
+        """Calls `callback` after every update that changes a predicate or the answers to a query.
+
+        For a predicate it gets the change, `callback(change)`, as `delta[predicate]` has it; for a query the
+        answers that came and those that went, `callback(inserted, deleted)`.  An exception in it is logged
+        and does no harm.  It may use the knowledge base.  It does not hear of `load`.
+        """
+        database = self._open()
+        if is_predicate(what):
+            name = known_predicate(what.strip(), database.analysis)
+            return self._subscriptions.add(what, PredicateWatch(name, callback))
+        names, _ = self._ask(what, {})
+        rule = parse_query(what, database.program.prefixes)
+        watch = QueryWatch(
+            lambda: predicates_read(rule, database.analysis),
+            lambda: self._ask(what, {}, known_only=False)[1],
+            lambda facts: result_of(database, names, facts),
+            lambda: database.epoch,
+            callback,
+        )
+        return self._subscriptions.add(what, watch)

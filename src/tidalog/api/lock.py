@@ -1,8 +1,8 @@
-"""Turns: one call of a knowledge base at a time.
+"""The lock of a knowledge base: one call at a time.
 
-The engine's arrays move while it works, so two threads may not be inside at once: the second one waits.  The
-thread that is inside may not come in again while rules run (from a registered function or a callback); that
-is refused, since waiting for itself would never end.
+The engine's arrays move while it works, so a second thread waits until the first one is out.  The thread that
+holds the lock may call again, except while rules run (from a registered function or a callback): that is
+refused.
 """
 
 from __future__ import annotations
@@ -18,45 +18,51 @@ from tidalog.model.errors import UsageError
 
 P = ParamSpec("P")
 R = TypeVar("R")
+T = TypeVar("T")
 
 
-class Turns:
+class Lock:
     def __init__(self) -> None:
         self._lock = threading.RLock()
         self._at_work = False
 
     @contextmanager
-    def turn(self) -> Iterator[None]:
-        """Waits for other threads; a call inside a call of the same thread goes on."""
+    def held(self) -> Iterator[None]:
+        """Waits for other threads.  Raises `UsageError` while rules run."""
         with self._lock:
             if self._at_work:
                 raise UsageError(InUse())
             yield
 
     @contextmanager
-    def work(self) -> Iterator[None]:
-        """While code of the user may be called that must not come back."""
-        self._at_work = True
+    def at_work(self) -> Iterator[None]:
+        """While rules run: functions of the user may be called, which must not call back."""
+        before, self._at_work = self._at_work, True
         try:
             yield
         finally:
-            self._at_work = False
+            self._at_work = before
+
+    def run(self, call: Callable[[], T]) -> T:
+        """Calls a function under the lock."""
+        with self.held():
+            return call()
 
 
-class HasTurns(Protocol):
+class HasLock(Protocol):
     @property
-    def _turns(self) -> Turns: ...
+    def _lock(self) -> Lock: ...
 
 
-S = TypeVar("S", bound=HasTurns)
+S = TypeVar("S", bound=HasLock)
 
 
-def in_turn(method: Callable[Concatenate[S, P], R]) -> Callable[Concatenate[S, P], R]:
-    """A method that takes a turn."""
+def locked(method: Callable[Concatenate[S, P], R]) -> Callable[Concatenate[S, P], R]:
+    """Runs under the knowledge base's lock."""
 
     @functools.wraps(method)
     def called(self: S, /, *args: P.args, **kwargs: P.kwargs) -> R:
-        with self._turns.turn():
+        with self._lock.held():
             return method(self, *args, **kwargs)
 
     return called

@@ -1,43 +1,40 @@
-"""A materialisation under maintenance, and the number of its facts.
+"""`Maintenance`: the maintainer of a materialisation, its choices and its totals.
 
-Invariant.  `explicit` and `facts` count what the knowledge base holds; each update adds what it changed, so
-that asking for them costs nothing.
+Invariant.  `explicit` and `facts` count what the database holds; each update adds what it changed, so that
+reading them costs nothing.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 
 from tidalog.analysis import Analysis
-from tidalog.api.deltas import change_of, user_changes
 from tidalog.api.diagnostics import BadArgument
 from tidalog.api.naming import user_predicates
 from tidalog.api.profile import Choices
 from tidalog.api.relations import count_of
-from tidalog.api.update import Delta, PredicateChange, RuleChanges
+from tidalog.api.user_changes import user_changes
 from tidalog.builtins import PythonFunction
 from tidalog.engine.engine import EmbeddedEngine
 from tidalog.engine.limits import Limits, ProgressCallback
 from tidalog.maintain.choose import MARKINGS, ORDERS, STRATEGIES, Options
-from tidalog.maintain.counters import Counters
-from tidalog.maintain.maintainer import Maintainer
+from tidalog.maintain.maintainer import Maintainer, Outcome
 from tidalog.maintain.transaction import PredicateDelta
 from tidalog.model.errors import UsageError
 from tidalog.model.update import EncodedUpdate, Label
-
-InTurn = Callable[[Callable[[], tuple[str, PredicateDelta]]], tuple[str, PredicateDelta]]
-"""Calls something when it is this thread's turn."""
+from tidalog.plan.compile import CompiledProgram
 
 
 class Maintenance:
-    """Keeps one engine that `analysis` was materialised on; dropped when the program changes as a whole."""
+    """Of one engine, materialised by a program; dropped when the program changes as a whole."""
 
     def __init__(
-        self, engine: EmbeddedEngine, analysis: Analysis, functions: Mapping[str, PythonFunction]
+        self, engine: EmbeddedEngine, program: CompiledProgram, functions: Mapping[str, PythonFunction]
     ) -> None:
         self.engine = engine
-        self.maintainer = Maintainer(engine, analysis, functions=functions)
+        self.maintainer = Maintainer(engine, program, functions=functions)
         self.choices = Choices()
+        analysis = program.analysis
         names = user_predicates(analysis)
         self.facts = sum(count_of(engine, analysis, name, None) for name in names)
         self.explicit = sum(count_of(engine, analysis, name, True) for name in names)
@@ -50,14 +47,11 @@ class Maintenance:
         options: Options,
         limits: Limits,
         progress: ProgressCallback | None,
-        in_turn: InTurn,
         label: Label | None,
-        updates: int,
         before: Analysis | None = None,
-        rules: RuleChanges | None = None,
-    ) -> Delta:
-        """Carries an update out, whole or not at all.  With an analysis of `before` the rules are others from
-        now on: those of `analysis`."""
+    ) -> tuple[dict[str, PredicateDelta], Outcome]:
+        """Applies an update and returns its changes by the predicates that users know.  With an analysis
+        `before`, the rules change to those of `analysis`."""
         if options is not self.maintainer.options:
             self.maintainer.use(options)
         changed = before is not None and before.rules != analysis.rules
@@ -69,50 +63,7 @@ class Maintenance:
         for change in found.values():
             self.facts += change.inserted_rows - change.deleted_rows
             self.explicit += newly_explicit(change) - no_longer_explicit(change)
-        return self.delta(
-            found,
-            analysis,
-            outcome.counters,
-            in_turn,
-            label=label,
-            ignored=outcome.ignored,
-            chosen=outcome.chosen,
-            updates=updates,
-            rules=rules,
-        )
-
-    def delta(
-        self,
-        found: Mapping[str, PredicateDelta],
-        analysis: Analysis,
-        counters: Counters,
-        in_turn: InTurn,
-        *,
-        label: Label | None = None,
-        ignored: int = 0,
-        chosen: Mapping[str, str] | None = None,
-        updates: int = 1,
-        rules: RuleChanges | None = None,
-    ) -> Delta:
-        """What an update has changed, for people."""
-        engine, dictionary, prefixes = self.engine, self.engine.dictionary, analysis.program.prefixes
-
-        def of_others(predicate: str) -> PredicateChange:
-            name, change = in_turn(lambda: change_of(engine, analysis, found, predicate))
-            return PredicateChange(name, change, dictionary, prefixes)
-
-        return Delta(
-            {name: PredicateChange(name, c, dictionary, prefixes) for name, c in found.items()},
-            of_others,
-            counters,
-            label=label,
-            ignored=ignored,
-            chosen=chosen,
-            explicit_facts=self.explicit,
-            implicit_facts=self.facts - self.explicit,
-            updates=updates,
-            rules=rules,
-        )
+        return found, outcome
 
 
 def newly_explicit(change: PredicateDelta) -> int:
@@ -125,7 +76,7 @@ def no_longer_explicit(change: PredicateDelta) -> int:
 
 
 def checked_options(strategy: str, marking: str, order: str, look_ahead: int) -> Options:
-    """How updates are maintained.  Raises `UsageError` for what there is not."""
+    """How updates are maintained.  Raises `UsageError` for an unknown value."""
     for name, value, known in (
         ("strategy", strategy, STRATEGIES),
         ("marking", marking, MARKINGS),

@@ -6,8 +6,9 @@ from collections.abc import Callable
 from types import TracebackType
 from typing import Self
 
+from tidalog.api.delta import Delta
 from tidalog.api.diagnostics import NotApplied
-from tidalog.api.update import Delta, Update
+from tidalog.api.update import Update
 from tidalog.model.errors import UsageError
 from tidalog.model.update import Label
 

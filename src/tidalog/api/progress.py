@@ -116,3 +116,7 @@ class ProgressBar:
                 completed=self._completed,
                 total=self._total,
             )
+
+
+def bar_for(progress: bool | None) -> ProgressBar:
+    return ProgressBar(never=progress is False, always=progress is True)

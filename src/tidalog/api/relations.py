@@ -52,6 +52,16 @@ def relations_of_triples(layout: TripleLayout) -> frozenset[str]:
     return frozenset((TRIPLE, *layout.properties.values(), *layout.classes.values()))
 
 
+def same_relations(one: TripleLayout, other: TripleLayout) -> bool:
+    """Whether two layouts keep every explicit triple in the same place."""
+    return (one.active, dict(one.properties), dict(one.classes), one.tables) == (
+        other.active,
+        dict(other.properties),
+        dict(other.classes),
+        other.tables,
+    )
+
+
 # --- in ---------------------------------------------------------------------------------------------
 
 

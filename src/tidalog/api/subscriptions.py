@@ -17,8 +17,8 @@ from typing import Final, Protocol
 import numpy as np
 import numpy.typing as npt
 
+from tidalog.api.delta import Delta, PredicateChange
 from tidalog.api.results import Result
-from tidalog.api.update import Delta, PredicateChange
 from tidalog.model.facts import Facts
 
 PredicateCallback = Callable[[PredicateChange], object]

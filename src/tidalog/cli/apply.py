@@ -22,8 +22,8 @@ from tidalog.cli.work import Work, prepared
 if TYPE_CHECKING:
     from rich.table import Table
 
+    from tidalog.api.delta import Delta
     from tidalog.api.knowledge_base import KnowledgeBase
-    from tidalog.api.update import Delta
 
 FORMATS: Final = ("csv", "ndjson", "parquet")
 COUNTERS: Final = (

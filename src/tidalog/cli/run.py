@@ -36,7 +36,7 @@ def run(
     with prepared(work, report) as kb:
         kb.materialise()
         if work.store is not None:
-            from tidalog.api.durable import StoredKnowledgeBase
+            from tidalog.api.stored import StoredKnowledgeBase
 
             assert isinstance(kb, StoredKnowledgeBase)
             kb.snapshot()

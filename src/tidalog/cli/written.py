@@ -13,14 +13,14 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Final, Self
 
 from tidalog.analysis.triples import TRIPLE
-from tidalog.api.rule_edits import rules_added
+from tidalog.api.rules import rules_added
 from tidalog.io.change_feed import ChangeFeedWriter
 from tidalog.io.diagnostics import NotWritable
 from tidalog.model.errors import DataError, ProgramError
 
 if TYPE_CHECKING:
+    from tidalog.api.delta import Delta
     from tidalog.api.knowledge_base import KnowledgeBase
-    from tidalog.api.update import Delta
     from tidalog.model.program import Rule
     from tidalog.model.update import EncodedUpdate, Label
 

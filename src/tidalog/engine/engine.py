@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import dataclass
 
 import numpy as np
@@ -44,8 +43,9 @@ class Mark:
 class EmbeddedEngine:
     """Dictionary, facts and indexes.  Runs are `maintain.seminaive`'s; this class only keeps the state."""
 
-    def __init__(self) -> None:
-        self.dictionary = Dictionary()
+    def __init__(self, dictionary: Dictionary | None = None) -> None:
+        """An engine without facts, with a dictionary of its own or one that others use too."""
+        self.dictionary = dictionary if dictionary is not None else Dictionary()
         self.catalogue = Catalogue(
             self.predicate, self.index, self.dictionary.id_of, self._terms_in, self._is_small
         )
@@ -146,18 +146,6 @@ class EmbeddedEngine:
         for name, arity, ids in explicit:
             self.insert(name, [old.column(ids, c) for c in range(arity)], len(ids))
         self.derived = False
-
-    def replace_facts(self, relations: Iterable[tuple[str, list[Ids], int]]) -> None:
-        """These explicit facts (name, columns, rows) are all from now on; an error changes nothing."""
-        before = self.__dict__.copy()
-        facts = list(relations)
-        try:
-            self._empty()
-            for name, columns, rows in facts:
-                self.insert(name, columns, rows)
-        except BaseException:
-            self.__dict__.update(before)
-            raise
 
     def forget_predicates(self, count: int) -> None:
         """Only the first `count` predicates stay; the others have no facts."""

@@ -19,8 +19,9 @@ from tidalog.analysis import Analysis, analyse
 from tidalog.analysis.edited_program import EditedProgram
 from tidalog.analysis.keyed import KeyedProgram, keyed_program
 from tidalog.analysis.rewrite import atoms
-from tidalog.api.contents import same_relations, witness_of
-from tidalog.api.rule_edits import rules_added
+from tidalog.api.load import witness_of
+from tidalog.api.relations import same_relations
+from tidalog.api.rules import rules_added
 from tidalog.engine.engine import EmbeddedEngine
 from tidalog.engine.functions import is_native
 from tidalog.io.update_checks import ADD_RULE

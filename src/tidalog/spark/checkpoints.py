@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 from tidalog.spark.diagnostics import CheckpointAhead, CheckpointLost, SparkError
 
 if TYPE_CHECKING:
-    from tidalog.api.durable import StoredKnowledgeBase
+    from tidalog.api.stored import StoredKnowledgeBase
 
 
 @dataclass(frozen=True)

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
     from pyspark.sql.types import StructType
 
-    from tidalog.api.durable import StoredKnowledgeBase
+    from tidalog.api.stored import StoredKnowledgeBase
     from tidalog.spark.feed import FeedFile, FeedShape
 
 OWN_FEED: Final = ("spark", "changes")

@@ -35,8 +35,8 @@ from tidalog.spark.diagnostics import FeedOfAnotherStore, SparkError
 from tidalog.storage.files import replace_file, sync_folder
 
 if TYPE_CHECKING:
-    from tidalog.api.durable import StoredKnowledgeBase
-    from tidalog.api.update import Delta
+    from tidalog.api.delta import Delta
+    from tidalog.api.stored import StoredKnowledgeBase
     from tidalog.model.update import Label
 
 ABOUT: Final = "_feed.json"

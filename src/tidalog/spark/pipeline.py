@@ -40,8 +40,9 @@ from tidalog.storage import faults
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
-    from tidalog.api.durable import Position, StoredKnowledgeBase
+    from tidalog.api.stored import StoredKnowledgeBase
     from tidalog.model.update import Label
+    from tidalog.storage.inbox import Position
 
 
 class Pipeline:

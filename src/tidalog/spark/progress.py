@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import psutil
 
-from tidalog.api.update import Delta
+from tidalog.api.delta import Delta
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

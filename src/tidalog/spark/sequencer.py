@@ -15,12 +15,12 @@ from typing import Final, Literal
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from tidalog.api.durable_labels import Content, Seen
 from tidalog.io.columns import RawTable
 from tidalog.io.diagnostics import Place
 from tidalog.io.update_tables import UpdateTable, update_table_of
 from tidalog.model.update import Label
 from tidalog.spark.validate import CONTENT
+from tidalog.storage.dedup import Content, Seen
 
 LabelKind = Literal["integer", "text"]
 _ONE: Final = 1

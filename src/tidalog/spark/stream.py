@@ -31,7 +31,7 @@ from tidalog.spark.sequencer import LabelKind
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
-    from tidalog.api.durable import StoredKnowledgeBase
+    from tidalog.api.stored import StoredKnowledgeBase
 
 PathLike = str | os.PathLike[str]
 Fsync = Literal["always", "batch", "off"]

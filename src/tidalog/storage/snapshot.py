@@ -19,7 +19,8 @@ import zlib
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Final
+from types import UnionType
+from typing import Any, Final, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -38,6 +39,7 @@ from tidalog.storage.kernels.facts import fill_fact_table, gather_facts, place_f
 from tidalog.storage.kernels.terms import fill_table
 from tidalog.storage.manifest import File, SnapshotEntry
 
+T = TypeVar("T")
 Columns = dict[str, npt.NDArray[np.generic]]
 META: Final = "meta.json"
 _TERMS, _FACTS, _ARGUMENTS = "terms.arrow", "facts.arrow", "arguments.arrow"
@@ -147,20 +149,56 @@ def _arrow(values: npt.NDArray[np.generic]) -> pa.Array:
 # --- into an engine -----------------------------------------------------------------------------------------
 
 
+class Meta:
+    """The fields of `meta.json`.  Raises `StoreError` for one that is missing or has another type."""
+
+    def __init__(self, path: Path, content: object) -> None:
+        self._path = path
+        if not isinstance(content, dict):
+            raise self.damaged("it is no object")
+        self._content: dict[str, Any] = content
+
+    def text(self, name: str) -> str:
+        value: str = self._typed(name, str)
+        return value
+
+    def list(self, name: str) -> list[Any]:
+        value: list[Any] = self._typed(name, list)
+        return value
+
+    def mapping(self, name: str) -> dict[str, Any]:
+        value: dict[str, Any] = self._typed(name, dict)
+        return value
+
+    def optional(self, name: str, type_: type[T] | UnionType) -> T | None:
+        """A field that may be missing or null."""
+        if self._content.get(name) is None:
+            return None
+        value: T = self._typed(name, type_)
+        return value
+
+    def _typed(self, name: str, type_: type | UnionType) -> Any:
+        value = self._content.get(name)
+        if not isinstance(value, type_):
+            raise self.damaged(f"{name} is {'missing' if name not in self._content else 'of another type'}")
+        return value
+
+    def damaged(self, why: str) -> StoreError:
+        return StoreError(DamagedStore(path=self._path, problem="is damaged", why=why))
+
+
 class Snapshot:
     """The files of a snapshot, read and checked.  Raises `StoreError` if one is damaged or missing."""
 
     def __init__(self, store: Path, entry: SnapshotEntry) -> None:
         content = {file.name: _checked(store / entry.folder / file.name, file) for file in entry.files}
         self.number = entry.number
-        self.meta: dict[str, object] = json.loads(bytes(content[META]))
+        self.meta = Meta(store / entry.folder / META, json.loads(bytes(content[META])))
         self._columns = {name: _read_columns(content[name]) for name in _FILES}
 
     @property
     def relations(self) -> list[tuple[str, int]]:
-        relations = self.meta["relations"]
-        assert isinstance(relations, list)
-        return [(str(name), int(arity)) for name, arity in relations]
+        return [(str(name), int(arity)) for name, arity in self.meta.list("relations")]
 
     def fill(self, engine: EmbeddedEngine) -> None:
         """Puts all terms and facts into an engine that has none."""
@@ -176,7 +214,8 @@ class Snapshot:
         store.ensure(count, -(-len(flat) // count))
         arities = np.array([*engine.arities, 0], np.int64)
         used = place_facts(store.arrays, predicates, explicit, arities, flat)
-        assert used == len(flat) + HEADER * count
+        if used != len(flat) + HEADER * count:
+            raise self.meta.damaged("facts and arguments do not fit each other")
         store.arrays.state[FACTS], store.arrays.state[USED] = count, used
 
     def _fill_dictionary(self, dictionary: Dictionary) -> None:

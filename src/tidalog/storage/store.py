@@ -1,6 +1,6 @@
 """A store: the folder, who may write to it, its manifest and its log.
 
-Nothing here knows what changes mean.  `session.durable` carries them out; this room keeps them.
+Nothing here knows what changes mean.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from tidalog.storage import lock as locks
 from tidalog.storage import manifest as manifests
 from tidalog.storage.diagnostics import DamagedStore, NotAStore, StoreNotWritable
 from tidalog.storage.manifest import Manifest, SnapshotEntry, read_manifest
-from tidalog.storage.wal import Fsync, LogTail, LogWriter, When, create_segment, read_log, segment_name
+from tidalog.storage.segments import Fsync, LogTail, LogWriter, When, create_segment, read_log, segment_name
 
 FIRST: Final = 1
 """The number of the first change of a store."""
@@ -83,7 +83,7 @@ class Store:
 
     @property
     def log(self) -> LogWriter:
-        assert self._log is not None
+        assert self._log is not None  # `begin` has opened it
         return self._log
 
     @property

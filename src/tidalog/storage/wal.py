@@ -1,247 +1,80 @@
-"""The write-ahead log: files of records, the last of which grows.
+"""The write-ahead log: append the change, apply it, append the outcome.
 
-Invariant.  What `append` has returned from is in the file, whole, behind everything before it; and on disk if
-it was asked to be.  After a failure the file is as it was, or nothing more is appended.
+Invariant.  Changes are applied in the order of the log.  `applied_to` is the number of the last one that was
+applied or refused.  A change that fails is logged as rejected before its error is raised, so that recovery
+does what was done.
 """
 
 from __future__ import annotations
 
 import contextlib
-import mmap
-import os
-import time
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
-from typing import Final, Literal
 
 from tidalog.model.errors import StoreError
 from tidalog.storage import faults
-from tidalog.storage.diagnostics import DamagedLog, DamagedStore, NewerFormat, StoreNotWritable
-from tidalog.storage.files import sync_folder
-from tidalog.storage.frames import Flaw, Frames, framed
-from tidalog.storage.manifest import FORMAT
-from tidalog.storage.records import CHANGES, KNOWN, Record, packed, unpacked
-
-Fsync = Literal["always", "batch", "off"]
-FSYNCS: Final = ("always", "batch", "off")
-When = Literal["now", "soon", "never"]
-"""When a record is to be on disk: before `append` returns; within a moment, as part of a stream; with what
-comes next."""
-_MOMENT: Final = 0.1
-BEGIN: Final = "begin"
-"""The kind of the first record of a file."""
+from tidalog.storage.diagnostics import ReadOnlyStore
+from tidalog.storage.records import AS_ONE, DONE, REJECTED, packed
+from tidalog.storage.segments import When
+from tidalog.storage.store import Store
 
 
-def segment_name(number: int) -> str:
-    """The file of the log that begins with a change."""
-    return f"log-{number:016d}.wal"
-
-
-def create_segment(folder: Path, number: int, store: str) -> str:
-    """A file for the log to go on in, on disk, with nothing but its beginning."""
-    name = segment_name(number)
-    path = folder / name
-    with open(path, "wb") as file:
-        header = {"kind": BEGIN, "format": FORMAT, "store": store, "number": number}
-        file.write(framed(packed(header, {})))
-        file.flush()
-        os.fsync(file.fileno())
-    sync_folder(folder)
-    return name
-
-
-# --- writing ----------------------------------------------------------------------------------------
-
-
-class LogWriter:
-    """Appends to one file."""
-
-    def __init__(self, path: Path, fsync: Fsync) -> None:
+class WriteAheadLog:
+    def __init__(self, path: Path, store: Store | None) -> None:
         self.path = path
-        self._fsync = fsync
-        self._number = os.open(path, os.O_WRONLY | os.O_CLOEXEC)
-        self.size = os.lseek(self._number, 0, os.SEEK_END)
-        self._synced_at = time.monotonic()
-        self._is_synced = True
-        self._broken = ""
+        self.store = store
+        """None if it is open for reading only, or closed."""
+        self.logged_to = self.applied_to = 0
 
-    def append(self, records: Sequence[list[bytes]], when: When) -> int:
-        """Adds records in one piece and gives where they begin.  Raises `StoreError` if that cannot be."""
-        if self._broken:
-            raise self._error(self._broken, "nothing was changed", "open the store again")
-        data = b"".join([framed(record) for record in records])
-        start = self.size
+    def writable(self, what: str) -> Store:
+        """The store, if it may be written to.  `what` is for the error."""
+        if self.store is None:
+            raise StoreError(ReadOnlyStore(path=self.path, what=what))
+        return self.store
+
+    @contextmanager
+    def change(
+        self, what: str, count: int, records: Callable[[int], list[list[bytes]]], when: When
+    ) -> Iterator[None]:
+        """Surrounds what applies `count` changes, logged by the `records` of the first number."""
+        store = self.writable(what)
+        first, last, place = self.logged_to + 1, self.logged_to + count, store.place
         try:
-            _write_all(self._number, data)
-            self._is_synced = False
-            faults.at("log written")
-            if when == "now" or (
-                when == "soon" and (self._fsync == "always" or time.monotonic() - self._synced_at > _MOMENT)
-            ):
-                self.sync()
-            self.size = start + len(data)
-        except OSError as error:
-            self._take_back(start)
-            why = error.strerror or str(error)
-            hint = "make room on the disk, then do it again"
-            raise self._error(why, "nothing was changed", hint) from error
-        except StoreError:
+            store.append(records(first), when)
+            yield
+        except BaseException as error:
+            if store.place != place:  # it is in the log
+                self.logged_to = last
+                self.reject(first, last, error)
             raise
-        except BaseException:  # Ctrl-C: nobody will carry this out
-            self._take_back(start)
+        self.logged_to = last
+        faults.at("applied")
+        self.applied_to = last
+
+    def reject(self, first: int, last: int, error: BaseException) -> None:
+        """Logs that changes have failed, so that recovery skips them."""
+        store = self.writable("this")
+        why = str(error) or type(error).__name__
+        header = {"kind": REJECTED, "first": first, "last": last, "why": why}
+        try:
+            store.append([packed(header, {})], "now")
+        except BaseException:
+            store.log.give_up("that a change was refused could not be noted")
             raise
-        return start
+        self.applied_to = last
+
+    def mark_done(self, number: int) -> None:
+        """Logs that changes up to a number are done.  If that fails, the next mark says the same."""
+        with contextlib.suppress(StoreError):
+            self.writable("this").append([packed({"kind": DONE, "number": number}, {})], "never")
 
     def sync(self) -> None:
         """Everything appended is on disk, if the policy wants that."""
-        if self._is_synced or self._fsync == "off":
-            return
-        self.force()
-
-    def force(self) -> None:
-        """Everything appended is on disk."""
-        try:
-            os.fsync(self._number)
-        except OSError as error:
-            # What the system has dropped once it does not write later: nobody knows what is on disk.
-            self._broken = f"the disk failed before: {error.strerror or error}"
-            raise self._error(
-                error.strerror or str(error),
-                "whether the last record is on disk will be known when the store is opened again",
-                "look after the disk, then open the store again",
-            ) from error
-        self._is_synced, self._synced_at = True, time.monotonic()
-        faults.at("log synced")
-
-    def give_up(self, why: str) -> None:
-        """Nothing more is appended: what the log says is not what was done."""
-        self._broken = why
-
-    def _take_back(self, start: int) -> None:
-        """The file ends here again; until that is so, nothing is appended."""
-        self._broken = "an earlier write could not be taken back"
-        with contextlib.suppress(OSError):
-            os.ftruncate(self._number, start)
-            os.lseek(self._number, start, os.SEEK_SET)
-            self.size, self._broken = start, ""
-
-    def _error(self, why: str, state: str, hint: str) -> StoreError:
-        return StoreError(StoreNotWritable(path=self.path, why=why, state=state, hint=hint))
-
-    def close(self) -> None:
-        """Syncs and lets go; a second time does nothing."""
-        if self._number >= 0:
-            try:
-                if not self._broken:
-                    self.sync()
-            finally:
-                os.close(self._number)
-                self._number = -1
+        if self.store is not None:
+            self.store.log.sync()
 
 
-def _write_all(number: int, data: bytes) -> None:
-    rest = memoryview(data)
-    while rest:
-        rest = rest[os.write(number, rest) :]
-
-
-# --- reading ----------------------------------------------------------------------------------------
-
-
-@dataclass(frozen=True, slots=True)
-class Entry:
-    """A record and where it stands."""
-
-    record: Record
-    segment: str
-    offset: int
-
-
-@dataclass
-class LogTail:
-    """What the log says from a place on."""
-
-    entries: list[Entry] = field(default_factory=list)
-    torn: Flaw | None = None
-    """What is wrong with the end of the last file."""
-    end: int = 0
-    """Where the last right record of the last file ends."""
-    torn_size: int = 0
-    """Bytes behind that."""
-    size: int = 0
-    """Bytes of right records."""
-
-
-def read_log(folder: Path, segments: Sequence[str], segment: str | None, offset: int, after: int) -> LogTail:
-    """All records from an offset in a segment on, or all there are; the first change behind `after` is among
-    them, if any is.  Raises `StoreError` for damage; a torn tail of the last file is none."""
-    tail = LogTail()
-    first = segments.index(segment) if segment is not None else 0
-    for place, name in enumerate(segments[first:], first):
-        data = _content(folder / name)
-        begin = offset if place == first else 0
-        if begin > len(data):
-            why = "the file ends before the place where the snapshot says that it goes on"
-            raise StoreError(DamagedLog(path=folder / name, offset=len(data), why=why))
-        frames = Frames(data, begin)
-        tail.entries += _entries(folder / name, name, frames)
-        tail.size += frames.end - begin
-        tail.end = frames.end
-        if frames.flaw is not None:
-            if not frames.flaw.is_torn or place + 1 < len(segments):
-                raise StoreError(
-                    DamagedLog(path=folder / name, offset=frames.flaw.start, why=frames.flaw.why)
-                )
-            tail.torn, tail.torn_size = frames.flaw, len(data) - frames.end
-    _check_order(folder, tail.entries, after)
-    return tail
-
-
-def _entries(path: Path, name: str, frames: Frames) -> Iterator[Entry]:
-    for frame in frames:
-        try:
-            record = unpacked(frame.payload)
-        except (ValueError, KeyError, TypeError) as error:
-            raise StoreError(
-                DamagedLog(path=path, offset=frame.start, why="a record says nothing")
-            ) from error
-        if record.kind == BEGIN:
-            if record.integer("format") > FORMAT:
-                found = record.integer("format")
-                raise StoreError(NewerFormat(path=path, found=found, known=FORMAT, writer="a newer one"))
-            continue
-        if record.kind not in KNOWN:
-            kinds = f"{FORMAT} with records of the kind {record.kind}"
-            raise StoreError(NewerFormat(path=path, found=kinds, known=FORMAT, writer="a newer one"))
-        yield Entry(record, name, frame.start)
-
-
-def _check_order(folder: Path, entries: Sequence[Entry], after: int) -> None:
-    """Changes have consecutive numbers: none is missing between two files, or at the beginning."""
-    following = after + 1
-    is_first = True
-    for entry in entries:
-        record = entry.record
-        if record.kind not in CHANGES:
-            continue
-        in_order = record.first <= following if is_first else record.first == following
-        is_first = False
-        if not in_order:
-            why = f"change {following:,} should stand here, and it is change {record.first:,}"
-            raise StoreError(DamagedLog(path=folder / entry.segment, offset=entry.offset, why=why))
-        following = record.last + 1
-
-
-def _content(path: Path) -> memoryview:
-    try:
-        with open(path, "rb") as file:
-            if os.fstat(file.fileno()).st_size == 0:
-                return memoryview(b"")
-            return memoryview(mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ))
-    except FileNotFoundError:
-        why = "the manifest names it as a part of the log"
-        raise StoreError(DamagedStore(path=path, problem="is missing", why=why)) from None
-    except OSError as error:
-        why = error.strerror or str(error)
-        raise StoreError(DamagedStore(path=path, problem="cannot be read", why=why)) from error
+def as_one(first: int, last: int) -> list[bytes]:
+    """The record which says that updates are applied as one."""
+    return packed({"kind": AS_ONE, "first": first, "last": last}, {})

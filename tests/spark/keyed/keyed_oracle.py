@@ -209,7 +209,7 @@ def facts_of(kb: KnowledgeBase) -> list[tuple[str, tuple[str, ...], str]]:
     found: list[tuple[str, tuple[str, ...], str]] = []
     for name in kb.predicates:
         for explicit in (True, False):
-            rows = kb._rows(name, explicit)
+            rows = kb.id_rows(name, explicit)
             kind = "explicit" if explicit else "implicit"
             found += [(*fact, kind) for fact in facts_in(kb, name, rows.columns, rows.count)]
     return found

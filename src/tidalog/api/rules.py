@@ -1,17 +1,21 @@
-"""Rule edits from Python, the rules in them, and what they changed in words."""
+"""`kb.rules`, and rule edits: built from text, parsed, and put into words."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 from tidalog.analysis.rule_edit import RuleDiff
+from tidalog.api.delta import Delta, RuleChanges
 from tidalog.api.diagnostics import BadArgument, TwoNames
-from tidalog.api.update import RuleChanges
 from tidalog.lang import parse_rules, print_rule
 from tidalog.model.errors import ProgramError, UsageError
 from tidalog.model.program import Rule
 from tidalog.model.rule_edit import NamedRemoval, RuleEdit, RuleText
+
+if TYPE_CHECKING:
+    from tidalog.api.knowledge_base import KnowledgeBase
 
 Prefixes = Mapping[str, str]
 
@@ -59,10 +63,50 @@ def rule_edit(added: Sequence[str], removed: Sequence[str]) -> RuleEdit:
     return RuleEdit(tuple(map(RuleText, added)), tuple(map(NamedRemoval, removed)))
 
 
-def told(change: RuleDiff, prefixes: Prefixes) -> RuleChanges:
-    """What a change of rules did, for people."""
+def rule_changes(change: RuleDiff, prefixes: Prefixes) -> RuleChanges:
+    """What a rule edit changed, as text."""
     return RuleChanges(
         {str(rule.name): print_rule(rule, prefixes) for rule in change.added},
         {str(rule.name): print_rule(rule, prefixes) for rule in change.removed},
         tuple((print_rule(known.rule, prefixes), known.name) for known in change.already_there),
     )
+
+
+class Rules(Mapping[str, str]):
+    """The rules of a knowledge base by name, as text, in the order in which they were added.  A live view."""
+
+    def __init__(self, kb: KnowledgeBase) -> None:
+        self._kb = kb
+
+    def add(self, text: str) -> Delta:
+        """Adds one rule or several, with or without names: `far(?x) :- path(a, ?x)`.  `rules` of the delta
+        says which names they have now, and which of them were there already, up to names of variables."""
+        return self._kb._edit_rules(rule_edit([text], []))
+
+    def remove(self, *names: str) -> Delta:
+        """Removes rules by their names."""
+        return self._kb._edit_rules(rule_edit([], names))
+
+    def replace(self, name: str, text: str) -> Delta:
+        """Replaces a rule; the new one keeps the name unless its text has one."""
+        return self._kb._edit_rules(replacement(name, text, self._kb.program.prefixes))
+
+    def __getitem__(self, name: str) -> str:
+        return self._kb._named_rules()[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._kb._named_rules())
+
+    def __len__(self) -> int:
+        return len(self._kb._named_rules())
+
+    def __repr__(self) -> str:
+        rules = self._kb._named_rules()
+        width = max(map(len, rules), default=0)
+        indented = "\n" + " " * (width + 2)
+        lines = [f"{name:<{width}}  {_without_name(text, name)}" for name, text in rules.items()]
+        return "\n".join(line.replace("\n", indented) for line in lines) or "no rules"
+
+
+def _without_name(text: str, name: str) -> str:
+    return text.removeprefix(f"{name}: ")

@@ -1,7 +1,7 @@
-"""What a store remembers of updates that came in batches: their labels, and what tells their content.
+"""Deduplication of updates that come in batches: the last labels, each with a hash of its content.
 
-Whoever sees a label again can tell an update that comes twice from rows that came too late to be in it.  Only
-so many labels are remembered, the last ones; of those before them nobody knows any more.
+A label that comes again is the same update, or rows that came too late for it.  Only the last labels are
+kept; earlier ones are forgotten.
 """
 
 from __future__ import annotations
@@ -12,23 +12,23 @@ from typing import Final, Literal
 from tidalog.model.update import Label
 
 Content = tuple[int, int]
-"""Of the rows of an update: how many, and a sum of hashes, so that their order does not matter and an update
-that goes on has the sum of its parts."""
+"""The number of rows of an update and the sum of their hashes: their order does not matter, and an update
+that comes in parts has the sum of its parts."""
 Seen = Literal["same", "other", "never"]
-"""An update has come with the same content, with another, or never."""
+"""An update came with the same content, with other content, or never."""
 _MOST: Final = 10_000
 
 
 class KnownLabels:
-    """Invariant.  If `complete`, every label that there has been is here; else those before the first are
-    forgotten, or were never told."""
+    """Invariant.  If `complete`, every label that ever came is here; else those before the first are
+    forgotten, or came without a hash."""
 
     def __init__(self, known: Sequence[tuple[Label, int, int]] = (), *, complete: bool = True) -> None:
         self._contents: dict[Label, Content] = {label: (rows, total) for label, rows, total in known}
         self.complete = complete
 
     def note(self, label: Label, content: Content | None) -> None:
-        """An update has come, or goes on; with no content, nothing will tell it from another."""
+        """Notes an update or a part of one; without content it cannot be told from another."""
         if content is None:
             self._contents.pop(label, None)
             self.complete = False
@@ -40,7 +40,7 @@ class KnownLabels:
             self.complete = False
 
     def seen(self, label: Label, content: Content) -> Seen | None:
-        """Whether an update with this label has come, with this content; None if nobody knows any more."""
+        """Whether an update with this label came, and with this content; None if that is forgotten."""
         known = self._contents.get(label)
         if known is not None:
             return "same" if known == content else "other"

@@ -1,0 +1,91 @@
+"""One change of a database, and its delta.
+
+A change is what the write-ahead log keeps.  Live changes and those of recovery both go through `perform`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from tidalog.api.database import Database
+from tidalog.api.delta import Delta, PredicateChange
+from tidalog.api.load import Load
+from tidalog.api.lock import Lock
+from tidalog.api.rules import rule_changes
+from tidalog.api.sources import ReadProgram
+from tidalog.api.state import Outcome
+from tidalog.api.user_changes import change_of
+from tidalog.engine.limits import ProgressCallback
+from tidalog.maintain.choose import Options
+from tidalog.model.update import EncodedUpdate
+from tidalog.storage.records import DELETE, INSERT, LOAD, RULES, UPDATES
+
+
+@dataclass(frozen=True)
+class Change:
+    kind: str
+    """LOAD, INSERT, DELETE, RULES or UPDATES, as in `storage.records`."""
+    updates: Sequence[EncodedUpdate]
+    """Several, applied as one, if the kind is UPDATES; else one."""
+    load: Load | None = None
+    """Of a load or an insertion."""
+    read: ReadProgram | None = None
+    """Of a load: the program that was read."""
+    digest: str = ""
+
+    @property
+    def name(self) -> str:
+        """For messages."""
+        return _NAMES[self.kind]
+
+
+_NAMES = {
+    LOAD: "loading",
+    INSERT: "an insertion",
+    DELETE: "a deletion",
+    RULES: "a change of rules",
+    UPDATES: "an update",
+}
+
+
+def perform(
+    database: Database,
+    change: Change,
+    upcoming: Sequence[EncodedUpdate] = (),
+    options: Options | None = None,
+    progress: ProgressCallback | None = None,
+) -> Outcome:
+    """Applies a change to a database, whole or not at all.  Only `UPDATES` derive what follows."""
+    if change.load is not None:
+        return Outcome(new=database.load(change.load))
+    if change.kind == UPDATES:
+        return database.apply(change.updates, upcoming, options=options, progress=progress)
+    (update,) = change.updates
+    if change.kind == RULES:
+        return Outcome(rules=database.edit_rules(update.rules))
+    return Outcome(new=database.delete(update.deletions))
+
+
+def delta_of(outcome: Outcome, database: Database, lock: Lock, *, derived: bool = True) -> Delta:
+    """The delta of an outcome.  It asks the database about predicates that did not change."""
+    engine, analysis, changes = database.engine, database.analysis, outcome.changes
+    dictionary, prefixes = engine.dictionary, analysis.program.prefixes
+
+    def of_others(predicate: str) -> PredicateChange:
+        name, change = lock.run(lambda: change_of(engine, analysis, changes, predicate))
+        return PredicateChange(name, change, dictionary, prefixes)
+
+    return Delta(
+        {name: PredicateChange(name, change, dictionary, prefixes) for name, change in changes.items()},
+        of_others,
+        outcome.counters,
+        label=outcome.label,
+        ignored=outcome.ignored,
+        chosen=outcome.chosen,
+        explicit_facts=outcome.explicit,
+        implicit_facts=outcome.facts - outcome.explicit,
+        updates=outcome.updates,
+        rules=rule_changes(outcome.rules, prefixes) if outcome.rules is not None else None,
+        derived=derived,
+    )

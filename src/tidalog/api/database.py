@@ -1,0 +1,496 @@
+"""`Database`: a program, its facts and what follows from them, as term ids; one thread, no files.
+
+Invariant.  The engine holds the explicit facts in the relations that the analysis names.  If `run` is set, it
+holds everything that follows from them too, and `maintenance`, built for the first update, keeps it so.
+
+Every change applies whole or not at all.  Program, analysis and engine change together, as one immutable
+`State`: to roll back is to keep the old one.  Within an engine, updates and materialisation roll back by
+themselves.  A change that moves facts to other relations fills a new engine, with the same dictionary.
+
+Everything that keeps facts wraps one: the knowledge base in memory, the stored one, a bucket of keys.
+"""
+
+from __future__ import annotations
+
+import time
+import weakref
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+
+from tidalog.analysis import Analysis, EditedProgram, RuleDiff, TripleLayout, analyse, analyse_query
+from tidalog.analysis.draft import ArgumentRange
+from tidalog.api.encoded_update import net_update, routed_update
+from tidalog.api.load import Environment, Load, Witness, analysed, encoded_facts, witness_of
+from tidalog.api.maintenance import Maintenance, no_longer_explicit
+from tidalog.api.placement import can_stay, moved
+from tidalog.api.relations import routed
+from tidalog.api.rules import rules_added
+from tidalog.api.state import Outcome, State
+from tidalog.api.state_diff import differences, visible
+from tidalog.api.state_snapshot import meta_of, restored
+from tidalog.builtins import PythonFunction
+from tidalog.engine.dictionary import Dictionary
+from tidalog.engine.engine import EmbeddedEngine
+from tidalog.engine.facts import FactStore
+from tidalog.engine.functions import is_native
+from tidalog.engine.limits import Limits, ProgressCallback, RunStats
+from tidalog.maintain import maintainer
+from tidalog.maintain.choose import Options
+from tidalog.maintain.counters import Counters
+from tidalog.maintain.materialise import answer, materialise
+from tidalog.model.errors import Diagnostic
+from tidalog.model.facts import Facts
+from tidalog.model.program import Fact, Program, Rule
+from tidalog.model.rule_edit import RuleEdit
+from tidalog.model.terms import Term
+from tidalog.model.update import EncodedUpdate
+from tidalog.plan.compile import CompiledProgram, compile
+from tidalog.storage.snapshot import Image, Snapshot, fill_table_of, image_of
+
+
+class Database:
+    def __init__(self, limits: Limits | None = None) -> None:
+        self.limits = limits or Limits()
+        self._state = State()
+        self._compiled: CompiledProgram | None = None
+        """The program that was compiled last."""
+        self._explicit_only: weakref.ref[FactStore] | None = None
+        """The store in which `delete` left explicit facts alone, and unused ids."""
+        self._untabled: weakref.ref[FactStore] | None = None
+        """The store of a snapshot that has not been changed since."""
+
+    # --- what it holds ------------------------------------------------------------------------------
+
+    @property
+    def program(self) -> Program:
+        return self._state.program
+
+    @property
+    def analysis(self) -> Analysis:
+        return self._state.analysis
+
+    @property
+    def environment(self) -> Environment:
+        return self._state.environment
+
+    @property
+    def engine(self) -> EmbeddedEngine:
+        return self._state.engine
+
+    @property
+    def dictionary(self) -> Dictionary:
+        """Terms and their ids, which never change."""
+        return self._state.engine.dictionary
+
+    @property
+    def run(self) -> RunStats | None:
+        return self._state.run
+
+    @property
+    def epoch(self) -> int:
+        return self._state.epoch
+
+    @property
+    def witnesses(self) -> list[Witness]:
+        """Predicates that have or had explicit facts."""
+        return list(self._state.witnesses)
+
+    @property
+    def warnings(self) -> tuple[Diagnostic, ...]:
+        """Warnings about the program.  A rule edit looks at new rules only, so after one they are found on
+        demand."""
+        state = self._state
+        if state.rules is None:
+            return state.analysis.warnings
+        return analysed(state.program, state.environment, state.witnesses).warnings
+
+    @property
+    def rules(self) -> EditedProgram:
+        """The rules by name."""
+        state = self._state
+        if state.rules is None:
+            given, facts = state.environment, tuple(state.witnesses.values())
+            state = replace(
+                state, rules=EditedProgram(state.analysis, given.parameters, given.arguments, facts)
+            )
+            self._state = state
+        assert state.rules is not None
+        return state.rules
+
+    @property
+    def maintenance(self) -> Maintenance | None:
+        """What keeps the materialisation up to date; None before the first update."""
+        return self._state.maintenance
+
+    def maintained(self) -> Maintenance:
+        """The same, built if there is none.  Everything must be derived."""
+        state = self._state
+        if state.maintenance is None:
+            functions = state.environment.functions
+            state = replace(state, maintenance=Maintenance(state.engine, self.compiled(), functions))
+            self._state = state
+        assert state.maintenance is not None
+        return state.maintenance
+
+    def compiled(self) -> CompiledProgram:
+        """The compiled program; what has not changed since it was last compiled keeps its plans."""
+        analysis = self.analysis
+        if self._compiled is None or self._compiled.analysis is not analysis:
+            self._compiled = compile(analysis, is_native, self._compiled)
+        return self._compiled
+
+    # --- derive and ask -----------------------------------------------------------------------------
+
+    def materialise(self, limits: Limits | None = None, progress: ProgressCallback | None = None) -> RunStats:
+        """Derives everything that follows, if something changed since.  A run that stops raises `RunError`
+        and leaves explicit facts alone."""
+        limits = limits or self.limits
+        if self._state.run is not None and self.is_current(limits):
+            return self._state.run
+        self._outdate()
+        state = self._state
+        run = materialise(
+            state.engine,
+            self.compiled(),
+            functions=state.environment.functions,
+            limits=limits,
+            progress=progress,
+        )
+        self._state = replace(self._state, run=run)
+        return run
+
+    def is_current(self, limits: Limits) -> bool:
+        """Whether everything is derived, and strictly so if that is wanted."""
+        run = self._state.run
+        return run is not None and not (limits.strict and run.uncomputed)
+
+    def query(
+        self, rule: Rule, parameters: Mapping[str, Term], progress: ProgressCallback | None = None
+    ) -> Facts:
+        """The answers to a query."""
+        state = self._state
+        given = {**state.environment.parameters, **parameters}
+        rules = analyse_query(state.analysis, rule, given, state.environment.arguments)
+        self.materialise(progress=progress)
+        found = answer(
+            self.engine,
+            # Hidden relations are named after rules: no name may be one of the program's.
+            [replace(normal, name=f"(query) {normal.name}") for normal in rules],
+            functions=state.environment.functions,
+            limits=self.limits,
+            progress=progress,
+        )
+        return Facts("", found.columns, found.rows)
+
+    def get_ready(self) -> None:
+        """Builds the table of all facts, which updates need; otherwise the first update after a restore
+        builds it."""
+        if self._untabled is not None and self._untabled() is self.engine.store:
+            fill_table_of(self.engine)
+        self._untabled = None
+
+    # --- snapshots ----------------------------------------------------------------------------------
+
+    def snapshot(self, more: Mapping[str, object]) -> Image:
+        """A copy of everything, with more metadata."""
+        return image_of(self.engine, {**meta_of(self._state), **more}, derived=self.run is not None)
+
+    def restore(self, snapshot: Snapshot) -> None:
+        """Takes over a snapshot, if this database is empty.  Raises `ProgramError` if its program does not
+        fit any more."""
+        self._state = restored(self._state, snapshot)
+        if self._state.run is not None:
+            self._untabled = weakref.ref(self.engine.store)
+
+    # --- programs and explicit facts ----------------------------------------------------------------
+
+    def plan_load(self, program: Program, environment: Environment, facts: Sequence[Fact] = ()) -> Load:
+        """A load of a program with the facts of its text.  Raises `ProgramError` if they do not fit."""
+        state = self._state
+        witnesses = dict(state.witnesses)
+        if program is state.program and environment is state.environment and not facts:
+            return Load(program, environment, witnesses, state.analysis)
+        analysis = analysed(program, environment, witnesses, facts)
+        load = Load(program, environment, witnesses, analysis, facts)
+        load.facts += encoded_facts(facts, self.dictionary)
+        return load
+
+    def plan_insertion(self, facts: Iterable[Facts]) -> Load:
+        """A load of facts alone."""
+        load = self.plan_load(self.program, self.environment)
+        for part in facts:
+            load.add(part)
+        return load
+
+    def load(self, load: Load, *, fresh: bool = False) -> int:
+        """Takes over a program and its facts, and derives nothing.  Returns the number of explicit facts that
+        are new.  With `fresh` the engine is a new one, and the old one stays as it is."""
+        before, layout = self._state, load.analysis.triples
+        parts = [
+            part for facts in load.facts if facts.count for part in routed(facts, layout, self.dictionary)
+        ]
+        moves = fresh or not can_stay(before.engine, before.analysis.triples, load.analysis)
+        if moves or parts or load.analysis.rules != before.analysis.rules:
+            self._outdate()
+        for fact in load.text_facts:
+            load.witnesses.setdefault((fact.predicate, len(fact.arguments)), fact)
+        with self._atomic():
+            self._state = replace(
+                self._state,
+                program=load.program,
+                environment=load.environment,
+                analysis=replace(load.analysis, program=load.program, facts=()),
+                witnesses=load.witnesses,
+                engine=moved(before.engine, before.analysis.triples, layout) if moves else before.engine,
+                rules=None,
+                edit=None,
+            )
+            return self._insert(parts)
+
+    def _insert(self, parts: Sequence[Facts]) -> int:
+        if not parts:
+            return 0
+        engine = self.engine
+        engine.forget_derived()
+        mark = engine.mark()
+        try:
+            return sum(engine.insert(part.predicate, part.columns, part.count) for part in parts)
+        except BaseException:
+            engine.back_to(mark)
+            raise
+
+    def delete(self, facts: Iterable[Facts]) -> int:
+        """Makes facts explicit no longer, and derives nothing.  Returns the number of those that were."""
+        engine, layout = self.engine, self.analysis.triples
+        parts = [part for whole in facts for part in routed(whole, layout, engine.dictionary)]
+        self._outdate()
+        if self._explicit_only is None or self._explicit_only() is not engine.store:
+            engine.forget_derived()
+        delta = self._without_rules(EncodedUpdate(parts)).delta
+        self._explicit_only = weakref.ref(engine.store)
+        return sum(no_longer_explicit(change) for change in delta.values())
+
+    def register(self, name: str, function: PythonFunction, arguments: ArgumentRange) -> None:
+        """Makes a Python function known to rules and queries."""
+        before = self.environment
+        environment = replace(
+            before,
+            functions={**before.functions, name: function},
+            arguments={**before.arguments, name: arguments},
+        )
+        self.load(self.plan_load(self.program, environment))
+        if name in before.functions:
+            self._outdate()
+
+    # --- updates ------------------------------------------------------------------------------------
+
+    def apply(
+        self,
+        updates: Sequence[EncodedUpdate],
+        upcoming: Sequence[EncodedUpdate] = (),
+        *,
+        options: Options | None = None,
+        progress: ProgressCallback | None = None,
+    ) -> Outcome:
+        """Applies updates as one and derives what follows.  `upcoming` updates are only looked at.
+
+        An update with a rule edit is applied by itself.  Raises `ProgramError` or `RunError`; then everything
+        is as it was.
+        """
+        maintain = _Maintain(updates, upcoming, options or Options(), progress)
+        if updates[0].rules:
+            return self._apply_edit(updates[0], maintain)
+        for update in updates:
+            self.check_arities(update.deletions)
+        self.materialise(progress=progress)
+        unknown = self._unknown(facts for update in updates for facts in update.insertions)
+        if not unknown:
+            return self._maintain(maintain)
+        with self._atomic():
+            self._admit(unknown)
+            self.materialise(progress=progress)
+            return self._maintain(maintain)
+
+    def _maintain(
+        self, given: _Maintain, before: Analysis | None = None, change: RuleDiff | None = None
+    ) -> Outcome:
+        """Maintains what was derived.  After a rule edit `before` is the analysis that held up to now."""
+        self.get_ready()
+        maintenance, analysis = self.maintained(), self.analysis
+        layout, dictionary = analysis.triples, self.dictionary
+        label = given.updates[-1].label
+        found, outcome = maintenance.apply(
+            analysis,
+            net_update([routed_update(update, layout, dictionary) for update in given.updates]),
+            list(self._fitting(routed_update(update, layout, dictionary) for update in given.upcoming)),
+            given.options,
+            self.limits,
+            given.progress,
+            label,
+            before,
+        )
+        return Outcome(
+            found,
+            outcome.counters,
+            outcome.ignored,
+            outcome.chosen,
+            change,
+            maintenance.explicit,
+            maintenance.facts,
+            label,
+            len(given.updates),
+        )
+
+    def _fitting(self, updates: Iterable[EncodedUpdate]) -> Iterator[EncodedUpdate]:
+        """Upcoming updates before the first whose arities the engine does not have."""
+        engine = self.engine
+        for update in updates:
+            for facts in (*update.deletions, *update.insertions):
+                if engine.has(facts.predicate) and engine.arity(facts.predicate) != len(facts.columns):
+                    return
+            yield update
+
+    def check_arities(self, facts: Iterable[Facts]) -> None:
+        """Facts to delete have as many arguments as their predicate, if it is known.  Raises
+        `ProgramError`."""
+        for predicate, arity in self._unknown(facts):
+            known = self.analysis.predicates.get(predicate)
+            if known is not None and known.arity != arity:
+                self.plan_load(self.program, self.environment).add_witness(predicate, arity)
+
+    def _unknown(self, facts: Iterable[Facts]) -> list[Witness]:
+        """Predicates of facts, with their arity, that have had no explicit facts yet."""
+        found = ((part.predicate, len(part.columns)) for part in facts)
+        return [witness for witness in found if witness not in self._state.witnesses]
+
+    def _admit(self, witnesses: Iterable[Witness]) -> None:
+        """Lets predicates have explicit facts.  What was derived is out of date if rules or relations
+        change."""
+        load = self.plan_load(self.program, self.environment)
+        for predicate, arity in witnesses:
+            load.add_witness(predicate, arity)
+        stays = can_stay(self.engine, self.analysis.triples, load.analysis)
+        self.load(load, fresh=not stays or load.analysis.rules != self.analysis.rules)
+
+    def switch(self, update: EncodedUpdate, analysis: Analysis) -> Outcome:
+        """Applies an update together with another program, whose facts are laid out as they are."""
+        self.materialise()
+        self.maintained()  # with the rules up to now
+        before = self.analysis
+        with self._atomic():
+            self._state = replace(
+                self._state, program=analysis.program, analysis=analysis, rules=None, edit=None
+            )
+            return self._maintain(_Maintain([update], (), Options(), None), before)
+
+    # --- rule edits ---------------------------------------------------------------------------------
+
+    def edit_rules(self, edit: RuleEdit) -> RuleDiff:
+        """Edits the rules and derives nothing."""
+        added, before = rules_added(edit, self.program.prefixes), self.analysis.triples
+        with self._edited(added, edit) as change:
+            if not can_stay(self.engine, before, self.analysis):
+                self._move(before)
+            if change:
+                self._outdate()
+        return change
+
+    def _apply_edit(self, update: EncodedUpdate, maintain: _Maintain) -> Outcome:
+        added = rules_added(update.rules, self.program.prefixes)
+        self.materialise(progress=maintain.progress)
+        self.maintained()  # with the rules before the edit
+        before = self.analysis
+        with self._edited(added, update.rules, self._unknown(update.insertions)) as change:
+            self.check_arities(update.deletions)
+            if can_stay(self.engine, before.triples, self.analysis):
+                return self._maintain(maintain, before, change)
+            return self._derive_again(update, before, change, maintain.progress)
+
+    @contextmanager
+    def _edited(
+        self, added: Sequence[Rule], edit: RuleEdit, witnesses: Iterable[Witness] = ()
+    ) -> Iterator[RuleDiff]:
+        """Edited rules, and predicates that may have explicit facts; an error inside rolls back both."""
+        rules = self.rules
+        with self._atomic():
+            state = self._state
+            new = {w: witness_of(*w) for w in witnesses if w not in state.witnesses}
+            change = rules.change(added, edit.removed, tuple(new.values()))
+            self._state = replace(state, edit=change)
+            if change or new:
+                program = replace(rules.program, facts=())
+                self._state = replace(
+                    self._state,
+                    program=program,
+                    analysis=replace(rules.analysis, program=program, facts=()),
+                    witnesses={**state.witnesses, **new},
+                )
+            yield change
+
+    def _derive_again(
+        self,
+        update: EncodedUpdate,
+        before: Analysis,
+        change: RuleDiff,
+        progress: ProgressCallback | None,
+    ) -> Outcome:
+        """Moves the facts to the relations of the edited rules and derives everything."""
+        start = time.perf_counter()
+        facts, layout = visible(self.engine, before), self.analysis.triples
+        self._move(before.triples)
+        ignored = self._without_rules(routed_update(update, layout, self.dictionary)).ignored
+        self._outdate()
+        run = self.materialise(progress=progress)
+        found = differences(facts, visible(self.engine, self.analysis))
+        maintenance = self.maintained()
+        return Outcome(
+            found,
+            Counters(derivations=run.derivations, seconds=time.perf_counter() - start),
+            ignored,
+            {node.name: "recompute" for node in maintenance.maintainer.components},
+            change,
+            maintenance.explicit,
+            maintenance.facts,
+            update.label,
+        )
+
+    # --- inside -------------------------------------------------------------------------------------
+
+    @contextmanager
+    def _atomic(self) -> Iterator[None]:
+        """On any error everything is as it was before."""
+        saved = self._state
+        try:
+            yield
+        except BaseException:
+            edit, rules = self._state.edit, self._state.rules
+            if edit is not None and rules is not None and edit is not saved.edit:
+                rules.undo(edit)
+            self._state = saved
+            raise
+
+    def _outdate(self) -> None:
+        """Everything derived is to be derived again before it is used."""
+        self._state = replace(self._state, run=None, maintenance=None, epoch=self._state.epoch + 1)
+
+    def _move(self, before: TripleLayout) -> None:
+        """Moves explicit facts to the relations of the current analysis."""
+        self._state = replace(self._state, engine=moved(self.engine, before, self.analysis.triples))
+
+    def _without_rules(self, update: EncodedUpdate) -> maintainer.Outcome:
+        """Changes explicit facts where there are no others."""
+        engine = self.engine
+        outcome = maintainer.Maintainer(engine, analyse(Program())).apply(update)
+        engine.derived = True  # unused ids are left: facts are copied before anything is derived from them
+        return outcome
+
+
+@dataclass(frozen=True)
+class _Maintain:
+    """Updates to apply as one, and how."""
+
+    updates: Sequence[EncodedUpdate]
+    upcoming: Sequence[EncodedUpdate]
+    options: Options
+    progress: ProgressCallback | None

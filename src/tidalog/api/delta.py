@@ -1,0 +1,295 @@
+"""`Delta`: the net change of one update.
+
+For every predicate the facts that became true and those that stopped being true, explicit and implicit apart;
+and the rules that were added and removed.
+
+Invariant.  A delta keeps term ids and turns them into Arrow when it is read: an unread one costs nothing, and
+one that is read later says the same.
+"""
+
+from __future__ import annotations
+
+import html
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import TYPE_CHECKING, Final
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from tidalog.api.results import SHOWN_ROWS, Result
+from tidalog.io.change_feed import ADD_RULE, REMOVE_RULE, ChangeBatch, Kind
+from tidalog.model.errors import UsageError
+from tidalog.model.facts import Ids
+from tidalog.model.term_text import TermWriter
+from tidalog.model.update import Label
+
+if TYPE_CHECKING:
+    from tidalog.engine.dictionary import Dictionary
+    from tidalog.maintain.counters import Counters
+    from tidalog.maintain.delta import PredicateDelta
+
+Mask = npt.NDArray[np.bool_]
+
+
+@dataclass(frozen=True)
+class RuleChanges:
+    """The rules that an update added and removed."""
+
+    added: Mapping[str, str] = field(default_factory=dict)
+    """Name → text."""
+    removed: Mapping[str, str] = field(default_factory=dict)
+    already_there: tuple[tuple[str, str], ...] = ()
+    """Of each rule that was to be added and was there, up to the names of its variables: its text, and the
+    name of the one that is there."""
+
+    def __bool__(self) -> bool:
+        """Whether there are other rules than before."""
+        return bool(self.added or self.removed)
+
+    def batches(self, label: Label) -> Iterator[ChangeBatch]:
+        """Rows of an update table that makes the same changes, to be written like a change feed."""
+        for op, rules in ((REMOVE_RULE, self.removed), (ADD_RULE, self.added)):
+            for name, text in rules.items():
+                yield ChangeBatch(label, op, name, "rule", [pa.array([text])], 1)
+
+    def __repr__(self) -> str:
+        lines = [f"− {text}" for text in self.removed.values()]
+        lines += [f"+ {text}" for text in self.added.values()]
+        lines += [f"= {text}   is there as {name}" for text, name in self.already_there]
+        return "\n".join(lines) or "no rule was changed"
+
+
+class PredicateChange:
+    """The change of one predicate.  Every property is a `Result`, built when it is read."""
+
+    def __init__(
+        self, predicate: str, change: PredicateDelta, dictionary: Dictionary, prefixes: Mapping[str, str]
+    ) -> None:
+        self.predicate = predicate
+        self.ids = change
+        """The same as term ids."""
+        self._dictionary = dictionary
+        self._prefixes = prefixes
+
+    @property
+    def inserted_count(self) -> int:
+        return self.ids.inserted_rows
+
+    @property
+    def deleted_count(self) -> int:
+        return self.ids.deleted_rows
+
+    @cached_property
+    def inserted(self) -> Result:
+        """Facts that were not true before."""
+        return self._result(self.ids.inserted, self.ids.inserted_rows)
+
+    @cached_property
+    def inserted_explicit(self) -> Result:
+        """Those of `inserted` that were asserted."""
+        return self._chosen(self.ids.inserted, self.ids.inserted_explicit)
+
+    @cached_property
+    def inserted_implicit(self) -> Result:
+        """Those of `inserted` that are derived and not asserted."""
+        return self._chosen(self.ids.inserted, ~self.ids.inserted_explicit)
+
+    @cached_property
+    def deleted(self) -> Result:
+        """Facts that are no longer true."""
+        return self._result(self.ids.deleted, self.ids.deleted_rows)
+
+    @cached_property
+    def deleted_explicit(self) -> Result:
+        """Those of `deleted` that had been asserted."""
+        return self._chosen(self.ids.deleted, self.ids.deleted_explicit)
+
+    @cached_property
+    def deleted_implicit(self) -> Result:
+        """Those of `deleted` that had been derived and not asserted."""
+        return self._chosen(self.ids.deleted, ~self.ids.deleted_explicit)
+
+    @cached_property
+    def became_explicit(self) -> Result:
+        """Facts that were derived before, are true still, and are asserted now."""
+        return self._result(self.ids.became_explicit, self.ids.became_explicit_rows)
+
+    @cached_property
+    def became_implicit(self) -> Result:
+        """Facts that were asserted before and are true still because they are derived."""
+        return self._result(self.ids.became_implicit, self.ids.became_implicit_rows)
+
+    def _chosen(self, columns: Sequence[Ids], mask: Mask) -> Result:
+        return self._result([column[mask] for column in columns], int(np.count_nonzero(mask)))
+
+    def _result(self, columns: Sequence[Ids], rows: int) -> Result:
+        names = [f"arg{number}" for number in range(1, len(columns) + 1)]
+        return Result(names, [self._dictionary.decode(column) for column in columns], rows, self._prefixes)
+
+    def batches(self, label: Label) -> Iterator[ChangeBatch]:
+        """The rows of a change feed (`io.change_feed`), deletions first."""
+        change = self.ids
+        parts: tuple[tuple[int, Kind, list[Ids], Mask], ...] = (
+            (-1, "explicit", change.deleted, change.deleted_explicit),
+            (-1, "implicit", change.deleted, ~change.deleted_explicit),
+            (1, "explicit", change.inserted, change.inserted_explicit),
+            (1, "implicit", change.inserted, ~change.inserted_explicit),
+        )
+        for op, kind, columns, mask in parts:
+            rows = int(np.count_nonzero(mask))
+            if rows:
+                texts = [self._dictionary.decode(column[mask]) for column in columns]
+                yield ChangeBatch(label, op, self.predicate, kind, texts, rows)
+
+    def __bool__(self) -> bool:
+        change = self.ids
+        return bool(
+            change.inserted_rows
+            or change.deleted_rows
+            or change.became_explicit_rows
+            or change.became_implicit_rows
+        )
+
+    def __repr__(self) -> str:
+        write = TermWriter(self._prefixes).term
+        lines = [f"{self.predicate}  +{self.inserted_count:,} −{self.deleted_count:,}"]
+        parts = (
+            ("+", "explicit", self.inserted_explicit),
+            ("+", "", self.inserted_implicit),
+            ("−", "explicit", self.deleted_explicit),
+            ("−", "", self.deleted_implicit),
+            ("=", "now explicit", self.became_explicit),
+            ("=", "now implicit", self.became_implicit),
+        )
+        for sign, remark, facts in parts:
+            shown = (", ".join(map(write, row)) for row in facts.first(SHOWN_ROWS).to_terms())
+            lines += [f"  {sign} ({row})  {remark}".rstrip() for row in shown]
+            if len(facts) > SHOWN_ROWS and facts.columns:
+                lines.append(f"  {sign} … {len(facts) - SHOWN_ROWS:,} more")
+        return "\n".join(lines)
+
+
+class Delta(Mapping[str, PredicateChange]):
+    """The net change of one update: changed predicates by name, all relations of triples as `triple`.
+
+    `delta["path"]` is also there for a predicate that did not change, and `delta["ex:p"]` for the triples of
+    a property; `"path" in delta` says whether there is a change, `len(delta)` in how many predicates.
+    """
+
+    def __init__(
+        self,
+        changes: Mapping[str, PredicateChange],
+        of_others: Callable[[str], PredicateChange],
+        counters: Counters,
+        *,
+        label: Label | None = None,
+        ignored: int = 0,
+        chosen: Mapping[str, str] | None = None,
+        explicit_facts: int = 0,
+        implicit_facts: int = 0,
+        updates: int = 1,
+        rules: RuleChanges | None = None,
+        derived: bool = True,
+    ) -> None:
+        self._changes = changes
+        self._of_others = of_others
+        self.counters = counters
+        """What the update cost, by name: `counters.derivations`, `counters.seconds`, …"""
+        self.label = label
+        self.ignored = ignored
+        """Deletions of facts that were not explicit, and insertions of facts that were."""
+        self.chosen = chosen or {}
+        """Component → strategy that maintained it."""
+        self.explicit_facts = explicit_facts
+        """Explicit facts after the update."""
+        self.implicit_facts = implicit_facts
+        """Facts after the update that are derived and not explicit as well."""
+        self.updates = updates
+        """How many updates were applied as one."""
+        self.rules = rules if rules is not None else RuleChanges()
+        """Rules that were added and removed."""
+        self.derived = derived
+        """False if only the rules changed, because nothing had been derived yet."""
+
+    def __getitem__(self, predicate: str) -> PredicateChange:
+        found = self._changes.get(predicate)
+        return found if found is not None else self._of_others(predicate)
+
+    def __contains__(self, predicate: object) -> bool:
+        if predicate in self._changes or not isinstance(predicate, str):
+            return predicate in self._changes
+        try:
+            return bool(self._of_others(predicate))
+        except UsageError:
+            return False
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._changes)
+
+    def __len__(self) -> int:
+        return len(self._changes)
+
+    @property
+    def inserted_count(self) -> int:
+        """Facts that became true, of all predicates."""
+        return sum(change.inserted_count for change in self._changes.values())
+
+    @property
+    def deleted_count(self) -> int:
+        """Facts that stopped being true."""
+        return sum(change.deleted_count for change in self._changes.values())
+
+    def batches(self, label: Label | None = None) -> Iterator[ChangeBatch]:
+        """The rows of a change feed (`io.change_feed`)."""
+        own = self.label if self.label is not None else 0
+        for change in self._changes.values():
+            yield from change.batches(own if label is None else label)
+
+    # --- for people ---------------------------------------------------------------------------------
+
+    def __repr__(self) -> str:
+        rows = [_COLUMNS, *self._cells()]
+        rules = [repr(self.rules)] if self.rules or self.rules.already_there else []
+        if len(rows) == 1:
+            return "\n".join([*rules, self._summary()])
+        widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+        lines = [
+            "   ".join(
+                cell.ljust(width) if place == 0 else cell.rjust(width)
+                for place, (cell, width) in enumerate(zip(row, widths, strict=True))
+            ).rstrip()
+            for row in rows
+        ]
+        return "\n".join(
+            [*rules, lines[0], "─" * (sum(widths) + 3 * (len(widths) - 1)), *lines[1:], self._summary()]
+        )
+
+    def _repr_html_(self) -> str:
+        head = "".join(f"<th>{name}</th>" for name in _COLUMNS)
+        rows = ("".join(f"<td>{html.escape(cell)}</td>" for cell in row) for row in self._cells())
+        body = "".join(f"<tr>{row}</tr>" for row in rows)
+        return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table><p>{self._summary()}</p>"
+
+    def _cells(self) -> Iterator[tuple[str, ...]]:
+        for name, change in self._changes.items():
+            ids = change.ids
+            asserted, retracted = map(np.count_nonzero, (ids.inserted_explicit, ids.deleted_explicit))
+            counts = (asserted, ids.inserted_rows - asserted, retracted, ids.deleted_rows - retracted)
+            yield name, *(f"{count:,}" if count else "" for count in counts)
+
+    def _summary(self) -> str:
+        name = "update" if self.label is None else f"update {self.label}"
+        change = f"+{self.inserted_count:,} −{self.deleted_count:,} facts" if len(self) else "nothing changed"
+        if self.rules:
+            change = f"+{len(self.rules.added)} −{len(self.rules.removed)} rules, {change}"
+        if not self.derived:
+            return (
+                f"{name}: +{len(self.rules.added)} −{len(self.rules.removed)} rules, nothing is derived yet"
+            )
+        return f"{name}: {change}, {self.counters.seconds * 1000:.1f} ms"
+
+
+_COLUMNS: Final = ("predicate", "+ explicit", "+ implicit", "− explicit", "− implicit")

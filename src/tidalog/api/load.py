@@ -1,0 +1,86 @@
+"""`Load`: a program and facts on their way into a database.
+
+Facts live in the engine alone.  The analysis sees one *witness* for each predicate and number of arguments
+that has explicit facts, which is all it needs to know of them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+from tidalog.analysis import Analysis, analyse
+from tidalog.analysis.draft import ArgumentRange
+from tidalog.api.bulk_terms import ids_of_many
+from tidalog.builtins import PythonFunction
+from tidalog.engine.dictionary import Dictionary
+from tidalog.model.facts import Facts
+from tidalog.model.program import Fact, Program
+from tidalog.model.terms import IRI, Term
+
+Witness = tuple[str, int]
+"""A predicate and its number of arguments."""
+
+
+@dataclass(frozen=True)
+class Environment:
+    """What a program gets from outside: values of parameters, and Python functions that rules call."""
+
+    parameters: Mapping[str, Term] = field(default_factory=dict)
+    functions: Mapping[str, PythonFunction] = field(default_factory=dict)
+    arguments: Mapping[str, ArgumentRange] = field(default_factory=dict)
+    """How many arguments each function takes."""
+
+
+@dataclass
+class Load:
+    """A program to have from now on, and facts to add.
+
+    Invariant.  `analysis` fits the program, the witnesses and the facts; nothing changes before
+    `Database.load`.
+    """
+
+    program: Program
+    environment: Environment
+    witnesses: dict[Witness, Fact]
+    analysis: Analysis
+    text_facts: Sequence[Fact] = ()
+    """Facts of the program's own text, which `facts` has too."""
+    facts: list[Facts] = field(default_factory=list)
+
+    def add(self, facts: Facts) -> None:
+        """Adds facts.  Raises `ProgramError` if the program cannot have them."""
+        self.facts.append(facts)
+        if facts.count or facts.columns:  # else not even the number of arguments is known
+            self.add_witness(facts.predicate, len(facts.columns))
+
+    def add_witness(self, predicate: str, arity: int) -> None:
+        """A predicate has facts of this arity.  Raises `ProgramError` if the program cannot have them."""
+        if (predicate, arity) not in self.witnesses:
+            self.witnesses[predicate, arity] = witness_of(predicate, arity)
+            self.analysis = analysed(self.program, self.environment, self.witnesses, self.text_facts)
+
+
+def encoded_facts(facts: Sequence[Fact], dictionary: Dictionary) -> Iterator[Facts]:
+    """Facts of a text, by predicate and number of arguments."""
+    grouped: dict[Witness, list[tuple[Term, ...]]] = {}
+    for fact in facts:
+        grouped.setdefault((fact.predicate, len(fact.arguments)), []).append(fact.arguments)
+    for (predicate, arity), rows in grouped.items():
+        columns = [ids_of_many(dictionary, [row[column] for row in rows]) for column in range(arity)]
+        yield Facts(predicate, columns, len(rows))
+
+
+def witness_of(predicate: str, arity: int) -> Fact:
+    return Fact(predicate, (IRI("…"),) * arity)
+
+
+def analysed(
+    program: Program,
+    environment: Environment,
+    witnesses: Mapping[Witness, Fact],
+    facts: Sequence[Fact] = (),
+) -> Analysis:
+    """The analysis of a program with its facts."""
+    whole = replace(program, facts=(*witnesses.values(), *facts))
+    return analyse(whole, environment.parameters, environment.arguments)

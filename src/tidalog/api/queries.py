@@ -1,0 +1,81 @@
+"""What comes out of a database: answers, tables, figures."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Final
+
+import pyarrow as pa
+
+from tidalog.api.database import Database
+from tidalog.api.naming import check_query, column_names, known_predicate, parameter_terms, user_predicates
+from tidalog.api.relations import count_of, rows_of
+from tidalog.api.results import Result
+from tidalog.api.stats import Stats
+from tidalog.engine.limits import ProgressCallback, RunStats
+from tidalog.io import ntriples_text
+from tidalog.lang import parse_query
+from tidalog.model.facts import Facts
+
+_NO_RUN: Final = RunStats()
+
+
+def facts_of(database: Database, predicate: str, explicit: bool | None) -> Facts:
+    """The facts of a predicate: all, only the explicit ones, or only those that are not."""
+    name = known_predicate(predicate, database.analysis)
+    return rows_of(database.engine, database.analysis, name, explicit)
+
+
+def ask(
+    database: Database,
+    text: str,
+    parameters: Mapping[str, object],
+    progress: ProgressCallback | None = None,
+    *,
+    known_only: bool = True,
+) -> tuple[list[str], Facts]:
+    """The names of a query's columns, and its answers.  An unknown predicate is an error, or else empty."""
+    rule = parse_query(text, database.program.prefixes)
+    if known_only:
+        check_query(rule, database.analysis)
+    return column_names(rule.heads[0]), database.query(rule, parameter_terms(parameters), progress)
+
+
+def result_of(database: Database, names: Sequence[str], facts: Facts) -> Result:
+    columns = [database.dictionary.decode(column) for column in facts.columns]
+    return Result(names, columns, facts.count, database.program.prefixes)
+
+
+def argument_names(facts: Facts) -> list[str]:
+    return [f"arg{number}" for number in range(1, len(facts.columns) + 1)]
+
+
+def written_table(database: Database, facts: Facts, as_rdf: bool) -> pa.Table:
+    """Facts in the form that files have."""
+    if as_rdf:
+        columns = [database.dictionary.decode_text(column, ntriples_text) for column in facts.columns]
+        return Result(argument_names(facts), columns, facts.count).table
+    return result_of(database, argument_names(facts), facts).table
+
+
+def stats_of(database: Database, skipped: Mapping[str, int]) -> Stats:
+    """Figures of a materialised database."""
+    engine, analysis, run = database.engine, database.analysis, database.run or _NO_RUN
+    counts = {name: count_of(engine, analysis, name, None) for name in user_predicates(analysis)}
+    explicit = sum(count_of(engine, analysis, name, True) for name in counts)
+    facts = sum(counts.values())
+    return Stats(
+        predicates=counts,
+        facts=facts,
+        explicit=explicit,
+        implicit=facts - explicit,
+        terms=len(engine.dictionary),
+        bytes=engine.nbytes,
+        peak_bytes=run.peak_memory,
+        derivations=run.derivations,
+        rounds=run.rounds,
+        seconds=run.seconds,
+        cpu_seconds=run.cpu_seconds,
+        uncomputed=dict(run.uncomputed),
+        skipped=dict(skipped),
+    )

@@ -1,0 +1,236 @@
+"""The half of a knowledge base that reads: materialisation, results, figures, what it holds."""
+
+from __future__ import annotations
+
+import os
+from collections import Counter
+from collections.abc import Mapping
+from pathlib import Path
+from types import MappingProxyType, TracebackType
+from typing import Self
+
+from tidalog.analysis import Analysis, PredicateInfo
+from tidalog.api.database import Database
+from tidalog.api.diagnostics import Closed
+from tidalog.api.limits import checked_limits
+from tidalog.api.lock import Lock, locked
+from tidalog.api.naming import (
+    known_predicate,
+    user_predicates,
+)
+from tidalog.api.plans import program_plan
+from tidalog.api.profile import Profile, profile_of
+from tidalog.api.progress import ProgressOption, bar_for
+from tidalog.api.queries import argument_names, ask, facts_of, result_of, stats_of, written_table
+from tidalog.api.relations import count_of, explicit_rows
+from tidalog.api.results import Result
+from tidalog.api.stats import Stats
+from tidalog.api.targets import check_targets
+from tidalog.engine.dictionary import Dictionary
+from tidalog.engine.limits import Limits, RunStats
+from tidalog.io import is_rdf, write_binding, write_table
+from tidalog.io.formats import format_named
+from tidalog.model.errors import Diagnostic, UsageError
+from tidalog.model.facts import Facts
+from tidalog.model.program import DataBinding, Program
+from tidalog.plan.program_plan import ProgramPlan
+
+
+class Reader:
+    """Results of a database, under a lock."""
+
+    def __init__(self, limits: Limits) -> None:
+        self._lock = Lock()
+        self._limits = limits
+        self._database: Database | None = Database(limits)
+        """None when closed."""
+        self._exports: list[tuple[DataBinding, Path]] = []
+        self._text_warnings: list[Diagnostic] = []
+        self._skipped: Counter[str] = Counter()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    @locked
+    def close(self) -> None:
+        """Lets go of all facts.  Results that were handed out stay."""
+        self._database = None
+
+    def __repr__(self) -> str:
+        if self._database is None:
+            return "<KnowledgeBase, closed>"
+        predicates, rules = len(self.predicates), len(self.program.rules)
+        state = "materialised" if self._database.run is not None else "to be materialised"
+        return f"<KnowledgeBase: {rules} rules, {predicates} predicates, {state}>"
+
+    def _open(self) -> Database:
+        if self._database is None:
+            raise UsageError(Closed())
+        return self._database
+
+    # --- results ------------------------------------------------------------------------------------
+
+    @locked
+    def materialise(
+        self,
+        *,
+        progress: ProgressOption = None,
+        max_facts: int | None = None,
+        max_seconds: float | None = None,
+        max_memory: int | None = None,
+        strict: bool | None = None,
+    ) -> RunStats:
+        """Derives everything that follows, if something changed since it was done last.
+
+        Limits that are not given are those of `tidalog.open`.  A run that is stopped raises `RunError`, and
+        nothing is derived.  `progress` is a callback, or whether to show a bar (None: on a terminal, after
+        two seconds).
+        """
+        database, default = self._open(), self._limits
+        limits = checked_limits(
+            max_facts if max_facts is not None else default.max_facts,
+            max_seconds if max_seconds is not None else default.max_seconds,
+            max_memory if max_memory is not None else default.max_memory,
+            strict if strict is not None else default.strict,
+        )
+        if database.run is not None and database.is_current(limits):
+            return database.run
+        with self._lock.at_work(), bar_for(None if callable(progress) else progress) as bar:
+            return database.materialise(limits, progress if callable(progress) else bar.on_run)
+
+    @locked
+    def facts(self, predicate: str, explicit: bool | None = None) -> Result:
+        """The facts of a predicate: all, only the explicit ones, or only those that are derived alone."""
+        database = self._open()
+        if explicit is not True:
+            self.materialise()
+        found = facts_of(database, predicate, explicit)
+        return result_of(database, argument_names(found), found)
+
+    @locked
+    def count(self, predicate: str) -> int:
+        """How many facts a predicate has."""
+        self.materialise()
+        database = self._open()
+        name = known_predicate(predicate, database.analysis)
+        return count_of(database.engine, database.analysis, name, None)
+
+    @locked
+    def query(self, text: str, /, **parameters: object) -> Result:
+        """The answers to a query such as `?x, #count(?y) :- edge(?x, ?y), ~old(?y), ?x != b`.
+
+        Of a body alone the answers are its variables.  `$name` in it is the value of the keyword `name`.
+        """
+        names, found = self._ask(text, parameters)
+        return result_of(self._open(), names, found)
+
+    def _ask(
+        self, text: str, parameters: Mapping[str, object], *, known_only: bool = True
+    ) -> tuple[list[str], Facts]:
+        database = self._open()
+        with self._lock.at_work(), bar_for(None) as bar:
+            return ask(database, text, parameters, bar.on_run, known_only=known_only)
+
+    @locked
+    def export(
+        self,
+        predicate: str,
+        path: str | os.PathLike[str],
+        format: str | None = None,
+        *,
+        header: bool | None = None,
+    ) -> Path:
+        """Writes the facts of a predicate to a file, whole or not at all.  Its ending says the format unless
+        `format` does."""
+        self.materialise()
+        database, target = self._open(), Path(path)
+        table = written_table(database, facts_of(database, predicate, None), format_named(format, target).rdf)
+        write_table(table, target, format, header=header, prefixes=self.program.prefixes, predicate=predicate)
+        return target
+
+    @locked
+    def write_exports(self, base_dir: str | os.PathLike[str] | None = None) -> list[Path]:
+        """Writes every @export; relative paths start at `base_dir`, or at the folder of its program.  Returns
+        the paths written."""
+        self.materialise()
+        database = self._open()
+        exports = [(b, Path(base_dir) if base_dir is not None else own) for b, own in self._exports]
+        check_targets(exports)
+        written: list[Path] = []
+        for binding, folder in exports:
+            table = written_table(
+                database, facts_of(database, binding.predicate, None), is_rdf(binding, folder)
+            )
+            written.append(write_binding(binding, table, folder, prefixes=self.program.prefixes))
+        return written
+
+    @locked
+    def plan(self, name: str | None = None, *, updates: bool = False) -> ProgramPlan:
+        """The plans of the program, or of one predicate or rule: the operators that derive it, in order, with
+        the planner's estimates and the rows of the last run from scratch, if there was one.  `updates`: the
+        plans that maintain it, for each atom whose facts may change.  Derives nothing."""
+        database = self._open()
+        engine = database.engine
+        return program_plan(
+            database.compiled(), name, updates=updates, statistics=engine, executed=engine.executed
+        )
+
+    @locked
+    def stats(self) -> Stats:
+        """Figures of what is held and of the last materialisation."""
+        self.materialise()
+        return stats_of(self._open(), self._skipped)
+
+    @locked
+    def profile(self) -> Profile:
+        """How each part of the program is maintained: the strategy that the last update which reached it had,
+        why it had this one, and how often each was chosen since the last materialisation."""
+        self.materialise()
+        database = self._open()
+        maintenance = database.maintained()
+        return profile_of(maintenance.maintainer.components, maintenance.choices, database.analysis)
+
+    # --- what it holds ------------------------------------------------------------------------------
+
+    @property
+    def program(self) -> Program:
+        """Rules and directives that were loaded.  Facts are data: see `facts(…, explicit=True)`."""
+        return self._open().program
+
+    @property
+    def analysis(self) -> Analysis:
+        return self._open().analysis
+
+    @property
+    @locked
+    def predicates(self) -> Mapping[str, PredicateInfo]:
+        """Predicates by name; triples are one, `triple`."""
+        return MappingProxyType(user_predicates(self._open().analysis))
+
+    @property
+    @locked
+    def warnings(self) -> tuple[Diagnostic, ...]:
+        """Warnings about the program."""
+        return (*self._text_warnings, *self._open().warnings)
+
+    @property
+    @locked
+    def dictionary(self) -> Dictionary:
+        """Terms and their ids, which never change."""
+        return self._open().dictionary
+
+    @locked
+    def id_rows(self, predicate: str, explicit: bool | None = None) -> Facts:
+        """The facts of a predicate as columns of term ids: all, those asserted, or those only derived."""
+        return facts_of(self._open(), predicate, explicit)
+
+    @locked
+    def asserted_id_rows(self) -> list[Facts]:
+        """All asserted facts by predicate, as columns of term ids."""
+        database = self._open()
+        return [facts for facts in explicit_rows(database.engine, database.analysis.triples) if facts.count]

@@ -1,0 +1,84 @@
+"""The state of a database in a snapshot: what is not columns, and back."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, replace
+from importlib.metadata import version
+from types import MappingProxyType
+
+from tidalog.analysis import TripleLayout
+from tidalog.api.load import analysed, witness_of
+from tidalog.api.maintenance import Maintenance
+from tidalog.api.placement import can_stay, moved
+from tidalog.api.state import State
+from tidalog.engine.functions import is_native
+from tidalog.engine.limits import RunStats
+from tidalog.lang import parse, print_program
+from tidalog.plan.compile import compile
+from tidalog.storage.snapshot import Snapshot
+
+
+def meta_of(state: State) -> dict[str, object]:
+    program, layout, maintenance = state.program, state.analysis.triples, state.maintenance
+    id_of = state.engine.dictionary.id_of
+    return {
+        "writer": version("tidalog"),
+        "program": print_program(program),
+        "name": program.source.name if program.source is not None else "<program>",
+        "parameters": {name: id_of(term) for name, term in state.environment.parameters.items()},
+        "witnesses": list(state.witnesses),
+        "triples": {
+            "active": layout.active,
+            "properties": dict(layout.properties),
+            "classes": dict(layout.classes),
+            "tables": sorted(layout.tables),
+        },
+        "run": asdict(state.run) if state.run is not None else None,
+        "unranked": [node.name for node in maintenance.maintainer.components if not node.is_ranked]
+        if maintenance is not None
+        else [],
+    }
+
+
+def restored(state: State, snapshot: Snapshot) -> State:
+    """The state of a snapshot, whose facts go into the engine of an empty one.  Facts that another version
+    derived are derived again.  Raises `ProgramError` if the program does not fit any more."""
+    meta, engine = snapshot.meta, state.engine
+    snapshot.fill(engine)
+    program = parse(meta.text("program"), meta.text("name"))
+    term = engine.dictionary.term
+    parameters = {name: term(number) for name, number in meta.mapping("parameters").items()}
+    environment = replace(state.environment, parameters=parameters)
+    witnesses = {(name, arity): witness_of(name, arity) for name, arity in meta.list("witnesses")}
+    triples = meta.mapping("triples")
+    layout = TripleLayout(
+        triples["active"],
+        MappingProxyType(triples["properties"]),
+        MappingProxyType(triples["classes"]),
+        frozenset(triples["tables"]),
+    )
+    analysis = analysed(program, environment, witnesses)
+    run = meta.optional("run", dict)
+    engine.derived = run is not None
+    stays = can_stay(engine, layout, analysis)
+    state = replace(
+        state,
+        program=program,
+        environment=environment,
+        analysis=replace(analysis, program=program, facts=()),
+        witnesses=witnesses,
+        engine=engine if stays else moved(engine, layout, analysis.triples),
+    )
+    if not stays or run is None or meta.text("writer") != version("tidalog"):
+        return state
+    return _with_ranks(replace(state, run=RunStats(**run)), set(meta.list("unranked")))
+
+
+def _with_ranks(state: State, unranked: set[str]) -> State:
+    """Ids are ranks, except in components where they were not."""
+    if not unranked:
+        return state
+    maintenance = Maintenance(state.engine, compile(state.analysis, is_native), state.environment.functions)
+    for node in maintenance.maintainer.components:
+        node.in_rank_order = node.name not in unranked
+    return replace(state, maintenance=maintenance)

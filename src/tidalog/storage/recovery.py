@@ -1,0 +1,129 @@
+"""Recovery: what the log says is to be done again.
+
+Every change up to the last one that is done is applied or skipped as it was.  After it there is at most one
+change that was being applied when the writer ended, or updates of batches, which wait in the inbox.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+
+from tidalog.engine.dictionary import Dictionary
+from tidalog.model.update import EncodedUpdate
+from tidalog.storage import records
+from tidalog.storage.inbox import Inbox, Position, together
+from tidalog.storage.records import Record
+from tidalog.storage.segments import Entry
+from tidalog.storage.wal import WriteAheadLog
+
+
+@dataclass
+class Marks:
+    """What the log says about its changes."""
+
+    done: int = 0
+    rejected: set[int] = field(default_factory=set)
+    last_of: dict[int, int] = field(default_factory=dict)
+    """Update → the last of those that it is applied as one with."""
+
+    @classmethod
+    def of(cls, entries: Iterable[Entry]) -> Marks:
+        marks = cls()
+        begun: dict[int, int] = {}
+        """The last part of an update that goes on → its first."""
+        for entry in entries:
+            record = entry.record
+            if record.goes_on:
+                first = begun.pop(record.first - 1, record.first - 1)
+                begun[record.first] = first
+                marks.last_of.update(dict.fromkeys(range(first, record.first + 1), record.first))
+            if record.kind == records.DONE:
+                marks.done = max(marks.done, record.integer("number"))
+            elif record.kind == records.REJECTED:
+                marks.rejected.update(range(record.integer("first"), record.integer("last") + 1))
+            elif record.kind == records.AS_ONE:
+                first, last = record.integer("first"), record.integer("last")
+                marks.last_of.update(dict.fromkeys(range(first, last + 1), last))
+        return marks
+
+
+@dataclass(frozen=True)
+class Redo:
+    """A change to apply again."""
+
+    number: int
+    """Its last number."""
+    record: Record
+    updates: Sequence[EncodedUpdate]
+    is_done: bool
+    """Whether it ended well; else it was being applied when the writer ended."""
+
+
+def changes_to_redo(
+    entries: Sequence[Entry], log: WriteAheadLog, inbox: Inbox, dictionary: Dictionary, has_writer: bool
+) -> Iterator[Redo]:
+    """The changes after `log.applied_to` to apply again, in order.  Updates that were not acknowledged go to
+    the inbox.  A writer at work takes care of a change that is not done."""
+    marks = Marks.of(entries)
+    gathered: list[EncodedUpdate] = []
+    for entry in entries:
+        record = entry.record
+        if record.kind not in records.CHANGES:
+            continue
+        _note_batch(record, log, inbox)
+        if record.last <= log.applied_to:
+            continue
+        updates = records.changes_of(record, dictionary)
+        if not record.has_updates:
+            if record.first in marks.rejected:
+                _skip(log, record.first)
+            elif record.first > marks.done and has_writer:
+                return
+            else:
+                yield Redo(record.first, record, updates, record.first <= marks.done)
+            continue
+        for index, update in enumerate(updates):
+            number = record.first + index
+            if number <= log.applied_to:
+                continue
+            if number in marks.rejected:
+                _skip(log, number)
+                continue
+            last = marks.last_of.get(number, number)
+            if record.source is not None and last > marks.done:
+                _wait(entry, index, update, last, log, inbox)
+                continue
+            if last > marks.done and has_writer:
+                return
+            if record.goes_on and index == 0 and gathered:
+                gathered[-1] = together(gathered[-1], update)
+            else:
+                gathered.append(update)
+            if number == last:
+                now, gathered = gathered, []
+                yield Redo(number, record, now, number <= marks.done)
+
+
+def _note_batch(record: Record, log: WriteAheadLog, inbox: Inbox) -> None:
+    if record.source is not None:
+        known = inbox.last_batch(record.source)
+        if known is None or record.batch > known:
+            inbox.note_batch(
+                record.source, record.batch, record.last, record.labels, record.contents, log.applied_to
+            )
+
+
+def _skip(log: WriteAheadLog, number: int) -> None:
+    log.applied_to = log.logged_to = number
+
+
+def _wait(
+    entry: Entry, index: int, update: EncodedUpdate, last: int, log: WriteAheadLog, inbox: Inbox
+) -> None:
+    record = entry.record
+    position = Position(
+        record.first + index, record.text("source"), record.batch, index, record.labels[index]
+    )
+    inbox.add(position, update, (entry.segment, entry.offset), last, record.goes_on and index == 0)
+    log.logged_to = position.number
