@@ -1,7 +1,12 @@
-"""One Spark session for all tests of a process: starting one takes longer than most of them."""
+"""One Spark session for all tests of a process: starting one takes longer than most of them.
+
+A JVM that lives for minutes and sees a few rows spends half of its CPU time in the optimising compiler and in
+parallel collection; the tests do without both, also in the processes that they start.
+"""
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
@@ -11,6 +16,8 @@ from tidalog.spark.session import spark_session
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
+
+os.environ.setdefault("SPARK_SUBMIT_OPTS", "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC")
 
 
 @pytest.fixture(scope="session")
