@@ -50,11 +50,11 @@ $(VENV)/.installed-%: $(VENV)/.made pyproject.toml
 	@$(PIP) install --editable '.[$*]'
 	@touch $@
 
-# The compiled part of the engine, once for each state of its sources.  Numba keeps it in its own cache; the stamp
-# saves the time of looking, and parallel test processes find the code instead of each compiling it.
-$(VENV)/.compiled: $(wildcard src/tidalog/engine/*.py src/tidalog/maintain/kernels/*.py src/tidalog/storage/kernels/*.py src/tidalog/warm.py)
+# The compiled part of the engine, once for each state of its sources.  The stamp saves the time of looking, and
+# parallel test processes find the code instead of waiting for it.
+$(VENV)/.compiled: $(wildcard src/tidalog/engine/*.py src/tidalog/*/kernels/*.py src/tidalog/io/*_scan.py)
 	@echo "Compiling the engine; this takes about a minute, once"
-	@$(PY) -m tidalog.warm
+	@$(PY) -m tidalog.compile_kernels
 	@touch $@
 
 # --- what people run ----------------------------------------------------------------------------------

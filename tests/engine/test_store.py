@@ -11,6 +11,7 @@ from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
+from arrays_at import int32_at
 from tidalog.engine import hash_table as table
 from tidalog.engine import memory
 from tidalog.engine import undo_log as changes
@@ -20,7 +21,6 @@ from tidalog.engine.derivation_counts import DerivationCounts
 from tidalog.engine.fact_kernels import HEADER, NONE, append_rows, bring_in, find_row
 from tidalog.engine.facts import FactStore
 from tidalog.engine.index import POOL, POOL_SIZE, Indexes
-from tidalog.engine.jit import int32_at
 from tidalog.engine.probe import find_runs
 from tidalog.engine.undo_log import ChangeLog
 

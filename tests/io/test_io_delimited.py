@@ -222,7 +222,8 @@ def test_the_scan_finds_the_rows_that_python_finds(text: str) -> None:
     rows, _, opened = survey(data, 0, ord(","), ord('"'), 1)
     expected = rows_by_python(text)
     if opened < 0:
-        starts, ends, _, widths = index_rows(data, 0, 1, ord(","), ord('"'), rows)
+        starts, ends, lines, widths = np.empty((4, rows), np.int64)
+        index_rows(data, 0, 1, ord(","), ord('"'), starts, ends, lines, widths)
         assert list(widths) == [len(row) for row in expected]
         found = [text.encode()[a:b].decode() for a, b in zip(starts, ends, strict=True)]
         assert [[value for _, _, value in fields_of(row, Layout())] for row in found] == expected

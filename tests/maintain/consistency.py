@@ -8,6 +8,7 @@ from itertools import pairwise
 
 import numpy as np
 
+from arrays_at import int32_at, uint64_at
 from tidalog.engine import derivation_log as bk
 from tidalog.engine import index as ix
 from tidalog.engine.bits import EXPLICIT, LASTING, PRESENT, RECORDED
@@ -28,7 +29,6 @@ from tidalog.engine.fact_kernels import (
     find_row,
 )
 from tidalog.engine.hash_table import EMPTY, LOW32
-from tidalog.engine.jit import int32_at, uint64_at
 from tidalog.engine.probe import find_runs
 from tidalog.engine.undo_log import MOVES, PAIRS, TOUCHES
 from tidalog.maintain.component import MaintainedComponent

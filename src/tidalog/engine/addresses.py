@@ -16,12 +16,13 @@ from typing import Final
 import numpy as np
 import numpy.typing as npt
 
+from tidalog.engine.array_types import Int64s
 from tidalog.engine.binding_blocks import CURSOR, Frame
 from tidalog.engine.delta_scan import Plans, Sweep, run_sweep
 from tidalog.engine.dictionary_kernels import Terms
 from tidalog.engine.fact_kernels import EXTENT, Facts
 from tidalog.engine.jit import (
-    compiled,
+    entry,
     inlined,
     int32_at,
     int32_levels,
@@ -177,10 +178,8 @@ def sweep_at(block: np.ndarray) -> Sweep:
     )
 
 
-@compiled
-def sweep_by_address(
-    shared: np.ndarray, plans: np.ndarray, frame: np.ndarray, sweep: np.ndarray, status: int
-) -> int:
+@entry
+def sweep_by_address(shared: Int64s, plans: Int64s, frame: Int64s, sweep: Int64s, status: int) -> int:
     """`run_sweep`, by blocks."""
     return run_sweep(
         facts_at(shared),

@@ -10,6 +10,7 @@ from typing import Final
 
 import numpy as np
 
+from tidalog.engine.array_types import Int32s
 from tidalog.engine.dictionary_kernels import (
     DOUBLE_VALUE,
     INT_VALUE,
@@ -21,7 +22,7 @@ from tidalog.engine.dictionary_kernels import (
     intern_integer,
 )
 from tidalog.engine.fact_kernels import Facts
-from tidalog.engine.jit import bits_double, compiled, hash_add, hash_end, hash_start
+from tidalog.engine.jit import bits_double, compiled, entry, hash_add, hash_end, hash_start
 
 COUNT: Final = 0
 SUM: Final = 1
@@ -205,8 +206,8 @@ def sort_numbers(terms: Terms, values: np.ndarray, size: int) -> None:
         sift(terms, values, 0, end)
 
 
-@compiled
-def fold_extreme(terms: Terms, values: np.ndarray, sign: int) -> int:
+@entry
+def fold_extreme(terms: Terms, values: Int32s, sign: int) -> int:
     kind, number = terms.kind, terms.number
     best = values[0]
     for k in range(1, len(values)):

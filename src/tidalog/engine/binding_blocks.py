@@ -8,6 +8,16 @@ from typing import Final, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from tidalog.engine.array_types import (
+    Int32Levels,
+    Int32s,
+    Int32Table,
+    Int64s,
+    Int64Table,
+    Uint8Table,
+    Uint64s,
+)
+
 BLOCK: Final = 4096  # rows of a level
 PIVOT_REGISTER: Final = 0
 
@@ -43,16 +53,16 @@ IN_UPDATE: Final = (
 class Frame(NamedTuple):
     """Everything a plan under way consists of."""
 
-    registers: npt.NDArray[np.int32]  # [level, register, row]
-    run_start: npt.NDArray[np.int32]  # [level, row]: place in the pool, or -1 - fact id
-    run_length: npt.NDArray[np.int32]
-    source: npt.NDArray[np.int32]  # scratch: row of a match
-    match: npt.NDArray[np.int32]  # scratch: fact of a match
-    hashes: npt.NDArray[np.uint64]
-    heads: npt.NDArray[np.int32]  # scratch: [column, row] of facts to insert
-    cursors: npt.NDArray[np.int64]  # [level, CURSOR]
-    bitmaps: npt.NDArray[np.uint8]  # [set, term // 8]: sets of terms, see `bitmaps`
-    control: npt.NDArray[np.int64]
+    registers: Int32Levels  # [level, register, row]
+    run_start: Int32Table  # [level, row]: place in the pool, or -1 - fact id
+    run_length: Int32Table
+    source: Int32s  # scratch: row of a match
+    match: Int32s  # scratch: fact of a match
+    hashes: Uint64s
+    heads: Int32Table  # scratch: [column, row] of facts to insert
+    cursors: Int64Table  # [level, CURSOR]
+    bitmaps: Uint8Table  # [set, term // 8]: sets of terms, see `bitmaps`
+    control: Int64s
 
 
 def new_frame(

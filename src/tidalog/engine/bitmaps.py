@@ -11,9 +11,10 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
+from tidalog.engine.array_types import Uint8s
 from tidalog.engine.binding_blocks import ROWS, Frame
 from tidalog.engine.fact_kernels import COUNT, FIRST, LAST, Facts
-from tidalog.engine.jit import compiled
+from tidalog.engine.jit import compiled, entry
 from tidalog.engine.operators import keep_rows
 
 Bits = npt.NDArray[np.uint8]
@@ -29,8 +30,8 @@ def terms_of_column(facts: Facts, predicate: int, column: int, terms: int) -> Bi
 # --- compiled ---------------------------------------------------------------------------------------
 
 
-@compiled
-def set_bits(facts: Facts, predicate: int, column: int, bits: np.ndarray) -> None:
+@entry
+def set_bits(facts: Facts, predicate: int, column: int, bits: Uint8s) -> None:
     extent = facts.extent[predicate]
     if extent[COUNT] == 0:
         return

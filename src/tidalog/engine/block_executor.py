@@ -13,8 +13,7 @@ from __future__ import annotations
 
 from typing import Final
 
-import numpy as np
-
+from tidalog.engine.array_types import Int32s, Int32Table, Int64Table
 from tidalog.engine.binding_blocks import (
     BUDGET,
     COUNTED,
@@ -39,7 +38,7 @@ from tidalog.engine.emit import room_to_observe, step_emit_changes
 from tidalog.engine.fact_kernels import ENTRIES, FACTS, HEADER, USED, Facts, bring_in, untabled
 from tidalog.engine.hash_table import has_room
 from tidalog.engine.index import catch_up
-from tidalog.engine.jit import compiled, int64_at
+from tidalog.engine.jit import compiled, entry, int64_at
 from tidalog.engine.mark_propagation import PASS_ON, pass_marks_on
 from tidalog.engine.opcodes import (
     ABSENT,
@@ -96,13 +95,13 @@ def count_rows(frame: Frame, pc: int, rows: int) -> None:
         int64_at(frame.control[COUNTS_AT], pc + 1)[pc] += rows
 
 
-@compiled
+@entry
 def run_frame(
     facts: Facts,
     terms: Terms,
-    indexes: np.ndarray,
-    filters: np.ndarray,
-    code: np.ndarray,
+    indexes: Int64Table,
+    filters: Int32Table,
+    code: Int32s,
     frame: Frame,
     log: Log,
     status: int,

@@ -8,6 +8,7 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
+from tidalog.engine.array_types import Int32s, Int64s
 from tidalog.engine.bits import PRESENT
 from tidalog.engine.derivation_counts import DerivationCounts
 from tidalog.engine.fact_kernels import (
@@ -42,7 +43,7 @@ from tidalog.engine.index import (
     VALUE,
     Indexes,
 )
-from tidalog.engine.jit import compiled, int32_at, uint64_at
+from tidalog.engine.jit import entry, int32_at, uint64_at
 
 
 def close_up(store: FactStore, indexes: Indexes, counts: DerivationCounts) -> None:
@@ -68,8 +69,8 @@ def repack(store: FactStore) -> tuple[npt.NDArray[np.uint32], npt.NDArray[np.uin
 # --- compiled ---------------------------------------------------------------------------------------
 
 
-@compiled
-def number_facts(facts: Facts, ranks: np.ndarray) -> None:
+@entry
+def number_facts(facts: Facts, ranks: Int32s) -> None:
     """How many facts have a smaller id."""
     n = 0
     for f in range(facts.state[FACTS]):
@@ -79,8 +80,8 @@ def number_facts(facts: Facts, ranks: np.ndarray) -> None:
     ranks[facts.state[FACTS]] = n
 
 
-@compiled
-def renumber_index(facts: Facts, row: np.ndarray, ranks: np.ndarray) -> None:
+@entry
+def renumber_index(facts: Facts, row: Int64s, ranks: Int32s) -> None:
     slots = uint64_at(row[SLOTS], row[SIZE])
     records = int32_at(row[RECORDS], row[RECORD_SIZE] * RECORD)
     pool = int32_at(row[POOL], row[POOL_SIZE])
@@ -103,8 +104,8 @@ def renumber_index(facts: Facts, row: np.ndarray, ranks: np.ndarray) -> None:
     row[CAUGHT_UP] = ranks[row[CAUGHT_UP]]
 
 
-@compiled
-def renumber_facts(facts: Facts, ranks: np.ndarray) -> None:
+@entry
+def renumber_facts(facts: Facts, ranks: Int32s) -> None:
     end = facts.state[FACTS]
     for f in range(end):
         if facts.status[f] & PRESENT:
@@ -121,8 +122,8 @@ def renumber_facts(facts: Facts, ranks: np.ndarray) -> None:
     facts.state[DEAD] = 0
 
 
-@compiled
-def repack_rows(facts: Facts, arena: np.ndarray) -> None:
+@entry
+def repack_rows(facts: Facts, arena: Int32s) -> None:
     slots = facts.slots
     slots[:] = EMPTY
     mask, shift = np.uint64(len(slots) - 1), table_shift(len(slots))

@@ -10,13 +10,13 @@ from __future__ import annotations
 from typing import Final, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
+from tidalog.engine.array_types import Int32s, Int32Table, Int64s, Int64Table
 from tidalog.engine.binding_blocks import BUDGET, EXPANDING, LEVEL, PC, PIVOT_REGISTER, ROWS, Frame
 from tidalog.engine.block_executor import run_frame
 from tidalog.engine.dictionary_kernels import Terms
 from tidalog.engine.fact_kernels import FACTS, Facts
-from tidalog.engine.jit import compiled
+from tidalog.engine.jit import compiled, entry
 from tidalog.engine.opcodes import ANY_ID, DONE, FILTER_MASK, FILTER_WANT, PAUSE
 from tidalog.engine.probe import passes
 from tidalog.engine.undo_log import Log
@@ -41,20 +41,20 @@ START_COST: Final = 64  # rows that starting a plan counts as, so that blocks of
 class Plans(NamedTuple):
     """Compiled plans, found by the predicate of their pivot."""
 
-    code: npt.NDArray[np.int32]
-    filters: npt.NDArray[np.int32]
-    starts: npt.NDArray[np.int32]  # plan → place in the code
-    first: npt.NDArray[np.int32]  # predicate → first of its plans in `order`
-    order: npt.NDArray[np.int32]
+    code: Int32s
+    filters: Int32Table
+    starts: Int32s  # plan → place in the code
+    first: Int32s  # predicate → first of its plans in `order`
+    order: Int32s
 
 
 class Sweep(NamedTuple):
-    control: npt.NDArray[np.int64]
-    ids: npt.NDArray[np.int32]  # the facts of the predicate under way
-    heads: npt.NDArray[np.int32]  # predicate → first fact of the block, + 1
-    tails: npt.NDArray[np.int32]
-    links: npt.NDArray[np.int32]  # place in the block → next place of the same predicate, + 1
-    touched: npt.NDArray[np.int32]  # predicates of the block
+    control: Int64s
+    ids: Int32s  # the facts of the predicate under way
+    heads: Int32s  # predicate → first fact of the block, + 1
+    tails: Int32s
+    links: Int32s  # place in the block → next place of the same predicate, + 1
+    touched: Int32s  # predicates of the block
 
 
 def new_sweep(predicates: int, block: int, begin: int, limit: int) -> Sweep:
@@ -73,9 +73,9 @@ def new_sweep(predicates: int, block: int, begin: int, limit: int) -> Sweep:
 # --- compiled ---------------------------------------------------------------------------------------
 
 
-@compiled
+@entry
 def start_plan(
-    facts: Facts, filters: np.ndarray, code: np.ndarray, at: int, ids: np.ndarray, count: int, frame: Frame
+    facts: Facts, filters: Int32Table, code: Int32s, at: int, ids: Int32s, count: int, frame: Frame
 ) -> None:
     """Loads pivot facts that pass the plan's checks into the first level."""
     number = code[at + 1]
@@ -128,8 +128,8 @@ def start_level(frame: Frame, pc: int, rows: int) -> None:
     frame.control[LEVEL] = 0
 
 
-@compiled
-def start_empty(code: np.ndarray, at: int, frame: Frame) -> None:
+@entry
+def start_empty(code: Int32s, at: int, frame: Frame) -> None:
     """A plan without a pivot begins with one row that binds nothing."""
     frame.registers[0, PIVOT_REGISTER, 0] = -1
     start_level(frame, at + 5, 1)
@@ -186,11 +186,11 @@ def take_group(sweep: Sweep, predicate: int, begin: int) -> int:
     return count
 
 
-@compiled
+@entry
 def run_sweep(
     facts: Facts,
     terms: Terms,
-    indexes: np.ndarray,
+    indexes: Int64Table,
     plans: Plans,
     frame: Frame,
     sweep: Sweep,

@@ -18,9 +18,10 @@ from typing import Final
 import numpy as np
 import numpy.typing as npt
 
+from tidalog.engine.array_types import Int32s, Int64s
 from tidalog.engine.bits import NEW, PRESENT
 from tidalog.engine.fact_kernels import FACTS, Facts
-from tidalog.engine.jit import compiled, inlined, int32_at, int64_at
+from tidalog.engine.jit import compiled, entry, inlined, int32_at, int64_at
 from tidalog.engine.memory import reserve
 
 Ints = npt.NDArray[np.int32]
@@ -151,8 +152,8 @@ def count_heads(facts: Facts, address: int, heads: np.ndarray, created: np.ndarr
             put_count(row, head, number + 1)
 
 
-@compiled
-def count_given(facts: Facts, row: np.ndarray, begin: int) -> None:
+@entry
+def count_given(facts: Facts, row: Int64s, begin: int) -> None:
     """Facts from an id on that are new and have not been derived yet have no derivation."""
     numbers = numbers_of(row)
     for fact in range(begin, facts.state[FACTS]):
@@ -160,8 +161,8 @@ def count_given(facts: Facts, row: np.ndarray, begin: int) -> None:
             numbers[fact] = NO_DERIVATION
 
 
-@compiled
-def forget_counts(row: np.ndarray, ids: np.ndarray) -> None:
+@entry
+def forget_counts(row: Int64s, ids: Int32s) -> None:
     """Nothing is known about some facts from here on."""
     numbers = numbers_of(row)
     for i in range(len(ids)):
@@ -169,8 +170,8 @@ def forget_counts(row: np.ndarray, ids: np.ndarray) -> None:
             put_count(row, ids[i], UNKNOWN)
 
 
-@compiled
-def undo_counts(row: np.ndarray, end: int) -> None:
+@entry
+def undo_counts(row: Int64s, end: int) -> None:
     numbers = numbers_of(row)
     changed, before = int32_at(row[CHANGED_AT], row[CHANGES]), int32_at(row[BEFORE_AT], row[CHANGES])
     for i in range(row[CHANGES]):
@@ -181,8 +182,8 @@ def undo_counts(row: np.ndarray, end: int) -> None:
     row[CHANGES] = 0
 
 
-@compiled
-def finish_counts(row: np.ndarray) -> None:
+@entry
+def finish_counts(row: Int64s) -> None:
     numbers = numbers_of(row)
     changed = int32_at(row[CHANGED_AT], row[CHANGES])
     for i in range(row[CHANGES]):
@@ -190,8 +191,8 @@ def finish_counts(row: np.ndarray) -> None:
     row[CHANGES] = 0
 
 
-@compiled
-def renumber_counts(facts: Facts, row: np.ndarray, ranks: np.ndarray) -> None:
+@entry
+def renumber_counts(facts: Facts, row: Int64s, ranks: Int32s) -> None:
     """Nothing is written where it is the same, so that what was never written stays untouched."""
     numbers = numbers_of(row)
     end = min(facts.state[FACTS], row[ROOM])

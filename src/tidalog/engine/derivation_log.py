@@ -21,9 +21,10 @@ from typing import Final
 import numpy as np
 import numpy.typing as npt
 
+from tidalog.engine.array_types import Int32s, Int64s
 from tidalog.engine.bits import NEW, RECORDED
 from tidalog.engine.fact_kernels import FACTS, HEADER, Facts
-from tidalog.engine.jit import compiled, inlined, int32_at, int64_at
+from tidalog.engine.jit import compiled, entry, inlined, int32_at, int64_at
 
 # Fields of the book.
 ORIGIN: Final = 0  # id of the first row
@@ -339,16 +340,16 @@ def record_instances(
     book[INSTANCES], book[LINKS] = instance_count, link_count
 
 
-@compiled
+@entry
 def copy_alive(
     facts: Facts,
-    instances: np.ndarray,
-    links: np.ndarray,
+    instances: Int64s,
+    links: Int64s,
     base: int,
-    rows: np.ndarray,
-    new_instances: np.ndarray,
-    new_links: np.ndarray,
-    moved: np.ndarray,
+    rows: Int32s,
+    new_instances: Int64s,
+    new_links: Int64s,
+    moved: Int64s,
 ) -> tuple[int, int]:
     """Copies the chains of RECORDED facts without what is dead; `rows` begin with the id `base`.  How many
     instances and links."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Callable, Iterable
-from typing import Final
+from typing import Final, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -40,6 +40,8 @@ from tidalog.model.terms import (
 
 Int64s = npt.NDArray[np.int64]
 Bytes = npt.NDArray[np.uint8]
+
+N = TypeVar("N", bound=np.generic)
 
 _READINGS: Final = {
     "any": cells_in.READ_ANY,
@@ -200,10 +202,16 @@ class Dictionary:
             if pa.types.is_boolean(chunk.type):
                 false, true = self.id_of(Boolean(False)), self.id_of(Boolean(True))
                 return np.where(_numpy_of(chunk.cast(pa.int8()), np.int8), true, false).astype(np.int32)
-            floating = pa.types.is_floating(chunk.type)
-            values = _numpy_of(chunk, np.float64 if floating else np.int64)
-            kernel = cells_in.encode_doubles if floating else cells_in.encode_integers
-            self._in_batches(len(ids), 0, lambda begin: kernel(self.arrays, values, begin, ids))
+            if pa.types.is_floating(chunk.type):
+                doubles = _numpy_of(chunk, np.float64)
+                self._in_batches(
+                    len(ids), 0, lambda begin: cells_in.encode_doubles(self.arrays, doubles, begin, ids)
+                )
+            else:
+                integers = _numpy_of(chunk, np.int64)
+                self._in_batches(
+                    len(ids), 0, lambda begin: cells_in.encode_integers(self.arrays, integers, begin, ids)
+                )
             return ids
         if not pa.types.is_string(chunk.type):
             chunk = chunk.cast(pa.string())
@@ -310,7 +318,7 @@ def _arrow_text(offsets: Int64s, text: Bytes) -> pa.Array:
 # Arrow's own conversions ask pandas first, where it is installed, and importing that takes longer than a run.
 
 
-def _numpy_of(array: pa.Array, dtype: type[np.generic]) -> npt.NDArray[np.generic]:
+def _numpy_of(array: pa.Array, dtype: type[N]) -> npt.NDArray[N]:
     """A view of a primitive Arrow array without nulls."""
     values = np.frombuffer(array.buffers()[1] or b"", dtype)
     return values[array.offset : array.offset + len(array)]

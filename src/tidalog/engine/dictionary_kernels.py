@@ -13,13 +13,14 @@ from __future__ import annotations
 from typing import Final, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
+from tidalog.engine.array_types import Int32s, Int64s, Uint8s, Uint64s
 from tidalog.engine.hash_table import EMPTY, HALF, LOW32, ONE, has_room, make_entry, remove_entry, table_shift
 from tidalog.engine.jit import (
     bits_double,
     compiled,
     double_bits,
+    entry,
     hash_add,
     hash_end,
     hash_start,
@@ -50,15 +51,15 @@ TEXT: Final = 1  # state[TEXT]: how many bytes of text
 class Terms(NamedTuple):
     """The arrays that compiled code sees."""
 
-    kind: npt.NDArray[np.uint8]
-    value: npt.NDArray[np.uint8]
-    number: npt.NDArray[np.int64]
-    start: npt.NDArray[np.int64]  # where the text begins
-    length: npt.NDArray[np.int32]  # bytes of text
-    extra: npt.NDArray[np.int32]
-    text: npt.NDArray[np.uint8]
-    slots: npt.NDArray[np.uint64]
-    state: npt.NDArray[np.int64]
+    kind: Uint8s
+    value: Uint8s
+    number: Int64s
+    start: Int64s  # where the text begins
+    length: Int32s  # bytes of text
+    extra: Int32s
+    text: Uint8s
+    slots: Uint64s
+    state: Int64s
 
 
 @compiled
@@ -120,12 +121,12 @@ def intern_number(terms: Terms, kind: int, value: int, bits: int) -> int:
         s = (s + ONE) & mask
 
 
-@compiled
+@entry
 def intern_integer(terms: Terms, number: int) -> int:
     return intern_number(terms, INTEGER, INT_VALUE, number)
 
 
-@compiled
+@entry
 def intern_double(terms: Terms, number: float) -> int:
     """One NaN, and no negative zero."""
     if number != number:
@@ -135,13 +136,13 @@ def intern_double(terms: Terms, number: float) -> int:
     return intern_number(terms, DOUBLE, DOUBLE_VALUE, double_bits(number))
 
 
-@compiled
+@entry
 def intern_boolean(terms: Terms, number: int) -> int:
     return intern_number(terms, BOOLEAN, BOOLEAN_VALUE, number)
 
 
-@compiled
-def intern_text(terms: Terms, kind: int, extra: int, text: np.ndarray, start: int, length: int) -> int:
+@entry
+def intern_text(terms: Terms, kind: int, extra: int, text: Uint8s, start: int, length: int) -> int:
     """The id of a text; room for the term and its bytes has been made."""
     return intern_hashed(terms, text_hash(kind, extra, text, start, length), kind, extra, text, start, length)
 
@@ -192,7 +193,7 @@ def term_hash(terms: Terms, t: int) -> np.uint64:
     return text_hash(kind, terms.extra[t], terms.text, terms.start[t], terms.length[t])
 
 
-@compiled
+@entry
 def truncate_terms(terms: Terms, length: int) -> None:
     mask, shift = np.uint64(len(terms.slots) - 1), table_shift(len(terms.slots))
     for t in range(terms.state[TERMS] - 1, length - 1, -1):

@@ -13,6 +13,7 @@ from collections.abc import Callable
 import numpy as np
 
 from tidalog.engine.arithmetic import compare_values, double_arithmetic, integer_arithmetic, unary_number
+from tidalog.engine.array_types import Int32s, Int32Table
 from tidalog.engine.dictionary_kernels import (
     BLANK,
     BOOLEAN_VALUE,
@@ -60,7 +61,7 @@ from tidalog.engine.functions import (
     UNEQUAL,
     postfix,
 )
-from tidalog.engine.jit import bits_double, compiled
+from tidalog.engine.jit import bits_double, compiled, entry
 from tidalog.model.program import Call, Expression, Variable
 from tidalog.model.terms import Term
 
@@ -267,16 +268,16 @@ def term_of(terms: Terms, tag: int, i: int, x: float, term: int) -> int:
     return intern_boolean(terms, i)
 
 
-@compiled
+@entry
 def evaluate_rows(
     terms: Terms,
-    code: np.ndarray,
+    code: Int32s,
     at: int,
-    block: np.ndarray,
+    block: Int32Table,
     rows: int,
     compute: bool,
-    selected: np.ndarray,
-    values: np.ndarray,
+    selected: Int32s,
+    values: Int32s,
 ) -> tuple[int, int]:
     """Selects the rows where the expression (code[at] is its length) is true or, if `compute`, has a value,
     which goes to `values`.  Returns how many, and how many rows failed."""

@@ -7,9 +7,10 @@ from typing import Final, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from tidalog.engine.array_types import Int32s, Int32Table, Int64s, Int64Table, Uint16s, Uint32s, Uint64s
 from tidalog.engine.bits import EXPLICIT, PRESENT
 from tidalog.engine.hash_table import EMPTY, HALF, LOW32, ONE, make_entry, remove_entry, table_shift
-from tidalog.engine.jit import compiled, hash_add, hash_end, hash_start, inlined, prefetch
+from tidalog.engine.jit import compiled, entry, hash_add, hash_end, hash_start, inlined, int32_table, prefetch
 
 Ints = npt.NDArray[np.int32]
 
@@ -39,12 +40,12 @@ EXTENT: Final = 5
 class Facts(NamedTuple):
     """The arrays that compiled code sees.  Python replaces them when they grow, between calls."""
 
-    arguments: Ints  # arena of rows
-    offset: npt.NDArray[np.uint32]  # fact → where its arguments start, behind HEADER
-    status: npt.NDArray[np.uint16]  # fact → bits
-    slots: npt.NDArray[np.uint64]  # hash table of all facts
-    state: npt.NDArray[np.int64]  # FACTS, USED …
-    extent: npt.NDArray[np.int64]  # [predicate, (COUNT, FIRST, LAST, TABLED, ARITY)]
+    arguments: Int32s  # arena of rows
+    offset: Uint32s  # fact → where its arguments start, behind HEADER
+    status: Uint16s  # fact → bits
+    slots: Uint64s  # hash table of all facts
+    state: Int64s  # FACTS, USED …
+    extent: Int64Table  # [predicate, (COUNT, FIRST, LAST, TABLED, ARITY)]
 
 
 @inlined
@@ -57,8 +58,8 @@ def same_arguments(arguments: np.ndarray, at: int, rows: np.ndarray, row: int) -
     return same
 
 
-@compiled
-def hash_rows(predicate: int, rows: np.ndarray, count: int, hashes: np.ndarray) -> None:
+@entry
+def hash_rows(predicate: int, rows: Int32Table, count: int, hashes: Uint64s) -> None:
     start = hash_start(predicate)
     for i in range(count):
         hashes[i] = start
@@ -141,7 +142,7 @@ def insert_pairs(
     facts.extent[predicate, TABLED] = n
 
 
-@compiled
+@entry
 def untabled(facts: Facts, predicate: int) -> int:
     """At most so many facts of a predicate are not in the table."""
     extent = facts.extent[predicate]
@@ -150,7 +151,7 @@ def untabled(facts: Facts, predicate: int) -> int:
     return min(extent[COUNT], extent[LAST] + 1 - max(extent[FIRST], extent[TABLED]))
 
 
-@compiled
+@entry
 def bring_in(facts: Facts, predicate: int) -> None:
     """Puts the rest of a predicate's facts into the table; room has been made."""
     if untabled(facts, predicate) == 0:
@@ -173,8 +174,8 @@ def bring_in(facts: Facts, predicate: int) -> None:
     extent[TABLED] = extent[LAST] + 1
 
 
-@compiled
-def append_rows(facts: Facts, predicate: int, rows: np.ndarray, count: int, status: int) -> None:
+@entry
+def append_rows(facts: Facts, predicate: int, rows: Int32Table, count: int, status: int) -> None:
     """Adds rows that are known to be new, past the table."""
     arity = rows.shape[0]
     width = arity + HEADER
@@ -207,9 +208,9 @@ def note_extent(facts: Facts, predicate: int, before: int) -> None:
         extent[LAST] = n - 1
 
 
-@compiled
+@entry
 def insert_rows(
-    facts: Facts, predicate: int, rows: np.ndarray, count: int, hashes: np.ndarray, status: int
+    facts: Facts, predicate: int, rows: Int32Table, count: int, hashes: Uint64s, status: int
 ) -> int:
     """Adds `count` rows (columns first); room has been made.  Returns the number of new facts."""
     before = facts.state[FACTS]
@@ -289,7 +290,7 @@ def forget_row(facts: Facts, fact: int) -> None:
     extent[COUNT] -= 1
 
 
-@compiled
+@entry
 def truncate_facts(facts: Facts, length: int, used: int) -> None:
     """Takes away the facts from an id on, and the rows from a place in the arena on.  A row may belong to a
     fact with a smaller id, which has got it back."""
@@ -303,14 +304,14 @@ def truncate_facts(facts: Facts, length: int, used: int) -> None:
         facts.extent[p, LAST] = min(facts.extent[p, LAST], length - 1)
 
 
-@compiled
-def find_row(facts: Facts, predicate: int, row: np.ndarray) -> int:
+@entry
+def find_row(facts: Facts, predicate: int, row: Int32s) -> int:
     """The id of the fact with these arguments, or NONE."""
     h = hash_start(predicate)
     for c in range(len(row)):
         h = hash_add(h, row[c])
     h = hash_end(h)
-    rows = row.reshape((len(row), 1))
+    rows = int32_table(row.ctypes.data, len(row), 1)
     mask = np.uint64(len(facts.slots) - 1)
     s = h >> table_shift(len(facts.slots))
     while True:
@@ -324,10 +325,8 @@ def find_row(facts: Facts, predicate: int, row: np.ndarray) -> int:
         s = (s + ONE) & mask
 
 
-@compiled
-def facts_of(
-    facts: Facts, predicate: int, first: int, last: int, mask: int, want: int, out: np.ndarray
-) -> int:
+@entry
+def facts_of(facts: Facts, predicate: int, first: int, last: int, mask: int, want: int, out: Int32s) -> int:
     """The ids in [first, last) of a predicate whose status under `mask` is `want`, ascending."""
     count = 0
     arguments, offset = facts.arguments, facts.offset
@@ -339,7 +338,7 @@ def facts_of(
     return count
 
 
-@compiled
-def gather_column(facts: Facts, ids: np.ndarray, column: int, out: np.ndarray) -> None:
+@entry
+def gather_column(facts: Facts, ids: Int32s, column: int, out: Int32s) -> None:
     for i in range(len(ids)):
         out[i] = facts.arguments[np.int64(facts.offset[ids[i]]) + column]

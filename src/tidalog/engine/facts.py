@@ -155,9 +155,8 @@ class FactStore:
             count = min(step, rows - start)
             self.ensure(count, len(columns), predicate)
             bring_in(self.arrays, predicate)
-            new += int(
-                insert_rows(self.arrays, predicate, table[:, start : start + count], count, hashes, status)
-            )
+            part = np.ascontiguousarray(table[:, start : start + count])
+            new += insert_rows(self.arrays, predicate, part, count, hashes, status)
         return new
 
     def append(self, predicate: int, columns: list[Ints], rows: int, status: int) -> None:

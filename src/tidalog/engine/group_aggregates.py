@@ -12,9 +12,10 @@ from typing import Final
 import numpy as np
 
 from tidalog.engine.aggregates import COUNT, MAX, MIN, SUM
+from tidalog.engine.array_types import Int32s, Int32Table, Int64s, Uint8s
 from tidalog.engine.dictionary_kernels import INT_VALUE, INTEGER, Terms, compare_terms
 from tidalog.engine.hash_table import EMPTY, HALF, LOW32, ONE, has_room, make_entry, move_entries, table_shift
-from tidalog.engine.jit import compiled, hash_add, hash_end, hash_start
+from tidalog.engine.jit import entry, hash_add, hash_end, hash_start
 
 _LARGEST: Final = 2**63 - 1
 _SLOTS: Final = 1024  # of the first table of groups
@@ -23,8 +24,8 @@ _SLOTS: Final = 1024  # of the first table of groups
 # --- compiled ---------------------------------------------------------------------------------------
 
 
-@compiled
-def number_by_term(column: np.ndarray, numbers: np.ndarray, group_of: np.ndarray, first: np.ndarray) -> int:
+@entry
+def number_by_term(column: Int32s, numbers: Int32s, group_of: Int32s, first: Int32s) -> int:
     """Numbers groups by one column; `numbers` has a zero for every term.  How many groups there are; `first`
     is the first row of each."""
     groups = 0
@@ -40,8 +41,8 @@ def number_by_term(column: np.ndarray, numbers: np.ndarray, group_of: np.ndarray
     return groups
 
 
-@compiled
-def number_by_key(columns: np.ndarray, group_of: np.ndarray, first: np.ndarray) -> int:
+@entry
+def number_by_key(columns: Int32Table, group_of: Int32s, first: Int32s) -> int:
     """The same by any number of columns, with a table (see `table`; values are group + 1) that grows."""
     width, rows = columns.shape
     slots = np.zeros(_SLOTS, np.uint64)
@@ -80,8 +81,8 @@ def number_by_key(columns: np.ndarray, group_of: np.ndarray, first: np.ndarray) 
     return groups
 
 
-@compiled
-def is_key(column: np.ndarray, seen: np.ndarray) -> bool:
+@entry
+def is_key(column: Int32s, seen: Uint8s) -> bool:
     """Whether no term comes twice; `seen` has a zero for every term."""
     for i in range(len(column)):
         t = column[i]
@@ -91,10 +92,8 @@ def is_key(column: np.ndarray, seen: np.ndarray) -> bool:
     return True
 
 
-@compiled
-def fold_groups(
-    terms: Terms, operator: int, values: np.ndarray, group_of: np.ndarray, result: np.ndarray
-) -> bool:
+@entry
+def fold_groups(terms: Terms, operator: int, values: Int32s, group_of: Int32s, result: Int64s) -> bool:
     """The result of every group: how many rows, their sum, or the term that is the smallest or largest.
     False: a sum has something else than integers, or may leave 64 bits."""
     rows = len(group_of)

@@ -14,7 +14,8 @@ from typing import Final
 import numpy as np
 import numpy.typing as npt
 
-from tidalog.engine.jit import compiled, inlined
+from tidalog.engine.array_types import Uint64s
+from tidalog.engine.jit import compiled, entry, inlined
 from tidalog.engine.memory import reserve
 
 LOW32: Final = np.uint64(0xFFFFFFFF)
@@ -63,7 +64,7 @@ def table_size(entries: int) -> int:
     return size
 
 
-@compiled
+@entry
 def has_room(entries: int, size: int) -> bool:
     return entries * MAX_LOAD_DENOMINATOR <= size * MAX_LOAD_NUMERATOR
 
@@ -83,8 +84,8 @@ def make_entry(h: np.uint64, value: int) -> np.uint64:
     return ((h >> HALF) << HALF) | np.uint64(value)
 
 
-@compiled
-def move_entries(old: np.ndarray, new: np.ndarray) -> None:
+@entry
+def move_entries(old: Uint64s, new: Uint64s) -> None:
     """Fills an empty table from another one.  Entries come in order of their homes, but for those that
     wrapped around the end."""
     shift = table_shift(len(new))
@@ -98,8 +99,8 @@ def move_entries(old: np.ndarray, new: np.ndarray) -> None:
             new[s] = entry
 
 
-@compiled
-def spread_entries(slots: np.ndarray) -> None:
+@entry
+def spread_entries(slots: Uint64s) -> None:
     """Doubles a table in place: its entries lie in the lower half, the upper half is empty.
 
     From the last slot down, an entry moves to its new home, at twice its old one: at or above where it lay,

@@ -20,6 +20,7 @@ from typing import Final
 import numpy as np
 import numpy.typing as npt
 
+from tidalog.engine.array_types import Int32s, Int64s
 from tidalog.engine.bits import DELETED, PRESENT, TOUCHED
 from tidalog.engine.fact_kernels import COUNT, DEAD, FACTS, FIRST, LAST, NONE, Facts
 from tidalog.engine.hash_table import (
@@ -36,6 +37,7 @@ from tidalog.engine.hash_table import (
 )
 from tidalog.engine.jit import (
     compiled,
+    entry,
     hash_add,
     hash_end,
     hash_start,
@@ -275,8 +277,8 @@ def size_class_of(size: int) -> int:
     return k
 
 
-@compiled
-def catch_up(facts: Facts, row: np.ndarray) -> bool:
+@entry
+def catch_up(facts: Facts, row: Int64s) -> bool:
     """Adds the facts that came since.  False: out of room somewhere; grow the index and call again."""
     slots = uint64_at(row[SLOTS], row[SIZE])
     pool = int32_at(row[POOL], row[POOL_SIZE])
@@ -361,8 +363,8 @@ def catch_up(facts: Facts, row: np.ndarray) -> bool:
     return True
 
 
-@compiled
-def truncate_index(facts: Facts, row: np.ndarray, length: int) -> None:
+@entry
+def truncate_index(facts: Facts, row: Int64s, length: int) -> None:
     slots = uint64_at(row[SLOTS], row[SIZE])
     records = int32_at(row[RECORDS], row[RECORD_SIZE] * RECORD)
     pool = int32_at(row[POOL], row[POOL_SIZE])
@@ -416,8 +418,8 @@ def shorten(
     row[FREE_RECORD] = at // RECORD + 1
 
 
-@compiled
-def take_out(facts: Facts, row: np.ndarray, ids: np.ndarray) -> None:
+@entry
+def take_out(facts: Facts, row: Int64s, ids: Int32s) -> None:
     """Takes dead facts out.  From the end of a long run the gap is not closed at once: the id stays, its fact
     is not PRESENT, and the run is cleared when a quarter of it is such."""
     slots = uint64_at(row[SLOTS], row[SIZE])
@@ -480,8 +482,8 @@ def remove_from_run(facts: Facts, pool: np.ndarray, records: np.ndarray, at: int
         records[at + GONE] = 0
 
 
-@compiled
-def first_facts(facts: Facts, row: np.ndarray, out: np.ndarray) -> int:
+@entry
+def first_facts(facts: Facts, row: Int64s, out: Int32s) -> int:
     """The first fact of the new state of every key that has one, in no order; how many."""
     slots = uint64_at(row[SLOTS], row[SIZE])
     records = int32_at(row[RECORDS], row[RECORD_SIZE] * RECORD)

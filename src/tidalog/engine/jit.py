@@ -1,74 +1,79 @@
-"""What compiled code shares: the decorator, hashing, prefetching, and arrays by address.
+"""What compiled code shares: its decorators, hashing, prefetching, and arrays by address.
 
-Compiled functions are cached on disk, so a machine pays for compilation once.  The cache knows a function by
-its own file only, while a kernel holds the code of whatever it calls: so the folder of the cache is named
-by a digest of every file of this package, and a change anywhere compiles anew.  Kernels of other rooms have
-folders of their own, named by both.
+`entry` is for what Python calls, `compiled` and `inlined` are for what kernels call.
+
+Compiled code is one object file (`kernel_object`), which numba builds once for each state of the sources
+and each kind of processor.  A process that finds it never imports numba: there, `entry` gives the machine
+code of a function, and the others give a function that refuses to be called.  Only the process that builds
+the object has `BUILDING` set and gets numba's functions.
 """
 
 from __future__ import annotations
 
-import hashlib
 import os
-import sys
 from collections.abc import Callable
-from pathlib import Path
-from typing import TypeVar
+from typing import Final, TypeVar
 
-import numba
 import numpy as np
-from llvmlite import ir
-from numba import types
-from numba.core import cgutils
-from numba.extending import intrinsic
-from numba.np.arrayobj import make_array
+
+from tidalog.engine import kernel_object
 
 F = TypeVar("F", bound=Callable[..., object])
 
+BUILDING: Final = os.environ.get("TIDALOG_KERNELS") == "numba"
 
-def cache_folder() -> Path:
-    """Where compiled code lies: below `NUMBA_CACHE_DIR`, or the user's folder for caches."""
-    return _cache_of(Path(__file__).parent)
+if BUILDING:
+    import numba
+    from llvmlite import ir
+    from numba import types
+    from numba.core import cgutils
+    from numba.extending import intrinsic
+    from numba.np.arrayobj import make_array
 
+    entries: dict[str, Callable[..., object]] = {}
+    """The entry points by symbol, of the modules imported so far."""
 
-def _cache_of(*rooms: Path) -> Path:
-    digest = hashlib.sha256(numba.__version__.encode())
-    for file in sorted(file for room in rooms for file in room.glob("*.py")):
-        digest.update(file.read_bytes())
-    if numba.config.CACHE_DIR:
-        base = Path(numba.config.CACHE_DIR)
-    elif sys.platform == "win32":
-        base = Path(os.environ.get("LOCALAPPDATA", Path.home() / "AppData" / "Local"))
-    else:
-        base = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
-    return base / "tidalog" / digest.hexdigest()[:16]
+    _OPTIONS: Final = {
+        "nogil": True,
+        "boundscheck": kernel_object.CHECKED,
+        "no_cpython_wrapper": True,
+        "no_cfunc_wrapper": True,
+    }
 
-
-def compiler(*rooms: Path) -> Callable[[F], F]:
-    """Makes machine code of a kernel (nopython, cached, without the GIL) that calls nothing outside this
-    package and the folders given."""
-    folder = str(_cache_of(Path(__file__).parent, *rooms))
-
-    def compile_kernel(function: F) -> F:
-        before = numba.config.CACHE_DIR
-        numba.config.CACHE_DIR = folder
-        try:
-            result: F = numba.njit(cache=True, nogil=True, boundscheck=False)(function)
-        finally:
-            numba.config.CACHE_DIR = before
+    def compiled(function: F) -> F:
+        """A kernel that other kernels call."""
+        result: F = numba.njit(**_OPTIONS)(function)
         return result
 
-    return compile_kernel
+    def inlined(function: F) -> F:
+        """A few lines that each caller gets a copy of: for what runs once per row."""
+        result: F = numba.njit(forceinline=True, **_OPTIONS)(function)
+        return result
 
+    def entry(function: F) -> F:
+        """A kernel that Python calls.  Its annotations are its types (`array_types`)."""
+        result = compiled(function)
+        entries[kernel_object.symbol_of(function)] = result
+        return result
 
-compiled = compiler()
-"""The compiler of this package's kernels."""
+else:
 
+    def compiled(function: F) -> F:
+        """A kernel that other kernels call."""
 
-def inlined(function: F) -> F:
-    """A few lines that every caller gets a copy of: for what is called once per row."""
-    result: F = numba.njit(inline="always", nogil=True)(function)
-    return result
+        def refuse(*_: object) -> object:
+            raise TypeError(
+                f"{kernel_object.symbol_of(function)} is compiled code: only an @entry can be called"
+            )
+
+        return refuse
+
+    inlined = intrinsic = compiled
+
+    def entry(function: F) -> F:
+        """A kernel that Python calls.  Its annotations are its types (`array_types`)."""
+        result: F = kernel_object.bind(function)
+        return result
 
 
 _SEED = np.uint64(0x9E3779B97F4A7C15)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from tidalog.engine.array_types import Int32s, Int32Table, Int64s, Uint64s
 from tidalog.engine.binding_blocks import POSITION, ROW, ROWS
 from tidalog.engine.bits import NEW
 from tidalog.engine.fact_kernels import HEADER, Facts
@@ -24,7 +25,7 @@ from tidalog.engine.index import (
     VALUE_OF_KEY,
     WIDTH,
 )
-from tidalog.engine.jit import compiled, hash_add, hash_end, hash_start, inlined, int32_at, uint64_at
+from tidalog.engine.jit import compiled, entry, hash_add, hash_end, hash_start, inlined, int32_at, uint64_at
 from tidalog.engine.opcodes import (
     BELOW_PIVOT,
     FILTER_MASK,
@@ -120,17 +121,17 @@ def find_runs_by_one(
         run_length[i] = length
 
 
-@compiled
+@entry
 def find_runs(
     facts: Facts,
-    meta: np.ndarray,
-    block: np.ndarray,
+    meta: Int64s,
+    block: Int32Table,
     rows: int,
-    code: np.ndarray,
+    code: Int32s,
     keys: int,
-    hashes: np.ndarray,
-    run_start: np.ndarray,
-    run_length: np.ndarray,
+    hashes: Uint64s,
+    run_start: Int32s,
+    run_length: Int32s,
 ) -> None:
     """The run of every row's key: start and length, (-1 - fact, 1) for a single fact, length 0 for none."""
     width = meta[WIDTH]

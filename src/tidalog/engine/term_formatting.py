@@ -9,6 +9,7 @@ from typing import Final
 
 import numpy as np
 
+from tidalog.engine.array_types import Int32s, Int64s, Uint8s
 from tidalog.engine.cells import (
     AS_IRI,
     AS_SLOW,
@@ -19,7 +20,7 @@ from tidalog.engine.cells import (
     is_plain_in_iri,
 )
 from tidalog.engine.dictionary_kernels import INTEGER, IRI, STRING, Terms
-from tidalog.engine.jit import compiled, inlined
+from tidalog.engine.jit import entry, inlined
 
 _LESS, _GREATER, _COLON, _MINUS = (np.uint8(ord(c)) for c in "<>:-")
 _ZERO, _TEN = np.uint8(ord("0")), np.uint64(10)
@@ -73,8 +74,8 @@ def digits_of(number: int) -> int:
     return size
 
 
-@compiled
-def measure_texts(terms: Terms, ids: np.ndarray, forms: np.ndarray, sizes: np.ndarray) -> None:
+@entry
+def measure_texts(terms: Terms, ids: Int32s, forms: Uint8s, sizes: Int64s) -> None:
     """Form and size of each cell; 0 for those left to Python."""
     kinds, text, starts, lengths, numbers = terms.kind, terms.text, terms.start, terms.length, terms.number
     for i in range(len(ids)):
@@ -92,10 +93,8 @@ def measure_texts(terms: Terms, ids: np.ndarray, forms: np.ndarray, sizes: np.nd
             sizes[i] = 0
 
 
-@compiled
-def write_texts(
-    terms: Terms, ids: np.ndarray, forms: np.ndarray, offsets: np.ndarray, out: np.ndarray
-) -> None:
+@entry
+def write_texts(terms: Terms, ids: Int32s, forms: Uint8s, offsets: Int64s, out: Uint8s) -> None:
     """Copies the cells that compiled code writes itself to their places."""
     for i in range(len(ids)):
         if forms[i] == BY_PYTHON:
@@ -120,14 +119,14 @@ def write_texts(
             out[at + k] = terms.text[start + k]
 
 
-@compiled
+@entry
 def place_texts(
-    rows: np.ndarray,
-    which: np.ndarray,
-    starts: np.ndarray,
-    text: np.ndarray,
-    offsets: np.ndarray,
-    out: np.ndarray,
+    rows: Int64s,
+    which: Int64s,
+    starts: Int64s,
+    text: Uint8s,
+    offsets: Int64s,
+    out: Uint8s,
 ) -> None:
     """Copies the texts that Python wrote, distinct ones once, to the rows that have them."""
     for r in range(len(rows)):
@@ -137,8 +136,8 @@ def place_texts(
             out[at + k] = text[begin + k]
 
 
-@compiled
-def kinds_among(terms: Terms, ids: np.ndarray) -> int:
+@entry
+def kinds_among(terms: Terms, ids: Int32s) -> int:
     """A bit for each kind of term that occurs."""
     found = 0
     for i in range(len(ids)):
@@ -146,7 +145,7 @@ def kinds_among(terms: Terms, ids: np.ndarray) -> int:
     return found
 
 
-@compiled
-def gather_numbers(terms: Terms, ids: np.ndarray, out: np.ndarray) -> None:
+@entry
+def gather_numbers(terms: Terms, ids: Int32s, out: Int64s) -> None:
     for i in range(len(ids)):
         out[i] = terms.number[ids[i]]

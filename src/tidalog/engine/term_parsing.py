@@ -9,6 +9,7 @@ from typing import Final
 
 import numpy as np
 
+from tidalog.engine.array_types import Float64s, Int32s, Int64s, Uint8s
 from tidalog.engine.cells import (
     AS_FALSE,
     AS_INTEGER,
@@ -36,7 +37,7 @@ from tidalog.engine.dictionary_kernels import (
 )
 from tidalog.engine.fact_kernels import CACHED, FAR_AHEAD
 from tidalog.engine.hash_table import table_shift
-from tidalog.engine.jit import compiled, prefetch
+from tidalog.engine.jit import entry, prefetch
 
 _REMEMBERED: Final = 1 << 12  # integers whose ids are kept in mind; a power of two
 READ_ANY: Final = AS_SLOW
@@ -47,16 +48,16 @@ _TERM_KINDS: Final = (IRI, BLANK, STRING)
 """Kinds of terms by readings."""
 
 
-@compiled
+@entry
 def encode_texts(
     terms: Terms,
-    offsets: np.ndarray,
-    data: np.ndarray,
+    offsets: Int32s,
+    data: Uint8s,
     begin: int,
     reading: int,
-    ids: np.ndarray,
-    slow: np.ndarray,
-    slow_count: np.ndarray,
+    ids: Int32s,
+    slow: Int32s,
+    slow_count: Int64s,
 ) -> int:
     """Interns the cells from `begin` on; stops and says where when room runs out.  Rows that Python must
     read are appended to `slow`.
@@ -103,8 +104,8 @@ def encode_texts(
     return rows
 
 
-@compiled
-def encode_integers(terms: Terms, values: np.ndarray, begin: int, ids: np.ndarray) -> int:
+@entry
+def encode_integers(terms: Terms, values: Int64s, begin: int, ids: Int32s) -> int:
     """Interns integers from `begin` on; stops and says where when room runs out.  Columns repeat values, and
     a large dictionary lies outside the cache: the last row with a value of the same low bits is kept in
     mind, and the places of coming values are asked for ahead."""
@@ -131,8 +132,8 @@ def encode_integers(terms: Terms, values: np.ndarray, begin: int, ids: np.ndarra
     return rows
 
 
-@compiled
-def encode_doubles(terms: Terms, values: np.ndarray, begin: int, ids: np.ndarray) -> int:
+@entry
+def encode_doubles(terms: Terms, values: Float64s, begin: int, ids: Int32s) -> int:
     for i in range(begin, len(ids)):
         if not room_for_terms(terms, 1):
             return i

@@ -288,7 +288,7 @@ def evaluate_step(
     if compute and not room_for_terms(terms, 1):
         return FULL
     at = pc + 3 if compute else pc + 2
-    block = registers.reshape((len(registers), 1))
+    block = int32_table(registers.ctypes.data, len(registers), 1)
     run_expression(
         terms, code, at + 1, code[at], block, 0, scratch.tags, scratch.ints, scratch.reals, scratch.ids
     )

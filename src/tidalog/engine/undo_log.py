@@ -14,6 +14,7 @@ from typing import Final, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from tidalog.engine.array_types import Int8s, Int32s, Int32Table, Int64s, Uint16s, Uint64s
 from tidalog.engine.binding_blocks import BLOCK
 from tidalog.engine.bits import DELETED, DOOMED, EXPLICIT, KEPT, LASTING, NEW, PRESENT, TOUCHED
 from tidalog.engine.derivation_log import Book, take_along
@@ -37,7 +38,7 @@ from tidalog.engine.fact_kernels import (
     same_arguments,
 )
 from tidalog.engine.hash_table import EMPTY, HALF, LOW32, ONE, make_entry, table_shift
-from tidalog.engine.jit import compiled, inlined
+from tidalog.engine.jit import compiled, entry, inlined
 
 Ints = npt.NDArray[np.int32]
 
@@ -58,13 +59,13 @@ NOW_EXPLICIT: Final = 5
 
 
 class Log(NamedTuple):
-    touched: Ints
-    before: npt.NDArray[np.uint16]
-    moved_from: Ints
-    moved_to: Ints
-    pairs: npt.NDArray[np.uint64]  # fact << 32 | head each: instances that were observed, see `observing`
-    counts: npt.NDArray[np.int64]
-    book: npt.NDArray[np.int64]
+    touched: Int32s
+    before: Uint16s
+    moved_from: Int32s
+    moved_to: Int32s
+    pairs: Uint64s  # fact << 32 | head each: instances that were observed, see `observing`
+    counts: Int64s
+    book: Int64s
 
 
 class ChangeLog:
@@ -146,14 +147,14 @@ def clear_bits(facts: Facts, log: Log, fact: int, bits: np.uint16) -> None:
     facts.status[fact] &= ~bits
 
 
-@compiled
-def set_bits_of(facts: Facts, log: Log, ids: np.ndarray, bits: int) -> None:
+@entry
+def set_bits_of(facts: Facts, log: Log, ids: Int32s, bits: int) -> None:
     for i in range(len(ids)):
         set_bits(facts, log, ids[i], np.uint16(bits))
 
 
-@compiled
-def find_rows(facts: Facts, predicate: int, rows: np.ndarray, count: int, out: np.ndarray) -> None:
+@entry
+def find_rows(facts: Facts, predicate: int, rows: Int32Table, count: int, out: Int32s) -> None:
     """The fact of each row (columns first), or -1."""
     hashes = np.empty(count, np.uint64)
     hash_rows(predicate, rows, count, hashes)
@@ -212,15 +213,15 @@ def ask_to_delete(
     return found
 
 
-@compiled
+@entry
 def doom_rows(
     facts: Facts,
     log: Log,
     predicate: int,
-    rows: np.ndarray,
+    rows: Int32Table,
     count: int,
     deleted: bool,
-    out: np.ndarray,
+    out: Int32s,
     doomed: int,
 ) -> int:
     """Explicit facts among rows that are to be deleted are DOOMED; among rows that are to be inserted, DOOMED
@@ -240,17 +241,17 @@ def doom_rows(
     return doomed
 
 
-@compiled
+@entry
 def insert_changes(
     facts: Facts,
     log: Log,
     predicate: int,
-    rows: np.ndarray,
+    rows: Int32Table,
     count: int,
-    hashes: np.ndarray,
+    hashes: Uint64s,
     status: int,
-    out: np.ndarray,
-    created: np.ndarray,
+    out: Int32s,
+    created: Int32s,
 ) -> None:
     """Adds rows (columns first) during an update; `out` has their ids, `created` whether each is new or came
     back.  What was deleted comes back under a new id; what is there stays as it is.  Room has been made, and
@@ -315,8 +316,8 @@ def insert_changes(
     facts.state[USED] = used
 
 
-@compiled
-def revive(facts: Facts, log: Log, ids: np.ndarray, count: int) -> None:
+@entry
+def revive(facts: Facts, log: Log, ids: Int32s, count: int) -> None:
     """Gives deleted facts that are derivable after all new ids at the end; room has been made."""
     n = facts.state[FACTS]
     for i in range(count):
@@ -339,7 +340,7 @@ def revive(facts: Facts, log: Log, ids: np.ndarray, count: int) -> None:
     facts.state[FACTS] = n
 
 
-@compiled
+@entry
 def undo(facts: Facts, log: Log) -> None:
     """Gives every older fact its id and its status back; newer facts are the caller's to take away."""
     for i in range(log.counts[MOVES] - 1, -1, -1):
@@ -381,15 +382,15 @@ def list_changes(facts: Facts, log: Log, begin: int, ids: np.ndarray, kinds: np.
     return count
 
 
-@compiled
+@entry
 def finish(
     facts: Facts,
     log: Log,
     begin: int,
-    ids: np.ndarray,
-    kinds: np.ndarray,
-    dead: np.ndarray,
-    of_predicate: np.ndarray,
+    ids: Int32s,
+    kinds: Int8s,
+    dead: Int32s,
+    of_predicate: Int64s,
 ) -> int:
     """Takes deleted facts out of the table and clears every set; indexes are the caller's to see to, with the
     rows that are still there.  `dead` gets the ids that are dead, the deleted facts first, and `of_predicate`

@@ -6,26 +6,25 @@ import numpy as np
 
 from tidalog.engine import undo_log as changes
 from tidalog.engine.addresses import facts_at, indexes_at, log_at
+from tidalog.engine.array_types import Int8s, Int32s, Int32Table, Int64s
 from tidalog.engine.bits import DELETED, DOOMED, EXPLICIT, NEW, PRESENT, RECORDED
 from tidalog.engine.fact_kernels import FACTS
 from tidalog.engine.index import CAUGHT_UP, catch_up, take_out
-from tidalog.engine.jit import compiled
+from tidalog.engine.jit import entry
 
 
-@compiled
-def ask_to_insert(
-    shared: np.ndarray, predicate: int, rows: np.ndarray, absent: np.ndarray
-) -> tuple[int, int]:
+@entry
+def ask_to_insert(shared: Int64s, predicate: int, rows: Int32Table, absent: Int64s) -> tuple[int, int]:
     return changes.ask_to_insert(facts_at(shared), log_at(shared), predicate, rows, rows.shape[1], absent)
 
 
-@compiled
-def ask_to_delete(shared: np.ndarray, predicate: int, rows: np.ndarray, out: np.ndarray) -> int:
+@entry
+def ask_to_delete(shared: Int64s, predicate: int, rows: Int32Table, out: Int32s) -> int:
     return changes.ask_to_delete(facts_at(shared), log_at(shared), predicate, rows, rows.shape[1], out)
 
 
-@compiled
-def put_rows(shared: np.ndarray, predicate: int, rows: np.ndarray, status: int) -> int:
+@entry
+def put_rows(shared: Int64s, predicate: int, rows: Int32Table, status: int) -> int:
     """Adds rows; how many are new or came back."""
     count = rows.shape[1]
     created, ids = np.empty(count, np.int32), np.empty(count, np.int32)
@@ -39,13 +38,13 @@ def put_rows(shared: np.ndarray, predicate: int, rows: np.ndarray, status: int) 
     return new
 
 
-@compiled
-def set_bits_of(shared: np.ndarray, ids: np.ndarray, bits: int) -> None:
+@entry
+def set_bits_of(shared: Int64s, ids: Int32s, bits: int) -> None:
     changes.set_bits_of(facts_at(shared), log_at(shared), ids, bits)
 
 
-@compiled
-def clear_bits_of(shared: np.ndarray, ids: np.ndarray, bits: int) -> None:
+@entry
+def clear_bits_of(shared: Int64s, ids: Int32s, bits: int) -> None:
     """Takes facts out of sets that they may be in.  What changes is in the log, so that it can be undone."""
     facts, log = facts_at(shared), log_at(shared)
     for i in range(len(ids)):
@@ -53,17 +52,17 @@ def clear_bits_of(shared: np.ndarray, ids: np.ndarray, bits: int) -> None:
             changes.clear_bits(facts, log, ids[i], np.uint16(bits))
 
 
-@compiled
-def clear_bits_of_touched(shared: np.ndarray, bits: int) -> None:
+@entry
+def clear_bits_of_touched(shared: Int64s, bits: int) -> None:
     """The same for every fact in the log."""
     status, log, mask = facts_at(shared).status, log_at(shared), ~np.uint16(bits)
     for i in range(log.counts[changes.TOUCHES]):
         status[log.touched[i]] &= mask
 
 
-@compiled
+@entry
 def record_rows(
-    shared: np.ndarray, predicate: int, rows: np.ndarray, deleted: bool, out: np.ndarray, doomed: int
+    shared: Int64s, predicate: int, rows: Int32Table, deleted: bool, out: Int32s, doomed: int
 ) -> tuple[int, int]:
     """Explicit facts among rows that are to be deleted are DOOMED until `count_doomed`, and RECORDED if they
     are new; among rows that are to be inserted, DOOMED no more.  `out` gets the former after the `doomed`
@@ -90,8 +89,8 @@ def record_rows(
     return doomed, recorded
 
 
-@compiled
-def count_doomed(shared: np.ndarray, ids: np.ndarray, count: int) -> int:
+@entry
+def count_doomed(shared: Int64s, ids: Int32s, count: int) -> int:
     """How many of some facts are still DOOMED; none is so afterwards."""
     status = facts_at(shared).status
     found = 0
@@ -102,8 +101,8 @@ def count_doomed(shared: np.ndarray, ids: np.ndarray, count: int) -> int:
     return found
 
 
-@compiled
-def count_recorded(shared: np.ndarray, begin: int) -> int:
+@entry
+def count_recorded(shared: Int64s, begin: int) -> int:
     """Implicit facts with ids from `begin` on that are on record."""
     facts = facts_at(shared)
     status, found = facts.status, 0
@@ -112,14 +111,14 @@ def count_recorded(shared: np.ndarray, begin: int) -> int:
     return found
 
 
-@compiled
+@entry
 def list_changes(
-    shared: np.ndarray,
+    shared: Int64s,
     begin: int,
-    ids: np.ndarray,
-    kinds: np.ndarray,
-    predicates: np.ndarray,
-    starts: np.ndarray,
+    ids: Int32s,
+    kinds: Int8s,
+    predicates: Int32s,
+    starts: Int64s,
 ) -> tuple[int, int]:
     """The facts that an update has changed and how, their predicates, and where each row starts if they are
     written one after the other; how many, and the end of the rows."""
@@ -128,16 +127,16 @@ def list_changes(
     return count, changes.list_rows(facts, ids[:count], predicates, starts)
 
 
-@compiled
+@entry
 def finish(
-    shared: np.ndarray,
+    shared: Int64s,
     begin: int,
-    ids: np.ndarray,
-    kinds: np.ndarray,
-    starts: np.ndarray,
-    rows: np.ndarray,
-    dead: np.ndarray,
-    of_predicate: np.ndarray,
+    ids: Int32s,
+    kinds: Int8s,
+    starts: Int64s,
+    rows: Int32s,
+    dead: Int32s,
+    of_predicate: Int64s,
 ) -> int:
     """Copies the rows of changed facts, then takes deleted facts away: see `changes.finish`."""
     facts = facts_at(shared)
@@ -145,18 +144,16 @@ def finish(
     return changes.finish(facts, log_at(shared), begin, ids, kinds, dead, of_predicate)
 
 
-@compiled
-def take_out_of(
-    shared: np.ndarray, indexes: np.ndarray, begins: np.ndarray, ends: np.ndarray, ids: np.ndarray
-) -> None:
+@entry
+def take_out_of(shared: Int64s, indexes: Int64s, begins: Int64s, ends: Int64s, ids: Int32s) -> None:
     """Takes dead facts out of some indexes: of each those that lie between its begin and its end in `ids`."""
     facts, meta = facts_at(shared), indexes_at(shared)
     for i in range(len(indexes)):
         take_out(facts, meta[indexes[i]], ids[begins[i] : ends[i]])
 
 
-@compiled
-def catch_up_with(shared: np.ndarray, indexes: np.ndarray) -> int:
+@entry
+def catch_up_with(shared: Int64s, indexes: Int64s) -> int:
     """Brings indexes up to the last fact; the one that wants room, or -1."""
     facts, meta = facts_at(shared), indexes_at(shared)
     for i in range(len(indexes)):
@@ -167,6 +164,6 @@ def catch_up_with(shared: np.ndarray, indexes: np.ndarray) -> int:
     return -1
 
 
-@compiled
-def predicates_of(shared: np.ndarray, ids: np.ndarray, out: np.ndarray) -> None:
+@entry
+def predicates_of(shared: Int64s, ids: Int32s, out: Int32s) -> None:
     changes.predicates_of(facts_at(shared), ids, out)

@@ -192,8 +192,10 @@ def _arrow_columns(text: _Text, content: pa.Buffer, width: int) -> list[pa.Chunk
 
 
 def _index(text: _Text, count_rows: int) -> _Rows:
-    found = index_rows(as_bytes(text.buffer), text.start, text.line, text.delimiter, text.quote, count_rows)
-    return _Rows(*found, good=np.arange(count_rows, dtype=np.int64))
+    starts, ends, lines, widths = np.empty((4, count_rows), np.int64)
+    data = as_bytes(text.buffer)
+    index_rows(data, text.start, text.line, text.delimiter, text.quote, starts, ends, lines, widths)
+    return _Rows(starts, ends, lines, widths, good=np.arange(count_rows, dtype=np.int64))
 
 
 def _good_rows(text: _Text, width: int, count_rows: int, log: BadRowLog) -> _Rows:

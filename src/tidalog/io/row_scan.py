@@ -11,7 +11,8 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from tidalog.engine.jit import compiled
+from tidalog.engine.array_types import Int64s, Uint8s
+from tidalog.engine.jit import entry
 
 Bytes = npt.NDArray[np.uint8]
 Positions = npt.NDArray[np.int64]
@@ -22,8 +23,8 @@ _LF = 10
 _CR = 13
 
 
-@compiled
-def scan_row(data: Bytes, start: int, delimiter: int, quote: int) -> tuple[int, int, int, int, int]:
+@entry
+def scan_row(data: Uint8s, start: int, delimiter: int, quote: int) -> tuple[int, int, int, int, int]:
     """The row that starts at `start`: (end of its text, start of what follows, fields, line breaks up to
     there, offset of a quote that is not closed or -1)."""
     size = len(data)
@@ -66,8 +67,8 @@ def scan_row(data: Bytes, start: int, delimiter: int, quote: int) -> tuple[int, 
     return size, size, fields, breaks, -1
 
 
-@compiled
-def skip_empty_lines(data: Bytes, start: int) -> tuple[int, int]:
+@entry
+def skip_empty_lines(data: Uint8s, start: int) -> tuple[int, int]:
     """The first byte from `start` that ends no line, and the line breaks before it."""
     size = len(data)
     at = start
@@ -85,8 +86,8 @@ def skip_empty_lines(data: Bytes, start: int) -> tuple[int, int]:
     return at, breaks
 
 
-@compiled
-def skip_lines(data: Bytes, start: int, lines: int) -> int:
+@entry
+def skip_lines(data: Uint8s, start: int, lines: int) -> int:
     """The offset after a number of lines."""
     size = len(data)
     at = start
@@ -96,13 +97,13 @@ def skip_lines(data: Bytes, start: int, lines: int) -> int:
         if byte == _CR and at < size and data[at] == _LF:
             at += 1
             lines -= 1
-        elif byte in (_CR, _LF):
+        elif byte == _CR or byte == _LF:
             lines -= 1
     return at
 
 
-@compiled
-def survey(data: Bytes, start: int, delimiter: int, quote: int, width: int) -> tuple[int, int, int]:
+@entry
+def survey(data: Uint8s, start: int, delimiter: int, quote: int, width: int) -> tuple[int, int, int]:
     """(rows, rows that do not have `width` fields, offset of a quote that is not closed or -1)."""
     size = len(data)
     rows = 0
@@ -121,20 +122,24 @@ def survey(data: Bytes, start: int, delimiter: int, quote: int, width: int) -> t
     return rows, wrong, -1
 
 
-@compiled
+@entry
 def index_rows(
-    data: Bytes, start: int, line: int, delimiter: int, quote: int, rows: int
-) -> tuple[Positions, Positions, Positions, Positions]:
+    data: Uint8s,
+    start: int,
+    line: int,
+    delimiter: int,
+    quote: int,
+    starts: Int64s,
+    ends: Int64s,
+    lines: Int64s,
+    widths: Int64s,
+) -> None:
     """Of each row: where its text starts and ends, the line it starts in, its number of fields.
 
-    `line` is the line of `start`; `rows` is what `survey` counted.
+    `line` is the line of `start`; the arrays have the length that `survey` counted.
     """
-    starts = np.empty(rows, dtype=np.int64)
-    ends = np.empty(rows, dtype=np.int64)
-    lines = np.empty(rows, dtype=np.int64)
-    widths = np.empty(rows, dtype=np.int64)
     at = start
-    for row in range(rows):
+    for row in range(len(starts)):
         at, breaks = skip_empty_lines(data, at)
         line += breaks
         starts[row] = at
@@ -143,4 +148,3 @@ def index_rows(
         ends[row] = end
         widths[row] = fields
         line += breaks
-    return starts, ends, lines, widths

@@ -10,7 +10,8 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from tidalog.engine.jit import compiled
+from tidalog.engine.array_types import Int32s, Int64Table, Uint8s
+from tidalog.engine.jit import compiled, entry
 
 Bytes = npt.NDArray[np.uint8]
 Positions = npt.NDArray[np.int64]
@@ -139,8 +140,10 @@ def _cut_statement(data: Bytes, at: int, end: int, cuts: Positions) -> bool:
     return _past_blanks(data, at + 1, end) == end
 
 
-@compiled
-def cut_lines(data: Bytes, start: int, stop: int, cuts: Positions, others: Positions) -> tuple[int, int, int]:
+@entry
+def cut_lines(
+    data: Uint8s, start: int, stop: int, cuts: Int64Table, others: Int64Table
+) -> tuple[int, int, int]:
     """Cuts the lines of [start, stop) into terms.
 
     `cuts[i]` gets the bounds of subject, predicate and object of the i-th plain statement; `others[j]` the
@@ -171,8 +174,8 @@ def cut_lines(data: Bytes, start: int, stop: int, cuts: Positions, others: Posit
     return plain, other, lines
 
 
-@compiled
-def count_lines(data: Bytes, start: int, stop: int) -> int:
+@entry
+def count_lines(data: Uint8s, start: int, stop: int) -> int:
     """An upper bound of the lines in [start, stop)."""
     lines = 1
     for at in range(start, stop):
@@ -181,8 +184,8 @@ def count_lines(data: Bytes, start: int, stop: int) -> int:
     return lines
 
 
-@compiled
-def gather(data: Bytes, cuts: Positions, column: int, offsets: npt.NDArray[np.int32], text: Bytes) -> None:
+@entry
+def gather(data: Uint8s, cuts: Int64Table, column: int, offsets: Int32s, text: Uint8s) -> None:
     """Copies one term of each statement into `text`, which `offsets` cuts as Arrow does."""
     to = 0
     for row in range(len(cuts)):

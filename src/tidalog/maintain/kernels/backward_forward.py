@@ -19,6 +19,7 @@ from typing import Final
 import numpy as np
 
 from tidalog.engine.addresses import PLANS, facts_at, indexes_at, log_at, plans_at, terms_at
+from tidalog.engine.array_types import Int32s, Int64s
 from tidalog.engine.bits import (
     CHECKED,
     DELAYED,
@@ -38,7 +39,7 @@ from tidalog.engine.derivation_log import END, chain_of, next_link, none_is_left
 from tidalog.engine.dictionary_kernels import Terms
 from tidalog.engine.emit import note
 from tidalog.engine.fact_kernels import Facts
-from tidalog.engine.jit import inlined
+from tidalog.engine.jit import compiled, entry, inlined
 from tidalog.engine.opcodes import DONE, GROW_LOG, GROW_TERMS, PAUSE
 from tidalog.engine.tuple_executor import (
     FOUND,
@@ -93,7 +94,6 @@ from tidalog.maintain.kernels.counters import (
     SPARED,
     recorded_head,
 )
-from tidalog.maintain.kernels.jit import compiled
 
 PAPER: Final = 0
 OURS: Final = 1
@@ -108,10 +108,8 @@ GROW_STACK: Final = 7  # beside the reasons of `opcodes`
 # --- compiled ---------------------------------------------------------------------------------------
 
 
-@compiled
-def run_backward_forward(
-    shared: np.ndarray, searches: np.ndarray, of_search: np.ndarray, of_work: np.ndarray
-) -> int:
+@entry
+def run_backward_forward(shared: Int64s, searches: Int64s, of_search: Int64s, of_work: Int64s) -> int:
     """Lines 10 to 25, until nothing is left to be deleted (DONE) or something is wanted.  `searches` begins
     with the plans of line 11, of line 20 and of line 23."""
     facts, terms, log = facts_at(shared), terms_at(shared), log_at(shared)
@@ -378,8 +376,8 @@ def prove_fact(facts: Facts, log: Log, work: BackwardForward, fact: int) -> None
         work.control[PROVEN] += 1
 
 
-@compiled
-def wait_all(shared: np.ndarray, of_search: np.ndarray, of_work: np.ndarray, ids: np.ndarray) -> None:
+@entry
+def wait_all(shared: Int64s, of_search: Int64s, of_work: Int64s, ids: Int32s) -> None:
     """W gets facts before anything else, the last one on top; the stack has capacity."""
     facts, log, search, work = facts_at(shared), log_at(shared), search_at(of_search), work_at(of_work)
     for i in range(len(ids)):

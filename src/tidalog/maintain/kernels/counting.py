@@ -18,12 +18,13 @@ import numpy as np
 import numpy.typing as npt
 
 from tidalog.engine.addresses import PLANS, block_of, facts_at, indexes_at, log_at, plans_at, terms_at
+from tidalog.engine.array_types import Int32s, Int64s
 from tidalog.engine.bits import DELETED, EXPLICIT, NEW, PRESENT, RECORDED, SPREAD, WAITING
 from tidalog.engine.derivation_counts import NO_DERIVATION, UNKNOWN, count_of, put_count
 from tidalog.engine.derivation_log import END, chain_of, next_link
 from tidalog.engine.dictionary_kernels import Terms
 from tidalog.engine.fact_kernels import Facts
-from tidalog.engine.jit import inlined, int32_at, int64_at, uint8_at
+from tidalog.engine.jit import entry, inlined, int32_at, int64_at, uint8_at
 from tidalog.engine.opcodes import DONE, GROW_TERMS, PAUSE
 from tidalog.engine.tuple_executor import (
     FOUND,
@@ -47,7 +48,6 @@ from tidalog.maintain.kernels.counters import (
     new_counters,
     recorded_head,
 )
-from tidalog.maintain.kernels.jit import compiled
 
 MOST_COUNTED: Final = 64
 
@@ -102,8 +102,8 @@ def work_at(block: np.ndarray) -> Counting:
     )
 
 
-@compiled
-def retract_instances(shared: np.ndarray, searches: np.ndarray, of_work: np.ndarray) -> int:
+@entry
+def retract_instances(shared: Int64s, searches: Int64s, of_work: Int64s) -> int:
     """Runs until every seed has had its turn (DONE) or something is wanted."""
     facts, terms, log = facts_at(shared), terms_at(shared), log_at(shared)
     search, work = search_at(searches[PLANS:]), work_at(of_work)
@@ -168,15 +168,15 @@ def affect(facts: Facts, log: Log, work: Counting, fact: int) -> bool:
     return new
 
 
-@compiled
-def affect_all(shared: np.ndarray, of_work: np.ndarray, ids: np.ndarray) -> None:
+@entry
+def affect_all(shared: Int64s, of_work: Int64s, ids: Int32s) -> None:
     facts, log, work = facts_at(shared), log_at(shared), work_at(of_work)
     for i in range(len(ids)):
         affect(facts, log, work, ids[i])
 
 
-@compiled
-def delete_underived(shared: np.ndarray, searches: np.ndarray, of_work: np.ndarray) -> int:
+@entry
+def delete_underived(shared: Int64s, searches: Int64s, of_work: Int64s) -> int:
     """Runs until every affected fact is deleted or known to stay (DONE) or something is wanted."""
     facts, terms, log = facts_at(shared), terms_at(shared), log_at(shared)
     search, work = search_at(searches[PLANS:]), work_at(of_work)

@@ -14,9 +14,10 @@ import numpy as np
 import numpy.typing as npt
 
 from tidalog.engine.addresses import PLANS, block_of, facts_at, indexes_at, log_at, plans_at, terms_at
+from tidalog.engine.array_types import Int32s, Int64s, Uint8s, Uint64s
 from tidalog.engine.bits import DELETED, DOOMED, EXPLICIT, MARKED, NEW, POSITIVE, PRESENT, SPREAD
 from tidalog.engine.fact_kernels import Facts, fact_hash
-from tidalog.engine.jit import inlined, int32_at, int64_at
+from tidalog.engine.jit import entry, inlined, int32_at, int64_at
 from tidalog.engine.mark_propagation import is_among
 from tidalog.engine.opcodes import DONE, GROW_TERMS, PAUSE
 from tidalog.engine.tuple_executor import FOUND, FULL, Search, body_of, head_of, next_match, search_at
@@ -24,7 +25,6 @@ from tidalog.engine.tuple_view import code_of, fill_view
 from tidalog.engine.undo_log import set_bits
 from tidalog.maintain.kernels import rederive as steps
 from tidalog.maintain.kernels.counters import DELETIONS, DERIVATIONS, Ints, new_counters
-from tidalog.maintain.kernels.jit import compiled
 from tidalog.maintain.kernels.ranked import prove
 
 NEXT: Final = 0  # the next fact of D
@@ -61,8 +61,8 @@ def work_at(block: np.ndarray) -> MarkedOverdeletion:
     )
 
 
-@compiled
-def delete_all(shared: np.ndarray, of_work: np.ndarray, ids: np.ndarray) -> None:
+@entry
+def delete_all(shared: Int64s, of_work: Int64s, ids: Int32s) -> None:
     """D gets facts that are not explicit."""
     facts, log, work = facts_at(shared), log_at(shared), work_at(of_work)
     for i in range(len(ids)):
@@ -72,8 +72,8 @@ def delete_all(shared: np.ndarray, of_work: np.ndarray, ids: np.ndarray) -> None
             work.control[GONE] += 1
 
 
-@compiled
-def overdelete(shared: np.ndarray, searches: np.ndarray, of_work: np.ndarray) -> int:
+@entry
+def overdelete(shared: Int64s, searches: Int64s, of_work: Int64s) -> int:
     """Runs until every fact of D has had its turn (DONE) or something is wanted."""
     facts, terms, log = facts_at(shared), terms_at(shared), log_at(shared)
     search, work = search_at(searches[PLANS:]), work_at(of_work)
@@ -117,16 +117,16 @@ def comes_back(facts: Facts, view: np.ndarray, search: Search) -> bool:
     return sure
 
 
-@compiled
+@entry
 def rederive(
-    shared: np.ndarray,
-    searches: np.ndarray,
-    gone: np.ndarray,
-    spared: np.ndarray,
-    out: np.ndarray,
-    marks: np.ndarray,
-    control: np.ndarray,
-    counters: np.ndarray,
+    shared: Int64s,
+    searches: Int64s,
+    gone: Int32s,
+    spared: Uint64s,
+    out: Int32s,
+    marks: Uint8s,
+    control: Int64s,
+    counters: Int64s,
 ) -> int:
     """`rederive.find_derivable`, with a mark for each fact found if its instance passes one on; facts whose
     hashes are `spared` get none."""

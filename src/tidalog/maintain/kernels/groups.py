@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 
+from tidalog.engine.array_types import Int32s, Int32Table, Int64s, Int64Table
 from tidalog.engine.bits import DELETED, EXPLICIT, NEW, PRESENT
 from tidalog.engine.fact_kernels import Facts
 from tidalog.engine.index import POOL, POOL_SIZE
-from tidalog.engine.jit import int32_at
+from tidalog.engine.jit import compiled, entry, int32_at
 from tidalog.engine.tuple_view import (
     ARGUMENTS,
     ARGUMENTS_SIZE,
@@ -18,7 +19,6 @@ from tidalog.engine.tuple_view import (
     VIEW,
     find_run,
 )
-from tidalog.maintain.kernels.jit import compiled
 
 IMPLICIT = PRESENT | DELETED | NEW | EXPLICIT
 LIVE = PRESENT | DELETED
@@ -34,19 +34,19 @@ def _view_of(facts: Facts, columns: np.ndarray) -> np.ndarray:
     return view
 
 
-@compiled
+@entry
 def find_groups(
     facts: Facts,
-    indexes: np.ndarray,
-    columns: np.ndarray,
+    indexes: Int64Table,
+    columns: Int32s,
     relation: int,
-    relation_keys: np.ndarray,
+    relation_keys: Int32Table,
     heads: int,
-    head_keys: np.ndarray,
-    of_group: np.ndarray,
-    sizes: np.ndarray,
-    results: np.ndarray,
-    owners: np.ndarray,
+    head_keys: Int32Table,
+    of_group: Int32s,
+    sizes: Int64s,
+    results: Int32s,
+    owners: Int32s,
 ) -> int:
     """A key is a row of a group's values, in the order of each index.  Gives for every group a fact of the
     new state or -1 (`of_group`), and the size of its run (`sizes`).  `results` gets the implicit facts of all
@@ -75,9 +75,9 @@ def find_groups(
     return found
 
 
-@compiled
+@entry
 def live_facts(
-    facts: Facts, indexes: np.ndarray, columns: np.ndarray, relation: int, key: np.ndarray, out: np.ndarray
+    facts: Facts, indexes: Int64Table, columns: Int32s, relation: int, key: Int32s, out: Int32s
 ) -> int:
     """Lists the facts of one group in the new state; returns how many."""
     view = _view_of(facts, columns)

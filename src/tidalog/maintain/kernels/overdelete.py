@@ -13,10 +13,11 @@ import numpy as np
 import numpy.typing as npt
 
 from tidalog.engine.addresses import PLANS, block_of, facts_at, indexes_at, log_at, plans_at, terms_at
+from tidalog.engine.array_types import Int32s, Int64s
 from tidalog.engine.bits import DELETED, EXPLICIT, NEW, PRESENT, RECORDED, SPREAD
 from tidalog.engine.derivation_log import END, chain_of, lose_count, next_link, none_is_left, take_off
 from tidalog.engine.fact_kernels import Facts
-from tidalog.engine.jit import inlined, int32_at, int64_at, uint8_at
+from tidalog.engine.jit import entry, inlined, int32_at, int64_at, uint8_at
 from tidalog.engine.opcodes import DONE, GROW_TERMS, PAUSE
 from tidalog.engine.tuple_executor import FOUND, FULL, head_of, next_match, search_at
 from tidalog.engine.tuple_view import fill_view
@@ -31,7 +32,6 @@ from tidalog.maintain.kernels.counters import (
     new_counters,
     recorded_head,
 )
-from tidalog.maintain.kernels.jit import compiled
 
 # control[…]
 NEXT: Final = 0  # the next fact of D
@@ -73,8 +73,8 @@ def work_at(block: np.ndarray) -> Overdeletion:
     )
 
 
-@compiled
-def overdelete(shared: np.ndarray, searches: np.ndarray, of_work: np.ndarray) -> int:
+@entry
+def overdelete(shared: Int64s, searches: Int64s, of_work: Int64s) -> int:
     """Runs until every fact of D has had its turn (DONE) or something is wanted."""
     facts, terms, log = facts_at(shared), terms_at(shared), log_at(shared)
     search, work = search_at(searches[PLANS:]), work_at(of_work)
@@ -141,8 +141,8 @@ def delete(facts: Facts, log: Log, work: Overdeletion, fact: int) -> None:
     work.control[UNSURE] += 1
 
 
-@compiled
-def delete_all(shared: np.ndarray, of_work: np.ndarray, ids: np.ndarray) -> None:
+@entry
+def delete_all(shared: Int64s, of_work: Int64s, ids: Int32s) -> None:
     """D gets facts of the component."""
     facts, log, work = facts_at(shared), log_at(shared), work_at(of_work)
     for i in range(len(ids)):

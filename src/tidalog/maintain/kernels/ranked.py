@@ -17,6 +17,7 @@ import numpy as np
 import numpy.typing as npt
 
 from tidalog.engine.addresses import PLANS, block_of, facts_at, indexes_at, log_at, plans_at, terms_at
+from tidalog.engine.array_types import Int32s, Int64s
 from tidalog.engine.bits import DELETED, EXPLICIT, NEW, PRESENT, RECORDED, SPREAD, WAITING
 from tidalog.engine.derivation_log import (
     END,
@@ -29,7 +30,7 @@ from tidalog.engine.derivation_log import (
 )
 from tidalog.engine.dictionary_kernels import Terms
 from tidalog.engine.fact_kernels import Facts
-from tidalog.engine.jit import inlined, int32_at, int64_at, uint8_at
+from tidalog.engine.jit import compiled, entry, inlined, int32_at, int64_at, uint8_at
 from tidalog.engine.opcodes import DONE, GROW_TERMS, PAUSE
 from tidalog.engine.tuple_executor import (
     FOUND,
@@ -55,7 +56,6 @@ from tidalog.maintain.kernels.counters import (
     Ints,
     recorded_head,
 )
-from tidalog.maintain.kernels.jit import compiled
 
 # Depths of the search, and its views.
 FORWARD_SEARCH: Final = 0  # instances that a deleted fact takes part in
@@ -125,8 +125,8 @@ def work_at(block: np.ndarray) -> Ranked:
     )
 
 
-@compiled
-def delete_ranked(shared: np.ndarray, searches: np.ndarray, of_work: np.ndarray) -> int:
+@entry
+def delete_ranked(shared: Int64s, searches: Int64s, of_work: Int64s) -> int:
     """Runs until no fact is affected (DONE) or something is wanted.  `searches` begins with the plans to
     search forward by, and those to prove by."""
     facts, terms, log = facts_at(shared), terms_at(shared), log_at(shared)
@@ -279,8 +279,8 @@ def affect(facts: Facts, log: Log, work: Ranked, fact: int) -> None:
     work.control[WAIT] += 1
 
 
-@compiled
-def affect_all(shared: np.ndarray, of_work: np.ndarray, ids: np.ndarray) -> None:
+@entry
+def affect_all(shared: Int64s, of_work: Int64s, ids: Int32s) -> None:
     facts, log, work = facts_at(shared), log_at(shared), work_at(of_work)
     for i in range(len(ids)):
         if not facts.status[ids[i]] & (WAITING | DELETED):

@@ -7,12 +7,13 @@ from typing import Final
 import numpy as np
 
 from tidalog.engine.addresses import PLANS, facts_at, indexes_at, log_at, plans_at, terms_at
+from tidalog.engine.array_types import Int32s, Int64s
 from tidalog.engine.bits import EXPLICIT
 from tidalog.engine.derivation_log import derivations_of
+from tidalog.engine.jit import entry
 from tidalog.engine.opcodes import DONE, GROW_TERMS, PAUSE
 from tidalog.engine.tuple_executor import FOUND, FULL, search_at
 from tidalog.engine.tuple_view import fill_view
-from tidalog.maintain.kernels.jit import compiled
 from tidalog.maintain.kernels.ranked import prove
 
 # control[…]
@@ -25,14 +26,14 @@ CONTROL: Final = 3
 # --- compiled ---------------------------------------------------------------------------------------
 
 
-@compiled
+@entry
 def find_derivable(
-    shared: np.ndarray,
-    searches: np.ndarray,
-    gone: np.ndarray,
-    out: np.ndarray,
-    control: np.ndarray,
-    counters: np.ndarray,
+    shared: Int64s,
+    searches: Int64s,
+    gone: Int32s,
+    out: Int32s,
+    control: Int64s,
+    counters: Int64s,
 ) -> int:
     """Lists in `out` the facts of `gone` that are explicit, or derived by an instance that the filters allow.
     DONE, or what is wanted.  Where the derivation log is exact it answers."""

@@ -6,6 +6,7 @@ from typing import Final
 
 import numpy as np
 
+from tidalog.engine.array_types import Bools, Int32s, Int64s, Uint8s, Uint16s, Uint32s
 from tidalog.engine.bits import EXPLICIT, PRESENT
 from tidalog.engine.fact_kernels import (
     COUNT,
@@ -19,23 +20,22 @@ from tidalog.engine.fact_kernels import (
     fact_hash,
 )
 from tidalog.engine.hash_table import EMPTY, ONE, make_entry, table_shift
-from tidalog.engine.jit import prefetch
-from tidalog.storage.kernels.jit import compiled
+from tidalog.engine.jit import entry, prefetch
 
 BLOCK: Final = 1024  # facts whose places in the table are asked for before the first is looked at
 
 
-@compiled
+@entry
 def gather_facts(
-    arguments: np.ndarray,
-    offset: np.ndarray,
-    status: np.ndarray,
-    arities: np.ndarray,
-    wanted: np.ndarray,
+    arguments: Int32s,
+    offset: Uint32s,
+    status: Uint16s,
+    arities: Int64s,
+    wanted: Bools,
     required: int,
-    predicates: np.ndarray,
-    explicit: np.ndarray,
-    out: np.ndarray,
+    predicates: Int32s,
+    explicit: Uint8s,
+    out: Int32s,
 ) -> tuple[int, int]:
     """Facts of wanted predicates that have all bits required, in order of id.  Gives how many there are and
     how many arguments they have in all."""
@@ -57,10 +57,8 @@ def gather_facts(
     return count, used
 
 
-@compiled
-def place_facts(
-    facts: Facts, predicates: np.ndarray, explicit: np.ndarray, arities: np.ndarray, flat: np.ndarray
-) -> int:
+@entry
+def place_facts(facts: Facts, predicates: Int32s, explicit: Uint8s, arities: Int64s, flat: Int32s) -> int:
     """Makes facts of columns, with ids from 0, in an empty store that has room.  None is in the table yet.
     Gives how much of the arena they take."""
     used, read = 0, 0
@@ -84,7 +82,7 @@ def place_facts(
     return used
 
 
-@compiled
+@entry
 def fill_fact_table(facts: Facts) -> None:
     """Enters all facts of a store as `place_facts` leaves it into its table, which has room."""
     slots, count = facts.slots, facts.state[FACTS]

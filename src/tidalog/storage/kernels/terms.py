@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from tidalog.engine.array_types import Int32s, Int64s, Uint8s
 from tidalog.engine.dictionary_kernels import (
     BOOLEAN,
     DOUBLE,
@@ -15,11 +16,11 @@ from tidalog.engine.dictionary_kernels import (
     term_hash,
 )
 from tidalog.engine.hash_table import EMPTY, ONE, make_entry, table_shift
-from tidalog.storage.kernels.jit import compiled
+from tidalog.engine.jit import entry
 
 
-@compiled
-def gather_texts(terms: Terms, ids: np.ndarray, out: np.ndarray) -> None:
+@entry
+def gather_texts(terms: Terms, ids: Int32s, out: Uint8s) -> None:
     """The texts of terms one behind the other."""
     at = 0
     for i in range(len(ids)):
@@ -29,16 +30,16 @@ def gather_texts(terms: Terms, ids: np.ndarray, out: np.ndarray) -> None:
         at += terms.length[ids[i]]
 
 
-@compiled
+@entry
 def intern_terms(
     terms: Terms,
-    kinds: np.ndarray,
-    values: np.ndarray,
-    numbers: np.ndarray,
-    lengths: np.ndarray,
-    extras: np.ndarray,
-    text: np.ndarray,
-    ids: np.ndarray,
+    kinds: Uint8s,
+    values: Uint8s,
+    numbers: Int64s,
+    lengths: Int32s,
+    extras: Int32s,
+    text: Uint8s,
+    ids: Int32s,
 ) -> None:
     """The ids of terms, given out where they are new; room has been made.  `extras` are places in these very
     arrays, each before the term that has it."""
@@ -57,7 +58,7 @@ def intern_terms(
             terms.number[before] = numbers[i]
 
 
-@compiled
+@entry
 def fill_table(terms: Terms) -> None:
     """Enters all terms into an empty table that has room for them."""
     slots = terms.slots

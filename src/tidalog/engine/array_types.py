@@ -1,0 +1,28 @@
+"""The arrays that compiled code takes, by kind of number and dimensions.
+
+An entry point of compiled code (`jit.entry`) is typed by its annotations, so these say what a caller must
+pass: arrays in C order.  The builder reads the dimensions from the annotation; mypy sees a plain array.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import numpy as np
+import numpy.typing as npt
+
+Int32s = Annotated[npt.NDArray[np.int32], 1]
+Int64s = Annotated[npt.NDArray[np.int64], 1]
+Bools = Annotated[npt.NDArray[np.bool_], 1]
+Int8s = Annotated[npt.NDArray[np.int8], 1]
+Uint8s = Annotated[npt.NDArray[np.uint8], 1]
+Uint16s = Annotated[npt.NDArray[np.uint16], 1]
+Uint32s = Annotated[npt.NDArray[np.uint32], 1]
+Uint64s = Annotated[npt.NDArray[np.uint64], 1]
+Float64s = Annotated[npt.NDArray[np.float64], 1]
+
+Int32Table = Annotated[npt.NDArray[np.int32], 2]
+Int64Table = Annotated[npt.NDArray[np.int64], 2]
+Uint8Table = Annotated[npt.NDArray[np.uint8], 2]
+
+Int32Levels = Annotated[npt.NDArray[np.int32], 3]
