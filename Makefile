@@ -67,13 +67,13 @@ demo: $(VENV)/.installed-core ## Stream a GPS track through Spark and see the ma
 .PHONY: test
 test: lint ## Lint, types, import contract and every law: all tests but the slow ones
 	@$(MAKE) -s $(VENV)/.compiled
-	@$(PY) -m pytest -n $(JOBS) --dist loadgroup --hypothesis-profile=ci -m "not slow"
+	@$(PY) -m pytest -n $(JOBS) --hypothesis-profile=ci -m "not slow"
 	@echo "make test: all passed"
 
 .PHONY: test-all
 test-all: lint ## make test, and the slow tests that check the same laws on more cases
 	@$(MAKE) -s $(VENV)/.compiled
-	@$(PY) -m pytest -n $(JOBS) --dist loadgroup --hypothesis-profile=ci
+	@$(PY) -m pytest -n $(JOBS) --hypothesis-profile=ci
 	@echo "make test-all: all passed"
 
 .PHONY: lint

@@ -1,20 +1,41 @@
 """Makes the helpers beside the tests importable from every folder of tests, and shares what is slow to start.
 
-All tests with a Spark session run in one worker of pytest-xdist (`--dist loadgroup`): a second session would
-take as long to start as many of them take to run.  So do tests that share an expensive fixture of a module.
+All tests with a Spark session run in one worker of pytest-xdist: a second session would take as long to start
+as many of them take to run.  So do tests that share an expensive fixture of their module.
 """
 
 from __future__ import annotations
 
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING
+
 import pytest
 
-SHARED = {"spark": "Spark", "killed": "killed writers"}
-"""Fixture → the group of the tests that use it."""
+if TYPE_CHECKING:
+    from xdist.remote import Producer
+    from xdist.scheduler import LoadScopeScheduling
+
+ROOT = Path(__file__).resolve().parent.parent
+SPARK, KILLED = "spark: SparkSession", "killed: Path"
+"""The fixtures that are shared, as their tests ask for them."""
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    for item in items:
-        for fixture, group in SHARED.items():
-            if fixture in getattr(item, "fixturenames", ()):
-                item.add_marker(pytest.mark.xdist_group(group))
-                break
+@cache
+def shared_fixture(path: Path) -> str | None:
+    text = path.read_text() if path.exists() else ""
+    return next((fixture for fixture in (SPARK, KILLED) if fixture in text), None)
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Producer) -> LoadScopeScheduling | None:
+    """Every test is handed out alone, but those that share a fixture go to one worker, and go first.
+
+    (`--dist loadgroup` would do the same by markers; xdist 3.8 does not apply them under pytest 9.2.)"""
+    from xdist.scheduler import LoadScopeScheduling
+
+    class SharedFixtures(LoadScopeScheduling):
+        def _split_scope(self, nodeid: str) -> str:
+            return shared_fixture(ROOT / nodeid.partition("::")[0]) or nodeid
+
+    return SharedFixtures(config, log) if config.getvalue("dist") == "load" else None
