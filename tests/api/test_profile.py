@@ -70,7 +70,7 @@ def test_what_check_expects_is_what_is_chosen_for_a_deletion_of_nothing(kb: tida
     kb.apply(Update())
     assert kb._open().maintenance is not None
     nodes = kb._open().maintenance.maintainer.components
-    chosen = {name: (choose(n, Options(), 0), n.reason) for n in nodes for name in n.predicates}
+    chosen = {name: (choose(n, Options(), 0).name, n.reason) for n in nodes for name in n.predicates}
     usual = default_strategies(kb.analysis)
     assert {"path", "degree", "far", "either", "unlike"} == {name for one in usual for name in one.predicates}
     for one in usual:

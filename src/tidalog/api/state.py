@@ -40,7 +40,7 @@ class State:
 class Outcome:
     """What an update changed, by the predicates that users know, and what it cost."""
 
-    changes: Mapping[str, PredicateDelta] = field(default_factory=dict)
+    changes: dict[str, PredicateDelta] = field(default_factory=dict)
     counters: Counters = field(default_factory=Counters)
     ignored: int = 0
     """Deletions of facts that were not explicit, and insertions of facts that were."""

@@ -1,4 +1,4 @@
-"""A bucket: one engine for many keys.
+"""A bucket: one database for many keys.
 
 Invariant.  After every batch the facts of a key are those that an engine of its own would have after the same
 updates.  `keys` has every known key, and each of them has its fact of the predicate of keys.
@@ -21,7 +21,9 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from tidalog.api.database import Database
 from tidalog.api.encoded_update import net_update
+from tidalog.api.load import Environment
 from tidalog.api.naming import checked_name
 from tidalog.api.relations import is_hidden, routed
 from tidalog.engine.bits import EXPLICIT
@@ -37,8 +39,6 @@ from tidalog.keyed.keys import KeyTable, labels_of, labels_packed
 from tidalog.keyed.rollback import composed, inverse, update_without, without_keys
 from tidalog.keyed.rule_edits import PlannedEdit, Refusal, plan_edits, with_learnt
 from tidalog.keyed.rules import EditRows, Rules, edits_in, rules_of
-from tidalog.maintain.maintainer import Maintainer
-from tidalog.maintain.materialise import materialise
 from tidalog.maintain.transaction import PredicateDelta
 from tidalog.model.errors import RunError
 from tidalog.model.facts import Facts, Ids
@@ -96,11 +96,11 @@ class _Collected:
 class Bucket:
     def __init__(self, config: BucketConfig) -> None:
         self.config = config
-        self.engine = EmbeddedEngine()
         self.keys = KeyTable.empty(config.text_labels)
         self.rules = rules_of(config)
+        environment = Environment(functions=config.known_functions, arguments=config.ranges)
+        self.database = Database.of(self.rules.compiled, environment)
         self._shared = config.shared_facts(self.engine.dictionary)
-        self._maintainer: Maintainer | None = None
         self._relations: dict[str, str] = {}
 
     # --- a batch ------------------------------------------------------------------------------------
@@ -246,7 +246,7 @@ class Bucket:
         self, change: PlannedEdit, number: int, update: EncodedUpdate, order: SubBatches, work: _Collected
     ) -> None:
         """A sub-batch in which rules change."""
-        self.rules, before = change.rules, self.rules
+        self.rules = change.rules
         updated = order.keys[order.sub_batches == number]
         if change.why is not None:
             work.refused_rules.append(Refusal(None, change.label, change.why))
@@ -256,7 +256,6 @@ class Bucket:
                 Refusal(key, label, change.why) for key, label in zip(keys, labels, strict=True)
             ]
             return
-        self._begin(before)
         delta = self._maintained(update, work, change.rules)
         violated = delta.get(self.config.violated)
         if violated is not None and violated.inserted_rows:
@@ -338,15 +337,11 @@ class Bucket:
 
     def _maintain(self, update: EncodedUpdate, rules: Rules | None = None) -> dict[str, PredicateDelta]:
         """With `rules`, these hold from now on."""
-        maintainer = self._begin(self.rules)
-        return maintainer.apply(update, analysis=None if rules is None else rules.analysis).delta
+        return self.database.maintain(update, None if rules is None else rules.compiled).changes
 
-    def _begin(self, rules: Rules) -> Maintainer:
-        if self._maintainer is None:
-            functions = self.config.known_functions
-            materialise(self.engine, rules.compiled, functions=functions)
-            self._maintainer = Maintainer(self.engine, rules.compiled, functions=functions)
-        return self._maintainer
+    @property
+    def engine(self) -> EmbeddedEngine:
+        return self.database.engine
 
     # --- records and snapshots -----------------------------------------------------------------------
 
@@ -373,14 +368,12 @@ class Bucket:
         about, *updates = changes_of(read, self.engine.dictionary)
         rules = rules_of(self.config, read.header)
         changed = rules if rules.text != self.rules.text else None
-        if self._maintainer is None and not any(update.deletions for update in updates):
-            for update in updates:
-                for batch in update.insertions:
-                    self.engine.insert(batch.predicate, batch.columns, batch.count)
-        elif updates:
+        if self.database.run is None and not any(update.deletions for update in updates):
+            self.database.insert([facts for update in updates for facts in update.insertions])
+            if changed is not None:
+                self.database.use(changed.compiled)
+        elif updates or changed is not None:
             self._maintain(net_update(updates), changed)
-        elif changed is not None and self._maintainer is not None:
-            self._maintain(EncodedUpdate((), ()), changed)
         if rules.edited:
             self.rules = rules
         (forgotten,), (noted,) = about.deletions, about.insertions
