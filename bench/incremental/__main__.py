@@ -10,6 +10,7 @@ from pathlib import Path
 from bench.incremental import (
     blinking,
     closure,
+    components,
     counting,
     equilibrium,
     locality,
@@ -32,6 +33,7 @@ JOBS: dict[str, Callable[..., object]] = {
     "locality": locality.run,
     "sustained": sustained.run,
     "equilibrium": equilibrium.run,
+    "components": components.run,
     "counting": counting.run,
     "blinking": blinking.run,
 }

@@ -43,7 +43,7 @@ _PAIRS_COLUMNS = (
 )
 
 
-NAMES = ("pairs", "endurance", "locality", "sustained", "equilibrium")
+NAMES = ("pairs", "endurance", "locality", "components", "sustained", "equilibrium")
 
 
 def run(options: Options) -> Iterator[Section]:
@@ -52,6 +52,7 @@ def run(options: Options) -> Iterator[Section]:
         "pairs": lambda o: [_pairs(o)],
         "endurance": lambda o: [_endurance(o)],
         "locality": lambda o: [maintenance_sizes.locality(o)],
+        "components": lambda o: [maintenance_sizes.components(o)],
         "sustained": lambda o: [maintenance_sizes.sustained(o)],
         "equilibrium": maintenance_sizes.equilibrium,
     }

@@ -10,6 +10,8 @@ from bench.report import Section
 from bench.suites.options import Options
 
 _MOST_GROWTH = 4.0
+_MOST_THROUGH = 50.0
+_MOST_UNEVEN = 1.5
 _LEAST_RATE = 1_000.0
 _MOST_OVER_BEST = 1.25
 _STRATEGY_CAP = 10.0
@@ -49,6 +51,35 @@ def locality(options: Options) -> Section:
     section.notes.append(
         "Chains of 20 nodes with their closure; an update concerns one of them.  CPU time of both."
     )
+    return section
+
+
+def components(options: Options) -> Section:
+    columns = ("components", "number", "construct ms", "first pair", "insert", "delete", "pair with limits")
+    section = Section("One fact through a chain of components, and to one of many side by side", columns, 1)
+    sizes = [10, 100] if options.quick else [10, 500, 1_000, 2_000, 8_000]
+    done = run_job("components", {"sizes": sizes, "repeat": 5}, options.limits)
+    if done.status != OK:
+        section.problems.append(f"components {done.problem}")
+        return section
+    for shape, by_size in done.figures.items():
+        for size, found in by_size.items():
+            section.add(shape, f"{int(size):,}", *(f"{seconds * 1e3:,.2f}" for seconds in found.values()))
+        section.end_group()
+        section.records.append({"shape": shape, "sizes": by_size})
+    if not options.quick:
+        through, beside = done.figures["through"], done.figures["beside"]
+        for what in ("insertion", "deletion"):
+            spent = through["2000"][what] * 1e3
+            text = f"{what} through 2,000 components: {spent:.1f} ms, at most {_MOST_THROUGH:g}"
+            section.check(text, [] if spent <= _MOST_THROUGH else ["this run"])
+            growth = through["8000"][what] / through["2000"][what] / 4
+            text = f"{what}: {growth:.2f} times as much per component for 8,000 as for 2,000, at most 1.5"
+            section.check(text, [] if growth <= _MOST_UNEVEN else ["this run"])
+            growth = beside["8000"][what] / beside["10"][what]
+            text = f"{what} into one of 8,000: {growth:.2f} times that into one of 10, at most 1.5"
+            section.check(text, [] if growth <= _MOST_UNEVEN else ["this run"])
+    section.notes.append("CPU time of `Maintainer.apply`; construction is that of a maintainer.")
     return section
 
 

@@ -73,13 +73,14 @@ def test_a_run_executes_one_plan_for_each_rule_and_pivot(program: Program) -> No
             assert len(engine.executed.of(stage.fold)) == 1
 
 
-@given(st.lists(st.integers(0, 5), min_size=1, max_size=9), st.integers(6, 9))
-def test_plans_are_found_by_the_predicate_of_their_pivot(pivots: list[int], predicates: int) -> None:
-    code = Code(pivots=pivots, starts=list(range(len(pivots))))
-    plans = code.plans(predicates)
-    assert len(plans.first) == predicates + 1, "one entry for each predicate, and the end"
-    for predicate in range(predicates):
-        found = plans.order[plans.first[predicate] : plans.first[predicate + 1]].tolist()
+@given(st.lists(st.integers(0, 9), max_size=9))
+def test_plans_are_found_by_the_predicate_of_their_pivot(pivots: list[int]) -> None:
+    plans = Code(pivots=pivots, starts=list(range(len(pivots)))).plans()
+    count = int(plans.first[0])
+    with_plans, bounds = plans.first[1 : count + 1].tolist(), plans.first[count + 1 :].tolist()
+    assert with_plans == sorted(set(pivots))
+    for i, predicate in enumerate(with_plans):
+        found = plans.order[bounds[i] : bounds[i + 1]].tolist()
         assert found == [number for number, pivot in enumerate(pivots) if pivot == predicate]
 
 

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+import numpy as np
+
 from tidalog.analysis import Analysis
 from tidalog.api.diagnostics import BadArgument
 from tidalog.api.naming import user_predicates
@@ -68,11 +70,11 @@ class Maintenance:
 
 def newly_explicit(change: PredicateDelta) -> int:
     """Facts that were not explicit before."""
-    return int(change.inserted_explicit.sum()) + change.became_explicit_rows
+    return int(np.count_nonzero(change.inserted_explicit)) + change.became_explicit_rows
 
 
 def no_longer_explicit(change: PredicateDelta) -> int:
-    return int(change.deleted_explicit.sum()) + change.became_implicit_rows
+    return int(np.count_nonzero(change.deleted_explicit)) + change.became_implicit_rows
 
 
 def checked_options(strategy: str, marking: str, order: str, look_ahead: int) -> Options:

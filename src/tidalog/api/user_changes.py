@@ -21,7 +21,7 @@ from tidalog.api.relations import holds_triples, is_hidden, relations_of_triples
 from tidalog.engine import undo_log as changes
 from tidalog.engine.bits import EXPLICIT
 from tidalog.engine.engine import EmbeddedEngine
-from tidalog.maintain.transaction import PredicateDelta
+from tidalog.maintain.delta import PredicateDelta, no_change
 from tidalog.model.facts import Ids
 from tidalog.model.terms import IRI, RDF_TYPE
 
@@ -69,11 +69,6 @@ def change_of(
         return name, no_change(1 if is_class else 2)
     known = analysis.predicates.get(name)
     return name, no_change(3 if name == TRIPLE and layout.active else known.arity if known is not None else 2)
-
-
-def no_change(arity: int) -> PredicateDelta:
-    nothing: list[Ids] = [np.empty(0, np.int32)] * arity
-    return PredicateDelta(nothing, 0, _NONE, nothing, 0, _NONE, nothing, 0, nothing, 0)
 
 
 # --- triples ------------------------------------------------------------------------------------------------

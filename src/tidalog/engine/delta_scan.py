@@ -16,7 +16,7 @@ from tidalog.engine.binding_blocks import BUDGET, EXPANDING, LEVEL, PC, PIVOT_RE
 from tidalog.engine.block_executor import run_frame
 from tidalog.engine.dictionary_kernels import Terms
 from tidalog.engine.fact_kernels import FACTS, Facts
-from tidalog.engine.jit import compiled, entry
+from tidalog.engine.jit import compiled, entry, inlined
 from tidalog.engine.opcodes import ANY_ID, DONE, FILTER_MASK, FILTER_WANT, PAUSE
 from tidalog.engine.probe import passes
 from tidalog.engine.undo_log import Log
@@ -44,7 +44,7 @@ class Plans(NamedTuple):
     code: Int32s
     filters: Int32Table
     starts: Int32s  # plan → place in the code
-    first: Int32s  # predicate → first of its plans in `order`
+    first: Int32s  # where the plans of each predicate are in `order`: see `plans_of`
     order: Int32s
 
 
@@ -71,6 +71,25 @@ def new_sweep(predicates: int, block: int, begin: int, limit: int) -> Sweep:
 
 
 # --- compiled ---------------------------------------------------------------------------------------
+
+
+@inlined
+def plans_of(first: np.ndarray, predicate: int) -> tuple[int, int]:
+    """Where the plans of a predicate begin and end in `order`; equal if it has none.  `first` has the number
+    of predicates with plans, these in rising order, and where the plans of each begin: so it grows with the
+    rules of a component and not with the predicates of a program."""
+    count = first[0]
+    low, high = 1, count + 1
+    while low < high:
+        middle = (low + high) >> 1
+        if first[middle] < predicate:
+            low = middle + 1
+        else:
+            high = middle
+    begin, end = 0, 0
+    if low <= count and first[low] == predicate:
+        begin, end = first[count + low], first[count + low + 1]
+    return begin, end
 
 
 @entry
@@ -149,12 +168,16 @@ def sort_block(facts: Facts, plans: Plans, sweep: Sweep, begin: int, end: int) -
     sweep.control[ONE_GROUP] = 1 if f == end else 0
     if f == end:
         sweep.touched[0] = alone
-        sweep.control[GROUPS] = 1 if first[alone] < first[alone + 1] else 0
+        first_plan, last_plan = plans_of(first, alone)
+        sweep.control[GROUPS] = 1 if first_plan < last_plan else 0
         return
-    groups = 0
+    groups, last, has_plans = 0, -1, False
     for f in range(begin, end):
         p = arguments[np.int64(offset[f]) - 1]
-        if first[p] == first[p + 1]:
+        if p != last:
+            first_plan, last_plan = plans_of(first, p)
+            last, has_plans = p, first_plan < last_plan
+        if not has_plans:
             continue
         place = f - begin
         sweep.links[place] = 0
@@ -208,8 +231,9 @@ def run_sweep(
             predicate = sweep.touched[control[GROUP]]
             if control[PLAN] == 0:
                 control[TAKEN] = take_group(sweep, predicate, control[BEGIN])
-            j = plans.first[predicate] + control[PLAN]
-            if j < plans.first[predicate + 1]:
+            first_plan, last_plan = plans_of(plans.first, predicate)
+            j = first_plan + control[PLAN]
+            if j < last_plan:
                 control[PLAN] += 1
                 control[CURRENT] = plans.order[j]
                 at = plans.starts[plans.order[j]]

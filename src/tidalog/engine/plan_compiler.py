@@ -6,6 +6,7 @@ operator keeps only the registers that a later one reads, so a block moves no mo
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Callable, Container, Sequence
 from dataclasses import dataclass, field
 from typing import Final
@@ -78,17 +79,19 @@ class Code:
     registers: int = 1
     arity: int = 1
 
-    def plans(self, predicates: int, filters: Sequence[Filter] | None = None) -> Plans:
-        """The plans as arrays, found by the predicate of their pivots, which is one of so many.  `filters`
-        take the place of those that the plans were compiled with."""
-        pivots = np.array(self.pivots, np.int32)
-        order = np.argsort(pivots, kind="stable").astype(np.int32)
+    def plans(self, filters: Sequence[Filter] | None = None) -> Plans:
+        """The plans as arrays, found by the predicate of their pivots.  `filters` replace those that the
+        plans were compiled with."""
+        order = sorted(range(len(self.pivots)), key=self.pivots.__getitem__)
+        pivots = sorted(set(self.pivots))
+        ordered = [self.pivots[plan] for plan in order]
+        first = [bisect_left(ordered, pivot) for pivot in pivots]
         return Plans(
             code=np.array(self.numbers or [0], np.int32),
             filters=np.array((self.filters if filters is None else filters) or [ANY_FACT], np.int32),
             starts=np.array(self.starts, np.int32),
-            first=np.searchsorted(pivots[order], np.arange(predicates + 1)).astype(np.int32),
-            order=order,
+            first=np.array([len(pivots), *pivots, *first, len(order)], np.int32),
+            order=np.array(order, np.int32),
         )
 
 

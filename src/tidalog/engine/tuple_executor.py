@@ -15,6 +15,7 @@ from typing import Final, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from tidalog.engine.delta_scan import plans_of
 from tidalog.engine.dictionary_kernels import Terms, room_for_terms
 from tidalog.engine.expressions import run_expression, term_of
 from tidalog.engine.functions import FAILED, STACK, TRUTH
@@ -308,7 +309,7 @@ def advance_match(view: np.ndarray, registers: np.ndarray, cursor: np.ndarray, f
     if cursor[STATE] == IDLE:
         first = int32_at(view[FIRST], view[FIRST_SIZE])
         predicate = arguments_of(view)[np.int64(offsets_of(view)[fact]) - 1]
-        cursor[NEXT_PLAN], cursor[LAST_PLAN] = first[predicate], first[predicate + 1]
+        cursor[NEXT_PLAN], cursor[LAST_PLAN] = plans_of(first, predicate)
         cursor[STATE] = BETWEEN
     while True:
         if cursor[STATE] == SEARCHING:

@@ -1,4 +1,4 @@
-"""Folds under maintenance: the groups that change are folded anew, the others are not looked at.
+"""Folds under maintenance: the groups that change are folded again, the others are not read.
 
 A fold answers for every implicit fact of its predicate, and has one for each group.  Whatever it holds for a
 group that has changed is deleted, and the group folded; a result that is the same comes back, and is no
@@ -42,7 +42,7 @@ class Folding:
         self.engine: EmbeddedEngine = component.engine
         (self.number,) = component.numbers
         self.head_columns = _head_columns(self.fold)
-        self.places = np.arange(len(self.fold.group) + 1, dtype=np.int32)
+        self.positions = np.arange(len(self.fold.group) + 1, dtype=np.int32)
         self.relations = {column.relation: column for column in self.fold.columns}
         self.deleted = {name: txn.deleted_of([self._predicate(name)]) for name in self.relations}
         self.new = {name: txn.new_of([self._predicate(name)]) for name in self.relations}
@@ -60,12 +60,12 @@ class Folding:
         relation = self._caught_up(group_index(first, engine.catalogue))
         heads = self._caught_up(engine.index(self.number, tuple(sorted(self.head_columns))))
         of_group, sizes = np.empty(len(keys), np.int32), np.empty(len(keys), np.int64)
-        room = engine.store.count(self.number)
-        found, owners = np.empty(room, np.int32), np.empty(room, np.int32)
+        capacity = engine.store.count(self.number)
+        found, owners = np.empty(capacity, np.int32), np.empty(capacity, np.int32)
         count = find_groups(
             engine.store.arrays,
             engine.indexes.meta,
-            self.places,
+            self.positions,
             relation,
             _in_order(keys, first.group),
             heads,
@@ -124,8 +124,8 @@ class Folding:
 
     def _keys(self, ids: Ids, columns: Sequence[int]) -> Keys:
         keys = np.empty((len(ids), len(columns)), np.int32)
-        for place, column in enumerate(columns):
-            keys[:, place] = self.engine.store.column(ids, column)
+        for position, column in enumerate(columns):
+            keys[:, position] = self.engine.store.column(ids, column)
         return keys
 
     # --- large groups -------------------------------------------------------------------------------
@@ -162,12 +162,12 @@ class Folding:
         index = self._caught_up(group_index(column, engine.catalogue))
         out = np.empty(engine.store.count(engine.predicate(column.relation)), np.int32)
         ordered = _in_order(key[None, :], column.group)[0]
-        found = live_facts(engine.store.arrays, engine.indexes.meta, self.places, index, ordered, out)
+        found = live_facts(engine.store.arrays, engine.indexes.meta, self.positions, index, ordered, out)
         return out[:found].copy()
 
 
 def maintain_groups(component: MaintainedComponent, txn: Transaction, evaluation: SemiNaive) -> None:
-    """Strict runs are told of every value that is no number, so they fold whole groups."""
+    """Strict runs report every value that is not a number, so they fold whole groups."""
     assert component.stage.fold is not None
     component.carries_on = can_be_kept(component.stage.fold) and not evaluation.runner.limits.strict
     if not component.carries_on:
@@ -193,8 +193,8 @@ def _in_order(keys: Keys, columns: Sequence[int]) -> Keys:
 
 def _head_columns(fold: Fold) -> list[int]:
     """Where the head has each variable of the group."""
-    place: dict[Variable, int] = {}
+    column_of: dict[Variable, int] = {}
     for column, argument in enumerate(fold.head.arguments):
         if isinstance(argument, Variable):
-            place.setdefault(argument, column)
-    return [place[variable] for variable in fold.group]
+            column_of.setdefault(argument, column)
+    return [column_of[variable] for variable in fold.group]

@@ -58,10 +58,11 @@ def maintain(work: ComponentUpdate, options: Options) -> Strategy:
         component.strategy.leave(component)
     if strategy.starts_over:
         strategy.delete(work)
-    elif work.seeds and options.strategy == AUTO and strategy is _DEFAULT:
-        strategy = _delete_or_start_over(strategy, work)
     elif work.seeds:
-        strategy.delete(work)
+        if options.strategy == AUTO and strategy is _DEFAULT:
+            strategy = _delete_or_start_over(strategy, work)
+        else:
+            strategy.delete(work)
     strategy.insert(work)
     component.strategy = strategy
     return strategy
@@ -190,7 +191,7 @@ def _trial(component: MaintainedComponent, seeds: int) -> int:
 
 
 def _tried(work: ComponentUpdate, steps: int) -> bool:
-    """Whether B/F has decided all in so many steps; if not, nothing is decided."""
+    """Whether B/F has decided everything within these steps; if not, it has decided nothing."""
     component, runner, counters = work.component, work.runner, work.counters
     runner.searches, work.counters = steps, Counters()
     try:

@@ -73,7 +73,6 @@ class MaintainedComponent:
     _plans: ComponentPlans | None = None
     _size: int = 0
     _own: npt.NDArray[np.uint8] = field(default_factory=lambda: np.zeros(0, np.uint8))
-    _predicates: int = 0
     asked: int = 0
     """Questions to Python that were open when it was last derived from scratch; 0: not known."""
     carries_on: bool = False
@@ -164,15 +163,14 @@ class MaintainedComponent:
 
     @property
     def facts(self) -> int:
-        return sum(self.engine.store.count(number) for number in self.numbers)
+        return sum(map(self.engine.store.count, self.numbers))
 
     @property
     def plans(self) -> ComponentPlans:
-        """Compiled again for a store that has grown, and for predicates that plans cannot be found by yet."""
-        live, predicates = self.engine.store.live, len(self.engine.names)
-        if self._plans is None or live > _GROWTH * max(self._size, 1024) or predicates != self._predicates:
-            self._plans = self._new_plans()
-            self._size, self._predicates = live, predicates
+        """Compiled again for a store that has grown."""
+        live = self.engine.store.live
+        if self._plans is None or live > _GROWTH * max(self._size, 1024):
+            self._plans, self._size = self._new_plans(), live
         return self._plans
 
     def _new_plans(self) -> ComponentPlans:

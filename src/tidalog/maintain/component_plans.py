@@ -110,7 +110,7 @@ class ComponentPlans:
                     filters = Filters(self._growing_order(rule, pivot), chosen, (*NEW_STATE, op.ANY_ID))
                     logical = self._plan(rule, pivot)
                     compile_plan(logical, self.engine.catalogue, code, filters, own=own_predicates)
-            self._grow[with_body] = code, code.plans(len(self.engine.names))
+            self._grow[with_body] = code, code.plans()
         return self._grow[with_body]
 
     def growing_at(self, with_body: bool) -> tuple[Code, Block]:
@@ -146,7 +146,7 @@ class ComponentPlans:
                     filters = Filters(lambda _: older, gone, (*NEW_STATE, op.ANY_ID))
                     logical = self._plan(rule, negation(number))
                     compile_plan(logical, self.engine.catalogue, code, filters)
-            self._allow = code, code.plans(len(self.engine.names))
+            self._allow = code, code.plans()
         return self._allow
 
     def searches(self, *wanted: tuple[int, AtomFilters]) -> Searches:
@@ -163,7 +163,7 @@ class ComponentPlans:
                 self._codes[way] = self._compiled(way)
             code = self._codes[way]
             filters = [allowed(kind) for kind, _, _ in code.filters]
-            known = self._search[way, allowed] = code, code.plans(len(self.engine.names), filters)
+            known = self._search[way, allowed] = code, code.plans(filters)
         return known
 
     def _compiled(self, way: int) -> Code:

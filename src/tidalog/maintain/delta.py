@@ -1,8 +1,9 @@
-"""What an update has changed: copied whole at its end, sorted out by predicate only if somebody asks."""
+"""What an update has changed: copied at its end, and grouped by predicate only on demand."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import Final
 
 import numpy as np
 import numpy.typing as npt
@@ -10,6 +11,15 @@ import numpy.typing as npt
 from tidalog.engine import undo_log as changes
 from tidalog.model.facts import Ids
 from tidalog.plan.lowering import is_hidden
+
+# Ways in which a fact changes; whether it is or was explicit is the lowest bit of its kind.
+_INSERTED, _DELETED, _NOW_IMPLICIT, _NOW_EXPLICIT, _WAYS = range(5)
+_WAY: Final = np.zeros(6, np.int64)
+_WAY[[changes.INSERTED_IMPLICIT, changes.INSERTED_EXPLICIT]] = _INSERTED
+_WAY[[changes.DELETED_IMPLICIT, changes.DELETED_EXPLICIT]] = _DELETED
+_WAY[changes.NOW_IMPLICIT], _WAY[changes.NOW_EXPLICIT] = _NOW_IMPLICIT, _NOW_EXPLICIT
+_NO_IDS: Final[Ids] = np.empty(0, np.int32)
+_NO_FLAGS: Final[npt.NDArray[np.bool_]] = np.empty(0, np.bool_)
 
 
 @dataclass(slots=True)
@@ -26,6 +36,17 @@ class PredicateDelta:
     became_explicit_rows: int = 0
     became_implicit: list[Ids] = field(default_factory=list)
     became_implicit_rows: int = 0
+
+    def put(self, way: int, columns: list[Ids], explicit: npt.NDArray[np.bool_]) -> None:
+        """The rows that have changed in one of the ways that there are."""
+        if way == _INSERTED:
+            self.inserted, self.inserted_rows, self.inserted_explicit = columns, len(explicit), explicit
+        elif way == _DELETED:
+            self.deleted, self.deleted_rows, self.deleted_explicit = columns, len(explicit), explicit
+        elif way == _NOW_EXPLICIT:
+            self.became_explicit, self.became_explicit_rows = columns, len(explicit)
+        else:
+            self.became_implicit, self.became_implicit_rows = columns, len(explicit)
 
 
 @dataclass(slots=True)
@@ -49,31 +70,25 @@ class ChangeSet:
 
     def by_predicate(self) -> dict[str, PredicateDelta]:
         """Net changes by the names of relations, hidden ones left out."""
-        order = np.argsort(self.predicates, kind="stable")
-        found, first = np.unique(self.predicates[order], return_index=True)
+        keys = self.predicates.astype(np.int64) * _WAYS + _WAY[self.kinds]
+        order = np.argsort(keys, kind="stable")
+        found, first = np.unique(keys[order], return_index=True)
         bounds = [*first.tolist(), len(order)]
-        return {
-            self.names[number]: self._part(number, order[bounds[i] : bounds[i + 1]])
-            for i, number in enumerate(found.tolist())
-            if not is_hidden(self.names[number])
-        }
+        starts, explicit = self.starts[order], (self.kinds[order] & 1) != 0
+        result: dict[str, PredicateDelta] = {}
+        for i, key in enumerate(found.tolist()):
+            predicate, way = divmod(key, _WAYS)
+            name = self.names[predicate]
+            if is_hidden(name):
+                continue
+            part = slice(bounds[i], bounds[i + 1])
+            if name not in result:
+                result[name] = no_change(self.arities[predicate])
+            columns = [self.rows[starts[part] + column] for column in range(self.arities[predicate])]
+            result[name].put(way, columns, explicit[part])
+        return result
 
-    def _part(self, predicate: int, mine: npt.NDArray[np.int64]) -> PredicateDelta:
-        how, starts = self.kinds[mine], self.starts[mine]
-        rows = np.empty((self.arities[predicate], len(mine)), np.int32)
-        for column in range(len(rows)):
-            rows[column] = self.rows[starts + column]
-        inserted, deleted = how <= changes.INSERTED_EXPLICIT, (how | 1) == changes.DELETED_EXPLICIT
-        gained, lost = how == changes.NOW_EXPLICIT, how == changes.NOW_IMPLICIT
-        return PredicateDelta(
-            list(rows[:, inserted]),
-            int(inserted.sum()),
-            how[inserted] == changes.INSERTED_EXPLICIT,
-            list(rows[:, deleted]),
-            int(deleted.sum()),
-            how[deleted] == changes.DELETED_EXPLICIT,
-            list(rows[:, gained]),
-            int(gained.sum()),
-            list(rows[:, lost]),
-            int(lost.sum()),
-        )
+
+def no_change(arity: int) -> PredicateDelta:
+    nothing = [_NO_IDS] * arity
+    return PredicateDelta(nothing, 0, _NO_FLAGS, nothing, 0, _NO_FLAGS, nothing, 0, nothing, 0)

@@ -1,5 +1,5 @@
-"""Semi-naive insertion during an update: from the new facts of lower components and of this one, and from
-facts that are deleted where they are negated."""
+"""Semi-naive insertion during an update: from new facts of lower components and of this one, and from deleted
+facts that are negated."""
 
 from __future__ import annotations
 
@@ -29,10 +29,10 @@ from tidalog.maintain.component import MaintainedComponent
 from tidalog.maintain.memos import answer_all
 from tidalog.maintain.runner import Runner
 from tidalog.maintain.transaction import Transaction
-from tidalog.maintain.workspace import SweepRoom
+from tidalog.maintain.workspace import ScanBuffers
 
 _NONE: npt.NDArray[np.uint64] = np.empty(0, np.uint64)
-_SMALL_BLOCK = 512  # updates are small, and a frame's memory is touched for the first time in each
+_SMALL_BLOCK = 512  # updates are small, and memory that is touched for the first time is slow
 
 
 def ensure_counts(engine: EmbeddedEngine) -> int:
@@ -40,25 +40,25 @@ def ensure_counts(engine: EmbeddedEngine) -> int:
     return engine.counts.use(len(engine.store.arrays.offset))
 
 
-def _room(component: MaintainedComponent, code: Code, facts: int) -> SweepRoom:
+def _buffers(component: MaintainedComponent, code: Code, facts: int) -> ScanBuffers:
     block = BLOCK if facts > _SMALL_BLOCK else _SMALL_BLOCK
-    return component.workspace.sweep_room(code, block, len(component.engine.names) + 1)
+    return component.workspace.scan_buffers(code, block, len(component.engine.names) + 1)
 
 
 def grow_from_deleted(component: MaintainedComponent, runner: Runner, change: Transaction) -> None:
-    """Derives what deleted facts have forbidden.  What follows from that is for `grow` to find."""
+    """Derives what deleted facts prevented through a negation.  What follows from that is left to `grow`."""
     if not any(number in change.deleted for number in component.negated):
         return
     engine = component.engine
     code, plans = component.plans.allowing()
     for number in component.negated:
         deleted = change.deleted_of([number])
-        for plan in plans.order[plans.first[number] : plans.first[number + 1]].tolist():
+        for plan in [plan for plan, pivot in enumerate(code.pivots) if pivot == number]:
             for begin in range(0, len(deleted), BLOCK):
                 block = np.ascontiguousarray(deleted[begin : begin + BLOCK])
-                room = _room(component, code, len(block))
-                room.start(0)
-                frame = room.frame
+                buffers = _buffers(component, code, len(block))
+                buffers.start(0)
+                frame = buffers.frame
                 frame.control[MODE] = IN_UPDATE
                 at = int(plans.starts[plan])
                 start_plan(engine.store.arrays, plans.filters, plans.code, at, block, len(block), frame)
@@ -97,9 +97,9 @@ def grow(
     come back, and no body is observed.  `counting`: derivations are counted."""
     engine = component.engine
     code, plans_at = component.plans.growing_at(observed != 0)
-    room = _room(component, code, len(engine.store) - begin)
-    room.start(begin)
-    of_frame, of_sweep = room.frame.control, room.sweep.control
+    buffers = _buffers(component, code, len(engine.store) - begin)
+    buffers.start(begin)
+    of_frame, of_sweep = buffers.frame.control, buffers.sweep.control
     of_frame[MODE], of_frame[OBSERVED] = FROM_SCRATCH if only_new else IN_UPDATE, observed
     if len(unmarked):
         of_frame[SPARED_AT], of_frame[SPARED] = unmarked.ctypes.data, len(unmarked)
@@ -107,14 +107,14 @@ def grow(
     def step() -> int:
         if counting:
             of_frame[COUNTED] = ensure_counts(engine)
-        return int(sweep_by_address(engine.shared, plans_at, room.frame_at, room.sweep_at, STATUS_NEW))
+        return int(sweep_by_address(engine.shared, plans_at, buffers.frame_at, buffers.sweep_at, STATUS_NEW))
 
     def rule() -> str:
         return code.names[of_sweep[CURRENT]] if of_sweep[CURRENT] >= 0 else ""
 
     memos, answered = component.stage.memos, [begin] * len(component.stage.memos)
     while True:
-        runner.drive(step, code, room.frame, rule, lambda: int(of_sweep[ROUND]))
+        runner.drive(step, code, buffers.frame, rule, lambda: int(of_sweep[ROUND]))
         if not memos or not answer_all(engine, runner, functions, memos, answered, STATUS_NEW):
             break
     runner.stats.rounds += int(of_sweep[ROUND])

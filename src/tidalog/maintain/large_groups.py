@@ -2,7 +2,7 @@
 
 Of a large group that has changed before, what its aggregates need is kept: how many facts it has, exact sums,
 the least and the greatest value.  A median, an aggregate of what differs, and an extreme that goes are found
-by folding the group anew.
+by folding the group again.
 """
 
 from __future__ import annotations

@@ -221,7 +221,7 @@ class Maintainer:
             marks.failed()
             for one in touched:
                 one.undo()
-            self._workspace.forget_rooms()
+            self._workspace.drop_scans()
             if isinstance(stop, KeyboardInterrupt):
                 raise RunError(Interrupted(rule=runner.rule or "(none)")) from None
             raise
@@ -241,13 +241,15 @@ class Maintainer:
     def _change_explicit(self, txn: Transaction) -> None:
         """Facts of predicates that no rule derives."""
         holder = self._readers.holder
-        for number in sorted({*txn.to_delete, *txn.to_insert} - holder.keys()):
+        for number in sorted({*txn.to_delete, *txn.to_insert}):
+            if number in holder:
+                continue
             if number in txn.to_delete:
                 txn.delete(number, txn.to_delete[number])
             begin = len(self.engine.store)
             if txn.insert(number):
                 txn.grown[number] = begin
-        self.marks.find_announced(txn, sorted(set(self.marks.announced) - holder.keys()))
+        self.marks.find_announced(txn, sorted(n for n in self.marks.announced if n not in holder))
 
     def _first_reached(self, txn: Transaction, rules: RuleChange | None) -> Worklist:
         """The components that an update reaches before any is maintained."""

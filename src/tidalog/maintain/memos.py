@@ -2,7 +2,7 @@
 
 `memo(inputs…, result)` holds for good once it has been computed, so updates take nothing from it: what was
 asked stays answered, and a component that no longer asks is none the wiser.  Where most of what is kept has
-not been asked for lately, the component is derived anew and keeps what it asks for then.
+not been asked for lately, the component is derived from scratch and keeps what it asks for then.
 """
 
 from __future__ import annotations

@@ -1,13 +1,13 @@
-"""Rules that come and go: what an update does to the parts of components.
+"""Rule edits: what an update that adds or removes rules does to the components.
 
-A deleted rule is a deleted fact in the body of each of its instances, and an added one a new fact: for the
-one update in which it changes, a rule has an atom more, over the relation of rules.  Everything else is what
-any strategy does for facts.  Parts whose rules stay are kept as they are, with their plans and their mode.
+A removed rule is a deleted fact in the body of each of its instances, and an added one a new fact: for the
+one update in which it changes, a rule has one more atom, over the relation of rules.  Everything else is what
+any strategy does for facts.  Components whose rules stay are kept, with their plans and their rank order.
 
-*  What no rule derives any more is dropped without reasoning.
-*  A part of what was one component keeps its order of ranks.  One that is made of several has it only if
+*  What no rule derives any more is deleted without a search.
+*  A component that was part of another stays in rank order.  One that joins several is in rank order only if
    their facts came one component after the other.
-*  A predicate that begins or ends to be the result of one fold alone is derived anew.
+*  A predicate that begins or ceases to be the result of a single fold is derived from scratch.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from tidalog.plan.lowering import RULE, Stage, rule_key
 
 @dataclass
 class RuleChange:
-    """How the parts of a program become those of another."""
+    """How the components of a program become those of another."""
 
     components: list[MaintainedComponent]
     added: list[str] = field(default_factory=list)
@@ -53,7 +53,7 @@ def plan_change(
     stages: Iterable[Stage],
     workspace: Workspace,
 ) -> RuleChange:
-    """The parts after a change; those before are not touched."""
+    """The components after an edit; those before it are not changed."""
     derived_by = {predicate: component for component in before for predicate in component.predicates}
     result = RuleChange([])
     kept: set[str] = set()
@@ -82,13 +82,13 @@ def plan_change(
 def _follow(
     engine: EmbeddedEngine, olds: list[MaintainedComponent], stage: Stage, workspace: Workspace
 ) -> MaintainedComponent:
-    """A part with the facts that some parts have had."""
+    """A component with the facts that some components had before the edit."""
     had = [r for old in olds for r in (*old.rules, *old.stage.asking) if _derives(r, stage)]
     has = {*stage.rules, *stage.asking}
     known = set(had)
     component = MaintainedComponent(engine, stage, workspace)
     folds = stage.fold is not None or any(old.stage.fold is not None for old in olds)
-    removed, rechecked = _ways_to_lose(
+    removed, rechecked = _removed_rules(
         engine, [r for r in had if r not in has and _head(r) in stage.predicates]
     )
     component.edit = ComponentEdit(
@@ -105,10 +105,10 @@ def _follow(
     return component
 
 
-def _ways_to_lose(
+def _removed_rules(
     engine: EmbeddedEngine, rules: list[NormalRule]
 ) -> tuple[tuple[NormalRule, ...], frozenset[str]]:
-    """Rules whose instances are to be searched for, and predicates all of whose facts are to be looked at."""
+    """Removed rules whose instances are searched for, and predicates of which every fact is checked."""
     rechecked = {_head(r) for r in rules if instances_of(r, engine) > engine.count(_head(r))}
     return tuple(r for r in rules if _head(r) not in rechecked), frozenset(rechecked)
 
@@ -123,7 +123,7 @@ def _derives(rule: NormalRule, stage: Stage) -> bool:
 
 
 def _one_after_the_other(engine: EmbeddedEngine, olds: list[MaintainedComponent]) -> bool:
-    """Whether every fact of a part came before whatever the next one derives."""
+    """Whether every fact of a component came before whatever the next one derives."""
     last = -1
     for old in sorted(
         olds, key=lambda component: min((_first_implicit(engine, n) for n in component.numbers), default=0)
@@ -142,7 +142,7 @@ def _first_implicit(engine: EmbeddedEngine, number: int) -> int:
 
 
 def give_rules_facts(engine: EmbeddedEngine, marks: Sequence[str]) -> None:
-    """Before an update: rules that it removes are facts, as if they had always been."""
+    """Before an update: rules that it removes become facts, as if they had always been."""
     engine.store.insert(engine.predicate(RULE, 1), [_terms(engine, marks)], len(marks), STATUS_DERIVED)
 
 
@@ -151,8 +151,8 @@ def _terms(engine: EmbeddedEngine, marks: Sequence[str]) -> Ids:
 
 
 def begin_change(change: Transaction, wanted: RuleChange) -> None:
-    """Rules come and go as facts, and what no rule derives goes.  Of rules that came earlier no fact is left:
-    the next change may bring them again."""
+    """Inserts and deletes the facts that stand for rules, and deletes what no rule derives any more.  Facts
+    of rules that were added earlier are deleted too: a later edit may add these rules again."""
     engine = change.engine
     number = engine.predicate(RULE, 1)
     change.delete(number, engine.store.ids(number))

@@ -68,7 +68,7 @@ class Changing(Protocol):
 
 
 class TooMuchWork(Exception):
-    """The searches of a component have cost more than to derive it anew."""
+    """The searches of a component have cost more than to derive it from scratch."""
 
 
 class Runner:

@@ -255,7 +255,7 @@ class SemiNaive:
         if self.executed is not None:
             plans.counts = np.zeros(len(code.numbers), np.int64)
             frame.control[COUNTS_AT] = plans.counts.ctypes.data
-        return code.plans(len(self.engine.names)), frame
+        return code.plans(), frame
 
     def _finish(self, plans: _Plans) -> None:
         if self.executed is None:

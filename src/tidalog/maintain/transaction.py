@@ -1,7 +1,7 @@
 """One update on the store: what it asks for, what it has changed, how it ends.
 
-Invariant.  Between its start and `finish` or `undo` nothing leaves the store; `undo` gives back every id,
-status, index entry and term as they were.
+Invariant.  Between its start and `finish` or `undo` nothing leaves the store; `undo` restores every id,
+status, index entry and term.
 """
 
 from __future__ import annotations
@@ -117,8 +117,8 @@ class Transaction:
         return np.concatenate(parts) if parts else _NOTHING
 
     def settle(self, predicates: Sequence[int], rows: Sequence[int], begin: int, moves: int) -> None:
-        """A component with these predicates is done; it had so many rows before, the store so many ids, and
-        the log so many moves.  What came back is no longer deleted."""
+        """A component with these predicates is done.  Before it, each had `rows` rows, ids ended at `begin`
+        and the log had `moves` moves.  What came back is no longer deleted."""
         store = self.engine.store
         status = store.arrays.status
         came_back = self.engine.log.arrays.counts[changes.MOVES] > moves
@@ -161,9 +161,9 @@ class Transaction:
         """The change; everything that is deleted is gone afterwards."""
         engine = self.engine
         log = engine.log.arrays
-        room = int(log.counts[changes.TOUCHES]) + len(engine.store) - self.begin
-        ids, kinds = np.empty(room, np.int32), np.empty(room, np.int8)
-        predicates, starts = np.empty(room, np.int32), np.empty(room, np.int64)
+        capacity = int(log.counts[changes.TOUCHES]) + len(engine.store) - self.begin
+        ids, kinds = np.empty(capacity, np.int32), np.empty(capacity, np.int8)
+        predicates, starts = np.empty(capacity, np.int32), np.empty(capacity, np.int64)
         count, size = steps.list_changes(engine.shared, self.begin, ids, kinds, predicates, starts)
         ids, kinds, starts = ids[:count], kinds[:count], starts[:count]
         rows = np.empty(size, np.int32)

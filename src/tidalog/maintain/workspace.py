@@ -1,4 +1,4 @@
-"""Lists that kernels fill, kept from one update to the next.
+"""Scratch buffers of kernels, kept from one update to the next.
 
 A fresh array costs little to ask for and much to touch for the first time: a large one is cleared by the
 page, and a page may be two megabytes.  An update that looks at ten facts must not pay for that.
@@ -16,40 +16,40 @@ from tidalog.engine.binding_blocks import LEVEL, new_frame
 from tidalog.engine.delta_scan import CURRENT, LIMIT, NEXT, new_sweep
 from tidalog.engine.plan_compiler import Code
 
-_STEP: Final = 8  # levels, registers and columns by which rooms differ
+_STEP: Final = 8  # levels, registers and columns by which buffers differ
 
 
 class Workspace:
     def __init__(self) -> None:
         self._arrays: dict[str, npt.NDArray[np.int32]] = {}
-        self._rooms: dict[tuple[int, int, int, int], SweepRoom] = {}
+        self._scans: dict[tuple[int, int, int, int], ScanBuffers] = {}
 
-    def ids(self, name: str, room: int) -> npt.NDArray[np.int32]:
-        """Room for so many facts, of any content; a name is in use once at a time."""
+    def ids(self, name: str, capacity: int) -> npt.NDArray[np.int32]:
+        """A buffer for this many facts, of any content; a name is in use once at a time."""
         array = self._arrays.get(name)
-        if array is None or len(array) < room:
-            array = self._arrays[name] = np.empty(room + room // 2, np.int32)
+        if array is None or len(array) < capacity:
+            array = self._arrays[name] = np.empty(capacity + capacity // 2, np.int32)
         return array
 
-    def sweep_room(self, code: Code, block: int, predicates: int) -> SweepRoom:
-        """Room to sweep by some plans, in blocks of this size; the same for plans of about one size."""
+    def scan_buffers(self, code: Code, block: int, predicates: int) -> ScanBuffers:
+        """Buffers of a delta scan in blocks of this size; plans of about one size share them."""
         shape = _rounded(code.levels), _rounded(code.registers), _rounded(code.arity), block
-        room = self._rooms.get(shape)
-        if room is None or room.predicates < predicates:
-            room = self._rooms[shape] = SweepRoom(*shape, predicates)
-        return room
+        buffers = self._scans.get(shape)
+        if buffers is None or buffers.predicates < predicates:
+            buffers = self._scans[shape] = ScanBuffers(*shape, predicates)
+        return buffers
 
-    def forget_rooms(self) -> None:
-        """A run that was broken off has left its traces there."""
-        self._rooms.clear()
+    def drop_scans(self) -> None:
+        """After a run that was broken off, which leaves its state in the buffers."""
+        self._scans.clear()
 
 
 def _rounded(size: int) -> int:
     return -(-size // _STEP) * _STEP
 
 
-class SweepRoom:
-    """A frame and a sweep of one size, with their addresses; nothing is under way between two runs."""
+class ScanBuffers:
+    """A binding block and a delta scan of one size, with their addresses; idle between two runs."""
 
     def __init__(self, levels: int, registers: int, arity: int, block: int, predicates: int) -> None:
         self.predicates = predicates
@@ -58,7 +58,7 @@ class SweepRoom:
         self.frame_at, self.sweep_at = block_of(self.frame), block_of(self.sweep)
 
     def start(self, begin: int) -> None:
-        """Everything from an id on is to be swept."""
+        """Every fact from an id on is to be scanned."""
         control = self.frame.control
         control[:] = 0
         control[LEVEL] = -1

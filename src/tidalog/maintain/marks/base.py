@@ -100,7 +100,7 @@ class Marks:
         """A component was derived from scratch, without a look at bodies."""
 
     def saved(self, joins: int) -> None:
-        """Facts were deleted by what was recorded, where so many joins would have found no proof."""
+        """Facts were deleted by what was recorded, without joins that would have found no proof."""
 
     def proofs_marked(self, ids: Ids) -> None:
         """Facts that a proof has marked."""

@@ -26,8 +26,8 @@ from tidalog.model.update import EncodedUpdate
 
 _RECORDS_PER_JOIN: Final = 32
 _JOINS_PER_UPDATE: Final = 40
-"""A join that is not made saves the price of so many records; and each update that records has a price of its
-own, which so many joins save."""
+"""A join that is saved is worth this many records; and each update that records costs as much as this many
+joins."""
 _FIRST_PAUSE: Final = 32
 _LONGEST_PAUSE: Final = 1024
 

@@ -78,10 +78,10 @@ class BackwardForward(Strategy):
     def give_up(self, work: ComponentUpdate) -> None:
         """A search that was not finished has decided nothing."""
         searches = work.component.plans.searches(*_PLANS)
-        shared, room = work.txn.engine.shared, searches.work_of(state.BackwardForwardWork)
+        shared, search = work.txn.engine.shared, searches.work_of(state.BackwardForwardWork)
         seeds = len(seeds_of(work))
         steps.clear_bits_of_touched(shared, _OF_ONE_COMPONENT | int(SPREAD))
-        gone = room.work.gone[seeds : room.work.control[state.GONE]]
+        gone = search.work.gone[seeds : search.work.control[state.GONE]]
         steps.clear_bits_of(shared, gone.copy(), int(DELETED))
 
 
@@ -103,8 +103,8 @@ def delete_exactly(work: ComponentUpdate, order: str) -> None:
     steps.clear_bits_of_touched(engine.shared, _OF_ONE_COMPONENT)
     searches = component.plans.searches(*_PLANS)
     searches.catch_up(engine)
-    room = searches.work_of(state.BackwardForwardWork)
-    room.work.control[state.GONE] = 0
+    search = searches.work_of(state.BackwardForwardWork)
+    search.work.control[state.GONE] = 0
     asked = [txn.to_delete[n] for n in component.numbers if n in txn.to_delete]
     gone, derivable = seeds, _NO_IDS
     if asked:
@@ -113,27 +113,27 @@ def delete_exactly(work: ComponentUpdate, order: str) -> None:
         gone = np.concatenate([seeds, no_longer])
     if component.edit is not None:
         derivable = np.concatenate([derivable, component.suspects()])
-    room.start(_ORDERS[order], gone, derivable, component.own, component.workspace, len(engine.store) + 1)
+    search.start(_ORDERS[order], gone, derivable, component.own, component.workspace, len(engine.store) + 1)
     waiting = work.own_marked
     if len(waiting):
-        room.grow_stack(state.FIRST_STACK + len(waiting))
-        kernel.wait_all(engine.shared, room.search_at, room.at, waiting)
-    control = room.work.control
+        search.grow_stack(state.FIRST_STACK + len(waiting))
+        kernel.wait_all(engine.shared, search.search_at, search.at, waiting)
+    control = search.work.control
     control[state.MARKS], control[state.LINKS] = work.marks.marks_proofs, work.marks.links_proofs
 
     def step() -> int:
-        reason = int(kernel.run_backward_forward(engine.shared, searches.at, room.search_at, room.at))
+        reason = int(kernel.run_backward_forward(engine.shared, searches.at, search.search_at, search.at))
         if reason == kernel.GROW_STACK:
-            room.grow_stack(2 * len(room.work.stack))
+            search.grow_stack(2 * len(search.work.stack))
         return reason
 
     work.runner.drive_search(
         step,
         control,
         state.BUDGET,
-        room.rule,
+        search.rule,
     )
-    done = room.work
+    done = search.work
     component.unrank(_kept(work, done.checked[: control[state.CHECKED_COUNT]]))
     work.counters.add_kernel(done.counters)
     work.spared = int(done.counters[SPARED])

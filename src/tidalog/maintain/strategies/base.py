@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from functools import cached_property
 from typing import ClassVar
 
 from tidalog.builtins import PythonFunction
@@ -21,7 +20,7 @@ from tidalog.maintain.transaction import Transaction
 from tidalog.model.facts import Ids
 
 
-@dataclass
+@dataclass(slots=True)
 class ComponentUpdate:
     """One component in one update: what a strategy works on."""
 
@@ -41,26 +40,23 @@ class ComponentUpdate:
     """What a strategy keeps from its deletion to its insertion."""
     begin: int = field(init=False)
     """Facts of the component that are new, or come back, have ids from here on."""
+    deleted_below: Ids = field(init=False)
+    """Facts that the component reads and that are deleted."""
+    new_negated: Ids = field(init=False)
+    """Facts that the component negates and that are new."""
+    seeds: int = field(init=False)
+    """Facts that may end instances or have lost a proof already: what a deletion begins with."""
 
     def __post_init__(self) -> None:
-        self.begin = len(self.txn.engine.store)
-
-    @cached_property
-    def deleted_below(self) -> Ids:
-        """Facts that the component reads and that are deleted."""
-        return self.txn.deleted_of(self.component.below)
-
-    @cached_property
-    def new_negated(self) -> Ids:
-        """Facts that the component negates and that are new."""
-        return self.txn.new_of(self.component.negated)
-
-    @cached_property
-    def seeds(self) -> int:
-        """Facts that may end instances or have lost a proof already: what a deletion begins with."""
-        component, to_delete = self.component, self.txn.to_delete
-        asked = sum(len(to_delete[n]) for n in component.numbers if n in to_delete) if to_delete else 0
-        return asked + len(self.deleted_below) + len(component.suspects()) + len(self.new_negated)
+        component, txn = self.component, self.txn
+        self.begin = len(txn.engine.store)
+        self.deleted_below = txn.deleted_of(component.below)
+        self.new_negated = txn.new_of(component.negated)
+        self.seeds = len(self.deleted_below) + len(self.new_negated)
+        for number in component.numbers if txn.to_delete else ():
+            self.seeds += len(txn.to_delete.get(number, ()))
+        if component.edit is not None:
+            self.seeds += len(component.suspects())
 
     @property
     def own_marked(self) -> Ids:

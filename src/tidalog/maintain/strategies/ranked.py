@@ -52,9 +52,11 @@ class Ranked(Strategy):
         heap, gone = component.workspace.ids("queue", capacity), component.workspace.ids("gone", capacity)
         ranked = component.affected.start(seeds, heap, gone, component.own)
         at, control = component.affected.at, ranked.control
-        for known in (*affected_first(work), work.own_marked, _unranked(component)):
+        for known in (*affected_first(work), work.own_marked):
             if len(known):
                 kernel.affect_all(engine.shared, at, known)
+        if component.unranked:
+            kernel.affect_all(engine.shared, at, _unranked(component))
         work.runner.drive_search(
             lambda: int(kernel.delete_ranked(engine.shared, searches.at, at)),
             control,
@@ -73,8 +75,6 @@ class Ranked(Strategy):
 
 def _unranked(component: MaintainedComponent) -> Ids:
     """Facts that may have no proof in rank order."""
-    if not component.unranked:
-        return np.empty(0, np.int32)
     ids = np.unique(np.concatenate(component.unranked))
     present = (component.engine.store.arrays.status[ids] & _PRESENT_OR_DELETED) == PRESENT
     result: Ids = ids[present]

@@ -95,7 +95,8 @@ def find_derivable(
 def affected_first(work: ComponentUpdate) -> list[Ids]:
     """Facts of the component that the update itself may leave without a proof."""
     component, to_delete = work.component, work.txn.to_delete
-    return [*(to_delete[n] for n in component.numbers if n in to_delete), component.suspects()]
+    asked = [to_delete[n] for n in component.numbers if n in to_delete]
+    return asked if component.edit is None else [*asked, component.suspects()]
 
 
 def rederive(work: ComponentUpdate, gone: Ids) -> None:
