@@ -2,7 +2,18 @@
 
 from __future__ import annotations
 
-from bench.suites import keyed, loading, maintenance, papers, pipeline, scaling, speed, startup, storage
+from bench.suites import (
+    keyed,
+    loading,
+    maintenance,
+    papers,
+    pipeline,
+    rule_edits,
+    scaling,
+    speed,
+    startup,
+    storage,
+)
 from bench.suites.options import Suite
 from bench.workloads import speed_workloads
 
@@ -23,6 +34,7 @@ SUITES: tuple[Suite, ...] = (
         maintenance.run,
         lambda quick: maintenance.NAMES,
     ),
+    Suite("edits", "one rule added and removed, by the number of rules", rule_edits.run),
     Suite("storage", "stores beside the same work in memory", storage.run),
     Suite(
         "pipeline",

@@ -6,8 +6,8 @@ where an edit changes the relations that hold triples.
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterable, Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Collection, Container, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 
 from tidalog.analysis.diagnostics import DuplicateRuleName, UnusedParameter, locate, place
 from tidalog.analysis.draft import Draft, Use, WorkingRule
@@ -57,7 +57,7 @@ def lower_new(draft: Draft, graph: RuleGraph, leaving: Container[str], fixed: Ma
         draft.rules = [w.with_rule(special_rule(w.rule, draft.layout)) for w in draft.rules]
     if not known.issuperset(draft.uses):
         heads = {head.predicate for working in draft.rules for head in working.rule.heads}
-        defined = {*graph.predicates, *heads, *given}
+        defined = _Defined(graph.predicates, heads | given)
         warn_of_undefined_in_rules(draft, defined, Suggestions(defined))
     split_heads(draft)
     for working in draft.rules:
@@ -66,6 +66,23 @@ def lower_new(draft: Draft, graph: RuleGraph, leaving: Container[str], fixed: Ma
             draft.report(name_taken(working, first))
     normalise_rules(draft)
     check_safety(draft)
+
+
+@dataclass(frozen=True, slots=True)
+class _Defined(Collection[str]):
+    """The predicates of a program and of new rules, without a copy of the first."""
+
+    known: Collection[str]
+    new: set[str]
+
+    def __contains__(self, predicate: object) -> bool:
+        return predicate in self.known or predicate in self.new
+
+    def __iter__(self) -> Iterator[str]:
+        return iter({*self.known, *self.new})
+
+    def __len__(self) -> int:
+        return sum(1 for _ in self)
 
 
 def lower_all(draft: Draft, rules: Sequence[Rule], facts: Sequence[Fact]) -> Draft:

@@ -16,17 +16,14 @@ from bisect import bisect_left
 from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import replace
 from types import MappingProxyType
-from typing import Final
 
 from tidalog.analysis.component_diff import diff_of_edit
 from tidalog.analysis.components import Component
-from tidalog.analysis.diagnostics import UnknownRule
-from tidalog.analysis.draft import Draft, Use, WorkingRule
+from tidalog.analysis.draft import Draft, Use
 from tidalog.analysis.edit_lowering import (
     about_the_change,
     lower_all,
     lower_new,
-    name_taken,
     speaks_of_triples,
 )
 from tidalog.analysis.model import Analysis, PredicateInfo
@@ -38,32 +35,27 @@ from tidalog.analysis.passes import (
     predicate_infos,
     refuse_errors,
 )
-from tidalog.analysis.predicates import binding_uses, free_name, name_rules
+from tidalog.analysis.predicates import binding_uses, name_rules
 from tidalog.analysis.rewrite import canonical_rule
 from tidalog.analysis.rule_edit import (
-    AlreadyThere,
     Entry,
     Lowered,
     RuleDiff,
     State,
     Undo,
-    number_of,
 )
 from tidalog.analysis.rule_graph import GraphDiff, RuleGraph, mentioned
 from tidalog.analysis.scc import natural_key
 from tidalog.analysis.specialise import TripleUses
 from tidalog.analysis.strata import check_stratification
-from tidalog.analysis.suggestions import Suggestions
 from tidalog.analysis.undo_journal import Journal
+from tidalog.analysis.written_rules import BRIDGES, WrittenRules
 from tidalog.model.errors import Diagnostic
 from tidalog.model.program import Fact, Program, Rule
 from tidalog.model.rule_edit import NamedRemoval
 from tidalog.model.terms import Term
 from tidalog.rdf.layout import Layout
 from tidalog.rdf.shorthand import lower_fact
-
-BRIDGES: Final = 1 << 62
-"""Bridges between relations of triples come after all written rules."""
 
 
 class EditedProgram:
@@ -81,13 +73,8 @@ class EditedProgram:
         self._program = replace(program, rules=(), facts=())
         self._parameters, self._functions = dict(parameters or {}), function_ranges(functions)
         self._witnesses = {_witness(fact): fact for fact in known}
-        self._entries: dict[str, Entry] = {}
-        self._equal: dict[Rule, dict[str, None]] = {}
-        """canonical form → names of the rules that have it."""
-        self._positions: dict[str, tuple[int, int]] = {}
-        """normal rule → when its rule came, and which head it has."""
+        self._written = WrittenRules()
         self._triple_uses = TripleUses()
-        self._counter = {"rules": 0}
         self._journal = Journal()
         layout = analysis.triples
         routed = _routed(known, layout)
@@ -104,7 +91,8 @@ class EditedProgram:
             given,
             predicate_infos(self._program, layout, routed, analysis.rules, self._uses()),
         )
-        self.graph = RuleGraph(analysis.rules, fixed)
+        same = self._state.predicates.keys() == analysis.predicates.keys()
+        self.graph = RuleGraph(analysis.rules, fixed, analysis.components if same else None)
 
     def _load(self, program: Program, analysis: Analysis) -> Iterable[Entry]:
         draft = Draft(program, self._parameters, self._functions)
@@ -112,11 +100,11 @@ class EditedProgram:
         written = [replace(working.rule, name=working.name) for working in draft.rules]
         substitute_parameters(draft)
         for rule, working in zip(written, draft.rules, strict=True):
-            entry = _entry(self._counter["rules"] + 1, rule, canonical_rule(working.rule))
+            entry = self._written.new_entry(rule, canonical_rule(working.rule))
             self._enter(entry, analysis.triples)
             yield entry
         bridges = (rule.name for rule in analysis.rules if rule.origin is None)
-        self._positions.update((name, (BRIDGES, number)) for number, name in enumerate(bridges))
+        self._written.enter_bridges(bridges, self._journal)
 
     # --- reading ------------------------------------------------------------------------------------
 
@@ -163,8 +151,8 @@ class EditedProgram:
         """
         draft = Draft(replace(self._program, rules=tuple(added)), self._parameters, self._functions)
         draft.facts = [fact for fact in facts if _witness(fact) not in self._witnesses]
-        leaving = self._leaving(draft, removed)
-        chosen, already_there = self._choose(draft, added, leaving)
+        leaving = self._written.leaving(draft, removed)
+        chosen, already_there = self._written.choose(draft, added, leaving)
         # Nothing is refused before the end, so that all errors show in one run.
         errors, draft.diagnostics = draft.diagnostics, []
         lowered = self._lowered(draft, leaving)
@@ -173,7 +161,7 @@ class EditedProgram:
             self._check_strata(draft, undo.graph)
             found = [*errors, *(d for d in draft.diagnostics if not _among(d, errors))]
             warnings = refuse_errors(about_the_change(found, [entry.rule for entry in chosen]))
-            components = diff_of_edit(self.graph, undo.graph, self._text_order)
+            components = diff_of_edit(self.graph, undo.graph, self._written.text_order)
         except BaseException:
             self._undo(undo)
             raise
@@ -191,61 +179,6 @@ class EditedProgram:
     def undo(self, diff: RuleDiff) -> None:
         """Undoes the last edit."""
         self._undo(diff.undo)
-
-    def _leaving(self, draft: Draft, removed: Iterable[str | NamedRemoval]) -> dict[str, Entry]:
-        leaving: dict[str, Entry] = {}
-        for removal in removed:
-            name, span = (removal, None) if isinstance(removal, str) else (removal.name, removal.span)
-            if name in self._entries:
-                leaving[name] = self._entries[name]
-            else:
-                near = Suggestions(self._entries).near(name, 0.6)
-                suggestion = f"did you mean {near}?" if near else "tidalog check lists the rules by name"
-                draft.report(UnknownRule(span, name=name, suggestion=suggestion))
-        return leaving
-
-    def _choose(
-        self, draft: Draft, added: Sequence[Rule], leaving: dict[str, Entry]
-    ) -> tuple[list[Entry], tuple[AlreadyThere, ...]]:
-        """Which rules are new, with their names, left in the draft without parameters; and which are not.
-        One that is removed and added again as it was does not leave at all."""
-        draft.rules = [WorkingRule(rule.name or "", rule, rule) for rule in added]
-        substitute_parameters(draft)
-        canonical_forms = [canonical_rule(working.rule) for working in draft.rules]
-        for rule, canonical in zip(added, canonical_forms, strict=True):
-            if rule.name in self._equal.get(canonical, {}):
-                leaving.pop(rule.name, None)
-        given = {rule.name for rule in added if rule.name is not None}
-        chosen: dict[str, Entry] = {}
-        equal: dict[Rule, str] = {}
-        already_there: list[AlreadyThere] = []
-        kept: list[WorkingRule] = []
-        for rule, working, canonical in zip(added, draft.rules, canonical_forms, strict=True):
-            names = self._equal.get(canonical, {})
-            same = next((name for name in names if name not in leaving), None) or equal.get(canonical)
-            if same is not None:
-                already_there.append(AlreadyThere(rule, same))
-                continue
-            name = rule.name or self._free_name(leaving, chosen, given)
-            named = replace(rule, name=name)
-            first = chosen.get(name) or (None if name in leaving else self._entries.get(name))
-            working = WorkingRule(name, replace(working.rule, name=name), named)
-            if first is not None:
-                draft.report(name_taken(working, first.rule))
-                continue
-            equal[canonical] = name
-            chosen[name] = _entry(self._counter["rules"] + len(chosen) + 1, named, canonical)
-            kept.append(working)
-        draft.rules = kept
-        return list(chosen.values()), tuple(already_there)
-
-    def _free_name(self, leaving: Mapping[str, Entry], chosen: Mapping[str, Entry], given: set[str]) -> str:
-        """`r8` in a program of seven rules, or more if there is a rule of a higher number: the rules that are
-        there decide, not those that once were."""
-        names = {*(self._entries.keys() - leaving.keys()), *chosen}
-        staying = (entry.number for entry in self._entries.values() if entry.name not in leaving)
-        numbers = (*staying, *map(number_of, chosen), *map(number_of, given))
-        return free_name(f"r{max(len(names), max(numbers, default=0)) + 1}", names | given)
 
     def _lowered(self, draft: Draft, leaving: Mapping[str, Entry]) -> Lowered:
         layout = self._state.layout
@@ -290,10 +223,9 @@ class EditedProgram:
 
     def _apply(self, chosen: Sequence[Entry], leaving: Mapping[str, Entry], lowered: Lowered) -> Undo:
         self._journal = Journal()
-        put, drop = self._journal.put, self._journal.drop
         before, layout = self._state, lowered.layout
         for witness, fact in lowered.facts.items():
-            put(self._witnesses, witness, fact)
+            self._journal.put(self._witnesses, witness, fact)
         facts, routed, fixed, given = before.facts, before.routed, before.fixed, before.given
         same = layout is before.layout and not lowered.facts
         if not same:
@@ -303,31 +235,27 @@ class EditedProgram:
         going = sorted(lowered.going, key=natural_key)
         diff = self.graph.change(lowered.coming, going, None if same else fixed)
         undo = Undo(diff, self._journal, before)
+        normal = self._spliced(before.normal, diff) if lowered.bridges is None else ()
         for entry in leaving.values():
-            drop(self._entries, entry.name)
-            drop(self._equal[entry.canonical], entry.name)
-            if not self._equal[entry.canonical]:
-                drop(self._equal, entry.canonical)
-            for name in entry.normal_names:
-                drop(self._positions, name)
+            self._written.remove(entry, self._journal)
             if before.layout.active:
                 self._triple_uses.remove(entry.canonical, before.layout.tables, self._journal)
         for entry in chosen:
             self._enter(entry, before.layout)
-        for number, name in enumerate(lowered.bridges or ()):
-            put(self._positions, name, (BRIDGES, number))
+        self._written.enter_bridges(lowered.bridges or (), self._journal)
         if layout.active != before.layout.active:
-            written_rules = (e.canonical for e in self._entries.values() if layout.active)
+            written_rules = (e.canonical for e in self._written.entries.values() if layout.active)
             self._triple_uses.count_anew(written_rules, layout.tables, self._journal)
-        normal = before.normal
         if lowered.bridges is not None:
-            normal = tuple(sorted(self.graph.rules.values(), key=self._text_order))
-        elif diff.added or diff.removed:
-            normal = self._spliced(normal, diff)
+            normal = tuple(sorted(self.graph.rules.values(), key=self._written.text_order))
         written, rules = before.written, before.rules
         if leaving or chosen:
-            written = (*(entry for entry in written if entry.name not in leaving), *chosen)
-            rules = tuple(entry.rule for entry in written)
+            kept, kept_rules = list(written), list(rules)
+            for entry in leaving.values():
+                at = bisect_left(kept, entry.sequence, key=lambda other: other.sequence)
+                del kept[at], kept_rules[at]
+            written = (*kept, *chosen)
+            rules = (*kept_rules, *(entry.rule for entry in chosen))
         predicates = before.predicates
         if not same:
             predicates = predicate_infos(self._program, layout, routed, normal, self._uses())
@@ -339,10 +267,13 @@ class EditedProgram:
         return undo
 
     def _spliced(self, normal: tuple[NormalRule, ...], diff: GraphDiff) -> tuple[NormalRule, ...]:
-        """The normal rules after an edit that leaves the bridges alone."""
-        going = {rule.name for rule in diff.removed}
-        kept = [rule for rule in normal if rule.name not in going] if going else list(normal)
-        end = bisect_left(kept, (BRIDGES, 0), key=self._text_order)
+        """The normal rules after an edit that leaves the bridges alone, whose rules still have positions."""
+        if not (diff.added or diff.removed):
+            return normal
+        kept = list(normal)
+        for rule in diff.removed:
+            del kept[bisect_left(kept, self._written.text_order(rule), key=self._written.text_order)]
+        end = bisect_left(kept, (BRIDGES, 0), key=self._written.text_order)
         return (*kept[:end], *diff.added, *kept[end:])
 
     def _infos(
@@ -364,12 +295,7 @@ class EditedProgram:
         return infos
 
     def _enter(self, entry: Entry, layout: Layout) -> None:
-        put = self._journal.put
-        put(self._counter, "rules", entry.sequence)
-        put(self._entries, entry.name, entry)
-        put(self._equal.setdefault(entry.canonical, {}), entry.name, None)
-        for number, name in enumerate(entry.normal_names):
-            put(self._positions, name, (entry.sequence, number))
+        self._written.enter(entry, self._journal)
         if layout.active:
             self._triple_uses.add(entry.canonical, layout.tables, self._journal)
 
@@ -386,7 +312,7 @@ class EditedProgram:
             Component(
                 number,
                 tuple(sorted(self.graph.predicates_of_component(number), key=natural_key)),
-                tuple(sorted(self.graph.rules_of_component(number), key=self._text_order)),
+                tuple(sorted(self.graph.rules_of_component(number), key=self._written.text_order)),
                 True,
                 frozenset(),
                 frozenset(),
@@ -395,9 +321,6 @@ class EditedProgram:
             for number in sorted(diff.looped)
         ]
         check_stratification(draft, components)
-
-    def _text_order(self, rule: NormalRule) -> tuple[int, int]:
-        return self._positions.get(rule.name, (BRIDGES, 0))
 
     def _fixed(self, routed: Sequence[Fact], layout: Layout) -> tuple[dict[str, int], frozenset[str]]:
         """The predicates that are there whatever the rules, with their arities; and those of them that have
@@ -410,10 +333,6 @@ class EditedProgram:
 
     def _uses(self) -> dict[str, Use]:
         return dict(binding_uses(self._program))
-
-
-def _entry(sequence: int, rule: Rule, canonical: Rule) -> Entry:
-    return Entry(sequence, rule, canonical, number_of(rule.name or ""))
 
 
 def _witness(fact: Fact) -> tuple[str, int]:

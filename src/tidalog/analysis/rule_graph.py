@@ -16,7 +16,7 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
 from tidalog.analysis.component_graph import ComponentGraph, Place
-from tidalog.analysis.components import build_components, read_predicates, reads
+from tidalog.analysis.components import Component, build_components, read_predicates, reads
 from tidalog.analysis.hypernodes import Edge, RuleEdges, rule_groups
 from tidalog.analysis.normal import NormalRule
 from tidalog.analysis.scc import natural_key
@@ -46,9 +46,14 @@ class RuleGraph:
     numbers that were never used.
     """
 
-    def __init__(self, rules: Sequence[NormalRule] = (), predicates: Iterable[str] = ()) -> None:
-        """`predicates` are there whether a rule has them or not.  Hyper-nodes start with the numbers that
-        `hyper_nodes` gives them."""
+    def __init__(
+        self,
+        rules: Sequence[NormalRule] = (),
+        predicates: Iterable[str] = (),
+        components: Sequence[Component] | None = None,
+    ) -> None:
+        """`predicates` are there whether a rule has them or not; `components` those of the rules, if they are
+        known.  Hyper-nodes start with the numbers that `hyper_nodes` gives them."""
         self._components = ComponentGraph()
         self._node_of: dict[str, int] = {}
         self._nodes: dict[int, dict[str, None]] = {}
@@ -57,7 +62,7 @@ class RuleGraph:
         self._declared: dict[str, None] = {}
         self._last = {"node": 0}
         self._journal = Journal()
-        self._build(rules, predicates)
+        self._build(rules, predicates, components)
 
     # --- what there is ------------------------------------------------------------------------------
 
@@ -285,11 +290,18 @@ class RuleGraph:
         self._journal.put(self._nodes, number, {})
         return number
 
-    def _build(self, rules: Sequence[NormalRule], predicates: Iterable[str]) -> None:
+    def _build(
+        self,
+        rules: Sequence[NormalRule],
+        predicates: Iterable[str],
+        components: Sequence[Component] | None,
+    ) -> None:
         """The first graph, from the builders of a fixed program."""
         self._declared = dict.fromkeys(predicates)
-        known = {*self._declared, *(predicate for rule in rules for predicate in mentioned(rule))}
-        self._components.load(rules, [c.predicates for c in build_components(known, rules)])
+        if components is None:
+            known = {*self._declared, *(predicate for rule in rules for predicate in mentioned(rule))}
+            components = build_components(known, rules)
+        self._components.load(rules, [c.predicates for c in components])
         for names, recursive in rule_groups(rules):
             number = self._new_node()
             self._assign(names, number)

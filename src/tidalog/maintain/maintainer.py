@@ -9,12 +9,14 @@ cost that it reaches, however many there are.
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import NamedTuple
 
 from tidalog.analysis import Analysis
+from tidalog.analysis.component_diff import ComponentDiff, diff_of_analyses, order_of
+from tidalog.analysis.normal import NormalRule
 from tidalog.builtins import NO_FUNCTIONS, PythonFunction
 from tidalog.engine.derivation_counts import DerivationCounts
 from tidalog.engine.engine import EmbeddedEngine
@@ -26,17 +28,17 @@ from tidalog.maintain.counters import Counters
 from tidalog.maintain.delta import ChangeSet, PredicateDelta
 from tidalog.maintain.marks import Marks, Parts
 from tidalog.maintain.materialise import NO_LIMITS, check_constraints, compiled_program
-from tidalog.maintain.rule_edit import RuleChange, begin_change, give_rules_facts, plan_change
+from tidalog.maintain.rule_edit import EditPlan, begin_change, give_rules_facts, plan_edit
 from tidalog.maintain.runner import Interrupted, Runner
 from tidalog.maintain.seminaive import SemiNaive
 from tidalog.maintain.strategies import ComponentUpdate, Strategy
 from tidalog.maintain.transaction import Transaction
-from tidalog.maintain.worklist import Readers, Worklist
+from tidalog.maintain.worklist import ComponentIndex, Stages, Worklist
 from tidalog.maintain.workspace import Workspace
 from tidalog.model.errors import RunError
 from tidalog.model.facts import Ids
 from tidalog.model.update import EncodedUpdate
-from tidalog.plan.compile import CompiledProgram
+from tidalog.plan.compile import CompiledComponent, CompiledProgram
 from tidalog.plan.lowering import RULE, constraint_predicate
 
 
@@ -90,22 +92,32 @@ class Maintainer:
         engine.counts = DerivationCounts()
         engine.predicate(RULE, 1)
         self._workspace = Workspace()
-        compiled = compiled_program(program)
-        wanted = list(compiled.stages)
-        missing = [stage for stage in wanted if engine.derived and not all(map(engine.has, stage.hidden))]
-        self._set_components(
-            [MaintainedComponent(engine, stage, self._workspace) for stage in wanted], compiled
-        )
+        self.program = compiled_program(program)
+        parts = [*self.program.components, *self.program.constraints]
+        missing = [
+            stage
+            for part in parts
+            for stage in part.stages
+            if engine.derived and not all(map(engine.has, stage.hidden))
+        ]
+        self._index = ComponentIndex(order_of(self.program.analysis), map(self._stages, parts))
+        self._constraints = {
+            constraint_predicate(rule.name): rule for rule in self.program.analysis.constraints
+        }
         for stage in missing:
             SemiNaive(engine, Runner(engine, NO_LIMITS, None), functions).run_stage(stage)
-        for component in self.components:
+        for component in self._index.unordered():
             component.asked = component.questions
         self.marks: Marks = self._new_marks()
 
-    def _set_components(self, components: list[MaintainedComponent], program: CompiledProgram) -> None:
-        self.components, self.program = components, program
-        self._readers = Readers(components)
-        self._constraints = {constraint_predicate(rule.name): rule for rule in program.analysis.constraints}
+    def _stages(self, part: CompiledComponent) -> Stages:
+        components = (MaintainedComponent(self.engine, stage, self._workspace) for stage in part.stages)
+        return Stages(part.predicates, tuple(components))
+
+    @property
+    def components(self) -> list[MaintainedComponent]:
+        """All components in topological order."""
+        return list(self._index)
 
     def prepare(self) -> None:
         """Compiles the plans that updates will need, so that the first one does not wait for them."""
@@ -137,7 +149,7 @@ class Maintainer:
         return self._kind_of_marks()(self.engine, options.look_ahead, sparing=options.marking == AUTO)
 
     def _kind_of_marks(self) -> type[Marks]:
-        return kind_of_marks(self.options, joins=any(component.joins for component in self.components))
+        return kind_of_marks(self.options, joins=self._index.joining > 0)
 
     # --- updates ------------------------------------------------------------------------------------
 
@@ -149,24 +161,31 @@ class Maintainer:
         limits: Limits = NO_LIMITS,
         progress: ProgressCallback | None = None,
         analysis: Analysis | None = None,
+        diff: ComponentDiff | None = None,
     ) -> Outcome:
         """Applies an update, whole or not at all.  With an `analysis` the rules are those of it from here on;
-        it lays facts out as the one before."""
+        it lays facts out as the one before.  `diff` says how it differs, if that is known."""
         if analysis is None:
             return self._apply(update, upcoming, limits, progress)
-        before = self.components, self.program
-        program = self.program.edited(analysis)
+        diff = diff or diff_of_analyses(self.program.analysis, analysis)
+        before, order = self.program, self._index.order
         savepoint, predicates = self.engine.mark(), len(self.engine.names)
-        change = plan_change(self.engine, self.components, program.stages, self._workspace)
+        self.program = before.edited(analysis, diff)
+        change = plan_edit(self.engine, self._index, self.program.of_edit(diff), diff, self._workspace)
         self._change_marks(rules_changed=True)
         self.engine.counts = DerivationCounts()  # of other rules
         give_rules_facts(self.engine, change.removed)
-        self._set_components(change.components, program)
+        self._index.replace(change.before, change.after)
+        self._index.order = diff.order
+        self._change_constraints(diff.constraints_removed, diff.constraints_added)
         self._change_marks()
         try:
             outcome = self._apply(update, upcoming, limits, progress, change)
         except BaseException:
-            self._set_components(*before)
+            self.program = before
+            self._index.replace(change.after, change.before)
+            self._index.order = order
+            self._change_constraints(diff.constraints_added, diff.constraints_removed)
             self._change_marks()
             self.engine.back_to(savepoint)
             self.engine.forget_predicates(predicates)
@@ -175,32 +194,36 @@ class Maintainer:
             component.end_edit()
         return outcome
 
+    def _change_constraints(self, removed: Iterable[NormalRule], added: Iterable[NormalRule]) -> None:
+        for rule in removed:
+            del self._constraints[constraint_predicate(rule.name)]
+        self._constraints.update((constraint_predicate(rule.name), rule) for rule in added)
+
     def _apply(
         self,
         update: EncodedUpdate,
         upcoming: Sequence[EncodedUpdate],
         limits: Limits,
         progress: ProgressCallback | None,
-        rules: RuleChange | None = None,
+        rules: EditPlan | None = None,
     ) -> Outcome:
         start = time.perf_counter()
         engine, marks = self.engine, self.marks
         counters = Counters()
         txn = Transaction(engine)
         runner = Runner(engine, limits, progress, counting=False)
-        runner.components = len(self.components)
+        runner.components = len(self._index)
         touched: list[_Touched] = []
         try:
             txn.ask(update.deletions, update.insertions)
             if rules is not None:
                 begin_change(txn, rules)
-            marked = marks.begin(txn, upcoming, Parts(self.program.analysis.rules, self.components))
+            marked = marks.begin(txn, upcoming, Parts(self.program.analysis.rules, self._index))
             self._change_explicit(txn)
             worklist = self._first_reached(txn, rules)
             while worklist:
-                number = worklist.pop()
-                component = self.components[number]
-                runner.component = number
+                component = worklist.pop()
+                runner.component = len(touched)
                 if not self._concerns(component, txn):
                     marks.find_announced(txn, component.numbers)
                     continue
@@ -210,7 +233,7 @@ class Maintainer:
                 self._maintain(component, txn, runner, counters, marked)
                 for predicate in component.numbers:
                     if predicate in txn.deleted or predicate in txn.grown:
-                        worklist.add(self._readers.of(predicate))
+                        worklist.add(self._index.readers(predicate))
                 runner.look_at(txn)
             runner.look_at(txn)
             names = (name for one in touched for name in one.component.predicates)
@@ -232,7 +255,7 @@ class Maintainer:
         ids_before = len(engine.store)
         marks.rows_have_moved(*engine.tidy())
         if len(engine.store) != ids_before:
-            for component in self.components:
+            for component in self._index.unordered():
                 component.ids_have_changed()
         counters.seconds = time.perf_counter() - start
         reached = [one.component for one in touched]
@@ -240,10 +263,8 @@ class Maintainer:
 
     def _change_explicit(self, txn: Transaction) -> None:
         """Facts of predicates that no rule derives."""
-        holder = self._readers.holder
-        for number in sorted({*txn.to_delete, *txn.to_insert}):
-            if number in holder:
-                continue
+        holder = self._index.holder
+        for number in sorted(n for n in {*txn.to_delete, *txn.to_insert} if n not in holder):
             if number in txn.to_delete:
                 txn.delete(number, txn.to_delete[number])
             begin = len(self.engine.store)
@@ -251,16 +272,16 @@ class Maintainer:
                 txn.grown[number] = begin
         self.marks.find_announced(txn, sorted(n for n in self.marks.announced if n not in holder))
 
-    def _first_reached(self, txn: Transaction, rules: RuleChange | None) -> Worklist:
+    def _first_reached(self, txn: Transaction, rules: EditPlan | None) -> Worklist:
         """The components that an update reaches before any is maintained."""
-        holder = self._readers.holder
-        worklist = Worklist()
+        holder = self._index.holder
+        worklist = Worklist(self._index)
         for predicate in {*txn.deleted, *txn.grown}:
-            worklist.add(self._readers.of(predicate))
+            worklist.add(self._index.readers(predicate))
         named = {*txn.to_delete, *txn.to_insert, *self.marks.announced}
         worklist.add([holder[predicate] for predicate in named if predicate in holder])
         if rules is not None:
-            worklist.add(number for number, one in enumerate(self.components) if one.edit is not None)
+            worklist.add(rules.edited)
         return worklist
 
     def _concerns(self, component: MaintainedComponent, txn: Transaction) -> bool:

@@ -1,13 +1,13 @@
-"""Rule edits: what an update that adds or removes rules does to the components.
+"""Rule edits: what the diff of components means for the components under maintenance.
 
-A removed rule is a deleted fact in the body of each of its instances, and an added one a new fact: for the
+A removed rule is a deleted fact in the body of each of its instances, and an added one is a new fact: for the
 one update in which it changes, a rule has one more atom, over the relation of rules.  Everything else is what
 any strategy does for facts.  Components whose rules stay are kept, with their plans and their rank order.
 
-*  What no rule derives any more is deleted without a search.
-*  A component that was part of another stays in rank order.  One that joins several is in rank order only if
+*  Facts that no rule derives any more are dropped without reasoning.
+*  A part of what was one component keeps its rank order.  A component merged from several has it only if
    their facts came one component after the other.
-*  A predicate that begins or ceases to be the result of a single fold is derived from scratch.
+*  A predicate that becomes the result of a single fold, or ceases to be, is derived from scratch.
 """
 
 from __future__ import annotations
@@ -17,24 +17,30 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from tidalog.analysis.component_diff import ComponentDiff
 from tidalog.analysis.normal import NormalRule
 from tidalog.engine.bits import EXPLICIT, STATUS_DERIVED, STATUS_NEW
 from tidalog.engine.engine import EmbeddedEngine
 from tidalog.engine.fact_kernels import LAST
 from tidalog.maintain.component import ComponentEdit, MaintainedComponent
 from tidalog.maintain.transaction import Transaction
+from tidalog.maintain.worklist import ComponentIndex, Stages
 from tidalog.maintain.workspace import Workspace
 from tidalog.model.facts import Ids
 from tidalog.model.terms import String
+from tidalog.plan.compile import CompiledComponent
 from tidalog.plan.join_order import instances_of
-from tidalog.plan.lowering import RULE, Stage, rule_key
+from tidalog.plan.lowering import RULE, Stage, constraint_predicate, rule_key
 
 
 @dataclass
-class RuleChange:
-    """How the components of a program become those of another."""
+class EditPlan:
+    """What a rule edit does to the components under maintenance."""
 
-    components: list[MaintainedComponent]
+    before: list[Stages]
+    """The components of the program that it affects, as they were."""
+    after: list[Stages]
+    """Those that it leaves in their stead."""
     added: list[str] = field(default_factory=list)
     """Marks of rules, each once."""
     removed: list[str] = field(default_factory=list)
@@ -44,32 +50,39 @@ class RuleChange:
     @property
     def edited(self) -> list[MaintainedComponent]:
         """Components that have other rules than before."""
-        return [one for one in self.components if one.edit is not None]
+        return [one for group in self.after for one in group.stages if one.edit is not None]
 
 
-def plan_change(
+def plan_edit(
     engine: EmbeddedEngine,
-    before: Sequence[MaintainedComponent],
-    stages: Iterable[Stage],
+    index: ComponentIndex,
+    compiled: Iterable[CompiledComponent],
+    diff: ComponentDiff,
     workspace: Workspace,
-) -> RuleChange:
-    """The components after an edit; those before it are not changed."""
+) -> EditPlan:
+    """Plans an edit at a cost that follows it; the components before are not touched.  `compiled` are the
+    components and constraints that are new or have other rules."""
+    constraints = (constraint_predicate(rule.name) for rule in diff.constraints_removed)
+    result = EditPlan(index.groups_of((*sorted(diff.affected), *constraints)), [])
+    before = [component for group in result.before for component in group.stages]
     derived_by = {predicate: component for component in before for predicate in component.predicates}
-    result = RuleChange([])
     kept: set[str] = set()
     added: dict[str, None] = {}
     removed: dict[str, None] = {}
-    for stage in stages:
-        kept |= stage.predicates | {name for memo in stage.memos for name in (memo.ask, memo.memo)}
-        olds = list({id(n): n for p in sorted(stage.predicates) if (n := derived_by.get(p))}.values())
-        if len(olds) == 1 and olds[0].stage.is_like(stage):
-            result.components.append(olds[0])
-            continue
-        component = _follow(engine, olds, stage, workspace)
-        assert component.edit is not None
-        added |= dict.fromkeys(rule_key(rule) for rule in component.edit.added)
-        removed |= dict.fromkeys(rule_key(rule) for rule in component.edit.removed)
-        result.components.append(component)
+    for part in compiled:
+        stages: list[MaintainedComponent] = []
+        for stage in part.stages:
+            kept |= stage.predicates | {name for memo in stage.memos for name in (memo.ask, memo.memo)}
+            olds = list({id(n): n for p in sorted(stage.predicates) if (n := derived_by.get(p))}.values())
+            if len(olds) == 1 and olds[0].stage.is_like(stage):
+                stages.append(olds[0])
+                continue
+            component = _follow(engine, olds, stage, workspace)
+            assert component.edit is not None
+            added |= dict.fromkeys(rule_key(rule) for rule in component.edit.added)
+            removed |= dict.fromkeys(rule_key(rule) for rule in component.edit.removed)
+            stages.append(component)
+        result.after.append(Stages(part.predicates, tuple(stages)))
     result.added, result.removed = list(added), list(removed)
     names = [p for component in before for p in sorted(component.predicates)]
     names += [
@@ -150,7 +163,7 @@ def _terms(engine: EmbeddedEngine, marks: Sequence[str]) -> Ids:
     return np.array([engine.dictionary.id_of(String(mark)) for mark in marks], np.int32)
 
 
-def begin_change(change: Transaction, wanted: RuleChange) -> None:
+def begin_change(change: Transaction, wanted: EditPlan) -> None:
     """Inserts and deletes the facts that stand for rules, and deletes what no rule derives any more.  Facts
     of rules that were added earlier are deleted too: a later edit may add these rules again."""
     engine = change.engine

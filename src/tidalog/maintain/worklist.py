@@ -3,42 +3,119 @@
 from __future__ import annotations
 
 import heapq
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Iterator
+from dataclasses import dataclass
+from itertools import count
+from typing import Final
 
+from tidalog.analysis.component_diff import Order
 from tidalog.maintain.component import MaintainedComponent
+from tidalog.plan.lowering import is_hidden
+
+Position = tuple[tuple[int, ...], int, int]
+"""The place of a component of the program, which of these comes first if two have the same, and the stage."""
+
+_LAST: Final = (1 << 62,)
+"""The place of constraints, which read all components and are read by none."""
 
 
-class Readers:
-    """Which components read or derive a predicate; components are numbered in topological order."""
+@dataclass(frozen=True, eq=False, slots=True)
+class Stages:
+    """A component of the program, or a constraint, in the stages that are maintained one after the other."""
 
-    def __init__(self, components: Sequence[MaintainedComponent]) -> None:
-        self.holder = {p: number for number, one in enumerate(components) for p in one.numbers}
+    predicates: tuple[str, ...]
+    stages: tuple[MaintainedComponent, ...]
+
+
+class ComponentIndex:
+    """The components under maintenance by the predicates that they derive and read.
+
+    Invariant: in the order of `position` each component comes after all that it reads.  `replace` costs what
+    it replaces; the order is that of the rule graph, which moves no more than an edit makes it move.
+    """
+
+    def __init__(self, order: Order, groups: Iterable[Stages]) -> None:
+        self.order = order
+        self.holder: dict[int, MaintainedComponent] = {}
         """Predicate → the component that derives it."""
-        self._readers: dict[int, list[int]] = {}
-        for number, one in enumerate(components):
-            for predicate in one.lower:
-                self._readers.setdefault(predicate, []).append(number)
+        self.joining = 0
+        """How many components have a join."""
+        self._readers: dict[int, dict[int, MaintainedComponent]] = {}
+        self._group_of: dict[str, Stages] = {}
+        self._positions: dict[int, tuple[str, int, int]] = {}
+        self._count = count()
+        self._all: dict[int, MaintainedComponent] = {}
+        self.replace((), groups)
 
-    def of(self, predicate: int) -> Sequence[int]:
+    def __len__(self) -> int:
+        return len(self._all)
+
+    def __iter__(self) -> Iterator[MaintainedComponent]:
+        """In topological order."""
+        return iter(sorted(self._all.values(), key=self.position))
+
+    def unordered(self) -> Collection[MaintainedComponent]:
+        return self._all.values()
+
+    def readers(self, predicate: int) -> Iterable[MaintainedComponent]:
         """The components above that read a predicate."""
-        return self._readers.get(predicate, ())
+        return self._readers.get(predicate, {}).values()
+
+    def groups_of(self, predicates: Iterable[str]) -> list[Stages]:
+        """The components of the program that some predicates belong to."""
+        found = (self._group_of.get(predicate) for predicate in predicates)
+        return list(dict.fromkeys(group for group in found if group is not None))
+
+    def position(self, component: MaintainedComponent) -> Position:
+        predicate, number, stage = self._positions[id(component)]
+        return _LAST if is_hidden(predicate) else self.order(predicate), number, stage
+
+    def replace(self, old: Iterable[Stages], new: Iterable[Stages]) -> None:
+        """Removes components and adds others; some stages may be in both."""
+        for group in old:
+            for predicate in group.predicates:
+                del self._group_of[predicate]
+            for component in group.stages:
+                self._remove(component)
+        for group in new:
+            self._group_of.update(dict.fromkeys(group.predicates, group))
+            number = next(self._count)
+            for stage, component in enumerate(group.stages):
+                self._positions[id(component)] = group.predicates[0], number, stage
+                self._add(component)
+
+    def _add(self, component: MaintainedComponent) -> None:
+        self._all[id(component)] = component
+        self.joining += component.joins > 0
+        self.holder.update(dict.fromkeys(component.numbers, component))
+        for predicate in component.lower:
+            self._readers.setdefault(predicate, {})[id(component)] = component
+
+    def _remove(self, component: MaintainedComponent) -> None:
+        del self._all[id(component)]
+        self.joining -= component.joins > 0
+        for predicate in component.numbers:
+            del self.holder[predicate]
+        for predicate in component.lower:
+            del self._readers[predicate][id(component)]
 
 
 class Worklist:
     """Components to visit, the lowest first, each once."""
 
-    def __init__(self) -> None:
-        self._heap: list[int] = []
+    def __init__(self, index: ComponentIndex) -> None:
+        self._index = index
+        self._heap: list[tuple[Position, MaintainedComponent]] = []
         self._known: set[int] = set()
 
-    def add(self, numbers: Iterable[int]) -> None:
-        for number in numbers:
-            if number not in self._known:
-                self._known.add(number)
-                heapq.heappush(self._heap, number)
+    def add(self, components: Iterable[MaintainedComponent]) -> None:
+        for component in components:
+            if id(component) not in self._known:
+                self._known.add(id(component))
+                heapq.heappush(self._heap, (self._index.position(component), component))
 
-    def pop(self) -> int:
-        return heapq.heappop(self._heap)
+    def pop(self) -> MaintainedComponent:
+        return heapq.heappop(self._heap)[1]
 
     def __bool__(self) -> bool:
         return bool(self._heap)

@@ -13,9 +13,11 @@ Invariant.  A component that is the same before and after a rule edit is the sam
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 
+from tidalog.analysis.component_diff import ComponentDiff, diff_of_analyses
 from tidalog.analysis.model import Analysis
 from tidalog.analysis.normal import NormalRule
 from tidalog.model.program import Expression
@@ -40,14 +42,27 @@ class CompiledComponent:
 
 @dataclass(frozen=True)
 class CompiledProgram:
-    """Components in an order in which each comes after those it reads; constraints come last."""
+    """The components of an analysis and its constraints, compiled."""
 
     analysis: Analysis
     is_native: IsNative = field(repr=False)
-    components: tuple[CompiledComponent, ...]
-    """One for each component of the analysis."""
-    constraints: tuple[CompiledComponent, ...]
-    """One for each constraint: a rule for a hidden predicate."""
+    known: Mapping[str, CompiledComponent] = field(repr=False)
+    """Each component by its first predicate, and each constraint by its hidden one.  Components without rules
+    may be missing."""
+
+    @cached_property
+    def components(self) -> tuple[CompiledComponent, ...]:
+        """One for each component of the analysis, in an order in which each comes after those it reads."""
+        return tuple(
+            self.known.get(c.predicates[0])
+            or compile_component(c.rules, c.predicates, c.recursive, self.is_native)
+            for c in self.analysis.components
+        )
+
+    @cached_property
+    def constraints(self) -> tuple[CompiledComponent, ...]:
+        """One for each constraint: a rule for a hidden predicate."""
+        return tuple(self.known[constraint_predicate(rule.name)] for rule in self.analysis.constraints)
 
     @property
     def stages(self) -> Iterator[Stage]:
@@ -55,36 +70,49 @@ class CompiledProgram:
         for component in (*self.components, *self.constraints):
             yield from component.stages
 
-    def edited(self, analysis: Analysis) -> CompiledProgram:
-        """The program of another analysis.  Components that it shares with this one keep their plans."""
-        return compile(analysis, self.is_native, self)
+    def edited(self, analysis: Analysis, diff: ComponentDiff | None = None) -> CompiledProgram:
+        """The program of another analysis.  Only the components that differ are compiled."""
+        diff = diff or diff_of_analyses(self.analysis, analysis)
+        known = dict(self.known)
+        for predicate in diff.affected:
+            known.pop(predicate, None)
+        for constraint in diff.constraints_removed:
+            known.pop(constraint_predicate(constraint.name), None)
+        for group in diff.components:
+            if group.rules:
+                known[group.predicates[0]] = compile_component(
+                    group.rules, group.predicates, group.recursive, self.is_native
+                )
+        known.update(_compiled_constraints(diff.constraints_added, self.is_native))
+        return CompiledProgram(analysis, self.is_native, known)
+
+    def of_edit(self, diff: ComponentDiff) -> list[CompiledComponent]:
+        """The components and constraints that the last edit compiled, in the order of evaluation."""
+        names = [group.predicates[0] for group in diff.components if group.rules]
+        names += [constraint_predicate(rule.name) for rule in diff.constraints_added]
+        return [self.known[name] for name in names]
 
 
 def compile(
     analysis: Analysis, is_native: IsNative, before: CompiledProgram | None = None
 ) -> CompiledProgram:
     """Compiles an analysis.  What `before` has compiled already is taken from there."""
-    known: dict[tuple[str, ...], CompiledComponent] = {}
     if before is not None:
-        known = {c.predicates: c for c in (*before.components, *before.constraints)}
+        return before.edited(analysis)
+    known = {
+        c.predicates[0]: compile_component(c.rules, c.predicates, c.recursive, is_native)
+        for c in analysis.components
+    }
+    known.update(_compiled_constraints(analysis.constraints, is_native))
+    return CompiledProgram(analysis, is_native, known)
 
-    def component(
-        rules: tuple[NormalRule, ...], predicates: tuple[str, ...], recursive: bool
-    ) -> CompiledComponent:
-        old = known.get(predicates)
-        if old is not None and old.rules == rules and old.recursive == recursive:
-            return old
-        return compile_component(rules, predicates, recursive, is_native)
 
-    return CompiledProgram(
-        analysis,
-        is_native,
-        tuple(component(c.rules, c.predicates, c.recursive) for c in analysis.components),
-        tuple(
-            component((constraint_rule(rule),), (constraint_predicate(rule.name),), False)
-            for rule in analysis.constraints
-        ),
-    )
+def _compiled_constraints(
+    rules: Iterable[NormalRule], is_native: IsNative
+) -> Iterator[tuple[str, CompiledComponent]]:
+    for rule in rules:
+        name = constraint_predicate(rule.name)
+        yield name, compile_component([constraint_rule(rule)], [name], False, is_native)
 
 
 def compile_component(

@@ -34,7 +34,7 @@ class Parts(NamedTuple):
     """What is maintained: the rules of a program, and its components."""
 
     rules: Sequence[NormalRule]
-    components: Sequence[MaintainedComponent]
+    components: Iterable[MaintainedComponent]
 
 
 class Marks:
