@@ -1,4 +1,4 @@
-"""Streams of rule changes for the tests of moving programs, and what a graph must be after each."""
+"""Streams of rule changes for the tests of edited programs, and what a graph must be after each."""
 
 from __future__ import annotations
 
@@ -28,8 +28,8 @@ class Step:
     added: tuple[Rule, ...]
     removed: tuple[int, ...]
 
-    def names(self, moving: EditedProgram) -> list[str]:
-        names = list(moving.rules)
+    def names(self, edited: EditedProgram) -> list[str]:
+        names = list(edited.rules)
         return [names[at % len(names)] for at in self.removed] if names else []
 
 
@@ -41,7 +41,7 @@ _names = st.sampled_from(PREDICATES)
 
 
 @st.composite
-def moving_rules(draw: st.DrawFn) -> Rule:
+def edited_rules(draw: st.DrawFn) -> Rule:
     """Mostly a safe rule over a few predicates of arity 2; one in ten is wrong in itself."""
     body: list[BodyLiteral] = [
         _atom(predicate, *draw(st.sampled_from([(X, Y), (Y, X)])))
@@ -99,11 +99,11 @@ def without_warnings(analysis: Analysis) -> list[object]:
     ]
 
 
-def same_as_from_scratch(moving: EditedProgram) -> Analysis:
-    """The moving program is what analysis makes of its text, and its graph is that of its rules."""
-    fresh = analyse(moving.program)
-    assert without_warnings(moving.analysis) == without_warnings(fresh)
-    graph = moving.graph
+def same_as_from_scratch(edited: EditedProgram) -> Analysis:
+    """The edited program is what analysis makes of its text, and its graph is that of its rules."""
+    fresh = analyse(edited.program)
+    assert without_warnings(edited.analysis) == without_warnings(fresh)
+    graph = edited.graph
     nodes = hyper_nodes(fresh.rules)
     assert {frozenset(graph.rules_of_node(n)) for n in graph.node_numbers()} == {
         frozenset(node.rules) for node in nodes
@@ -129,17 +129,17 @@ def same_as_from_scratch(moving: EditedProgram) -> Analysis:
 
 
 def accepted(rules: Sequence[Rule]) -> EditedProgram:
-    """A moving program with those of the rules that are accepted, one after the other."""
-    moving = EditedProgram(analyse(Program()))
+    """A edited program with those of the rules that are accepted, one after the other."""
+    edited = EditedProgram(analyse(Program()))
     for rule in rules:
         with suppress(ProgramError):
-            moving.change([rule])
-    return moving
+            edited.change([rule])
+    return edited
 
 
-def shape(moving: EditedProgram) -> list[object]:
+def shape(edited: EditedProgram) -> list[object]:
     """Everything about the graphs but the order of rules."""
-    analysis = moving.analysis
+    analysis = edited.analysis
     components: list[object] = [
         (c.predicates, {rule.name for rule in c.rules}, c.recursive, c.positive, c.negative, c.stratum)
         for c in analysis.components

@@ -9,12 +9,10 @@ from dataclasses import replace
 import pytest
 from algorithms_of_paper004 import algorithm_2, algorithm_3, algorithm_4, is_in_order
 from analysis_programs import verdict
-from hypothesis import given, settings
-from hypothesis import strategies as st
-from moving_rules import (
+from edited_rules import (
     Step,
     accepted,
-    moving_rules,
+    edited_rules,
     random_rule,
     same_as_from_scratch,
     shape,
@@ -22,8 +20,12 @@ from moving_rules import (
     triple_rules,
     without_warnings,
 )
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
-from tidalog.analysis import EditedProgram, EditImpact, NodeState, RuleDiff, analyse
+from tidalog.analysis import Analysis, EditedProgram, EditImpact, NodeState, RuleDiff, analyse
+from tidalog.analysis.component_diff import ComponentDiff, diff_of_analyses
+from tidalog.analysis.components import read_predicates
 from tidalog.analysis.rewrite import map_leaves
 from tidalog.model.errors import ProgramError
 from tidalog.model.program import Expression, Program, Rule, Variable
@@ -33,34 +35,63 @@ def empty() -> EditedProgram:
     return EditedProgram(analyse(Program()))
 
 
-def walk(moving: EditedProgram, stream: list[Step]) -> None:
+def walk(edited: EditedProgram, stream: list[Step]) -> None:
     """Makes the changes; each leaves the program that a fresh analysis accepts, or is refused like there and
     changes nothing."""
     for step in stream:
-        before, nodes = moving.program, node_numbers(moving)
-        names = step.names(moving)
+        before, nodes, known = edited.program, node_numbers(edited), edited.analysis
+        names = step.names(edited)
         staying = tuple(rule for rule in before.rules if rule.name not in names)
         try:
-            change = moving.change(step.added, names)
+            change = edited.change(step.added, names)
         except ProgramError as refused:
-            assert (moving.program, node_numbers(moving)) == (before, nodes)
-            same_as_from_scratch(moving)
+            assert (edited.program, node_numbers(edited)) == (before, nodes)
+            same_as_from_scratch(edited)
             wanted = verdict(replace(before, rules=(*staying, *step.added)))
             assert {d.number for d in refused.diagnostics} <= set(wanted)
         else:
-            same_as_from_scratch(moving)
-            assert moving.program.rules == (
+            same_as_from_scratch(edited)
+            diff_is_right(known, edited.analysis, change.components)
+            assert edited.program.rules == (
                 *(rule for rule in before.rules if rule not in change.removed),
                 *change.added,
             )
             assert len(step.added) == len(change.added) + len(change.already_there)
 
 
-def node_numbers(moving: EditedProgram) -> dict[str, int]:
-    return {name: moving.graph.node_of(name) for name in moving.graph.rules}
+def diff_is_right(before: Analysis, after: Analysis, diff: ComponentDiff) -> None:
+    """A component that the diff does not affect is the one from before; those that it lists are the ones
+    from after; and its order is topological."""
+    was = {c.predicates: c for c in before.components}
+    now = {c.predicates: c for c in after.components}
+    listed = {group.predicates for group in diff.components}
+    for predicates, component in now.items():
+        if predicates not in listed:
+            assert not diff.affected.intersection(predicates)
+            assert set(was[predicates].rules) == set(component.rules)
+    for group in diff.components:
+        found = now[group.predicates]
+        assert (group.rules, group.recursive) == (found.rules, found.recursive)
+    assert diff.affected >= {p for c in was.values() for p in c.predicates} - after.predicates.keys()
+    had, have = ({r.name: r for r in a.constraints} for a in (before, after))
+    added = {rule.name: rule for rule in diff.constraints_added}
+    removed = {rule.name for rule in diff.constraints_removed}
+    assert {**{name: r for name, r in had.items() if name not in removed}, **added} == have
+    for component in after.components:
+        for rule in component.rules:
+            for predicate in read_predicates(rule):
+                own = diff.order(component.predicates[0])
+                assert predicate in component.predicates or diff.order(predicate) < own
+    whole = diff_of_analyses(before, after)
+    assert {g.predicates for g in whole.components} <= listed
+    assert whole.affected <= diff.affected
 
 
-@given(stream=st.lists(steps(moving_rules()), min_size=1, max_size=12))
+def node_numbers(edited: EditedProgram) -> dict[str, int]:
+    return {name: edited.graph.node_of(name) for name in edited.graph.rules}
+
+
+@given(stream=st.lists(steps(edited_rules()), min_size=1, max_size=12))
 @settings(max_examples=400, deadline=None)
 def test_after_every_change_the_graph_is_the_one_built_from_scratch(stream: list[Step]) -> None:
     walk(empty(), stream)
@@ -75,15 +106,15 @@ def test_rules_over_triples_move_the_relations_that_hold_them(stream: list[Step]
 @pytest.mark.parametrize("seed", range(4))
 def test_a_long_stream_merges_and_splits_and_never_strays(seed: int) -> None:
     chance = random.Random(seed)
-    moving = empty()
+    edited = empty()
     seen: Counter[str] = Counter()
     for _ in range(700):
-        names = list(moving.rules)
+        names = list(edited.rules)
         size = len(names)
         added = [random_rule(chance, 10) for _ in range(chance.choice([0, 1, 1, 2]) if size < 22 else 0)]
         removed = chance.sample(names, chance.choice([0, 1, 2])) if size > 8 else []
         try:
-            change = moving.change(added, removed)
+            change = edited.change(added, removed)
         except ProgramError as refused:
             seen.update(d.number for d in refused.diagnostics)
         else:
@@ -91,15 +122,15 @@ def test_a_long_stream_merges_and_splits_and_never_strays(seed: int) -> None:
             seen["splits"] += len(change.impact.splits)
             seen["component merges"] += sum(visit.merged for visit in change.impact.visits)
             seen["component splits"] += sum(visit.split for visit in change.impact.visits)
-            follows_the_algorithms(moving, change)
-        same_as_from_scratch(moving)
+            follows_the_algorithms(edited, change)
+        same_as_from_scratch(edited)
     for event in ("merges", "splits", "component merges", "component splits", "T020", "T021"):
         assert seen[event] >= 10, seen
 
 
-def follows_the_algorithms(moving: EditedProgram, change: RuleDiff) -> None:
+def follows_the_algorithms(edited: EditedProgram, change: RuleDiff) -> None:
     """Dirty, DIHN and plan of a change that only adds or only removes are those of the paper."""
-    after = dict(moving.graph.rules)
+    after = dict(edited.graph.rules)
     added, removed = change.impact.added, change.impact.removed
     before = {name: rule for name, rule in after.items() if name not in {r.name for r in added}}
     before |= {rule.name: rule for rule in removed}
@@ -113,17 +144,17 @@ def follows_the_algorithms(moving: EditedProgram, change: RuleDiff) -> None:
     plan = [frozenset(node.rules) for node in change.impact.plan]
     assert set(plan) == set(algorithm_4(after, impacted))
     assert is_in_order(after, plan)
-    visits_are_right(moving, change.impact)
+    visits_are_right(edited, change.impact)
 
 
 def as_sets(nodes: tuple[NodeState, ...]) -> set[frozenset[str]]:
     return {frozenset(node.rules) for node in nodes}
 
 
-def visits_are_right(moving: EditedProgram, change: EditImpact) -> None:
+def visits_are_right(edited: EditedProgram, change: EditImpact) -> None:
     """Visited are the components with a changed rule or other predicates than before and all that reads them,
     in order; each says where its predicates and rules come from."""
-    components = moving.analysis.components
+    components = edited.analysis.components
     own = {p: frozenset(component.predicates) for component in components for p in component.predicates}
     visits = {frozenset(visit.predicates): visit for visit in change.visits}
     changed = {r.head.predicate for r in (*change.added, *change.removed) if r.head is not None}
@@ -150,7 +181,7 @@ def visits_are_right(moving: EditedProgram, change: EditImpact) -> None:
         told = [rule for visit in change.visits for rule in getattr(visit, name)]
         known = [r.name for r in names if r.head is not None and r.head.predicate in own]
         assert sorted(told) == sorted(known)
-    derived = {r.head.predicate for r in moving.graph.rules.values() if r.head is not None}
+    derived = {r.head.predicate for r in edited.graph.rules.values() if r.head is not None}
     lost = {r.head.predicate for r in change.removed if r.head is not None} - derived
     assert set(change.without_rules) == lost
 
@@ -158,59 +189,59 @@ def visits_are_right(moving: EditedProgram, change: EditImpact) -> None:
 # --- laws -------------------------------------------------------------------------------------------
 
 
-@given(rules=st.lists(moving_rules(), max_size=8), step=steps(moving_rules()))
+@given(rules=st.lists(edited_rules(), max_size=8), step=steps(edited_rules()))
 @settings(max_examples=300, deadline=None)
 def test_a_change_that_is_taken_back_leaves_no_trace(rules: list[Rule], step: Step) -> None:
-    moving = accepted(rules)
-    before = without_warnings(moving.analysis), node_numbers(moving), moving.program
+    edited = accepted(rules)
+    before = without_warnings(edited.analysis), node_numbers(edited), edited.program
     try:
-        change = moving.change(step.added, step.names(moving))
+        change = edited.change(step.added, step.names(edited))
     except ProgramError:
         pass
     else:
-        moving.undo(change)
-    assert (without_warnings(moving.analysis), node_numbers(moving), moving.program) == before
-    same_as_from_scratch(moving)
+        edited.undo(change)
+    assert (without_warnings(edited.analysis), node_numbers(edited), edited.program) == before
+    same_as_from_scratch(edited)
 
 
-@given(rules=st.lists(moving_rules(), max_size=8), more=moving_rules())
+@given(rules=st.lists(edited_rules(), max_size=8), more=edited_rules())
 @settings(max_examples=300, deadline=None)
 def test_adding_a_rule_and_removing_it_is_the_identity(rules: list[Rule], more: Rule) -> None:
-    moving = accepted(rules)
-    before = without_warnings(moving.analysis)
+    edited = accepted(rules)
+    before = without_warnings(edited.analysis)
     try:
-        change = moving.change([more])
+        change = edited.change([more])
     except ProgramError:
         return
-    moving.change([], [rule.name for rule in change.added if rule.name is not None])
-    assert without_warnings(moving.analysis) == before
+    edited.change([], [rule.name for rule in change.added if rule.name is not None])
+    assert without_warnings(edited.analysis) == before
 
 
-@given(rules=st.lists(moving_rules(), max_size=8), seed=st.integers(0, 99))
+@given(rules=st.lists(edited_rules(), max_size=8), seed=st.integers(0, 99))
 @settings(max_examples=200, deadline=None)
 def test_the_order_in_which_rules_came_does_not_matter(rules: list[Rule], seed: int) -> None:
-    moving = accepted(rules)
-    mixed = list(moving.program.rules)
+    edited = accepted(rules)
+    mixed = list(edited.program.rules)
     random.Random(seed).shuffle(mixed)
     together = empty()
     together.change(mixed)
     one_by_one = empty()
     for rule in mixed:
         one_by_one.change([rule])
-    assert shape(moving) == shape(together) == shape(one_by_one)
+    assert shape(edited) == shape(together) == shape(one_by_one)
 
 
-@given(rules=st.lists(moving_rules(), min_size=1, max_size=6))
+@given(rules=st.lists(edited_rules(), min_size=1, max_size=6))
 @settings(max_examples=100, deadline=None)
 def test_a_rule_that_is_there_under_other_names_of_variables_is_not_added(rules: list[Rule]) -> None:
-    moving = accepted(rules)
-    before = without_warnings(moving.analysis)
-    for rule in moving.program.rules:
+    edited = accepted(rules)
+    before = without_warnings(edited.analysis)
+    for rule in edited.program.rules:
         again = map_leaves(rule, _other_variable)
-        change = moving.change([replace(again, name=None)])
+        change = edited.change([replace(again, name=None)])
         assert not change
         assert [same.name for same in change.already_there] == [rule.name]
-    assert without_warnings(moving.analysis) == before
+    assert without_warnings(edited.analysis) == before
 
 
 def _other_variable(leaf: Expression) -> Expression:
