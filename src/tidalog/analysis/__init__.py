@@ -23,7 +23,6 @@ from tidalog.analysis.report import describe, describe_json
 from tidalog.analysis.rule_edit import AlreadyThere, RuleDiff
 from tidalog.analysis.rule_graph import RuleGraph
 from tidalog.model.rule_edit import NamedRemoval
-from tidalog.rdf.layout import Layout as TripleLayout
 
 __all__ = [
     "GRAPH_FORMATS",
@@ -50,7 +49,6 @@ __all__ = [
     "RuleDiff",
     "RuleEdges",
     "RuleGraph",
-    "TripleLayout",
     "analyse",
     "analyse_query",
     "describe",

@@ -19,13 +19,12 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import Self
 
-from tidalog.analysis import Analysis, EditedProgram, RuleDiff, TripleLayout, analyse, analyse_query
+from tidalog.analysis import Analysis, EditedProgram, RuleDiff, analyse, analyse_query
 from tidalog.analysis.draft import ArgumentRange
 from tidalog.api.encoded_update import net_update, routed_update
 from tidalog.api.load import Environment, Load, Witness, analysed, encoded_facts, witness_of
 from tidalog.api.maintenance import Maintenance, no_longer_explicit
-from tidalog.api.placement import can_stay, moved
-from tidalog.api.relations import routed
+from tidalog.api.placement import can_stay, can_stay_after, moved
 from tidalog.api.rules import rules_added
 from tidalog.api.state import Outcome, State
 from tidalog.api.state_diff import differences, visible
@@ -47,6 +46,8 @@ from tidalog.model.rule_edit import RuleEdit
 from tidalog.model.terms import Term
 from tidalog.model.update import EncodedUpdate
 from tidalog.plan.compile import CompiledProgram, compile
+from tidalog.rdf.columns import split
+from tidalog.rdf.layout import Layout
 from tidalog.storage.snapshot import Image, Snapshot, fill_table_of, image_of
 
 
@@ -237,7 +238,7 @@ class Database:
         are new.  With `fresh` the engine is a new one, and the old one stays as it is."""
         before, layout = self._state, load.analysis.triples
         parts = [
-            part for facts in load.facts if facts.count for part in routed(facts, layout, self.dictionary)
+            part for facts in load.facts if facts.count for part in split(facts, layout, self.dictionary)
         ]
         moves = fresh or not can_stay(before.engine, before.analysis.triples, load.analysis)
         if moves or parts or load.analysis.rules != before.analysis.rules:
@@ -278,7 +279,7 @@ class Database:
     def delete(self, facts: Iterable[Facts]) -> int:
         """Makes facts explicit no longer, and derives nothing.  Returns the number of those that were."""
         engine, layout = self.engine, self.analysis.triples
-        parts = [part for whole in facts for part in routed(whole, layout, engine.dictionary)]
+        parts = [part for whole in facts for part in split(whole, layout, engine.dictionary)]
         self._outdate()
         if self._explicit_only is None or self._explicit_only() is not engine.store:
             engine.forget_derived()
@@ -344,6 +345,7 @@ class Database:
             given.progress,
             label,
             before,
+            None if change is None else change.components,
         )
         return Outcome(
             found,
@@ -430,7 +432,7 @@ class Database:
         before = self.analysis
         with self._edited(added, update.rules, self._unknown(update.insertions)) as change:
             self.check_arities(update.deletions)
-            if can_stay(self.engine, before.triples, self.analysis):
+            if can_stay_after(self.engine, before.triples, self.analysis.triples, change):
                 return self._maintain(maintain, before, change)
             return self._derive_again(update, before, change, maintain.progress)
 
@@ -450,8 +452,8 @@ class Database:
                 self._state = replace(
                     self._state,
                     program=program,
-                    analysis=replace(rules.analysis, program=program, facts=()),
-                    witnesses={**state.witnesses, **new},
+                    analysis=rules.analysis.of_program(program),
+                    witnesses={**state.witnesses, **new} if new else state.witnesses,
                 )
             yield change
 
@@ -501,7 +503,7 @@ class Database:
         """Everything derived is to be derived again before it is used."""
         self._state = replace(self._state, run=None, maintenance=None, epoch=self._state.epoch + 1)
 
-    def _move(self, before: TripleLayout) -> None:
+    def _move(self, before: Layout) -> None:
         """Moves explicit facts to the relations of the current analysis."""
         self._state = replace(self._state, engine=moved(self.engine, before, self.analysis.triples))
 

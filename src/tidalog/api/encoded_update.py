@@ -10,11 +10,9 @@ from dataclasses import replace
 
 import numpy as np
 
-from tidalog.analysis import TripleLayout
 from tidalog.analysis.edit_scripts import changed_rules
 from tidalog.api.bulk_terms import ids_of_many
 from tidalog.api.naming import checked_name
-from tidalog.api.relations import routed
 from tidalog.api.rules import rule_edit
 from tidalog.api.update import Update
 from tidalog.engine.dictionary import Dictionary
@@ -26,17 +24,19 @@ from tidalog.model.program import Fact
 from tidalog.model.rule_edit import NO_EDIT, NamedRemoval, RuleEdit, RuleText
 from tidalog.model.terms import Term
 from tidalog.model.update import EncodedUpdate
+from tidalog.rdf.columns import split
+from tidalog.rdf.layout import Layout
 
 Prefixes = Mapping[str, str]
 
 
-def routed_update(update: EncodedUpdate, layout: TripleLayout, dictionary: Dictionary) -> EncodedUpdate:
+def routed_update(update: EncodedUpdate, layout: Layout, dictionary: Dictionary) -> EncodedUpdate:
     """The same update by the relations that hold its facts, worked out once per layout."""
     if not layout.active:
         return update
     if update.routed is None or update.routed[0] is not layout:
         deletions, insertions = (
-            [part for facts in side for part in routed(facts, layout, dictionary)]
+            [part for facts in side for part in split(facts, layout, dictionary)]
             for side in (update.deletions, update.insertions)
         )
         update.routed = layout, replace(update, deletions=deletions, insertions=insertions, routed=None)

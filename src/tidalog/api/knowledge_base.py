@@ -38,7 +38,6 @@ from tidalog.api.open_update import OpenUpdate
 from tidalog.api.progress import bar_for
 from tidalog.api.queries import result_of
 from tidalog.api.reader import Reader
-from tidalog.api.relations import is_rdf_name
 from tidalog.api.rules import Rules
 from tidalog.api.sources import ProgramSource, ReadProgram, import_number, joined, read_program
 from tidalog.api.state import Outcome
@@ -306,7 +305,7 @@ class KnowledgeBase(Reader):
     def _arity(self, name: str) -> int | None:
         analysis = self._open().analysis
         known = analysis.predicates.get(name)
-        return None if known is None or is_rdf_name(analysis.triples, name) else known.arity
+        return None if known is None or analysis.triples.is_shorthand(name) else known.arity
 
     def _maintains(self, rows: int) -> bool:
         """Whether facts are maintained, rather than everything derived again.  Subscribers hear of changes

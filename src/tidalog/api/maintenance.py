@@ -11,6 +11,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from tidalog.analysis import Analysis
+from tidalog.analysis.component_diff import ComponentDiff
 from tidalog.api.diagnostics import BadArgument
 from tidalog.api.naming import user_predicates
 from tidalog.api.profile import Choices
@@ -51,14 +52,20 @@ class Maintenance:
         progress: ProgressCallback | None,
         label: Label | None,
         before: Analysis | None = None,
+        diff: ComponentDiff | None = None,
     ) -> tuple[dict[str, PredicateDelta], Outcome]:
         """Applies an update and returns its changes by the predicates that users know.  With an analysis
-        `before`, the rules change to those of `analysis`."""
+        `before`, the rules change to those of `analysis`, by `diff` if it is known."""
         if options is not self.maintainer.options:
             self.maintainer.use(options)
         changed = before is not None and before.rules != analysis.rules
         outcome = self.maintainer.apply(
-            update, upcoming, limits=limits, progress=progress, analysis=analysis if changed else None
+            update,
+            upcoming,
+            limits=limits,
+            progress=progress,
+            analysis=analysis if changed else None,
+            diff=diff,
         )
         self.choices.note(outcome.touched, label)
         found = user_changes(self.engine, analysis, outcome.delta, before)

@@ -8,14 +8,14 @@ from difflib import get_close_matches
 from typing import Final
 
 from tidalog.analysis import Analysis, PredicateInfo
-from tidalog.analysis.triples import TRIPLE
 from tidalog.api.diagnostics import BadArgument
-from tidalog.api.relations import holds_triples, is_hidden, is_rdf_name, relations_of_triples
+from tidalog.api.relations import holds_triples, is_hidden
 from tidalog.io.update_diagnostics import UnknownPredicate
 from tidalog.model.errors import UsageError
 from tidalog.model.program import Aggregate, Atom, Negation, Rule, Variable
 from tidalog.model.term_text import NAME, STANDARD_PREFIXES, from_python
 from tidalog.model.terms import Term
+from tidalog.rdf.layout import TRIPLE
 
 _NOT_IN_AN_IRI: Final = re.compile(r'[\x00-\x20<>"{}|^`\\\ud800-\udfff]')
 _PREFIXED: Final = re.compile(r"([\w-]*):(.*)", re.DOTALL)
@@ -49,7 +49,7 @@ def checked_name(predicate: str, prefixes: Mapping[str, str]) -> str:
 
 def user_predicates(analysis: Analysis) -> dict[str, PredicateInfo]:
     """The predicates that people know by name; all relations of triples are `triple`."""
-    triples = relations_of_triples(analysis.triples)
+    triples = analysis.triples.relations
     infos = [info for name, info in analysis.predicates.items() if not is_hidden(name)]
     found = {info.name: info for info in infos if info.name not in triples}
     if triples:
@@ -62,7 +62,7 @@ def known_predicate(predicate: str, analysis: Analysis) -> str:
     """The full name of a predicate that facts are asked of; raises if there is none."""
     known = user_predicates(analysis)
     name = predicate if predicate in known else full_name(predicate, analysis.program.prefixes)
-    if name in known or is_rdf_name(analysis.triples, name):
+    if name in known or analysis.triples.is_shorthand(name):
         return name
     near = get_close_matches(predicate, known, 1, 0.6)
     listed = ", ".join(list(known)[:_LISTED]) + (" …" if len(known) > _LISTED else "")

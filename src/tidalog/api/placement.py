@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from tidalog.analysis import Analysis, TripleLayout
-from tidalog.api.relations import explicit_rows, routed, same_relations
+from tidalog.analysis import Analysis, RuleDiff
+from tidalog.api.relations import explicit_rows
 from tidalog.engine.engine import EmbeddedEngine
 from tidalog.plan.lowering import constraint_rule
+from tidalog.rdf.columns import split
+from tidalog.rdf.layout import Layout
 
 
-def can_stay(engine: EmbeddedEngine, before: TripleLayout, analysis: Analysis) -> bool:
+def can_stay(engine: EmbeddedEngine, before: Layout, analysis: Analysis) -> bool:
     """Whether facts can stay where they are: triples are in the same relations, and predicates and
     constraints have the arities that the engine knows."""
-    if not same_relations(before, analysis.triples):
+    if not before.same_relations(analysis.triples):
         return False
     wanted = {name: info.arity for name, info in analysis.predicates.items()}
     for rule in map(constraint_rule, analysis.constraints):
@@ -21,12 +23,25 @@ def can_stay(engine: EmbeddedEngine, before: TripleLayout, analysis: Analysis) -
     return all(wanted.get(name, arity) == arity for name, arity in relations)
 
 
-def moved(engine: EmbeddedEngine, before: TripleLayout, after: TripleLayout) -> EmbeddedEngine:
+def can_stay_after(engine: EmbeddedEngine, before: Layout, after: Layout, diff: RuleDiff) -> bool:
+    """`can_stay` after a rule edit of a program whose facts could stay: only new rules change arities."""
+    if not before.same_relations(after):
+        return False
+    for rule in diff.normal_added:
+        whole = constraint_rule(rule) if rule.head is None else rule
+        assert whole.head is not None
+        for atom in (whole.head, *whole.atoms, *whole.negations):
+            if engine.has(atom.predicate) and engine.arity(atom.predicate) != len(atom.arguments):
+                return False
+    return True
+
+
+def moved(engine: EmbeddedEngine, before: Layout, after: Layout) -> EmbeddedEngine:
     """A new engine with the explicit facts alone, in the relations of another layout.  A relation without any
     gets its arity when it is needed."""
     found = EmbeddedEngine(engine.dictionary)
     for whole in explicit_rows(engine, before):
         if whole.count:
-            for part in routed(whole, after, engine.dictionary):
+            for part in split(whole, after, engine.dictionary):
                 found.insert(part.predicate, part.columns, part.count)
     return found

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from dataclasses import asdict, replace
 from importlib.metadata import version
-from types import MappingProxyType
 
-from tidalog.analysis import TripleLayout
 from tidalog.api.load import analysed, witness_of
 from tidalog.api.maintenance import Maintenance
 from tidalog.api.placement import can_stay, moved
@@ -15,6 +13,7 @@ from tidalog.engine.functions import is_native
 from tidalog.engine.limits import RunStats
 from tidalog.lang import parse, print_program
 from tidalog.plan.compile import compile
+from tidalog.rdf.layout import Layout
 from tidalog.storage.snapshot import Snapshot
 
 
@@ -27,12 +26,7 @@ def meta_of(state: State) -> dict[str, object]:
         "name": program.source.name if program.source is not None else "<program>",
         "parameters": {name: id_of(term) for name, term in state.environment.parameters.items()},
         "witnesses": list(state.witnesses),
-        "triples": {
-            "active": layout.active,
-            "properties": dict(layout.properties),
-            "classes": dict(layout.classes),
-            "tables": sorted(layout.tables),
-        },
+        "triples": layout.to_json(),
         "run": asdict(state.run) if state.run is not None else None,
         "unranked": [node.name for node in maintenance.maintainer.components if not node.is_ranked]
         if maintenance is not None
@@ -50,13 +44,7 @@ def restored(state: State, snapshot: Snapshot) -> State:
     parameters = {name: term(number) for name, number in meta.mapping("parameters").items()}
     environment = replace(state.environment, parameters=parameters)
     witnesses = {(name, arity): witness_of(name, arity) for name, arity in meta.list("witnesses")}
-    triples = meta.mapping("triples")
-    layout = TripleLayout(
-        triples["active"],
-        MappingProxyType(triples["properties"]),
-        MappingProxyType(triples["classes"]),
-        frozenset(triples["tables"]),
-    )
+    layout = Layout.from_json(**meta.mapping("triples"))
     analysis = analysed(program, environment, witnesses)
     run = meta.optional("run", dict)
     engine.derived = run is not None

@@ -14,16 +14,17 @@ from dataclasses import dataclass, fields
 import numpy as np
 import numpy.typing as npt
 
-from tidalog.analysis import Analysis, TripleLayout
-from tidalog.analysis.triples import TRIPLE
+from tidalog.analysis import Analysis
 from tidalog.api.naming import known_predicate
-from tidalog.api.relations import holds_triples, is_hidden, relations_of_triples
+from tidalog.api.relations import holds_triples, is_hidden
 from tidalog.engine import undo_log as changes
 from tidalog.engine.bits import EXPLICIT
 from tidalog.engine.engine import EmbeddedEngine
 from tidalog.maintain.delta import PredicateDelta, no_change
-from tidalog.model.facts import Ids
+from tidalog.model.facts import Facts, Ids
 from tidalog.model.terms import IRI, RDF_TYPE
+from tidalog.rdf.columns import as_triples, constants
+from tidalog.rdf.layout import TRIPLE, Layout
 
 Table = npt.NDArray[np.int32]
 Mask = npt.NDArray[np.bool_]
@@ -41,7 +42,7 @@ def user_changes(
     layout = analysis.triples
     if not layout.active:
         return {name: change for name, change in delta.items() if not is_hidden(name)}
-    triples = relations_of_triples(layout)
+    triples = layout.relations
     found = {name: c for name, c in delta.items() if name not in triples and not is_hidden(name)}
     own = {name: change for name, change in delta.items() if name in triples}
     if own:
@@ -63,7 +64,8 @@ def change_of(
     layout = analysis.triples
     if name != TRIPLE and holds_triples(analysis, name):
         triples = found.get(TRIPLE)
-        is_class = name in layout.classes
+        relation = layout.relation_of(name)
+        is_class = relation is not None and layout.arities[relation] == 1
         if triples is not None:
             return name, _part(engine, triples, name, is_class)
         return name, no_change(1 if is_class else 2)
@@ -85,10 +87,10 @@ class _State:
 
 
 def _triples(
-    engine: EmbeddedEngine, layout: TripleLayout, own: Mapping[str, PredicateDelta], copied: bool
+    engine: EmbeddedEngine, layout: Layout, own: Mapping[str, PredicateDelta], copied: bool
 ) -> PredicateDelta | None:
     entries = [
-        (relation, np.stack(_as_triples(engine, layout, relation, columns), axis=1), flags)
+        (relation, _table(engine, layout, Facts(relation, columns, len(columns[0]))), flags)
         for relation, change in own.items()
         for columns, flags in _flagged(change)
     ]
@@ -101,7 +103,7 @@ def _triples(
     table, which = np.unique(table, axis=0, return_inverse=True)
     state = _State(*(np.zeros(len(table), np.bool_) for _ in fields(_State)))
     places = np.split(which.reshape(-1), np.cumsum([len(rows) for _, rows, _ in entries])[:-1])
-    for relation in relations_of_triples(layout):
+    for relation in layout.relations:
         rows, there = _present(engine, layout, relation, table)
         present = np.zeros(len(table), np.bool_)
         present[rows] = there
@@ -175,26 +177,13 @@ def _change(table: Table, state: _State) -> PredicateDelta | None:
     )
 
 
-def _as_triples(engine: EmbeddedEngine, layout: TripleLayout, relation: str, columns: list[Ids]) -> list[Ids]:
-    predicate, class_ = _constants(engine, layout, relation)
-    if predicate is None:
-        return columns
-    rows = len(columns[0])
-    object_ = np.full(rows, class_, np.int32) if class_ is not None else columns[1]
-    return [columns[0], np.full(rows, predicate, np.int32), object_]
-
-
-def _constants(engine: EmbeddedEngine, layout: TripleLayout, relation: str) -> tuple[int | None, int | None]:
-    """The ids of the property and the class that all triples of a relation have."""
-    if relation == TRIPLE:
-        return None, None
-    _, predicate, object_ = layout.restore(relation, (IRI(""), IRI("")))
-    is_class = relation in layout.classes.values()
-    return engine.dictionary.id_of(predicate), engine.dictionary.id_of(object_) if is_class else None
+def _table(engine: EmbeddedEngine, layout: Layout, facts: Facts) -> Table:
+    """Facts of a relation as rows of triples."""
+    return np.stack(as_triples(facts, layout, engine.dictionary).columns, axis=1)
 
 
 def _present(
-    engine: EmbeddedEngine, layout: TripleLayout, relation: str, table: Table
+    engine: EmbeddedEngine, layout: Layout, relation: str, table: Table
 ) -> tuple[npt.NDArray[np.int64], Mask]:
     """The rows of a table of triples that a relation can hold, and whether it does."""
     rows, ids = _ids(engine, layout, relation, table)
@@ -202,9 +191,9 @@ def _present(
 
 
 def _ids(
-    engine: EmbeddedEngine, layout: TripleLayout, relation: str, table: Table
+    engine: EmbeddedEngine, layout: Layout, relation: str, table: Table
 ) -> tuple[npt.NDArray[np.int64], Ids]:
-    predicate, class_ = _constants(engine, layout, relation)
+    predicate, class_ = constants(relation, layout, engine.dictionary)
     fits = np.ones(len(table), np.bool_) if predicate is None else table[:, 1] == predicate
     columns = [0, 1, 2] if predicate is None else [0, 2]
     if class_ is not None:
@@ -220,9 +209,9 @@ def _ids(
     return rows, ids
 
 
-def _explicit_now(engine: EmbeddedEngine, layout: TripleLayout, table: Table) -> Mask:
+def _explicit_now(engine: EmbeddedEngine, layout: Layout, table: Table) -> Mask:
     explicit = np.zeros(len(table), np.bool_)
-    for relation in relations_of_triples(layout):
+    for relation in layout.relations:
         rows, ids = _ids(engine, layout, relation, table)
         there = ids >= 0
         status = engine.store.arrays.status[ids[there]]

@@ -12,11 +12,11 @@ from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Final, Self
 
-from tidalog.analysis.triples import TRIPLE
 from tidalog.api.rules import rules_added
 from tidalog.io.change_feed import ChangeFeedWriter
 from tidalog.io.diagnostics import NotWritable
 from tidalog.model.errors import DataError, ProgramError
+from tidalog.rdf.layout import TRIPLE
 
 if TYPE_CHECKING:
     from tidalog.api.delta import Delta

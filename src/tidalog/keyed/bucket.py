@@ -25,7 +25,7 @@ from tidalog.api.database import Database
 from tidalog.api.encoded_update import net_update
 from tidalog.api.load import Environment
 from tidalog.api.naming import checked_name
-from tidalog.api.relations import is_hidden, routed
+from tidalog.api.relations import is_hidden
 from tidalog.engine.bits import EXPLICIT
 from tidalog.engine.engine import EmbeddedEngine
 from tidalog.io.columns import RawTable
@@ -43,6 +43,7 @@ from tidalog.maintain.transaction import PredicateDelta
 from tidalog.model.errors import RunError
 from tidalog.model.facts import Facts, Ids
 from tidalog.model.update import EncodedUpdate
+from tidalog.rdf.columns import split
 from tidalog.storage.records import changes_of, changes_packed, unpacked
 
 Mask = npt.NDArray[np.bool_]
@@ -217,11 +218,11 @@ class Bucket:
         name = self._relations.get(predicate)
         if name is None:
             name = self._relations[predicate] = checked_name(predicate, config.prefixes)
-        if not config.active or not arguments:
+        if not config.layout.active or not arguments:
             yield Facts(config.names.get(name, name), [keys, *arguments], len(keys))
             return
         numbered = Facts(name, [np.arange(len(keys), dtype=np.int32), *arguments[1:]], len(keys))
-        for part in routed(numbered, config.layout, self.engine.dictionary):
+        for part in split(numbered, config.layout, self.engine.dictionary):
             rows = part.columns[0]
             columns = [keys[rows], arguments[0][rows], *part.columns[1:]]
             yield Facts(config.names.get(part.predicate, part.predicate), columns, part.count)

@@ -7,10 +7,8 @@ from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 
-from tidalog.analysis.triples import TRIPLE, TYPE
 from tidalog.api.relations import is_hidden
 from tidalog.io.change_columns import KINDS, OPERATIONS, change_schema
 from tidalog.io.change_feed import ChangeBatch
@@ -18,8 +16,8 @@ from tidalog.keyed.batches import Numbers, SubBatches
 from tidalog.keyed.config import BucketConfig
 from tidalog.keyed.keys import KeyTable
 from tidalog.maintain.delta import PredicateDelta
-from tidalog.model.facts import Ids
-from tidalog.model.terms import IRI
+from tidalog.model.facts import Facts, Ids
+from tidalog.rdf.columns import TripleRows
 
 if TYPE_CHECKING:
     from tidalog.engine.dictionary import Dictionary
@@ -56,7 +54,8 @@ class KeyedChanges:
         self.counts: dict[str, list[int]] = {}
         """By predicate: how many facts were inserted and deleted."""
         self._relations = {name: relation for relation, name in config.names.items()}
-        self._triples = _Triples(config, dictionary) if config.active else None
+        layout = config.layout
+        self._triples = TripleRows(layout, dictionary, leading=1) if layout.active else None
 
     def add_first(self, delta: Mapping[str, PredicateDelta]) -> None:
         """What new keys have from the program alone: their update 0."""
@@ -139,7 +138,8 @@ class KeyedChanges:
         rows = len(flags)
         predicate, arguments = relation, columns[1:]
         if self._triples is not None:
-            predicate, arguments = self._triples.restored(relation, arguments, rows)
+            whole = self._triples.restored(Facts(relation, arguments, rows))
+            predicate, arguments = whole.predicate, whole.columns
         texts = [_text(self._dictionary.decode_text(column)) for column in arguments]
         empty = [pa.nulls(rows, pa.string())] * (self._config.arguments - len(texts))
         written = ChangeBatch(0, 1, predicate, "explicit", (), 0).written_predicate
@@ -163,38 +163,3 @@ def plain_texts(dictionary: Dictionary, ids: Ids) -> pa.Array:
 
 def _text(array: pa.Array) -> pa.Array:
     return array.cast(pa.string()) if pa.types.is_large_string(array.type) else array
-
-
-class _Triples:
-    """Triples in several relations.  Each is reported from the relation of its property or class only: rules
-    copy it there whenever another relation has it, and only there is it explicit."""
-
-    def __init__(self, config: BucketConfig, dictionary: Dictionary) -> None:
-        self._layout = config.layout
-        id_of = dictionary.id_of
-        self._type = id_of(TYPE)
-        self._id_of = id_of
-        self._properties = np.array([id_of(IRI(iri)) for iri in config.properties], np.int32)
-        self._classes = np.array([id_of(IRI(iri)) for iri in config.classes], np.int32)
-        self._of_types = config.properties.get(TYPE.value)
-
-    def own(self, relation: str, columns: list[Ids]) -> npt.NDArray[np.bool_] | None:
-        """The rows that belong to a relation; None if all do."""
-        if relation == TRIPLE and len(columns) == 4:
-            of_class = (columns[2] == self._type) & np.isin(columns[3], self._classes)
-            own: npt.NDArray[np.bool_] = ~(np.isin(columns[2], self._properties) | of_class)
-            return own
-        if relation == self._of_types:
-            other: npt.NDArray[np.bool_] = ~np.isin(columns[2], self._classes)
-            return other
-        return None
-
-    def restored(self, relation: str, arguments: list[Ids], rows: int) -> tuple[str, list[Ids]]:
-        """The predicate that users see, and its arguments."""
-        if relation == TRIPLE or not relation.startswith(f"{TRIPLE}:"):
-            return relation, arguments
-        _, predicate, object_ = self._layout.restore(relation, (IRI(""), IRI("")))
-        middle = np.full(rows, self._id_of(predicate), np.int32)
-        is_class = relation in self._layout.classes.values()
-        last = np.full(rows, self._id_of(object_), np.int32) if is_class else arguments[1]
-        return TRIPLE, [arguments[0], middle, last]

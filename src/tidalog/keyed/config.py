@@ -6,14 +6,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from hashlib import sha256
-from types import MappingProxyType
 from typing import TYPE_CHECKING, Final
 
-from tidalog.analysis import Analysis, TripleLayout, analyse
+from tidalog.analysis import Analysis, analyse
 from tidalog.analysis.draft import ArgumentRange
 from tidalog.analysis.keyed import KeyedProgram
 from tidalog.api.functions import argument_range
-from tidalog.api.relations import routed
 from tidalog.builtins import PythonFunction
 from tidalog.engine.dictionary import Dictionary
 from tidalog.keyed.shard_map import entry_of_bucket
@@ -21,12 +19,14 @@ from tidalog.lang import parse, print_program
 from tidalog.model.facts import Facts
 from tidalog.model.terms import Term
 from tidalog.model.update import EncodedUpdate
+from tidalog.rdf.columns import split
+from tidalog.rdf.layout import Layout
 from tidalog.storage.records import changes_of, changes_packed, unpacked
 
 if TYPE_CHECKING:
     from tidalog.api.knowledge_base import KnowledgeBase
 
-_CACHED: Final = ("layout", "digest", "first_entry")
+_CACHED: Final = ("digest", "first_entry")
 
 
 @dataclass(frozen=True)
@@ -39,10 +39,7 @@ class BucketConfig:
     violated: str
     names: dict[str, str]
     prefixes: dict[str, str]
-    active: bool
-    properties: dict[str, str]
-    classes: dict[str, str]
-    tables: tuple[str, ...]
+    layout: Layout
     arguments: int
     """The largest number of arguments of a fact, without the key."""
     labels: str | None
@@ -62,15 +59,6 @@ class BucketConfig:
     @property
     def text_labels(self) -> bool:
         return self.labels == "text"
-
-    @cached_property
-    def layout(self) -> TripleLayout:
-        return TripleLayout(
-            self.active,
-            MappingProxyType(self.properties),
-            MappingProxyType(self.classes),
-            frozenset(self.tables),
-        )
 
     @cached_property
     def digest(self) -> str:
@@ -115,7 +103,7 @@ def config_of(
 ) -> BucketConfig:
     """`kb` has loaded the original program."""
     dictionary = kb.dictionary
-    parts = [part for rows in kb.asserted_id_rows() for part in routed(rows, keyed.layout, dictionary)]
+    parts = [part for rows in kb.asserted_id_rows() for part in split(rows, keyed.layout, dictionary)]
     change = EncodedUpdate(insertions=[_renamed(part, keyed) for part in parts])
     return BucketConfig(
         print_program(keyed.program),
@@ -124,10 +112,7 @@ def config_of(
         keyed.violated,
         dict(keyed.names),
         dict(kb.program.prefixes),
-        keyed.layout.active,
-        dict(keyed.layout.properties),
-        dict(keyed.layout.classes),
-        tuple(sorted(keyed.layout.tables)),
+        replace(keyed.layout, views=False),
         arguments,
         labels,
         buckets,
@@ -143,7 +128,7 @@ def facts_only(labels: str | None) -> BucketConfig:
     """The config of a bucket that only holds facts."""
     facts = b"".join(changes_packed({"kind": "shared"}, [EncodedUpdate()], Dictionary()))
     return BucketConfig(
-        "", facts, "keyed:key", "keyed:violated", {}, {}, False, {}, {}, (), 0, labels, facts_only=True
+        "", facts, "keyed:key", "keyed:violated", {}, {}, Layout(), 0, labels, facts_only=True
     )
 
 

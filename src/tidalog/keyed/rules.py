@@ -20,7 +20,6 @@ from tidalog.analysis.edited_program import EditedProgram
 from tidalog.analysis.keyed import KeyedProgram, keyed_program
 from tidalog.analysis.rewrite import atoms
 from tidalog.api.load import witness_of
-from tidalog.api.relations import same_relations
 from tidalog.api.rules import rules_added
 from tidalog.engine.engine import EmbeddedEngine
 from tidalog.engine.functions import is_native
@@ -78,7 +77,7 @@ class Rules:
         moving.change(rules_added(edits, config.prefixes), edits.removed)
         program = replace(moving.program, facts=())
         keyed = self._keyed(program)
-        if not same_relations(keyed.layout, config.layout) or keyed.key != config.key:
+        if not keyed.layout.same_relations(config.layout) or keyed.key != config.key:
             raise ProgramError(RuleMovesTriples())
         arities = _arities(program)
         wide = [name for name, arity in arities.items() if arity > config.arguments]

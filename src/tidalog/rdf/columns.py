@@ -78,6 +78,34 @@ def constants(relation: str, layout: Layout, terms: Terms) -> tuple[int | None, 
     return terms.id_of(origin.property), class_
 
 
+class TripleRows:
+    """Triples that bridges may have copied.  Each belongs to the relation of its property or class: bridges
+    copy it there whenever another relation has it, and only there is it explicit.  `leading` is the number of
+    columns before the arguments."""
+
+    def __init__(self, layout: Layout, terms: Terms, leading: int = 0) -> None:
+        self._layout, self._terms, self._leading = layout, terms, leading
+        self._type = terms.id_of(TYPE)
+        self._properties = np.array([terms.id_of(IRI(iri)) for iri in layout.properties], np.int32)
+        self._classes = np.array([terms.id_of(IRI(iri)) for iri in layout.classes], np.int32)
+
+    def own(self, relation: str, columns: list[Ids]) -> npt.NDArray[np.bool_] | None:
+        """The rows that belong to a relation; None if all do."""
+        arguments = columns[self._leading :]
+        if relation == TRIPLE and len(arguments) == 3:
+            of_class = (arguments[1] == self._type) & np.isin(arguments[2], self._classes)
+            own: npt.NDArray[np.bool_] = ~(np.isin(arguments[1], self._properties) | of_class)
+            return own
+        if relation == self._layout.types:
+            other: npt.NDArray[np.bool_] = ~np.isin(arguments[1], self._classes)
+            return other
+        return None
+
+    def restored(self, facts: Facts) -> Facts:
+        """Facts of a relation by the predicate that users see, without leading columns."""
+        return as_triples(facts, self._layout, self._terms)
+
+
 def _written_out(facts: Facts, terms: Terms) -> list[Ids]:
     name = terms.id_of(IRI(facts.predicate))
     if len(facts.columns) == 1:

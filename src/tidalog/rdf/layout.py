@@ -68,6 +68,10 @@ class Layout:
             views=views,
         )
 
+    def __reduce__(self) -> tuple[object, ...]:
+        """A mapping proxy cannot be pickled."""
+        return _unpickled, (self.active, dict(self.properties), dict(self.classes), self.tables, self.views)
+
     # --- relations ----------------------------------------------------------------------------------
 
     @cached_property
@@ -172,6 +176,12 @@ class Layout:
         cls, active: bool, properties: Mapping[str, str], classes: Mapping[str, str], tables: Iterable[str]
     ) -> Layout:
         return cls(active, MappingProxyType(properties), MappingProxyType(classes), frozenset(tables))
+
+
+def _unpickled(
+    active: bool, properties: dict[str, str], classes: dict[str, str], tables: frozenset[str], views: bool
+) -> Layout:
+    return Layout(active, MappingProxyType(properties), MappingProxyType(classes), tables, views)
 
 
 def is_view(relation: str) -> bool:

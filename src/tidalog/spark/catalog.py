@@ -7,7 +7,6 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from tidalog.analysis.rewrite import atoms
-from tidalog.api.relations import is_rdf_name
 from tidalog.lang import parse_rules
 from tidalog.model.errors import ProgramError
 from tidalog.model.term_text import STANDARD_PREFIXES
@@ -52,7 +51,7 @@ def known_predicates(kb: KnowledgeBase) -> KnownPredicates:
     prefixes = {**STANDARD_PREFIXES, **kb.program.prefixes}
     arities: dict[str, int] = {}
     for name, info in kb.predicates.items():
-        if is_rdf_name(layout, name) and info.arity in (1, 2):
+        if layout.is_shorthand(name) and info.arity in (1, 2):
             continue  # a class and a property may have one name
         for alias in _aliases(name, prefixes):
             arities[alias] = info.arity
