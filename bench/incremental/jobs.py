@@ -39,7 +39,7 @@ def run_job(job: str, request: Mapping[str, object], limits: Limits) -> Done:
 
 
 def compile_all(limits: Limits, job: str = "warm") -> Done:
-    """Every kernel that the jobs of a kind use is in numba's cache afterwards."""
+    """Compiled code is built, and what the jobs of a kind import is in the cache of the system."""
     return run_job(job, {}, Limits(max(limits.seconds, _COMPILING_SECONDS), limits.bytes))
 
 

@@ -24,7 +24,7 @@ def main(arguments: list[str]) -> None:
     path = object_path()
     path.parent.mkdir(parents=True, exist_ok=True)
     start = time.perf_counter()
-    with _locked(path.parent / "build.lock"):
+    with _locked(path.with_suffix(".lock")):
         if not path.exists():
             _build(path, quiet=_PATIENCE if "--later" in arguments else 0.0)
     if "--later" not in arguments:

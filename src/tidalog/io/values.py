@@ -6,13 +6,17 @@ type; a mixed one becomes text in `any` form, in which every value keeps its kin
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Sequence
+from typing import Final
 
+import numpy as np
 import pyarrow as pa
 
 from tidalog.io.text_form import value_text
 from tidalog.model.terms import is_text
 
+_FEW: Final = 1000  # values from which Arrow's own conversion pays
 _ARROW_TYPES = {int: pa.int64(), float: pa.float64(), bool: pa.bool_(), str: pa.string()}
 
 
@@ -23,7 +27,7 @@ def column_of(values: Sequence[object]) -> tuple[pa.ChunkedArray, dict[int, obje
         return pa.chunked_array([], pa.string()), {}
     if len(kinds) == 1 and (arrow_type := _ARROW_TYPES.get(next(iter(kinds)))) is not None:
         try:
-            return pa.chunked_array([pa.array(values, arrow_type)]), {}
+            return pa.chunked_array([_array(values, arrow_type)]), {}
         except (OverflowError, pa.ArrowInvalid, UnicodeEncodeError):
             pass  # an integer beyond 64 bits, or half a surrogate pair
     texts: list[str | None] = []
@@ -35,7 +39,32 @@ def column_of(values: Sequence[object]) -> tuple[pa.ChunkedArray, dict[int, obje
         if text is None and not _missing(value):
             strange[row] = value
         texts.append(text)
-    return pa.chunked_array([pa.array(texts, pa.string())]), strange
+    return pa.chunked_array([_array(texts, pa.string())]), strange
+
+
+def _array(values: Sequence[object], arrow_type: pa.DataType) -> pa.Array:
+    """An Arrow array of values of one Python type; texts may be None.
+
+    Arrow's own conversion imports pandas where it is installed, which takes longer than a small update.
+    """
+    if len(values) > _FEW or "pandas" in sys.modules:
+        return pa.array(values, arrow_type)
+    if pa.types.is_string(arrow_type):
+        texts = [b"" if value is None else str(value).encode() for value in values]
+        offsets = np.zeros(len(texts) + 1, np.int32)
+        np.cumsum([len(text) for text in texts], out=offsets[1:])
+        known = _bits([value is not None for value in values]) if None in values else None
+        return pa.StringArray.from_buffers(
+            len(values), pa.py_buffer(offsets), pa.py_buffer(b"".join(texts)), known
+        )
+    if pa.types.is_boolean(arrow_type):
+        return pa.Array.from_buffers(arrow_type, len(values), [None, _bits(values)])
+    numbers = np.array(values, np.int64 if pa.types.is_integer(arrow_type) else np.float64)
+    return pa.Array.from_buffers(arrow_type, len(values), [None, pa.py_buffer(numbers)])
+
+
+def _bits(values: Sequence[object]) -> pa.Buffer:
+    return pa.py_buffer(np.packbits(np.array(values, np.bool_), bitorder="little"))
 
 
 def _missing(value: object) -> bool:
