@@ -6,8 +6,8 @@ from analysis_programs import analysed, errors_of
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tidalog.analysis import TripleLayout
 from tidalog.model.terms import IRI, RDF_TYPE, Integer, Term
+from tidalog.rdf.layout import Layout
 
 PREFIX = "@prefix ex: <http://e.org/> . @prefix rdf: <http://www.w3.org/1999/02/22-rdf-syntax-ns#> . "
 EX = "http://e.org/"
@@ -117,5 +117,5 @@ _terms = st.sampled_from([IRI(EX + "p"), IRI(EX + "C"), IRI(RDF_TYPE), IRI("a"),
 
 @given(_terms, _terms, _terms)
 def test_restoring_what_was_routed_gives_the_triple_back(s: Term, p: Term, o: Term) -> None:
-    layout = TripleLayout(True, {EX + "p": P, RDF_TYPE: TYPES}, {EX + "C": C})
+    layout = Layout(True, {EX + "p": P, RDF_TYPE: TYPES}, {EX + "C": C})
     assert layout.restore(*layout.route(s, p, o)) == (s, p, o)
