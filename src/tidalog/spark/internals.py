@@ -9,6 +9,7 @@ from __future__ import annotations
 import logging
 import os
 import threading
+import warnings
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
@@ -53,12 +54,24 @@ def start_context(conf: SparkConf, environment: Mapping[str, str], log: Path) ->
     from pyspark import SparkContext
     from pyspark.java_gateway import launch_gateway
 
+    _import_quietly()
     with _environment(environment), log.open("wb") as output:
         gateway = SparkContext._gateway
         if gateway is None:
             streams = {"stdout": output, "stderr": output}
             gateway = launch_gateway(conf, popen_kwargs=streams)  # type: ignore[no-untyped-call]
         return SparkContext(conf=conf, gateway=gateway)
+
+
+def _import_quietly() -> None:
+    """Imports a module of PySpark that it imports with the first value for the JVM anyway.  It warns of
+    pandas from version 3 on, which we do not use.
+
+    Public: a filter of warnings, which would hold for the whole process.
+    """
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", message="PySpark does not yet fully support pandas")
+        import pyspark.testing.utils  # noqa: F401
 
 
 @contextmanager
