@@ -1,7 +1,6 @@
-"""The knowledge base that a user holds: loading, inserting, materialising, asking.
+"""The public interface: `open`, the knowledge base, updates and deltas.
 
-Knows every room below it and none of the command line above it.  The engine is imported when the first
-knowledge base is opened, so that what needs no engine starts at once.
+The engine is imported when the first knowledge base is opened, so that what needs no engine starts at once.
 """
 
 from __future__ import annotations
@@ -63,20 +62,20 @@ def open(
     marking: str = "auto",
     order: str = "ours",
 ) -> KnowledgeBase:
-    """A knowledge base: an empty one in memory, or the one in a folder, which is made if it is not there.
+    """A knowledge base: an empty one in memory, or the one in a folder, which is created if need be.
 
     The limits hold for every materialisation, update and query: facts in all, seconds of a run, bytes of the
     engine.  `strict` makes a built-in that cannot be computed an error instead of a literal that is false.
-    `strategy`, `marking` and `order` say how updates are maintained, where these are not told otherwise.
+    `strategy`, `marking` and `order` say how updates are maintained, unless an update stream says otherwise.
     `functions` are Python functions that rules call, by name, as `register` takes them.
 
     A folder is a store: what it holds is there without loading anything, and every change is on disk before
-    it is made.  `fsync` says what a change waits for: `always` its own way to the disk; `batch`, the usual
+    it is applied.  `fsync` says what a change waits for: `always` its own way to the disk; `batch`, the usual
     one, the same, but a stream is synced ten times a second and when it ends; `off` nothing, so that it
     survives the end of the process but not of the machine.  One process writes to a store; `read_only=True`
     looks at it, also while that process is at work.  A snapshot is written in the background whenever the log
-    has grown by `snapshot_after` bytes, and by half of the last snapshot.  A change that was being made when
-    the writer ended is made again, or dropped with `unfinished="reject"`.
+    has grown by `snapshot_after` bytes, and by half of the last snapshot.  A change that was being applied
+    when the writer ended is applied again, or dropped with `unfinished="reject"`.
     """
     from tidalog.api.knowledge_base import KnowledgeBase
     from tidalog.api.limits import checked_limits
@@ -89,7 +88,7 @@ def open(
         for name, function in (functions or {}).items():
             kb.register(name, function)
         return kb
-    from tidalog.api.stored import open_store
+    from tidalog.api.open_store import open_store
 
     return open_store(
         Path(path).expanduser(),

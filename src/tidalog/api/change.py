@@ -12,9 +12,10 @@ from tidalog.api.database import Database
 from tidalog.api.delta import Delta, PredicateChange
 from tidalog.api.load import Load
 from tidalog.api.lock import Lock
+from tidalog.api.maintenance import DEFAULT
+from tidalog.api.outcome import Outcome
 from tidalog.api.rules import rule_changes
 from tidalog.api.sources import ReadProgram
-from tidalog.api.state import Outcome
 from tidalog.api.user_changes import change_of
 from tidalog.engine.limits import ProgressCallback
 from tidalog.maintain.choose import Options
@@ -53,7 +54,7 @@ def perform(
     database: Database,
     change: Change,
     upcoming: Sequence[EncodedUpdate] = (),
-    options: Options | None = None,
+    options: Options = DEFAULT,
     progress: ProgressCallback | None = None,
 ) -> Outcome:
     """Applies a change to a database, whole or not at all.  Only `UPDATES` derive what follows."""

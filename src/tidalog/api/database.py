@@ -16,17 +16,18 @@ import time
 import weakref
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Self
 
 from tidalog.analysis import Analysis, EditedProgram, RuleDiff, analyse, analyse_query
 from tidalog.analysis.draft import ArgumentRange
-from tidalog.api.encoded_update import net_update, routed_update
+from tidalog.api.encoded_update import routed_update
 from tidalog.api.load import Environment, Load, Witness, analysed, encoded_facts, witness_of
-from tidalog.api.maintenance import Maintenance, no_longer_explicit
+from tidalog.api.maintenance import DEFAULT, Job, Maintenance, no_longer_explicit
+from tidalog.api.outcome import Outcome
 from tidalog.api.placement import can_stay, can_stay_after, moved
 from tidalog.api.rules import rules_added
-from tidalog.api.state import Outcome, State
+from tidalog.api.state import State
 from tidalog.api.state_diff import differences, visible
 from tidalog.api.state_snapshot import meta_of, restored
 from tidalog.builtins import PythonFunction
@@ -306,7 +307,7 @@ class Database:
         updates: Sequence[EncodedUpdate],
         upcoming: Sequence[EncodedUpdate] = (),
         *,
-        options: Options | None = None,
+        options: Options = DEFAULT,
         progress: ProgressCallback | None = None,
     ) -> Outcome:
         """Applies updates as one and derives what follows.  `upcoming` updates are only looked at.
@@ -314,59 +315,24 @@ class Database:
         An update with a rule edit is applied by itself.  Raises `ProgramError` or `RunError`; then everything
         is as it was.
         """
-        maintain = _Maintain(updates, upcoming, options or Options(), progress)
+        job = Job(updates, upcoming, options, self.limits, progress)
         if updates[0].rules:
-            return self._apply_edit(updates[0], maintain)
+            return self._apply_edit(updates[0], job)
         for update in updates:
             self.check_arities(update.deletions)
         self.materialise(progress=progress)
         unknown = self._unknown(facts for update in updates for facts in update.insertions)
         if not unknown:
-            return self._maintain(maintain)
+            return self._maintain(job)
         with self._atomic():
             self._admit(unknown)
             self.materialise(progress=progress)
-            return self._maintain(maintain)
+            return self._maintain(job)
 
-    def _maintain(
-        self, given: _Maintain, before: Analysis | None = None, change: RuleDiff | None = None
-    ) -> Outcome:
+    def _maintain(self, job: Job, before: Analysis | None = None, diff: RuleDiff | None = None) -> Outcome:
         """Maintains what was derived.  After a rule edit `before` is the analysis that held up to now."""
         self.get_ready()
-        maintenance, analysis = self.maintained(), self.analysis
-        layout, dictionary = analysis.triples, self.dictionary
-        label = given.updates[-1].label
-        found, outcome = maintenance.apply(
-            analysis,
-            net_update([routed_update(update, layout, dictionary) for update in given.updates]),
-            list(self._fitting(routed_update(update, layout, dictionary) for update in given.upcoming)),
-            given.options,
-            self.limits,
-            given.progress,
-            label,
-            before,
-            None if change is None else change.components,
-        )
-        return Outcome(
-            found,
-            outcome.counters,
-            outcome.ignored,
-            outcome.chosen,
-            change,
-            maintenance.explicit,
-            maintenance.facts,
-            label,
-            len(given.updates),
-        )
-
-    def _fitting(self, updates: Iterable[EncodedUpdate]) -> Iterator[EncodedUpdate]:
-        """Upcoming updates before the first whose arities the engine does not have."""
-        engine = self.engine
-        for update in updates:
-            for facts in (*update.deletions, *update.insertions):
-                if engine.has(facts.predicate) and engine.arity(facts.predicate) != len(facts.columns):
-                    return
-            yield update
+        return self.maintained().apply(job, self.analysis, before, diff)
 
     def check_arities(self, facts: Iterable[Facts]) -> None:
         """Facts to delete have as many arguments as their predicate, if it is known.  Raises
@@ -394,14 +360,14 @@ class Database:
         """Applies an update by relation, which must fit the program.  With a program, its rules hold from now
         on; they have facts in the same relations."""
         self.materialise()
-        given = _Maintain([update], (), Options(), None)
+        job = Job([update], limits=self.limits)
         if program is None:
-            return self._maintain(given)
+            return self._maintain(job)
         self.maintained()  # with the rules up to now
         before = self.analysis
         with self._atomic():
             self._use(program)
-            return self._maintain(given, before)
+            return self._maintain(job, before)
 
     def use(self, program: CompiledProgram) -> None:
         """Takes over another program, with facts in the same relations, and derives nothing."""
@@ -425,16 +391,16 @@ class Database:
                 self._outdate()
         return change
 
-    def _apply_edit(self, update: EncodedUpdate, maintain: _Maintain) -> Outcome:
+    def _apply_edit(self, update: EncodedUpdate, job: Job) -> Outcome:
         added = rules_added(update.rules, self.program.prefixes)
-        self.materialise(progress=maintain.progress)
+        self.materialise(progress=job.progress)
         self.maintained()  # with the rules before the edit
         before = self.analysis
         with self._edited(added, update.rules, self._unknown(update.insertions)) as change:
             self.check_arities(update.deletions)
             if can_stay_after(self.engine, before.triples, self.analysis.triples, change):
-                return self._maintain(maintain, before, change)
-            return self._derive_again(update, before, change, maintain.progress)
+                return self._maintain(job, before, change)
+            return self._derive_again(update, before, change, job.progress)
 
     @contextmanager
     def _edited(
@@ -513,13 +479,3 @@ class Database:
         outcome = maintainer.Maintainer(engine, analyse(Program())).apply(update)
         engine.derived = True  # unused ids are left: facts are copied before anything is derived from them
         return outcome
-
-
-@dataclass(frozen=True)
-class _Maintain:
-    """Updates to apply as one, and how."""
-
-    updates: Sequence[EncodedUpdate]
-    upcoming: Sequence[EncodedUpdate]
-    options: Options
-    progress: ProgressCallback | None

@@ -50,7 +50,7 @@ class BadArgument(Diagnostic):
 class BadCommand(Diagnostic):
     number = "T077"
     title = "{problem}"
-    reason = "the command was not carried out"
+    reason = "the command did nothing"
     hint = "{hint}"
 
 
@@ -85,7 +85,7 @@ class NotApplied(Diagnostic):
     number = "T084"
     title = "this update has no delta"
     reason = "{why}"
-    hint = "read u.delta behind the with block: with kb.update() as u: …"
+    hint = "read u.delta after the with block: with kb.update() as u: …"
 
 
 class OtherKnowledgeBase(Diagnostic):

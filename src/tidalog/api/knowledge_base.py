@@ -35,12 +35,12 @@ from tidalog.api.naming import (
     predicates_read,
 )
 from tidalog.api.open_update import OpenUpdate
+from tidalog.api.outcome import Outcome
 from tidalog.api.progress import bar_for
 from tidalog.api.queries import result_of
 from tidalog.api.reader import Reader
 from tidalog.api.rules import Rules
 from tidalog.api.sources import ProgramSource, ReadProgram, import_number, joined, read_program
-from tidalog.api.state import Outcome
 from tidalog.api.streams import AnyUpdate, Encoder, Updates, source_of, taken_from
 from tidalog.api.subscriptions import PredicateWatch, QueryWatch, Subscription, Subscriptions, is_predicate
 from tidalog.api.update import Update
@@ -113,7 +113,7 @@ class KnowledgeBase(Reader):
         """Applies updates as one and tells the subscribers."""
         outcome = self._perform(Change(UPDATES, updates), upcoming, options, progress, when)
         delta = delta_of(outcome, self._open(), self._lock)
-        self._subscriptions.tell(delta)
+        self._subscriptions.publish(delta)
         return delta
 
     # --- programs -----------------------------------------------------------------------------------

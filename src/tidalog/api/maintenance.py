@@ -6,14 +6,17 @@ reading them costs nothing.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final
 
 import numpy as np
 
-from tidalog.analysis import Analysis
-from tidalog.analysis.component_diff import ComponentDiff
+from tidalog.analysis import Analysis, RuleDiff
 from tidalog.api.diagnostics import BadArgument
+from tidalog.api.encoded_update import net_update, routed_update
 from tidalog.api.naming import user_predicates
+from tidalog.api.outcome import Outcome
 from tidalog.api.profile import Choices
 from tidalog.api.relations import count_of
 from tidalog.api.user_changes import user_changes
@@ -21,11 +24,25 @@ from tidalog.builtins import PythonFunction
 from tidalog.engine.engine import EmbeddedEngine
 from tidalog.engine.limits import Limits, ProgressCallback
 from tidalog.maintain.choose import MARKINGS, ORDERS, STRATEGIES, Options
-from tidalog.maintain.maintainer import Maintainer, Outcome
+from tidalog.maintain.maintainer import Maintainer
+from tidalog.maintain.materialise import NO_LIMITS
 from tidalog.maintain.transaction import PredicateDelta
 from tidalog.model.errors import UsageError
-from tidalog.model.update import EncodedUpdate, Label
+from tidalog.model.update import EncodedUpdate
 from tidalog.plan.compile import CompiledProgram
+
+DEFAULT: Final = Options()
+
+
+@dataclass(frozen=True)
+class Job:
+    """Updates to apply as one, and how."""
+
+    updates: Sequence[EncodedUpdate]
+    upcoming: Sequence[EncodedUpdate] = ()
+    options: Options = DEFAULT
+    limits: Limits = NO_LIMITS
+    progress: ProgressCallback | None = None
 
 
 class Maintenance:
@@ -43,36 +60,47 @@ class Maintenance:
         self.explicit = sum(count_of(engine, analysis, name, True) for name in names)
 
     def apply(
-        self,
-        analysis: Analysis,
-        update: EncodedUpdate,
-        upcoming: Sequence[EncodedUpdate],
-        options: Options,
-        limits: Limits,
-        progress: ProgressCallback | None,
-        label: Label | None,
-        before: Analysis | None = None,
-        diff: ComponentDiff | None = None,
-    ) -> tuple[dict[str, PredicateDelta], Outcome]:
-        """Applies an update and returns its changes by the predicates that users know.  With an analysis
-        `before`, the rules change to those of `analysis`, by `diff` if it is known."""
-        if options is not self.maintainer.options:
-            self.maintainer.use(options)
+        self, job: Job, analysis: Analysis, before: Analysis | None = None, diff: RuleDiff | None = None
+    ) -> Outcome:
+        """Applies updates as one.  With an analysis `before`, the rules change to those of `analysis`; `diff`
+        says how."""
+        if job.options is not self.maintainer.options:
+            self.maintainer.use(job.options)
+        layout, dictionary, label = analysis.triples, self.engine.dictionary, job.updates[-1].label
         changed = before is not None and before.rules != analysis.rules
         outcome = self.maintainer.apply(
-            update,
-            upcoming,
-            limits=limits,
-            progress=progress,
+            net_update([routed_update(update, layout, dictionary) for update in job.updates]),
+            list(self._fitting(routed_update(update, layout, dictionary) for update in job.upcoming)),
+            limits=job.limits,
+            progress=job.progress,
             analysis=analysis if changed else None,
-            diff=diff,
+            diff=None if diff is None else diff.components,
         )
         self.choices.note(outcome.touched, label)
         found = user_changes(self.engine, analysis, outcome.delta, before)
         for change in found.values():
             self.facts += change.inserted_rows - change.deleted_rows
             self.explicit += newly_explicit(change) - no_longer_explicit(change)
-        return found, outcome
+        return Outcome(
+            found,
+            outcome.counters,
+            outcome.ignored,
+            outcome.chosen,
+            diff,
+            self.explicit,
+            self.facts,
+            label,
+            len(job.updates),
+        )
+
+    def _fitting(self, updates: Iterable[EncodedUpdate]) -> Iterator[EncodedUpdate]:
+        """Upcoming updates before the first whose arities the engine does not have."""
+        engine = self.engine
+        for update in updates:
+            for facts in (*update.deletions, *update.insertions):
+                if engine.has(facts.predicate) and engine.arity(facts.predicate) != len(facts.columns):
+                    return
+            yield update
 
 
 def newly_explicit(change: PredicateDelta) -> int:

@@ -1,4 +1,4 @@
-"""Names that people use: of predicates, of the columns of a result, of parameters; and other arguments."""
+"""Names that users write: of predicates, of the columns of a result, of parameters; and other arguments."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def checked_name(predicate: str, prefixes: Mapping[str, str]) -> str:
 
 
 def user_predicates(analysis: Analysis) -> dict[str, PredicateInfo]:
-    """The predicates that people know by name; all relations of triples are `triple`."""
+    """The predicates that users know; all relations of triples are `triple`."""
     triples = analysis.triples.relations
     infos = [info for name, info in analysis.predicates.items() if not is_hidden(name)]
     found = {info.name: info for info in infos if info.name not in triples}
@@ -59,7 +59,7 @@ def user_predicates(analysis: Analysis) -> dict[str, PredicateInfo]:
 
 
 def known_predicate(predicate: str, analysis: Analysis) -> str:
-    """The full name of a predicate that facts are asked of; raises if there is none."""
+    """The full name of a predicate.  Raises `UsageError` if it is unknown."""
     known = user_predicates(analysis)
     name = predicate if predicate in known else full_name(predicate, analysis.program.prefixes)
     if name in known or analysis.triples.is_shorthand(name):

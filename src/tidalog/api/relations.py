@@ -1,6 +1,6 @@
-"""Facts by the names that people use, over the relations that hold them, in columns of term ids.
+"""Facts by the predicates that users know, over the relations that hold them, in columns of term ids.
 
-To a person `triple(s, p, o)` is one predicate and `ex:p(s, o)` is another way to write it; the engine keeps
+To a user `triple(s, p, o)` is one predicate and `ex:p(s, o)` is another way to write it; the engine keeps
 triples in several relations, which a `Layout` knows.
 """
 
@@ -25,12 +25,12 @@ _EXPLICIT: Final = int(EXPLICIT)
 
 
 def is_hidden(relation: str) -> bool:
-    """Whether a relation is the engine's own business: memo relations, groups, views of triples."""
+    """Whether a relation is internal: memo relations, groups, views of triples."""
     return relation.startswith("#") or is_view(relation)
 
 
 def holds_triples(analysis: Analysis, predicate: str) -> bool:
-    """Whether the facts of a predicate, asked by its name, are triples.  An IRI with no argument or more than
+    """Whether the facts of a predicate are triples.  An IRI with no argument or more than
     two is a predicate like any other."""
     layout, known = analysis.triples, analysis.predicates.get(predicate)
     if layout.active and predicate == TRIPLE:
@@ -52,7 +52,7 @@ def rows_of(engine: EmbeddedEngine, analysis: Analysis, predicate: str, explicit
 
 
 def count_of(engine: EmbeddedEngine, analysis: Analysis, predicate: str, explicit: bool | None) -> int:
-    """How many facts `rows_of` gives, without gathering them where they stand in one relation."""
+    """How many facts `rows_of` returns, without gathering those of one relation."""
     if holds_triples(analysis, predicate):
         return rows_of(engine, analysis, predicate, explicit).count
     if explicit is None:
@@ -63,7 +63,7 @@ def count_of(engine: EmbeddedEngine, analysis: Analysis, predicate: str, explici
 
 
 def explicit_rows(engine: EmbeddedEngine, layout: Layout) -> Iterator[Facts]:
-    """All explicit facts by the predicates that people use: what `rdf.columns.split` was given."""
+    """All explicit facts by the predicates that users know: what `rdf.columns.split` was given."""
     triples = layout.relations
     if layout.active:
         yield _all_triples(engine, layout, True)

@@ -133,11 +133,11 @@ class Result:
     # --- for people ---------------------------------------------------------------------------------
 
     def in_reading_order(self) -> Result:
-        """Sorted, unless there are so many rows that nobody reads them in order."""
+        """Sorted, unless there are too many rows to read in order."""
         return self.sorted() if len(self) <= _SORTED_BY_PYTHON else self
 
     def as_rich_table(self, rows: int | None = SHOWN_ROWS) -> RichTable:
-        """A table for a terminal with at most so many rows; None shows all."""
+        """A table for a terminal with at most this many rows; None shows all."""
         from rich import box
         from rich.table import Table
         from rich.text import Text

@@ -59,7 +59,7 @@ def check_dialect(name: str | None) -> None:
 
 
 def read_program_file(path: Path, dialect: str | None) -> tuple[Program, tuple[Diagnostic, ...]]:
-    """The program in a file, in the dialect that its ending says unless told, and its warnings."""
+    """The program in a file, in the dialect of its ending unless one is given, and its warnings."""
     return parse_with_warnings(read_program_text(path), str(path), dialect or dialect_of(path).name)
 
 

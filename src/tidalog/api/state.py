@@ -1,4 +1,4 @@
-"""`State`: what changes as a whole in a database; `Outcome`: what an update changed."""
+"""`State`: what changes as a whole in a database."""
 
 from __future__ import annotations
 
@@ -10,10 +10,7 @@ from tidalog.api.load import Environment, Witness
 from tidalog.api.maintenance import Maintenance
 from tidalog.engine.engine import EmbeddedEngine
 from tidalog.engine.limits import RunStats
-from tidalog.maintain.counters import Counters
-from tidalog.maintain.delta import PredicateDelta
 from tidalog.model.program import Fact, Program
-from tidalog.model.update import Label
 
 
 @dataclass(frozen=True)
@@ -34,24 +31,3 @@ class State:
     maintenance: Maintenance | None = None
     epoch: int = 0
     """How often everything derived went out of date."""
-
-
-@dataclass(frozen=True)
-class Outcome:
-    """What an update changed, by the predicates that users know, and what it cost."""
-
-    changes: dict[str, PredicateDelta] = field(default_factory=dict)
-    counters: Counters = field(default_factory=Counters)
-    ignored: int = 0
-    """Deletions of facts that were not explicit, and insertions of facts that were."""
-    chosen: Mapping[str, str] = field(default_factory=dict)
-    """Component → strategy."""
-    rules: RuleDiff | None = None
-    explicit: int = 0
-    """Explicit facts after the update."""
-    facts: int = 0
-    label: Label | None = None
-    updates: int = 1
-    """How many updates were applied as one."""
-    new: int = 0
-    """Of a change that derives nothing: how many facts became explicit, or stopped being explicit."""

@@ -1,4 +1,4 @@
-"""The difference of two states that share nothing but the dictionary: for changes that lay facts out anew."""
+"""The difference of two states that share only the dictionary: for changes that move facts."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class Visible:
 
 
 def visible(engine: EmbeddedEngine, analysis: Analysis) -> dict[str, Visible]:
-    """Facts by the predicates that people use."""
+    """Facts by the predicates that users know."""
     found: dict[str, Visible] = {}
     for name in user_predicates(analysis):
         implicit, explicit = (rows_of(engine, analysis, name, kind) for kind in (False, True))

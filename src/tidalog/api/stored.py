@@ -12,10 +12,10 @@ import time
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import islice
 from pathlib import Path
-from typing import Final, Literal
+from typing import Final
 
 from tidalog.api.change import Change, delta_of, perform
 from tidalog.api.delta import Delta
@@ -23,49 +23,31 @@ from tidalog.api.diagnostics import BadArgument
 from tidalog.api.engine import STORED, Capabilities
 from tidalog.api.knowledge_base import KnowledgeBase
 from tidalog.api.lock import locked
-from tidalog.api.sources import ReadProgram, joined
+from tidalog.api.recovery import Recovery, Unfinished, change_of, is_refusal, not_redone
+from tidalog.api.sources import ReadProgram
 from tidalog.api.streams import AnyUpdate
 from tidalog.builtins import PythonFunction
 from tidalog.engine.limits import Limits, ProgressCallback
-from tidalog.lang import parse, print_program
+from tidalog.lang import print_program
 from tidalog.maintain.choose import Options
-from tidalog.maintain.materialise import Violated
 from tidalog.maintain.runner import Interrupted
 from tidalog.model.errors import ProgramError, RunError, StoreError, TidalogError, UsageError
 from tidalog.model.terms import Term
 from tidalog.model.update import EncodedUpdate, Label
 from tidalog.storage import faults, records
 from tidalog.storage.dedup import Content, Seen
-from tidalog.storage.diagnostics import NotReplayed, OtherProgram, UpdatesWaiting
+from tidalog.storage.diagnostics import OtherProgram, UpdatesWaiting
 from tidalog.storage.inbox import Inbox, PendingUpdates, Position
 from tidalog.storage.lock import is_locked
 from tidalog.storage.manifest import SnapshotEntry
 from tidalog.storage.recovery import Redo, changes_to_redo
-from tidalog.storage.segments import FSYNCS, Fsync, LogTail, When
+from tidalog.storage.segments import LogTail, When
 from tidalog.storage.snapshot import Image, Snapshot
 from tidalog.storage.snapshotter import Snapshotter
 from tidalog.storage.store import Store, StoreReader
 from tidalog.storage.wal import WriteAheadLog, as_one
 
-Unfinished = Literal["apply", "reject"]
 _LOG: Final = logging.getLogger("tidalog")
-_UNFINISHED: Final = ("apply", "reject")
-_ATTEMPTS: Final = 5
-
-
-@dataclass(frozen=True, slots=True)
-class Recovery:
-    """What opening a store did."""
-
-    snapshot: int | None = None
-    """The last change in the snapshot that was read."""
-    replayed: int = 0
-    """Changes of the log that were applied again."""
-    truncated: int = 0
-    """Bytes of an incomplete record at the end of the log, which are cut off."""
-    damaged: tuple[str, ...] = ()
-    """Errors of snapshots that could not be read; an earlier one and more of the log was."""
-    seconds: float = 0.0
 
 
 class StoredKnowledgeBase(KnowledgeBase):
@@ -403,7 +385,7 @@ class StoredKnowledgeBase(KnowledgeBase):
             self._mark_done()
         else:
             inbox.delivered.append((first, last.number))
-        self._subscriptions.tell(delta)
+        self._subscriptions.publish(delta)
         return last, delta
 
     @locked
@@ -460,7 +442,7 @@ class StoredKnowledgeBase(KnowledgeBase):
         try:
             database.restore(snapshot)
         except ProgramError as error:
-            raise self._not_redone(snapshot.number, True, error) from error
+            raise not_redone(self.path, snapshot.number, True, error) from error
         exports = database.program.exports
         self._exports = [(exports[index], Path(folder)) for index, folder in meta.list("exports")]
         self._skipped = Counter(meta.mapping("skipped"))
@@ -540,58 +522,17 @@ class StoredKnowledgeBase(KnowledgeBase):
             log.reject(first, number, RuntimeError("the writer ended before it was applied"))
             return
         try:
-            change = self._change_of(redo)
+            change = change_of(redo, self._open())
             perform(self._open(), change, (), self._options)
             self._note(change)
             if change.read is not None:
                 self._add_exports(change.read)
         except TidalogError as error:
-            if redo.is_done or not _is_refusal(error, redo):
-                raise self._not_redone(number, redo.is_done, error) from error
+            if redo.is_done or not is_refusal(error, redo):
+                raise not_redone(self.path, number, redo.is_done, error) from error
             if log.store is not None:
                 log.reject(first, number, error)
         log.applied_to = number
-
-    def _change_of(self, redo: Redo) -> Change:
-        """The change that a record logs."""
-        database, record = self._open(), redo.record
-        if record.has_updates:
-            return Change(records.UPDATES, redo.updates)
-        (update,) = redo.updates
-        if record.kind == records.INSERT:
-            return Change(record.kind, redo.updates, database.plan_insertion(update.insertions))
-        if record.kind != records.LOAD:
-            return Change(record.kind, redo.updates)
-        read = ReadProgram(parse(record.text("text"), record.text("name")), (), Path(record.text("folder")))
-        names, environment = record.sequence("parameters"), database.environment
-        given = dict(records.terms_of(names, record.arrays, database.dictionary))
-        environment = replace(environment, parameters={**environment.parameters, **given})
-        load = database.plan_load(joined(database.program, read.program), environment)
-        for facts in update.insertions:
-            load.add(facts)
-        return Change(record.kind, redo.updates, load, read, record.text("digest"))
-
-    def _not_redone(self, number: int, is_done: bool, error: TidalogError) -> StoreError:
-        found = error.diagnostics[0]
-        if isinstance(error, RunError):
-            hint = "open the store with higher limits"
-            if not is_done:
-                hint += ', or with unfinished="reject" if this change, which was never finished, is to go'
-        elif found.number == "T018":
-            hint = "its rules call Python functions: tidalog.open(path, functions={name: function})"
-            if not is_done:
-                hint += ', or unfinished="reject" if this change, which was never finished, is to go'
-        else:
-            hint = "open the store with the version that wrote it"
-        return StoreError(NotReplayed(path=self.path, number=number, why=found.message, hint=hint))
-
-
-def _is_refusal(error: TidalogError, redo: Redo) -> bool:
-    """Whether the writer would have refused a change for this error."""
-    if isinstance(error, ProgramError):
-        may_edit_rules = redo.record.has_updates or redo.record.kind == records.RULES
-        return may_edit_rules and all(found.number != "T018" for found in error.diagnostics)
-    return isinstance(error, RunError) and all(isinstance(found, Violated) for found in error.diagnostics)
 
 
 def checked_batch(source: str, batch: int) -> None:
@@ -601,63 +542,3 @@ def checked_batch(source: str, batch: int) -> None:
     if isinstance(batch, bool) or not isinstance(batch, int) or batch < 0:
         problem, why = f"batch={batch!r} is no batch", "batches of a source have ascending numbers, from 0"
         raise UsageError(BadArgument(problem=problem, why=why, hint="write batch=0"))
-
-
-def open_store(
-    path: Path,
-    limits: Limits,
-    options: Options,
-    *,
-    fsync: Fsync,
-    read_only: bool,
-    snapshot_after: int,
-    functions: Mapping[str, PythonFunction],
-    unfinished: Unfinished,
-) -> StoredKnowledgeBase:
-    """The knowledge base of a store, which is made if there is none."""
-    _check("fsync", fsync, FSYNCS)
-    _check("unfinished", unfinished, _UNFINISHED)
-    if isinstance(snapshot_after, bool) or not isinstance(snapshot_after, int) or snapshot_after < 1:
-        problem = f"snapshot_after={snapshot_after!r} is no size"
-        hint = "leave it out for the usual one"
-        raise UsageError(BadArgument(problem=problem, why="it is bytes of the log, 1 or more", hint=hint))
-    if read_only:
-        return _for_reading(path, limits, options, functions, unfinished)
-    store = Store(path, fsync)
-    try:
-        kb = StoredKnowledgeBase(limits, options, path, store, snapshot_after)
-        kb._recover(store, functions, unfinished)
-    except BaseException:
-        store.close()
-        raise
-    return kb
-
-
-def _for_reading(
-    path: Path,
-    limits: Limits,
-    options: Options,
-    functions: Mapping[str, PythonFunction],
-    unfinished: Unfinished,
-) -> StoredKnowledgeBase:
-    """A writer may replace files while they are looked for; then there are new ones."""
-    for attempt in range(_ATTEMPTS):
-        reader = StoreReader(path)
-        kb = StoredKnowledgeBase(limits, options, path, None, 1)
-        try:
-            kb._recover(reader, functions, unfinished)
-        except StoreError:
-            if attempt + 1 < _ATTEMPTS and reader.has_moved():
-                continue
-            raise
-        return kb
-    raise AssertionError
-
-
-def _check(name: str, value: str, known: tuple[str, ...]) -> None:
-    if value not in known:
-        problem, why = f"{name}={value!r} is not known", f"it is one of {', '.join(known)}"
-        raise UsageError(BadArgument(problem=problem, why=why, hint="leave it out for the usual one"))
-
-
-__all__ = ["Position", "Recovery", "StoredKnowledgeBase", "open_store"]

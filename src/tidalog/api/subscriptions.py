@@ -1,9 +1,8 @@
-"""Who is told of changes: subscriptions to predicates and to queries.
+"""Subscriptions to predicates and to queries.
 
-Subscribers are called when an update is done, so that what they do cannot harm it: an error of one is logged
-(logger `tidalog`) and the others are called all the same.  A subscriber may use the knowledge base.  Updates
-that it makes are applied at once and told of when everybody has been told of the one before, so that each
-subscriber sees changes in the order in which they happened.
+Subscribers are called after an update, so they cannot harm it: an error of one is logged (logger `tidalog`)
+and the others are still called.  A subscriber may use the knowledge base.  Its own updates are applied at
+once and published after the current one, so that every subscriber sees changes in order.
 """
 
 from __future__ import annotations
@@ -35,33 +34,33 @@ def is_predicate(text: str) -> bool:
 class Subscription:
     """Ends with `cancel`."""
 
-    def __init__(self, what: str, tell: _Tell, subscriptions: Subscriptions) -> None:
+    def __init__(self, what: str, callback: _Callback, subscriptions: Subscriptions) -> None:
         self.what = what
-        self._tell: _Tell | None = tell
+        self._callback: _Callback | None = callback
         self._subscriptions = subscriptions
 
     @property
     def active(self) -> bool:
-        return self._tell is not None
+        return self._callback is not None
 
     def cancel(self) -> None:
         """No more calls; a second time does nothing."""
-        self._tell = None
+        self._callback = None
         self._subscriptions.remove(self)
 
     def __repr__(self) -> str:
         return f"<Subscription to {self.what}{'' if self.active else ', cancelled'}>"
 
-    def _told(self, delta: Delta) -> None:
-        if self._tell is None:
+    def _call(self, delta: Delta) -> None:
+        if self._callback is None:
             return
         try:
-            self._tell(delta)
+            self._callback(delta)
         except Exception:
             _LOG.exception("a subscriber to %s failed; the update is done", self.what)
 
 
-class _Tell(Protocol):
+class _Callback(Protocol):
     def __call__(self, delta: Delta, /) -> None: ...
 
 
@@ -69,13 +68,13 @@ class Subscriptions:
     def __init__(self) -> None:
         self._subscriptions: list[Subscription] = []
         self._waiting: deque[Delta] = deque()
-        self._telling = False
+        self._callbacking = False
 
     def __bool__(self) -> bool:
         return bool(self._subscriptions)
 
-    def add(self, what: str, tell: _Tell) -> Subscription:
-        subscription = Subscription(what, tell, self)
+    def add(self, what: str, callback: _Callback) -> Subscription:
+        subscription = Subscription(what, callback, self)
         self._subscriptions.append(subscription)
         return subscription
 
@@ -83,38 +82,38 @@ class Subscriptions:
         if subscription in self._subscriptions:
             self._subscriptions.remove(subscription)
 
-    def tell(self, delta: Delta) -> None:
-        """Tells everybody, or leaves it to whoever is telling of an earlier update."""
+    def publish(self, delta: Delta) -> None:
+        """Calls all subscribers, or leaves it to the call that is publishing an earlier update."""
         if not self._subscriptions:
             return
         self._waiting.append(delta)
-        if self._telling:
+        if self._callbacking:
             return
-        self._telling = True
+        self._callbacking = True
         try:
             while self._waiting:
                 current = self._waiting.popleft()
                 for subscription in tuple(self._subscriptions):
-                    subscription._told(current)
+                    subscription._call(current)
         finally:
-            self._telling = False
+            self._callbacking = False
             self._waiting.clear()
 
 
 class PredicateWatch:
-    """Tells of a predicate whenever it changes."""
+    """Calls back when a predicate changes."""
 
     def __init__(self, predicate: str, callback: PredicateCallback) -> None:
         self._predicate, self._callback = predicate, callback
 
     def __call__(self, delta: Delta, /) -> None:
-        if self._predicate in delta:  # no longer, for a while, if nothing speaks of it any more
+        if self._predicate in delta:  # not while no rule or fact has it
             self._callback(delta[self._predicate])
 
 
 class QueryWatch:
-    """Tells of the answers to a query that came and went.  It is asked again if a predicate that it reads
-    has changed, or if everything was derived anew since, and the answers are compared."""
+    """Calls back with the answers to a query that came and went.  The query runs again if a predicate that it
+    reads has changed, or if everything was derived again, and the answers are compared."""
 
     def __init__(
         self,
@@ -134,7 +133,7 @@ class QueryWatch:
         if epoch == self._known_at and self._read.isdisjoint(delta):
             return
         if epoch != self._known_at:
-            self._read = self._reads()  # triples may be somewhere else
+            self._read = self._reads()  # triples may be in other relations
         before, now = self._known, self._ask()
         self._known, self._known_at = now, epoch
         inserted, deleted = _without(now, before), _without(before, now)

@@ -23,7 +23,7 @@ SCRIPT: Final = ".upd"
 
 
 class UpdateList(list[EncodedUpdate]):
-    """Updates read from files for one knowledge base, and the account of rows that were none."""
+    """Updates read from files for one knowledge base, and the rows that were rejected."""
 
     bad: BadRows = BadRows()
 

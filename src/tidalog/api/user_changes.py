@@ -1,9 +1,8 @@
-"""Changes by the names that people use, out of changes of relations.
+"""Changes by the predicates that users know, from changes of relations.
 
 A predicate that is a relation of its own changes as that does.  Triples stand in several relations, and rules
 that copy between these (`rdf.bridges`) may put a triple into more than one: it became true if it was
-in none of them before and is in one now.  What there is to find out about that is found out at once, before
-another update comes.
+in none of them before and is in one now.  That is found out at once, before the next update.
 """
 
 from __future__ import annotations

@@ -153,7 +153,7 @@ class RunError(TidalogError):
 
 
 class UsageError(TidalogError):
-    """A call or a command line that cannot be carried out (T070–T089)."""
+    """A call or a command line with an error (T070–T089)."""
 
 
 class StoreError(TidalogError):

@@ -20,7 +20,7 @@ from tidalog.storage.kernels.terms import gather_texts, intern_terms
 Arrays = dict[str, npt.NDArray[np.generic]]
 
 _SPARSE: Final = 4
-"""Ids that are spread over so many times their number are looked up by search, not in a table."""
+"""Ids that are spread over this many times their number are looked up by search, not in a table."""
 
 
 def terms_by_value(dictionary: Dictionary, ids: Ids) -> tuple[Arrays, Ids]:

@@ -45,7 +45,7 @@ class KnownLabels:
         if known is not None:
             return "same" if known == content else "other"
         first = next(iter(self._contents), None)
-        return "never" if self.complete or (first is not None and _behind(label, first)) else None
+        return "never" if self.complete or (first is not None and _after(label, first)) else None
 
     def to_json(self) -> dict[str, object]:
         return {
@@ -54,5 +54,5 @@ class KnownLabels:
         }
 
 
-def _behind(label: Label, first: Label) -> bool:
+def _after(label: Label, first: Label) -> bool:
     return type(label) is type(first) and label > first  # type: ignore[operator]

@@ -50,7 +50,7 @@ class ReadOnlyStore(Diagnostic):
 class OtherProgram(Diagnostic):
     number = "T096"
     title = "{path} has another program"
-    reason = "its facts were derived by the rules it was made with, and by those that came since"
+    reason = "its facts were derived by the rules it was created with, and by those that were added since"
     hint = "{hint}"
 
 
@@ -70,6 +70,6 @@ class UpdatesWaiting(Diagnostic):
 
 class NotReplayed(Diagnostic):
     number = "T099"
-    title = "change {number:,} of the log of {path} cannot be carried out"
+    title = "change {number:,} of the log of {path} cannot be applied"
     reason = "{why}"
     hint = "{hint}"

@@ -3,7 +3,7 @@
     marker (4)   length (8)   checksum of the payload (4)   checksum of these 16 bytes (4)   payload
 
 A file that was cut short ends in part of a frame: its *torn tail*.  A frame that is wrong and has a right one
-behind it is damage, for frames are written one after the other.
+after it is damage, for frames are written one after the other.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ class Flaw:
     start: int
     why: str
     is_torn: bool
-    """Whether nothing that is right comes behind it."""
+    """Whether nothing intact follows it."""
 
 
 def framed(pieces: Iterable[bytes]) -> bytes:
@@ -61,7 +61,7 @@ class Frames:
         while self._at < len(self._data):
             found = _frame_at(self._data, self._at)
             if isinstance(found, str):
-                self.flaw = Flaw(self._at, found, not _any_frame_behind(self._data, self._at))
+                self.flaw = Flaw(self._at, found, not _any_frame_after(self._data, self._at))
                 return
             self._at = found.end
             yield found
@@ -69,22 +69,22 @@ class Frames:
 
 def _frame_at(data: memoryview, at: int) -> Frame | str:
     """The frame at a place, or what is wrong with it."""
-    behind = at + HEADER
-    if behind > len(data):
+    after = at + HEADER
+    if after > len(data):
         return "a record is cut short"
     marker, length, checksum = _FIXED.unpack_from(data, at)
     fixed = data[at : at + _FIXED.size]
     if marker != _MARKER or zlib.crc32(fixed) != _CHECK.unpack_from(data, at + _FIXED.size)[0]:
         return "no record begins here"
-    if behind + length > len(data):
+    if after + length > len(data):
         return "a record is cut short"
-    payload = data[behind : behind + length]
+    payload = data[after : after + length]
     if zlib.crc32(payload) != checksum:
         return "the checksum of a record does not fit"
-    return Frame(at, behind + length, payload)
+    return Frame(at, after + length, payload)
 
 
-def _any_frame_behind(data: memoryview, at: int) -> bool:
+def _any_frame_after(data: memoryview, at: int) -> bool:
     rest = bytes(data[at + 1 :])
     found = rest.find(_MARKER)
     while found >= 0:

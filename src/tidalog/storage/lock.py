@@ -50,7 +50,7 @@ class Lock:
 
 
 def is_locked(folder: Path) -> bool:
-    """Whether somebody writes to a store just now."""
+    """Whether a process is writing to a store."""
     try:
         number = os.open(folder / NAME, os.O_RDONLY | os.O_CLOEXEC)
     except OSError:

@@ -33,7 +33,7 @@ class File:
 
 @dataclass(frozen=True)
 class SnapshotEntry:
-    """A snapshot: what all changes up to a number made, and where the log goes on from there."""
+    """A snapshot: the state after the changes up to a number, and where the log goes on."""
 
     folder: str
     number: int

@@ -7,14 +7,14 @@ A record is a header, which is JSON, and arrays.  Kinds:
               that its first one is more of the last of the batch before
     updates with rules
               the same where some of them change rules; a version that knows no such updates refuses the log
-    insert    explicit facts that are only taken in; what follows from them is derived when it is asked for
-    delete    explicit facts that are only taken away
-    rules     rules that are only taken in, or taken away
-    done      changes up to a number are carried out, and whoever wanted to know of them knows
-    rejected  a change was refused, and is passed over
+    insert    explicit facts that are only stored; what follows from them is derived later
+    delete    explicit facts that are only removed
+    rules     a rule edit that derives nothing
+    done      changes up to a number are applied, and their deltas acknowledged
+    rejected  a change was refused, and is skipped
     as one    updates from a number to another are one change
 
-Every load, insert, delete, change of rules and update has a number, in order; the other kinds speak of these.
+Every load, insert, delete, change of rules and update has a number, in order; the other kinds refer to these.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
-"""The write-ahead log: files of records, the last of which grows.
+"""Segments: the files of the write-ahead log, the last of which grows.
 
-Invariant.  What `append` has returned from is in the file, whole, behind everything before it; and on disk if
+Invariant.  What `append` has returned from is in the file, whole, after everything before it; and on disk if
 it was asked to be.  After a failure the file is as it was, or nothing more is appended.
 """
 
@@ -84,11 +84,11 @@ class LogWriter:
         except OSError as error:
             self._take_back(start)
             why = error.strerror or str(error)
-            hint = "make room on the disk, then do it again"
+            hint = "free space on the disk, then do it again"
             raise self._error(why, "nothing was changed", hint) from error
         except StoreError:
             raise
-        except BaseException:  # Ctrl-C: nobody will carry this out
+        except BaseException:  # Ctrl-C: it will not be applied
             self._take_back(start)
             raise
         return start
@@ -104,7 +104,7 @@ class LogWriter:
         try:
             os.fsync(self._number)
         except OSError as error:
-            # What the system has dropped once it does not write later: nobody knows what is on disk.
+            # What the system has dropped once it does not write later: what is on disk is unknown.
             self._broken = f"the disk failed before: {error.strerror or error}"
             raise self._error(
                 error.strerror or str(error),
@@ -120,7 +120,7 @@ class LogWriter:
 
     def _take_back(self, start: int) -> None:
         """The file ends here again; until that is so, nothing is appended."""
-        self._broken = "an earlier write could not be taken back"
+        self._broken = "an earlier write could not be undone"
         with contextlib.suppress(OSError):
             os.ftruncate(self._number, start)
             os.lseek(self._number, start, os.SEEK_SET)
@@ -168,13 +168,13 @@ class LogTail:
     end: int = 0
     """Where the last right record of the last file ends."""
     torn_size: int = 0
-    """Bytes behind that."""
+    """Bytes after that."""
     size: int = 0
     """Bytes of right records."""
 
 
 def read_log(folder: Path, segments: Sequence[str], segment: str | None, offset: int, after: int) -> LogTail:
-    """All records from an offset in a segment on, or all there are; the first change behind `after` is among
+    """All records from an offset in a segment on, or all there are; the first change after `after` is among
     them, if any is.  Raises `StoreError` for damage; a torn tail of the last file is none."""
     tail = LogTail()
     first = segments.index(segment) if segment is not None else 0

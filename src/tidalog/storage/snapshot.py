@@ -3,10 +3,10 @@
     meta.json         what is not columns: program, names of relations, sources, figures
     terms.arrow       kind, value, number, extra, text of every term, in order of id
     facts.arrow       relation and whether it is explicit, of every fact, in order of id
-    arguments.arrow   the arguments of all facts one behind the other, as ids of terms
+    arguments.arrow   the arguments of all facts one after the other, as ids of terms
 
-Invariant.  Facts keep their order, so ids that were ranks are ranks again; nothing is derived anew.  Indexes
-are made when they are first asked for; the table of facts is made when something is to be changed
+Invariant.  Facts keep their order, so ids that were ranks are ranks again; nothing is derived again.  Indexes
+are built when they are first needed; the table of facts is built when something is to be changed
 (`fill_table_of`), for what is deleted must be in it.
 """
 
@@ -95,7 +95,7 @@ def image_of(engine: EmbeddedEngine, meta: Mapping[str, object], *, derived: boo
 
 
 def write_snapshot(store: Path, image: Image, number: int, segment: str, offset: int) -> SnapshotEntry:
-    """Writes the files of a snapshot and syncs them.  An error leaves nothing behind."""
+    """Writes the files of a snapshot and syncs them.  An error leaves no file."""
     folder = store / folder_name(number)
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir()

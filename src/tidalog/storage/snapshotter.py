@@ -41,7 +41,7 @@ class _Begun:
         except OSError as error:
             why, state = error.strerror or str(error), "the store is as it was, with its log"
             raise StoreError(
-                StoreNotWritable(path=self.store.folder, why=why, state=state, hint="make room on the disk")
+                StoreNotWritable(path=self.store.folder, why=why, state=state, hint="free space on the disk")
             ) from error
         self.store.take_snapshot(entry)
 

@@ -69,7 +69,7 @@ class Store:
         return read_tail(self.folder, self.manifest, snapshot)
 
     def begin(self, tail: LogTail) -> None:
-        """Opens the log for more, behind the last right record; a torn tail is cut off."""
+        """Opens the log for appending after the last intact record; a torn tail is cut off."""
         path = self.folder / self.manifest.segments[-1]
         try:
             if tail.torn is not None:
@@ -119,7 +119,7 @@ class Store:
     # --- snapshots ----------------------------------------------------------------------------------
 
     def take_snapshot(self, entry: SnapshotEntry) -> None:
-        """A snapshot whose files are on disk is the newest from here on; what nobody needs any more goes."""
+        """Makes a snapshot whose files are on disk the newest; files that are no longer needed go."""
         try:
             with self._guard:
                 manifest = self.manifest.with_snapshot(entry)
@@ -161,7 +161,7 @@ class Store:
 
 
 class StoreReader:
-    """A store as it is at one moment, for whoever only looks."""
+    """A store as it is at one moment, for reading."""
 
     def __init__(self, folder: Path) -> None:
         _check_folder(folder)
@@ -212,7 +212,7 @@ def _check_folder(folder: Path) -> None:
 
 
 def _is_beginning(path: Path) -> bool:
-    """Whether a file is all that is left of a store that was never finished being made."""
+    """Whether a file is all that is left of a store whose creation never finished."""
     return path.name == segment_name(FIRST) and path.stat().st_size <= _BEGINNING
 
 
@@ -222,6 +222,6 @@ def _not_writable(path: Path, error: OSError) -> StoreError:
             path=path,
             why=error.strerror or str(error),
             state="what is in the store is as it was",
-            hint="check the permissions of the folder and the room on the disk",
+            hint="check the permissions of the folder and the free space on the disk",
         )
     )

@@ -2,7 +2,7 @@
 
 A `Source` hands out items one after the other, and shows those that are there already without taking them
 and without waiting.  What an item is does not matter here, so nothing of the engine, the language or a file
-format enters this room.
+format is known here.
 """
 
 from tidalog.stream.look_ahead import FirstAlone, upcoming

@@ -18,7 +18,7 @@ T = TypeVar("T")
 T_co = TypeVar("T_co", covariant=True)
 
 CAPACITY: Final = 1024
-"""Items that wait in a source before whoever brings more has to wait."""
+"""Items that wait in a source before a producer has to wait."""
 _PATIENCE: Final = 1.0
 """Seconds that closing waits for an iterator to come back from what it is doing."""
 
@@ -78,15 +78,15 @@ class QueueSource(Generic[T]):
         self._error: BaseException | None = None
         self._changed = threading.Condition()
 
-    # --- for whoever brings items -------------------------------------------------------------------
+    # --- for producers -----------------------------------------------------------------------------
 
     def put(self, item: T, timeout: float | None = None) -> None:
         """Adds an item; waits while the queue is full.  Raises `SourceClosed` if it was closed, before or
-        meanwhile, and `TimeoutError` if there was no room within `timeout` seconds."""
+        meanwhile, and `TimeoutError` if there was no capacity within `timeout` seconds."""
         if item is None:
             raise TypeError("None stands for the end of a stream and cannot be an item of it")
         with self._changed:
-            if not self._changed.wait_for(lambda: self._closed or self._has_room(), timeout):
+            if not self._changed.wait_for(lambda: self._closed or self._has_capacity(), timeout):
                 raise TimeoutError(f"the queue was full for {timeout} seconds")
             if self._closed:
                 raise SourceClosed("the source takes no more items")
@@ -107,7 +107,7 @@ class QueueSource(Generic[T]):
                 self._error, self._closed = error, True
                 self._changed.notify_all()
 
-    # --- for whoever takes them ---------------------------------------------------------------------
+    # --- for consumers -----------------------------------------------------------------------------
 
     def next(self) -> T | None:
         with self._changed:
@@ -142,7 +142,7 @@ class QueueSource(Generic[T]):
             self._items.clear()
             self._changed.notify_all()
 
-    def _has_room(self) -> bool:
+    def _has_capacity(self) -> bool:
         return len(self._items) < self.capacity
 
 
@@ -150,8 +150,8 @@ class IteratorSource(Generic[T]):
     """Items of an iterator, which a thread reads ahead: asking an iterator may take any time, so looking at
     what is there cannot ask it.  At most `capacity` items wait.
 
-    An error of the iterator is raised by `next` behind the items that came before it.  The thread ends with
-    the iterator, with `close`, or when nobody holds the source any more; it calls the `close` of a generator.
+    An error of the iterator is raised by `next` after the items that came before it.  The thread ends with
+    the iterator, with `close`, or when the source is garbage collected; it calls the `close` of a generator.
     """
 
     def __init__(self, items: Iterable[T], capacity: int = CAPACITY) -> None:

@@ -1,0 +1,77 @@
+"""Opens the knowledge base of a store, for writing or for reading."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Final
+
+from tidalog.api.diagnostics import BadArgument
+from tidalog.api.recovery import Unfinished
+from tidalog.api.stored import StoredKnowledgeBase
+from tidalog.builtins import PythonFunction
+from tidalog.engine.limits import Limits
+from tidalog.maintain.choose import Options
+from tidalog.model.errors import StoreError, UsageError
+from tidalog.storage.segments import FSYNCS, Fsync
+from tidalog.storage.store import Store, StoreReader
+
+_UNFINISHED: Final = ("apply", "reject")
+_ATTEMPTS: Final = 5
+
+
+def open_store(
+    path: Path,
+    limits: Limits,
+    options: Options,
+    *,
+    fsync: Fsync,
+    read_only: bool,
+    snapshot_after: int,
+    functions: Mapping[str, PythonFunction],
+    unfinished: Unfinished,
+) -> StoredKnowledgeBase:
+    """The knowledge base of a store, which is created if there is none."""
+    _check("fsync", fsync, FSYNCS)
+    _check("unfinished", unfinished, _UNFINISHED)
+    if isinstance(snapshot_after, bool) or not isinstance(snapshot_after, int) or snapshot_after < 1:
+        problem = f"snapshot_after={snapshot_after!r} is no size"
+        hint = "leave it out for the usual one"
+        raise UsageError(BadArgument(problem=problem, why="it is bytes of the log, 1 or more", hint=hint))
+    if read_only:
+        return _for_reading(path, limits, options, functions, unfinished)
+    store = Store(path, fsync)
+    try:
+        kb = StoredKnowledgeBase(limits, options, path, store, snapshot_after)
+        kb._recover(store, functions, unfinished)
+    except BaseException:
+        store.close()
+        raise
+    return kb
+
+
+def _for_reading(
+    path: Path,
+    limits: Limits,
+    options: Options,
+    functions: Mapping[str, PythonFunction],
+    unfinished: Unfinished,
+) -> StoredKnowledgeBase:
+    """A writer may replace files while they are looked for; then there are new ones."""
+    for attempt in range(_ATTEMPTS):
+        reader = StoreReader(path)
+        kb = StoredKnowledgeBase(limits, options, path, None, 1)
+        try:
+            kb._recover(reader, functions, unfinished)
+        except StoreError:
+            if attempt + 1 < _ATTEMPTS and reader.has_moved():
+                continue
+            raise
+        return kb
+    raise AssertionError
+
+
+def _check(name: str, value: str, known: tuple[str, ...]) -> None:
+    if value not in known:
+        problem, why = f"{name}={value!r} is not known", f"it is one of {', '.join(known)}"
+        raise UsageError(BadArgument(problem=problem, why=why, hint="leave it out for the usual one"))
