@@ -266,6 +266,7 @@ class Dictionary:
 
     def decode(self, ids: Ids) -> pa.Array:
         """A column of int64, double or boolean if every term is of that kind, else text of format `any`."""
+        ids = np.ascontiguousarray(ids)  # of a delta, a column is a row of a table in the other order
         kinds = int(cells_out.kinds_among(self.arrays, ids))
         if kinds in (_INTEGERS, _DOUBLES, _BOOLEANS):
             numbers = np.empty(len(ids), np.int64)
@@ -277,6 +278,7 @@ class Dictionary:
 
     def decode_text(self, ids: Ids, write: Callable[[Term], str] | None = None) -> pa.Array:
         """Text of format `any`, or what `write` makes of every distinct term."""
+        ids = np.ascontiguousarray(ids)
         forms, sizes = np.empty(len(ids), np.uint8), np.empty(len(ids), np.int64)
         if write is None:
             cells_out.measure_texts(self.arrays, ids, forms, sizes)
@@ -295,6 +297,7 @@ class Dictionary:
 
     def contents(self, ids: Ids) -> pa.Array:
         """What strings hold, as it is."""
+        ids = np.ascontiguousarray(ids)
         forms = np.full(len(ids), cells_out.RAW, np.uint8)
         return _arrow_text(*self._written(ids, forms, self.arrays.length[ids].astype(np.int64)))
 
