@@ -36,18 +36,21 @@ BUDGET: Final = 2  # derivations until the machine pauses
 WANTED: Final = 3  # the index to grow, the predicate whose facts need room, or links that need it
 FAILED: Final = 4  # computations that could not be made
 IS_STRICT: Final = 5
-MODE: Final = 6  # what emit does: FROM_SCRATCH or IN_UPDATE
+MODE: Final = 6  # what emit does: FROM_SCRATCH, IN_UPDATE, RETRACT or PROVE
 OBSERVED: Final = 7  # what emit does with the facts of a body, see `observing`
-COUNTED: Final = 8  # where the row of `counts` is, if emit counts derivations; 0: it does not
+COUNTED: Final = 8  # address of the row of `derivation_counts`, if emit counts derivations; 0: it does not
 SPARED_AT: Final = 9  # where hashes of rows are whose facts get no mark, see `passing`
 SPARED: Final = 10  # how many
 COUNTS_AT: Final = 11  # where rows are counted, see `count_rows`; 0: they are not
-CONTROL: Final = 12
+QUEUE_AT: Final = 12  # RETRACT: address of the list that heads are added to
+QUEUE_CAPACITY: Final = 13
+QUEUED: Final = 14  # heads in it
+CONTROL: Final = 15
 
 FROM_SCRATCH: Final = 0  # every fact is live, and heads are added
-IN_UPDATE: Final = (
-    1  # heads are added by `changes.insert_changes`, and what is dead or deleted is passed over
-)
+IN_UPDATE: Final = 1  # heads are added by `undo_log.insert_changes`, and what is dead or deleted is skipped
+RETRACT: Final = 2  # heads are present facts that lose a derivation, see `retract`
+PROVE: Final = 3  # an instance proves its pivot, see `prove`
 
 
 class Frame(NamedTuple):

@@ -27,6 +27,8 @@ from tidalog.engine.binding_blocks import (
     MODE,
     OBSERVED,
     PC,
+    PROVE,
+    RETRACT,
     ROWS,
     WANTED,
     Frame,
@@ -64,6 +66,8 @@ from tidalog.engine.operators import (
     step_member,
     step_probe,
 )
+from tidalog.engine.prove import prove_pivots
+from tidalog.engine.retract import retract_heads
 from tidalog.engine.undo_log import Log
 
 NEW_FACTS: Final = 1  # after the rows of EMIT: the facts that were not there before
@@ -133,6 +137,15 @@ def run_frame(
             continue
         if opcode == EMIT:
             rows = cursor[ROWS]
+            if control[MODE] == RETRACT:
+                retract_heads(facts, log, code, pc, frame, level, status)
+                control[DERIVATIONS] += rows
+                control[LEVEL] = level - 1
+                continue
+            if control[MODE] == PROVE:
+                prove_pivots(facts, log, code, pc, frame, level)
+                control[LEVEL] = level - 1
+                continue
             if not room_for_facts(facts, rows, code[pc + 4]) or not (
                 code[pc + 3] != 0 or is_tabled(facts, code[pc + 2], rows)
             ):

@@ -16,7 +16,7 @@ from tidalog.engine.binding_blocks import BUDGET, EXPANDING, LEVEL, PC, PIVOT_RE
 from tidalog.engine.block_executor import run_frame
 from tidalog.engine.dictionary_kernels import Terms
 from tidalog.engine.fact_kernels import FACTS, Facts
-from tidalog.engine.jit import compiled, entry, inlined
+from tidalog.engine.jit import compiled, entry, inlined, int32_at
 from tidalog.engine.opcodes import ANY_ID, DONE, FILTER_MASK, FILTER_WANT, PAUSE
 from tidalog.engine.probe import passes
 from tidalog.engine.undo_log import Log
@@ -33,7 +33,8 @@ ROUND_END: Final = 7
 BEGIN: Final = 8  # first fact of the block under way; its last is before NEXT
 TAKEN: Final = 9  # facts of the predicate under way
 ONE_GROUP: Final = 10  # whether the block holds facts of one predicate only
-SWEEP_CONTROL: Final = 11
+LIST_AT: Final = 11  # address of a list of facts to scan, NEXT and LIMIT are positions in it; 0: all ids
+SWEEP_CONTROL: Final = 12
 
 START_COST: Final = 64  # rows that starting a plan counts as, so that blocks of one come to a look too
 
@@ -154,14 +155,21 @@ def start_empty(code: Int32s, at: int, frame: Frame) -> None:
     start_level(frame, at + 5, 1)
 
 
+@inlined
+def scanned(sweep: Sweep, position: int) -> int:
+    """The fact at a position of the scan."""
+    listed = sweep.control[LIST_AT]
+    return np.int64(int32_at(listed, position + 1)[position]) if listed != 0 else np.int64(position)
+
+
 @compiled
 def sort_block(facts: Facts, plans: Plans, sweep: Sweep, begin: int, end: int) -> None:
     """Chains the facts of a block by predicate, in order of id."""
     arguments, offset, first = facts.arguments, facts.offset, plans.first
     # Most blocks hold one predicate alone, and need no chains.
-    alone = arguments[np.int64(offset[begin]) - 1]
+    alone = arguments[np.int64(offset[scanned(sweep, begin)]) - 1]
     f = begin + 1
-    while f < end and arguments[np.int64(offset[f]) - 1] == alone:
+    while f < end and arguments[np.int64(offset[scanned(sweep, f)]) - 1] == alone:
         f += 1
     sweep.control[GROUP] = 0
     sweep.control[PLAN] = 0
@@ -173,7 +181,7 @@ def sort_block(facts: Facts, plans: Plans, sweep: Sweep, begin: int, end: int) -
         return
     groups, last, has_plans = 0, -1, False
     for f in range(begin, end):
-        p = arguments[np.int64(offset[f]) - 1]
+        p = arguments[np.int64(offset[scanned(sweep, f)]) - 1]
         if p != last:
             first_plan, last_plan = plans_of(first, p)
             last, has_plans = p, first_plan < last_plan
@@ -197,12 +205,12 @@ def take_group(sweep: Sweep, predicate: int, begin: int) -> int:
     if sweep.control[ONE_GROUP] != 0:
         count = sweep.control[NEXT] - begin
         for i in range(count):
-            sweep.ids[i] = begin + i
+            sweep.ids[i] = scanned(sweep, begin + i)
         return count
     place = sweep.heads[predicate]
     count = 0
     while place > 0:
-        sweep.ids[count] = begin + place - 1
+        sweep.ids[count] = scanned(sweep, begin + place - 1)
         count += 1
         place = sweep.links[place - 1]
     sweep.heads[predicate] = 0

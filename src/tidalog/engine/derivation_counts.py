@@ -133,6 +133,14 @@ def count_of(row: np.ndarray, fact: int) -> int:
     return number
 
 
+@inlined
+def uncount(row: np.ndarray, fact: int) -> None:
+    """A fact has one derivation less; an UNKNOWN count stays so."""
+    number = count_of(row, fact)
+    if number != UNKNOWN:
+        put_count(row, fact, number - 1)
+
+
 @compiled
 def count_heads(facts: Facts, address: int, heads: np.ndarray, created: np.ndarray, rows: int) -> None:
     """One more derivation for each head of instances that are new; what was not known stays so.  All

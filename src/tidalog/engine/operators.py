@@ -13,6 +13,7 @@ from tidalog.engine.binding_blocks import (
     PC,
     PIVOT_REGISTER,
     POSITION,
+    PROVE,
     ROW,
     ROWS,
     Frame,
@@ -42,6 +43,7 @@ from tidalog.engine.probe import (
     keep_repeats,
     passes,
 )
+from tidalog.engine.prove import expand_window
 
 
 @compiled
@@ -80,20 +82,18 @@ def step_probe(
         cursor[POSITION] = 0
     source, match = frame.source, frame.match
     m = 0
+    mask, want = filters[number, FILTER_MASK], filters[number, FILTER_WANT]
+    proving = frame.control[MODE] == PROVE
     while m == 0:
-        if cursor[ROW] >= rows:
-            return False
-        m = expand(
-            facts,
-            meta,
-            run_start,
-            run_length,
-            cursor,
-            filters[number, FILTER_MASK],
-            filters[number, FILTER_WANT],
-            source,
-            match,
-        )
+        if proving:
+            pivots = block[PIVOT_REGISTER]
+            m = expand_window(facts, meta, pivots, run_start, run_length, cursor, mask, want, source, match)
+            if m == 0:
+                return False
+        else:
+            if cursor[ROW] >= rows:
+                return False
+            m = expand(facts, meta, run_start, run_length, cursor, mask, want, source, match)
         if filters[number, FILTER_ORDER] >= NEW_BELOW_PIVOT:
             m = keep_in_order(facts, block[PIVOT_REGISTER], filters[number, FILTER_ORDER], m, source, match)
         if repeats > 0:

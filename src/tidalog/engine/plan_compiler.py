@@ -166,12 +166,15 @@ class _Writer:
         self.pivot_predicate = -1
         self.body: list[int] = []
         self.own: list[bool] = []
+        self.proves = False
+        """Whether the pivot is the head: then emit reads which fact it is."""
 
     def keep_body(self, own: list[bool], pivot: int | None) -> None:
         """Gives every atom of the body a register for its fact; the pivot's has one.  `own`: whether each is
         of the rule's component."""
         taken, atoms = len(self.register) + 1, len(own)
         self.own = own
+        self.proves = pivot == logical.HEAD
         self.body = [PIVOT_REGISTER if i == pivot else taken + i for i in range(atoms)]
         self.register.update({Variable(f"#{i}"): taken + i for i in range(atoms)})
 
@@ -348,7 +351,9 @@ class _Writer:
                     *(op.EMIT, 0, predicate, int(is_new), len(operands), *operands),
                     *(len(self.body), *self.body, *map(int, self.own)),
                 ],
-                {o for o in operands if o >= 0} | set(self.body),
+                {o for o in operands if o >= 0}
+                | set(self.body)
+                | ({PIVOT_REGISTER} if self.proves else set()),
                 set(),
                 keeps=False,
             )

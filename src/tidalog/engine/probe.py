@@ -7,7 +7,7 @@ import numpy as np
 from tidalog.engine.array_types import Int32s, Int32Table, Int64s, Uint64s
 from tidalog.engine.binding_blocks import POSITION, ROW, ROWS
 from tidalog.engine.bits import NEW
-from tidalog.engine.fact_kernels import HEADER, Facts
+from tidalog.engine.fact_kernels import CACHED, HEADER, Facts, look_ahead
 from tidalog.engine.hash_table import EMPTY, HALF, LOW32, ONE, table_shift
 from tidalog.engine.index import (
     COLUMN,
@@ -331,7 +331,10 @@ def find_members(
     hash_operands(block, rows, code, arguments, arity, hashes)
     terms, slots = facts.arguments, facts.slots
     mask, shift = np.uint64(len(facts.slots) - 1), table_shift(len(facts.slots))
+    is_far = len(slots) > CACHED and rows > 1
     for i in range(rows):
+        if is_far:
+            look_ahead(slots, terms, hashes, i, rows - 1, shift, mask)
         h = hashes[i]
         tag = h >> HALF
         s = h >> shift

@@ -1,7 +1,6 @@
 """Deletion by derivation counts, for a component that reads only lower ones (strategy `counting`).
 
-`retract_instances` visits every instance with a deleted fact once, when the first of these has its turn:
-facts that are SPREAD match nothing, and atoms before the pivot do not match the pivot itself.  A head whose
+`retract_instances` visits every instance with a deleted fact once (see `retraction`); a head whose
 derivations are counted has one less.  Then insertion counts the new instances (`engine.derivation_counts`).
 Last, `delete_underived` deletes the affected facts without a derivation.  A fact whose derivations are not
 counted is searched for them, in the new state, and counted from then on; if it has more than MOST_COUNTED the
@@ -20,7 +19,7 @@ import numpy.typing as npt
 from tidalog.engine.addresses import PLANS, block_of, facts_at, indexes_at, log_at, plans_at, terms_at
 from tidalog.engine.array_types import Int32s, Int64s
 from tidalog.engine.bits import DELETED, EXPLICIT, NEW, PRESENT, RECORDED, SPREAD, WAITING
-from tidalog.engine.derivation_counts import NO_DERIVATION, UNKNOWN, count_of, put_count
+from tidalog.engine.derivation_counts import NO_DERIVATION, UNKNOWN, count_of, put_count, uncount
 from tidalog.engine.derivation_log import END, chain_of, next_link
 from tidalog.engine.dictionary_kernels import Terms
 from tidalog.engine.fact_kernels import Facts
@@ -29,6 +28,8 @@ from tidalog.engine.opcodes import DONE, GROW_TERMS, PAUSE
 from tidalog.engine.tuple_executor import (
     FOUND,
     FULL,
+    IDLE,
+    STATE,
     Search,
     derives,
     head_of,
@@ -48,16 +49,24 @@ from tidalog.maintain.kernels.counters import (
     new_counters,
     recorded_head,
 )
+from tidalog.maintain.kernels.retraction import (
+    BLOCK_END,
+    BUDGET,
+    LEAST_BLOCK,
+    MOST_BLOCK,
+    NEXT,
+    QUEUED,
+    RETRACTION,
+    SCAN,
+    end_block,
+)
 
 MOST_COUNTED: Final = 64
 
-# control[…]
-NEXT: Final = 0  # the next seed, or the next affected fact
-AFFECTED: Final = 1  # affected facts
-GONE: Final = 2  # deleted facts
-HERE: Final = 3  # derivations found of the fact under check
-BUDGET: Final = 4
-CONTROL: Final = 5
+# control[…], beside those of `retraction`: NEXT is the next seed, later the next affected fact
+GONE: Final = RETRACTION  # deleted facts
+HERE: Final = RETRACTION + 1  # derivations found of the fact under check
+CONTROL: Final = RETRACTION + 2
 
 
 class Counting(NamedTuple):
@@ -104,13 +113,17 @@ def work_at(block: np.ndarray) -> Counting:
 
 @entry
 def retract_instances(shared: Int64s, searches: Int64s, of_work: Int64s) -> int:
-    """Runs until every seed has had its turn (DONE) or something is wanted."""
+    """Runs until every seed has had its turn (DONE), a block is to be scanned or something is wanted."""
     facts, terms, log = facts_at(shared), terms_at(shared), log_at(shared)
-    search, work = search_at(searches[PLANS:]), work_at(of_work)
+    search, work = search_at(searches[2 * PLANS :]), work_at(of_work)
     view = search.views[0]
     fill_view(view, facts, indexes_at(shared), plans_at(searches))
     control = work.control
+    end_block(facts, work.seeds, control)
     while control[NEXT] < len(work.seeds):
+        if len(work.seeds) - control[NEXT] >= LEAST_BLOCK and search.cursors[0, STATE] == IDLE:
+            begin_block(facts, log, work)
+            return SCAN
         control[BUDGET] -= 1
         if control[BUDGET] < 0:
             return PAUSE
@@ -131,15 +144,25 @@ def retract_instances(shared: Int64s, searches: Int64s, of_work: Int64s) -> int:
 
 
 @inlined
+def begin_block(facts: Facts, log: Log, work: Counting) -> None:
+    """N gets the next seeds; those in the derivation log have their turn at once."""
+    control = work.control
+    control[BLOCK_END] = min(len(work.seeds), control[NEXT] + MOST_BLOCK)
+    for i in range(control[NEXT], control[BLOCK_END]):
+        fact = np.int64(work.seeds[i])
+        if facts.status[fact] & RECORDED:
+            retract_recorded(facts, log, work, fact)
+            set_bits(facts, log, fact, SPREAD)
+        else:
+            set_bits(facts, log, fact, WAITING)
+
+
+@inlined
 def retract(facts: Facts, log: Log, work: Counting, head: int) -> None:
     """A fact has one derivation less."""
-    number = count_of(work.row, head)
-    if number != UNKNOWN:
-        put_count(work.row, head, number - 1)
+    uncount(work.row, head)
     if affect(facts, log, work, head):
         work.counters[DELETIONS] += 1
-        if number == UNKNOWN:
-            work.control[BUDGET] -= 1  # for the search of its derivations that will come
 
 
 @inlined
@@ -153,7 +176,6 @@ def retract_recorded(facts: Facts, log: Log, work: Counting, fact: int) -> None:
                 put_count(work.row, head, UNKNOWN)
             if affect(facts, log, work, head):
                 work.counters[FROM_RECORD] += 1
-                work.control[BUDGET] -= 1
         link = next_link(log.book, link)
 
 
@@ -163,8 +185,8 @@ def affect(facts: Facts, log: Log, work: Counting, fact: int) -> bool:
     new = (facts.status[fact] & (PRESENT | NEW | WAITING)) == PRESENT
     if new:
         set_bits(facts, log, fact, WAITING)
-        work.affected[work.control[AFFECTED]] = fact
-        work.control[AFFECTED] += 1
+        work.affected[work.control[QUEUED]] = fact
+        work.control[QUEUED] += 1
     return new
 
 
@@ -183,7 +205,7 @@ def delete_underived(shared: Int64s, searches: Int64s, of_work: Int64s) -> int:
     view = search.views[0]
     fill_view(view, facts, indexes_at(shared), plans_at(searches))
     control = work.control
-    while control[NEXT] < control[AFFECTED]:
+    while control[NEXT] < control[QUEUED]:
         control[BUDGET] -= 1
         if control[BUDGET] < 0:
             return PAUSE

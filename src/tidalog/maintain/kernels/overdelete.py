@@ -1,25 +1,24 @@
 """Overdeletion (DR2 of paper 003): whatever an instance with a deleted fact derives is deleted.
 
-D is a queue: deleted facts of lower components first, then those of this one as they are found.  A fact has
-its turn once (SPREAD, the paper's O).  Every instance is visited once, when the first of its facts in D has
-its turn: facts in O match nothing, and atoms before the pivot do not match the pivot itself.
+D is a list: deleted facts of lower components first, then those of this one as they are found; each has its
+turn once, see `retraction`.
 """
 
 from __future__ import annotations
 
-from typing import Final, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from tidalog.engine.addresses import PLANS, block_of, facts_at, indexes_at, log_at, plans_at, terms_at
 from tidalog.engine.array_types import Int32s, Int64s
-from tidalog.engine.bits import DELETED, EXPLICIT, NEW, PRESENT, RECORDED, SPREAD
+from tidalog.engine.bits import DELETED, EXPLICIT, NEW, PRESENT, RECORDED, SPREAD, WAITING
 from tidalog.engine.derivation_log import END, chain_of, lose_count, next_link, none_is_left, take_off
 from tidalog.engine.fact_kernels import Facts
 from tidalog.engine.jit import entry, inlined, int32_at, int64_at, uint8_at
 from tidalog.engine.opcodes import DONE, GROW_TERMS, PAUSE
-from tidalog.engine.tuple_executor import FOUND, FULL, head_of, next_match, search_at
+from tidalog.engine.tuple_executor import FOUND, FULL, IDLE, STATE, head_of, next_match, search_at
 from tidalog.engine.tuple_view import fill_view
 from tidalog.engine.undo_log import Log, set_bits
 from tidalog.maintain.kernels.counters import (
@@ -32,13 +31,17 @@ from tidalog.maintain.kernels.counters import (
     new_counters,
     recorded_head,
 )
-
-# control[…]
-NEXT: Final = 0  # the next fact of D
-DELETED_COUNT: Final = 1  # facts in D
-BUDGET: Final = 2
-UNSURE: Final = 3  # facts of this component in D that an instance may still derive
-CONTROL: Final = 4
+from tidalog.maintain.kernels.retraction import (
+    BLOCK_END,
+    BUDGET,
+    LEAST_BLOCK,
+    MOST_BLOCK,
+    NEXT,
+    QUEUED,
+    RETRACTION,
+    SCAN,
+    end_block,
+)
 
 
 class Overdeletion(NamedTuple):
@@ -54,8 +57,8 @@ class OverdeletionWork:
     def __init__(self, seeds: Ints, queue: Ints, own: npt.NDArray[np.uint8]) -> None:
         """`queue` has capacity for the seeds and for every fact of the component."""
         queue[: len(seeds)] = seeds
-        control = np.zeros(CONTROL, np.int64)
-        control[DELETED_COUNT] = len(seeds)
+        control = np.zeros(RETRACTION, np.int64)
+        control[QUEUED] = len(seeds)
         self.work = Overdeletion(queue, own, control, new_counters())
         self.at = block_of(self.work)
 
@@ -75,14 +78,18 @@ def work_at(block: np.ndarray) -> Overdeletion:
 
 @entry
 def overdelete(shared: Int64s, searches: Int64s, of_work: Int64s) -> int:
-    """Runs until every fact of D has had its turn (DONE) or something is wanted."""
+    """Runs until every fact of D has had its turn (DONE), a block is to be scanned or something is wanted."""
     facts, terms, log = facts_at(shared), terms_at(shared), log_at(shared)
-    search, work = search_at(searches[PLANS:]), work_at(of_work)
+    search, work = search_at(searches[2 * PLANS :]), work_at(of_work)
     view = search.views[0]
     fill_view(view, facts, indexes_at(shared), plans_at(searches))
     control, counters = work.control, work.counters
+    end_block(facts, work.deleted, control)
     billed = counters[DERIVATIONS]
-    while control[NEXT] < control[DELETED_COUNT]:
+    while control[NEXT] < control[QUEUED]:
+        if control[QUEUED] - control[NEXT] >= LEAST_BLOCK and search.cursors[0, STATE] == IDLE:
+            begin_block(facts, log, work)
+            return SCAN
         control[BUDGET] -= 1 + ((counters[DERIVATIONS] - billed) >> INSTANCES_PER_UNIT)
         billed = counters[DERIVATIONS]
         if control[BUDGET] < 0:
@@ -109,6 +116,20 @@ def overdelete(shared: Int64s, searches: Int64s, of_work: Int64s) -> int:
 
 
 @inlined
+def begin_block(facts: Facts, log: Log, work: Overdeletion) -> None:
+    """N gets the next facts of D; those in the derivation log have their turn at once."""
+    control = work.control
+    control[BLOCK_END] = min(control[QUEUED], control[NEXT] + MOST_BLOCK)
+    for i in range(control[NEXT], control[BLOCK_END]):
+        fact = np.int64(work.deleted[i])
+        if facts.status[fact] & RECORDED:
+            spread_recorded(facts, log, work, fact)
+            set_bits(facts, log, fact, SPREAD)
+        else:
+            set_bits(facts, log, fact, WAITING)
+
+
+@inlined
 def spread_recorded(facts: Facts, log: Log, work: Overdeletion, fact: int) -> None:
     """Deletes the heads of the instances that the derivation log has of a fact."""
     book = log.book
@@ -121,7 +142,6 @@ def spread_recorded(facts: Facts, log: Log, work: Overdeletion, fact: int) -> No
             if is_left(facts, head):
                 if (facts.status[head] & (RECORDED | EXPLICIT)) == RECORDED and none_is_left(book, head):
                     work.counters[SPARED] += 1
-                    work.control[UNSURE] -= 1
                 delete(facts, log, work, head)
         link = next_link(book, link)
 
@@ -136,9 +156,8 @@ def is_left(facts: Facts, fact: int) -> bool:
 def delete(facts: Facts, log: Log, work: Overdeletion, fact: int) -> None:
     """D gets a fact of the component."""
     set_bits(facts, log, fact, DELETED)
-    work.deleted[work.control[DELETED_COUNT]] = fact
-    work.control[DELETED_COUNT] += 1
-    work.control[UNSURE] += 1
+    work.deleted[work.control[QUEUED]] = fact
+    work.control[QUEUED] += 1
 
 
 @entry

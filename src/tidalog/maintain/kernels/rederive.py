@@ -1,4 +1,8 @@
-"""One-step rederivation (DR4 of paper 003): which deleted facts an instance of what is left derives."""
+"""One-step rederivation (DR4 of paper 003): which deleted facts an instance of what is left derives.
+
+Few facts are proved one by one (`find_derivable`).  Of many, `find_known` says what needs no search; the
+others are proved by blocks (`engine.prove`).
+"""
 
 from __future__ import annotations
 
@@ -8,12 +12,13 @@ import numpy as np
 
 from tidalog.engine.addresses import PLANS, facts_at, indexes_at, log_at, plans_at, terms_at
 from tidalog.engine.array_types import Int32s, Int64s
-from tidalog.engine.bits import EXPLICIT
+from tidalog.engine.bits import EXPLICIT, PROVED
 from tidalog.engine.derivation_log import derivations_of
 from tidalog.engine.jit import entry
 from tidalog.engine.opcodes import DONE, GROW_TERMS, PAUSE
 from tidalog.engine.tuple_executor import FOUND, FULL, search_at
 from tidalog.engine.tuple_view import fill_view
+from tidalog.engine.undo_log import set_bits
 from tidalog.maintain.kernels.ranked import prove
 
 # control[…]
@@ -60,3 +65,19 @@ def find_derivable(
             control[BACK] += 1
         control[NEXT] += 1
     return DONE
+
+
+@entry
+def find_known(shared: Int64s, gone: Int32s, rest: Int32s) -> int:
+    """Marks PROVED the facts of `gone` that are explicit, or that the derivation log has an instance of;
+    `rest` gets those that the log cannot answer for.  Returns how many."""
+    facts, log = facts_at(shared), log_at(shared)
+    unknown = 0
+    for i in range(len(gone)):
+        known = derivations_of(log.book, gone[i])
+        if known > 0 or facts.status[gone[i]] & EXPLICIT:
+            set_bits(facts, log, gone[i], PROVED)
+        elif known < 0:
+            rest[unknown] = gone[i]
+            unknown += 1
+    return unknown

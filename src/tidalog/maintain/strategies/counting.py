@@ -9,14 +9,16 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-from tidalog.engine.bits import SPREAD
+from tidalog.engine.bits import SPREAD, WAITING
 from tidalog.engine.derivation_counts import count_given, forget_counts
 from tidalog.engine.update_kernels import clear_bits_of
 from tidalog.maintain.component import MaintainedComponent
-from tidalog.maintain.component_plans import BACKWARD, FORWARD
+from tidalog.maintain.component_plans import BACKWARD
 from tidalog.maintain.insertion import ensure_counts
 from tidalog.maintain.kernels import counting as kernel
+from tidalog.maintain.kernels.retraction import BUDGET, NEXT
 from tidalog.maintain.strategies.base import ComponentUpdate, Strategy
+from tidalog.maintain.strategies.by_blocks import retract, retracting
 from tidalog.maintain.strategies.searching import new_state, note_deleted, old_state
 
 
@@ -35,7 +37,7 @@ class Counting(Strategy):
         seeds = work.deleted_below
         clear_bits_of(engine.shared, seeds, int(SPREAD))
         ensure_counts(engine)
-        searches = component.plans.searches((FORWARD, old_state))
+        searches = retracting(component.plans, old_state)
         searches.catch_up(engine)
         capacity = component.facts + 1
         counting = kernel.CountingWork(
@@ -48,11 +50,15 @@ class Counting(Strategy):
         for number in component.numbers:
             if number in txn.to_delete:
                 kernel.affect_all(engine.shared, counting.at, txn.to_delete[number])
-        work.runner.drive_search(
+        retract(
+            work,
+            searches,
             lambda: int(kernel.retract_instances(engine.shared, searches.at, counting.at)),
-            counting.work.control,
-            kernel.BUDGET,
-            searches.rule,
+            counting.work,
+            seeds,
+            counting.work.affected,
+            int(WAITING),
+            ensure_counts(engine),
         )
         work.pending = counting
 
@@ -80,11 +86,11 @@ def _decide(work: ComponentUpdate, counting: kernel.CountingWork) -> None:
     searches = work.component.plans.searches((BACKWARD, new_state))
     searches.catch_up(engine)
     control = counting.work.control
-    control[kernel.NEXT] = 0
+    control[NEXT] = 0
     work.runner.drive_search(
         lambda: int(kernel.delete_underived(engine.shared, searches.at, counting.at)),
         control,
-        kernel.BUDGET,
+        BUDGET,
         searches.rule,
     )
     work.counters.add_kernel(counting.work.counters)

@@ -7,11 +7,13 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-from tidalog.maintain.component_plans import FORWARD
+from tidalog.engine.bits import DELETED
 from tidalog.maintain.kernels import overdelete as kernel
 from tidalog.maintain.kernels.counters import SPARED
+from tidalog.maintain.kernels.retraction import QUEUED
 from tidalog.maintain.marks.dred import DRedMarks
 from tidalog.maintain.strategies.base import ComponentUpdate, Strategy
+from tidalog.maintain.strategies.by_blocks import retract, retracting
 from tidalog.maintain.strategies.dred_with_marks import delete_with_marks
 from tidalog.maintain.strategies.searching import affected_first, note_deleted, old_state, rederive, seeds_of
 
@@ -30,23 +32,25 @@ class DRed(Strategy):
 def _delete(work: ComponentUpdate) -> None:
     component, engine = work.component, work.txn.engine
     seeds = seeds_of(work)
-    searches = component.plans.searches((FORWARD, old_state))
+    searches = retracting(component.plans, old_state)
     searches.catch_up(engine)
     queue = component.workspace.ids("gone", len(engine.store) + len(seeds) + 1)
     over = kernel.OverdeletionWork(seeds, queue, component.own)
-    control = over.work.control
     for known in (*affected_first(work), work.own_marked):
         if len(known):
             kernel.delete_all(engine.shared, over.at, known)
-    work.runner.drive_search(
+    retract(
+        work,
+        searches,
         lambda: int(kernel.overdelete(engine.shared, searches.at, over.at)),
-        control,
-        kernel.BUDGET,
-        searches.rule,
+        over.work,
+        queue,
+        queue,
+        int(DELETED),
     )
-    gone = queue[len(seeds) : control[kernel.DELETED_COUNT]]
+    gone = queue[len(seeds) : over.work.control[QUEUED]]
     work.counters.add_kernel(over.work.counters)
     work.spared = int(over.work.counters[SPARED])
-    if control[kernel.UNSURE]:
+    if len(gone) > work.spared:
         rederive(work, gone)
     note_deleted(work, gone)

@@ -25,8 +25,10 @@ from tidalog.maintain.component_plans import (
 from tidalog.maintain.counters import Counters
 from tidalog.maintain.kernels import rederive as kernel
 from tidalog.maintain.kernels.counters import new_counters
+from tidalog.maintain.kernels.retraction import LEAST_BLOCK
 from tidalog.maintain.runner import Runner
 from tidalog.maintain.strategies.base import ComponentUpdate
+from tidalog.maintain.strategies.by_blocks import rederivable
 from tidalog.model.facts import Ids
 
 ANY: Final[Filter] = (0, 0, op.ANY_ID)
@@ -102,7 +104,10 @@ def affected_first(work: ComponentUpdate) -> list[Ids]:
 def rederive(work: ComponentUpdate, gone: Ids) -> None:
     """Facts that one step derives from what is left come back, under new ids."""
     engine = work.txn.engine
-    back = find_derivable(work.component, work.runner, work.counters, gone, new_state)
+    if len(gone) < LEAST_BLOCK:
+        back = find_derivable(work.component, work.runner, work.counters, gone, new_state)
+    else:
+        back = rederivable(work, gone)
     engine.store.ensure(len(back), 0)
     engine.log.book.make_room(len(engine.store) + len(back), 0, 0)
     revive(engine.store.arrays, engine.log.arrays, back, len(back))

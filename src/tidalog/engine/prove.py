@@ -1,0 +1,89 @@
+"""Proofs by blocks: plans that begin with the head, where one instance for each pivot is enough.
+
+A pivot is PROVED when an instance of the filters' facts derives it.  Probes expand runs by windows, each as
+long as all before it together, and skip pivots that are PROVED: so a pivot costs at most twice the matches
+that lead to its first proof, and a block.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from tidalog.engine.binding_blocks import (
+    DERIVATIONS,
+    EXPANDING,
+    PIVOT_REGISTER,
+    POSITION,
+    ROW,
+    ROWS,
+    Frame,
+)
+from tidalog.engine.bits import PROVED
+from tidalog.engine.fact_kernels import Facts
+from tidalog.engine.index import POOL, POOL_SIZE
+from tidalog.engine.jit import compiled, int32_at
+from tidalog.engine.undo_log import Log, set_bits
+
+
+@compiled
+def prove_pivots(facts: Facts, log: Log, code: np.ndarray, pc: int, frame: Frame, level: int) -> None:
+    """Emit: the pivots of instances whose heads they are.  DERIVATIONS counts instances up to the proof."""
+    block, rows = frame.registers[level], frame.cursors[level, ROWS]
+    pivots = block[PIVOT_REGISTER]
+    for i in range(rows):
+        fact = pivots[i]
+        if facts.status[fact] & PROVED:
+            continue
+        frame.control[DERIVATIONS] += 1
+        offset = np.int64(facts.offset[fact])
+        same = True
+        for c in range(code[pc + 4]):
+            operand = code[pc + 5 + c]
+            value = block[operand, i] if operand >= 0 else -1 - operand
+            same = same and facts.arguments[offset + c] == value
+        if same:
+            set_bits(facts, log, fact, PROVED)
+
+
+@compiled
+def expand_window(
+    facts: Facts,
+    meta: np.ndarray,
+    pivots: np.ndarray,
+    run_start: np.ndarray,
+    run_length: np.ndarray,
+    cursor: np.ndarray,
+    mask: int,
+    want: int,
+    source: np.ndarray,
+    match: np.ndarray,
+) -> int:
+    """Writes (row, fact) pairs of the window [POSITION, EXPANDING) of every run, at most a block, and moves
+    the cursor.  0: no run has anything left."""
+    pool, status = int32_at(meta[POOL], meta[POOL_SIZE]), facts.status
+    rows, size = cursor[ROWS], len(source)
+    m = 0
+    while m == 0:
+        if cursor[ROW] == rows:
+            start = cursor[EXPANDING]
+            more = False
+            for i in range(rows):
+                more = more or (run_length[i] > start and not status[pivots[i]] & PROVED)
+            if not more:
+                break
+            cursor[POSITION], cursor[EXPANDING], cursor[ROW] = start, start + min(start, size), 0
+        start, end = cursor[POSITION], cursor[EXPANDING]
+        while cursor[ROW] < rows:
+            i = cursor[ROW]
+            stop = min(np.int64(run_length[i]), end)
+            if stop > start and not status[pivots[i]] & PROVED:
+                if m + stop - start > size:
+                    break
+                for k in range(start, stop):
+                    fact = np.int32(-1 - run_start[i]) if run_start[i] < 0 else pool[run_start[i] + k]
+                    if mask == 0 or (np.int64(status[fact]) & mask) == want:
+                        source[m] = i
+                        match[m] = fact
+                        m += 1
+            cursor[ROW] = i + 1
+    return m
