@@ -86,8 +86,8 @@ def retract(
     """Runs a kernel to its end, and scans the blocks of `deleted` that it asks for: heads get the `bit` and
     join the `queue`.  `counts`: address of derivation counts to reduce."""
     engine, control, counters = work.txn.engine, state.control, state.counters
-    room = work.component.workspace.sweep_room(searches.codes[0], BLOCK, len(engine.names) + 1)
-    frame, sweep = room.frame.control, room.sweep.control
+    buffers = work.component.workspace.scan_buffers(searches.codes[0], BLOCK, len(engine.names) + 1)
+    frame, sweep = buffers.frame.control, buffers.sweep.control
     plans = searches.at[PLANS:]
     scanning = False
 
@@ -98,14 +98,14 @@ def retract(
                 reason = kernel()
                 if reason != SCAN:
                     return reason
-                room.start(int(control[NEXT]))
+                buffers.start(int(control[NEXT]))
                 sweep[LIST_AT], sweep[LIMIT] = deleted.ctypes.data, control[BLOCK_END]
                 frame[MODE], frame[COUNTED] = RETRACT, counts
                 frame[QUEUE_AT], frame[QUEUE_CAPACITY] = queue.ctypes.data, len(queue)
                 frame[FRAME_QUEUED] = control[QUEUED]
                 scanning = True
             frame[ROW_BUDGET] = _ROWS
-            reason = int(sweep_by_address(engine.shared, plans, room.frame_at, room.sweep_at, bit))
+            reason = int(sweep_by_address(engine.shared, plans, buffers.frame_at, buffers.sweep_at, bit))
             if reason != op.DONE:
                 return reason
             scanning = False
@@ -130,20 +130,24 @@ def rederivable(work: ComponentUpdate, gone: Ids) -> Ids:
     searches = component.plans.searches((LIKELY_FIRST, underived))
     searches.catch_up(engine)
     rest = np.empty(len(gone), np.int32)
-    room = component.workspace.sweep_room(searches.codes[0], BLOCK, len(engine.names) + 1)
-    frame, sweep = room.frame.control, room.sweep.control
-    room.start(0)
+    buffers = component.workspace.scan_buffers(searches.codes[0], BLOCK, len(engine.names) + 1)
+    frame, sweep = buffers.frame.control, buffers.sweep.control
+    buffers.start(0)
     sweep[LIST_AT], sweep[LIMIT] = rest.ctypes.data, find_known(engine.shared, gone, rest)
     frame[MODE] = PROVE
     budget = np.zeros(1, np.int64)
 
     def step() -> int:
         begin, frame[ROW_BUDGET] = int(sweep[SCAN_NEXT]), _ROWS_PER_FACT * budget[0]
-        reason = int(sweep_by_address(engine.shared, searches.at, room.frame_at, room.sweep_at, 0))
+        reason = int(sweep_by_address(engine.shared, searches.at, buffers.frame_at, buffers.sweep_at, 0))
         budget[0] -= sweep[SCAN_NEXT] - begin
         return reason
 
-    work.runner.drive_search(step, budget, 0, lambda: searches.codes[0].names[sweep[CURRENT]])
+    try:
+        work.runner.drive_search(step, budget, 0, lambda: searches.codes[0].names[sweep[CURRENT]])
+    except BaseException:
+        component.workspace.drop_scans()  # the scan ends in the middle of a block
+        raise
     found = new_counters()
     found[counted.BACKWARD] = found[counted.DERIVATIONS] = frame[DERIVATIONS]
     work.counters.add_kernel(found)
