@@ -14,7 +14,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Final
 
-from tidalog.engine.kernel_object import PACKAGE, object_path, source_files, write_whole
+from tidalog.engine.kernel_object import PACKAGE, object_path, source_files
+from tidalog.user_cache import write_whole
 
 _PATIENCE: Final = 2.0  # seconds before a process that was not asked to build says what takes its time
 

@@ -23,6 +23,7 @@ from typing import Any, Final
 import numpy as np
 
 from tidalog.engine.kernel_digest import digest_of_kernels
+from tidalog.user_cache import cache_folder, write_whole
 
 CHECKED: Final = os.environ.get("TIDALOG_BOUNDSCHECK", os.environ.get("NUMBA_BOUNDSCHECK", "0")) not in (
     "",
@@ -104,21 +105,9 @@ def object_path() -> Path:
         return folder / f"kernels-{sources}.o"
     note = folder / f"sources-{sources}"
     if not note.exists():
-        folder.mkdir(parents=True, exist_ok=True)
         kernels = f"{_machine()} {digest_of_kernels(source_files(), PACKAGE)}"
         write_whole(note, hashlib.sha256(kernels.encode()).hexdigest()[:24].encode())
     return folder / f"kernels-{note.read_text()}.o"
-
-
-def cache_folder() -> Path:
-    """Where object files are: below `NUMBA_CACHE_DIR`, or the user's folder for caches."""
-    if chosen := os.environ.get("NUMBA_CACHE_DIR"):
-        base = Path(chosen)
-    elif sys.platform == "win32":
-        base = Path(os.environ.get("LOCALAPPDATA", Path.home() / "AppData" / "Local"))
-    else:
-        base = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
-    return base / "tidalog"
 
 
 def source_files() -> list[Path]:
@@ -138,13 +127,6 @@ def _machine() -> str:
 
     parts = version("numba"), version("llvmlite"), sys.platform, platform.machine(), ll.get_host_cpu_name()
     return " ".join(parts)
-
-
-def write_whole(path: Path, content: bytes) -> None:
-    """Writes a file that another process sees whole or not at all."""
-    part = path.with_name(f"{path.name}.{os.getpid()}")
-    part.write_bytes(content)
-    part.replace(path)
 
 
 # --- how a process gets it --------------------------------------------------------------------------

@@ -2,20 +2,28 @@
 
 from __future__ import annotations
 
+import hashlib
+import io
+import sys
 from collections.abc import Iterable
+from contextlib import suppress
 from functools import cache
 from pathlib import Path
 from typing import Final
 
+import lark
 from lark import Lark, Token, Tree
 from lark.exceptions import UnexpectedCharacters, UnexpectedEOF, UnexpectedInput, UnexpectedToken
 from lark.lexer import PatternStr
 
 from tidalog.lang.diagnostics import UnexpectedText
 from tidalog.model.errors import Diagnostic, Source, Span
+from tidalog.user_cache import cache_folder, write_whole
 
 Node = Tree[Token] | Token
 """What a grammar gives: a tree over tokens, or a token where a rule was only one."""
+
+_FOLDER: Final = Path(__file__).parent
 
 _WORDS: Final = {
     "VARIABLE": "a variable",
@@ -78,14 +86,7 @@ class Grammar:
     """A lark file of this folder, ready to parse from any of its start rules."""
 
     def __init__(self, name: str, starts: tuple[str, ...]) -> None:
-        self._lark = Lark.open(
-            str(Path(__file__).with_name(f"{name}.lark")),
-            parser="lalr",
-            lexer="contextual",
-            start=list(starts),
-            maybe_placeholders=False,
-            propagate_positions=True,
-        )
+        self._lark = _parser(name, starts)
         self._patterns = {terminal.name: terminal.pattern for terminal in self._lark.terminals}
 
     def parse(
@@ -154,6 +155,36 @@ class Grammar:
 def grammar(name: str, *starts: str) -> Grammar:
     """The grammar in `name.lark`, built once in a process."""
     return Grammar(name, starts)
+
+
+def _parser(name: str, starts: tuple[str, ...]) -> Lark:
+    """The parser of a grammar.  Its tables are computed once and stored in the cache."""
+    tables = cache_folder() / f"grammar-{name}-{_digest_of_grammars(starts)}"
+    try:
+        with tables.open("rb") as file:
+            return Lark.load(file)
+    except Exception:  # not stored yet, or damaged
+        parser = Lark.open(
+            str(_FOLDER / f"{name}.lark"),
+            parser="lalr",
+            lexer="contextual",
+            start=list(starts),
+            maybe_placeholders=False,
+            propagate_positions=True,
+        )
+    content = io.BytesIO()
+    parser.save(content)
+    with suppress(OSError):  # a folder that cannot be written: computed in every process
+        write_whole(tables, content.getvalue())
+    return parser
+
+
+def _digest_of_grammars(starts: tuple[str, ...]) -> str:
+    """Of what decides the tables: the grammars, which import each other, and what computes and reads them."""
+    digest = hashlib.sha256(f"{starts} {lark.__version__} {sys.version_info[:2]}".encode())
+    for file in (*sorted(_FOLDER.glob("*.lark")), Path(__file__)):
+        digest.update(file.read_bytes())
+    return digest.hexdigest()[:24]
 
 
 def _place(error: UnexpectedInput, text: str) -> tuple[int, int, Iterable[str]]:
