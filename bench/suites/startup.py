@@ -82,15 +82,17 @@ def run(options: Options) -> list[Section]:
         small.write_text(_THREE_RULES)
         three = [_start([*command[:-1], str(small)], folder, options) for _ in range(options.repeat)]
         updates = [_first_update(small, folder) for _ in range(options.repeat)]
-        imports = [
-            _start([sys.executable, "-c", "import tidalog"], folder, options) for _ in range(options.repeat)
-        ]
-        bare = [_start([sys.executable, "-c", "pass"], folder, options) for _ in range(options.repeat)]
+        check = [_start([*command[:-2], "check", str(small)], folder, options) for _ in range(options.repeat)]
+        others = {
+            code: [_start([sys.executable, "-c", code], folder, options) for _ in range(options.repeat)]
+            for code in ("import tidalog; tidalog.open()", "import tidalog", "import numpy, pyarrow", "pass")
+        }
     _add(section, "tidalog run, cold: compiles everything, once a machine", cold)
     _add(section, "tidalog run, warm", warm)
     _add(section, "tidalog run, three rules", three)
-    _add(section, "import tidalog", imports)
-    _add(section, "python -c pass", bare)
+    _add(section, "tidalog check, three rules", check)
+    for code, starts in others.items():
+        _add(section, f"python -c '{code}'", starts)
     _add_target(section, "cold", cold, _COLD_SECONDS)
     _add_target(section, "three rules", three, _WARM_SECONDS)
     first = 1000 * min(updates)

@@ -7,7 +7,8 @@ from pathlib import Path
 import pyarrow as pa
 import pytest
 
-from tidalog.io import ReadResult, export_path, is_rdf, read_binding, write_binding
+from tidalog.io.binding import export_path, is_rdf, read_binding, write_binding
+from tidalog.io.result import ReadResult
 from tidalog.lang import parse
 from tidalog.model.errors import DataError
 from tidalog.model.program import DataBinding, OptionValue

@@ -12,8 +12,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tidalog.io import ReadResult, read_table
 from tidalog.io.delimited import Layout, fields_of
+from tidalog.io.read import read_table
+from tidalog.io.result import ReadResult
 from tidalog.io.row_scan import index_rows, survey
 from tidalog.model.errors import DataError
 

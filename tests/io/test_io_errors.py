@@ -17,7 +17,10 @@ import pyarrow.parquet as pq
 import pytest
 
 from tidalog.io import diagnostics as all_diagnostics
-from tidalog.io import from_python, read_binding, read_table, write_binding, write_table
+from tidalog.io.binding import read_binding, write_binding
+from tidalog.io.frames import from_python
+from tidalog.io.read import read_table
+from tidalog.io.write import write_table
 from tidalog.model.errors import DataError, Source, Span
 from tidalog.model.program import DataBinding, OptionValue
 

@@ -12,7 +12,8 @@ import polars as pl
 import pyarrow as pa
 import pytest
 
-from tidalog.io import ReadResult, from_python
+from tidalog.io.frames import from_python
+from tidalog.io.result import ReadResult
 from tidalog.model.errors import DataError
 from tidalog.model.term_text import parse_any
 from tidalog.model.terms import IRI, XSD, Integer, LangString, String
@@ -144,7 +145,8 @@ def test_formats_say_what_text_means() -> None:
 def test_data_frame_libraries_are_not_imported_unasked() -> None:
     """pyarrow itself imports pandas, if it is there, as soon as it sees a Python value."""
     code = (
-        "import sys, tidalog.io as io; before = 'pandas' in sys.modules; io.from_python([('a', 1)], 2); "
+        "import sys; from tidalog.io.frames import from_python; before = 'pandas' in sys.modules; "
+        "from_python([('a', 1)], 2); "
         "print(before, 'polars' in sys.modules)"
     )
     run = subprocess.run(

@@ -16,7 +16,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tidalog.io import ReadResult, read_table
+from tidalog.io.read import read_table
+from tidalog.io.result import ReadResult
 from tidalog.model.errors import DataError
 from tidalog.model.terms import XSD
 

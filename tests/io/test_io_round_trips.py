@@ -13,7 +13,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tidalog.io import ReadResult, ntriples_text, read_binding, read_table, write_binding, write_table
+from tidalog.io.binding import read_binding, write_binding
+from tidalog.io.read import read_table
+from tidalog.io.result import ReadResult
+from tidalog.io.write import write_table
 from tidalog.model.program import DataBinding
 from tidalog.model.term_text import format_any, from_python, parse_any
 from tidalog.model.terms import (
@@ -31,6 +34,7 @@ from tidalog.model.terms import (
     Term,
     integer,
 )
+from tidalog.rdf.ntriples import ntriples_text
 
 TABLES = ("csv", "tsv", "dsv", "parquet", "ndjson", "arrow", "csv.gz", "ndjson.zst", "tsv.bz2")
 GRAPHS = ("nt", "ttl", "nt.gz")

@@ -9,8 +9,9 @@ from pathlib import Path
 
 from tidalog.api.naming import check_fitting, check_on_error
 from tidalog.api.progress import bar_for
-from tidalog.io import ReadResult, from_python, read_table
-from tidalog.io.result import OnError
+from tidalog.io.frames import from_python
+from tidalog.io.read import read_table
+from tidalog.io.result import OnError, ReadResult
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,7 +16,7 @@ from tidalog.api.naming import checked_name
 from tidalog.api.rules import rule_edit
 from tidalog.api.update import Update
 from tidalog.engine.dictionary import Dictionary
-from tidalog.io import ReadResult
+from tidalog.io.result import ReadResult
 from tidalog.io.update_tables import RuleRow, UpdateTable
 from tidalog.lang.updates import ScriptUpdate
 from tidalog.model.facts import Facts

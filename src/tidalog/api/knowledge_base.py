@@ -47,7 +47,7 @@ from tidalog.api.update import Update
 from tidalog.api.update_files import UpdateList, UpdatePath, read_updates
 from tidalog.builtins import PythonFunction
 from tidalog.engine.limits import Limits, ProgressCallback
-from tidalog.io import read_binding
+from tidalog.io.binding import read_binding
 from tidalog.io.result import OnError
 from tidalog.io.update_tables import UpdateTable
 from tidalog.lang import parse_query, print_rule

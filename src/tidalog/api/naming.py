@@ -9,13 +9,12 @@ from typing import Final
 
 from tidalog.analysis import Analysis, PredicateInfo
 from tidalog.api.diagnostics import BadArgument
-from tidalog.api.relations import holds_triples, is_hidden
 from tidalog.io.update_diagnostics import UnknownPredicate
 from tidalog.model.errors import UsageError
 from tidalog.model.program import Aggregate, Atom, Negation, Rule, Variable
 from tidalog.model.term_text import NAME, STANDARD_PREFIXES, from_python
 from tidalog.model.terms import Term
-from tidalog.rdf.layout import TRIPLE
+from tidalog.rdf.layout import TRIPLE, is_view
 
 _NOT_IN_AN_IRI: Final = re.compile(r'[\x00-\x20<>"{}|^`\\\ud800-\udfff]')
 _PREFIXED: Final = re.compile(r"([\w-]*):(.*)", re.DOTALL)
@@ -137,3 +136,17 @@ def check_fitting(from_file: bool, *, format: object, header: object, columns: o
                     hint="formats says what each column means, and skip leaves one out",
                 )
             )
+
+
+def is_hidden(relation: str) -> bool:
+    """Whether a relation is internal: memo relations, groups, views of triples."""
+    return relation.startswith("#") or is_view(relation)
+
+
+def holds_triples(analysis: Analysis, predicate: str) -> bool:
+    """Whether the facts of a predicate are triples.  An IRI with no argument or more than
+    two is a predicate like any other."""
+    layout, known = analysis.triples, analysis.predicates.get(predicate)
+    if layout.active and predicate == TRIPLE:
+        return True
+    return layout.is_shorthand(predicate) and (known is None or known.arity in (1, 2))

@@ -13,9 +13,9 @@ from tidalog.api.relations import count_of, rows_of
 from tidalog.api.results import Result
 from tidalog.api.stats import Stats
 from tidalog.engine.limits import ProgressCallback, RunStats
-from tidalog.io import ntriples_text
 from tidalog.lang import parse_query
 from tidalog.model.facts import Facts
+from tidalog.rdf.ntriples import ntriples_text
 
 _NO_RUN: Final = RunStats()
 

@@ -28,8 +28,9 @@ from tidalog.api.stats import Stats
 from tidalog.api.targets import check_targets
 from tidalog.engine.dictionary import Dictionary
 from tidalog.engine.limits import Limits, RunStats
-from tidalog.io import is_rdf, write_binding, write_table
+from tidalog.io.binding import is_rdf, write_binding
 from tidalog.io.formats import format_named
+from tidalog.io.write import write_table
 from tidalog.model.errors import Diagnostic, UsageError
 from tidalog.model.facts import Facts
 from tidalog.model.program import DataBinding, Program

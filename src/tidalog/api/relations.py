@@ -12,30 +12,17 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 
 from tidalog.analysis import Analysis
+from tidalog.api.naming import holds_triples, is_hidden
 from tidalog.engine.bits import EXPLICIT
 from tidalog.model.facts import Facts
 from tidalog.model.terms import IRI, RDF_TYPE
 from tidalog.rdf.columns import join
-from tidalog.rdf.layout import TRIPLE, Layout, is_view
+from tidalog.rdf.layout import TRIPLE, Layout
 
 if TYPE_CHECKING:
     from tidalog.engine.engine import EmbeddedEngine
 
 _EXPLICIT: Final = int(EXPLICIT)
-
-
-def is_hidden(relation: str) -> bool:
-    """Whether a relation is internal: memo relations, groups, views of triples."""
-    return relation.startswith("#") or is_view(relation)
-
-
-def holds_triples(analysis: Analysis, predicate: str) -> bool:
-    """Whether the facts of a predicate are triples.  An IRI with no argument or more than
-    two is a predicate like any other."""
-    layout, known = analysis.triples, analysis.predicates.get(predicate)
-    if layout.active and predicate == TRIPLE:
-        return True
-    return layout.is_shorthand(predicate) and (known is None or known.arity in (1, 2))
 
 
 # --- out --------------------------------------------------------------------------------------------

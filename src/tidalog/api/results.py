@@ -33,6 +33,8 @@ SHOWN_ROWS: Final = 20
 """Rows of a result that print."""
 _SORTED_BY_PYTHON: Final = 100_000
 """Rows up to which text is sorted in the order of terms without being asked for."""
+_FEW: Final = 256
+"""Rows up to which nothing needs `pyarrow.compute`, which takes longer to import."""
 
 
 class NotInstalled(Diagnostic):
@@ -115,10 +117,12 @@ class Result:
     def sorted(self) -> Result:
         """The same rows in the order of terms (`terms.sort_key`), by the first column, then the second …"""
         keys = [[sort_key(term) for term in row] for row in self.to_terms()]
-        order = np.array(sorted(range(len(keys)), key=keys.__getitem__), np.int64)
+        order = sorted(range(len(keys)), key=keys.__getitem__)
+        if 0 < len(order) <= _FEW:
+            return self._like(pa.concat_tables([self._table.slice(row, 1) for row in order]))
         # pa.array would import pandas where it is installed, which takes longer than a small program.
-        places = pa.Array.from_buffers(pa.int64(), len(order), [None, pa.py_buffer(order)])
-        return self._like(self._table.take(places))
+        rows = pa.Array.from_buffers(pa.int64(), len(order), [None, pa.py_buffer(np.array(order, np.int64))])
+        return self._like(self._table.take(rows))
 
     def first(self, count: int) -> Result:
         """The first rows."""
@@ -233,7 +237,9 @@ def _terms(column: pa.ChunkedArray) -> list[Term]:
 
 
 def _by_distinct(column: pa.ChunkedArray, read: Callable[[str], T]) -> list[T]:
-    """What `read` makes of each text, asked once for each distinct one."""
+    """What `read` makes of each text, asked once for each distinct one of many."""
+    if len(column) <= _FEW:
+        return [read(text) for text in column.to_pylist()]
     encoded = column.combine_chunks().dictionary_encode()
     distinct = [read(text) for text in encoded.dictionary.to_pylist()]
     return [distinct[number] for number in encoded.indices.to_pylist()]

@@ -6,7 +6,7 @@ import os
 from collections.abc import Iterable
 from pathlib import Path
 
-from tidalog.io import export_path
+from tidalog.io.binding import export_path
 from tidalog.io.diagnostics import NotWritable
 from tidalog.model.errors import DataError
 from tidalog.model.program import DataBinding

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Self
 
-from tidalog.io import ReadResult, from_python
+from tidalog.io.frames import from_python
+from tidalog.io.result import ReadResult
 from tidalog.model.update import Label
 
 FactTables = Mapping[str, object]

@@ -14,8 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from tidalog.analysis import Analysis
-from tidalog.api.naming import known_predicate
-from tidalog.api.relations import holds_triples, is_hidden
+from tidalog.api.naming import holds_triples, is_hidden, known_predicate
 from tidalog.engine import undo_log as changes
 from tidalog.engine.bits import EXPLICIT
 from tidalog.engine.engine import EmbeddedEngine

@@ -14,8 +14,8 @@ from typing import Final, TypeVar
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
-import pyarrow.compute as pc
 
+from tidalog import arrow_compute as pc
 from tidalog.engine import dictionary_kernels as kernels
 from tidalog.engine import term_formatting as cells_out
 from tidalog.engine import term_parsing as cells_in

@@ -6,7 +6,6 @@ from pathlib import Path
 
 import pyarrow as pa
 import pyarrow.ipc as ipc
-import pyarrow.parquet as pq
 
 from tidalog.io.columns import RawTable
 from tidalog.io.diagnostics import BrokenFile, Place
@@ -24,6 +23,8 @@ def raw_table(table: pa.Table, name: str) -> RawTable:
 
 
 def read_parquet(path: Path, buffer: pa.Buffer) -> RawTable:
+    import pyarrow.parquet as pq
+
     try:
         return raw_table(pq.ParquetFile(pa.BufferReader(buffer)).read(), str(path))
     except (pa.ArrowException, OSError) as error:

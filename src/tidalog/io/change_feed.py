@@ -18,12 +18,11 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
-from typing import Final, Literal, Protocol, Self
+from typing import TYPE_CHECKING, Final, Literal, Protocol, Self
 
 import pyarrow as pa
-import pyarrow.compute as pc
-import pyarrow.parquet as pq
 
+from tidalog import arrow_compute as pc
 from tidalog.io.diagnostics import NotWritable
 from tidalog.io.files import COMPRESSION_ENDINGS, AtomicFile, open_buffer
 from tidalog.io.formats import format_named
@@ -31,6 +30,9 @@ from tidalog.io.json_lines import json_texts
 from tidalog.io.text_form import column_text
 from tidalog.model.errors import DataError
 from tidalog.model.term_text import iri_reference
+
+if TYPE_CHECKING:
+    import pyarrow.parquet as pq
 
 Kind = Literal["explicit", "implicit", "rule"]
 ADD_RULE, REMOVE_RULE = 2, -2
@@ -324,7 +326,7 @@ class _Parquet:
     def write(self, batch: ChangeBatch) -> None:
         if self._writer is None:
             self._schema = self._schema_for(batch.update)
-            self._writer = pq.ParquetWriter(self._file.stream, self._schema, compression="zstd")
+            self._writer = self._new_writer()
         whole = pa.types.is_integer(self._schema.field("update").type)
         if whole != isinstance(batch.update, int):
             raise ValueError("the labels of a feed are all integers or all text")
@@ -343,6 +345,11 @@ class _Parquet:
         elif len(self._waiting) >= _MANY:
             self._waiting = [pa.concat_tables(self._waiting).combine_chunks()]
 
+    def _new_writer(self) -> pq.ParquetWriter:
+        import pyarrow.parquet as pq
+
+        return pq.ParquetWriter(self._file.stream, self._schema, compression="zstd")
+
     def _write_waiting(self) -> None:
         if self._writer is not None and self._waiting:
             self._writer.write_table(pa.concat_tables(self._waiting).combine_chunks())
@@ -353,7 +360,7 @@ class _Parquet:
             return
         self._open = False
         if self._writer is None:
-            self._writer = pq.ParquetWriter(self._file.stream, self._schema, compression="zstd")
+            self._writer = self._new_writer()
         self._write_waiting()
         self._writer.close()
         self._file.commit()

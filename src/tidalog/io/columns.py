@@ -14,8 +14,8 @@ from typing import Final
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
-import pyarrow.compute as pc
 
+from tidalog import arrow_compute as pc
 from tidalog.io.diagnostics import DataDiagnostic, MissingValue, NoTermForType, Place, WrongArity, WrongValue
 from tidalog.io.result import BadRow, BadRowLog, Reading, TermColumn
 from tidalog.io.text_form import column_text, days_text, decimals_text, instants_text, times_text

@@ -13,9 +13,9 @@ from pathlib import Path
 from typing import Final
 
 import pyarrow as pa
-import pyarrow.compute as pc
 import pyarrow.json as pajson
 
+from tidalog import arrow_compute as pc
 from tidalog.io.columns import RawTable, count, shown
 from tidalog.io.diagnostics import JsonSyntax, Place, WrongFieldCount, WrongValue
 from tidalog.io.encoding import as_bytes, require_utf8, without_mark

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pyarrow as pa
-import pyarrow.compute as pc
 
+from tidalog import arrow_compute as pc
 from tidalog.io.arrow_files import read_arrow, read_parquet
 from tidalog.io.columns import RawTable, check_shape, to_terms
 from tidalog.io.delimited import Layout, read_delimited

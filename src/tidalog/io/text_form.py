@@ -10,8 +10,8 @@ from __future__ import annotations
 from typing import Final
 
 import pyarrow as pa
-import pyarrow.compute as pc
 
+from tidalog import arrow_compute as pc
 from tidalog.model.term_text import format_any, from_python
 from tidalog.model.terms import NAN, XSD, Double
 

@@ -14,8 +14,8 @@ from typing import Final
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
-import pyarrow.compute as pc
 
+from tidalog import arrow_compute as pc
 from tidalog.io import update_checks
 from tidalog.io.arrow_files import read_arrow, read_parquet
 from tidalog.io.columns import RawTable, count, to_terms

@@ -22,8 +22,8 @@ from typing import Final, TypeVar
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
-import pyarrow.compute as pc
 
+from tidalog import arrow_compute as pc
 from tidalog.io.columns import RawTable, shown
 from tidalog.io.delimited import Layout
 from tidalog.io.diagnostics import NotWritable, Place, UnknownFormat

@@ -15,11 +15,10 @@ from typing import BinaryIO, Final
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 import pyarrow.ipc as ipc
-import pyarrow.parquet as pq
 import pyoxigraph as ox
 
+from tidalog import arrow_compute as pc
 from tidalog.io.columns import shown
 from tidalog.io.diagnostics import NeedsQuoting, NotRdf, NotWritable
 from tidalog.io.files import COMPRESSION_ENDINGS, AtomicFile
@@ -104,6 +103,8 @@ def _abandon(file: AtomicFile) -> None:
 
 def _write(target: _Target, kind: Format, compression: str | None, stream: BinaryIO) -> None:
     if kind.name == "parquet":
+        import pyarrow.parquet as pq
+
         pq.write_table(target.table, stream, compression=compression or "zstd")
     elif kind.name == "arrow":
         with ipc.new_file(stream, target.table.schema) as writer:

@@ -24,8 +24,7 @@ import pyarrow.compute as pc
 from tidalog.api.database import Database
 from tidalog.api.encoded_update import net_update
 from tidalog.api.load import Environment
-from tidalog.api.naming import checked_name
-from tidalog.api.relations import is_hidden
+from tidalog.api.naming import checked_name, is_hidden
 from tidalog.engine.bits import EXPLICIT
 from tidalog.engine.engine import EmbeddedEngine
 from tidalog.io.columns import RawTable

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 import pyarrow as pa
 
-from tidalog.api.relations import is_hidden
+from tidalog.api.naming import is_hidden
 from tidalog.io.change_columns import KINDS, OPERATIONS, change_schema
 from tidalog.io.change_feed import ChangeBatch
 from tidalog.keyed.batches import Numbers, SubBatches
