@@ -398,7 +398,8 @@ class Database:
         before = self.analysis
         with self._edited(added, update.rules, self._unknown(update.insertions)) as change:
             self.check_arities(update.deletions)
-            if can_stay_after(self.engine, before.triples, self.analysis.triples, change):
+            layout = self.analysis.triples
+            if can_stay_after(self.engine, before.triples, layout, change, update.insertions):
                 return self._maintain(job, before, change)
             return self._derive_again(update, before, change, job.progress)
 

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from tidalog.analysis import Analysis, RuleDiff
 from tidalog.api.relations import explicit_rows
 from tidalog.engine.engine import EmbeddedEngine
+from tidalog.model.facts import Facts
 from tidalog.plan.lowering import constraint_rule
 from tidalog.rdf.columns import split
 from tidalog.rdf.layout import Layout
@@ -23,10 +26,16 @@ def can_stay(engine: EmbeddedEngine, before: Layout, analysis: Analysis) -> bool
     return all(wanted.get(name, arity) == arity for name, arity in relations)
 
 
-def can_stay_after(engine: EmbeddedEngine, before: Layout, after: Layout, diff: RuleDiff) -> bool:
-    """`can_stay` after a rule edit of a program whose facts could stay: only new rules change arities."""
+def can_stay_after(
+    engine: EmbeddedEngine, before: Layout, after: Layout, diff: RuleDiff, inserted: Iterable[Facts]
+) -> bool:
+    """`can_stay` after a rule edit of a program whose facts could stay: only new rules, and facts that come
+    with the edit, change arities."""
     if not before.same_relations(after):
         return False
+    for facts in inserted:
+        if engine.has(facts.predicate) and engine.arity(facts.predicate) != len(facts.columns):
+            return False
     for rule in diff.normal_added:
         whole = constraint_rule(rule) if rule.head is None else rule
         assert whole.head is not None

@@ -170,16 +170,16 @@ class Maintainer:
         diff = diff or diff_of_analyses(self.program.analysis, analysis)
         before, order = self.program, self._index.order
         savepoint, predicates = self.engine.mark(), len(self.engine.names)
-        self.program = before.edited(analysis, diff)
-        change = plan_edit(self.engine, self._index, self.program.of_edit(diff), diff, self._workspace)
-        self._change_marks(rules_changed=True)
-        self.engine.counts = DerivationCounts()  # of other rules
-        give_rules_facts(self.engine, change.removed)
-        self._index.replace(change.before, change.after)
-        self._index.order = diff.order
-        self._change_constraints(diff.constraints_removed, diff.constraints_added)
-        self._change_marks()
+        program = before.edited(analysis, diff)
+        change = plan_edit(self.engine, self._index, program.of_edit(diff), diff, self._workspace)
         try:
+            self._index.replace(change.before, change.after)
+            self._index.order = diff.order
+            self.program = program
+            self._change_constraints(diff.constraints_removed, diff.constraints_added)
+            self._change_marks(rules_changed=True)
+            self.engine.counts = DerivationCounts()  # of other rules
+            give_rules_facts(self.engine, change.removed)
             outcome = self._apply(update, upcoming, limits, progress, change)
         except BaseException:
             self.program = before

@@ -64,7 +64,7 @@ class Transaction:
                 wanted = table if new == rows else np.ascontiguousarray(table[:, absent[:new]])
                 self.to_insert[predicate] = wanted, new
         for batch in deletions:
-            if not engine.has(batch.predicate):
+            if not _is_known(engine, batch):
                 self.ignored += batch.count
         for predicate, table in _by_predicate(engine, deletions, known_only=True):
             rows = table.shape[1]
@@ -212,18 +212,24 @@ def each_once(ids: Ids) -> Ids:
     return ids[np.sort(first)]
 
 
+def _is_known(engine: EmbeddedEngine, batch: Facts) -> bool:
+    """Whether the engine may have such facts.  It knows the arity of a predicate that no rule has any more;
+    facts of another arity may follow."""
+    return engine.has(batch.predicate) and engine.arity(batch.predicate) == len(batch.columns)
+
+
 def _by_predicate(
     engine: EmbeddedEngine, batches: Sequence[Facts], known_only: bool
 ) -> Iterable[tuple[int, npt.NDArray[np.int32]]]:
     """Rows (columns first) by predicate, each predicate once."""
     if len(batches) == 1:
         (batch,) = batches
-        if batch.count and (not known_only or engine.has(batch.predicate)):
+        if batch.count and (not known_only or _is_known(engine, batch)):
             yield engine.predicate(batch.predicate, len(batch.columns)), batch.table
         return
     grouped: dict[int, list[Facts]] = {}
     for batch in batches:
-        if batch.count and (not known_only or engine.has(batch.predicate)):
+        if batch.count and (not known_only or _is_known(engine, batch)):
             number = engine.predicate(batch.predicate, len(batch.columns))
             grouped.setdefault(number, []).append(batch)
     for number, parts in grouped.items():

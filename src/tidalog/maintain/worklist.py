@@ -92,7 +92,7 @@ class ComponentIndex:
             self._readers.setdefault(predicate, {})[id(component)] = component
 
     def _remove(self, component: MaintainedComponent) -> None:
-        del self._all[id(component)]
+        del self._all[id(component)], self._positions[id(component)]
         self.joining -= component.joins > 0
         for predicate in component.numbers:
             del self.holder[predicate]
