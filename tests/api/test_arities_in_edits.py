@@ -1,4 +1,4 @@
-"""A predicate that no rule has any more may have facts of another arity, in the same update or a later one."""
+"""A predicate that no rule has any more may have facts of another arity, in the same update or later."""
 
 from __future__ import annotations
 
