@@ -347,3 +347,13 @@ class TestFiles:
         assert digest(kb) == before
         kb.apply(source[3])
         assert kb.count("edge") == 4
+
+
+def test_a_refused_edit_leaves_the_constraints_in_their_order() -> None:
+    kb = tidalog.open()
+    kb.load("p(?x) :- e(?x). first: :- p(7). second: :- p(8). e(1).")
+    kb.apply(Update())
+    before = digest(kb)
+    with pytest.raises(tidalog.RunError, match="second"):
+        kb.apply(Update(remove_rules="first", insertions={"e": [(8,)]}))
+    assert digest(kb) == before

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import heapq
 from collections.abc import Collection, Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import count
 from typing import Final
 
@@ -15,6 +15,7 @@ from tidalog.plan.lowering import is_hidden
 Position = tuple[tuple[int, ...], int, int]
 """The place of a component of the program, which of these comes first if two have the same, and the stage."""
 
+_NUMBERS: Final = count()
 _LAST: Final = (1 << 62,)
 """The place of constraints, which read all components and are read by none."""
 
@@ -25,6 +26,8 @@ class Stages:
 
     predicates: tuple[str, ...]
     stages: tuple[MaintainedComponent, ...]
+    number: int = field(default_factory=_NUMBERS.__next__)
+    """Constraints come in this order, which an edit that fails leaves as it was."""
 
 
 class ComponentIndex:
@@ -43,7 +46,6 @@ class ComponentIndex:
         self._readers: dict[int, dict[int, MaintainedComponent]] = {}
         self._group_of: dict[str, Stages] = {}
         self._positions: dict[int, tuple[str, int, int]] = {}
-        self._count = count()
         self._all: dict[int, MaintainedComponent] = {}
         self.replace((), groups)
 
@@ -79,9 +81,8 @@ class ComponentIndex:
                 self._remove(component)
         for group in new:
             self._group_of.update(dict.fromkeys(group.predicates, group))
-            number = next(self._count)
             for stage, component in enumerate(group.stages):
-                self._positions[id(component)] = group.predicates[0], number, stage
+                self._positions[id(component)] = group.predicates[0], group.number, stage
                 self._add(component)
 
     def _add(self, component: MaintainedComponent) -> None:
