@@ -21,7 +21,7 @@ JOBS ?= 2
 
 .PHONY: help
 help: ## Show this list
-	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{ printf "  make %-8s %s\n", $$1, $$2 }'
+	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{ printf "  make %-11s %s\n", $$1, $$2 }'
 
 # --- set-up -------------------------------------------------------------------------------------------
 
@@ -75,6 +75,16 @@ test-all: lint ## make test, and the slow tests that check the same laws on more
 	@$(MAKE) -s $(VENV)/.compiled
 	@$(PY) -m pytest -n $(JOBS) --hypothesis-profile=ci
 	@echo "make test-all: all passed"
+
+# The tests of the kernels, and those of maintenance that run most of them.
+BOUNDS := tests/engine $(addprefix tests/maintain/test_,$(addsuffix .py,\
+	shrunk_cases by_blocks counts dred_marks groups))
+
+.PHONY: test-bounds
+test-bounds: $(VENV)/.installed-dev ## The kernels' tests with compiled code that checks every index
+	@TIDALOG_BOUNDSCHECK=1 $(PY) -m tidalog.compile_kernels
+	@TIDALOG_BOUNDSCHECK=1 $(PY) -m pytest -n $(JOBS) --hypothesis-profile=ci -m "not slow" $(BOUNDS)
+	@echo "make test-bounds: all passed"
 
 .PHONY: lint
 lint: $(VENV)/.installed-dev ## ruff (lint and format), mypy --strict, import contract

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 
 from tidalog.engine import update_kernels as steps
 from tidalog.engine.addresses import EACH, block_of
 from tidalog.engine.bits import EXPLICIT, NEW, PRESENT
 from tidalog.engine.engine import EmbeddedEngine
+from tidalog.engine.kernel_object import KernelError
 
 
 def test_a_block_names_every_array_by_place_and_shape() -> None:
@@ -15,6 +17,13 @@ def test_a_block_names_every_array_by_place_and_shape() -> None:
     block = block_of(arrays).reshape(-1, EACH)
     assert block[:, 0].tolist() == [array.ctypes.data for array in arrays]
     assert block[:, 1:].tolist() == [[3, 0, 0], [2, 5, 0], [4, 1, 6]]
+
+
+def test_a_block_refuses_arrays_that_are_not_contiguous() -> None:
+    table = np.zeros((3, 4), np.int32)
+    for array in (table[:, 1], table.T, table[0, ::2]):
+        with pytest.raises(KernelError, match="contiguous"):
+            block_of([array])
 
 
 def test_the_block_of_an_engine_follows_its_arrays_when_they_grow() -> None:

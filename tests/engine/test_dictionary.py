@@ -191,6 +191,50 @@ def test_texts_of_every_size_grow_the_dictionary_block_by_block(seed: int) -> No
         assert dictionary.decode(ids[:part]).to_pylist() == texts[:part]
 
 
+def moved(array: pa.Array, by: int) -> pa.Array:
+    """The same array in buffers that begin `by` bytes after an aligned address and have an odd size."""
+
+    def copied(buffer: pa.Buffer | None) -> pa.Buffer | None:
+        if buffer is None:
+            return None
+        content = buffer.to_pybytes()
+        memory = np.zeros(len(content) + 16 + by, np.uint8)
+        memory[by : by + len(content)] = np.frombuffer(content, np.uint8)
+        return pa.py_buffer(memory).slice(by, len(content) + by)
+
+    return pa.Array.from_buffers(array.type, len(array), list(map(copied, array.buffers())))
+
+
+@pytest.mark.parametrize("by", [1, 3, 4, 7])
+@pytest.mark.parametrize(
+    ("column", "reading"),
+    [
+        (pa.array([1, -5, 2**40]), "native"),
+        (pa.array([0.5, 1e300, -0.0]), "native"),
+        (pa.array([True, False, True]), "native"),
+        (pa.array(["a", "", "1.5", "x y"]), "any"),
+        (pa.array(["a", "", "ü"]), "string"),
+    ],
+)
+def test_columns_at_any_address_mean_the_same(column: pa.Array, reading: str, by: int) -> None:
+    dictionary = Dictionary()
+    expected = dictionary.encode(column, reading).tolist()
+    assert dictionary.encode(moved(column, by), reading).tolist() == expected
+    assert dictionary.encode(moved(column, by)[1:], reading).tolist() == expected[1:]
+
+
+@pytest.mark.parametrize("cells", [["1", "2", "3"], ["a", "1.5", '"x"@en'], ['"a"', '"b"', '""']])
+def test_ids_that_are_a_column_of_a_table_are_decoded(cells: list[str]) -> None:
+    dictionary = Dictionary()
+    ids = dictionary.encode(pa.array(cells), "any")
+    column = np.stack([ids, ids[::-1]], axis=1)[:, 0]
+    assert not column.flags.c_contiguous
+    assert dictionary.decode(column) == dictionary.decode(ids)
+    assert dictionary.decode_text(column) == dictionary.decode_text(ids)
+    assert dictionary.decode_text(column, format_any) == dictionary.decode_text(ids, format_any)
+    assert dictionary.contents(column) == dictionary.contents(ids)
+
+
 def test_many_distinct_texts_and_numbers_grow_the_dictionary() -> None:
     dictionary, count = Dictionary(), 150_000
     texts = pa.array([f"n{i}" for i in range(count)])

@@ -35,6 +35,7 @@ from tidalog.engine.jit import (
     uint32_at,
     uint64_at,
 )
+from tidalog.engine.kernel_object import KernelError
 from tidalog.engine.opcodes import FILTER_FIELDS
 from tidalog.engine.undo_log import Log
 
@@ -51,9 +52,11 @@ _SHARED: Final = 23
 
 
 def block_of(arrays: Iterable[np.ndarray]) -> Block:
-    """A block; the arrays are to be kept alive."""
+    """A block of contiguous arrays; the caller keeps them alive."""
     numbers: list[int] = []
     for array in arrays:
+        if not array.flags.c_contiguous:
+            raise KernelError("a block names contiguous arrays only")
         shape = array.shape
         numbers += (array.ctypes.data, *shape, *(0,) * (EACH - 1 - len(shape)))
     return np.array(numbers, np.int64)

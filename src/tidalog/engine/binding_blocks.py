@@ -42,10 +42,11 @@ COUNTED: Final = 8  # address of the row of `derivation_counts`, if emit counts 
 SPARED_AT: Final = 9  # where hashes of rows are whose facts get no mark, see `passing`
 SPARED: Final = 10  # how many
 COUNTS_AT: Final = 11  # where rows are counted, see `count_rows`; 0: they are not
-QUEUE_AT: Final = 12  # RETRACT: address of the list that heads are added to
-QUEUE_CAPACITY: Final = 13
-QUEUED: Final = 14  # heads in it
-CONTROL: Final = 15
+COUNTS_SIZE: Final = 12  # how many numbers are there
+QUEUE_AT: Final = 13  # RETRACT: address of the list that heads are added to
+QUEUE_CAPACITY: Final = 14
+QUEUED: Final = 15  # heads in it
+CONTROL: Final = 16
 
 FROM_SCRATCH: Final = 0  # every fact is live, and heads are added
 IN_UPDATE: Final = 1  # heads are added by `undo_log.insert_changes`, and what is dead or deleted is skipped

@@ -18,6 +18,7 @@ from tidalog.engine.binding_blocks import (
     BUDGET,
     COUNTED,
     COUNTS_AT,
+    COUNTS_SIZE,
     DERIVATIONS,
     EXPANDING,
     FAILED,
@@ -96,7 +97,7 @@ def is_tabled(facts: Facts, predicate: int, more: int) -> bool:
 def count_rows(frame: Frame, pc: int, rows: int) -> None:
     """Counts the rows that an operator has been given, where its code starts, if someone asks for it."""
     if frame.control[COUNTS_AT] != 0:
-        int64_at(frame.control[COUNTS_AT], pc + 1)[pc] += rows
+        int64_at(frame.control[COUNTS_AT], frame.control[COUNTS_SIZE])[pc] += rows
 
 
 @entry

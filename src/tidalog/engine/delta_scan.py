@@ -34,7 +34,8 @@ BEGIN: Final = 8  # first fact of the block under way; its last is before NEXT
 TAKEN: Final = 9  # facts of the predicate under way
 ONE_GROUP: Final = 10  # whether the block holds facts of one predicate only
 LIST_AT: Final = 11  # address of a list of facts to scan, NEXT and LIMIT are positions in it; 0: all ids
-SWEEP_CONTROL: Final = 12
+LIST_SIZE: Final = 12  # its length
+SWEEP_CONTROL: Final = 13
 
 START_COST: Final = 64  # rows that starting a plan counts as, so that blocks of one come to a look too
 
@@ -159,7 +160,9 @@ def start_empty(code: Int32s, at: int, frame: Frame) -> None:
 def scanned(sweep: Sweep, position: int) -> int:
     """The fact at a position of the scan."""
     listed = sweep.control[LIST_AT]
-    return np.int64(int32_at(listed, position + 1)[position]) if listed != 0 else np.int64(position)
+    if listed == 0:
+        return np.int64(position)
+    return np.int64(int32_at(listed, sweep.control[LIST_SIZE])[position])
 
 
 @compiled

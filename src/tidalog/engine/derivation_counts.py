@@ -37,8 +37,9 @@ ROOM: Final = 1  # facts that they have room for
 CHANGED_AT: Final = 2  # address of the facts whose numbers have been changed
 BEFORE_AT: Final = 3  # address of what these were
 CHANGES: Final = 4  # how many
-BEGIN: Final = 5  # facts below this id are older than the update
-FIELDS: Final = 6
+LOG_SIZE: Final = 5  # how many there is memory for
+BEGIN: Final = 6  # facts below this id are older than the update
+FIELDS: Final = 7
 
 _MOST_FACTS: Final = 2**31 - 2
 _SMALL: Final = 1 << 19  # facts below which numbers are copied when they need more room
@@ -62,6 +63,7 @@ class DerivationCounts:
     def _make_log(self, facts: int) -> None:
         self._changed, self._before = np.empty(2 * facts, np.int32), np.empty(2 * facts, np.int32)
         self.row[CHANGED_AT], self.row[BEFORE_AT] = self._changed.ctypes.data, self._before.ctypes.data
+        self.row[LOG_SIZE] = len(self._changed)
 
     def use(self, room: int) -> int:
         """Makes room for the numbers of so many facts; where the row is."""
@@ -120,8 +122,8 @@ def put_count(row: np.ndarray, fact: int, number: int) -> None:
     before = numbers[fact]
     if not before & LOGGED:
         at = row[CHANGES]
-        int32_at(row[CHANGED_AT], at + 1)[at] = fact
-        int32_at(row[BEFORE_AT], at + 1)[at] = before
+        int32_at(row[CHANGED_AT], row[LOG_SIZE])[at] = fact
+        int32_at(row[BEFORE_AT], row[LOG_SIZE])[at] = before
         row[CHANGES] = at + 1
     numbers[fact] = number | LOGGED
 

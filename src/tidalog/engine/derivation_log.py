@@ -57,7 +57,6 @@ ALIVE: Final = 1
 IS_BELOW: Final = 2
 PLACE: Final = 2
 
-_MANY: Final = 1 << 40
 _FIRST_ROOM: Final = 1024
 _LARGER: Final = 5  # times what is kept: so much room is made for what comes, half of which may be used
 _MOST_KEPT: Final = 1 << 18  # numbers of rows that are kept when nothing is on record
@@ -191,7 +190,17 @@ def _grown(array: npt.NDArray[np.generic], needed: int) -> npt.NDArray:  # type:
 
 @inlined
 def rows_of(book: np.ndarray) -> np.ndarray:
-    return int32_at(book[ROWS], _MANY)
+    return int32_at(book[ROWS], book[ROOM] * ROW)
+
+
+@inlined
+def instances_of(book: np.ndarray) -> np.ndarray:
+    return int64_at(book[INSTANCES_AT], book[INSTANCE_ROOM])
+
+
+@inlined
+def links_of(book: np.ndarray) -> np.ndarray:
+    return int64_at(book[LINKS_AT], book[LINK_ROOM])
 
 
 @compiled
@@ -258,13 +267,13 @@ def chain_of(book: np.ndarray, fact: int) -> int:
 
 @inlined
 def next_link(book: np.ndarray, link: int) -> int:
-    return int64_at(book[LINKS_AT], _MANY)[link] & _NEXT
+    return links_of(book)[link] & _NEXT
 
 
 @inlined
 def head_of_link(book: np.ndarray, link: int) -> int:
     """The place of the head of an instance that is alive, or -1."""
-    entry = int64_at(book[INSTANCES_AT], _MANY)[int64_at(book[LINKS_AT], _MANY)[link] >> _INSTANCE]
+    entry = instances_of(book)[links_of(book)[link] >> _INSTANCE]
     return entry >> PLACE if entry & ALIVE else np.int64(-1)
 
 
@@ -272,8 +281,8 @@ def head_of_link(book: np.ndarray, link: int) -> int:
 def take_off(book: np.ndarray, link: int, head: int) -> int:
     """The instance of a link is alive no more; how many rank proofs its head has left, or -1 if that is not
     known."""
-    instances = int64_at(book[INSTANCES_AT], _MANY)
-    instance = int64_at(book[LINKS_AT], _MANY)[link] >> _INSTANCE
+    instances = instances_of(book)
+    instance = links_of(book)[link] >> _INSTANCE
     entry = instances[instance]
     instances[instance] = entry & ~ALIVE
     left = np.int64(-1)
@@ -314,7 +323,7 @@ def record_instances(
     an instance is RECORDED too, for every instance that it takes part in is found from now on."""
     status, offset = facts.status, facts.offset
     table, origin, base = rows_of(book), book[ORIGIN], book[BASE]
-    instances, links = int64_at(book[INSTANCES_AT], _MANY), int64_at(book[LINKS_AT], _MANY)
+    instances, links = instances_of(book), links_of(book)
     instance_count, link_count = book[INSTANCES], book[LINKS]
     atoms = code[at]
     for i in range(rows):

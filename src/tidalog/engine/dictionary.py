@@ -216,7 +216,7 @@ class Dictionary:
         if not pa.types.is_string(chunk.type):
             chunk = chunk.cast(pa.string())
         _, offset_buffer, data_buffer = chunk.buffers()
-        offsets = np.frombuffer(offset_buffer, np.int32)[chunk.offset : chunk.offset + len(chunk) + 1]
+        offsets = _elements(offset_buffer, np.int32, chunk.offset, len(chunk) + 1)
         data = np.frombuffer(data_buffer or b"", np.uint8)
         slow = np.empty(len(ids), np.int32)
         slow_count = np.zeros(1, np.int64)
@@ -322,9 +322,15 @@ def _arrow_text(offsets: Int64s, text: Bytes) -> pa.Array:
 
 
 def _numpy_of(array: pa.Array, dtype: type[N]) -> npt.NDArray[N]:
-    """A view of a primitive Arrow array without nulls."""
-    values = np.frombuffer(array.buffers()[1] or b"", dtype)
-    return values[array.offset : array.offset + len(array)]
+    """The values of a primitive Arrow array without nulls."""
+    return _elements(array.buffers()[1], dtype, array.offset, len(array))
+
+
+def _elements(buffer: pa.Buffer | None, dtype: type[N], begin: int, count: int) -> npt.NDArray[N]:
+    """Elements of an Arrow buffer: a view, or a copy if they are not aligned, which Arrow allows and compiled
+    code does not."""
+    values = np.frombuffer(buffer or b"", dtype, count, begin * np.dtype(dtype).itemsize)
+    return values if values.flags.aligned else values.copy()
 
 
 def _arrow_of(values: npt.NDArray[np.generic]) -> pa.Array:

@@ -35,7 +35,7 @@ from tidalog.engine.jit import (
     hash_start,
     inlined,
     int32_at,
-    int64_at,
+    int64_table,
     uint16_at,
     uint32_at,
     uint64_at,
@@ -53,17 +53,18 @@ TABLE: Final = 5
 TABLE_SIZE: Final = 6
 TABLE_SHIFT: Final = 7
 INDEXES: Final = 8
-INDEX_WIDTH: Final = 9
-CODE: Final = 10
-CODE_SIZE: Final = 11
-FILTERS: Final = 12
-FILTERS_SIZE: Final = 13
-STARTS: Final = 14
-ORDER: Final = 15
-PLANS: Final = 16
-FIRST: Final = 17
-FIRST_SIZE: Final = 18
-VIEW: Final = 19
+INDEX_COUNT: Final = 9
+INDEX_WIDTH: Final = 10
+CODE: Final = 11
+CODE_SIZE: Final = 12
+FILTERS: Final = 13
+FILTERS_SIZE: Final = 14
+STARTS: Final = 15
+ORDER: Final = 16
+PLANS: Final = 17
+FIRST: Final = 18
+FIRST_SIZE: Final = 19
+VIEW: Final = 20
 
 
 # --- compiled ---------------------------------------------------------------------------------------
@@ -74,10 +75,11 @@ def fill_view(view: np.ndarray, facts: Facts, indexes: np.ndarray, plans: Plans)
     """Addresses of everything that a search by some plans reads: one array to pass on instead of a dozen."""
     view[ARGUMENTS], view[ARGUMENTS_SIZE] = facts.arguments.ctypes.data, len(facts.arguments)
     view[OFFSET] = facts.offset.ctypes.data
-    view[STATUS], view[FACT_CAPACITY] = facts.status.ctypes.data, len(facts.status)
+    view[STATUS], view[FACT_CAPACITY] = facts.status.ctypes.data, min(len(facts.offset), len(facts.status))
     view[TABLE], view[TABLE_SIZE] = facts.slots.ctypes.data, len(facts.slots)
     view[TABLE_SHIFT] = np.int64(table_shift(len(facts.slots)))
-    view[INDEXES], view[INDEX_WIDTH] = indexes.ctypes.data, indexes.shape[1]
+    view[INDEXES] = indexes.ctypes.data
+    view[INDEX_COUNT], view[INDEX_WIDTH] = indexes.shape
     view[CODE], view[CODE_SIZE] = plans.code.ctypes.data, len(plans.code)
     view[FILTERS], view[FILTERS_SIZE] = plans.filters.ctypes.data, plans.filters.size
     view[STARTS], view[ORDER] = plans.starts.ctypes.data, plans.order.ctypes.data
@@ -108,8 +110,7 @@ def code_of(view: np.ndarray) -> np.ndarray:
 @inlined
 def index_of(view: np.ndarray, number: int) -> np.ndarray:
     """The row of `Indexes.meta` of an index."""
-    width = view[INDEX_WIDTH]
-    return int64_at(view[INDEXES] + 8 * number * width, width)
+    return int64_table(view[INDEXES], view[INDEX_COUNT], view[INDEX_WIDTH])[number]
 
 
 @inlined

@@ -18,7 +18,16 @@ import numpy.typing as npt
 from tidalog.analysis.normal import NormalRule
 from tidalog.builtins import NO_FUNCTIONS, PythonFunction
 from tidalog.engine import opcodes as op
-from tidalog.engine.binding_blocks import BLOCK, COUNTS_AT, FROM_SCRATCH, IN_UPDATE, MODE, Frame, new_frame
+from tidalog.engine.binding_blocks import (
+    BLOCK,
+    COUNTS_AT,
+    COUNTS_SIZE,
+    FROM_SCRATCH,
+    IN_UPDATE,
+    MODE,
+    Frame,
+    new_frame,
+)
 from tidalog.engine.bits import NEW_STATE, STATUS_DERIVED, STATUS_NEW
 from tidalog.engine.block_executor import NEW_FACTS, run_frame
 from tidalog.engine.delta_scan import CURRENT, ROUND, Plans, new_sweep, run_sweep, start_empty, start_plan
@@ -254,7 +263,7 @@ class SemiNaive:
         frame.control[MODE] = IN_UPDATE if self.in_update else FROM_SCRATCH
         if self.executed is not None:
             plans.counts = np.zeros(len(code.numbers), np.int64)
-            frame.control[COUNTS_AT] = plans.counts.ctypes.data
+            frame.control[COUNTS_AT], frame.control[COUNTS_SIZE] = plans.counts.ctypes.data, len(plans.counts)
         return code.plans(), frame
 
     def _finish(self, plans: _Plans) -> None:

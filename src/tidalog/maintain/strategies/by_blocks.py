@@ -26,7 +26,7 @@ from tidalog.engine.binding_blocks import (
 from tidalog.engine.binding_blocks import BUDGET as ROW_BUDGET
 from tidalog.engine.binding_blocks import QUEUED as FRAME_QUEUED
 from tidalog.engine.bits import NEW, NEW_STATE, OLD_STATE, PRESENT, PROVED, SPREAD, WAITING
-from tidalog.engine.delta_scan import CURRENT, LIMIT, LIST_AT
+from tidalog.engine.delta_scan import CURRENT, LIMIT, LIST_AT, LIST_SIZE
 from tidalog.engine.delta_scan import NEXT as SCAN_NEXT
 from tidalog.engine.plan_compiler import Filter
 from tidalog.maintain.component_plans import (
@@ -99,7 +99,8 @@ def retract(
                 if reason != SCAN:
                     return reason
                 buffers.start(int(control[NEXT]))
-                sweep[LIST_AT], sweep[LIMIT] = deleted.ctypes.data, control[BLOCK_END]
+                sweep[LIST_AT], sweep[LIST_SIZE] = deleted.ctypes.data, len(deleted)
+                sweep[LIMIT] = control[BLOCK_END]
                 frame[MODE], frame[COUNTED] = RETRACT, counts
                 frame[QUEUE_AT], frame[QUEUE_CAPACITY] = queue.ctypes.data, len(queue)
                 frame[FRAME_QUEUED] = control[QUEUED]
@@ -133,7 +134,8 @@ def rederivable(work: ComponentUpdate, gone: Ids) -> Ids:
     buffers = component.workspace.scan_buffers(searches.codes[0], BLOCK, len(engine.names) + 1)
     frame, sweep = buffers.frame.control, buffers.sweep.control
     buffers.start(0)
-    sweep[LIST_AT], sweep[LIMIT] = rest.ctypes.data, find_known(engine.shared, gone, rest)
+    sweep[LIST_AT], sweep[LIST_SIZE] = rest.ctypes.data, len(rest)
+    sweep[LIMIT] = find_known(engine.shared, gone, rest)
     frame[MODE] = PROVE
     budget = np.zeros(1, np.int64)
 
