@@ -11,6 +11,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
+from hypothesis import settings
+
+from tidalog.engine.kernel_object import CHECKED
 
 if TYPE_CHECKING:
     from xdist.remote import Producer
@@ -19,6 +22,21 @@ if TYPE_CHECKING:
 ROOT = Path(__file__).resolve().parent.parent
 SPARK, KILLED = "spark: SparkSession", "killed: Path"
 """The fixtures that are shared, as their tests ask for them."""
+
+FEW = 15
+"""Cases of a law that `make test-bounds` tries: an index goes wrong in one of the first or rarely."""
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """With compiled code that checks every index, laws have FEW cases (a profile does not reduce theirs)."""
+    for item in items if CHECKED else ():
+        for owner, name in (
+            (getattr(item, "function", None), "_hypothesis_internal_use_settings"),
+            (getattr(item, "cls", None), "settings"),
+        ):
+            usual = getattr(owner, name, None)
+            if isinstance(usual, settings):
+                setattr(owner, name, settings(usual, max_examples=min(FEW, usual.max_examples)))
 
 
 @cache
