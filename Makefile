@@ -65,9 +65,10 @@ demo: $(VENV)/.installed-core ## Stream a GPS track through Spark and see the ma
 	@$(PY) examples/map/demo.py build/demo
 
 .PHONY: test
-test: lint ## Lint, types, import contract and every law: all tests but the slow ones
+test: lint ## Lint, types, import contract, every law (all tests but the slow ones), test-bounds
 	@$(MAKE) -s $(VENV)/.compiled
 	@$(PY) -m pytest -n $(JOBS) --hypothesis-profile=ci -m "not slow"
+	@$(MAKE) -s test-bounds
 	@echo "make test: all passed"
 
 .PHONY: test-all
