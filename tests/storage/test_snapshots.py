@@ -218,3 +218,14 @@ def test_facts_that_violate_a_constraint_are_kept_as_they_are(tmp_path: Path) ->
     assert kb.delete("edge", [("a", "a")]) == 1
     assert kb.count("path") == 0
     kb.close()
+
+
+def test_a_snapshot_after_a_load_has_its_exports(tmp_path: Path) -> None:
+    kb = tidalog.open(tmp_path / "s.tidalog", snapshot_after=1)
+    kb.load("q(?x) :- p(?x). p(1).")
+    kb.materialise()
+    kb.load('@export q :- csv{resource="q.csv"} .', base_dir=tmp_path)
+    kb.close()
+    with tidalog.open(tmp_path / "s.tidalog", read_only=True) as kb:
+        assert kb.recovery.snapshot == 2
+        assert [path.name for path in kb.write_exports()] == ["q.csv"]

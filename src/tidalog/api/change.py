@@ -5,8 +5,9 @@ A change is what the write-ahead log keeps.  Live changes and those of recovery 
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from tidalog.api.database import Database
 from tidalog.api.delta import Delta, PredicateChange
@@ -34,6 +35,8 @@ class Change:
     read: ReadProgram | None = None
     """Of a load: the program that was read."""
     digest: str = ""
+    skipped: Counter[str] = field(default_factory=Counter)
+    """Of a load: rows of data that are not facts, by predicate."""
 
     @property
     def name(self) -> str:

@@ -40,7 +40,7 @@ from tidalog.maintain import maintainer
 from tidalog.maintain.choose import Options
 from tidalog.maintain.counters import Counters
 from tidalog.maintain.materialise import answer, materialise
-from tidalog.model.errors import Diagnostic
+from tidalog.model.errors import Diagnostic, TidalogError
 from tidalog.model.facts import Facts
 from tidalog.model.program import Fact, Program, Rule
 from tidalog.model.rule_edit import RuleEdit
@@ -112,7 +112,7 @@ class Database:
         """Warnings about the program.  A rule edit looks at new rules only, so after one they are found on
         demand."""
         state = self._state
-        if state.rules is None:
+        if state.edit is None:
             return state.analysis.warnings
         return analysed(state.program, state.environment, state.witnesses).warnings
 
@@ -199,7 +199,7 @@ class Database:
         builds it."""
         if self._untabled is not None and self._untabled() is self.engine.store:
             fill_table_of(self.engine)
-        self._untabled = None
+            self._untabled = None
 
     # --- snapshots ----------------------------------------------------------------------------------
 
@@ -281,6 +281,8 @@ class Database:
         """Makes facts explicit no longer, and derives nothing.  Returns the number of those that were."""
         engine, layout = self.engine, self.analysis.triples
         parts = [part for whole in facts for part in split(whole, layout, engine.dictionary)]
+        if not parts:
+            return 0
         self._outdate()
         if self._explicit_only is None or self._explicit_only() is not engine.store:
             engine.forget_derived()
@@ -299,6 +301,8 @@ class Database:
         self.load(self.plan_load(self.program, environment))
         if name in before.functions:
             self._outdate()
+        elif self.maintenance is not None:
+            self.maintenance.maintainer.functions = environment.functions
 
     # --- updates ------------------------------------------------------------------------------------
 
@@ -459,10 +463,12 @@ class Database:
         saved = self._state
         try:
             yield
-        except BaseException:
+        except BaseException as error:
             edit, rules = self._state.edit, self._state.rules
             if edit is not None and rules is not None and edit is not saved.edit:
                 rules.undo(edit)
+            elif not isinstance(error, TidalogError):
+                saved = replace(saved, rules=None)  # it may have interrupted an edit of them
             self._state = saved
             raise
 

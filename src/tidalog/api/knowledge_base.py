@@ -93,7 +93,16 @@ class KnowledgeBase(Reader):
         """Applies a change.  Every change goes through here, apart from those of recovery."""
         database = self._open()
         with self._logged(change, when), self._lock.at_work():
-            return perform(database, change, upcoming, options or self._options, progress)
+            outcome = perform(database, change, upcoming, options or self._options, progress)
+            self._note(change)
+            return outcome
+
+    def _note(self, change: Change) -> None:
+        """A change is applied; its outcome is not logged yet."""
+        if change.read is not None:
+            self._skipped += change.skipped
+            bound = [(binding, change.read.folder) for binding in change.read.program.exports]
+            self._exports += [export for export in bound if export not in self._exports]
 
     def _logged(self, change: Change, when: When) -> AbstractContextManager[None]:
         """Surrounds a change: a store appends it to its log before, and its outcome after."""
@@ -163,15 +172,9 @@ class KnowledgeBase(Reader):
                 skipped[binding.predicate] += table.bad.count
                 load.add(encoded_table(binding.predicate, table, database.dictionary))
             update = EncodedUpdate(insertions=load.facts)
-            self._perform(Change(LOAD, [update], load, read, self._digest(read, given)))
-        self._skipped += skipped
-        self._add_exports(read)
+            self._perform(Change(LOAD, [update], load, read, self._digest(read, given), skipped))
         shown = {warning.render() for warning in self._text_warnings}
         self._text_warnings += [warning for warning in read.warnings if warning.render() not in shown]
-
-    def _add_exports(self, read: ReadProgram) -> None:
-        bound = [(binding, read.folder) for binding in read.program.exports]
-        self._exports += [export for export in bound if export not in self._exports]
 
     def _has_loaded(self, read: ReadProgram, parameters: Mapping[str, Term]) -> bool:
         """Whether a store has this program already, so that there is nothing to do."""

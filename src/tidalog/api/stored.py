@@ -103,7 +103,6 @@ class StoredKnowledgeBase(KnowledgeBase):
         self._check_nothing_waits(change.name)
         with self._log.change(change.name, len(change.updates), lambda n: self._records(change, n), when):
             yield
-            self._note(change)
         self._mark_done()
 
     def _records(self, change: Change, number: int) -> list[list[bytes]]:
@@ -126,7 +125,7 @@ class StoredKnowledgeBase(KnowledgeBase):
         return [records.changes_packed(header, change.updates, dictionary, named)]
 
     def _note(self, change: Change) -> None:
-        """A change is applied."""
+        super()._note(change)
         if change.kind == records.LOAD:
             self._programs.append(change.digest)
         else:
@@ -380,11 +379,11 @@ class StoredKnowledgeBase(KnowledgeBase):
         faults.at("applied")
         inbox.drop(count)
         self._log.applied_to = last.number
-        delta = delta_of(outcome, database, self._lock)
         if acknowledge and not inbox.delivered:
             self._mark_done()
         else:
             inbox.delivered.append((first, last.number))
+        delta = delta_of(outcome, database, self._lock)
         self._subscriptions.publish(delta)
         return last, delta
 
@@ -525,8 +524,6 @@ class StoredKnowledgeBase(KnowledgeBase):
             change = change_of(redo, self._open())
             perform(self._open(), change, (), self._options)
             self._note(change)
-            if change.read is not None:
-                self._add_exports(change.read)
         except TidalogError as error:
             if redo.is_done or not is_refusal(error, redo):
                 raise not_redone(self.path, number, redo.is_done, error) from error

@@ -50,10 +50,6 @@ class EmbeddedEngine:
             self.predicate, self.index, self.dictionary.id_of, self._terms_in, self._is_small
         )
         self._shared = SharedBlock()
-        self._empty()
-
-    def _empty(self) -> None:
-        """No facts and no predicates; terms stay."""
         self.store = FactStore()
         self.indexes = Indexes()
         self.log = ChangeLog()
@@ -131,20 +127,22 @@ class EmbeddedEngine:
         self.dictionary.truncate(mark.terms)
 
     def forget_derived(self) -> None:
-        """Only explicit facts stay, in the order they had within their predicates; hidden predicates go."""
+        """Only explicit facts stay, in the order they had within their predicates; hidden predicates go.  An
+        error before they are copied leaves everything as it was."""
         if not self.derived:
             return
-        explicit = [
-            (name, self.arity(name), self.ids(name, int(EXPLICIT), int(EXPLICIT)))
-            for name in self.names
-            if not name.startswith("#")
-        ]
-        old = self.store
-        self._empty()
-        for name, arity, _ in explicit:
-            self.predicate(name, arity)
-        for name, arity, ids in explicit:
-            self.insert(name, [old.column(ids, c) for c in range(arity)], len(ids))
+        copy = EmbeddedEngine(self.dictionary)
+        kept = [name for name in self.names if not name.startswith("#")]
+        for name in kept:
+            copy.predicate(name, self.arity(name))
+        for name in kept:
+            ids = self.ids(name, int(EXPLICIT), int(EXPLICIT))
+            columns = [self.store.column(ids, c) for c in range(self.arity(name))]
+            copy.insert(name, columns, len(ids))
+        # No call stands between these assignments, so no interrupt comes between them.
+        self.store, self.indexes, self.log, self.counts = copy.store, copy.indexes, copy.log, copy.counts
+        self.names, self.arities, self._numbers = copy.names, copy.arities, copy._numbers
+        self._distinct, self.executed, self.derivations = copy._distinct, copy.executed, copy.derivations
         self.derived = False
 
     def forget_predicates(self, count: int) -> None:

@@ -42,13 +42,13 @@ class WriteAheadLog:
         first, last, place = self.logged_to + 1, self.logged_to + count, store.place
         try:
             store.append(records(first), when)
+            self.logged_to = last
             yield
         except BaseException as error:
             if store.place != place:  # it is in the log
                 self.logged_to = last
                 self.reject(first, last, error)
             raise
-        self.logged_to = last
         faults.at("applied")
         self.applied_to = last
 
