@@ -107,3 +107,22 @@ def test_ctrl_c_within_an_edit_leaves_the_rules_as_they_were(monkeypatch: pytest
     assert rows(kb, "v") == [(1,), (2,)]
     kb.rules.remove("x")
     assert dict(kb.rules) == before
+
+
+@pytest.mark.parametrize("derived", [True, False])
+def test_iris_are_predicates_of_their_own_again_when_no_rule_has_triples(derived: bool) -> None:
+    kb = tidalog.open()
+    kb.load("@prefix e: <http://e/> .  k(?x) :- e:K(?x).  all: used(?p) :- triple(?s, ?p, ?o).")
+    kb.insert("e:K", [(0,)])
+    kb.insert("e:a", [(0, 1)])
+    kb.insert("rdf:type", [(2, 3)])
+    if derived:
+        kb.materialise()
+    kb.rules.remove("all")
+    assert rows(kb, "e:K") == rows(kb, "k") == [(0,)]
+    assert rows(kb, "e:a") == [(0, 1)]
+    assert rows(kb, "rdf:type") == [(2, 3)]
+    kb.apply(tidalog.Update(deletions={"e:K": [(0,)]}))
+    assert rows(kb, "k") == []
+    kb.rules.add("all: used(?p) :- triple(?s, ?p, ?o).")
+    assert kb.count("triple") == 2

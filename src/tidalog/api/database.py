@@ -253,7 +253,9 @@ class Database:
                 environment=load.environment,
                 analysis=replace(load.analysis, program=load.program, facts=()),
                 witnesses=load.witnesses,
-                engine=moved(before.engine, before.analysis.triples, layout) if moves else before.engine,
+                engine=moved(before.engine, before.analysis.triples, layout, load.witnesses)
+                if moves
+                else before.engine,
                 rules=None,
                 edit=None,
             )
@@ -478,7 +480,9 @@ class Database:
 
     def _move(self, before: Layout) -> None:
         """Moves explicit facts to the relations of the current analysis."""
-        self._state = replace(self._state, engine=moved(self.engine, before, self.analysis.triples))
+        state = self._state
+        engine = moved(state.engine, before, state.analysis.triples, state.witnesses)
+        self._state = replace(state, engine=engine)
 
     def _without_rules(self, update: EncodedUpdate) -> maintainer.Outcome:
         """Changes explicit facts where there are no others."""

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Container, Iterable
 
 from tidalog.analysis import Analysis, RuleDiff
+from tidalog.api.load import Witness
 from tidalog.api.relations import explicit_rows
 from tidalog.engine.engine import EmbeddedEngine
 from tidalog.model.facts import Facts
 from tidalog.plan.lowering import constraint_rule
-from tidalog.rdf.columns import split
-from tidalog.rdf.layout import Layout
+from tidalog.rdf.columns import as_shorthand, split
+from tidalog.rdf.layout import TRIPLE, Layout
 
 
 def can_stay(engine: EmbeddedEngine, before: Layout, analysis: Analysis) -> bool:
@@ -45,12 +46,22 @@ def can_stay_after(
     return True
 
 
-def moved(engine: EmbeddedEngine, before: Layout, after: Layout) -> EmbeddedEngine:
+def moved(
+    engine: EmbeddedEngine, before: Layout, after: Layout, witnesses: Container[Witness]
+) -> EmbeddedEngine:
     """A new engine with the explicit facts alone, in the relations of another layout.  A relation without any
-    gets its arity when it is needed."""
-    found = EmbeddedEngine(engine.dictionary)
+    gets its arity when it is needed.
+
+    Once neither rules nor witnesses have `triple`, all triples were written with IRIs, as the witnesses say,
+    and these are predicates like any other again."""
+    found, dictionary = EmbeddedEngine(engine.dictionary), engine.dictionary
     for whole in explicit_rows(engine, before):
-        if whole.count:
-            for part in split(whole, after, engine.dictionary):
-                found.insert(part.predicate, part.columns, part.count)
+        if not whole.count:
+            continue
+        if before.active and not after.active and whole.predicate == TRIPLE:
+            parts = as_shorthand(whole, witnesses, dictionary)
+        else:
+            parts = split(whole, after, dictionary)
+        for part in parts:
+            found.insert(part.predicate, part.columns, part.count)
     return found

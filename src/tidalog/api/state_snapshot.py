@@ -55,7 +55,7 @@ def restored(state: State, snapshot: Snapshot) -> State:
         environment=environment,
         analysis=replace(analysis, program=program, facts=()),
         witnesses=witnesses,
-        engine=engine if stays else moved(engine, layout, analysis.triples),
+        engine=engine if stays else moved(engine, layout, analysis.triples, witnesses),
     )
     if not stays or run is None or meta.text("writer") != version("tidalog"):
         return state

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Container, Iterable, Iterator
 from typing import Protocol
 
 import numpy as np
@@ -45,6 +45,26 @@ def split(facts: Facts, layout: Layout, terms: Terms) -> Iterator[Facts]:
             yield Facts(special, [subject[rows], object_[rows]], len(rows))
         else:
             yield Facts(TRIPLE, [subject[rows], predicate[rows], object_[rows]], len(rows))
+
+
+def as_shorthand(facts: Facts, known: Container[tuple[str, int]], terms: Terms) -> Iterator[Facts]:
+    """Facts of `triple` as facts of the IRIs that they were written with: the class, if it is among the known
+    predicates with one argument, else the property."""
+    subject, predicate, object_ = facts.columns
+    for number, rows in _groups(predicate):
+        property_ = terms.term(number)
+        if property_ == TYPE:
+            others: list[Rows] = []
+            for class_number, members in _groups(object_[rows]):
+                class_, chosen = terms.term(class_number), rows[members]
+                if isinstance(class_, IRI) and (class_.value, 1) in known:
+                    yield Facts(class_.value, [subject[chosen]], len(chosen))
+                else:
+                    others.append(chosen)
+            rows = np.concatenate([rows[:0], *others])
+        if len(rows):
+            assert isinstance(property_, IRI)
+            yield Facts(property_.value, [subject[rows], object_[rows]], len(rows))
 
 
 def join(parts: Iterable[Facts], layout: Layout, terms: Terms) -> Facts:
