@@ -355,7 +355,7 @@ class KnowledgeBase(Reader):
         if isinstance(update, Update):
             return encoded_update(update, database.dictionary, database.program.prefixes)
         if not isinstance(update, EncodedUpdate):
-            problem = f"a {type(update).__name__} is no update"
+            problem = f"a {type(update).__name__} is not an update"
             hint = "write tidalog.Update(insertions={…}, deletions={…}, add_rules=[…], remove_rules=[…])"
             raise UsageError(BadArgument(problem=problem, why="an update is an Update", hint=hint))
         if update.dictionary is not database.dictionary:

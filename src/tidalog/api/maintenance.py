@@ -123,6 +123,6 @@ def checked_options(strategy: str, marking: str, order: str, look_ahead: int) ->
             problem, why = f"{name}={value!r} is not known", f"it is one of {', '.join(known)}"
             raise UsageError(BadArgument(problem=problem, why=why, hint="leave it out for the usual one"))
     if isinstance(look_ahead, bool) or not isinstance(look_ahead, int) or look_ahead < 0:
-        problem = f"look_ahead={look_ahead!r} is no number of updates"
+        problem = f"look_ahead={look_ahead!r} is not a number of updates"
         raise UsageError(BadArgument(problem=problem, why="it is 0 or more", hint="write look_ahead=1"))
     return Options(strategy, marking, order, look_ahead)

@@ -35,7 +35,7 @@ def open_store(
     _check("fsync", fsync, FSYNCS)
     _check("unfinished", unfinished, _UNFINISHED)
     if isinstance(snapshot_after, bool) or not isinstance(snapshot_after, int) or snapshot_after < 1:
-        problem = f"snapshot_after={snapshot_after!r} is no size"
+        problem = f"snapshot_after={snapshot_after!r} is not a size"
         hint = "leave it out for the usual one"
         raise UsageError(BadArgument(problem=problem, why="it is bytes of the log, 1 or more", hint=hint))
     if read_only:

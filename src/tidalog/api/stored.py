@@ -326,7 +326,7 @@ class StoredKnowledgeBase(KnowledgeBase):
         """
         options = self._options_with(strategy, marking, order, look_ahead)
         if isinstance(keep, bool) or not isinstance(keep, int) or keep < 0:
-            problem = f"keep={keep!r} is no number of updates"
+            problem = f"keep={keep!r} is not a number of updates"
             raise UsageError(BadArgument(problem=problem, why="it is 0 or more", hint="write keep=1"))
         self._writable("applying updates")
         return self._apply_all(keep, options, latest_only, acknowledge, progress)
