@@ -1,4 +1,4 @@
-"""The commands and their options.  What they do stands in a module each, imported when it is called."""
+"""The commands and their options.  Each command has a module of its own, imported when it runs."""
 
 from __future__ import annotations
 
@@ -10,40 +10,37 @@ from typing import Annotated, Protocol, runtime_checkable
 import typer
 
 from tidalog.api.diagnostics import BadCommand, OutputNotWritable
+from tidalog.cli.command import command
 from tidalog.cli.options import (
     SHOWN_ROWS,
-    AsJson,
+    BadRows,
+    ChangeFiles,
     DialectName,
-    FactFiles,
-    LookAhead,
-    Marking,
-    MaxFacts,
-    MaxMemory,
-    MaxSeconds,
-    OnBadRow,
+    ExportFolder,
+    Inputs,
+    Maintenance,
     OneProgram,
-    Order,
     Parameters,
     Programs,
-    Quarantine,
+    Quiet,
     RowLimit,
-    StoreFolder,
-    Strategy,
-    Strict,
+    Store,
+    flag,
+    value,
 )
-from tidalog.cli.report import INTERRUPTED, USAGE, Report, reporting, silence_stdout
-from tidalog.cli.stream import stream_command
+from tidalog.cli.report import INTERRUPTED, USAGE, Report, silence_stdout
+from tidalog.cli.stream_options import Streaming
 
 app = typer.Typer(
     name="tidalog",
-    help="Rules in, facts out: a Datalog materialiser.  Every command has --help.",
+    help="Rules in, facts out: incremental Datalog.  Every command has --help.",
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 
 
 _CommandError: type[Exception] = typer.BadParameter.__mro__[2]
-"""What is wrong with a command line is a ClickException; typer brings a Click of its own in some versions."""
+"""ClickException: a wrong command line.  Some versions of typer bring a Click of their own."""
 
 
 @runtime_checkable
@@ -52,7 +49,7 @@ class _HasMessage(Protocol):
 
 
 def run(arguments: Sequence[str]) -> int:
-    """Carries out a command line and gives its exit code."""
+    """Runs a command line; returns the exit code."""
     try:
         outcome = app(list(arguments), prog_name="tidalog", standalone_mode=False)
         sys.stdout.flush()
@@ -64,7 +61,7 @@ def run(arguments: Sequence[str]) -> int:
     except BrokenPipeError:
         silence_stdout()
         return 0
-    except OSError as error:  # files are looked after where they are named; this is what is printed to
+    except OSError as error:  # of stdout; errors of files are handled where the files are named
         silence_stdout()
         why = error.strerror or str(error)
         Report("--json" in arguments).show_errors([OutputNotWritable(path="the output", why=why)], USAGE)
@@ -90,60 +87,36 @@ def start(
         print(context.get_help())
 
 
-@app.command("run")
+@command(app, "run")
 def run_command(
+    report: Report,
+    *,
     programs: Programs,
-    facts: FactFiles = None,
     output: Annotated[
-        list[str] | None,
-        typer.Option("--output", "-o", metavar="PREDICATE", help="Print this, and not what @output says."),
+        list[str] | None, value("PREDICATE", "Print this, not what @output names.", "--output", "-o")
     ] = None,
-    parameter: Parameters = None,
-    export_dir: Annotated[
-        Path | None,
-        typer.Option(metavar="FOLDER", help="Where @export writes.  Default: the program's folder."),
-    ] = None,
-    store: StoreFolder = None,
-    dialect: DialectName = None,
-    max_facts: MaxFacts = None,
-    max_seconds: MaxSeconds = None,
-    max_memory: MaxMemory = None,
-    strict: Strict = False,
-    on_error: OnBadRow = "error",
-    quarantine: Quarantine = None,
+    inputs: Inputs,
+    bad_rows: BadRows,
+    export_dir: ExportFolder = None,
+    store: Store = None,
     rows: RowLimit = SHOWN_ROWS,
-    stats: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Write the figures of the run as JSON.")
-    ] = None,
+    stats: Annotated[Path | None, value("FILE", "Write statistics of the run, as JSON.")] = None,
     plan: Annotated[
-        bool, typer.Option("--plan", help="Print the plans of the rules, with estimated and actual rows.")
+        bool, flag("Print the plans of the rules, with estimated and actual rows.", "--plan")
     ] = False,
-    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print the outputs alone.")] = False,
-    json: AsJson = False,
+    quiet: Annotated[bool, flag("Print only the outputs.", "--quiet", "-q")] = False,
 ) -> None:
-    """Materialise programs, write what @export says, print what @output says."""
-    with reporting(json) as report:
-        from tidalog.cli.run import run
-        from tidalog.cli.work import Work
+    """Materialise programs, write what @export names, print what @output names."""
+    from tidalog.cli.run import run
+    from tidalog.cli.work import Work
 
-        work = Work(
-            programs,
-            dialect,
-            facts,
-            parameter,
-            max_facts,
-            max_seconds,
-            max_memory,
-            strict,
-            on_error,
-            quarantine,
-            store,
-        )
-        run(report, work, output, export_dir, stats, rows, quiet, plan)
+    run(report, Work(programs, inputs, store, bad_rows), output, export_dir, stats, rows, quiet, plan)
 
 
-@app.command("apply")
+@command(app, "apply")
 def apply_command(
+    report: Report,
+    *,
     program: OneProgram,
     updates: Annotated[
         list[str],
@@ -151,191 +124,129 @@ def apply_command(
             metavar="UPDATES…", help="Scripts (.upd), update tables (CSV, NDJSON, Parquet), folders."
         ),
     ],
-    strategy: Strategy = "auto",
-    marking: Marking = "auto",
-    order: Order = "ours",
-    look_ahead: LookAhead = 1,
-    latest_only: Annotated[
-        bool, typer.Option("--latest-only", help="Apply all updates that are waiting as one.")
-    ] = False,
-    out: Annotated[
-        Path | None, typer.Option(metavar="FOLDER", help="Write what changed, as changes.csv.")
-    ] = None,
-    materialised: Annotated[
-        bool, typer.Option("--materialised", help="With --out: all facts after each update, too.")
-    ] = False,
-    format: Annotated[
-        str, typer.Option(metavar="FORMAT", help="csv, ndjson or parquet: what --out writes.")
-    ] = "csv",
-    facts: FactFiles = None,
-    parameter: Parameters = None,
-    export_dir: Annotated[
-        Path | None,
-        typer.Option(metavar="FOLDER", help="Where @export writes.  Default: the program's folder."),
-    ] = None,
-    store: StoreFolder = None,
-    dialect: DialectName = None,
-    max_facts: MaxFacts = None,
-    max_seconds: MaxSeconds = None,
-    max_memory: MaxMemory = None,
-    strict: Strict = False,
-    on_error: OnBadRow = "error",
-    quarantine: Quarantine = None,
-    stats: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Write the figures of every update as JSON.")
-    ] = None,
-    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print nothing but errors.")] = False,
-    json: AsJson = False,
+    maintenance: Maintenance,
+    changes: ChangeFiles,
+    inputs: Inputs,
+    bad_rows: BadRows,
+    export_dir: ExportFolder = None,
+    store: Store = None,
+    stats: Annotated[Path | None, value("FILE", "Write statistics of each update, as JSON.")] = None,
+    quiet: Quiet = False,
 ) -> None:
-    """Materialise a program, apply updates one after the other, write what @export says."""
-    with reporting(json) as report:
-        from tidalog.cli.apply import Applying, apply
-        from tidalog.cli.work import Work
+    """Materialise a program, apply updates one after the other, write what @export names."""
+    from tidalog.cli.apply import apply
+    from tidalog.cli.work import Work
 
-        work = Work(
-            [program],
-            dialect,
-            facts,
-            parameter,
-            max_facts,
-            max_seconds,
-            max_memory,
-            strict,
-            on_error,
-            quarantine,
-            store,
-        )
-        how = Applying(strategy, marking, order, look_ahead, latest_only, out, materialised, format)
-        apply(report, work, updates, how, export_dir, stats, quiet)
+    work = Work([program], inputs, store, bad_rows)
+    apply(report, work, updates, maintenance, changes, export_dir, stats, quiet)
 
 
-app.command("stream")(stream_command)
+@command(app, "stream")
+def stream_command(
+    report: Report,
+    *,
+    streaming: Streaming,
+    stats: Annotated[
+        Path | None, value("FILE", "Write a line of JSON for each batch, then the totals.")
+    ] = None,
+    quiet: Quiet = False,
+) -> None:
+    """Maintain a store while updates arrive through Spark.  Ctrl-C stops it after the current batch."""
+    from tidalog.cli.stream import stream
+
+    stream(report, streaming, stats, quiet)
 
 
-@app.command("query")
+@command(app, "query")
 def query_command(
+    report: Report,
+    *,
     program: Annotated[
         str,
-        typer.Argument(metavar="[PROGRAM]", help="A file of rules; - is stdin.  A store brings its own."),
+        typer.Argument(metavar="[PROGRAM]", help="A file of rules; - is stdin.  Leave it out with --store."),
     ],
     query: Annotated[
         str | None,
         typer.Argument(metavar="QUERY", help="Such as '?x, ?y :- path(?x, ?y), ?x != a'."),
     ] = None,
-    facts: FactFiles = None,
-    parameter: Parameters = None,
-    store: StoreFolder = None,
-    dialect: DialectName = None,
-    max_facts: MaxFacts = None,
-    max_seconds: MaxSeconds = None,
-    max_memory: MaxMemory = None,
-    strict: Strict = False,
+    inputs: Inputs,
+    store: Annotated[Path | None, value("FOLDER", "Query this store; it stays as it is.")] = None,
     rows: RowLimit = SHOWN_ROWS,
-    json: AsJson = False,
 ) -> None:
-    """Materialise a program and answer a query; or ask a store, which stays as it is."""
-    with reporting(json) as report:
-        from tidalog.cli.query import query as answer
-        from tidalog.cli.query import split
-        from tidalog.cli.work import Work
+    """Materialise a program, or open a store, and answer a query."""
+    from tidalog.cli.query import query as answer
+    from tidalog.cli.query import split
+    from tidalog.cli.work import Work
 
-        programs, text = split(program, query, store is not None)
-        work = Work(
-            programs,
-            dialect,
-            facts,
-            parameter,
-            max_facts,
-            max_seconds,
-            max_memory,
-            strict,
-            store=store,
-            read_only=True,
-        )
-        answer(report, work, text, rows)
+    programs, text = split(program, query, store is not None)
+    answer(report, Work(programs, inputs, store, read_only=True), text, rows)
 
 
-@app.command("check")
+@command(app, "check")
 def check_command(
+    report: Report,
+    *,
     program: OneProgram,
-    graph: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Draw the rule graph: .svg, .mmd or .dot.")
-    ] = None,
+    graph: Annotated[Path | None, value("FILE", "Draw the rule graph: .svg, .mmd or .dot.")] = None,
     keyed: Annotated[
-        bool, typer.Option("--keyed", help="Print the rules as they run for many keys (stream --key).")
+        bool, flag("Print the rules as they run for many keys (stream --key).", "--keyed")
     ] = False,
     rule_change: Annotated[
-        Path | None,
-        typer.Option(metavar="FILE", help="Say what the rules that an update script changes do to the rest."),
+        Path | None, value("FILE", "Show how the rule changes of an update script affect the other rules.")
     ] = None,
-    plan: Annotated[bool, typer.Option("--plan", help="Print the plans of the rules.")] = False,
-    plan_of: Annotated[
-        str | None,
-        typer.Option(metavar="NAME", help="Print the plans of one predicate or rule."),
-    ] = None,
-    plan_updates: Annotated[
-        bool, typer.Option("--plan-updates", help="Print the plans that updates use.")
-    ] = False,
+    plan: Annotated[bool, flag("Print the plans of the rules.", "--plan")] = False,
+    plan_of: Annotated[str | None, value("NAME", "Print the plans of one predicate or rule.")] = None,
+    plan_updates: Annotated[bool, flag("Print the plans that updates use.", "--plan-updates")] = False,
     parameter: Parameters = None,
     dialect: DialectName = None,
-    json: AsJson = False,
 ) -> None:
-    """Say what a program means without evaluating it: its predicates, components and rules in order."""
-    with reporting(json) as report:
-        from tidalog.cli.check import PlanOptions, check
+    """Show what a program means without evaluating it: its predicates, components and rules in order."""
+    from tidalog.cli.check import PlanOptions, check
 
-        plans = PlanOptions(plan_of, plan_updates) if plan or plan_of or plan_updates else None
-        check(report, program, dialect, parameter, graph, keyed, rule_change, plans)
+    plans = PlanOptions(plan_of, plan_updates) if plan or plan_of or plan_updates else None
+    check(report, program, dialect, parameter, graph, keyed, rule_change, plans)
 
 
-@app.command("fmt")
+@command(app, "fmt")
 def fmt_command(
+    report: Report,
+    *,
     programs: Programs,
     check: Annotated[
-        bool, typer.Option("--check", help="Change and print nothing; exit with 1 if a file is not tidy.")
+        bool, flag("Change and print nothing; exit with 1 if a file would change.", "--check")
     ] = False,
-    write: Annotated[bool, typer.Option("--write", "-w", help="Put the tidy text in its place.")] = False,
+    write: Annotated[bool, flag("Write the formatted text back to the file.", "--write", "-w")] = False,
     dialect: DialectName = None,
-    json: AsJson = False,
 ) -> None:
-    """Print programs of any dialect as tidy text of the main one."""
-    with reporting(json) as report:
-        from tidalog.cli.fmt import fmt
+    """Format programs; those of other dialects become text of the main one."""
+    from tidalog.cli.fmt import fmt
 
-        fmt(report, programs, dialect, check, write)
+    fmt(report, programs, dialect, check, write)
 
 
-@app.command("repl")
+@command(app, "repl")
 def repl_command(
+    report: Report,
+    *,
     programs: Annotated[
         list[Path] | None, typer.Argument(metavar="[PROGRAM…]", help="Files of rules to begin with.")
     ] = None,
-    facts: FactFiles = None,
-    parameter: Parameters = None,
-    dialect: DialectName = None,
-    max_facts: MaxFacts = None,
-    max_seconds: MaxSeconds = None,
-    max_memory: MaxMemory = None,
-    strict: Strict = False,
+    inputs: Inputs,
     rows: RowLimit = SHOWN_ROWS,
-    json: AsJson = False,
 ) -> int:
     """Type facts, rules and queries, and see what follows."""
-    with reporting(json) as report:
-        from tidalog.cli.repl import repl
-        from tidalog.cli.work import Work
+    from tidalog.cli.repl import repl
+    from tidalog.cli.work import Work
 
-        work = Work(programs or [], dialect, facts, parameter, max_facts, max_seconds, max_memory, strict)
-        return repl(report, work, rows)
+    return repl(report, Work(programs or [], inputs), rows)
 
 
-@app.command("version")
-def version_command(json: AsJson = False) -> None:
+@command(app, "version")
+def version_command(report: Report) -> None:
     """Print the version."""
-    with reporting(json) as report:
-        report.finish({"version": _version()})
-        if not json:
-            print(f"tidalog {_version()}")
+    report.finish({"version": _version()})
+    if not report.as_json:
+        print(f"tidalog {_version()}")
 
 
 def _version() -> str:

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from tidalog.cli.options import bad_option, check_choice
+from tidalog.cli.options import ChangeFiles, Maintenance
 from tidalog.cli.report import Report, print_table
 from tidalog.cli.run import write_text
 from tidalog.cli.work import Work, prepared
@@ -25,7 +25,6 @@ if TYPE_CHECKING:
     from tidalog.api.delta import Delta
     from tidalog.api.knowledge_base import KnowledgeBase
 
-FORMATS: Final = ("csv", "ndjson", "parquet")
 COUNTERS: Final = (
     "deletions",
     "backward",
@@ -40,34 +39,7 @@ COUNTERS: Final = (
     "recorded",
 )
 _LONG: Final = 0.5
-"""Seconds from which on the progress within an update is shown."""
-_QUARANTINED: Final = "updates.quarantine.csv"
-
-
-@dataclass(frozen=True)
-class Applying:
-    """How updates are applied, and what is written of them."""
-
-    strategy: str = "auto"
-    marking: str = "auto"
-    order: str = "ours"
-    look_ahead: int = 1
-    latest_only: bool = False
-    out: Path | None = None
-    materialised: bool = False
-    format: str = "csv"
-
-    def check(self) -> None:
-        from tidalog.maintain.choose import MARKINGS, ORDERS, STRATEGIES
-
-        check_choice("--strategy", self.strategy, STRATEGIES)
-        check_choice("--marking", self.marking, MARKINGS)
-        check_choice("--order", self.order, ORDERS)
-        check_choice("--format", self.format, FORMATS)
-        if self.materialised and self.out is None:
-            raise bad_option(
-                "--materialised without --out", "the facts have nowhere to go", "add --out FOLDER"
-            )
+"""Seconds after which the progress within an update is shown."""
 
 
 @dataclass
@@ -118,40 +90,29 @@ def apply(
     report: Report,
     work: Work,
     paths: Sequence[str],
-    how: Applying,
+    how: Maintenance,
+    files: ChangeFiles,
     export_dir: Path | None,
     stats_file: Path | None,
     quiet: bool,
 ) -> None:
     how.check()
-    with prepared(work, None) as kb:
-        _apply(report, kb, work, paths, how, export_dir, stats_file, quiet)
-
-
-def _apply(
-    report: Report,
-    kb: KnowledgeBase,
-    work: Work,
-    paths: Sequence[str],
-    how: Applying,
-    export_dir: Path | None,
-    stats_file: Path | None,
-    quiet: bool,
-) -> None:
+    files.check()
     figures = Figures()
-    try:
-        wrote = _apply_all(report, kb, work, paths, how, figures)
-    except BaseException:
-        if figures.updates:  # what was applied before the error
-            _write_stats(stats_file, figures)
-        raise
-    _write_stats(stats_file, figures)
-    exports = kb.write_exports(export_dir)
-    report.finish(
-        {**figures.to_json(), "exports": [str(path) for path in exports], "wrote": [str(p) for p in wrote]}
-    )
-    if not report.as_json and not quiet:
-        _print_figures(kb, figures, [*wrote, *exports])
+    with prepared(work, None) as kb:
+        try:
+            wrote = _apply_all(report, kb, work, paths, how, files, figures)
+        except BaseException:
+            if figures.updates:  # applied before the error
+                _write_stats(stats_file, figures)
+            raise
+        _write_stats(stats_file, figures)
+        exports = kb.write_exports(export_dir)
+        report.finish(
+            {**figures.to_json(), "exports": list(map(str, exports)), "wrote": list(map(str, wrote))}
+        )
+        if not report.as_json and not quiet:
+            _print_figures(kb, figures, [*wrote, *exports])
 
 
 def _write_stats(path: Path | None, figures: Figures) -> None:
@@ -160,15 +121,22 @@ def _write_stats(path: Path | None, figures: Figures) -> None:
 
 
 def _apply_all(
-    report: Report, kb: KnowledgeBase, work: Work, paths: Sequence[str], how: Applying, figures: Figures
+    report: Report,
+    kb: KnowledgeBase,
+    work: Work,
+    paths: Sequence[str],
+    how: Maintenance,
+    files: ChangeFiles,
+    figures: Figures,
 ) -> list[Path]:
     from tidalog.api.progress import ProgressBar
     from tidalog.cli.written import Written, coming_rules
     from tidalog.stream import FirstAlone, ListSource
 
-    skip = work.on_error == "skip"
-    kept = work.quarantine / _QUARANTINED if work.quarantine is not None else None
-    updates = kb.read_updates(list(paths), on_error="skip" if skip else "error", quarantine=kept)
+    bad = work.bad_rows
+    updates = kb.read_updates(
+        list(paths), on_error="skip" if bad.skip else "error", quarantine=bad.file_of("updates")
+    )
     if updates.bad.count:
         rows = "row" if updates.bad.count == 1 else "rows"
         report.note(f"updates: {updates.bad.count:,} bad {rows} left out")
@@ -191,8 +159,8 @@ def _apply_all(
             progress=lambda news: bar.on_run(news) if news.seconds > _LONG else None,
         )
         out = None
-        if how.out is not None:
-            out = stack.enter_context(Written(kb, how.out, how.format, how.materialised, updates))
+        if files.out is not None:
+            out = stack.enter_context(Written(kb, files.out, files.format, files.materialised, updates))
         start = time.perf_counter()
         for delta in stream:
             figures.add(delta, time.perf_counter() - start)

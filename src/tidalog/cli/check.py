@@ -22,7 +22,7 @@ from tidalog.api.naming import parameter_terms
 from tidalog.api.plans import program_plan
 from tidalog.api.sources import check_dialect, read_program_file
 from tidalog.cli.check_changes import told_changes
-from tidalog.cli.options import STANDARD_INPUT, bad_option, read_pairs
+from tidalog.cli.options import STANDARD_INPUT, bad_option, read_parameters
 from tidalog.cli.report import Report
 from tidalog.cli.run import write_text
 from tidalog.engine.functions import is_native
@@ -62,7 +62,7 @@ def check(
         raise bad_option(
             f"{graph} has no ending of a picture", f"endings are {' '.join(_PICTURES)}", "write graph.svg"
         )
-    given = parameter_terms(dict(read_pairs(parameters, "--parameter", "--parameter limit=10")))
+    given = parameter_terms(read_parameters(parameters))
     program, warnings = _read(path, dialect)
     report.warn(warnings)
     analysis = analyse(program, given)

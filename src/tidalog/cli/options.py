@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Final
+from typing import Annotated, Any, Final
 
 import typer
 
@@ -18,59 +19,115 @@ SHOWN_ROWS: Final = 20
 _SIZE: Final = re.compile(r"\s*([0-9]+(?:\.[0-9]+)?)\s*([kMGT]?)(i?)B?\s*", re.IGNORECASE)
 _POWERS: Final = {"": 0, "k": 1, "m": 2, "g": 3, "t": 4}
 
+
+def value(metavar: str, help: str, *names: str, min: float | None = None) -> Any:
+    """An option with a value; its name is that of the field unless `names` has others."""
+    return typer.Option(*names, metavar=metavar, help=help, min=min)
+
+
+def flag(help: str, *names: str) -> Any:
+    return typer.Option(*names, help=help)
+
+
 Programs = Annotated[list[Path], typer.Argument(metavar="PROGRAM…", help="Files of rules; - is stdin.")]
 OneProgram = Annotated[Path, typer.Argument(metavar="PROGRAM", help="A file of rules; - is stdin.")]
 DialectName = Annotated[
-    str | None,
-    typer.Option("--dialect", help="main, zodiac, rdfox or jena.  Default: by the file's ending."),
+    str | None, value("NAME", "main, zodiac, rdfox or jena.  Default: by the file extension.", "--dialect")
 ]
 Parameters = Annotated[
-    list[str] | None,
-    typer.Option("--parameter", "-p", metavar="NAME=VALUE", help="The value of $NAME in the program."),
-]
-FactFiles = Annotated[
-    list[str] | None,
-    typer.Option("--facts", "-f", metavar="PREDICATE=FILE", help="Facts: CSV, Parquet, JSON lines, RDF …"),
-]
-MaxFacts = Annotated[int | None, typer.Option(min=1, help="Stop beyond this many facts.")]
-MaxSeconds = Annotated[float | None, typer.Option(min=0, help="Stop after this many seconds.")]
-MaxMemory = Annotated[str | None, typer.Option(metavar="SIZE", help="Stop beyond this memory, e.g. 2GB.")]
-Strict = Annotated[
-    bool, typer.Option("--strict", help="A built-in that cannot be computed is an error, not false.")
-]
-OnBadRow = Annotated[
-    str,
-    typer.Option("--on-error", metavar="error|skip", help="What to do with rows that are not facts."),
-]
-Quarantine = Annotated[
-    Path | None,
-    typer.Option(metavar="FOLDER", help="Where skipped rows go, in PREDICATE.quarantine.csv."),
+    list[str] | None, value("NAME=VALUE", "The value of $NAME in the program.", "--parameter", "-p")
 ]
 RowLimit = Annotated[int, typer.Option("--rows", min=0, help="Rows to print of each table; 0 prints all.")]
-AsJson = Annotated[bool, typer.Option("--json", help="One JSON object on stdout, errors included.")]
-
-StoreFolder = Annotated[
-    Path | None,
-    typer.Option("--store", metavar="FOLDER", help="Keep everything in a store, which is made if need be."),
+AsJson = Annotated[bool, flag("Print one JSON object on stdout, errors included.", "--json")]
+Quiet = Annotated[bool, flag("Print nothing but errors.", "--quiet", "-q")]
+Store = Annotated[Path | None, value("FOLDER", "Keep everything in a store; created if missing.")]
+ExportFolder = Annotated[
+    Path | None, value("FOLDER", "Where @export writes.  Default: the program's folder.", "--export-dir")
 ]
 
-Strategy = Annotated[
-    str,
-    typer.Option(
-        metavar="NAME",
-        help="auto, ranked, counting, bf, fbf, dred or recompute: how what is deleted is found.",
-    ),
-]
-Marking = Annotated[
-    str,
-    typer.Option(
-        metavar="NAME", help="auto, none, paper, linked or complete: what is noted of updates to come."
-    ),
-]
-Order = Annotated[str, typer.Option(metavar="NAME", help="ours or paper: the order of work of bf.")]
-LookAhead = Annotated[
-    int, typer.Option(min=0, metavar="K", help="How many of the next updates are looked at in advance.")
-]
+
+@dataclass(frozen=True)
+class Inputs:
+    """What to load besides programs, and within which limits."""
+
+    facts: Annotated[
+        list[str] | None, value("PREDICATE=FILE", "Facts: CSV, Parquet, JSON lines, RDF …", "--facts", "-f")
+    ] = None
+    parameter: Parameters = None
+    dialect: DialectName = None
+    max_facts: Annotated[int | None, value("N", "Stop beyond this many facts.", min=1)] = None
+    max_seconds: Annotated[float | None, value("SECONDS", "Stop after this time.", min=0)] = None
+    max_memory: Annotated[str | None, value("SIZE", "Stop beyond this memory, e.g. 2GB.")] = None
+    strict: Annotated[
+        bool, flag("A built-in that cannot be computed is an error, not false.", "--strict")
+    ] = False
+
+
+@dataclass(frozen=True)
+class BadRows:
+    """What to do with rows that are not facts."""
+
+    on_error: Annotated[
+        str, value("error|skip", "Whether a row that is not a fact is an error or left out.", "--on-error")
+    ] = "error"
+    quarantine: Annotated[
+        Path | None, value("FOLDER", "Where rows left out go, in PREDICATE.quarantine.csv.")
+    ] = None
+
+    @property
+    def skip(self) -> bool:
+        return self.on_error == "skip"
+
+    def check(self) -> None:
+        check_choice("--on-error", self.on_error, ("error", "skip"))
+        if self.quarantine is not None and not self.skip:
+            raise bad_option(
+                "--quarantine without --on-error skip", "bad rows are an error", "add --on-error skip"
+            )
+
+    def file_of(self, name: str) -> Path | None:
+        """Where the bad rows of a predicate go."""
+        return self.quarantine / f"{name}.quarantine.csv" if self.quarantine is not None else None
+
+
+@dataclass(frozen=True)
+class Maintenance:
+    """How updates are applied."""
+
+    strategy: Annotated[
+        str,
+        value("NAME", "How facts to delete are found: auto, ranked, counting, bf, fbf, dred or recompute."),
+    ] = "auto"
+    marking: Annotated[
+        str, value("NAME", "How coming updates mark facts: auto, none, paper, linked or complete.")
+    ] = "auto"
+    order: Annotated[str, value("NAME", "The order of work of bf: ours or paper.")] = "ours"
+    look_ahead: Annotated[int, value("K", "How many coming updates to look at.", min=0)] = 1
+    latest_only: Annotated[bool, flag("Apply all waiting updates as one.", "--latest-only")] = False
+
+    def check(self) -> None:
+        from tidalog.maintain.choose import MARKINGS, ORDERS, STRATEGIES
+
+        check_choice("--strategy", self.strategy, STRATEGIES)
+        check_choice("--marking", self.marking, MARKINGS)
+        check_choice("--order", self.order, ORDERS)
+
+
+@dataclass(frozen=True)
+class ChangeFiles:
+    """Where changes are written, and how."""
+
+    out: Annotated[Path | None, value("FOLDER", "Write what changed, as changes.csv.")] = None
+    materialised: Annotated[
+        bool, flag("With --out: write all facts after each update, too.", "--materialised")
+    ] = False
+    format: Annotated[str, value("FORMAT", "What --out writes: csv, ndjson or parquet.")] = "csv"
+
+    def check(self) -> None:
+        check_choice("--format", self.format, ("csv", "ndjson", "parquet"))
+        if self.materialised and self.out is None:
+            why = "the facts have nowhere to go"
+            raise bad_option("--materialised without --out", why, "add --out FOLDER")
 
 
 def bad_option(problem: str, why: str, hint: str = "") -> UsageError:
@@ -106,9 +163,10 @@ def read_limit(rows: int) -> int | None:
 
 
 def check_choice(option: str, value: str, known: Iterable[str]) -> None:
-    """An option that has one of a few values."""
+    """Checks an option that has one of a few values."""
     if value not in known:
-        names = ", ".join(known)
-        raise bad_option(
-            f"{option} {value} is not known", f"it is one of {names}", "see tidalog apply --help"
-        )
+        raise bad_option(f"{option} {value} is not known", f"it is one of {', '.join(known)}", "see --help")
+
+
+def read_parameters(texts: Iterable[str] | None) -> dict[str, str]:
+    return dict(read_pairs(texts, "--parameter", "--parameter limit=10"))

@@ -8,7 +8,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from tidalog.api.diagnostics import BadCommand
-from tidalog.cli.options import read_limit, read_pairs
+from tidalog.cli.options import read_limit, read_parameters
 from tidalog.cli.report import Report, print_answer, result_json
 from tidalog.cli.work import Work, prepared
 from tidalog.model.errors import UsageError
@@ -27,9 +27,9 @@ def split(first: str, second: str | None, has_store: bool) -> tuple[list[Path], 
 
 
 def query(report: Report, work: Work, text: str, rows: int) -> None:
-    given = read_pairs(work.parameters, "--parameter", "--parameter limit=10") if work.store else ()
+    given = read_parameters(work.inputs.parameter) if work.store else {}
     with prepared(work, report, text) as kb:
-        result = kb.query(text, **dict(given))
+        result = kb.query(text, **given)
     if report.as_json:
         report.finish({**result_json(result), "count": len(result)})
     else:

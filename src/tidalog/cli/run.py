@@ -31,7 +31,7 @@ def run(
     stats_file: Path | None,
     rows: int,
     quiet: bool,
-    plan: bool = False,
+    plan: bool,
 ) -> None:
     with prepared(work, report) as kb:
         kb.materialise()
@@ -40,47 +40,29 @@ def run(
 
             assert isinstance(kb, StoredKnowledgeBase)
             kb.snapshot()
-        _run(report, kb, outputs, export_dir, stats_file, rows, quiet, plan)
-
-
-def _run(
-    report: Report,
-    kb: KnowledgeBase,
-    outputs: list[str] | None,
-    export_dir: Path | None,
-    stats_file: Path | None,
-    rows: int,
-    quiet: bool,
-    plan: bool,
-) -> None:
-    written = kb.write_exports(export_dir)
-    wanted = outputs or list(kb.program.outputs)
-    results = {kb.analysis.label(name): kb.facts(name) for name in wanted}
-    stats = kb.stats()
-    if stats_file is not None:
-        write_text(stats_file, json.dumps(stats.to_json(), indent=2) + "\n")
-    for predicate, count in stats.skipped.items():
-        report.note(f"{predicate}: {count:,} bad {'row' if count == 1 else 'rows'} left out")
-    report.finish(
-        {
-            "outputs": {name: result_json(result) for name, result in results.items()}
-            if report.as_json
-            else {},
-            "exports": [str(path) for path in written],
-            "stats": stats.to_json(),
-        }
-        | ({"plan": kb.plan().to_dict()} if plan else {})
-    )
-    if report.as_json:
-        return
-    for name, result in results.items():
-        print_output(name, result, read_limit(rows))
-        print()
-    if plan:
-        print(kb.plan())
-        print()
-    if not quiet:
-        _print_figures(kb, stats, written, with_counts=not results)
+        written = kb.write_exports(export_dir)
+        results = {kb.analysis.label(name): kb.facts(name) for name in outputs or kb.program.outputs}
+        stats = kb.stats()
+        if stats_file is not None:
+            write_text(stats_file, json.dumps(stats.to_json(), indent=2) + "\n")
+        for predicate, count in stats.skipped.items():
+            report.note(f"{predicate}: {count:,} bad {'row' if count == 1 else 'rows'} left out")
+        if report.as_json:
+            content: dict[str, object] = {
+                "outputs": {name: result_json(result) for name, result in results.items()},
+                "exports": [str(path) for path in written],
+                "stats": stats.to_json(),
+            }
+            report.finish(content | ({"plan": kb.plan().to_dict()} if plan else {}))
+            return
+        for name, result in results.items():
+            print_output(name, result, read_limit(rows))
+            print()
+        if plan:
+            print(kb.plan())
+            print()
+        if not quiet:
+            _print_figures(kb, stats, written, with_counts=not results)
 
 
 def _print_figures(kb: KnowledgeBase, stats: Stats, written: list[Path], *, with_counts: bool) -> None:
@@ -112,7 +94,7 @@ def _counts(kb: KnowledgeBase, stats: Stats) -> Table:
 
 
 def write_text(path: Path, text: str) -> None:
-    """A file of text; that it cannot be written is the user's to know."""
+    """Writes a file of text."""
     try:
         path.write_text(text, encoding="utf-8")
     except OSError as error:

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, TypedDict
 
-from tidalog.cli.options import STANDARD_INPUT, bad_option, read_pairs, read_size
+from tidalog.cli.options import STANDARD_INPUT, BadRows, Inputs, read_pairs, read_parameters, read_size
 
 if TYPE_CHECKING:
     from tidalog.api.knowledge_base import KnowledgeBase
     from tidalog.cli.report import Report
+    from tidalog.io.result import OnError
 
 
 class Limits(TypedDict):
@@ -27,28 +28,21 @@ class Work:
     """What to load, and within which limits."""
 
     programs: Sequence[Path]
-    dialect: str | None = None
-    facts: Sequence[str] | None = None
-    parameters: Sequence[str] | None = None
-    max_facts: int | None = None
-    max_seconds: float | None = None
-    max_memory: str | None = None
-    strict: bool = False
-    on_error: str = "error"
-    quarantine: Path | None = None
+    inputs: Inputs
     store: Path | None = None
+    bad_rows: BadRows = field(default_factory=BadRows)
     read_only: bool = False
-    """Whether the store is only looked at."""
+    """Whether the store stays as it is."""
 
 
 def prepared(work: Work, report: Report | None, query: str = "") -> KnowledgeBase:
-    """A knowledge base with all programs and facts, not materialised yet; `report` has printed the warnings.
+    """A knowledge base with all programs and facts, not materialised yet; prints the warnings.
 
     A parameter used only in the query counts as used.
     """
-    _check(work)
-    facts = read_pairs(work.facts, "--facts", "--facts edge=edges.csv")
-    parameters = dict(read_pairs(work.parameters, "--parameter", "--parameter limit=10"))
+    work.bad_rows.check()
+    facts = read_pairs(work.inputs.facts, "--facts", "--facts edge=edges.csv")
+    parameters = read_parameters(work.inputs.parameter)
     kb = _opened(work)
     try:
         _fill(kb, work, facts, parameters)
@@ -63,40 +57,30 @@ def prepared(work: Work, report: Report | None, query: str = "") -> KnowledgeBas
 def _opened(work: Work) -> KnowledgeBase:
     import tidalog
 
+    given = work.inputs
     limits: Limits = {
-        "max_facts": work.max_facts,
-        "max_seconds": work.max_seconds,
-        "max_memory": read_size(work.max_memory),
-        "strict": work.strict,
+        "max_facts": given.max_facts,
+        "max_seconds": given.max_seconds,
+        "max_memory": read_size(given.max_memory),
+        "strict": given.strict,
     }
     if work.store is None:
         return tidalog.open(**limits)
     return tidalog.open(work.store, read_only=work.read_only, **limits)
 
 
-def _check(work: Work) -> None:
-    if work.on_error not in ("error", "skip"):
-        raise bad_option(
-            f"--on-error {work.on_error} is not known", "it is error or skip", "write --on-error skip"
-        )
-    if work.quarantine is not None and work.on_error != "skip":
-        raise bad_option(
-            "--quarantine without --on-error skip", "bad rows are an error", "add --on-error skip"
-        )
-
-
 def _fill(
     kb: KnowledgeBase, work: Work, facts: Sequence[tuple[str, str]], parameters: Mapping[str, str]
 ) -> None:
-    skip = work.on_error == "skip"
+    bad = work.bad_rows
+    on_error: OnError = "skip" if bad.skip else "error"
     for path in work.programs:
         kb.load(
             sys.stdin.read() if str(path) == STANDARD_INPUT else path,
-            dialect=work.dialect,
+            dialect=work.inputs.dialect,
             parameters=parameters,
-            on_error="skip" if skip else "error",
-            quarantine_dir=work.quarantine,
+            on_error=on_error,
+            quarantine_dir=bad.quarantine,
         )
     for predicate, file in facts:
-        kept = work.quarantine / f"{predicate}.quarantine.csv" if work.quarantine is not None else None
-        kb.insert(predicate, Path(file), on_error="skip" if skip else "error", quarantine=kept)
+        kb.insert(predicate, Path(file), on_error=on_error, quarantine=bad.file_of(predicate))
