@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from tidalog.engine import kernel_object
-from tidalog.engine.hash_table import has_room, move_entries
+from tidalog.engine.hash_table import has_capacity, move_entries
 from tidalog.engine.kernel_digest import digest_of_kernels
 from tidalog.engine.kernel_object import PACKAGE, KernelError, source_files
 
@@ -77,9 +77,9 @@ def test_arguments_of_the_wrong_kind_are_refused() -> None:
     with pytest.raises(KernelError, match="old"):
         move_entries([0, 0], slots)  # type: ignore[arg-type]
     with pytest.raises(KernelError, match="takes 2 arguments"):
-        has_room(1)  # type: ignore[call-arg]
+        has_capacity(1)  # type: ignore[call-arg]
     with pytest.raises(TypeError):
-        has_room("1", 2)  # type: ignore[arg-type]
+        has_capacity("1", 2)  # type: ignore[arg-type]
 
 
 def test_a_process_that_has_the_object_does_not_import_numba() -> None:

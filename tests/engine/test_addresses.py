@@ -35,7 +35,7 @@ def test_the_block_of_an_engine_follows_its_arrays_when_they_grow() -> None:
         engine.log.begin(len(engine.store))
         table = np.arange(begin, begin + rows, dtype=np.int32).reshape(1, rows)
         absent = np.empty(rows, np.int64)
-        assert steps.ask_to_insert(engine.shared, 0, table, absent) == (rows, 0)
+        assert steps.make_explicit(engine.shared, 0, table, absent) == (rows, 0)
         engine.store.ensure(rows, 1, 0)
         assert steps.put_rows(engine.shared, 0, table, int(EXPLICIT | PRESENT | NEW)) == rows
         out = np.full(rows, -1, np.int32)
@@ -44,5 +44,5 @@ def test_the_block_of_an_engine_follows_its_arrays_when_they_grow() -> None:
         assert not out.any()
         assert engine.store.column(ids, 0).tolist() == table[0].tolist()
         if engine.store.arrays is before:
-            assert steps.ask_to_insert(engine.shared, 0, table, absent) == (0, rows)
+            assert steps.make_explicit(engine.shared, 0, table, absent) == (0, rows)
         begin, rows = begin + rows, 2 * rows

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from engine_harness import evaluate_engine
 from generators import EVERYTHING, PLAIN, programs, triple_programs
-from tidalog.engine.binding_blocks import new_frame
+from tidalog.engine.binding_blocks import new_blocks
 from tidalog.maintain import seminaive
 from tidalog.model.program import Program
 from tidalog.reference import evaluate
@@ -23,7 +23,7 @@ SIZES = st.sampled_from((1, 2, 3, 5, 8))
 def same_with_blocks_of(rows: int, program: Program) -> None:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(seminaive, "BLOCK", rows)
-        patch.setattr(seminaive, "new_frame", partial(new_frame, block=rows))
+        patch.setattr(seminaive, "new_blocks", partial(new_blocks, block=rows))
         model, small = evaluate_engine(program)
     assert model == {predicate: found for predicate, found in evaluate(program).items() if found}
     _, large = evaluate_engine(program)

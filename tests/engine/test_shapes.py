@@ -308,8 +308,8 @@ def test_a_function_inside_recursion() -> None:
         return number // 2 if number % 2 == 0 else 3 * number + 1
 
     engine, stats = run(
-        "reach(?x) :- start(?x). reach(?y) :- reach(?x), ?y = STEP(?x).",
-        {"STEP": step},
+        "reach(?x) :- start(?x). reach(?y) :- reach(?x), ?y = PC(?x).",
+        {"PC": step},
         start=np.arange(1, 200)[None],
     )
     expected, waiting = set(range(1, 200)), list(range(1, 200))

@@ -16,9 +16,9 @@ from tidalog.engine import hash_table as table
 from tidalog.engine import memory
 from tidalog.engine import undo_log as changes
 from tidalog.engine.bits import DELETED, EXPLICIT, STATUS_DERIVED, STATUS_EXPLICIT, STATUS_NEW
-from tidalog.engine.compaction import close_up, repack
+from tidalog.engine.compaction import compact_ids, compact_rows
 from tidalog.engine.derivation_counts import DerivationCounts
-from tidalog.engine.fact_kernels import HEADER, NONE, append_rows, bring_in, find_row
+from tidalog.engine.fact_kernels import HEADER, NONE, add_to_table, append_rows, find_row
 from tidalog.engine.facts import FactStore
 from tidalog.engine.index import POOL, POOL_SIZE, Indexes
 from tidalog.engine.probe import find_runs
@@ -39,7 +39,7 @@ def columns(rows: list[Row], arity: int) -> list[np.ndarray]:
 
 def find(store: FactStore, predicate: int, row: Row) -> int:
     store.ensure(0, ARITIES[predicate], predicate)
-    bring_in(store.arrays, predicate)
+    add_to_table(store.arrays, predicate)
     return int(find_row(store.arrays, predicate, np.array(row, np.int32)))
 
 
@@ -155,7 +155,7 @@ class Store(RuleBasedStateMachine):
         before = list(self.facts), list(self.status), dict(self.ids)
         self.log.begin(begin)
         for p in range(len(ARITIES)):
-            self.store.bring_in(p)
+            self.store.add_to_table(p)
         live = [i for i, _, _ in self.live]
         some = st.lists(st.sampled_from(live), unique=True, max_size=40) if live else st.just([])
         if data.draw(st.booleans()):
@@ -184,7 +184,7 @@ class Store(RuleBasedStateMachine):
                 self.store.arrays, self.log.arrays, begin, ids, kinds, dead, of_predicate
             ) == len(gone)
             assert dead.tolist() == [*gone, *self.log.moved_from.tolist()]
-            self.indexes.take_out(self.store.arrays, dead, of_predicate)
+            self.indexes.remove_facts(self.store.arrays, dead, of_predicate)
             for fact in gone:
                 known = self.facts[fact]
                 assert known is not None
@@ -230,9 +230,9 @@ class Store(RuleBasedStateMachine):
 
     @rule(rows_too=st.booleans())
     def close_gaps(self, rows_too: bool) -> None:
-        close_up(self.store, self.indexes, DerivationCounts())
+        compact_ids(self.store, self.indexes, DerivationCounts())
         if rows_too:
-            repack(self.store)
+            compact_rows(self.store)
         live = [i for i, _, _ in self.live]
         self.status = [self.status[i] for i in live]
         self.facts = [self.facts[i] for i in live]

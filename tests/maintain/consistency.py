@@ -9,7 +9,7 @@ from itertools import pairwise
 import numpy as np
 
 from arrays_at import int32_at, uint64_at
-from tidalog.engine import derivation_log as bk
+from tidalog.engine import derivation_log as dl
 from tidalog.engine import index as ix
 from tidalog.engine.bits import EXPLICIT, LASTING, PRESENT, RECORDED
 from tidalog.engine.derivation_counts import NO_DERIVATION, UNKNOWN
@@ -195,7 +195,7 @@ def _check_runs(meta: np.ndarray, facts: dict[int, tuple[int, Row]], keys: int) 
             free = int(pool[free - 1])
     at = 0
     for start, size in sorted(runs):
-        assert start == at, "runs overlap, or room of the pool is lost"
+        assert start == at, "runs overlap, or memory of the pool is lost"
         at = start + size
     assert at == meta[ix.POOL_USED]
 
@@ -268,18 +268,20 @@ def check_ranks(maintainer: Maintainer) -> None:
         )
 
 
-def check_book(maintainer: Maintainer) -> None:
+def check_derivation_log(maintainer: Maintainer) -> None:
     """A fact on record has every instance it takes part in on record; what has been counted is right."""
     engine = maintainer.engine
-    book, status = engine.log.book, engine.store.arrays.status
-    base = int(book.fields[bk.BASE])
+    derivation_log, status = engine.log.derivation_log, engine.store.arrays.status
+    base = int(derivation_log.fields[dl.BASE])
     assert not (status[: min(base, len(engine.store))] & RECORDED).any(), "on record without a row"
     nodes = [node for node in maintainer.components if _is_positive(node)]
     found = _instances(maintainer, nodes)
-    if not book.is_open or found is None:
+    if not derivation_log.is_open or found is None:
         return
-    book.make_room(len(engine.store), 0, 0)
-    rows = book._rows[: (len(engine.store) - int(book.fields[bk.ORIGIN])) * bk.ROW].reshape(-1, bk.ROW)
+    derivation_log.ensure_capacity(len(engine.store), 0, 0)
+    rows = derivation_log._rows[
+        : (len(engine.store) - int(derivation_log.fields[dl.ORIGIN])) * dl.ROW
+    ].reshape(-1, dl.ROW)
     on_record: dict[Fact, set[Fact]] = {fact: set() for fact, n in found.ids.items() if status[n] & RECORDED}
     for head, number in found.ids.items():
         if found.component[head[0]] < 0:
@@ -289,19 +291,23 @@ def check_book(maintainer: Maintainer) -> None:
             for fact in instance.body:
                 if fact in on_record:
                     on_record[fact].add(head)
-        if number >= base and book.fields[bk.EXACT] and rows[number - book.fields[bk.ORIGIN], bk.BELOW] >= 0:
-            _, below, total, *_ = rows[number - book.fields[bk.ORIGIN]].tolist()
+        if (
+            number >= base
+            and derivation_log.fields[dl.EXACT]
+            and rows[number - derivation_log.fields[dl.ORIGIN], dl.BELOW] >= 0
+        ):
+            _, below, total, *_ = rows[number - derivation_log.fields[dl.ORIGIN]].tolist()
             assert total == len(instances), f"{head} has {len(instances)} derivations, not {total}"
             assert below == sum(found.is_below(instance, head) for instance in instances), head
     fact_at = {int(engine.store.arrays.offset[number]): fact for fact, number in found.ids.items()}
     for fact, heads in on_record.items():
-        link = int(rows[found.ids[fact] - book.fields[bk.ORIGIN], bk.CHAIN])
+        link = int(rows[found.ids[fact] - derivation_log.fields[dl.ORIGIN], dl.CHAIN])
         noted = set()
-        while link != bk.END:
-            instance = book._instances[book._links[link] >> 32]
-            if instance & bk.ALIVE:
-                noted.add(fact_at.get(int(instance >> bk.PLACE)))
-            link = int(book._links[link] & 0xFFFFFFFF)
+        while link != dl.END:
+            instance = derivation_log._instances[derivation_log._links[link] >> 32]
+            if instance & dl.ALIVE:
+                noted.add(fact_at.get(int(instance >> dl.HEAD_SHIFT)))
+            link = int(derivation_log._links[link] & 0xFFFFFFFF)
         assert heads <= noted, f"{fact} lacks {heads - noted} on its record"
 
 

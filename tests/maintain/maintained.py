@@ -13,7 +13,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
-from consistency import check_book, check_counts, check_ranks, check_store
+from consistency import check_counts, check_derivation_log, check_ranks, check_store
 
 from engine_harness import Row, loaded, rows
 from tidalog.analysis import analyse
@@ -216,7 +216,7 @@ class Maintained:
         check_store(self.engine)
         check_ranks(self.maintainer)
         check_counts(self.maintainer)
-        check_book(self.maintainer)
+        check_derivation_log(self.maintainer)
 
     def check_outcome(self, outcome: Outcome, before: State, after: State, update: Update) -> None:
         seen = {kind: Counter[tuple[Fact, bool]]() for kind in ("inserted", "deleted", "gained", "lost")}

@@ -272,11 +272,11 @@ class Database:
             return 0
         engine = self.engine
         engine.forget_derived()
-        mark = engine.mark()
+        savepoint = engine.savepoint()
         try:
             return sum(engine.insert(part.predicate, part.columns, part.count) for part in parts)
         except BaseException:
-            engine.back_to(mark)
+            engine.rollback_to(savepoint)
             raise
 
     def delete(self, facts: Iterable[Facts]) -> int:

@@ -201,7 +201,7 @@ def _ids(
     ids = np.full(len(rows), -1, np.int32)
     if len(rows) and engine.has(relation):
         number, store = engine.predicate(relation), engine.store
-        store.bring_in(number)
+        store.add_to_table(number)
         asked = np.ascontiguousarray(table[rows][:, columns].T)
         changes.find_rows(store.arrays, number, asked, len(rows), ids)
     return rows, ids

@@ -4,7 +4,7 @@ Every array that a call passes costs a third of a microsecond before any work is
 fifty of them.  A block names them all: four numbers for each, where it lies and its shape.  In compiled code
 its arrays have no owner, so nothing counts references either.
 
-Invariant.  Whoever has a block keeps its arrays alive; the block of an engine follows its arrays when they
+Invariant.  The owner of a block keeps its arrays alive; the block of an engine follows its arrays when they
 are replaced, and one thread at a time uses it.
 """
 
@@ -17,8 +17,8 @@ import numpy as np
 import numpy.typing as npt
 
 from tidalog.engine.array_types import Int64s
-from tidalog.engine.binding_blocks import CURSOR, Frame
-from tidalog.engine.delta_scan import Plans, Sweep, run_sweep
+from tidalog.engine.binding_blocks import CURSOR, BindingBlocks
+from tidalog.engine.delta_scan import DeltaScan, Plans, run_delta_scan
 from tidalog.engine.dictionary_kernels import Terms
 from tidalog.engine.fact_kernels import EXTENT, Facts
 from tidalog.engine.jit import (
@@ -63,7 +63,7 @@ def block_of(arrays: Iterable[np.ndarray]) -> Block:
 
 
 class SharedBlock:
-    """The block of what all kernels read: facts, terms, indexes and the log of an update."""
+    """The block of what all kernels read: facts, terms, indexes and the undo log."""
 
     def __init__(self) -> None:
         self._block: Block = np.zeros(_SHARED * EACH, np.int64)
@@ -154,8 +154,8 @@ def plans_at(block: np.ndarray) -> Plans:
 
 
 @inlined
-def frame_at(block: np.ndarray) -> Frame:
-    return Frame(
+def blocks_at(block: np.ndarray) -> BindingBlocks:
+    return BindingBlocks(
         int32_levels(block[0], block[1], block[2], block[3]),
         int32_table(block[4], block[5], block[6]),
         int32_table(block[8], block[9], block[10]),
@@ -170,8 +170,8 @@ def frame_at(block: np.ndarray) -> Frame:
 
 
 @inlined
-def sweep_at(block: np.ndarray) -> Sweep:
-    return Sweep(
+def scan_at(block: np.ndarray) -> DeltaScan:
+    return DeltaScan(
         int64_at(block[0], block[1]),
         int32_at(block[4], block[5]),
         int32_at(block[8], block[9]),
@@ -182,15 +182,15 @@ def sweep_at(block: np.ndarray) -> Sweep:
 
 
 @entry
-def sweep_by_address(shared: Int64s, plans: Int64s, frame: Int64s, sweep: Int64s, status: int) -> int:
-    """`run_sweep`, by blocks."""
-    return run_sweep(
+def delta_scan_by_address(shared: Int64s, plans: Int64s, blocks: Int64s, scan: Int64s, status: int) -> int:
+    """`run_delta_scan`, by blocks."""
+    return run_delta_scan(
         facts_at(shared),
         terms_at(shared),
         indexes_at(shared),
         plans_at(plans),
-        frame_at(frame),
-        sweep_at(sweep),
+        blocks_at(blocks),
+        scan_at(scan),
         log_at(shared),
         status,
     )

@@ -1,4 +1,4 @@
-"""A plan under way: blocks of bindings by level, and a cursor for each."""
+"""A plan under way: a binding block and a cursor for each level."""
 
 from __future__ import annotations
 
@@ -22,26 +22,26 @@ BLOCK: Final = 4096  # rows of a level
 PIVOT_REGISTER: Final = 0
 
 # Cursor of a level.
-PC: Final = 0  # where the next step stands in the code
+PC: Final = 0  # position of the next operator in the code
 ROWS: Final = 1
 ROW: Final = 2  # probe: the row being expanded
 POSITION: Final = 3  # probe: how far into its run
 EXPANDING: Final = 4  # probe: the runs have been found
 CURSOR: Final = 5
 
-# Control of a frame.
+# Control of a plan under way.
 LEVEL: Final = 0  # -1: nothing under way
 DERIVATIONS: Final = 1
-BUDGET: Final = 2  # derivations until the machine pauses
-WANTED: Final = 3  # the index to grow, the predicate whose facts need room, or links that need it
+BUDGET: Final = 2  # rows until the executor pauses
+WANTED: Final = 3  # what is to grow: an index, the facts of a predicate, or so many links
 FAILED: Final = 4  # computations that could not be made
 IS_STRICT: Final = 5
 MODE: Final = 6  # what emit does: FROM_SCRATCH, IN_UPDATE, RETRACT or PROVE
-OBSERVED: Final = 7  # what emit does with the facts of a body, see `observing`
+OBSERVED: Final = 7  # what emit does with the facts of a body, see `emit`
 COUNTED: Final = 8  # address of the row of `derivation_counts`, if emit counts derivations; 0: it does not
-SPARED_AT: Final = 9  # where hashes of rows are whose facts get no mark, see `passing`
+SPARED_AT: Final = 9  # address of the hashes of rows whose facts get no mark, see `mark_propagation`
 SPARED: Final = 10  # how many
-COUNTS_AT: Final = 11  # where rows are counted, see `count_rows`; 0: they are not
+COUNTS_AT: Final = 11  # address of the counts of rows, see `count_rows`; 0: they are not counted
 COUNTS_SIZE: Final = 12  # how many numbers are there
 QUEUE_AT: Final = 13  # RETRACT: address of the list that heads are added to
 QUEUE_CAPACITY: Final = 14
@@ -50,15 +50,15 @@ CONTROL: Final = 16
 
 FROM_SCRATCH: Final = 0  # every fact is live, and heads are added
 IN_UPDATE: Final = 1  # heads are added by `undo_log.insert_changes`, and what is dead or deleted is skipped
-RETRACT: Final = 2  # heads are present facts that lose a derivation, see `retract`
+RETRACT: Final = 2  # heads are present facts with a derivation less, see `retract`
 PROVE: Final = 3  # an instance proves its pivot, see `prove`
 
 
-class Frame(NamedTuple):
+class BindingBlocks(NamedTuple):
     """Everything a plan under way consists of."""
 
     registers: Int32Levels  # [level, register, row]
-    run_start: Int32Table  # [level, row]: place in the pool, or -1 - fact id
+    run_start: Int32Table  # [level, row]: position in the pool, or -1 - fact id
     run_length: Int32Table
     source: Int32s  # scratch: row of a match
     match: Int32s  # scratch: fact of a match
@@ -69,19 +69,19 @@ class Frame(NamedTuple):
     control: Int64s
 
 
-def new_frame(
+def new_blocks(
     levels: int,
     registers: int,
     arity: int,
     block: int = BLOCK,
     bitmaps: Sequence[npt.NDArray[np.uint8]] = (),
-) -> Frame:
+) -> BindingBlocks:
     sets = np.zeros((max(len(bitmaps), 1), max((len(b) for b in bitmaps), default=0)), np.uint8)
     for number, bits in enumerate(bitmaps):
         sets[number, : len(bits)] = bits
     control = np.zeros(CONTROL, np.int64)
     control[LEVEL] = -1
-    return Frame(
+    return BindingBlocks(
         registers=np.empty((levels, max(registers, 1), block), np.int32),
         run_start=np.empty((levels, block), np.int32),
         run_length=np.empty((levels, block), np.int32),

@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from tidalog.engine.array_types import Uint8s
-from tidalog.engine.binding_blocks import ROWS, Frame
+from tidalog.engine.binding_blocks import ROWS, BindingBlocks
 from tidalog.engine.fact_kernels import COUNT, FIRST, LAST, Facts
 from tidalog.engine.jit import compiled, entry
 from tidalog.engine.operators import keep_rows
@@ -44,10 +44,10 @@ def set_bits(facts: Facts, predicate: int, column: int, bits: Uint8s) -> None:
 
 
 @compiled
-def step_outside(code: np.ndarray, pc: int, frame: Frame, level: int) -> int:
+def run_outside(code: np.ndarray, pc: int, blocks: BindingBlocks, level: int) -> int:
     """Keeps the rows whose term is not in a set."""
-    block, rows = frame.registers[level], frame.cursors[level, ROWS]
-    bits, column, source = frame.bitmaps[code[pc + 2]], block[code[pc + 3]], frame.source
+    block, rows = blocks.registers[level], blocks.cursors[level, ROWS]
+    bits, column, source = blocks.bitmaps[code[pc + 2]], block[code[pc + 3]], blocks.source
     end = 8 * len(bits)
     kept = 0
     for i in range(rows):

@@ -15,10 +15,10 @@ POSITIVE    POS                overdeletion of what comes back next    the end o
 KEPT                           the update inserts what is there        the end of the update
 TOUCHED                        whatever changes an older fact          the end of the update
 MARKED                         a mark on an implicit fact              the next update
-DOOMED                         a coming update deletes it              that update
-RECORDED                       all its instances are on record         its deletion, or the end of the record
+DELETED_NEXT                         a coming update deletes it              that update
+RECORDED                       all its instances are recorded          its deletion, or the end of the log
 
-A fact that is not PRESENT is dead: its id stays unused until the ids are closed up.  During an update the old
+A fact that is not PRESENT is dead: its id stays unused until ids are compacted.  During an update the old
 state is PRESENT without NEW, the new state PRESENT without DELETED.
 """
 
@@ -41,7 +41,7 @@ DELAYED: Final = np.uint16(1 << 9)
 POSITIVE: Final = np.uint16(1 << 10)
 TOUCHED: Final = np.uint16(1 << 11)
 MARKED: Final = np.uint16(1 << 12)
-DOOMED: Final = np.uint16(1 << 13)
+DELETED_NEXT: Final = np.uint16(1 << 13)
 RECORDED: Final = np.uint16(1 << 14)
 KEPT: Final = np.uint16(1 << 15)
 
@@ -49,7 +49,7 @@ STATUS_EXPLICIT: Final = int(EXPLICIT | PRESENT)
 STATUS_DERIVED: Final = int(PRESENT)
 STATUS_NEW: Final = int(PRESENT | NEW)
 
-LASTING: Final = np.uint16(EXPLICIT | PRESENT | MARKED | DOOMED | RECORDED)
+LASTING: Final = np.uint16(EXPLICIT | PRESENT | MARKED | DELETED_NEXT | RECORDED)
 """What stays of a status when an update is over."""
 
 # Masks of filters, with the value wanted.

@@ -150,7 +150,7 @@ def is_letter(c: int) -> bool:
 
 @inlined
 def is_in_scheme(c: int) -> bool:
-    """Whether a byte behind the first letter may belong to the scheme of an IRI."""
+    """Whether a byte after the first letter may belong to the scheme of an IRI."""
     return (_CLASS[c] & (_LETTER | _DIGIT | _DASH) != 0 and c != _UNDERSCORE) or c == 43 or c == 46
 
 

@@ -1,4 +1,4 @@
-"""Closing up what deletions leave: ids that no fact has, rows that belong to none.
+"""Compaction: removes what deletions leave, ids that no fact has and rows that belong to none.
 
 The order of ids stays, so what they say about the order of derivations stays true.
 """
@@ -46,7 +46,7 @@ from tidalog.engine.index import (
 from tidalog.engine.jit import entry, int32_at, uint64_at
 
 
-def close_up(store: FactStore, indexes: Indexes, counts: DerivationCounts) -> None:
+def compact_ids(store: FactStore, indexes: Indexes, counts: DerivationCounts) -> None:
     """Gives facts the ids 0, 1, … in the order they have."""
     ranks = np.empty(len(store) + 1, np.int32)
     number_facts(store.arrays, ranks)
@@ -56,12 +56,12 @@ def close_up(store: FactStore, indexes: Indexes, counts: DerivationCounts) -> No
     renumber_facts(store.arrays, ranks)
 
 
-def repack(store: FactStore) -> tuple[npt.NDArray[np.uint32], npt.NDArray[np.uint32]]:
+def compact_rows(store: FactStore) -> tuple[npt.NDArray[np.uint32], npt.NDArray[np.uint32]]:
     """Puts rows into the order of their facts, without gaps; every id has a fact.  Gives where the rows of
     facts started before, ascending, and where they start now."""
     before = store.arrays.offset[: len(store)].copy()
     arena = store.arrays.arguments[: store.used].copy()
-    repack_rows(store.arrays, arena)
+    copy_live_rows(store.arrays, arena)
     order = np.argsort(before)
     return before[order], store.arrays.offset[: len(store)][order]
 
@@ -123,7 +123,7 @@ def renumber_facts(facts: Facts, ranks: Int32s) -> None:
 
 
 @entry
-def repack_rows(facts: Facts, arena: Int32s) -> None:
+def copy_live_rows(facts: Facts, arena: Int32s) -> None:
     slots = facts.slots
     slots[:] = EMPTY
     mask, shift = np.uint64(len(slots) - 1), table_shift(len(slots))

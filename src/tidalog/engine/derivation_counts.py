@@ -33,7 +33,7 @@ MOST: Final = LOGGED - 1  # what would be more is not known
 
 # Fields of the row.
 COUNTS_AT: Final = 0  # address of the numbers
-ROOM: Final = 1  # facts that they have room for
+CAPACITY: Final = 1  # in facts
 CHANGED_AT: Final = 2  # address of the facts whose numbers have been changed
 BEFORE_AT: Final = 3  # address of what these were
 CHANGES: Final = 4  # how many
@@ -42,11 +42,11 @@ BEGIN: Final = 6  # facts below this id are older than the update
 FIELDS: Final = 7
 
 _MOST_FACTS: Final = 2**31 - 2
-_SMALL: Final = 1 << 19  # facts below which numbers are copied when they need more room
+_SMALL: Final = 1 << 19  # facts below which numbers are copied when they grow
 
 
 class DerivationCounts:
-    """Owns the numbers of an engine's facts; they take no room before the first is asked for."""
+    """Owns the numbers of an engine's facts; they take no memory before the first is asked for."""
 
     def __init__(self) -> None:
         self._numbers: Ints = np.zeros(0, np.int32)
@@ -65,15 +65,17 @@ class DerivationCounts:
         self.row[CHANGED_AT], self.row[BEFORE_AT] = self._changed.ctypes.data, self._before.ctypes.data
         self.row[LOG_SIZE] = len(self._changed)
 
-    def use(self, room: int) -> int:
-        """Makes room for the numbers of so many facts; where the row is."""
-        if room > len(self._numbers):
-            larger = reserve(np.dtype(np.int32), _MOST_FACTS, large_pages=False) if room > _SMALL else None
+    def use(self, capacity: int) -> int:
+        """Capacity for the numbers of so many facts; the address of the row."""
+        if capacity > len(self._numbers):
+            larger = (
+                reserve(np.dtype(np.int32), _MOST_FACTS, large_pages=False) if capacity > _SMALL else None
+            )
             if larger is None:
-                larger = np.zeros(2 * room, np.int32)
+                larger = np.zeros(2 * capacity, np.int32)
             larger[: len(self._numbers)] = self._numbers
             self._numbers = larger
-            self.row[COUNTS_AT], self.row[ROOM] = larger.ctypes.data, len(larger)
+            self.row[COUNTS_AT], self.row[CAPACITY] = larger.ctypes.data, len(larger)
         if self.row[BEGIN] > len(self._changed):
             self._make_log(int(self.row[BEGIN]))
         return int(self.row.ctypes.data)
@@ -109,7 +111,7 @@ class DerivationCounts:
 
 @inlined
 def numbers_of(row: np.ndarray) -> np.ndarray:
-    return int32_at(row[COUNTS_AT], row[ROOM])
+    return int32_at(row[COUNTS_AT], row[CAPACITY])
 
 
 @compiled
@@ -176,7 +178,7 @@ def forget_counts(row: Int64s, ids: Int32s) -> None:
     """Nothing is known about some facts from here on."""
     numbers = numbers_of(row)
     for i in range(len(ids)):
-        if ids[i] < row[ROOM] and numbers[ids[i]] & MOST != UNKNOWN:
+        if ids[i] < row[CAPACITY] and numbers[ids[i]] & MOST != UNKNOWN:
             put_count(row, ids[i], UNKNOWN)
 
 
@@ -205,7 +207,7 @@ def finish_counts(row: Int64s) -> None:
 def renumber_counts(facts: Facts, row: Int64s, ranks: Int32s) -> None:
     """Nothing is written where it is the same, so that what was never written stays untouched."""
     numbers = numbers_of(row)
-    end = min(facts.state[FACTS], row[ROOM])
+    end = min(facts.state[FACTS], row[CAPACITY])
     kept = 0
     for fact in range(end):
         if facts.status[fact] & PRESENT:

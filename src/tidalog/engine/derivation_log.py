@@ -1,17 +1,17 @@
-"""The book: instances of short-lived facts, kept so that their deletion needs no rule.
+"""The derivation log: instances of short-lived facts, kept so that their deletion needs no rule.
 
 A fact that is RECORDED has a chain of links, one for every instance that it takes part in.  An instance is
-ALIVE until the first of its facts is deleted; then it is taken off, and its head loses a derivation.
+ALIVE until the first of its facts is deleted; then it is removed, and its head has a derivation less.
 
 Every fact with an id from BASE on has been counted, too: TOTAL, its instances that are alive, and BELOW,
 those whose facts of its own component all have smaller ids (its rank proofs).  The counts are exact unless
-BELOW is negative: then an instance was lost in a way that the book does not see.
+BELOW is negative: then an instance was removed in a way that the log does not see.
 
-Rows of the book are by id, counted from ORIGIN; heads of instances are named by where their rows start in the
-store (their *places*), which a new id does not change.  A fact that gets a new id takes its row along.
+Rows of the log are by id, counted from ORIGIN; heads of instances are named by their offsets in the store,
+which a new id does not change.  The row of a fact that gets a new id is copied to it.
 
-The book lasts for a few updates.  Whatever it cannot follow (a component derived anew, ids closed up, an
-update that failed) ends it: no fact is RECORDED then and BASE is beyond every id.
+The log lasts for a few updates.  Whatever it cannot follow (a component derived from scratch, compacted ids,
+an update that failed) ends it: no fact is RECORDED then and BASE is beyond every id.
 """
 
 from __future__ import annotations
@@ -26,16 +26,16 @@ from tidalog.engine.bits import NEW, RECORDED
 from tidalog.engine.fact_kernels import FACTS, HEADER, Facts
 from tidalog.engine.jit import compiled, entry, inlined, int32_at, int64_at
 
-# Fields of the book.
+# Fields of the derivation log.
 ORIGIN: Final = 0  # id of the first row
 BASE: Final = 1  # ids from here on have rows
-ROOM: Final = 2  # rows there is room for
+CAPACITY: Final = 2  # of rows
 ROWS: Final = 3  # address
 INSTANCES: Final = 4  # how many
-INSTANCE_ROOM: Final = 5
+INSTANCE_CAPACITY: Final = 5
 INSTANCES_AT: Final = 6  # address
 LINKS: Final = 7  # how many, the one that ends every chain included
-LINK_ROOM: Final = 8
+LINK_CAPACITY: Final = 8
 LINKS_AT: Final = 9  # address
 EXACT: Final = 10  # whether counts are kept
 FIELDS: Final = 11
@@ -52,13 +52,13 @@ END: Final = 0
 NO_BASE: Final = 1 << 60
 UNCOUNTED: Final = -(1 << 30)
 
-# An instance: place of its head << 2 | bits.
+# An instance: offset of its head << HEAD_SHIFT | bits.
 ALIVE: Final = 1
 IS_BELOW: Final = 2
-PLACE: Final = 2
+HEAD_SHIFT: Final = 2
 
-_FIRST_ROOM: Final = 1024
-_LARGER: Final = 5  # times what is kept: so much room is made for what comes, half of which may be used
+_FIRST_CAPACITY: Final = 1024
+_LARGER: Final = 5  # capacity after compaction, in times what is kept; half of it may be used before the next
 _MOST_KEPT: Final = 1 << 18  # numbers of rows that are kept when nothing is on record
 
 # A link: instance << 32 | next link.
@@ -66,8 +66,8 @@ _NEXT: Final = 0xFFFFFFFF
 _INSTANCE: Final = 32
 
 
-class Book:
-    """Owns the arrays; `fields` tells compiled code where they are.  Rows that no fact has are zeros."""
+class DerivationLog:
+    """Owns the arrays; `fields` has their addresses for compiled code.  Rows that no fact has are zeros."""
 
     def __init__(self) -> None:
         self.fields = np.zeros(FIELDS, np.int64)
@@ -84,22 +84,22 @@ class Book:
         return bool(self.fields[BASE] != NO_BASE)
 
     def noted(self) -> int:
-        """Instances that came on record since this was last asked."""
+        """Instances recorded since the last call."""
         now = int(self.fields[INSTANCES])
         new, self._asked = now - self._asked, now
         return new
 
     def open(self, begin: int) -> None:
-        """Begins with the facts from an id on."""
+        """Starts recording with the facts from an id on."""
         fields = self.fields
         if fields[BASE] == NO_BASE:
             fields[ORIGIN] = fields[BASE] = begin
             fields[INSTANCES], fields[LINKS], fields[EXACT] = 0, 1, 1
-            fields[ROOM] = len(self._rows) // ROW
+            fields[CAPACITY] = len(self._rows) // ROW
             self._asked = 0
 
     def end(self, facts: Facts) -> None:
-        """Nothing is on record any more."""
+        """Ends recording."""
         fields = self.fields
         if fields[BASE] == NO_BASE:
             return
@@ -107,10 +107,10 @@ class Book:
         if len(self._rows) > _MOST_KEPT:
             self._rows = np.zeros(0, np.int32)
         self._rows[:] = 0
-        fields[BASE], fields[ROOM], fields[INSTANCES] = NO_BASE, 0, 0
+        fields[BASE], fields[CAPACITY], fields[INSTANCES] = NO_BASE, 0, 0
 
     def forget(self, facts: Facts, below: int) -> None:
-        """Facts with ids below this one are no longer on record."""
+        """Facts with smaller ids are no longer recorded."""
         begin = int(self.fields[BASE])
         if begin < below:
             facts.status[begin:below] &= ~RECORDED
@@ -120,22 +120,22 @@ class Book:
         """Facts with these ids were derived unseen."""
         if begin < end and self.is_open:
             first = int(self.fields[ORIGIN])
-            self.make_room(end, 0, 0)
+            self.ensure_capacity(end, 0, 0)
             self._rows[(begin - first) * ROW + BELOW : (end - first) * ROW : ROW] = UNCOUNTED
 
     def stop_counting(self) -> None:
-        """From here on instances are lost unseen."""
+        """From here on instances are removed unseen."""
         self.fields[EXACT] = 0
 
-    def make_room(self, ids: int, instances: int, links: int) -> None:
-        """Room for ids up to this one, and for so many more instances and links."""
+    def ensure_capacity(self, ids: int, instances: int, links: int) -> None:
+        """Capacity for ids up to this one, and for so many more instances and links."""
         fields = self.fields
         if not self.is_open:
             return
         rows = (ids - int(fields[ORIGIN])) * ROW
         if rows > len(self._rows):
             self._rows = _grown(self._rows, rows)
-            fields[ROOM], fields[ROWS] = len(self._rows) // ROW, self._rows.ctypes.data
+            fields[CAPACITY], fields[ROWS] = len(self._rows) // ROW, self._rows.ctypes.data
         if fields[INSTANCES] + instances > len(self._instances):
             self._put_instances(_grown(self._instances, int(fields[INSTANCES]) + instances))
         if fields[LINKS] + links > len(self._links):
@@ -143,23 +143,23 @@ class Book:
 
     def _put_instances(self, instances: npt.NDArray[np.int64]) -> None:
         self._instances = instances
-        self.fields[INSTANCE_ROOM], self.fields[INSTANCES_AT] = len(instances), instances.ctypes.data
+        self.fields[INSTANCE_CAPACITY], self.fields[INSTANCES_AT] = len(instances), instances.ctypes.data
 
     def _put_links(self, links: npt.NDArray[np.int64]) -> None:
         self._links = links
-        self.fields[LINK_ROOM], self.fields[LINKS_AT] = len(links), links.ctypes.data
+        self.fields[LINK_CAPACITY], self.fields[LINKS_AT] = len(links), links.ctypes.data
 
     def tidy(self, facts: Facts) -> None:
-        """Leaves out what is dead, where that may be most."""
+        """Drops what is dead once it may be most of the log."""
         fields = self.fields
         if not self.is_open:
             return
         origin, base, end = int(fields[ORIGIN]), int(fields[BASE]), int(facts.state[FACTS])
         few = 2 * fields[INSTANCES] < len(self._instances) and 2 * fields[LINKS] < len(self._links)
-        if few and base - origin < 2 * (end - base) + _FIRST_ROOM:
+        if few and base - origin < 2 * (end - base) + _FIRST_CAPACITY:
             return
-        self.make_room(end, 0, 0)
-        # As much again and more must come before the next look: what is kept is looked at once for that.
+        self.ensure_capacity(end, 0, 0)
+        # The capacity left is such that as many new entries pay for the copy of an old one.
         instances, links = self._spare
         if len(instances) < len(self._instances):
             instances = np.empty_like(self._instances)
@@ -176,11 +176,11 @@ class Book:
         fields[ORIGIN] = base
         fields[INSTANCES], fields[LINKS] = kept
         self._asked = int(kept[0])
-        self.make_room(end, _LARGER * int(kept[0]), _LARGER * int(kept[1]))
+        self.ensure_capacity(end, _LARGER * int(kept[0]), _LARGER * int(kept[1]))
 
 
 def _grown(array: npt.NDArray[np.generic], needed: int) -> npt.NDArray:  # type: ignore[type-arg]
-    result = np.zeros(max(needed, 2 * len(array), _FIRST_ROOM), array.dtype)
+    result = np.zeros(max(needed, 2 * len(array), _FIRST_CAPACITY), array.dtype)
     result[: len(array)] = array
     return result
 
@@ -189,117 +189,116 @@ def _grown(array: npt.NDArray[np.generic], needed: int) -> npt.NDArray:  # type:
 
 
 @inlined
-def rows_of(book: np.ndarray) -> np.ndarray:
-    return int32_at(book[ROWS], book[ROOM] * ROW)
+def rows_of(log: np.ndarray) -> np.ndarray:
+    return int32_at(log[ROWS], log[CAPACITY] * ROW)
 
 
 @inlined
-def instances_of(book: np.ndarray) -> np.ndarray:
-    return int64_at(book[INSTANCES_AT], book[INSTANCE_ROOM])
+def instances_of(log: np.ndarray) -> np.ndarray:
+    return int64_at(log[INSTANCES_AT], log[INSTANCE_CAPACITY])
 
 
 @inlined
-def links_of(book: np.ndarray) -> np.ndarray:
-    return int64_at(book[LINKS_AT], book[LINK_ROOM])
+def links_of(log: np.ndarray) -> np.ndarray:
+    return int64_at(log[LINKS_AT], log[LINK_CAPACITY])
 
 
 @compiled
-def has_room(book: np.ndarray, ids: int, instances: int, links: int) -> bool:
-    return book[BASE] == NO_BASE or (
-        ids - book[ORIGIN] <= book[ROOM]
-        and book[INSTANCES] + instances <= book[INSTANCE_ROOM]
-        and book[LINKS] + links <= book[LINK_ROOM]
+def has_capacity(log: np.ndarray, ids: int, instances: int, links: int) -> bool:
+    return log[BASE] == NO_BASE or (
+        ids - log[ORIGIN] <= log[CAPACITY]
+        and log[INSTANCES] + instances <= log[INSTANCE_CAPACITY]
+        and log[LINKS] + links <= log[LINK_CAPACITY]
     )
 
 
 @inlined
-def take_along(book: np.ndarray, old: int, new: int) -> None:
-    """A fact gets a new id, the largest so far.  Its instances that are alive have facts with smaller ids
-    only, so all of them are below it from now on."""
-    if new >= book[BASE]:
-        rows = rows_of(book)
-        to = (new - book[ORIGIN]) * ROW
-        if old >= book[BASE]:
-            at = (old - book[ORIGIN]) * ROW
+def move_row(log: np.ndarray, old: int, new: int) -> None:
+    """Copies the row of a fact to its new id, the largest so far.  Its instances that are alive have facts
+    with smaller ids only, so all of them are below it from now on."""
+    if new >= log[BASE]:
+        rows = rows_of(log)
+        to = (new - log[ORIGIN]) * ROW
+        if old >= log[BASE]:
+            at = (old - log[ORIGIN]) * ROW
             rows[to + CHAIN], rows[to + LAST] = rows[at + CHAIN], rows[at + LAST]
             rows[to + TOTAL] = rows[at + TOTAL]
-            rows[to + RENEWED] = book[INSTANCES]
+            rows[to + RENEWED] = log[INSTANCES]
             rows[to + BELOW] = rows[at + TOTAL] if rows[at + BELOW] >= 0 else UNCOUNTED
         else:
             rows[to + BELOW] = UNCOUNTED
 
 
 @compiled
-def derivations_below(book: np.ndarray, fact: int) -> int:
+def derivations_below(log: np.ndarray, fact: int) -> int:
     """How many rank proofs a fact has, or -1 if that is not known."""
-    if book[EXACT] == 0 or fact < book[BASE]:
+    if log[EXACT] == 0 or fact < log[BASE]:
         return np.int64(-1)
-    return max(np.int64(rows_of(book)[(fact - book[ORIGIN]) * ROW + BELOW]), np.int64(-1))
+    return max(np.int64(rows_of(log)[(fact - log[ORIGIN]) * ROW + BELOW]), np.int64(-1))
 
 
 @compiled
-def derivations_of(book: np.ndarray, fact: int) -> int:
+def derivations_of(log: np.ndarray, fact: int) -> int:
     """How many instances derive a fact, or -1 if that is not known."""
-    if derivations_below(book, fact) < 0:
+    if derivations_below(log, fact) < 0:
         return np.int64(-1)
-    return np.int64(rows_of(book)[(fact - book[ORIGIN]) * ROW + TOTAL])
+    return np.int64(rows_of(log)[(fact - log[ORIGIN]) * ROW + TOTAL])
 
 
 @inlined
-def none_is_left(book: np.ndarray, fact: int) -> bool:
+def none_is_left(log: np.ndarray, fact: int) -> bool:
     """Whether it is known that no instance derives a fact.  Where counts are not exact they are too large."""
-    at = (fact - book[ORIGIN]) * ROW
-    return fact >= book[BASE] and rows_of(book)[at + TOTAL] == 0 and rows_of(book)[at + BELOW] >= 0
+    at = (fact - log[ORIGIN]) * ROW
+    return fact >= log[BASE] and rows_of(log)[at + TOTAL] == 0 and rows_of(log)[at + BELOW] >= 0
 
 
 @inlined
-def lose_count(book: np.ndarray, fact: int) -> None:
-    """An instance that derives a fact is lost, and whether the book has it is not known."""
-    if fact >= book[BASE]:
-        rows_of(book)[(fact - book[ORIGIN]) * ROW + BELOW] = UNCOUNTED
+def forget_count(log: np.ndarray, fact: int) -> None:
+    """An instance that derives a fact is removed, and it is not known whether the log has it."""
+    if fact >= log[BASE]:
+        rows_of(log)[(fact - log[ORIGIN]) * ROW + BELOW] = UNCOUNTED
 
 
 @inlined
-def chain_of(book: np.ndarray, fact: int) -> int:
+def chain_of(log: np.ndarray, fact: int) -> int:
     """The first link of a fact that is RECORDED."""
-    return np.int64(rows_of(book)[(fact - book[ORIGIN]) * ROW + CHAIN])
+    return np.int64(rows_of(log)[(fact - log[ORIGIN]) * ROW + CHAIN])
 
 
 @inlined
-def next_link(book: np.ndarray, link: int) -> int:
-    return links_of(book)[link] & _NEXT
+def next_link(log: np.ndarray, link: int) -> int:
+    return links_of(log)[link] & _NEXT
 
 
 @inlined
-def head_of_link(book: np.ndarray, link: int) -> int:
-    """The place of the head of an instance that is alive, or -1."""
-    entry = instances_of(book)[links_of(book)[link] >> _INSTANCE]
-    return entry >> PLACE if entry & ALIVE else np.int64(-1)
+def head_of_link(log: np.ndarray, link: int) -> int:
+    """The offset of the head of an instance that is alive, or -1."""
+    entry = instances_of(log)[links_of(log)[link] >> _INSTANCE]
+    return entry >> HEAD_SHIFT if entry & ALIVE else np.int64(-1)
 
 
 @inlined
-def take_off(book: np.ndarray, link: int, head: int) -> int:
-    """The instance of a link is alive no more; how many rank proofs its head has left, or -1 if that is not
-    known."""
-    instances = instances_of(book)
-    instance = links_of(book)[link] >> _INSTANCE
+def remove_instance(log: np.ndarray, link: int, head: int) -> int:
+    """Removes the instance of a link; how many rank proofs its head has left, or -1 if that is not known."""
+    instances = instances_of(log)
+    instance = links_of(log)[link] >> _INSTANCE
     entry = instances[instance]
     instances[instance] = entry & ~ALIVE
     left = np.int64(-1)
-    if head >= book[BASE]:
-        rows, at = rows_of(book), (head - book[ORIGIN]) * ROW
+    if head >= log[BASE]:
+        rows, at = rows_of(log), (head - log[ORIGIN]) * ROW
         rows[at + TOTAL] -= 1
         if rows[at + BELOW] >= 0:
             if entry & IS_BELOW or instance < rows[at + RENEWED]:
                 rows[at + BELOW] -= 1
-            if book[EXACT] != 0:
+            if log[EXACT] != 0:
                 left = np.int64(rows[at + BELOW])
     return left
 
 
 @inlined
 def add_link(rows: np.ndarray, links: np.ndarray, row: int, link: int, instance: int) -> None:
-    """Ends the chain of a row with a link."""
+    """Appends a link to the chain of a row."""
     links[link] = instance << _INSTANCE
     if rows[row + CHAIN] == END:
         rows[row + CHAIN] = link
@@ -311,7 +310,7 @@ def add_link(rows: np.ndarray, links: np.ndarray, row: int, link: int, instance:
 @compiled
 def record_instances(
     facts: Facts,
-    book: np.ndarray,
+    log: np.ndarray,
     code: np.ndarray,
     at: int,
     block: np.ndarray,
@@ -319,12 +318,12 @@ def record_instances(
     heads: np.ndarray,
     created: np.ndarray,
 ) -> None:
-    """Counts instances with their heads, and puts those with a RECORDED fact on record; a new head of such
-    an instance is RECORDED too, for every instance that it takes part in is found from now on."""
+    """Counts instances with their heads, and records those with a RECORDED fact; a new head of such an
+    instance is RECORDED too, for every instance that it takes part in is found from now on."""
     status, offset = facts.status, facts.offset
-    table, origin, base = rows_of(book), book[ORIGIN], book[BASE]
-    instances, links = instances_of(book), links_of(book)
-    instance_count, link_count = book[INSTANCES], book[LINKS]
+    table, origin, base = rows_of(log), log[ORIGIN], log[BASE]
+    instances, links = instances_of(log), links_of(log)
+    instance_count, link_count = log[INSTANCES], log[LINKS]
     atoms = code[at]
     for i in range(rows):
         head = np.int64(heads[i])
@@ -342,11 +341,11 @@ def record_instances(
             table[row + TOTAL] += 1
             table[row + BELOW] += below
         if recorded:
-            instances[instance_count] = np.int64(offset[head]) << PLACE | below << 1 | ALIVE
+            instances[instance_count] = np.int64(offset[head]) << HEAD_SHIFT | below << 1 | ALIVE
             instance_count += 1
             if created[i] != 0 and status[head] & NEW:
                 status[head] |= RECORDED
-    book[INSTANCES], book[LINKS] = instance_count, link_count
+    log[INSTANCES], log[LINKS] = instance_count, link_count
 
 
 @entry
@@ -372,7 +371,7 @@ def copy_alive(
                 entry = instances[instance]
                 if entry & ALIVE:
                     if moved[instance] < 0:
-                        head = facts.arguments[(entry >> PLACE) - HEADER] - base
+                        head = facts.arguments[(entry >> HEAD_SHIFT) - HEADER] - base
                         if head >= 0 and instance < rows[head * ROW + RENEWED]:
                             entry |= IS_BELOW
                         moved[instance] = instance_count

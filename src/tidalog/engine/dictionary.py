@@ -20,7 +20,7 @@ from tidalog.engine import dictionary_kernels as kernels
 from tidalog.engine import term_formatting as cells_out
 from tidalog.engine import term_parsing as cells_in
 from tidalog.engine.dictionary_kernels import TERMS, TEXT, Terms
-from tidalog.engine.hash_table import Table, has_room
+from tidalog.engine.hash_table import Table, has_capacity
 from tidalog.engine.memory import resized
 from tidalog.model import term_text as termtext
 from tidalog.model.facts import Ids
@@ -85,7 +85,7 @@ class Dictionary:
         return len(self) * sum(c.itemsize for c in columns) + int(a.state[TEXT]) + a.slots.nbytes
 
     def ensure(self, more: int, text: int = 0) -> None:
-        """Makes room for `more` terms with `text` bytes in all."""
+        """Capacity for `more` terms with `text` bytes in all."""
         a = self.arrays
         count, used = int(a.state[TERMS]) + more, int(a.state[TEXT]) + text
         if count > _MOST_TERMS:
@@ -100,7 +100,7 @@ class Dictionary:
             extra=resized(a.extra, n, count, _MOST_TERMS),
             text=resized(a.text, int(a.state[TEXT]), used, _MOST_TEXT),
         )
-        if not has_room(count, len(a.slots)):
+        if not has_capacity(count, len(a.slots)):
             self._table.grow(count)
             a = a._replace(slots=self._table.slots)
         self.arrays = a

@@ -15,7 +15,16 @@ from typing import Final, NamedTuple
 import numpy as np
 
 from tidalog.engine.array_types import Int32s, Int64s, Uint8s, Uint64s
-from tidalog.engine.hash_table import EMPTY, HALF, LOW32, ONE, has_room, make_entry, remove_entry, table_shift
+from tidalog.engine.hash_table import (
+    EMPTY,
+    HALF,
+    LOW32,
+    ONE,
+    has_capacity,
+    make_entry,
+    remove_entry,
+    table_shift,
+)
 from tidalog.engine.jit import (
     bits_double,
     compiled,
@@ -63,11 +72,11 @@ class Terms(NamedTuple):
 
 
 @compiled
-def room_for_terms(terms: Terms, more: int) -> bool:
+def has_term_capacity(terms: Terms, more: int) -> bool:
     """Whether `more` numbers can be interned without growth."""
     n = terms.state[TERMS] + more
     columns = min(len(terms.kind), len(terms.number), len(terms.start), len(terms.length), len(terms.extra))
-    return n <= min(columns, len(terms.value)) and has_room(n, len(terms.slots))
+    return n <= min(columns, len(terms.value)) and has_capacity(n, len(terms.slots))
 
 
 @compiled
@@ -96,7 +105,7 @@ def text_hash(kind: int, extra: int, text: np.ndarray, start: int, length: int) 
 
 @compiled
 def intern_number(terms: Terms, kind: int, value: int, bits: int) -> int:
-    """The id of an integer, double or boolean; room has been made."""
+    """The id of an integer, double or boolean; there is capacity."""
     h = number_hash(kind, bits)
     tag = h >> HALF
     mask = np.uint64(len(terms.slots) - 1)
@@ -143,7 +152,7 @@ def intern_boolean(terms: Terms, number: int) -> int:
 
 @entry
 def intern_text(terms: Terms, kind: int, extra: int, text: Uint8s, start: int, length: int) -> int:
-    """The id of a text; room for the term and its bytes has been made."""
+    """The id of a text; there is capacity for the term and its bytes."""
     return intern_hashed(terms, text_hash(kind, extra, text, start, length), kind, extra, text, start, length)
 
 
@@ -240,7 +249,7 @@ def compare_text(terms: Terms, a: int, b: int) -> int:
     return -1 if m < n else 1
 
 
-_RANK: Final = (5, 6, 2, 4, 1, 1, 0, 3)  # kind → place in the order of terms (terms.sort_key)
+_RANK: Final = (5, 6, 2, 4, 1, 1, 0, 3)  # kind → rank in the order of terms (terms.sort_key)
 
 
 @compiled

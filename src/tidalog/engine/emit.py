@@ -1,14 +1,14 @@
-"""Emit during an update: heads go to the store through the log, and the algorithm may look at the bodies.
+"""Emit during an update: heads are inserted through the undo log, and the algorithm may observe the bodies.
 
-What is looked at is a set of bits in `control[OBSERVED]`:
+`control[OBSERVED]` is a set of bits:
 
-    MARK    a head that an instance with a DOOMED explicit fact adds is MARKED and the pair (0, head) noted
-            (marks of paper 001, block f)
-    LINK    for a head that an instance adds the pair (0, head) is noted, then (fact, head) for each explicit
-            fact of the body
-    RECORD  instances are counted and put on record, see `book`
+    MARK           a head that an instance with a DELETED_NEXT explicit fact adds is MARKED, and the pair
+                   (0, head) is logged (marks of paper 001, block f)
+    LINK           for a head that an instance adds the pair (0, head) is logged, then (fact, head) for each
+                   explicit fact of the body
+    RECORD_BODIES  instances are counted and recorded, see `derivation_log`
 
-Pairs name facts by where their rows start, which a new id does not change.
+Pairs name facts by their offsets in the store, which a new id does not change.
 """
 
 from __future__ import annotations
@@ -17,9 +17,9 @@ from typing import Final
 
 import numpy as np
 
-from tidalog.engine.binding_blocks import OBSERVED, ROWS, Frame
-from tidalog.engine.bits import DOOMED, EXPLICIT, MARKED
-from tidalog.engine.derivation_log import has_room, record_instances
+from tidalog.engine.binding_blocks import OBSERVED, ROWS, BindingBlocks
+from tidalog.engine.bits import DELETED_NEXT, EXPLICIT, MARKED
+from tidalog.engine.derivation_log import has_capacity, record_instances
 from tidalog.engine.fact_kernels import FACTS, Facts
 from tidalog.engine.jit import compiled
 from tidalog.engine.undo_log import PAIRS, Log, insert_changes
@@ -30,22 +30,22 @@ RECORD_BODIES: Final = 4
 
 
 @compiled
-def room_to_observe(facts: Facts, code: np.ndarray, pc: int, frame: Frame, log: Log, rows: int) -> bool:
-    what, atoms = frame.control[OBSERVED], code[pc + 5 + code[pc + 4]]
+def can_observe(facts: Facts, code: np.ndarray, pc: int, blocks: BindingBlocks, log: Log, rows: int) -> bool:
+    what, atoms = blocks.control[OBSERVED], code[pc + 5 + code[pc + 4]]
     if what & ~RECORD_BODIES:
         return log.counts[PAIRS] + rows * (atoms + 1) <= len(log.pairs)
-    return has_room(log.book, facts.state[FACTS] + rows, rows, rows * atoms)
+    return has_capacity(log.derivation_log, facts.state[FACTS] + rows, rows, rows * atoms)
 
 
 @compiled
-def step_emit_changes(
-    facts: Facts, log: Log, code: np.ndarray, pc: int, frame: Frame, level: int, status: int
+def run_emit_changes(
+    facts: Facts, log: Log, code: np.ndarray, pc: int, blocks: BindingBlocks, level: int, status: int
 ) -> None:
-    block, rows = frame.registers[level], frame.cursors[level, ROWS]
+    block, rows = blocks.registers[level], blocks.cursors[level, ROWS]
     predicate, arity, at = code[pc + 2], code[pc + 4], pc + 5
     for c in range(arity):
         operand = code[at + c]
-        head = frame.heads[c]
+        head = blocks.heads[c]
         if operand >= 0:
             column = block[operand]
             for i in range(rows):
@@ -54,13 +54,15 @@ def step_emit_changes(
             for i in range(rows):
                 head[i] = -1 - operand
     insert_changes(
-        facts, log, predicate, frame.heads[:arity], rows, frame.hashes, status, frame.match, frame.source
+        facts, log, predicate, blocks.heads[:arity], rows, blocks.hashes, status, blocks.match, blocks.source
     )
-    what = frame.control[OBSERVED]
+    what = blocks.control[OBSERVED]
     if what & RECORD_BODIES:
-        record_instances(facts, log.book, code, at + arity, block, rows, frame.match, frame.source)
+        record_instances(
+            facts, log.derivation_log, code, at + arity, block, rows, blocks.match, blocks.source
+        )
     elif what & (MARK | LINK):
-        observe(facts, log, code, at + arity, block, rows, frame.match, frame.source, what)
+        observe(facts, log, code, at + arity, block, rows, blocks.match, blocks.source, what)
 
 
 @compiled
@@ -87,7 +89,7 @@ def observe(
             fact, head = column[i], heads[i]
             bits = status[fact]
             if created[i] != 0 and bits & EXPLICIT:
-                if what & MARK and bits & DOOMED and not status[head] & MARKED:
+                if what & MARK and bits & DELETED_NEXT and not status[head] & MARKED:
                     status[head] |= MARKED
                     note(log, np.uint32(0), offset[head])
                 if what & LINK:

@@ -10,7 +10,7 @@ import numpy.typing as npt
 from tidalog.engine.addresses import Block, SharedBlock
 from tidalog.engine.bitmaps import Bits, terms_of_column
 from tidalog.engine.bits import EXPLICIT, STATUS_EXPLICIT
-from tidalog.engine.compaction import close_up, repack
+from tidalog.engine.compaction import compact_ids, compact_rows
 from tidalog.engine.derivation_counts import DerivationCounts
 from tidalog.engine.dictionary import Dictionary
 from tidalog.engine.facts import FactStore
@@ -21,18 +21,18 @@ from tidalog.model.facts import Ids
 from tidalog.plan.executed import Executed
 from tidalog.plan.join_order import assumed_fan_out
 
-Places = npt.NDArray[np.uint32]
+Offsets = npt.NDArray[np.uint32]
 
 _SAMPLE = 2048
 _SMALL_SHARE = 16
 _WIDE = 8  # terms for each fact from which bits by term are not worth it
-_NO_PLACES: Places = np.empty(0, np.uint32)
-_UNUSED = 1 << 16  # ids or places that may be unused, however small the store
+_NO_OFFSETS: Offsets = np.empty(0, np.uint32)
+_UNUSED = 1 << 16  # ids or offsets that may be unused, however small the store
 
 
 @dataclass(frozen=True, slots=True)
-class Mark:
-    """A moment to go back to."""
+class Savepoint:
+    """A state to roll back to."""
 
     facts: int
     used: int
@@ -76,7 +76,7 @@ class EmbeddedEngine:
     # --- predicates ---------------------------------------------------------------------------------
 
     def predicate(self, name: str, arity: int = -1) -> int:
-        """The number of a predicate, made if it is new; without an arity it must exist."""
+        """The number of a predicate, added if it is new; without an arity it must exist."""
         number = self._numbers.get(name)
         if number is None:
             if arity < 0:
@@ -115,16 +115,16 @@ class EmbeddedEngine:
         ids = self.ids(name, mask, want)
         return [self.store.column(ids, c) for c in range(self.arity(name))] if self.has(name) else []
 
-    # --- going back ---------------------------------------------------------------------------------
+    # --- rollback ------------------------------------------------------------------------------------
 
-    def mark(self) -> Mark:
-        return Mark(len(self.store), self.store.used, len(self.dictionary), len(self.indexes))
+    def savepoint(self) -> Savepoint:
+        return Savepoint(len(self.store), self.store.used, len(self.dictionary), len(self.indexes))
 
-    def back_to(self, mark: Mark) -> None:
-        """Takes away every fact, term and index that came since."""
-        self.indexes.truncate(self.store.arrays, mark.facts, mark.indexes)
-        self.store.truncate(mark.facts, mark.used)
-        self.dictionary.truncate(mark.terms)
+    def rollback_to(self, savepoint: Savepoint) -> None:
+        """Removes every fact, term and index that came since the savepoint."""
+        self.indexes.truncate(self.store.arrays, savepoint.facts, savepoint.indexes)
+        self.store.truncate(savepoint.facts, savepoint.used)
+        self.dictionary.truncate(savepoint.terms)
 
     def forget_derived(self) -> None:
         """Only explicit facts stay, in the order they had within their predicates; hidden predicates go.  An
@@ -159,14 +159,14 @@ class EmbeddedEngine:
             self.arities.pop()
         self._distinct.clear()
 
-    def tidy(self) -> tuple[Places, Places]:
-        """Closes up ids and rows once most of them are unused, so that this costs little per deletion.  Gives
+    def tidy(self) -> tuple[Offsets, Offsets]:
+        """Compacts ids and rows once most of them are unused, so that this costs little per deletion.  Gives
         where the rows of facts started before, ascending, and where they start now, if they have moved."""
         sparse = 2 * self.store.garbage > self.store.used + _UNUSED
         if sparse or len(self.store) > 2 * self.store.live + _UNUSED:
-            self.log.book.end(self.store.arrays)
-            close_up(self.store, self.indexes, self.counts)
-        return repack(self.store) if sparse else (_NO_PLACES, _NO_PLACES)
+            self.log.derivation_log.end(self.store.arrays)
+            compact_ids(self.store, self.indexes, self.counts)
+        return compact_rows(self.store) if sparse else (_NO_OFFSETS, _NO_OFFSETS)
 
     # --- figures ------------------------------------------------------------------------------------
 

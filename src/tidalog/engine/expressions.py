@@ -139,7 +139,7 @@ def run_expression(
     reals: np.ndarray,
     ids: np.ndarray,
 ) -> None:
-    """Leaves the value in place 0 of the stack."""
+    """Leaves the value at the bottom of the stack."""
     top = 0
     for pc in range(at, at + length, 2):
         function, argument = code[pc], code[pc + 1]
@@ -258,7 +258,7 @@ def run_expression(
 
 @compiled
 def term_of(terms: Terms, tag: int, i: int, x: float, term: int) -> int:
-    """The term of a value; room for one more has been made."""
+    """The term of a value; there is capacity for one more."""
     if term != NO_TERM:
         return term
     if tag == INT:

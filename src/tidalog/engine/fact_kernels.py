@@ -17,13 +17,13 @@ Ints = npt.NDArray[np.int32]
 FACTS: Final = 0  # state[FACTS]: how many facts
 USED: Final = 1  # state[USED]: how much of the arena is in use
 ENTRIES: Final = 2  # state[ENTRIES]: facts in the table
-DEAD: Final = 3  # state[DEAD]: ids whose facts are gone or have got another one
+DEAD: Final = 3  # state[DEAD]: ids whose facts are deleted or have another id
 GARBAGE: Final = 4  # state[GARBAGE]: how much of the arena is rows of facts that are gone
 STATE: Final = 5
 HEADER: Final = 2  # numbers of a row before its arguments: the fact's id, its predicate
-FAR_AHEAD: Final = 32  # rows until the place in the table that is asked for now is looked at
-AHEAD: Final = 12  # the same for the row that is found there
-REACH: Final = np.uint64(3)  # slots behind a home where an entry most often ends, perhaps a cache line later
+FAR_AHEAD: Final = 32  # rows between the prefetch of a slot and its use
+AHEAD: Final = 12  # the same for the row that the slot points at
+REACH: Final = np.uint64(3)  # slots after a home where an entry most often ends, perhaps a cache line later
 CACHED: Final = 1 << 18  # a table of so many slots stays in a processor's cache anyway
 NONE: Final = -1
 
@@ -41,7 +41,7 @@ class Facts(NamedTuple):
     """The arrays that compiled code sees.  Python replaces them when they grow, between calls."""
 
     arguments: Int32s  # arena of rows
-    offset: Uint32s  # fact → where its arguments start, behind HEADER
+    offset: Uint32s  # fact → where its arguments start, after HEADER
     status: Uint16s  # fact → bits
     slots: Uint64s  # hash table of all facts
     state: Int64s  # FACTS, USED …
@@ -101,7 +101,7 @@ def insert_pairs(
     hashes: np.ndarray,
     status: int,
 ) -> None:
-    """`insert_rows` for two columns, which most facts have: the same steps, spelled out."""
+    """`insert_rows` for two columns, which most facts have."""
     start = hash_start(predicate)
     for i in range(count):
         hashes[i] = hash_end(hash_add(hash_add(start, left[i]), right[i]))
@@ -152,8 +152,8 @@ def untabled(facts: Facts, predicate: int) -> int:
 
 
 @entry
-def bring_in(facts: Facts, predicate: int) -> None:
-    """Puts the rest of a predicate's facts into the table; room has been made."""
+def add_to_table(facts: Facts, predicate: int) -> None:
+    """Adds the rest of a predicate's facts to the table, which has capacity."""
     if untabled(facts, predicate) == 0:
         return
     extent = facts.extent[predicate]
@@ -212,7 +212,7 @@ def note_extent(facts: Facts, predicate: int, before: int) -> None:
 def insert_rows(
     facts: Facts, predicate: int, rows: Int32Table, count: int, hashes: Uint64s, status: int
 ) -> int:
-    """Adds `count` rows (columns first); room has been made.  Returns the number of new facts."""
+    """Adds `count` rows (columns first); there is capacity.  Returns the number of new facts."""
     before = facts.state[FACTS]
     if rows.shape[0] == 2:
         insert_pairs(facts, predicate, rows[0], rows[1], count, hashes, status)
@@ -277,7 +277,7 @@ def fact_hash(facts: Facts, fact: int) -> np.uint64:
 
 @compiled
 def forget_row(facts: Facts, fact: int) -> None:
-    """Takes a fact out of the table and out of its predicate's count; its row stays."""
+    """Removes a fact from the table and from its predicate's count; its row stays."""
     at = np.int64(facts.offset[fact])
     extent = facts.extent[facts.arguments[at - 1]]
     if fact < extent[TABLED]:
@@ -292,7 +292,7 @@ def forget_row(facts: Facts, fact: int) -> None:
 
 @entry
 def truncate_facts(facts: Facts, length: int, used: int) -> None:
-    """Takes away the facts from an id on, and the rows from a place in the arena on.  A row may belong to a
+    """Removes the facts from an id on, and the rows from an offset on.  A row may belong to a
     fact with a smaller id, which has got it back."""
     for f in range(facts.state[FACTS] - 1, length - 1, -1):
         if facts.arguments[np.int64(facts.offset[f]) - HEADER] == f:

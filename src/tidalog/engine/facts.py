@@ -5,9 +5,9 @@ predicate, its arguments.  A wide predicate costs the narrow ones nothing; a cac
 Invariants:
 
 *  ids are dense, 0 … n-1, and a derived fact has a larger id than the facts of its first derivation;
-*  a (predicate, arguments) pair has at most one id, found in the table `slots` (see `table`; values are
-   where its arguments start), and is PRESENT.  Facts that are known to be new go without; a predicate's are
-   brought in when one is first looked up, all ids below its TABLED being there.
+*  a (predicate, arguments) pair has at most one id, found in the table `slots` (see `hash_table`; values are
+   where its arguments start), and is PRESENT.  Facts that are known to be new are left out; a
+   predicate's are added when one is first looked up, and all its ids below TABLED are there.
 """
 
 from __future__ import annotations
@@ -32,15 +32,15 @@ from tidalog.engine.fact_kernels import (
     TABLED,
     USED,
     Facts,
+    add_to_table,
     append_rows,
-    bring_in,
     facts_of,
     gather_column,
     insert_rows,
     truncate_facts,
     untabled,
 )
-from tidalog.engine.hash_table import Table, has_room
+from tidalog.engine.hash_table import Table, has_capacity
 from tidalog.engine.memory import resized
 
 Ints = npt.NDArray[np.int32]
@@ -75,11 +75,11 @@ class FactStore:
         return used + a.slots.nbytes + a.extent.nbytes
 
     def ensure(self, more: int, arity: int, predicate: int = NONE) -> None:
-        """Makes room for `more` facts of an arity without any growth inside compiled code; also for those of
-        a predicate that are not in the table yet."""
+        """Capacity for `more` facts of an arity, so that compiled code need not grow anything; also for those
+        of a predicate that are not in the table yet."""
         a = self.arrays
         facts, used = int(a.state[FACTS]) + more, int(a.state[USED]) + more * (arity + HEADER)
-        if self._has_room(facts, used, more, predicate):
+        if self._has_capacity(facts, used, more, predicate):
             return
         if facts > MOST_FACTS or used > MOST_ARGUMENTS:
             raise MemoryError("the store holds at most 2^31 facts and 2^32 arguments")
@@ -91,19 +91,19 @@ class FactStore:
         entries = int(a.state[ENTRIES]) + more
         if predicate >= 0:
             entries += int(untabled(a, predicate))
-        if not has_room(entries, len(a.slots)):
+        if not has_capacity(entries, len(a.slots)):
             self._table.grow(entries)
             a = a._replace(slots=self._table.slots)
         self.arrays = a
 
-    def _has_room(self, facts: int, used: int, more: int, predicate: int) -> bool:
+    def _has_capacity(self, facts: int, used: int, more: int, predicate: int) -> bool:
         a = self.arrays
         if facts > min(len(a.offset), len(a.status)) or used > len(a.arguments):
             return False
         entries = int(a.state[ENTRIES]) + more
         if predicate >= 0 and not self._is_tabled(predicate):
             entries += int(untabled(a, predicate))
-        return bool(has_room(entries, len(a.slots)))
+        return bool(has_capacity(entries, len(a.slots)))
 
     def _is_tabled(self, predicate: int) -> bool:
         """Whether all facts of a predicate are in the table."""
@@ -111,7 +111,7 @@ class FactStore:
         return bool(extent[TABLED] > extent[LAST] or extent[COUNT] == 0)
 
     def add_predicate(self, predicate: int, arity: int) -> None:
-        """Room for a predicate, which has no facts yet."""
+        """Adds a predicate, which has no facts yet."""
         a = self.arrays
         if predicate + 2 > len(a.extent):
             extent = np.zeros((2 * len(a.extent), EXTENT), np.int64)
@@ -136,12 +136,12 @@ class FactStore:
         gather_column(self.arrays, ids, column, out)
         return out
 
-    def bring_in(self, predicate: int) -> None:
-        """Puts all facts of a predicate into the table."""
+    def add_to_table(self, predicate: int) -> None:
+        """Adds all facts of a predicate to the table."""
         if self._is_tabled(predicate):
             return
         self.ensure(0, 0, predicate)
-        bring_in(self.arrays, predicate)
+        add_to_table(self.arrays, predicate)
 
     def insert(self, predicate: int, columns: list[Ints], rows: int, status: int) -> int:
         """Adds rows; the bits are also set on facts that are there already.  Returns how many are new."""
@@ -149,12 +149,12 @@ class FactStore:
         for c, column in enumerate(columns):
             table[c] = column
         new = 0
-        step = 1 << 18
-        hashes = np.empty(min(step, max(rows, 1)), np.uint64)
-        for start in range(0, rows, step):
-            count = min(step, rows - start)
+        part_size = 1 << 18
+        hashes = np.empty(min(part_size, max(rows, 1)), np.uint64)
+        for start in range(0, rows, part_size):
+            count = min(part_size, rows - start)
             self.ensure(count, len(columns), predicate)
-            bring_in(self.arrays, predicate)
+            add_to_table(self.arrays, predicate)
             part = np.ascontiguousarray(table[:, start : start + count])
             new += insert_rows(self.arrays, predicate, part, count, hashes, status)
         return new
@@ -181,5 +181,5 @@ class FactStore:
         return int(self.arrays.state[GARBAGE])
 
     def truncate(self, length: int, used: int) -> None:
-        """Takes away every fact with an id of `length` or more, and rows from `used` on."""
+        """Removes every fact with an id of `length` or more, and rows from `used` on."""
         truncate_facts(self.arrays, length, used)

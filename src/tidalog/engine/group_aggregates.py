@@ -2,7 +2,7 @@
 
 A row's group is a dense number, given out in the order in which groups first appear.  What an aggregate keeps
 of a group is one number, so a pass reads its columns in order and touches little else.  The kernels take
-on the common case alone and say so when it is another; `folds` then reads every group by itself.
+on the common case alone and say so when it is another; `aggregates` then reads every group by itself.
 """
 
 from __future__ import annotations
@@ -14,7 +14,16 @@ import numpy as np
 from tidalog.engine.aggregates import COUNT, MAX, MIN, SUM
 from tidalog.engine.array_types import Int32s, Int32Table, Int64s, Uint8s
 from tidalog.engine.dictionary_kernels import INT_VALUE, INTEGER, Terms, compare_terms
-from tidalog.engine.hash_table import EMPTY, HALF, LOW32, ONE, has_room, make_entry, move_entries, table_shift
+from tidalog.engine.hash_table import (
+    EMPTY,
+    HALF,
+    LOW32,
+    ONE,
+    has_capacity,
+    make_entry,
+    move_entries,
+    table_shift,
+)
 from tidalog.engine.jit import entry, hash_add, hash_end, hash_start
 
 _LARGEST: Final = 2**63 - 1
@@ -43,7 +52,7 @@ def number_by_term(column: Int32s, numbers: Int32s, group_of: Int32s, first: Int
 
 @entry
 def number_by_key(columns: Int32Table, group_of: Int32s, first: Int32s) -> int:
-    """The same by any number of columns, with a table (see `table`; values are group + 1) that grows."""
+    """The same by any number of columns, with a table (see `hash_table`; values are group + 1) that grows."""
     width, rows = columns.shape
     slots = np.zeros(_SLOTS, np.uint64)
     mask, shift = np.uint64(len(slots) - 1), table_shift(len(slots))
@@ -73,7 +82,7 @@ def number_by_key(columns: Int32Table, group_of: Int32s, first: Int32s) -> int:
                     group_of[i] = group
                     break
             s = (s + ONE) & mask
-        if not has_room(groups + 1, len(slots)):
+        if not has_capacity(groups + 1, len(slots)):
             larger = np.zeros(2 * len(slots), np.uint64)
             move_entries(slots, larger)
             slots = larger

@@ -41,7 +41,7 @@ class Table:
         self._area: npt.NDArray[np.uint64] | None = None
 
     def grow(self, entries: int) -> None:
-        """Makes room for so many entries in all."""
+        """Capacity for so many entries in all."""
         size = table_size(entries)
         if size <= len(self.slots):
             return
@@ -59,13 +59,13 @@ class Table:
 def table_size(entries: int) -> int:
     """The smallest table that holds so many entries."""
     size = SMALLEST
-    while not has_room(entries, size):
+    while not has_capacity(entries, size):
         size *= 2
     return size
 
 
 @entry
-def has_room(entries: int, size: int) -> bool:
+def has_capacity(entries: int, size: int) -> bool:
     return entries * MAX_LOAD_DENOMINATOR <= size * MAX_LOAD_NUMERATOR
 
 

@@ -1,12 +1,12 @@
 """Indexes: from the values of some columns to the facts that have them.
 
-An index is made for a predicate and a set of columns when a plan asks for it, and is caught up with new facts
-in bulk just before it is probed, and only then.  Per distinct key:
+An index is created for a predicate and a set of columns when a plan asks for it, and is caught up with new
+facts in bulk just before it is probed, and only then.  Per distinct key:
 
     one fact       the slot itself holds the fact id; nothing else is spent
     more           the slot names a *record* (start, length, capacity, first value of the key, dead facts) of
                    a run in the pool: fact ids in rising order, contiguous.  A full run moves to one of twice
-                   the size; the room it leaves is kept in a list per size and used again.
+                   the size; a list per size keeps what it leaves for reuse.
 
 So a probe ends in a contiguous, ascending run that a bound on ids cuts by bisection.  An index without
 columns has one key, and its run is all facts of the predicate.  Python owns the arrays; compiled code gets
@@ -28,7 +28,7 @@ from tidalog.engine.hash_table import (
     HALF,
     LOW32,
     ONE,
-    has_room,
+    has_capacity,
     make_entry,
     move_entries,
     remove_entry,
@@ -56,7 +56,7 @@ POOL: Final = 3  # address of the pool of runs
 POOL_SIZE: Final = 4
 POOL_USED: Final = 5
 RECORDS: Final = 6  # address of the records, RECORD numbers each
-RECORD_SIZE: Final = 7  # records there is room for
+RECORD_SIZE: Final = 7  # capacity in records
 RECORD_COUNT: Final = 8
 CAUGHT_UP: Final = 9  # facts below this id are in the index
 PREDICATE: Final = 10
@@ -79,7 +79,7 @@ MOST_MOVED: Final = 128  # ids that are moved to close a gap; a longer run is cl
 MOST_IN_POOL: Final = 2**31 - 1
 _FEW: Final = 1000
 _DEARER: Final = 4  # times that taking a fact out is dearer than putting one in
-_MOST_AT_FIRST: Final = 1 << 18  # facts for whose keys there is room from the start, and a table half empty
+_MOST_AT_FIRST: Final = 1 << 18  # facts for whose keys a new table has twice the capacity
 
 WANT_KEYS: Final = 1
 WANT_POOL: Final = 2
@@ -112,7 +112,8 @@ class Indexes:
         return int(self._total[0]) + self._slot_bytes + self.meta.nbytes
 
     def number(self, predicate: int, columns: tuple[int, ...], expected: int = 0) -> int:
-        """The index of a predicate on columns, made empty if it is new; it will see so many facts or more."""
+        """The index of a predicate on columns, created empty if it is new; it will see so many facts or
+        more."""
         key = (predicate, columns)
         if key in self._numbers:
             return self._numbers[key]
@@ -138,7 +139,7 @@ class Indexes:
         return (predicate, columns) in self._numbers
 
     def grow(self, number: int) -> None:
-        """Makes room for what `catch_up` ran out of."""
+        """Grows what `catch_up` ran out of."""
         row = self.meta[number]
         if row[WANT] == WANT_KEYS:
             slots = np.zeros(int(row[SIZE]) * 2, np.uint64)
@@ -163,7 +164,7 @@ class Indexes:
         return np.sort(out[: first_facts(facts, self.meta[number], out)])
 
     def truncate(self, facts: Facts, length: int, indexes: int) -> None:
-        """Takes facts with ids of `length` and more out of every index, before the store forgets them; only
+        """Removes facts with ids of `length` and more from every index, before the store forgets them; only
         the first `indexes` indexes stay."""
         for key in [key for key, number in self._numbers.items() if number >= indexes]:
             self._of_predicate[key[0]].remove(self._numbers.pop(key))
@@ -175,12 +176,13 @@ class Indexes:
         for number in range(len(self)):
             truncate_index(facts, self.meta[number], length)
 
-    def take_out(self, facts: Facts, ids: npt.NDArray[np.int32], dead: npt.NDArray[np.int64]) -> None:
-        """Takes dead facts out of the indexes of their predicates, of which `dead` says how many each has;
-        the rows are still there.  An index that loses much is emptied, and made anew when it is next read."""
+    def remove_facts(self, facts: Facts, ids: npt.NDArray[np.int32], dead: npt.NDArray[np.int64]) -> None:
+        """Removes dead facts from the indexes of their predicates, of which `dead` says how many each has;
+        the rows are still there.  An index that loses much is emptied, and filled again when it is next
+        read."""
         for numbers in self.losing(facts, dead).values():
             for number in numbers:
-                take_out(facts, self.meta[number], ids)
+                remove_facts(facts, self.meta[number], ids)
 
     def losing(self, facts: Facts, dead: npt.NDArray[np.int64]) -> dict[int, list[int]]:
         """Predicate → the indexes that its dead facts are to be taken out of; those that lose much have been
@@ -253,7 +255,7 @@ def same_key(arguments: np.ndarray, one: int, other: int, row: np.ndarray, width
 
 @compiled
 def new_run(row: np.ndarray, pool: np.ndarray, size_class: int) -> int:
-    """Room for 2^size_class ids, or NONE if the pool is used up."""
+    """A run of 2^size_class ids, or NONE if the pool is used up."""
     free = row[FREE + size_class]
     if free > 0:
         start = free - 1
@@ -279,7 +281,7 @@ def size_class_of(size: int) -> int:
 
 @entry
 def catch_up(facts: Facts, row: Int64s) -> bool:
-    """Adds the facts that came since.  False: out of room somewhere; grow the index and call again."""
+    """Adds the facts that came since.  False: an array is full; grow the index and call again."""
     slots = uint64_at(row[SLOTS], row[SIZE])
     pool = int32_at(row[POOL], row[POOL_SIZE])
     records = int32_at(row[RECORDS], row[RECORD_SIZE] * RECORD)
@@ -301,7 +303,7 @@ def catch_up(facts: Facts, row: Int64s) -> bool:
         while True:
             entry = slots[s]
             if entry == EMPTY:
-                if not has_room(row[KEYS] + 1, row[SIZE]):
+                if not has_capacity(row[KEYS] + 1, row[SIZE]):
                     row[WANT] = WANT_KEYS
                     row[CAUGHT_UP] = f
                     return False
@@ -419,8 +421,8 @@ def shorten(
 
 
 @entry
-def take_out(facts: Facts, row: Int64s, ids: Int32s) -> None:
-    """Takes dead facts out.  From the end of a long run the gap is not closed at once: the id stays, its fact
+def remove_facts(facts: Facts, row: Int64s, ids: Int32s) -> None:
+    """Removes dead facts.  From the end of a long run the gap is not closed at once: the id stays, its fact
     is not PRESENT, and the run is cleared when a quarter of it is such."""
     slots = uint64_at(row[SLOTS], row[SIZE])
     records = int32_at(row[RECORDS], row[RECORD_SIZE] * RECORD)

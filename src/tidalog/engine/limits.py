@@ -47,7 +47,7 @@ class RunStats:
     """Bytes of the engine's arrays at the end."""
     peak_memory: int = 0
     uncomputed: dict[str, int] = field(default_factory=dict)
-    """Rule → computations that could not be made."""
+    """Rule → computations that failed."""
 
 
 ProgressCallback = Callable[[Progress], None]

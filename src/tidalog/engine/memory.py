@@ -24,8 +24,8 @@ _FACTOR: Final = 4
 
 
 def resized(array: npt.NDArray[Element], used: int, needed: int, most: int) -> npt.NDArray[Element]:
-    """An array with room for `needed` elements that begins with the `used` ones of this one, or itself if it
-    has that room; the rest is undefined.  It will never be asked for more than `most`."""
+    """An array with capacity for `needed` elements that begins with the `used` ones of this one, or itself if
+    it has that capacity; the rest is undefined.  It will never be asked for more than `most`."""
     if needed <= len(array):
         return array
     size = max(needed, len(array) * _FACTOR)

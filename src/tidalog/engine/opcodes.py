@@ -1,14 +1,14 @@
-"""Plans as integers: the layout that the compiler writes and the machine reads.
+"""Plans as integers: the layout that the compiler writes and the executors read.
 
 A plan is one run of int32 numbers.  An *operand* is a register (0 or more) or a constant term (-1 - id).
 Register 0 holds the id of the pivot's fact.
 
-    plan    PIVOT_PREDICATE (or -1: start with one empty row), FILTER, checks, loads, steps …
+    plan    PIVOT_PREDICATE (or -1: start with one empty row), FILTER, checks, loads, operators …
     checks  count, then (column, operand) each: the column equals a constant
             count, then (column, column) each: a repeated variable
     loads   count, then (column, register) each
 
-    step    OPCODE, LENGTH (to the next step), then
+    operator  OPCODE, LENGTH (to the next operator), then
     PROBE   index, filter, fact register or -1, keys: count, operands; same: count, (column, column);
             keep: count, registers; new: count, (column, register)
     MEMBER  predicate, filter, fact register or -1, arguments: count, operands; keep: count, registers
@@ -50,7 +50,7 @@ NOT_PIVOT: Final = 3  # one instance at a time only
 NEW_BELOW_PIVOT: Final = 4  # a fact that is not NEW may have any
 NEW_UP_TO_PIVOT: Final = 5
 
-# Why the machine came back.
+# Why the executor returned.
 DONE: Final = 0
 GROW_FACTS: Final = 1
 GROW_INDEX: Final = 2

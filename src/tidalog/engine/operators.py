@@ -1,4 +1,4 @@
-"""The steps of a plan: each takes a block and leaves a block, in place or at the next level."""
+"""The operators of a plan: each reads a binding block and leaves one, in place or at the next level."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from tidalog.engine.binding_blocks import (
     PROVE,
     ROW,
     ROWS,
-    Frame,
+    BindingBlocks,
 )
 from tidalog.engine.bits import DELETED, PRESENT
 from tidalog.engine.dictionary_kernels import Terms
@@ -56,12 +56,18 @@ def keep_rows(block: np.ndarray, code: np.ndarray, at: int, selected: np.ndarray
 
 
 @compiled
-def step_probe(
-    facts: Facts, meta: np.ndarray, filters: np.ndarray, code: np.ndarray, pc: int, frame: Frame, level: int
+def run_probe(
+    facts: Facts,
+    meta: np.ndarray,
+    filters: np.ndarray,
+    code: np.ndarray,
+    pc: int,
+    blocks: BindingBlocks,
+    level: int,
 ) -> bool:
     """Fills the next level with what the probe still has.  False: it has nothing left."""
-    cursor = frame.cursors[level]
-    block = frame.registers[level]
+    cursor = blocks.cursors[level]
+    block = blocks.registers[level]
     rows = cursor[ROWS]
     number = code[pc + 3]
     fact_register = code[pc + 4]
@@ -71,19 +77,19 @@ def step_probe(
     repeats = code[same]
     keep = same + 1 + 2 * repeats
     new = keep + 1 + code[keep]
-    run_start, run_length = frame.run_start[level], frame.run_length[level]
+    run_start, run_length = blocks.run_start[level], blocks.run_length[level]
     if cursor[EXPANDING] == 0:
-        find_runs(facts, meta, block, rows, code, keys, frame.hashes, run_start, run_length)
+        find_runs(facts, meta, block, rows, code, keys, blocks.hashes, run_start, run_length)
         order = filters[number, FILTER_ORDER]
         if order == BELOW_PIVOT or order == UP_TO_PIVOT:
             cut_runs(meta, block[PIVOT_REGISTER], order, rows, run_start, run_length)
         cursor[EXPANDING] = 1
         cursor[ROW] = 0
         cursor[POSITION] = 0
-    source, match = frame.source, frame.match
+    source, match = blocks.source, blocks.match
     m = 0
     mask, want = filters[number, FILTER_MASK], filters[number, FILTER_WANT]
-    proving = frame.control[MODE] == PROVE
+    proving = blocks.control[MODE] == PROVE
     while m == 0:
         if proving:
             pivots = block[PIVOT_REGISTER]
@@ -98,7 +104,7 @@ def step_probe(
             m = keep_in_order(facts, block[PIVOT_REGISTER], filters[number, FILTER_ORDER], m, source, match)
         if repeats > 0:
             m = keep_repeats(facts, code, same + 1, repeats, m, source, match)
-    target = frame.registers[level + 1]
+    target = blocks.registers[level + 1]
     for j in range(code[keep]):
         register = code[keep + 1 + j]
         a, b = block[register], target[register]
@@ -114,7 +120,7 @@ def step_probe(
         b = target[register]
         for k in range(m):
             b[k] = arguments[np.int64(offset[match[k]]) + column]
-    below = frame.cursors[level + 1]
+    below = blocks.cursors[level + 1]
     below[PC] = pc + code[pc + 1]
     below[ROWS] = m
     below[EXPANDING] = 0
@@ -122,13 +128,13 @@ def step_probe(
 
 
 @compiled
-def step_member(
-    facts: Facts, filters: np.ndarray, code: np.ndarray, pc: int, frame: Frame, level: int
+def run_member(
+    facts: Facts, filters: np.ndarray, code: np.ndarray, pc: int, blocks: BindingBlocks, level: int
 ) -> int:
-    block, rows = frame.registers[level], frame.cursors[level, ROWS]
+    block, rows = blocks.registers[level], blocks.cursors[level, ROWS]
     predicate, number, fact_register, arity = code[pc + 2], code[pc + 3], code[pc + 4], code[pc + 5]
-    match = frame.match
-    find_members(facts, predicate, block, rows, code, pc + 6, arity, frame.hashes, match)
+    match = blocks.match
+    find_members(facts, predicate, block, rows, code, pc + 6, arity, blocks.hashes, match)
     pivots = block[PIVOT_REGISTER]
     mask, want, order = (
         filters[number, FILTER_MASK],
@@ -138,10 +144,10 @@ def step_member(
     kept = 0
     for i in range(rows):
         if match[i] >= 0 and passes(facts.status, match[i], mask, want, order, pivots[i]):
-            frame.source[kept] = i
+            blocks.source[kept] = i
             match[kept] = match[i]
             kept += 1
-    keep_rows(block, code, pc + 6 + arity, frame.source, kept)
+    keep_rows(block, code, pc + 6 + arity, blocks.source, kept)
     if fact_register >= 0:
         for i in range(kept):
             block[fact_register, i] = match[i]
@@ -149,16 +155,16 @@ def step_member(
 
 
 @compiled
-def step_absent(
+def run_absent(
     facts: Facts,
     indexes: np.ndarray,
     filters: np.ndarray,
     code: np.ndarray,
     pc: int,
-    frame: Frame,
+    blocks: BindingBlocks,
     level: int,
 ) -> int:
-    block, rows = frame.registers[level], frame.cursors[level, ROWS]
+    block, rows = blocks.registers[level], blocks.cursors[level, ROWS]
     index, predicate, number, width = code[pc + 2], code[pc + 3], code[pc + 4], code[pc + 5]
     same = pc + 6 + width
     repeats = code[same]
@@ -170,39 +176,39 @@ def step_absent(
             filters[number, FILTER_WANT],
             filters[number, FILTER_ORDER],
         )
-        find_members(facts, predicate, block, rows, code, pc + 6, width, frame.hashes, frame.match)
+        find_members(facts, predicate, block, rows, code, pc + 6, width, blocks.hashes, blocks.match)
         for i in range(rows):
-            if frame.match[i] < 0 or not passes(facts.status, frame.match[i], mask, want, order, pivots[i]):
-                frame.source[kept] = i
+            if blocks.match[i] < 0 or not passes(facts.status, blocks.match[i], mask, want, order, pivots[i]):
+                blocks.source[kept] = i
                 kept += 1
     else:
         meta = indexes[index]
-        start, length = frame.run_start[level], frame.run_length[level]
-        find_runs(facts, meta, block, rows, code, pc + 6, frame.hashes, start, length)
+        start, length = blocks.run_start[level], blocks.run_length[level]
+        find_runs(facts, meta, block, rows, code, pc + 6, blocks.hashes, start, length)
         for i in range(rows):
             if length[i] == 0 or not any_match(
                 facts, meta, start[i], length[i], filters, number, pivots[i], code, same + 1, repeats
             ):
-                frame.source[kept] = i
+                blocks.source[kept] = i
                 kept += 1
-    keep_rows(block, code, same + 1 + 2 * repeats, frame.source, kept)
+    keep_rows(block, code, same + 1 + 2 * repeats, blocks.source, kept)
     return kept
 
 
 @compiled
-def step_expression(terms: Terms, code: np.ndarray, pc: int, frame: Frame, level: int) -> int:
+def run_test_or_compute(terms: Terms, code: np.ndarray, pc: int, blocks: BindingBlocks, level: int) -> int:
     """TEST and COMPUTE: keeps the rows where the expression is true, or has a value."""
-    block, rows = frame.registers[level], frame.cursors[level, ROWS]
+    block, rows = blocks.registers[level], blocks.cursors[level, ROWS]
     if code[pc] == TEST:
         target, at = -1, pc + 2
     else:
         target, at = code[pc + 2], pc + 3
-    kept, failed = evaluate_rows(terms, code, at, block, rows, target >= 0, frame.source, frame.match)
-    frame.control[FAILED] += failed
-    keep_rows(block, code, at + 1 + code[at], frame.source, kept)
+    kept, failed = evaluate_rows(terms, code, at, block, rows, target >= 0, blocks.source, blocks.match)
+    blocks.control[FAILED] += failed
+    keep_rows(block, code, at + 1 + code[at], blocks.source, kept)
     if target >= 0:
         for i in range(kept):
-            block[target, i] = frame.match[i]
+            block[target, i] = blocks.match[i]
     return kept
 
 
@@ -220,20 +226,26 @@ def live_of_run(facts: Facts, pool: np.ndarray, start: int, length: int) -> np.n
 
 
 @compiled
-def step_fold(
-    facts: Facts, terms: Terms, indexes: np.ndarray, code: np.ndarray, pc: int, frame: Frame, level: int
+def run_fold(
+    facts: Facts,
+    terms: Terms,
+    indexes: np.ndarray,
+    code: np.ndarray,
+    pc: int,
+    blocks: BindingBlocks,
+    level: int,
 ) -> int:
     """An aggregate of every row's group: the run of its key in an index of distinct tuples."""
-    block, rows = frame.registers[level], frame.cursors[level, ROWS]
+    block, rows = blocks.registers[level], blocks.cursors[level, ROWS]
     meta = indexes[code[pc + 2]]
     width = code[pc + 3]
     at = pc + 4 + width
     operator, target, distinct, count = code[at], code[at + 1], code[at + 2] != 0, code[at + 3]
     columns = code[at + 4 : at + 4 + count]
-    start, length = frame.run_start[level], frame.run_length[level]
-    find_runs(facts, meta, block, rows, code, pc + 4, frame.hashes, start, length)
+    start, length = blocks.run_start[level], blocks.run_length[level]
+    find_runs(facts, meta, block, rows, code, pc + 4, blocks.hashes, start, length)
     pool = int32_at(meta[POOL], meta[POOL_SIZE])
-    in_update = frame.control[MODE] == IN_UPDATE
+    in_update = blocks.control[MODE] == IN_UPDATE
     kept = 0
     for i in range(rows):
         if in_update:
@@ -243,29 +255,29 @@ def step_fold(
             )
         else:
             value, failed = fold_run(facts, terms, pool, start[i], length[i], operator, columns, distinct)
-        frame.control[FAILED] += failed
+        blocks.control[FAILED] += failed
         if value >= 0:
-            frame.match[kept] = value
-            frame.source[kept] = i
+            blocks.match[kept] = value
+            blocks.source[kept] = i
             kept += 1
-    keep_rows(block, code, at + 4 + count, frame.source, kept)
+    keep_rows(block, code, at + 4 + count, blocks.source, kept)
     for i in range(kept):
-        block[target, i] = frame.match[i]
+        block[target, i] = blocks.match[i]
     return kept
 
 
 @compiled
-def step_emit(facts: Facts, code: np.ndarray, pc: int, frame: Frame, level: int, status: int) -> None:
-    block, rows = frame.registers[level], frame.cursors[level, ROWS]
+def run_emit(facts: Facts, code: np.ndarray, pc: int, blocks: BindingBlocks, level: int, status: int) -> None:
+    block, rows = blocks.registers[level], blocks.cursors[level, ROWS]
     predicate, is_new, arity, at = code[pc + 2], code[pc + 3] != 0, code[pc + 4], pc + 5
     if arity == 2 and code[at] >= 0 and code[at + 1] >= 0 and not is_new:
         before = facts.state[FACTS]
-        insert_pairs(facts, predicate, block[code[at]], block[code[at + 1]], rows, frame.hashes, status)
+        insert_pairs(facts, predicate, block[code[at]], block[code[at + 1]], rows, blocks.hashes, status)
         note_extent(facts, predicate, before)
         return
     for c in range(arity):
         operand = code[at + c]
-        head = frame.heads[c]
+        head = blocks.heads[c]
         if operand >= 0:
             column = block[operand]
             for i in range(rows):
@@ -274,6 +286,6 @@ def step_emit(facts: Facts, code: np.ndarray, pc: int, frame: Frame, level: int,
             for i in range(rows):
                 head[i] = -1 - operand
     if is_new:
-        append_rows(facts, predicate, frame.heads[:arity], rows, status)
+        append_rows(facts, predicate, blocks.heads[:arity], rows, status)
     else:
-        insert_rows(facts, predicate, frame.heads[:arity], rows, frame.hashes, status)
+        insert_rows(facts, predicate, blocks.heads[:arity], rows, blocks.hashes, status)

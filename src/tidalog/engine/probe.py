@@ -91,7 +91,7 @@ def find_runs_by_one(
     run_start: np.ndarray,
     run_length: np.ndarray,
 ) -> None:
-    """`find_runs` for a key of one column in a register, the most frequent case: the same steps."""
+    """`find_runs` for a key of one column in a register, the most frequent case."""
     mask, shift = np.uint64(len(slots) - 1), table_shift(len(slots))
     for i in range(rows):
         h = hashes[i]

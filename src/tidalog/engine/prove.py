@@ -16,7 +16,7 @@ from tidalog.engine.binding_blocks import (
     POSITION,
     ROW,
     ROWS,
-    Frame,
+    BindingBlocks,
 )
 from tidalog.engine.bits import PROVED
 from tidalog.engine.fact_kernels import Facts
@@ -26,15 +26,17 @@ from tidalog.engine.undo_log import Log, set_bits
 
 
 @compiled
-def prove_pivots(facts: Facts, log: Log, code: np.ndarray, pc: int, frame: Frame, level: int) -> None:
+def prove_pivots(
+    facts: Facts, log: Log, code: np.ndarray, pc: int, blocks: BindingBlocks, level: int
+) -> None:
     """Emit: the pivots of instances whose heads they are.  DERIVATIONS counts instances up to the proof."""
-    block, rows = frame.registers[level], frame.cursors[level, ROWS]
+    block, rows = blocks.registers[level], blocks.cursors[level, ROWS]
     pivots = block[PIVOT_REGISTER]
     for i in range(rows):
         fact = pivots[i]
         if facts.status[fact] & PROVED:
             continue
-        frame.control[DERIVATIONS] += 1
+        blocks.control[DERIVATIONS] += 1
         offset = np.int64(facts.offset[fact])
         same = True
         for c in range(code[pc + 4]):

@@ -27,12 +27,12 @@ from tidalog.engine.dictionary_kernels import (
     STRING,
     TEXT,
     Terms,
+    has_term_capacity,
     intern_boolean,
     intern_double,
     intern_hashed,
     intern_integer,
     number_hash,
-    room_for_terms,
     text_hash,
 )
 from tidalog.engine.fact_kernels import CACHED, FAR_AHEAD
@@ -59,8 +59,8 @@ def encode_texts(
     slow: Int32s,
     slow_count: Int64s,
 ) -> int:
-    """Interns the cells from `begin` on; stops and says where when room runs out.  Rows that Python must
-    read are appended to `slow`.
+    """Interns the cells from `begin` on; stops and says where when the dictionary is full.  Rows that Python
+    must read are appended to `slow`.
 
     A large dictionary lies outside the cache: of a block of cells it is found out what they hold, and their
     places are asked for, before the first is looked up.
@@ -73,7 +73,7 @@ def encode_texts(
     for first in range(begin, rows, TEXTS_AT_ONCE):
         count = min(TEXTS_AT_ONCE, rows - first)
         more = np.int64(offsets[first + count]) - np.int64(offsets[first])
-        if not room_for_terms(terms, count) or terms.state[TEXT] + more > len(terms.text):
+        if not has_term_capacity(terms, count) or terms.state[TEXT] + more > len(terms.text):
             return first
         for k in range(count):
             start = np.int64(offsets[first + k])
@@ -106,9 +106,9 @@ def encode_texts(
 
 @entry
 def encode_integers(terms: Terms, values: Int64s, begin: int, ids: Int32s) -> int:
-    """Interns integers from `begin` on; stops and says where when room runs out.  Columns repeat values, and
-    a large dictionary lies outside the cache: the last row with a value of the same low bits is kept in
-    mind, and the places of coming values are asked for ahead."""
+    """Interns integers from `begin` on; stops and says where when the dictionary is full.  Columns repeat
+    values, and a large dictionary lies outside the cache: the last row with a value of the same low bits is
+    kept in mind, and the places of coming values are asked for ahead."""
     rows = len(ids)
     last = np.full(_REMEMBERED, -1, np.int32)
     shift = table_shift(len(terms.slots))
@@ -120,22 +120,22 @@ def encode_integers(terms: Terms, values: Int64s, begin: int, ids: Int32s) -> in
             before = last[coming & (_REMEMBERED - 1)]
             if before < 0 or values[before] != coming:
                 prefetch(terms.slots, number_hash(INTEGER, coming) >> shift)
-        place = value & (_REMEMBERED - 1)
-        before = last[place]
+        slot = value & (_REMEMBERED - 1)
+        before = last[slot]
         if before >= 0 and values[before] == value:
             ids[i] = ids[before]
             continue
-        if not room_for_terms(terms, 1):
+        if not has_term_capacity(terms, 1):
             return i
         ids[i] = intern_integer(terms, value)
-        last[place] = i
+        last[slot] = i
     return rows
 
 
 @entry
 def encode_doubles(terms: Terms, values: Float64s, begin: int, ids: Int32s) -> int:
     for i in range(begin, len(ids)):
-        if not room_for_terms(terms, 1):
+        if not has_term_capacity(terms, 1):
             return i
         ids[i] = intern_double(terms, values[i])
     return len(ids)

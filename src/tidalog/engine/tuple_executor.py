@@ -16,7 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from tidalog.engine.delta_scan import plans_of
-from tidalog.engine.dictionary_kernels import Terms, room_for_terms
+from tidalog.engine.dictionary_kernels import Terms, has_term_capacity
 from tidalog.engine.expressions import run_expression, term_of
 from tidalog.engine.functions import FAILED, STACK, TRUTH
 from tidalog.engine.index import POOL, POOL_SIZE
@@ -57,11 +57,11 @@ STATE: Final = 0  # IDLE, BETWEEN or SEARCHING
 NEXT_PLAN: Final = 1  # position of the next plan in `Plans.order`
 LAST_PLAN: Final = 2  # where the plans of the pivot's predicate end
 PLAN: Final = 3  # number of the plan last started
-STEP: Final = 4  # the operator to run next; -1 - the emit after an instance
+PC: Final = 4  # the operator to run next; -1 - the emit after an instance
 OPEN: Final = 5  # open probes
 PIVOT: Final = 6
 PROBES: Final = 7
-PROBE_STEP: Final = 0
+PROBE_PC: Final = 0
 RUN_START: Final = 1
 RUN_LENGTH: Final = 2
 RUN_POSITION: Final = 3
@@ -162,7 +162,7 @@ def start_plan(view: np.ndarray, at: int, fact: int, registers: np.ndarray, curs
         registers[code[pc + 1]] = arguments[offset + code[pc]]
         pc += 2
     registers[0] = fact
-    cursor[STEP] = pc
+    cursor[PC] = pc
     cursor[OPEN] = 0
     cursor[PIVOT] = fact
     return True
@@ -172,7 +172,7 @@ def start_plan(view: np.ndarray, at: int, fact: int, registers: np.ndarray, curs
 def next_of_probe(view: np.ndarray, registers: np.ndarray, cursor: np.ndarray, probe: int) -> bool:
     """Loads the columns of the next fact of an open probe.  False: its run has ended."""
     code, arguments, offsets = code_of(view), arguments_of(view), offsets_of(view)
-    pc = cursor[probe + PROBE_STEP]
+    pc = cursor[probe + PROBE_PC]
     number = code[pc + 3]
     below = int32_at(view[FILTERS], view[FILTERS_SIZE])[number * FILTER_FIELDS + FILTER_ORDER] == BELOW_PIVOT
     same = pc + 6 + code[pc + 5]
@@ -228,9 +228,9 @@ def is_absent(view: np.ndarray, pc: int, registers: np.ndarray, pivot: int) -> b
 @compiled
 def advance(view: np.ndarray, registers: np.ndarray, cursor: np.ndarray) -> int:
     """Runs the plan to its next instance: FOUND, and the registers hold it; NO_MORE; or EXPRESSION: the next
-    operator is one for `evaluate_step`."""
+    operator is one for `evaluate_operator`."""
     code = code_of(view)
-    pc = cursor[STEP]
+    pc = cursor[PC]
     opened = cursor[OPEN]
     back = pc < 0  # the last call gave an instance, or an expression was false
     while True:
@@ -241,7 +241,7 @@ def advance(view: np.ndarray, registers: np.ndarray, cursor: np.ndarray) -> int:
             if not next_of_probe(view, registers, cursor, probe):
                 opened -= 1
                 continue
-            pc = cursor[probe + PROBE_STEP]
+            pc = cursor[probe + PROBE_PC]
             pc += code[pc + 1]
             back = False
         opcode = code[pc]
@@ -249,7 +249,7 @@ def advance(view: np.ndarray, registers: np.ndarray, cursor: np.ndarray) -> int:
             start, length = find_run(view, index_of(view, code[pc + 2]), pc + 6, registers)
             if length > 0:
                 probe = PROBES + PER_PROBE * opened
-                cursor[probe + PROBE_STEP] = pc
+                cursor[probe + PROBE_PC] = pc
                 cursor[probe + RUN_START] = start
                 cursor[probe + RUN_LENGTH] = length
                 cursor[probe + RUN_POSITION] = 0
@@ -264,7 +264,7 @@ def advance(view: np.ndarray, registers: np.ndarray, cursor: np.ndarray) -> int:
             if code[pc + 4] >= 0:
                 registers[code[pc + 4]] = fact
         elif opcode == EMIT:
-            cursor[STEP] = -1 - pc
+            cursor[PC] = -1 - pc
             cursor[OPEN] = opened
             return FOUND
         elif opcode == ABSENT:
@@ -272,21 +272,21 @@ def advance(view: np.ndarray, registers: np.ndarray, cursor: np.ndarray) -> int:
                 back = True
                 continue
         else:
-            cursor[STEP] = pc
+            cursor[PC] = pc
             cursor[OPEN] = opened
             return EXPRESSION
         pc += code[pc + 1]
 
 
 @compiled
-def evaluate_step(
+def evaluate_operator(
     terms: Terms, view: np.ndarray, registers: np.ndarray, cursor: np.ndarray, scratch: Scratch
 ) -> int:
     """Runs TEST or COMPUTE.  FOUND: the search goes on after it, or backtracks; or FULL."""
     code = code_of(view)
-    pc = cursor[STEP]
+    pc = cursor[PC]
     compute = code[pc] == COMPUTE
-    if compute and not room_for_terms(terms, 1):
+    if compute and not has_term_capacity(terms, 1):
         return FULL
     at = pc + 3 if compute else pc + 2
     block = int32_table(registers.ctypes.data, len(registers), 1)
@@ -295,11 +295,11 @@ def evaluate_step(
     )
     tag = scratch.tags[0]
     if tag == FAILED or (not compute and not (tag == TRUTH and scratch.ints[0] == 1)):
-        cursor[STEP] = -1
+        cursor[PC] = -1
         return FOUND
     if compute:
         registers[code[pc + 2]] = term_of(terms, tag, scratch.ints[0], scratch.reals[0], scratch.ids[0])
-    cursor[STEP] = pc + code[pc + 1]
+    cursor[PC] = pc + code[pc + 1]
     return FOUND
 
 
@@ -336,7 +336,7 @@ def next_match(terms: Terms, view: np.ndarray, search: Search, depth: int, fact:
     registers, cursor = search.registers[depth], search.cursors[depth]
     found = advance_match(view, registers, cursor, fact)
     while found == EXPRESSION:
-        found = evaluate_step(terms, view, registers, cursor, search.scratch)
+        found = evaluate_operator(terms, view, registers, cursor, search.scratch)
         if found == FOUND:
             found = advance_match(view, registers, cursor, fact)
     return found
@@ -352,14 +352,14 @@ def stop_matching(search: Search, depth: int) -> None:
 def head_of(view: np.ndarray, search: Search, depth: int) -> int:
     """The fact that the instance just found derives, or -1 if it is absent."""
     code = code_of(view)
-    pc = -1 - search.cursors[depth, STEP]
+    pc = -1 - search.cursors[depth, PC]
     return find_fact(view, code[pc + 2], pc + 5, code[pc + 4], search.registers[depth])
 
 
 @inlined
 def derives(view: np.ndarray, search: Search, depth: int, fact: int) -> bool:
     """Whether the instance just found derives a given fact."""
-    return has_arguments(view, -1 - search.cursors[depth, STEP], search.registers[depth], fact)
+    return has_arguments(view, -1 - search.cursors[depth, PC], search.registers[depth], fact)
 
 
 @compiled
@@ -376,5 +376,5 @@ def has_arguments(view: np.ndarray, pc: int, registers: np.ndarray, fact: int) -
 @inlined
 def body_of(view: np.ndarray, search: Search, depth: int) -> int:
     """Where the code lists the body of the instance just found: a count, then registers that hold facts."""
-    pc = -1 - search.cursors[depth, STEP]
+    pc = -1 - search.cursors[depth, PC]
     return pc + 5 + code_of(view)[pc + 4]

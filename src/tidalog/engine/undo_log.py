@@ -16,8 +16,8 @@ import numpy.typing as npt
 
 from tidalog.engine.array_types import Int8s, Int32s, Int32Table, Int64s, Uint16s, Uint64s
 from tidalog.engine.binding_blocks import BLOCK
-from tidalog.engine.bits import DELETED, DOOMED, EXPLICIT, KEPT, LASTING, NEW, PRESENT, TOUCHED
-from tidalog.engine.derivation_log import Book, take_along
+from tidalog.engine.bits import DELETED, DELETED_NEXT, EXPLICIT, KEPT, LASTING, NEW, PRESENT, TOUCHED
+from tidalog.engine.derivation_log import DerivationLog, move_row
 from tidalog.engine.fact_kernels import (
     ARITY,
     CACHED,
@@ -63,29 +63,30 @@ class Log(NamedTuple):
     before: Uint16s
     moved_from: Int32s
     moved_to: Int32s
-    pairs: Uint64s  # fact << 32 | head each: instances that were observed, see `observing`
+    pairs: Uint64s  # fact << 32 | head each: instances that were observed, see `emit`
     counts: Int64s
-    book: Int64s
+    derivation_log: Int64s
 
 
 class ChangeLog:
-    """Owns the arrays.  They hold every older fact under its id and under a new one, so compiled code need
-    not ask for room; what is NEW is not logged."""
+    """Owns the arrays.  They hold every older fact under its id and under a new one, so compiled code
+    never runs out of capacity; what is NEW is not logged."""
 
     def __init__(self) -> None:
-        self.book = Book()
-        self.arrays = _arrays(16, 16, self.book)
+        self.derivation_log = DerivationLog()
+        self.arrays = _arrays(16, 16, self.derivation_log)
 
     def begin(self, facts: int) -> None:
         """An update of a store with so many ids begins."""
         if 2 * facts > len(self.arrays.touched):
-            self.arrays = _arrays(3 * facts, len(self.arrays.pairs), self.book)
+            self.arrays = _arrays(3 * facts, len(self.arrays.pairs), self.derivation_log)
         self.arrays.counts[:] = 0
 
-    def make_room(self, facts: int, links: int = MOST_OBSERVED) -> None:
-        """Room for what a block of instances of a store with so many ids can give, so many links at most."""
-        if self.book.is_open:
-            self.book.make_room(facts + BLOCK, BLOCK, links)
+    def ensure_capacity(self, facts: int, links: int = MOST_OBSERVED) -> None:
+        """Capacity for what a block of instances of a store with so many ids can add, so many links at
+        most."""
+        if self.derivation_log.is_open:
+            self.derivation_log.ensure_capacity(facts + BLOCK, BLOCK, links)
         elif self.arrays.counts[PAIRS] + MOST_OBSERVED > len(self.arrays.pairs):
             pairs = np.empty(2 * len(self.arrays.pairs) + 2 * MOST_OBSERVED, np.uint64)
             pairs[: len(self.arrays.pairs)] = self.arrays.pairs
@@ -113,7 +114,7 @@ class ChangeLog:
         return int(self.arrays.counts[TOUCHES]) * 6 + int(self.arrays.counts[MOVES]) * 8
 
 
-def _arrays(facts: int, pairs: int, book: Book) -> Log:
+def _arrays(facts: int, pairs: int, derivation_log: DerivationLog) -> Log:
     return Log(
         touched=np.empty(facts, np.int32),
         before=np.empty(facts, np.uint16),
@@ -121,7 +122,7 @@ def _arrays(facts: int, pairs: int, book: Book) -> Log:
         moved_to=np.empty(facts, np.int32),
         pairs=np.empty(pairs, np.uint64),
         counts=np.zeros(COUNTS, np.int64),
-        book=book.fields,
+        derivation_log=derivation_log.fields,
     )
 
 
@@ -177,7 +178,7 @@ def find_rows(facts: Facts, predicate: int, rows: Int32Table, count: int, out: I
 
 
 @compiled
-def ask_to_insert(
+def make_explicit(
     facts: Facts, log: Log, predicate: int, rows: np.ndarray, count: int, absent: np.ndarray
 ) -> tuple[int, int]:
     """Facts among rows that an update inserts are explicit, and its deletions leave them alone.  `absent`
@@ -197,7 +198,7 @@ def ask_to_insert(
 
 
 @compiled
-def ask_to_delete(
+def make_implicit(
     facts: Facts, log: Log, predicate: int, rows: np.ndarray, count: int, out: np.ndarray
 ) -> int:
     """Facts among rows that an update deletes are explicit no longer; those that were, in the order of the
@@ -214,7 +215,7 @@ def ask_to_delete(
 
 
 @entry
-def doom_rows(
+def flag_deleted_next(
     facts: Facts,
     log: Log,
     predicate: int,
@@ -222,10 +223,11 @@ def doom_rows(
     count: int,
     deleted: bool,
     out: Int32s,
-    doomed: int,
+    found: int,
 ) -> int:
-    """Explicit facts among rows that are to be deleted are DOOMED; among rows that are to be inserted, DOOMED
-    no more.  `out` gets the former after the `doomed` ones it has; how many it has now."""
+    """Sets DELETED_NEXT on the explicit facts among rows of a coming update that `deleted` them, and clears
+    it on those among rows that it inserts.  Appends the former to the `found` ids in `out`; how many ids it
+    holds now."""
     ids = np.empty(count, np.int32)
     find_rows(facts, predicate, rows, count, ids)
     for i in range(count):
@@ -233,12 +235,12 @@ def doom_rows(
             continue
         status = facts.status[ids[i]]
         if not deleted:
-            facts.status[ids[i]] = status & ~DOOMED
-        elif (status & (EXPLICIT | DELETED | DOOMED)) == EXPLICIT:
-            set_bits(facts, log, ids[i], DOOMED)
-            out[doomed] = ids[i]
-            doomed += 1
-    return doomed
+            facts.status[ids[i]] = status & ~DELETED_NEXT
+        elif (status & (EXPLICIT | DELETED | DELETED_NEXT)) == EXPLICIT:
+            set_bits(facts, log, ids[i], DELETED_NEXT)
+            out[found] = ids[i]
+            found += 1
+    return found
 
 
 @entry
@@ -254,7 +256,7 @@ def insert_changes(
     created: Int32s,
 ) -> None:
     """Adds rows (columns first) during an update; `out` has their ids, `created` whether each is new or came
-    back.  What was deleted comes back under a new id; what is there stays as it is.  Room has been made, and
+    back.  What was deleted comes back under a new id; what is there stays as it is.  There is capacity, and
     the predicate is in the table."""
     arity = rows.shape[0]
     hash_rows(predicate, rows, count, hashes)
@@ -303,7 +305,7 @@ def insert_changes(
                         all_status[fact] = TOUCHED
                         arguments[at - HEADER] = n
                         facts.state[DEAD] += 1
-                        take_along(log.book, fact, n)
+                        move_row(log.derivation_log, fact, n)
                         fact = n
                         n += 1
                     out[i] = fact
@@ -318,7 +320,7 @@ def insert_changes(
 
 @entry
 def revive(facts: Facts, log: Log, ids: Int32s, count: int) -> None:
-    """Gives deleted facts that are derivable after all new ids at the end; room has been made."""
+    """Gives deleted facts that are derivable after all new ids at the end; there is capacity."""
     n = facts.state[FACTS]
     for i in range(count):
         fact = ids[i]
@@ -331,7 +333,7 @@ def revive(facts: Facts, log: Log, ids: Int32s, count: int) -> None:
         facts.status[n] = facts.status[fact] & LASTING
         facts.status[fact] = TOUCHED
         facts.arguments[at - HEADER] = n
-        take_along(log.book, fact, n)
+        move_row(log.derivation_log, fact, n)
         extent = facts.extent[facts.arguments[at - 1]]
         extent[LAST] = n
         extent[TABLED] = n + 1
@@ -342,7 +344,7 @@ def revive(facts: Facts, log: Log, ids: Int32s, count: int) -> None:
 
 @entry
 def undo(facts: Facts, log: Log) -> None:
-    """Gives every older fact its id and its status back; newer facts are the caller's to take away."""
+    """Gives every older fact its id and its status back; newer facts are the caller's to remove."""
     for i in range(log.counts[MOVES] - 1, -1, -1):
         at = np.int64(facts.offset[log.moved_to[i]])
         facts.arguments[at - HEADER] = log.moved_from[i]

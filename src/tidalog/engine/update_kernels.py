@@ -1,4 +1,4 @@
-"""The steps of an update on the store (`changes`), by the block of an engine (`addresses`)."""
+"""What an update does to the store (`undo_log`), by the block of an engine (`addresses`)."""
 
 from __future__ import annotations
 
@@ -7,20 +7,20 @@ import numpy as np
 from tidalog.engine import undo_log as changes
 from tidalog.engine.addresses import facts_at, indexes_at, log_at
 from tidalog.engine.array_types import Int8s, Int32s, Int32Table, Int64s
-from tidalog.engine.bits import DELETED, DOOMED, EXPLICIT, NEW, PRESENT, RECORDED
+from tidalog.engine.bits import DELETED, DELETED_NEXT, EXPLICIT, NEW, PRESENT, RECORDED
 from tidalog.engine.fact_kernels import FACTS
-from tidalog.engine.index import CAUGHT_UP, catch_up, take_out
+from tidalog.engine.index import CAUGHT_UP, catch_up, remove_facts
 from tidalog.engine.jit import entry
 
 
 @entry
-def ask_to_insert(shared: Int64s, predicate: int, rows: Int32Table, absent: Int64s) -> tuple[int, int]:
-    return changes.ask_to_insert(facts_at(shared), log_at(shared), predicate, rows, rows.shape[1], absent)
+def make_explicit(shared: Int64s, predicate: int, rows: Int32Table, absent: Int64s) -> tuple[int, int]:
+    return changes.make_explicit(facts_at(shared), log_at(shared), predicate, rows, rows.shape[1], absent)
 
 
 @entry
-def ask_to_delete(shared: Int64s, predicate: int, rows: Int32Table, out: Int32s) -> int:
-    return changes.ask_to_delete(facts_at(shared), log_at(shared), predicate, rows, rows.shape[1], out)
+def make_implicit(shared: Int64s, predicate: int, rows: Int32Table, out: Int32s) -> int:
+    return changes.make_implicit(facts_at(shared), log_at(shared), predicate, rows, rows.shape[1], out)
 
 
 @entry
@@ -62,11 +62,12 @@ def clear_bits_of_touched(shared: Int64s, bits: int) -> None:
 
 @entry
 def record_rows(
-    shared: Int64s, predicate: int, rows: Int32Table, deleted: bool, out: Int32s, doomed: int
+    shared: Int64s, predicate: int, rows: Int32Table, deleted: bool, out: Int32s, found: int
 ) -> tuple[int, int]:
-    """Explicit facts among rows that are to be deleted are DOOMED until `count_doomed`, and RECORDED if they
-    are new; among rows that are to be inserted, DOOMED no more.  `out` gets the former after the `doomed`
-    ones it has; how many it has now, and how many are RECORDED."""
+    """Sets DELETED_NEXT (until `count_deleted_next`) on the explicit facts among rows of a coming update that
+    `deleted` them, and RECORDED on those that are NEW; clears DELETED_NEXT on those among rows that it
+    inserts. Appends the former to the `found` ids in `out`; how many ids it holds now, and how many are
+    RECORDED."""
     facts = facts_at(shared)
     status, count = facts.status, rows.shape[1]
     ids = np.empty(count, np.int32)
@@ -77,27 +78,27 @@ def record_rows(
             continue
         bits = status[ids[i]]
         if not deleted:
-            status[ids[i]] = bits & ~DOOMED
-        elif (bits & (EXPLICIT | DELETED | DOOMED)) == EXPLICIT:
-            out[doomed] = ids[i]
-            doomed += 1
-            bits |= DOOMED
+            status[ids[i]] = bits & ~DELETED_NEXT
+        elif (bits & (EXPLICIT | DELETED | DELETED_NEXT)) == EXPLICIT:
+            out[found] = ids[i]
+            found += 1
+            bits |= DELETED_NEXT
             if bits & NEW:
                 bits |= RECORDED
                 recorded += 1
             status[ids[i]] = bits
-    return doomed, recorded
+    return found, recorded
 
 
 @entry
-def count_doomed(shared: Int64s, ids: Int32s, count: int) -> int:
-    """How many of some facts are still DOOMED; none is so afterwards."""
+def count_deleted_next(shared: Int64s, ids: Int32s, count: int) -> int:
+    """How many of some facts are still DELETED_NEXT; none is so afterwards."""
     status = facts_at(shared).status
     found = 0
     for i in range(count):
-        if status[ids[i]] & DOOMED:
+        if status[ids[i]] & DELETED_NEXT:
             found += 1
-            status[ids[i]] &= ~DOOMED
+            status[ids[i]] &= ~DELETED_NEXT
     return found
 
 
@@ -145,16 +146,16 @@ def finish(
 
 
 @entry
-def take_out_of(shared: Int64s, indexes: Int64s, begins: Int64s, ends: Int64s, ids: Int32s) -> None:
-    """Takes dead facts out of some indexes: of each those that lie between its begin and its end in `ids`."""
+def remove_from_indexes(shared: Int64s, indexes: Int64s, begins: Int64s, ends: Int64s, ids: Int32s) -> None:
+    """Removes dead facts from some indexes: of each those that lie between its begin and its end in `ids`."""
     facts, meta = facts_at(shared), indexes_at(shared)
     for i in range(len(indexes)):
-        take_out(facts, meta[indexes[i]], ids[begins[i] : ends[i]])
+        remove_facts(facts, meta[indexes[i]], ids[begins[i] : ends[i]])
 
 
 @entry
 def catch_up_with(shared: Int64s, indexes: Int64s) -> int:
-    """Brings indexes up to the last fact; the one that wants room, or -1."""
+    """Brings indexes up to the last fact; the one that must grow, or -1."""
     facts, meta = facts_at(shared), indexes_at(shared)
     for i in range(len(indexes)):
         row = meta[indexes[i]]

@@ -179,7 +179,7 @@ def _trial(component: MaintainedComponent, seeds: int) -> int:
     """Steps that B/F may take before the default strategy; 0 if it is not worth a trial."""
     if seeds < _MANY_SEEDS or not component.recursive or component.edit is not None:
         return 0
-    if component.engine.log.book.is_open:
+    if component.engine.log.derivation_log.is_open:
         return 0
     if component.pause:
         component.pause -= 1

@@ -69,7 +69,7 @@ class Searches:
         while (wanting := catch_up_with(engine.shared, self._indexes)) >= 0:
             engine.indexes.grow(wanting)
         for predicate in self._looked_up:
-            engine.store.bring_in(predicate)
+            engine.store.add_to_table(predicate)
 
     def rule(self, way: int = 0) -> str:
         """The rule of the plan that a way to search has started last; none may have been."""

@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from tidalog.builtins import NO_FUNCTIONS, PythonFunction
-from tidalog.engine.addresses import sweep_by_address
+from tidalog.engine.addresses import delta_scan_by_address
 from tidalog.engine.binding_blocks import (
     BLOCK,
     COUNTED,
@@ -21,7 +21,7 @@ from tidalog.engine.binding_blocks import (
     SPARED_AT,
 )
 from tidalog.engine.bits import STATUS_NEW
-from tidalog.engine.block_executor import run_frame
+from tidalog.engine.block_executor import run_plan
 from tidalog.engine.delta_scan import CURRENT, ROUND, start_plan
 from tidalog.engine.engine import EmbeddedEngine
 from tidalog.engine.plan_compiler import Code
@@ -58,25 +58,25 @@ def grow_from_deleted(component: MaintainedComponent, runner: Runner, change: Tr
                 block = np.ascontiguousarray(deleted[begin : begin + BLOCK])
                 buffers = _buffers(component, code, len(block))
                 buffers.start(0)
-                frame = buffers.frame
-                frame.control[MODE] = IN_UPDATE
+                blocks = buffers.blocks
+                blocks.control[MODE] = IN_UPDATE
                 at = int(plans.starts[plan])
-                start_plan(engine.store.arrays, plans.filters, plans.code, at, block, len(block), frame)
+                start_plan(engine.store.arrays, plans.filters, plans.code, at, block, len(block), blocks)
                 runner.drive(
-                    lambda frame=frame: int(  # type: ignore[misc]
-                        run_frame(
+                    lambda blocks=blocks: int(  # type: ignore[misc]
+                        run_plan(
                             engine.store.arrays,
                             engine.dictionary.arrays,
                             engine.indexes.meta,
                             plans.filters,
                             plans.code,
-                            frame,
+                            blocks,
                             engine.log.arrays,
                             STATUS_NEW,
                         )
                     ),
                     code,
-                    frame,
+                    blocks,
                     lambda plan=plan: code.names[plan],  # type: ignore[misc]
                     lambda: 0,
                 )
@@ -99,22 +99,24 @@ def grow(
     code, plans_at = component.plans.growing_at(observed != 0)
     buffers = _buffers(component, code, len(engine.store) - begin)
     buffers.start(begin)
-    of_frame, of_sweep = buffers.frame.control, buffers.sweep.control
-    of_frame[MODE], of_frame[OBSERVED] = FROM_SCRATCH if only_new else IN_UPDATE, observed
+    of_blocks, of_scan = buffers.blocks.control, buffers.scan.control
+    of_blocks[MODE], of_blocks[OBSERVED] = FROM_SCRATCH if only_new else IN_UPDATE, observed
     if len(unmarked):
-        of_frame[SPARED_AT], of_frame[SPARED] = unmarked.ctypes.data, len(unmarked)
+        of_blocks[SPARED_AT], of_blocks[SPARED] = unmarked.ctypes.data, len(unmarked)
 
     def step() -> int:
         if counting:
-            of_frame[COUNTED] = ensure_counts(engine)
-        return int(sweep_by_address(engine.shared, plans_at, buffers.frame_at, buffers.sweep_at, STATUS_NEW))
+            of_blocks[COUNTED] = ensure_counts(engine)
+        return int(
+            delta_scan_by_address(engine.shared, plans_at, buffers.blocks_at, buffers.scan_at, STATUS_NEW)
+        )
 
     def rule() -> str:
-        return code.names[of_sweep[CURRENT]] if of_sweep[CURRENT] >= 0 else ""
+        return code.names[of_scan[CURRENT]] if of_scan[CURRENT] >= 0 else ""
 
     memos, answered = component.stage.memos, [begin] * len(component.stage.memos)
     while True:
-        runner.drive(step, code, buffers.frame, rule, lambda: int(of_sweep[ROUND]))
+        runner.drive(step, code, buffers.blocks, rule, lambda: int(of_scan[ROUND]))
         if not memos or not answer_all(engine, runner, functions, memos, answered, STATUS_NEW):
             break
-    runner.stats.rounds += int(of_sweep[ROUND])
+    runner.stats.rounds += int(of_scan[ROUND])

@@ -169,7 +169,7 @@ class Maintainer:
             return self._apply(update, upcoming, limits, progress)
         diff = diff or diff_of_analyses(self.program.analysis, analysis)
         before, order = self.program, self._index.order
-        savepoint, predicates = self.engine.mark(), len(self.engine.names)
+        savepoint, predicates = self.engine.savepoint(), len(self.engine.names)
         program = before.edited(analysis, diff)
         change = plan_edit(self.engine, self._index, program.of_edit(diff), diff, self._workspace)
         try:
@@ -187,7 +187,7 @@ class Maintainer:
             self._index.order = order
             self._change_constraints(diff.constraints_added, diff.constraints_removed)
             self._change_marks()
-            self.engine.back_to(savepoint)
+            self.engine.rollback_to(savepoint)
             self.engine.forget_predicates(predicates)
             raise
         for component in change.edited:

@@ -24,7 +24,7 @@ from tidalog.plan.executed import Executed
 from tidalog.plan.lowering import constraint_predicate
 
 NO_LIMITS = Limits()
-_HEAD_START = 1 << 18  # facts that there is room for at once, so that small programs do not grow step by step
+_HEAD_START = 1 << 18  # capacity in facts from the start, so that small programs do not grow step by step
 _HEAD_START_SHARE = 8  # times the explicit facts, which is less where they are few
 _EXAMPLES = 3  # violations that a message shows
 
@@ -57,7 +57,7 @@ def materialise(
     compiled = compiled_program(program)
     engine.forget_derived()
     engine.executed = Executed()
-    mark = engine.mark()
+    savepoint = engine.savepoint()
     engine.store.ensure(min(_HEAD_START_SHARE * len(engine.store), _HEAD_START), 2)
     engine.derived = True
     runner = Runner(engine, limits, progress)
@@ -74,7 +74,7 @@ def materialise(
         check_constraints(engine, compiled.analysis.constraints)
         return runner.finish()
     except BaseException as stop:
-        engine.back_to(mark)
+        engine.rollback_to(savepoint)
         engine.derived, engine.executed = False, Executed()
         if isinstance(stop, KeyboardInterrupt):
             raise RunError(Interrupted(rule=runner.rule or "(none)")) from None
@@ -96,7 +96,7 @@ def answer(
 ) -> Answer:
     """Evaluates the rules of a query in order; the answer is the last one's head.  Facts leave no trace;
     terms that were computed stay in the dictionary, for the answer names them."""
-    mark, predicates = engine.mark(), len(engine.names)
+    savepoint, predicates = engine.savepoint(), len(engine.names)
     runner = Runner(engine, limits, progress)
     runner.components = 1
     evaluation = SemiNaive(engine, runner, functions)
@@ -111,7 +111,7 @@ def answer(
     except KeyboardInterrupt:
         raise RunError(Interrupted(rule="of the query")) from None
     finally:
-        engine.back_to(replace(mark, terms=len(engine.dictionary)))
+        engine.rollback_to(replace(savepoint, terms=len(engine.dictionary)))
         engine.forget_predicates(predicates)
 
 

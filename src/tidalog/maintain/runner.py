@@ -14,7 +14,7 @@ from typing import Final, Protocol
 import numpy as np
 
 from tidalog.engine import opcodes as op
-from tidalog.engine.binding_blocks import BLOCK, BUDGET, DERIVATIONS, FAILED, IS_STRICT, WANTED, Frame
+from tidalog.engine.binding_blocks import BLOCK, BUDGET, DERIVATIONS, FAILED, IS_STRICT, WANTED, BindingBlocks
 from tidalog.engine.engine import EmbeddedEngine
 from tidalog.engine.limits import Limits, Progress, ProgressCallback, RunStats
 from tidalog.engine.plan_compiler import Code
@@ -105,12 +105,12 @@ class Runner:
         self,
         step: Callable[[], int],
         code: Code,
-        frame: Frame,
+        blocks: BindingBlocks,
         rule: Callable[[], str],
         rounds: Callable[[], int],
     ) -> None:
         """Calls `step` until it is done."""
-        control = frame.control
+        control = blocks.control
         control[IS_STRICT] = self.limits.strict
         while True:
             control[BUDGET] = _SLICE
@@ -128,7 +128,7 @@ class Runner:
             elif reason == op.GROW_INDEX:
                 self.engine.indexes.grow(int(control[WANTED]))
             elif reason == op.GROW_LOG:
-                self.engine.log.make_room(len(self.engine.store), int(control[WANTED]))
+                self.engine.log.ensure_capacity(len(self.engine.store), int(control[WANTED]))
             elif reason == op.GROW_TERMS:
                 self.engine.dictionary.ensure(BLOCK * 4)
             self.look(rounds())
@@ -161,7 +161,7 @@ class Runner:
             if reason == op.GROW_TERMS:
                 self.engine.dictionary.ensure(BLOCK * 4)
             elif reason == op.GROW_LOG:
-                self.engine.log.make_room(len(self.engine.store))
+                self.engine.log.ensure_capacity(len(self.engine.store))
             self.look()
 
     def count_failures(self, failures: int) -> None:

@@ -25,12 +25,20 @@ from tidalog.engine.binding_blocks import (
     FROM_SCRATCH,
     IN_UPDATE,
     MODE,
-    Frame,
-    new_frame,
+    BindingBlocks,
+    new_blocks,
 )
 from tidalog.engine.bits import NEW_STATE, STATUS_DERIVED, STATUS_NEW
-from tidalog.engine.block_executor import NEW_FACTS, run_frame
-from tidalog.engine.delta_scan import CURRENT, ROUND, Plans, new_sweep, run_sweep, start_empty, start_plan
+from tidalog.engine.block_executor import NEW_FACTS, run_plan
+from tidalog.engine.delta_scan import (
+    CURRENT,
+    ROUND,
+    Plans,
+    new_delta_scan,
+    run_delta_scan,
+    start_empty,
+    start_plan,
+)
 from tidalog.engine.engine import EmbeddedEngine
 from tidalog.engine.fact_kernels import FIRST, LAST
 from tidalog.engine.plan_compiler import Code, Filters, compile_fold, compile_plan, group_index
@@ -179,38 +187,38 @@ class SemiNaive:
     def _run_single(self, plans: _Plans) -> None:
         """Plans that begin with one empty row."""
         if plans.logical:
-            arrays, frame = self._start(plans)
+            arrays, blocks = self._start(plans)
             for number, at in enumerate(plans.code.starts):
-                start_empty(arrays.code, at, frame)
-                self._run_plan(arrays, frame, plans.code, number)
+                start_empty(arrays.code, at, blocks)
+                self._run_plan(arrays, blocks, plans.code, number)
             self._finish(plans)
 
     def _run_list(self, plans: _Plans, ids: npt.NDArray[np.int32]) -> None:
         """One plan over given facts."""
-        arrays, frame = self._start(plans)
+        arrays, blocks = self._start(plans)
         for begin in range(0, len(ids), BLOCK):
             block = ids[begin : begin + BLOCK]
-            start_plan(self.engine.store.arrays, arrays.filters, arrays.code, 0, block, len(block), frame)
-            self._run_plan(arrays, frame, plans.code, 0)
+            start_plan(self.engine.store.arrays, arrays.filters, arrays.code, 0, block, len(block), blocks)
+            self._run_plan(arrays, blocks, plans.code, 0)
         self._finish(plans)
 
-    def _run_plan(self, plans: Plans, frame: Frame, code: Code, number: int) -> None:
+    def _run_plan(self, plans: Plans, blocks: BindingBlocks, code: Code, number: int) -> None:
         engine = self.engine
         self.runner.drive(
             lambda: int(
-                run_frame(
+                run_plan(
                     engine.store.arrays,
                     engine.dictionary.arrays,
                     engine.indexes.meta,
                     plans.filters,
                     plans.code,
-                    frame,
+                    blocks,
                     engine.log.arrays,
                     self._status,
                 )
             ),
             code,
-            frame,
+            blocks,
             lambda: code.names[number],
             lambda: 0,
         )
@@ -228,18 +236,18 @@ class SemiNaive:
     def _run_delta_scan(self, plans: _Plans, begin: int, limit: int, between: Callable[[], bool]) -> None:
         """Scans, and continues as long as `between` adds facts."""
         engine = self.engine
-        arrays, frame = self._start(plans)
-        scan = new_sweep(len(engine.names), BLOCK, begin, limit)
+        arrays, blocks = self._start(plans)
+        scan = new_delta_scan(len(engine.names), BLOCK, begin, limit)
         control = scan.control
 
         def proceed() -> int:
             return int(
-                run_sweep(
+                run_delta_scan(
                     engine.store.arrays,
                     engine.dictionary.arrays,
                     engine.indexes.meta,
                     arrays,
-                    frame,
+                    blocks,
                     scan,
                     engine.log.arrays,
                     self._status,
@@ -250,21 +258,24 @@ class SemiNaive:
             return plans.code.names[control[CURRENT]] if control[CURRENT] >= 0 else ""
 
         while True:
-            self.runner.drive(proceed, plans.code, frame, rule, lambda: int(control[ROUND]))
+            self.runner.drive(proceed, plans.code, blocks, rule, lambda: int(control[ROUND]))
             if not between():
                 break
         self.runner.stats.rounds += int(control[ROUND])
         self._finish(plans)
 
-    def _start(self, plans: _Plans) -> tuple[Plans, Frame]:
+    def _start(self, plans: _Plans) -> tuple[Plans, BindingBlocks]:
         """The arrays of some plans, and blocks for their bindings."""
         code = plans.code
-        frame = new_frame(code.levels, code.registers, code.arity, bitmaps=code.bitmaps)
-        frame.control[MODE] = IN_UPDATE if self.in_update else FROM_SCRATCH
+        blocks = new_blocks(code.levels, code.registers, code.arity, bitmaps=code.bitmaps)
+        blocks.control[MODE] = IN_UPDATE if self.in_update else FROM_SCRATCH
         if self.executed is not None:
             plans.counts = np.zeros(len(code.numbers), np.int64)
-            frame.control[COUNTS_AT], frame.control[COUNTS_SIZE] = plans.counts.ctypes.data, len(plans.counts)
-        return code.plans(), frame
+            blocks.control[COUNTS_AT], blocks.control[COUNTS_SIZE] = (
+                plans.counts.ctypes.data,
+                len(plans.counts),
+            )
+        return code.plans(), blocks
 
     def _finish(self, plans: _Plans) -> None:
         if self.executed is None:

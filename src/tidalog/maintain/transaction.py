@@ -26,7 +26,7 @@ _DELETED = int(DELETED)
 class Transaction:
     def __init__(self, engine: EmbeddedEngine) -> None:
         self.engine = engine
-        self.mark = engine.mark()
+        self.savepoint = engine.savepoint()
         self.begin = len(engine.store)
         self._predicates_before = len(engine.names)
         engine.log.begin(self.begin)
@@ -57,8 +57,8 @@ class Transaction:
         for predicate, table in _by_predicate(engine, insertions, known_only=False):
             rows = table.shape[1]
             absent = np.empty(rows, np.int64)
-            store.bring_in(predicate)
-            new, there = steps.ask_to_insert(engine.shared, predicate, table, absent)
+            store.add_to_table(predicate)
+            new, there = steps.make_explicit(engine.shared, predicate, table, absent)
             self.ignored += there
             if new:
                 wanted = table if new == rows else np.ascontiguousarray(table[:, absent[:new]])
@@ -69,8 +69,8 @@ class Transaction:
         for predicate, table in _by_predicate(engine, deletions, known_only=True):
             rows = table.shape[1]
             ids = np.empty(rows, np.int32)
-            store.bring_in(predicate)
-            found = steps.ask_to_delete(engine.shared, predicate, table, ids)
+            store.add_to_table(predicate)
+            found = steps.make_implicit(engine.shared, predicate, table, ids)
             self.ignored += rows - found
             if found:
                 self.to_delete[predicate] = ids[:found]
@@ -82,7 +82,7 @@ class Transaction:
     def find(self, predicate: int, table: npt.NDArray[np.int32]) -> Ids:
         """The fact of each row, or -1."""
         store = self.engine.store
-        store.bring_in(predicate)
+        store.add_to_table(predicate)
         out = np.empty(table.shape[1], np.int32)
         changes.find_rows(store.arrays, predicate, table, table.shape[1], out)
         return out
@@ -153,7 +153,7 @@ class Transaction:
     def undo(self) -> None:
         changes.undo(self.engine.store.arrays, self.engine.log.arrays)
         self.engine.counts.undo(len(self.engine.store))
-        self.engine.back_to(self.mark)
+        self.engine.rollback_to(self.savepoint)
         self.engine.forget_predicates(self._predicates_before)
         self.engine.log.begin(0)
 
@@ -173,10 +173,10 @@ class Transaction:
         engine.counts.finish()
         self.gone = dead[:gone]
         if gone + moves:
-            self._take_out(dead[: gone + moves], of_predicate)
+            self._remove_from_indexes(dead[: gone + moves], of_predicate)
         return ChangeSet(predicates[:count], kinds, starts, rows, engine.names, engine.arities)
 
-    def _take_out(self, dead: Ids, of_predicate: npt.NDArray[np.int64]) -> None:
+    def _remove_from_indexes(self, dead: Ids, of_predicate: npt.NDArray[np.int64]) -> None:
         """Takes dead facts out of the indexes of their predicates."""
         losing = self.engine.indexes.losing(self.engine.store.arrays, of_predicate)
         if not losing:
@@ -187,7 +187,7 @@ class Transaction:
         owners = [predicate for predicate, indexes in losing.items() for _ in indexes]
         numbers = np.array([number for indexes in losing.values() for number in indexes], np.int64)
         begins, ends = (np.searchsorted(predicates, owners, side) for side in ("left", "right"))
-        steps.take_out_of(self.engine.shared, numbers, begins, ends, dead)
+        steps.remove_from_indexes(self.engine.shared, numbers, begins, ends, dead)
 
     def predicates_of(self, ids: Ids) -> Ids:
         out = np.empty(len(ids), np.int32)
@@ -201,8 +201,8 @@ def put_rows(
     """Adds rows (columns first) in the update under way; how many of them are new or come back."""
     store = engine.store
     store.ensure(rows, table.shape[0], predicate)
-    store.bring_in(predicate)
-    engine.log.book.make_room(len(store) + rows, 0, 0)
+    store.add_to_table(predicate)
+    engine.log.derivation_log.ensure_capacity(len(store) + rows, 0, 0)
     return int(steps.put_rows(engine.shared, predicate, table, status))
 
 

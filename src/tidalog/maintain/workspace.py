@@ -12,8 +12,8 @@ import numpy as np
 import numpy.typing as npt
 
 from tidalog.engine.addresses import block_of
-from tidalog.engine.binding_blocks import LEVEL, new_frame
-from tidalog.engine.delta_scan import CURRENT, LIMIT, NEXT, new_sweep
+from tidalog.engine.binding_blocks import LEVEL, new_blocks
+from tidalog.engine.delta_scan import CURRENT, LIMIT, NEXT, new_delta_scan
 from tidalog.engine.plan_compiler import Code
 
 _STEP: Final = 8  # levels, registers and columns by which buffers differ
@@ -53,15 +53,15 @@ class ScanBuffers:
 
     def __init__(self, levels: int, registers: int, arity: int, block: int, predicates: int) -> None:
         self.predicates = predicates
-        self.frame = new_frame(levels, registers, arity, block)
-        self.sweep = new_sweep(predicates, block, 0, -1)
-        self.frame_at, self.sweep_at = block_of(self.frame), block_of(self.sweep)
+        self.blocks = new_blocks(levels, registers, arity, block)
+        self.scan = new_delta_scan(predicates, block, 0, -1)
+        self.blocks_at, self.scan_at = block_of(self.blocks), block_of(self.scan)
 
     def start(self, begin: int) -> None:
         """Every fact from an id on is to be scanned."""
-        control = self.frame.control
+        control = self.blocks.control
         control[:] = 0
         control[LEVEL] = -1
-        control = self.sweep.control
+        control = self.scan.control
         control[:] = 0
         control[NEXT], control[LIMIT], control[CURRENT] = begin, -1, -1

@@ -241,7 +241,7 @@ def fill_table_of(engine: EmbeddedEngine) -> None:
     arrays = engine.store.arrays
     if arrays.state[ENTRIES]:  # some are there, looked up by a query
         for number in range(len(engine.names)):
-            engine.store.bring_in(number)
+            engine.store.add_to_table(number)
     else:
         fill_fact_table(arrays)
 

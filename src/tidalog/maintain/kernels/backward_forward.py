@@ -24,7 +24,7 @@ from tidalog.engine.bits import (
     CHECKED,
     DELAYED,
     DELETED,
-    DOOMED,
+    DELETED_NEXT,
     EXPLICIT,
     MARKED,
     NEW,
@@ -35,7 +35,7 @@ from tidalog.engine.bits import (
     SPREAD,
     WAITING,
 )
-from tidalog.engine.derivation_log import END, chain_of, next_link, none_is_left, take_off
+from tidalog.engine.derivation_log import END, chain_of, next_link, none_is_left, remove_instance
 from tidalog.engine.dictionary_kernels import Terms
 from tidalog.engine.emit import note
 from tidalog.engine.fact_kernels import Facts
@@ -210,7 +210,7 @@ def observe_proof(
             continue
         if control[LINKS] != 0:
             note(log, facts.offset[fact], facts.offset[head])
-        if control[MARKS] != 0 and bits & DOOMED and not facts.status[head] & MARKED:
+        if control[MARKS] != 0 and bits & DELETED_NEXT and not facts.status[head] & MARKED:
             set_bits(facts, log, head, MARKED)
             work.marked[control[MARKED_COUNT]] = head
             control[MARKED_COUNT] += 1
@@ -297,19 +297,19 @@ def affect_next(
 def affect_recorded(facts: Facts, search: Search, log: Log, work: BackwardForward, fact: int) -> bool:
     """Block c for a RECORDED fact, without a search; False when its chain has ended.  Except in the order of
     the paper, a head that no instance derives is deleted at once."""
-    control, book = work.control, log.book
+    control, derivation_log = work.control, log.derivation_log
     if control[RECORD_NEXT] < 0:
-        control[RECORD_NEXT] = chain_of(book, fact)
+        control[RECORD_NEXT] = chain_of(derivation_log, fact)
     affected = False
     while control[RECORD_NEXT] != END and not affected:
         link = control[RECORD_NEXT]
-        control[RECORD_NEXT] = next_link(book, link)
-        head = recorded_head(facts, book, work.own, link)
+        control[RECORD_NEXT] = next_link(derivation_log, link)
+        head = recorded_head(facts, derivation_log, work.own, link)
         if head < 0:
             continue
-        take_off(book, link, head)
+        remove_instance(derivation_log, link, head)
         bits = facts.status[head] & (PRESENT | NEW | DELETED | WAITING | CHECKED | EXPLICIT)
-        if control[ORDER] != PAPER and bits == PRESENT and none_is_left(book, head):
+        if control[ORDER] != PAPER and bits == PRESENT and none_is_left(derivation_log, head):
             work.counters[FROM_RECORD] += 1
             work.counters[SPARED] += 1
             set_bits(facts, log, head, DELETED)

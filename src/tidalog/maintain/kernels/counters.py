@@ -35,9 +35,9 @@ def new_counters() -> npt.NDArray[np.int64]:
 
 
 @inlined
-def recorded_head(facts: Facts, book: np.ndarray, own: np.ndarray, link: int) -> int:
+def recorded_head(facts: Facts, derivation_log: np.ndarray, own: np.ndarray, link: int) -> int:
     """The head of a live instance in the derivation log, if the component derives it; else -1."""
-    at = head_of_link(book, link)
+    at = head_of_link(derivation_log, link)
     head = np.int64(-1)
     if at >= 0 and own[facts.arguments[at - 1]] != 0:
         head = np.int64(facts.arguments[at - HEADER])

@@ -168,15 +168,15 @@ def retract(facts: Facts, log: Log, work: Counting, head: int) -> None:
 @inlined
 def retract_recorded(facts: Facts, log: Log, work: Counting, fact: int) -> None:
     """Affects the heads of the instances that the derivation log has of a deleted fact."""
-    link = chain_of(log.book, fact)
+    link = chain_of(log.derivation_log, fact)
     while link != END:
-        head = recorded_head(facts, log.book, work.own, link)
+        head = recorded_head(facts, log.derivation_log, work.own, link)
         if head >= 0:
             if count_of(work.row, head) != UNKNOWN:
                 put_count(work.row, head, UNKNOWN)
             if affect(facts, log, work, head):
                 work.counters[FROM_RECORD] += 1
-        link = next_link(log.book, link)
+        link = next_link(log.derivation_log, link)
 
 
 @inlined

@@ -2,7 +2,7 @@
 
 An instance is visited when the first of its facts in D has its turn.  A head moves to D unless it is
 explicit.  It is POSITIVE if it is sure to be true after the next update: every deleted fact of the body is
-POSITIVE, every other is explicit and not DOOMED.  A fact that one instance derives from what is left is
+POSITIVE, every other is explicit and not DELETED_NEXT.  A fact that one instance derives from what is left is
 rederived, marked if a fact of that body is.  The first instance decides, so facts keep the order of D.
 """
 
@@ -15,7 +15,7 @@ import numpy.typing as npt
 
 from tidalog.engine.addresses import PLANS, block_of, facts_at, indexes_at, log_at, plans_at, terms_at
 from tidalog.engine.array_types import Int32s, Int64s, Uint8s, Uint64s
-from tidalog.engine.bits import DELETED, DOOMED, EXPLICIT, MARKED, NEW, POSITIVE, PRESENT, SPREAD
+from tidalog.engine.bits import DELETED, DELETED_NEXT, EXPLICIT, MARKED, NEW, POSITIVE, PRESENT, SPREAD
 from tidalog.engine.fact_kernels import Facts, fact_hash
 from tidalog.engine.jit import entry, inlined, int32_at, int64_at
 from tidalog.engine.mark_propagation import is_among
@@ -113,7 +113,7 @@ def comes_back(facts: Facts, view: np.ndarray, search: Search) -> bool:
         if status & DELETED:
             sure = sure and (status & POSITIVE) != 0
         else:
-            sure = sure and (status & (EXPLICIT | DOOMED)) == EXPLICIT
+            sure = sure and (status & (EXPLICIT | DELETED_NEXT)) == EXPLICIT
     return sure
 
 
@@ -146,7 +146,7 @@ def rederive(
             code, at = code_of(view), body_of(view, search, 0)
             marked = False
             for j in range(code[at]):
-                if facts.status[search.registers[0, code[at + 1 + j]]] & (DOOMED | MARKED):
+                if facts.status[search.registers[0, code[at + 1 + j]]] & (DELETED_NEXT | MARKED):
                     marked = True
             out[control[steps.BACK]] = fact
             marks[control[steps.BACK]] = marked and not is_among(spared, fact_hash(facts, fact))

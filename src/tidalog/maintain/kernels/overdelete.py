@@ -14,7 +14,14 @@ import numpy.typing as npt
 from tidalog.engine.addresses import PLANS, block_of, facts_at, indexes_at, log_at, plans_at, terms_at
 from tidalog.engine.array_types import Int32s, Int64s
 from tidalog.engine.bits import DELETED, EXPLICIT, NEW, PRESENT, RECORDED, SPREAD, WAITING
-from tidalog.engine.derivation_log import END, chain_of, lose_count, next_link, none_is_left, take_off
+from tidalog.engine.derivation_log import (
+    END,
+    chain_of,
+    forget_count,
+    next_link,
+    none_is_left,
+    remove_instance,
+)
 from tidalog.engine.fact_kernels import Facts
 from tidalog.engine.jit import entry, inlined, int32_at, int64_at, uint8_at
 from tidalog.engine.opcodes import DONE, GROW_TERMS, PAUSE
@@ -104,7 +111,7 @@ def overdelete(shared: Int64s, searches: Int64s, of_work: Int64s) -> int:
                     break
                 counters[DERIVATIONS] += 1
                 head = head_of(view, search, 0)
-                lose_count(log.book, head)
+                forget_count(log.derivation_log, head)
                 if head >= 0 and is_left(facts, head):
                     counters[DELETIONS] += 1
                     delete(facts, log, work, head)
@@ -132,18 +139,20 @@ def begin_block(facts: Facts, log: Log, work: Overdeletion) -> None:
 @inlined
 def spread_recorded(facts: Facts, log: Log, work: Overdeletion, fact: int) -> None:
     """Deletes the heads of the instances that the derivation log has of a fact."""
-    book = log.book
-    link = chain_of(book, fact)
+    derivation_log = log.derivation_log
+    link = chain_of(derivation_log, fact)
     while link != END:
-        head = recorded_head(facts, book, work.own, link)
+        head = recorded_head(facts, derivation_log, work.own, link)
         if head >= 0:
-            take_off(book, link, head)
+            remove_instance(derivation_log, link, head)
             work.counters[FROM_RECORD] += 1
             if is_left(facts, head):
-                if (facts.status[head] & (RECORDED | EXPLICIT)) == RECORDED and none_is_left(book, head):
+                if (facts.status[head] & (RECORDED | EXPLICIT)) == RECORDED and none_is_left(
+                    derivation_log, head
+                ):
                     work.counters[SPARED] += 1
                 delete(facts, log, work, head)
-        link = next_link(book, link)
+        link = next_link(derivation_log, link)
 
 
 @inlined

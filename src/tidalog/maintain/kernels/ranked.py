@@ -23,10 +23,10 @@ from tidalog.engine.derivation_log import (
     END,
     chain_of,
     derivations_below,
-    lose_count,
+    forget_count,
     next_link,
     none_is_left,
-    take_off,
+    remove_instance,
 )
 from tidalog.engine.dictionary_kernels import Terms
 from tidalog.engine.fact_kernels import Facts
@@ -177,7 +177,7 @@ def check(facts: Facts, log: Log, work: Ranked) -> None:
     fact = work.control[FACT]
     clear_bits(facts, log, fact, WAITING)
     if not facts.status[fact] & EXPLICIT:
-        left = derivations_below(log.book, fact)
+        left = derivations_below(log.derivation_log, fact)
         if left == 0:
             work.counters[SPARED] += 1
             delete(facts, log, work)
@@ -226,7 +226,7 @@ def spread(
             break
         counters[DERIVATIONS] += 1
         head = head_of(view, search, FORWARD_SEARCH)
-        lose_count(log.book, head)
+        forget_count(log.derivation_log, head)
         if head > above and is_unaffected(facts, head):
             counters[DELETIONS] += 1
             affect(facts, log, work, head)
@@ -239,25 +239,27 @@ def spread(
 def spread_recorded(facts: Facts, log: Log, work: Ranked, above: int) -> int:
     """`spread` for a RECORDED fact, without a search.  A head with another rank proof in the derivation log
     is not affected; one that no instance derives is deleted at once, and spreads in turn."""
-    book, gone, control = log.book, work.gone, work.control
+    derivation_log, gone, control = log.derivation_log, work.gone, work.control
     fact = control[FACT]
     next_gone = control[GONE]
     while True:
-        link = chain_of(book, fact)
+        link = chain_of(derivation_log, fact)
         while link != END:
-            head = recorded_head(facts, book, work.own, link)
+            head = recorded_head(facts, derivation_log, work.own, link)
             if head >= 0:
-                left = take_off(book, link, head)
+                left = remove_instance(derivation_log, link, head)
                 work.counters[FROM_RECORD] += 1
                 if is_unaffected(facts, head):
-                    if (facts.status[head] & (RECORDED | EXPLICIT)) == RECORDED and none_is_left(book, head):
+                    if (facts.status[head] & (RECORDED | EXPLICIT)) == RECORDED and none_is_left(
+                        derivation_log, head
+                    ):
                         set_bits(facts, log, head, DELETED)
                         gone[control[GONE]] = head
                         control[GONE] += 1
                         work.counters[SPARED] += 1
                     elif head > above and left <= 0:
                         affect(facts, log, work, head)
-            link = next_link(book, link)
+            link = next_link(derivation_log, link)
         set_bits(facts, log, fact, SPREAD)
         if next_gone == control[GONE]:
             return 0

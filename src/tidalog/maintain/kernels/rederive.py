@@ -53,7 +53,7 @@ def find_derivable(
         fact = np.int64(gone[control[NEXT]])
         derivable = True
         if not facts.status[fact] & EXPLICIT:
-            known = derivations_of(log.book, fact)
+            known = derivations_of(log.derivation_log, fact)
             derivable = known > 0
             if known < 0:
                 found = prove(terms, view, search, 0, fact, counters)
@@ -74,7 +74,7 @@ def find_known(shared: Int64s, gone: Int32s, rest: Int32s) -> int:
     facts, log = facts_at(shared), log_at(shared)
     unknown = 0
     for i in range(len(gone)):
-        known = derivations_of(log.book, gone[i])
+        known = derivations_of(log.derivation_log, gone[i])
         if known > 0 or facts.status[gone[i]] & EXPLICIT:
             set_bits(facts, log, gone[i], PROVED)
         elif known < 0:

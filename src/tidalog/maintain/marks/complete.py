@@ -38,7 +38,7 @@ class CompleteMarks(Marks):
 
     def __init__(self, engine: EmbeddedEngine, look_ahead: int, *, sparing: bool = False) -> None:
         super().__init__(engine, look_ahead, sparing=sparing)
-        self._log = engine.log.book
+        self._log = engine.log.derivation_log
         self._coming: dict[int, list[tuple[Table, bool]]] = {}
         self._windows: list[tuple[int, int]] = []
         """Updates that have recorded facts: when, and the id that each began with."""
@@ -74,7 +74,7 @@ class CompleteMarks(Marks):
         for number in predicates:
             if number not in self._coming:
                 continue
-            self.engine.store.bring_in(number)
+            self.engine.store.add_to_table(number)
             tables, count = self._coming[number], 0
             found = np.empty(sum(table.shape[1] for table, _ in tables), np.int32)
             try:
@@ -83,7 +83,7 @@ class CompleteMarks(Marks):
                     if recorded:
                         self._open_window()
             finally:
-                self._announced_count += kernels.count_doomed(shared, found, count)
+                self._announced_count += kernels.count_deleted_next(shared, found, count)
 
     def _open_window(self) -> None:
         """This update records facts.  What it has derived before has not been counted."""

@@ -1,6 +1,6 @@
 """`dred`: the marks of DRed with marking, which `paper` means where the strategy is DRed.
 
-A mark passes from DOOMED facts, and from marked facts, to every head that an instance inserts or brings back
+A mark passes from DELETED_NEXT and from marked facts to every head that an instance inserts or brings back
 (`engine.mark_propagation`, `kernels.dred_marks`); what is marked in the end is overdeleted at once by the
 next update.  A deleted fact is POSITIVE if it is sure to be true once the next update is done; the implicit
 ones of these are carried over, and inserted together with what that update inserts.  Both hold for the
@@ -98,7 +98,7 @@ class DRedMarks(NextUpdateMarks):
                 self._carried_count += txn.put(number, table, table.shape[1], _STATUS_CARRIED)
 
     def observed(self, component: MaintainedComponent) -> int:
-        return PASS_ON if self._doomed else 0
+        return PASS_ON if self._deleted_next else 0
 
     @property
     def unmarked(self) -> Hashes:
@@ -109,7 +109,7 @@ class DRedMarks(NextUpdateMarks):
         self._deleted.append(ids.copy())
 
     def end(self, counters: Counters) -> None:
-        self._doomed = [np.unique(np.concatenate(self._doomed))] if self._doomed else []
+        self._deleted_next = [np.unique(np.concatenate(self._deleted_next))] if self._deleted_next else []
         super().end(counters)
         both, status = DELETED | POSITIVE, self.engine.store.arrays.status
         parts = [part[(status[part] & both) == both] for part in self._deleted]
@@ -123,7 +123,7 @@ class DRedMarks(NextUpdateMarks):
         self._announced, self._carry = self._next, self._rows(txn, gone)
         self._txn = None
 
-    def _marked_heads(self, doomed: Offsets) -> Offsets:
+    def _marked_heads(self, deleted_next: Offsets) -> Offsets:
         return np.concatenate([self._proved_heads(), heads_of(self.engine.log.pairs)])
 
     def _rows(self, txn: Transaction, ids: Ids) -> list[tuple[int, Table]]:

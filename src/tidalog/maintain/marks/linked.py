@@ -1,6 +1,6 @@
 """`linked`: links from a fact to the explicit facts of the instance that last produced or proved it.
 
-A fact counts as marked once one of its links is to a doomed fact, however old the link is.
+A fact counts as marked once one of its links is to a DELETED_NEXT fact, however old the link is.
 """
 
 from __future__ import annotations
@@ -74,10 +74,10 @@ class LinkedMarks(NextUpdateMarks):
     def observed(self, component: MaintainedComponent) -> int:
         return LINK
 
-    def _marked_heads(self, doomed: Offsets) -> Offsets:
+    def _marked_heads(self, deleted_next: Offsets) -> Offsets:
         pairs = self.engine.log.pairs
         self._links.add(facts_of(pairs), heads_of(pairs))
-        return self._links.heads_of_all(doomed)
+        return self._links.heads_of_all(deleted_next)
 
     def finished(self, deleted: Ids) -> None:
         for offset in self._offsets(deleted).tolist():

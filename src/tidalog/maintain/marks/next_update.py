@@ -1,6 +1,6 @@
 """What the marks of the papers share: facts are named for the next update alone.
 
-Explicit facts that it deletes are DOOMED, and implicit facts that may lose a proof by that are MARKED.  So
+Explicit facts that it deletes are DELETED_NEXT; implicit facts that may lose a proof by that are MARKED.  So
 is, of the facts that are new, the head of a rule that the next update removes, or that negates a predicate
 which is to have more facts.
 """
@@ -15,7 +15,7 @@ import numpy as np
 
 from tidalog.engine import undo_log as changes
 from tidalog.engine import update_kernels as kernels
-from tidalog.engine.bits import DELETED, DOOMED, EXPLICIT, MARKED, PRESENT
+from tidalog.engine.bits import DELETED, DELETED_NEXT, EXPLICIT, MARKED, PRESENT
 from tidalog.engine.engine import EmbeddedEngine
 from tidalog.engine.fact_kernels import HEADER
 from tidalog.maintain.counters import Counters
@@ -31,7 +31,7 @@ _NO_OFFSETS: Final[Offsets] = np.empty(0, np.uint32)
 class _Named:
     """What one update leaves for the next."""
 
-    doomed: Offsets = field(default_factory=lambda: _NO_OFFSETS)
+    deleted_next: Offsets = field(default_factory=lambda: _NO_OFFSETS)
     marked: Offsets = field(default_factory=lambda: _NO_OFFSETS)
 
 
@@ -45,17 +45,17 @@ class NextUpdateMarks(Marks):
         """Predicate → rows of coming updates, and whether these are deleted."""
         self._at_risk: frozenset[int] = frozenset()
         """Predicates whose new facts are marked, whatever they were derived from."""
-        self._doomed: list[Ids] = []
+        self._deleted_next: list[Ids] = []
         self._proved: list[Ids] = []
         self._begin = 0
 
     def begin(self, txn: Transaction, upcoming: Sequence[EncodedUpdate], parts: Parts) -> Ids:
-        self._doomed, self._proved, self._begin = [], [], txn.begin
+        self._deleted_next, self._proved, self._begin = [], [], txn.begin
         self._coming = coming_rows(txn, upcoming[: min(1, self.look_ahead)])
         self._at_risk = self._predicates_at_risk(upcoming, parts)
         named, shared = self._named, self.engine.shared
-        if len(named.doomed):
-            kernels.clear_bits_of(shared, self._ids(named.doomed), int(DOOMED))
+        if len(named.deleted_next):
+            kernels.clear_bits_of(shared, self._ids(named.deleted_next), int(DELETED_NEXT))
         if not len(named.marked):
             return NO_IDS
         marked = self._ids(named.marked)
@@ -88,16 +88,18 @@ class NextUpdateMarks(Marks):
         for number in predicates:
             if number not in self._coming:
                 continue
-            self.engine.store.bring_in(number)
+            self.engine.store.add_to_table(number)
             tables, count = self._coming[number], 0
             found = np.empty(sum(table.shape[1] for table, _ in tables), np.int32)
             arrays, log = self.engine.store.arrays, self.engine.log.arrays
             for table, deleted in tables:
-                count = changes.doom_rows(arrays, log, number, table, table.shape[1], deleted, found, count)
+                count = changes.flag_deleted_next(
+                    arrays, log, number, table, table.shape[1], deleted, found, count
+                )
             found = found[:count]
-            found = found[(arrays.status[found] & DOOMED) != 0]
+            found = found[(arrays.status[found] & DELETED_NEXT) != 0]
             if len(found):
-                self._doomed.append(found)
+                self._deleted_next.append(found)
 
     @property
     def ignores_bodies(self) -> bool:
@@ -108,15 +110,17 @@ class NextUpdateMarks(Marks):
             self._proved.append(ids)
 
     def end(self, counters: Counters) -> None:
-        doomed = self._offsets(np.concatenate(self._doomed)) if self._doomed else _NO_OFFSETS
-        marked = self._present(self._marked_heads(doomed))
+        deleted_next = (
+            self._offsets(np.concatenate(self._deleted_next)) if self._deleted_next else _NO_OFFSETS
+        )
+        marked = self._present(self._marked_heads(deleted_next))
         if self._at_risk:
             marked = np.union1d(marked, self._present(self._new_at_risk()))
-        self._named = _Named(doomed, marked)
-        counters.marks_explicit, counters.marks_implicit = len(doomed), len(marked)
+        self._named = _Named(deleted_next, marked)
+        counters.marks_explicit, counters.marks_implicit = len(deleted_next), len(marked)
 
-    def _marked_heads(self, doomed: Offsets) -> Offsets:
-        """Heads that lose a proof with the doomed facts, as far as this kind of marks knows."""
+    def _marked_heads(self, deleted_next: Offsets) -> Offsets:
+        """Heads that lose a proof with the DELETED_NEXT facts, as far as this kind of marks knows."""
         raise NotImplementedError
 
     def _proved_heads(self) -> Offsets:
@@ -136,12 +140,12 @@ class NextUpdateMarks(Marks):
             result: Offsets = now[found[before[found] == offsets]]
             return result
 
-        self._named = _Named(moved(self._named.doomed), moved(self._named.marked))
+        self._named = _Named(moved(self._named.deleted_next), moved(self._named.marked))
 
     def close(self) -> None:
         status = self.engine.store.arrays.status
-        for offsets in (self._named.doomed, self._named.marked):
-            status[self._ids(offsets)] &= ~(DOOMED | MARKED)
+        for offsets in (self._named.deleted_next, self._named.marked):
+            status[self._ids(offsets)] &= ~(DELETED_NEXT | MARKED)
 
     def _present(self, offsets: Offsets) -> Offsets:
         """The implicit facts among some that stay."""

@@ -1,6 +1,6 @@
 """`paper`: Algorithm 1 of paper 001 to the letter.
 
-The head of an instance that is applied now and holds a DOOMED fact is MARKED, and waits in the W of the next
+The head of an instance that is applied now and has a DELETED_NEXT fact is MARKED, and is in the W of the next
 update.
 """
 
@@ -22,11 +22,11 @@ class PaperMarks(NextUpdateMarks):
     marks_proofs: ClassVar[bool] = True
 
     def observed(self, component: MaintainedComponent) -> int:
-        return MARK if self._doomed else 0
+        return MARK if self._deleted_next else 0
 
     @property
     def ignores_bodies(self) -> bool:
-        return not self._doomed
+        return not self._deleted_next
 
-    def _marked_heads(self, doomed: Offsets) -> Offsets:
+    def _marked_heads(self, deleted_next: Offsets) -> Offsets:
         return np.concatenate([self._proved_heads(), heads_of(self.engine.log.pairs)])

@@ -98,7 +98,7 @@ def delete_exactly(work: ComponentUpdate, order: str) -> None:
     """Deletes what has no proof any more.  Marked facts are checked first (line 32); proofs may mark facts
     (line 12)."""
     component, txn, engine = work.component, work.txn, work.txn.engine
-    engine.log.book.stop_counting()
+    engine.log.derivation_log.stop_counting()
     seeds = seeds_of(work)
     steps.clear_bits_of_touched(engine.shared, _OF_ONE_COMPONENT)
     searches = component.plans.searches(*_PLANS)

@@ -12,7 +12,7 @@ from typing import Final
 import numpy as np
 
 from tidalog.engine import opcodes as op
-from tidalog.engine.addresses import PLANS, sweep_by_address
+from tidalog.engine.addresses import PLANS, delta_scan_by_address
 from tidalog.engine.binding_blocks import (
     BLOCK,
     COUNTED,
@@ -24,7 +24,7 @@ from tidalog.engine.binding_blocks import (
     RETRACT,
 )
 from tidalog.engine.binding_blocks import BUDGET as ROW_BUDGET
-from tidalog.engine.binding_blocks import QUEUED as FRAME_QUEUED
+from tidalog.engine.binding_blocks import QUEUED as BLOCKS_QUEUED
 from tidalog.engine.bits import NEW, NEW_STATE, OLD_STATE, PRESENT, PROVED, SPREAD, WAITING
 from tidalog.engine.delta_scan import CURRENT, LIMIT, LIST_AT, LIST_SIZE
 from tidalog.engine.delta_scan import NEXT as SCAN_NEXT
@@ -87,7 +87,7 @@ def retract(
     join the `queue`.  `counts`: address of derivation counts to reduce."""
     engine, control, counters = work.txn.engine, state.control, state.counters
     buffers = work.component.workspace.scan_buffers(searches.codes[0], BLOCK, len(engine.names) + 1)
-    frame, sweep = buffers.frame.control, buffers.sweep.control
+    blocks, scan = buffers.blocks.control, buffers.scan.control
     plans = searches.at[PLANS:]
     scanning = False
 
@@ -99,23 +99,23 @@ def retract(
                 if reason != SCAN:
                     return reason
                 buffers.start(int(control[NEXT]))
-                sweep[LIST_AT], sweep[LIST_SIZE] = deleted.ctypes.data, len(deleted)
-                sweep[LIMIT] = control[BLOCK_END]
-                frame[MODE], frame[COUNTED] = RETRACT, counts
-                frame[QUEUE_AT], frame[QUEUE_CAPACITY] = queue.ctypes.data, len(queue)
-                frame[FRAME_QUEUED] = control[QUEUED]
+                scan[LIST_AT], scan[LIST_SIZE] = deleted.ctypes.data, len(deleted)
+                scan[LIMIT] = control[BLOCK_END]
+                blocks[MODE], blocks[COUNTED] = RETRACT, counts
+                blocks[QUEUE_AT], blocks[QUEUE_CAPACITY] = queue.ctypes.data, len(queue)
+                blocks[BLOCKS_QUEUED] = control[QUEUED]
                 scanning = True
-            frame[ROW_BUDGET] = _ROWS
-            reason = int(sweep_by_address(engine.shared, plans, buffers.frame_at, buffers.sweep_at, bit))
+            blocks[ROW_BUDGET] = _ROWS
+            reason = int(delta_scan_by_address(engine.shared, plans, buffers.blocks_at, buffers.scan_at, bit))
             if reason != op.DONE:
                 return reason
             scanning = False
-            counters[counted.DERIVATIONS] += frame[DERIVATIONS]
-            counters[counted.DELETIONS] += frame[FRAME_QUEUED] - control[QUEUED]
-            control[QUEUED] = frame[FRAME_QUEUED]
+            counters[counted.DERIVATIONS] += blocks[DERIVATIONS]
+            counters[counted.DELETIONS] += blocks[BLOCKS_QUEUED] - control[QUEUED]
+            control[QUEUED] = blocks[BLOCKS_QUEUED]
 
     def rule() -> str:
-        return searches.codes[0].names[sweep[CURRENT]] if scanning else searches.rule()
+        return searches.codes[0].names[scan[CURRENT]] if scanning else searches.rule()
 
     work.runner.drive_search(step, control, BUDGET, rule)
 
@@ -132,26 +132,26 @@ def rederivable(work: ComponentUpdate, gone: Ids) -> Ids:
     searches.catch_up(engine)
     rest = np.empty(len(gone), np.int32)
     buffers = component.workspace.scan_buffers(searches.codes[0], BLOCK, len(engine.names) + 1)
-    frame, sweep = buffers.frame.control, buffers.sweep.control
+    blocks, scan = buffers.blocks.control, buffers.scan.control
     buffers.start(0)
-    sweep[LIST_AT], sweep[LIST_SIZE] = rest.ctypes.data, len(rest)
-    sweep[LIMIT] = find_known(engine.shared, gone, rest)
-    frame[MODE] = PROVE
+    scan[LIST_AT], scan[LIST_SIZE] = rest.ctypes.data, len(rest)
+    scan[LIMIT] = find_known(engine.shared, gone, rest)
+    blocks[MODE] = PROVE
     budget = np.zeros(1, np.int64)
 
     def step() -> int:
-        begin, frame[ROW_BUDGET] = int(sweep[SCAN_NEXT]), _ROWS_PER_FACT * budget[0]
-        reason = int(sweep_by_address(engine.shared, searches.at, buffers.frame_at, buffers.sweep_at, 0))
-        budget[0] -= sweep[SCAN_NEXT] - begin
+        begin, blocks[ROW_BUDGET] = int(scan[SCAN_NEXT]), _ROWS_PER_FACT * budget[0]
+        reason = int(delta_scan_by_address(engine.shared, searches.at, buffers.blocks_at, buffers.scan_at, 0))
+        budget[0] -= scan[SCAN_NEXT] - begin
         return reason
 
     try:
-        work.runner.drive_search(step, budget, 0, lambda: searches.codes[0].names[sweep[CURRENT]])
+        work.runner.drive_search(step, budget, 0, lambda: searches.codes[0].names[scan[CURRENT]])
     except BaseException:
         component.workspace.drop_scans()  # the scan ends in the middle of a block
         raise
     found = new_counters()
-    found[counted.BACKWARD] = found[counted.DERIVATIONS] = frame[DERIVATIONS]
+    found[counted.BACKWARD] = found[counted.DERIVATIONS] = blocks[DERIVATIONS]
     work.counters.add_kernel(found)
     back: Ids = gone[(engine.store.arrays.status[gone] & PROVED) != 0]
     return back

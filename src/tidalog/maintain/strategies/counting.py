@@ -33,7 +33,7 @@ class Counting(Strategy):
 
     def delete(self, work: ComponentUpdate) -> None:
         component, txn, engine = work.component, work.txn, work.txn.engine
-        engine.log.book.stop_counting()
+        engine.log.derivation_log.stop_counting()
         seeds = work.deleted_below
         clear_bits_of(engine.shared, seeds, int(SPREAD))
         ensure_counts(engine)

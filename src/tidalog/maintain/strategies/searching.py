@@ -109,7 +109,7 @@ def rederive(work: ComponentUpdate, gone: Ids) -> None:
     else:
         back = rederivable(work, gone)
     engine.store.ensure(len(back), 0)
-    engine.log.book.make_room(len(engine.store) + len(back), 0, 0)
+    engine.log.derivation_log.ensure_capacity(len(engine.store) + len(back), 0, 0)
     revive(engine.store.arrays, engine.log.arrays, back, len(back))
 
 

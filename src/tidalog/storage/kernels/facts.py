@@ -22,7 +22,7 @@ from tidalog.engine.fact_kernels import (
 from tidalog.engine.hash_table import EMPTY, ONE, make_entry, table_shift
 from tidalog.engine.jit import entry, prefetch
 
-BLOCK: Final = 1024  # facts whose places in the table are asked for before the first is looked at
+BLOCK: Final = 1024  # facts whose slots are prefetched before the first is read
 
 
 @entry
@@ -59,8 +59,8 @@ def gather_facts(
 
 @entry
 def place_facts(facts: Facts, predicates: Int32s, explicit: Uint8s, arities: Int64s, flat: Int32s) -> int:
-    """Makes facts of columns, with ids from 0, in an empty store that has room.  None is in the table yet.
-    Gives how much of the arena they take."""
+    """Makes facts of columns, with ids from 0, in an empty store that has capacity.  None is in the table
+    yet. Gives how much of the arena they take."""
     used, read = 0, 0
     for f in range(len(predicates)):
         predicate = predicates[f]
@@ -84,7 +84,7 @@ def place_facts(facts: Facts, predicates: Int32s, explicit: Uint8s, arities: Int
 
 @entry
 def fill_fact_table(facts: Facts) -> None:
-    """Enters all facts of a store as `place_facts` leaves it into its table, which has room."""
+    """Enters all facts of a store as `place_facts` leaves it into its table, which has capacity."""
     slots, count = facts.slots, facts.state[FACTS]
     mask, shift = np.uint64(len(slots) - 1), table_shift(len(slots))
     hashes = np.empty(BLOCK, np.uint64)

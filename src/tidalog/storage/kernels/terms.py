@@ -21,7 +21,7 @@ from tidalog.engine.jit import entry
 
 @entry
 def gather_texts(terms: Terms, ids: Int32s, out: Uint8s) -> None:
-    """The texts of terms one behind the other."""
+    """The texts of terms one after the other."""
     at = 0
     for i in range(len(ids)):
         start = terms.start[ids[i]]
@@ -41,8 +41,8 @@ def intern_terms(
     text: Uint8s,
     ids: Int32s,
 ) -> None:
-    """The ids of terms, given out where they are new; room has been made.  `extras` are places in these very
-    arrays, each before the term that has it."""
+    """The ids of terms, given out where they are new; there is capacity.  `extras` are positions in these
+    very arrays, each before the term that has it."""
     at = 0
     for i in range(len(kinds)):
         kind = kinds[i]
@@ -60,7 +60,7 @@ def intern_terms(
 
 @entry
 def fill_table(terms: Terms) -> None:
-    """Enters all terms into an empty table that has room for them."""
+    """Enters all terms into an empty table that has capacity for them."""
     slots = terms.slots
     mask, shift = np.uint64(len(slots) - 1), table_shift(len(slots))
     for t in range(terms.state[TERMS]):
