@@ -22,7 +22,7 @@ from tidalog.engine.fact_kernels import HEADER, NONE, add_to_table, append_rows,
 from tidalog.engine.facts import FactStore
 from tidalog.engine.index import POOL, POOL_SIZE, Indexes
 from tidalog.engine.probe import find_runs
-from tidalog.engine.undo_log import ChangeLog
+from tidalog.engine.undo_log import UndoLog
 
 Row = tuple[int, ...]
 ARITIES = (2, 1, 3, 0, 2, 8)
@@ -71,7 +71,7 @@ class Store(RuleBasedStateMachine):
         for predicate, arity in enumerate(ARITIES):
             self.store.add_predicate(predicate, arity)
         self.indexes = Indexes()
-        self.log = ChangeLog()
+        self.log = UndoLog()
         self.floor, self.floor_used = 0, 0
         self.facts: list[tuple[int, Row] | None] = []
         self.status: list[int] = []

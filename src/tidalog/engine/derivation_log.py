@@ -83,7 +83,7 @@ class DerivationLog:
     def is_open(self) -> bool:
         return bool(self.fields[BASE] != NO_BASE)
 
-    def noted(self) -> int:
+    def new_instances(self) -> int:
         """Instances recorded since the last call."""
         now = int(self.fields[INSTANCES])
         new, self._asked = now - self._asked, now
@@ -149,7 +149,7 @@ class DerivationLog:
         self._links = links
         self.fields[LINK_CAPACITY], self.fields[LINKS_AT] = len(links), links.ctypes.data
 
-    def tidy(self, facts: Facts) -> None:
+    def compact(self, facts: Facts) -> None:
         """Drops what is dead once it may be most of the log."""
         fields = self.fields
         if not self.is_open:

@@ -16,7 +16,7 @@ from tidalog.engine.dictionary import Dictionary
 from tidalog.engine.facts import FactStore
 from tidalog.engine.index import Indexes
 from tidalog.engine.plan_compiler import Catalogue
-from tidalog.engine.undo_log import ChangeLog
+from tidalog.engine.undo_log import UndoLog
 from tidalog.model.facts import Ids
 from tidalog.plan.executed import Executed
 from tidalog.plan.join_order import assumed_fan_out
@@ -52,7 +52,7 @@ class EmbeddedEngine:
         self._shared = SharedBlock()
         self.store = FactStore()
         self.indexes = Indexes()
-        self.log = ChangeLog()
+        self.log = UndoLog()
         self.counts = DerivationCounts()
         self.names: list[str] = []
         self.arities: list[int] = []
@@ -159,7 +159,7 @@ class EmbeddedEngine:
             self.arities.pop()
         self._distinct.clear()
 
-    def tidy(self) -> tuple[Offsets, Offsets]:
+    def compact(self) -> tuple[Offsets, Offsets]:
         """Compacts ids and rows once most of them are unused, so that this costs little per deletion.  Gives
         where the rows of facts started before, ascending, and where they start now, if they have moved."""
         sparse = 2 * self.store.garbage > self.store.used + _UNUSED

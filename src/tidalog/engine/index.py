@@ -180,11 +180,11 @@ class Indexes:
         """Removes dead facts from the indexes of their predicates, of which `dead` says how many each has;
         the rows are still there.  An index that loses much is emptied, and filled again when it is next
         read."""
-        for numbers in self.losing(facts, dead).values():
+        for numbers in self.indexes_to_update(facts, dead).values():
             for number in numbers:
                 remove_facts(facts, self.meta[number], ids)
 
-    def losing(self, facts: Facts, dead: npt.NDArray[np.int64]) -> dict[int, list[int]]:
+    def indexes_to_update(self, facts: Facts, dead: npt.NDArray[np.int64]) -> dict[int, list[int]]:
         """Predicate → the indexes that its dead facts are to be taken out of; those that lose much have been
         emptied."""
         found: dict[int, list[int]] = {}

@@ -68,7 +68,7 @@ class Log(NamedTuple):
     derivation_log: Int64s
 
 
-class ChangeLog:
+class UndoLog:
     """Owns the arrays.  They hold every older fact under its id and under a new one, so compiled code
     never runs out of capacity; what is NEW is not logged."""
 

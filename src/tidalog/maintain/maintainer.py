@@ -253,7 +253,7 @@ class Maintainer:
         counters.derivations += runner.stats.derivations
         counters.insertions += found.insertions
         ids_before = len(engine.store)
-        marks.rows_have_moved(*engine.tidy())
+        marks.rows_have_moved(*engine.compact())
         if len(engine.store) != ids_before:
             for component in self._index.unordered():
                 component.ids_have_changed()

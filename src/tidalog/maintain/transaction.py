@@ -178,14 +178,14 @@ class Transaction:
 
     def _remove_from_indexes(self, dead: Ids, of_predicate: npt.NDArray[np.int64]) -> None:
         """Takes dead facts out of the indexes of their predicates."""
-        losing = self.engine.indexes.losing(self.engine.store.arrays, of_predicate)
-        if not losing:
+        affected = self.engine.indexes.indexes_to_update(self.engine.store.arrays, of_predicate)
+        if not affected:
             return
         predicates = self.predicates_of(dead)
         order = np.argsort(predicates, kind="stable")
         predicates, dead = predicates[order], dead[order]
-        owners = [predicate for predicate, indexes in losing.items() for _ in indexes]
-        numbers = np.array([number for indexes in losing.values() for number in indexes], np.int64)
+        owners = [predicate for predicate, indexes in affected.items() for _ in indexes]
+        numbers = np.array([number for indexes in affected.values() for number in indexes], np.int64)
         begins, ends = (np.searchsorted(predicates, owners, side) for side in ("left", "right"))
         steps.remove_from_indexes(self.engine.shared, numbers, begins, ends, dead)
 

@@ -132,7 +132,7 @@ class CompleteMarks(Marks):
             self._windows = []
         if self._windows:
             self._log.forget(self.engine.store.arrays, self._windows[0][1])
-            self._log.tidy(self.engine.store.arrays)
+            self._log.compact(self.engine.store.arrays)
         else:
             self.close()
 
@@ -141,7 +141,7 @@ class CompleteMarks(Marks):
         if not self.sparing or not self._recording:
             return
         self._updates += 1
-        self._instances += self._log.noted()
+        self._instances += self._log.new_instances()
         if self._updates <= self.look_ahead:
             return  # what is recorded has not had its time
         if self._joins_saved >= _JOINS_PER_UPDATE * self._updates + self._instances // _RECORDS_PER_JOIN:
