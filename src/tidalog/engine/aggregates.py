@@ -10,7 +10,7 @@ from typing import Final
 
 import numpy as np
 
-from tidalog.engine.array_types import Int32s
+from tidalog.engine.array_types import Int32s, int64
 from tidalog.engine.dictionary_kernels import (
     DOUBLE_VALUE,
     INT_VALUE,
@@ -47,8 +47,8 @@ def gather_values(
     arguments, offset = facts.arguments, facts.offset
     rows = np.empty(length, np.int64)
     for k in range(length):
-        fact = np.int64(-1 - start) if start < 0 else np.int64(pool[start + k])
-        rows[k] = np.int64(offset[fact])
+        fact = int64(-1 - start) if start < 0 else int64(pool[start + k])
+        rows[k] = int64(offset[fact])
     if distinct and length > 1:
         if len(columns) == 1 and length <= _FEW:
             return few_distinct(arguments, rows, columns[0])
@@ -91,7 +91,7 @@ def distinct_rows(arguments: np.ndarray, rows: np.ndarray, columns: np.ndarray) 
         h = hash_start(0)
         for j in range(len(columns)):
             h = hash_add(h, arguments[rows[k] + columns[j]])
-        s = np.int64(hash_end(h) & np.uint64(size - 1))
+        s = int64(hash_end(h) & np.uint64(size - 1))
         found = False
         while table[s] >= 0:
             found = True
@@ -112,8 +112,8 @@ def distinct_rows(arguments: np.ndarray, rows: np.ndarray, columns: np.ndarray) 
 @compiled
 def as_double(terms: Terms, term: int) -> float:
     if terms.value[term] == INT_VALUE:
-        return np.float64(terms.number[term])
-    return bits_double(terms.number[term])
+        return float(terms.number[term])
+    return float(bits_double(terms.number[term]))
 
 
 @compiled
@@ -140,7 +140,7 @@ def round_partials(partials: np.ndarray, count: int) -> float:
     if count == 0:
         return 0.0
     n = count - 1
-    high = partials[n]
+    high = float(partials[n])
     low = 0.0
     while n > 0:
         x = high
@@ -218,13 +218,13 @@ def fold_extreme(terms: Terms, values: Int32s, sign: int) -> int:
             better = t != best and compare_terms(terms, t, best) * sign > 0
         if better:
             best = t
-    return best
+    return int64(best)
 
 
 @compiled
 def fold_sum(terms: Terms, values: np.ndarray, average: bool) -> tuple[int, int]:
     """The sum or the average of the numbers in a group; what is not a number is left out and counted."""
-    low, high = np.uint64(0), np.int64(0)  # an exact sum of integers
+    low, high = np.uint64(0), int64(0)  # an exact sum of integers
     numbers = 0
     has_double = False
     for t in values:
@@ -234,7 +234,7 @@ def fold_sum(terms: Terms, values: np.ndarray, average: bool) -> tuple[int, int]
             v = terms.number[t]
             before = low
             low += np.uint64(v)
-            high += (np.int64(1) if low < before else np.int64(0)) + (v >> 63)
+            high += (int64(1) if low < before else int64(0)) + (v >> 63)
         elif kind == DOUBLE_VALUE:
             numbers += 1
             has_double = True
@@ -246,11 +246,11 @@ def fold_sum(terms: Terms, values: np.ndarray, average: bool) -> tuple[int, int]
         if not computed:
             return -1, failed + 1
         return intern_double(terms, total / numbers if average else total), failed
-    if high != np.int64(low) >> 63:
+    if high != int64(low) >> 63:
         return -1, failed + 1
     if average:
-        return intern_double(terms, np.float64(np.int64(low)) / numbers), failed
-    return intern_integer(terms, np.int64(low)), failed
+        return intern_double(terms, np.float64(int64(low)) / numbers), failed
+    return intern_integer(terms, int64(low)), failed
 
 
 @compiled

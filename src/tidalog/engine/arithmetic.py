@@ -10,6 +10,7 @@ from typing import Final
 
 import numpy as np
 
+from tidalog.engine.array_types import int64
 from tidalog.engine.dictionary_kernels import compare_int_double
 from tidalog.engine.functions import (
     ABSOLUTE,
@@ -30,14 +31,14 @@ from tidalog.engine.functions import (
 )
 from tidalog.engine.jit import compiled
 
-_MIN64: Final = np.int64(-(2**63))
+_MIN64: Final = int64(-(2**63))
 
 
 @compiled
 def add_checked(a: int, b: int) -> tuple[int, int]:
     """(tag, sum): FAILED if it does not fit 64 bits.  Computed without sign: compiled signed arithmetic may
     assume that it never overflows, and drop the check."""
-    r = np.int64(np.uint64(a) + np.uint64(b))
+    r = int64(np.uint64(a) + np.uint64(b))
     if ((a ^ r) & (b ^ r)) < 0:
         return FAILED, 0
     return INT, r
@@ -51,7 +52,7 @@ def multiply_checked(a: int, b: int) -> tuple[int, int]:
         return (FAILED, 0) if a == _MIN64 else (INT, -a)
     if a == -1:
         return (FAILED, 0) if b == _MIN64 else (INT, -b)
-    r = np.int64(np.uint64(a) * np.uint64(b))
+    r = int64(np.uint64(a) * np.uint64(b))
     if r // b != a or r % b != 0:
         return FAILED, 0
     return INT, r
@@ -65,7 +66,7 @@ def power_checked(a: int, b: int) -> tuple[int, int]:
         return INT, a if b % 2 == 1 else 1
     if b >= 64:
         return FAILED, 0
-    result = np.int64(1)
+    result = int64(1)
     for _ in range(b):
         tag, result = multiply_checked(result, a)
         if tag == FAILED:
@@ -80,7 +81,7 @@ def integer_arithmetic(function: int, a: int, b: int) -> tuple[int, int, float]:
         tag, r = add_checked(a, b)
         return tag, r, 0.0
     if function == SUBTRACT:
-        r = np.int64(np.uint64(a) - np.uint64(b))
+        r = int64(np.uint64(a) - np.uint64(b))
         if ((a ^ b) & (a ^ r)) < 0:
             return FAILED, 0, 0.0
         return INT, r, 0.0
@@ -135,10 +136,10 @@ def round_double(function: int, x: float) -> float:
     if x - x != 0.0:
         return x
     if function == FLOOR:
-        return np.floor(x)
+        return float(np.floor(x))
     if function == CEIL:
-        return np.ceil(x)
-    whole = np.trunc(x)
+        return float(np.ceil(x))
+    whole = float(np.trunc(x))
     if abs(x - whole) >= 0.5:
         return whole + (1.0 if x > 0.0 else -1.0)
     return whole

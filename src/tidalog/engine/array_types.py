@@ -6,7 +6,8 @@ pass: arrays in C order.  The builder reads the dimensions from the annotation; 
 
 from __future__ import annotations
 
-from typing import Annotated
+from collections.abc import Callable
+from typing import Annotated, Final, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -26,3 +27,6 @@ Int64Table = Annotated[npt.NDArray[np.int64], 2]
 Uint8Table = Annotated[npt.NDArray[np.uint8], 2]
 
 Int32Levels = Annotated[npt.NDArray[np.int32], 3]
+
+int64: Final = cast("Callable[[object], int]", np.int64)
+"""A number as compiled code computes with it; to mypy, as to compiled code, that is an int."""

@@ -11,7 +11,7 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from tidalog.engine.array_types import Uint8s
+from tidalog.engine.array_types import Uint8s, int64
 from tidalog.engine.binding_blocks import ROWS, BindingBlocks
 from tidalog.engine.fact_kernels import COUNT, FIRST, LAST, Facts
 from tidalog.engine.jit import compiled, entry
@@ -37,7 +37,7 @@ def set_bits(facts: Facts, predicate: int, column: int, bits: Uint8s) -> None:
         return
     arguments, offset = facts.arguments, facts.offset
     for f in range(extent[FIRST], extent[LAST] + 1):
-        at = np.int64(offset[f])
+        at = int64(offset[f])
         if arguments[at - 1] == predicate:
             term = arguments[at + column]
             bits[term >> 3] |= np.uint8(1 << (term & 7))

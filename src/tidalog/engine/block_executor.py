@@ -79,7 +79,7 @@ NEW_FACTS: Final = 1  # after the rows of EMIT: the facts that were not there be
 @compiled
 def has_fact_capacity(facts: Facts, rows: int, arity: int) -> bool:
     n, used = facts.state[FACTS] + rows, facts.state[USED] + rows * (arity + HEADER)
-    return n <= min(len(facts.offset), len(facts.status)) and used <= len(facts.arguments)
+    return bool(n <= min(len(facts.offset), len(facts.status)) and used <= len(facts.arguments))
 
 
 @compiled

@@ -10,6 +10,7 @@ from typing import Final
 
 import numpy as np
 
+from tidalog.engine.array_types import int64
 from tidalog.engine.jit import inlined
 
 AS_IRI: Final = 0
@@ -26,8 +27,8 @@ _MAX_DIGITS: Final = 18  # every number of so many digits fits 64 bits
 _LETTER, _DIGIT, _DASH, _BEYOND_ASCII, _OTHER, _NO_NUMERAL, _NOT_IN_IRI = (np.uint8(1 << n) for n in range(7))
 
 
-def _byte_class(c: int) -> int:
-    found = 0
+def _byte_class(c: int) -> np.uint8:
+    found = np.uint8(0)
     if chr(c).isascii() and (chr(c).isalpha() or c == ord("_")):
         found |= _LETTER
     elif chr(c) in "0123456789":
@@ -55,7 +56,7 @@ def classes(text: np.ndarray, start: int, length: int) -> int:
     found = np.uint8(0)
     for i in range(start, start + length):
         found |= _CLASS[text[i]]
-    return found
+    return int64(found)
 
 
 @inlined
@@ -136,25 +137,25 @@ def classify_numeral(text: np.ndarray, start: int, length: int) -> tuple[int, in
 @inlined
 def read_integer(text: np.ndarray, start: int, length: int) -> int:
     sign = text[start] == _MINUS
-    value = np.int64(0)
+    value = int64(0)
     for i in range(1 if sign else 0, length):
-        value = value * 10 + np.int64(text[start + i] - np.uint8(48))
+        value = value * 10 + int64(text[start + i] - np.uint8(48))
     return -value if sign else value
 
 
 @inlined
 def is_letter(c: int) -> bool:
     """Of ASCII."""
-    return _CLASS[c] & _LETTER != 0 and c != _UNDERSCORE
+    return bool(_CLASS[c] & _LETTER != 0 and c != _UNDERSCORE)
 
 
 @inlined
 def is_in_scheme(c: int) -> bool:
     """Whether a byte after the first letter may belong to the scheme of an IRI."""
-    return (_CLASS[c] & (_LETTER | _DIGIT | _DASH) != 0 and c != _UNDERSCORE) or c == 43 or c == 46
+    return bool((_CLASS[c] & (_LETTER | _DIGIT | _DASH) != 0 and c != _UNDERSCORE) or c == 43 or c == 46)
 
 
 @inlined
 def is_plain_in_iri(c: int) -> bool:
     """ASCII that an IRI reference may hold as it is; `iri_reference` escapes some more in relative ones."""
-    return _CLASS[c] & _NOT_IN_IRI == 0
+    return bool(_CLASS[c] & _NOT_IN_IRI == 0)

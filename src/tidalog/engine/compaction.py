@@ -8,7 +8,7 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from tidalog.engine.array_types import Int32s, Int64s
+from tidalog.engine.array_types import Int32s, Int64s, int64
 from tidalog.engine.bits import PRESENT
 from tidalog.engine.derivation_counts import DerivationCounts
 from tidalog.engine.fact_kernels import (
@@ -91,10 +91,10 @@ def renumber_index(facts: Facts, row: Int64s, ranks: Int32s) -> None:
             continue
         value = entry & LOW32
         if not value & IS_RECORD:
-            slots[s] = make_entry(entry, ranks[np.int64(value) - 1] + 1)
+            slots[s] = make_entry(entry, ranks[int64(value) - 1] + 1)
             continue
-        at = np.int64(value & VALUE) * RECORD
-        start, kept = np.int64(records[at + START]), 0
+        at = int64(value & VALUE) * RECORD
+        start, kept = int64(records[at + START]), 0
         for k in range(start, start + records[at + LENGTH]):
             if facts.status[pool[k]] & PRESENT:
                 pool[start + kept] = ranks[pool[k]]
@@ -112,7 +112,7 @@ def renumber_facts(facts: Facts, ranks: Int32s) -> None:
             n = ranks[f]
             facts.offset[n] = facts.offset[f]
             facts.status[n] = facts.status[f]
-            facts.arguments[np.int64(facts.offset[n]) - HEADER] = n
+            facts.arguments[int64(facts.offset[n]) - HEADER] = n
     for p in range(len(facts.extent)):
         extent = facts.extent[p]
         extent[FIRST] = ranks[min(extent[FIRST], end)]
@@ -133,7 +133,7 @@ def copy_live_rows(facts: Facts, arena: Int32s) -> None:
         if not facts.status[f] & PRESENT:
             facts.offset[f] = HEADER
             continue
-        at = np.int64(facts.offset[f])
+        at = int64(facts.offset[f])
         predicate = arena[at - 1]
         extent = facts.extent[predicate]
         for c in range(-HEADER, extent[ARITY]):
@@ -145,7 +145,7 @@ def copy_live_rows(facts: Facts, arena: Int32s) -> None:
             s = h >> shift
             while slots[s] != EMPTY:
                 s = (s + ONE) & mask
-            slots[s] = make_entry(h, np.int64(facts.offset[f]))
+            slots[s] = make_entry(h, int64(facts.offset[f]))
             facts.state[ENTRIES] += 1
     facts.state[USED] = used
     facts.state[GARBAGE] = 0

@@ -11,7 +11,7 @@ from typing import Final, NamedTuple
 
 import numpy as np
 
-from tidalog.engine.array_types import Int32s, Int32Table, Int64s, Int64Table
+from tidalog.engine.array_types import Int32s, Int32Table, Int64s, Int64Table, int64
 from tidalog.engine.binding_blocks import BUDGET, EXPANDING, LEVEL, PC, PIVOT_REGISTER, ROWS, BindingBlocks
 from tidalog.engine.block_executor import run_plan
 from tidalog.engine.dictionary_kernels import Terms
@@ -119,7 +119,7 @@ def start_plan(
         fact = ids[i]
         if not passes(status, fact, mask, want, ANY_ID, 0):
             continue
-        offset = np.int64(offsets[fact])
+        offset = int64(offsets[fact])
         wanted = True
         for j in range(constants):
             column, operand = code[constant_at + 2 * j], code[constant_at + 2 * j + 1]
@@ -136,7 +136,7 @@ def start_plan(
         column, register = code[load_at + 2 * j], code[load_at + 2 * j + 1]
         target = block[register]
         for i in range(rows):
-            target[i] = arguments[np.int64(offsets[pivots[i]]) + column]
+            target[i] = arguments[int64(offsets[pivots[i]]) + column]
     start_level(blocks, load_at + 2 * loads, rows)
 
 
@@ -161,8 +161,8 @@ def scanned(scan: DeltaScan, position: int) -> int:
     """The fact at a position of the scan."""
     listed = scan.control[LIST_AT]
     if listed == 0:
-        return np.int64(position)
-    return np.int64(int32_at(listed, scan.control[LIST_SIZE])[position])
+        return int64(position)
+    return int64(int32_at(listed, scan.control[LIST_SIZE])[position])
 
 
 @compiled
@@ -170,9 +170,9 @@ def sort_block(facts: Facts, plans: Plans, scan: DeltaScan, begin: int, end: int
     """Chains the facts of a block by predicate, in order of id."""
     arguments, offset, first = facts.arguments, facts.offset, plans.first
     # Most blocks hold one predicate alone, and need no chains.
-    alone = arguments[np.int64(offset[scanned(scan, begin)]) - 1]
+    alone = arguments[int64(offset[scanned(scan, begin)]) - 1]
     f = begin + 1
-    while f < end and arguments[np.int64(offset[scanned(scan, f)]) - 1] == alone:
+    while f < end and arguments[int64(offset[scanned(scan, f)]) - 1] == alone:
         f += 1
     scan.control[GROUP] = 0
     scan.control[PLAN] = 0
@@ -184,7 +184,7 @@ def sort_block(facts: Facts, plans: Plans, scan: DeltaScan, begin: int, end: int
         return
     groups, last, has_plans = 0, -1, False
     for f in range(begin, end):
-        p = arguments[np.int64(offset[scanned(scan, f)]) - 1]
+        p = arguments[int64(offset[scanned(scan, f)]) - 1]
         if p != last:
             first_plan, last_plan = plans_of(first, p)
             last, has_plans = p, first_plan < last_plan
@@ -206,7 +206,7 @@ def sort_block(facts: Facts, plans: Plans, scan: DeltaScan, begin: int, end: int
 def take_group(scan: DeltaScan, predicate: int, begin: int) -> int:
     """The ids of a predicate of the block; removes its chain."""
     if scan.control[ONE_GROUP] != 0:
-        count = scan.control[NEXT] - begin
+        count = int64(scan.control[NEXT] - begin)
         for i in range(count):
             scan.ids[i] = scanned(scan, begin + i)
         return count

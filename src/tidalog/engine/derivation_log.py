@@ -21,7 +21,7 @@ from typing import Final
 import numpy as np
 import numpy.typing as npt
 
-from tidalog.engine.array_types import Int32s, Int64s
+from tidalog.engine.array_types import Int32s, Int64s, int64
 from tidalog.engine.bits import NEW, RECORDED
 from tidalog.engine.fact_kernels import FACTS, HEADER, Facts
 from tidalog.engine.jit import compiled, entry, inlined, int32_at, int64_at
@@ -205,10 +205,13 @@ def links_of(log: np.ndarray) -> np.ndarray:
 
 @compiled
 def has_capacity(log: np.ndarray, ids: int, instances: int, links: int) -> bool:
-    return log[BASE] == NO_BASE or (
-        ids - log[ORIGIN] <= log[CAPACITY]
-        and log[INSTANCES] + instances <= log[INSTANCE_CAPACITY]
-        and log[LINKS] + links <= log[LINK_CAPACITY]
+    return bool(
+        log[BASE] == NO_BASE
+        or (
+            ids - log[ORIGIN] <= log[CAPACITY]
+            and log[INSTANCES] + instances <= log[INSTANCE_CAPACITY]
+            and log[LINKS] + links <= log[LINK_CAPACITY]
+        )
     )
 
 
@@ -233,23 +236,23 @@ def move_row(log: np.ndarray, old: int, new: int) -> None:
 def derivations_below(log: np.ndarray, fact: int) -> int:
     """How many rank proofs a fact has, or -1 if that is not known."""
     if log[EXACT] == 0 or fact < log[BASE]:
-        return np.int64(-1)
-    return max(np.int64(rows_of(log)[(fact - log[ORIGIN]) * ROW + BELOW]), np.int64(-1))
+        return int64(-1)
+    return max(int64(rows_of(log)[(fact - log[ORIGIN]) * ROW + BELOW]), int64(-1))
 
 
 @compiled
 def derivations_of(log: np.ndarray, fact: int) -> int:
     """How many instances derive a fact, or -1 if that is not known."""
     if derivations_below(log, fact) < 0:
-        return np.int64(-1)
-    return np.int64(rows_of(log)[(fact - log[ORIGIN]) * ROW + TOTAL])
+        return int64(-1)
+    return int64(rows_of(log)[(fact - log[ORIGIN]) * ROW + TOTAL])
 
 
 @inlined
 def none_is_left(log: np.ndarray, fact: int) -> bool:
     """Whether it is known that no instance derives a fact.  Where counts are not exact they are too large."""
     at = (fact - log[ORIGIN]) * ROW
-    return fact >= log[BASE] and rows_of(log)[at + TOTAL] == 0 and rows_of(log)[at + BELOW] >= 0
+    return bool(fact >= log[BASE] and rows_of(log)[at + TOTAL] == 0 and rows_of(log)[at + BELOW] >= 0)
 
 
 @inlined
@@ -262,19 +265,19 @@ def forget_count(log: np.ndarray, fact: int) -> None:
 @inlined
 def chain_of(log: np.ndarray, fact: int) -> int:
     """The first link of a fact that is RECORDED."""
-    return np.int64(rows_of(log)[(fact - log[ORIGIN]) * ROW + CHAIN])
+    return int64(rows_of(log)[(fact - log[ORIGIN]) * ROW + CHAIN])
 
 
 @inlined
 def next_link(log: np.ndarray, link: int) -> int:
-    return links_of(log)[link] & _NEXT
+    return int64(links_of(log)[link] & _NEXT)
 
 
 @inlined
 def head_of_link(log: np.ndarray, link: int) -> int:
     """The offset of the head of an instance that is alive, or -1."""
     entry = instances_of(log)[links_of(log)[link] >> _INSTANCE]
-    return entry >> HEAD_SHIFT if entry & ALIVE else np.int64(-1)
+    return entry >> HEAD_SHIFT if entry & ALIVE else int64(-1)
 
 
 @inlined
@@ -284,7 +287,7 @@ def remove_instance(log: np.ndarray, link: int, head: int) -> int:
     instance = links_of(log)[link] >> _INSTANCE
     entry = instances[instance]
     instances[instance] = entry & ~ALIVE
-    left = np.int64(-1)
+    left = int64(-1)
     if head >= log[BASE]:
         rows, at = rows_of(log), (head - log[ORIGIN]) * ROW
         rows[at + TOTAL] -= 1
@@ -292,7 +295,7 @@ def remove_instance(log: np.ndarray, link: int, head: int) -> int:
             if entry & IS_BELOW or instance < rows[at + RENEWED]:
                 rows[at + BELOW] -= 1
             if log[EXACT] != 0:
-                left = np.int64(rows[at + BELOW])
+                left = int64(rows[at + BELOW])
     return left
 
 
@@ -326,11 +329,11 @@ def record_instances(
     instance_count, link_count = log[INSTANCES], log[LINKS]
     atoms = code[at]
     for i in range(rows):
-        head = np.int64(heads[i])
+        head = int64(heads[i])
         below = True
         recorded = False
         for j in range(atoms):
-            fact = np.int64(block[code[at + 1 + j], i])
+            fact = int64(block[code[at + 1 + j], i])
             below = below and (code[at + 1 + atoms + j] == 0 or fact < head)
             if status[fact] & RECORDED:
                 recorded = True
@@ -341,7 +344,7 @@ def record_instances(
             table[row + TOTAL] += 1
             table[row + BELOW] += below
         if recorded:
-            instances[instance_count] = np.int64(offset[head]) << HEAD_SHIFT | below << 1 | ALIVE
+            instances[instance_count] = int64(offset[head]) << HEAD_SHIFT | below << 1 | ALIVE
             instance_count += 1
             if created[i] != 0 and status[head] & NEW:
                 status[head] |= RECORDED
@@ -363,7 +366,7 @@ def copy_alive(
     instances and links."""
     instance_count, link_count = 0, 1
     for i in range(len(rows) // ROW):
-        link = np.int64(rows[i * ROW + CHAIN])
+        link = int64(rows[i * ROW + CHAIN])
         rows[i * ROW + CHAIN] = END
         if facts.status[base + i] & RECORDED:
             while link != END:

@@ -14,7 +14,7 @@ from typing import Final, NamedTuple
 
 import numpy as np
 
-from tidalog.engine.array_types import Int32s, Int64s, Uint8s, Uint64s
+from tidalog.engine.array_types import Int32s, Int64s, Uint8s, Uint64s, int64
 from tidalog.engine.hash_table import (
     EMPTY,
     HALF,
@@ -96,10 +96,10 @@ def text_hash(kind: int, extra: int, text: np.ndarray, start: int, length: int) 
         word = (word << np.uint64(8)) | np.uint64(text[start + i])
         filled += 1
         if filled == 8:
-            h = hash_add(h, word)
+            h = hash_add(h, int64(word))
             word = np.uint64(0)
             filled = 0
-    h = hash_add(h, word)
+    h = hash_add(h, int64(word))
     return hash_end(hash_add(h, length))
 
 
@@ -122,9 +122,9 @@ def intern_number(terms: Terms, kind: int, value: int, bits: int) -> int:
             terms.length[n] = 0
             terms.extra[n] = -1
             terms.state[TERMS] = n + 1
-            return n
+            return int64(n)
         if entry >> HALF == tag:
-            t = np.int64(entry & LOW32) - 1
+            t = int64(entry & LOW32) - 1
             if terms.kind[t] == kind and terms.number[t] == bits:
                 return t
         s = (s + ONE) & mask
@@ -179,9 +179,9 @@ def intern_hashed(
                 terms.text[at + i] = text[start + i]
             terms.state[TERMS] = n + 1
             terms.state[TEXT] = at + length
-            return n
+            return int64(n)
         if entry >> HALF == tag:
-            t = np.int64(entry & LOW32) - 1
+            t = int64(entry & LOW32) - 1
             if terms.kind[t] == kind and terms.extra[t] == extra and terms.length[t] == length:
                 at = terms.start[t]
                 same = True
@@ -226,7 +226,7 @@ def compare_int_double(a: int, b: float) -> int:
         return -1
     if b < -9223372036854775808.0:
         return 1
-    whole = np.int64(b)
+    whole = int64(b)
     if a != whole:
         return -1 if a < whole else 1
     rest = b - np.float64(whole)

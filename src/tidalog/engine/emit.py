@@ -33,7 +33,7 @@ RECORD_BODIES: Final = 4
 def can_observe(facts: Facts, code: np.ndarray, pc: int, blocks: BindingBlocks, log: Log, rows: int) -> bool:
     what, atoms = blocks.control[OBSERVED], code[pc + 5 + code[pc + 4]]
     if what & ~RECORD_BODIES:
-        return log.counts[PAIRS] + rows * (atoms + 1) <= len(log.pairs)
+        return bool(log.counts[PAIRS] + rows * (atoms + 1) <= len(log.pairs))
     return has_capacity(log.derivation_log, facts.state[FACTS] + rows, rows, rows * atoms)
 
 

@@ -13,7 +13,7 @@ from collections.abc import Callable
 import numpy as np
 
 from tidalog.engine.arithmetic import compare_values, double_arithmetic, integer_arithmetic, unary_number
-from tidalog.engine.array_types import Int32s, Int32Table
+from tidalog.engine.array_types import Int32s, Int32Table, int64
 from tidalog.engine.dictionary_kernels import (
     BLANK,
     BOOLEAN_VALUE,
@@ -62,7 +62,7 @@ from tidalog.engine.functions import (
     postfix,
 )
 from tidalog.engine.jit import bits_double, compiled, entry
-from tidalog.model.program import Call, Expression, Variable
+from tidalog.model.program import Call, Expression, Parameter, Variable
 from tidalog.model.terms import Term
 
 
@@ -77,6 +77,7 @@ def encode(
         elif isinstance(node, Variable):
             code += [LOAD, register(node)]
         else:
+            assert not isinstance(node, Parameter)  # they have values before rules are compiled
             code += [LOAD, -1 - term(node)]
     return code
 
@@ -118,12 +119,12 @@ def is_of_kind(function: int, terms: Terms, tag: int, term: int) -> bool:
         return function == IS_DOUBLE and tag == REAL
     kind = terms.kind[term]
     if function == IS_IRI:
-        return kind == IRI
+        return bool(kind == IRI)
     if function == IS_BLANK:
-        return kind == BLANK
+        return bool(kind == BLANK)
     if function == IS_DOUBLE:
-        return kind == DOUBLE
-    return kind == STRING
+        return bool(kind == DOUBLE)
+    return bool(kind == STRING)
 
 
 @compiled
@@ -144,7 +145,7 @@ def run_expression(
     for pc in range(at, at + length, 2):
         function, argument = code[pc], code[pc + 1]
         if function == LOAD:
-            term = np.int64(block[argument, row]) if argument >= 0 else np.int64(-1 - argument)
+            term = int64(block[argument, row]) if argument >= 0 else int64(-1 - argument)
             value = terms.value[term]
             ids[top] = term
             ints[top] = terms.number[term]
@@ -163,7 +164,7 @@ def run_expression(
             top += 1
             continue
         first = top - argument
-        tag, i, x, term = FAILED, np.int64(0), 0.0, np.int64(NO_TERM)
+        tag, i, x, term = FAILED, int64(0), 0.0, int64(NO_TERM)
         if function <= POWER:
             ta, tb = tags[first], tags[first + 1]
             if ta == INT and tb == INT:
@@ -203,7 +204,7 @@ def run_expression(
                     ids[first + 1],
                 )
                 tag = TRUTH
-                i = np.int64(1) if same == (function == EQUAL) else np.int64(0)
+                i = int64(1) if same == (function == EQUAL) else int64(0)
         elif function <= GREATER_EQUAL:
             c = order_values(
                 terms,
@@ -226,9 +227,9 @@ def run_expression(
                     holds = c == 1
                 else:
                     holds = c == 1 or c == 0
-                i = np.int64(1) if holds else np.int64(0)
+                i = int64(1) if holds else int64(0)
         elif function == AND or function == OR:
-            decisive = np.int64(0) if function == AND else np.int64(1)
+            decisive = int64(0) if function == AND else int64(1)
             tag, i = TRUTH, 1 - decisive
             for k in range(first, top):
                 if tags[k] == TRUTH:
@@ -251,7 +252,7 @@ def run_expression(
                     break
         elif tags[first] != FAILED:
             tag = TRUTH
-            i = np.int64(1) if is_of_kind(function, terms, tags[first], ids[first]) else np.int64(0)
+            i = int64(1) if is_of_kind(function, terms, tags[first], ids[first]) else int64(0)
         tags[first], ints[first], reals[first], ids[first] = tag, i, x, term
         top = first + 1
 

@@ -7,7 +7,16 @@ from typing import Final, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from tidalog.engine.array_types import Int32s, Int32Table, Int64s, Int64Table, Uint16s, Uint32s, Uint64s
+from tidalog.engine.array_types import (
+    Int32s,
+    Int32Table,
+    Int64s,
+    Int64Table,
+    Uint16s,
+    Uint32s,
+    Uint64s,
+    int64,
+)
 from tidalog.engine.bits import EXPLICIT, PRESENT
 from tidalog.engine.hash_table import EMPTY, HALF, LOW32, ONE, make_entry, remove_entry, table_shift
 from tidalog.engine.jit import compiled, entry, hash_add, hash_end, hash_start, inlined, int32_table, prefetch
@@ -81,8 +90,8 @@ def look_ahead(
     shift: np.uint64,
     mask: np.uint64,
 ) -> None:
-    """Asks for the memory that rows after the i-th will need, so that many loads are under way at a time: for
-    a later row its place in the table, for a sooner one the row that its tag is found to point at."""
+    """Prefetches the memory that rows after the i-th will need, so that many loads are under way at a time:
+    for a later row its slot of the table, for a sooner one the row that its slot points at."""
     home = hashes[min(i + FAR_AHEAD, last)] >> shift
     prefetch(slots, home)
     prefetch(slots, (home + REACH) & mask)
@@ -130,7 +139,7 @@ def insert_pairs(
                 n += 1
                 break
             if entry >> HALF == tag:
-                at = np.int64(entry & LOW32)
+                at = int64(entry & LOW32)
                 if arguments[at] == a and arguments[at + 1] == b and arguments[at - 1] == predicate:
                     if bits & EXPLICIT:
                         all_status[arguments[at - HEADER]] |= bits
@@ -148,7 +157,7 @@ def untabled(facts: Facts, predicate: int) -> int:
     extent = facts.extent[predicate]
     if extent[COUNT] == 0 or extent[TABLED] > extent[LAST]:
         return 0
-    return min(extent[COUNT], extent[LAST] + 1 - max(extent[FIRST], extent[TABLED]))
+    return int64(min(extent[COUNT], extent[LAST] + 1 - max(extent[FIRST], extent[TABLED])))
 
 
 @entry
@@ -160,7 +169,7 @@ def add_to_table(facts: Facts, predicate: int) -> None:
     slots, arguments, offset = facts.slots, facts.arguments, facts.offset
     mask, shift = np.uint64(len(slots) - 1), table_shift(len(slots))
     for f in range(max(extent[FIRST], extent[TABLED]), extent[LAST] + 1):
-        at = np.int64(offset[f])
+        at = int64(offset[f])
         if arguments[at - 1] != predicate:
             continue
         if arguments[at - HEADER] != f or not facts.status[f] & PRESENT:
@@ -219,7 +228,7 @@ def insert_rows(
     else:
         insert_wide(facts, predicate, rows, count, hashes, status)
     note_extent(facts, predicate, before)
-    return facts.state[FACTS] - before
+    return int64(facts.state[FACTS] - before)
 
 
 @compiled
@@ -253,7 +262,7 @@ def insert_wide(
                 n += 1
                 break
             if entry >> HALF == tag:
-                at = np.int64(entry & LOW32)
+                at = int64(entry & LOW32)
                 if arguments[at - 1] == predicate and same_arguments(arguments, at, rows, i):
                     if bits & EXPLICIT:
                         all_status[arguments[at - HEADER]] |= bits
@@ -267,7 +276,7 @@ def insert_wide(
 
 @compiled
 def fact_hash(facts: Facts, fact: int) -> np.uint64:
-    at = np.int64(facts.offset[fact])
+    at = int64(facts.offset[fact])
     predicate = facts.arguments[at - 1]
     h = hash_start(predicate)
     for c in range(facts.extent[predicate, ARITY]):
@@ -278,7 +287,7 @@ def fact_hash(facts: Facts, fact: int) -> np.uint64:
 @compiled
 def forget_row(facts: Facts, fact: int) -> None:
     """Removes a fact from the table and from its predicate's count; its row stays."""
-    at = np.int64(facts.offset[fact])
+    at = int64(facts.offset[fact])
     extent = facts.extent[facts.arguments[at - 1]]
     if fact < extent[TABLED]:
         mask = np.uint64(len(facts.slots) - 1)
@@ -295,7 +304,7 @@ def truncate_facts(facts: Facts, length: int, used: int) -> None:
     """Removes the facts from an id on, and the rows from an offset on.  A row may belong to a
     fact with a smaller id, which has got it back."""
     for f in range(facts.state[FACTS] - 1, length - 1, -1):
-        if facts.arguments[np.int64(facts.offset[f]) - HEADER] == f:
+        if facts.arguments[int64(facts.offset[f]) - HEADER] == f:
             forget_row(facts, f)
     facts.state[USED] = used
     facts.state[FACTS] = length
@@ -319,9 +328,9 @@ def find_row(facts: Facts, predicate: int, row: Int32s) -> int:
         if entry == EMPTY:
             return NONE
         if entry >> HALF == h >> HALF:
-            at = np.int64(entry & LOW32)
+            at = int64(entry & LOW32)
             if facts.arguments[at - 1] == predicate and same_arguments(facts.arguments, at, rows, 0):
-                return facts.arguments[at - HEADER]
+                return int64(facts.arguments[at - HEADER])
         s = (s + ONE) & mask
 
 
@@ -332,7 +341,7 @@ def facts_of(facts: Facts, predicate: int, first: int, last: int, mask: int, wan
     arguments, offset = facts.arguments, facts.offset
     bits, wanted = np.uint16(mask) | PRESENT, np.uint16(want) | PRESENT
     for f in range(first, last):
-        if (facts.status[f] & bits) == wanted and arguments[np.int64(offset[f]) - 1] == predicate:
+        if (facts.status[f] & bits) == wanted and arguments[int64(offset[f]) - 1] == predicate:
             out[count] = f
             count += 1
     return count
@@ -341,4 +350,4 @@ def facts_of(facts: Facts, predicate: int, first: int, last: int, mask: int, wan
 @entry
 def gather_column(facts: Facts, ids: Int32s, column: int, out: Int32s) -> None:
     for i in range(len(ids)):
-        out[i] = facts.arguments[np.int64(facts.offset[ids[i]]) + column]
+        out[i] = facts.arguments[int64(facts.offset[ids[i]]) + column]

@@ -12,7 +12,7 @@ from typing import Final
 import numpy as np
 
 from tidalog.engine.aggregates import COUNT, MAX, MIN, SUM
-from tidalog.engine.array_types import Int32s, Int32Table, Int64s, Uint8s
+from tidalog.engine.array_types import Int32s, Int32Table, Int64s, Uint8s, int64
 from tidalog.engine.dictionary_kernels import INT_VALUE, INTEGER, Terms, compare_terms
 from tidalog.engine.hash_table import (
     EMPTY,
@@ -72,7 +72,7 @@ def number_by_key(columns: Int32Table, group_of: Int32s, first: Int32s) -> int:
                 groups += 1
                 break
             if entry >> HALF == h >> HALF:
-                group = np.int64(entry & LOW32) - 1
+                group = int64(entry & LOW32) - 1
                 same = True
                 for c in range(width):
                     if columns[c, i] != columns[c, first[group]]:
@@ -126,7 +126,7 @@ def fold_groups(terms: Terms, operator: int, values: Int32s, group_of: Int32s, r
     for g in range(len(result)):
         result[g] = -1
     for i in range(rows):
-        t, best = np.int64(values[i]), result[group_of[i]]
+        t, best = int64(values[i]), result[group_of[i]]
         if best < 0:
             better = True
         elif kind[t] == INTEGER and kind[best] == INTEGER:

@@ -20,7 +20,7 @@ from typing import Final
 import numpy as np
 import numpy.typing as npt
 
-from tidalog.engine.array_types import Int32s, Int64s
+from tidalog.engine.array_types import Int32s, Int64s, int64
 from tidalog.engine.bits import DELETED, PRESENT, TOUCHED
 from tidalog.engine.fact_kernels import COUNT, DEAD, FACTS, FIRST, LAST, NONE, Facts
 from tidalog.engine.hash_table import (
@@ -258,10 +258,10 @@ def new_run(row: np.ndarray, pool: np.ndarray, size_class: int) -> int:
     """A run of 2^size_class ids, or NONE if the pool is used up."""
     free = row[FREE + size_class]
     if free > 0:
-        start = free - 1
+        start = int64(free - 1)
         row[FREE + size_class] = pool[start]
         return start
-    start = row[POOL_USED]
+    start = int64(row[POOL_USED])
     if start + (1 << size_class) > row[POOL_SIZE]:
         row[WANT] = WANT_POOL
         row[WANT_SIZE] = 1 << size_class
@@ -293,7 +293,7 @@ def catch_up(facts: Facts, row: Int64s) -> bool:
     extent = facts.extent[predicate]
     # All facts of the predicate lie in its extent; the rest of the store need not be looked at.
     for f in range(max(row[CAUGHT_UP], extent[FIRST]), min(end, extent[LAST] + 1) if extent[COUNT] else 0):
-        here = np.int64(offset[f])
+        here = int64(offset[f])
         if arguments[here - 1] != predicate or not (all_live or facts.status[f] & (PRESENT | TOUCHED)):
             continue  # gone for good; what is TOUCHED may come back if the update fails
         h = key_hash(arguments, here, row, width)
@@ -313,10 +313,10 @@ def catch_up(facts: Facts, row: Int64s) -> bool:
             if entry >> HALF == tag:
                 value = entry & LOW32
                 if value & IS_RECORD:
-                    at = np.int64(value & VALUE) * RECORD
+                    at = int64(value & VALUE) * RECORD
                     start, length = records[at + START], records[at + LENGTH]
                     if records[at + VALUE_OF_KEY] == value_of_key and (
-                        width <= 1 or same_key(arguments, np.int64(offset[pool[start]]), here, row, width)
+                        width <= 1 or same_key(arguments, int64(offset[pool[start]]), here, row, width)
                     ):
                         if length == records[at + CAPACITY]:
                             size_class = size_class_of(length)
@@ -335,8 +335,8 @@ def catch_up(facts: Facts, row: Int64s) -> bool:
                         records[at + LENGTH] = length + 1
                         break
                 else:
-                    first = np.int64(value) - 1
-                    if same_key(arguments, np.int64(offset[first]), here, row, width):
+                    first = int64(value) - 1
+                    if same_key(arguments, int64(offset[first]), here, row, width):
                         record = row[FREE_RECORD] - 1 if row[FREE_RECORD] > 0 else row[RECORD_COUNT]
                         if record >= row[RECORD_SIZE]:
                             row[WANT] = WANT_RECORDS
@@ -373,7 +373,7 @@ def truncate_index(facts: Facts, row: Int64s, length: int) -> None:
     mask, shift = np.uint64(row[SIZE] - 1), table_shift(row[SIZE])
     arguments, offset, width = facts.arguments, facts.offset, row[WIDTH]
     for f in range(row[CAUGHT_UP] - 1, length - 1, -1):
-        here = np.int64(offset[f])
+        here = int64(offset[f])
         if arguments[here - 1] != row[PREDICATE]:
             continue
         h = key_hash(arguments, here, row, width)
@@ -383,13 +383,13 @@ def truncate_index(facts: Facts, row: Int64s, length: int) -> None:
             value = entry & LOW32
             if entry >> HALF == h >> HALF:
                 if value & IS_RECORD:
-                    at = np.int64(value & VALUE) * RECORD
-                    if same_key(arguments, np.int64(offset[pool[records[at + START]]]), here, row, width):
+                    at = int64(value & VALUE) * RECORD
+                    if same_key(arguments, int64(offset[pool[records[at + START]]]), here, row, width):
                         if pool[records[at + START] + records[at + LENGTH] - 1] == f:
                             records[at + LENGTH] -= 1
                             shorten(row, slots, pool, records, s, at)
                         break
-                elif np.int64(value) - 1 == f:
+                elif int64(value) - 1 == f:
                     remove_entry(slots, s)
                     row[KEYS] -= 1
                     break
@@ -431,7 +431,7 @@ def remove_facts(facts: Facts, row: Int64s, ids: Int32s) -> None:
     arguments, offset, width = facts.arguments, facts.offset, row[WIDTH]
     for i in range(len(ids)):
         f = ids[i]
-        here = np.int64(offset[f])
+        here = int64(offset[f])
         if f >= row[CAUGHT_UP] or arguments[here - 1] != row[PREDICATE]:
             continue
         h = key_hash(arguments, here, row, width)
@@ -443,13 +443,13 @@ def remove_facts(facts: Facts, row: Int64s, ids: Int32s) -> None:
             value = entry & LOW32
             if entry >> HALF == h >> HALF:
                 if value & IS_RECORD:
-                    at = np.int64(value & VALUE) * RECORD
+                    at = int64(value & VALUE) * RECORD
                     start = records[at + START]
-                    if same_key(arguments, np.int64(offset[pool[start]]), here, row, width):
+                    if same_key(arguments, int64(offset[pool[start]]), here, row, width):
                         remove_from_run(facts, pool, records, at, f)
                         shorten(row, slots, pool, records, s, at)
                         break
-                elif np.int64(value) - 1 == f:
+                elif int64(value) - 1 == f:
                     remove_entry(slots, s)
                     row[KEYS] -= 1
                     break
@@ -458,7 +458,7 @@ def remove_facts(facts: Facts, row: Int64s, ids: Int32s) -> None:
 
 @compiled
 def remove_from_run(facts: Facts, pool: np.ndarray, records: np.ndarray, at: int, fact: int) -> None:
-    start, length = np.int64(records[at + START]), np.int64(records[at + LENGTH])
+    start, length = int64(records[at + START]), int64(records[at + LENGTH])
     low, high = 0, length
     while low < high:
         middle = (low + high) >> 1
@@ -496,14 +496,14 @@ def first_facts(facts: Facts, row: Int64s, out: Int32s) -> int:
         if entry != EMPTY:
             value = entry & LOW32
             if value & IS_RECORD:
-                at = np.int64(value & VALUE) * RECORD
+                at = int64(value & VALUE) * RECORD
                 for k in range(records[at + START], records[at + START] + records[at + LENGTH]):
                     if (facts.status[pool[k]] & (PRESENT | DELETED)) == PRESENT:
                         out[count] = pool[k]
                         count += 1
                         break
             else:
-                fact = np.int64(value) - 1
+                fact = int64(value) - 1
                 if (facts.status[fact] & (PRESENT | DELETED)) == PRESENT:
                     out[count] = fact
                     count += 1

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
-from typing import Final, TypeVar
+from typing import Any, Final, TypeVar
 
 import numpy as np
 
@@ -27,7 +27,7 @@ if BUILDING:
     from llvmlite import ir
     from numba import types
     from numba.core import cgutils
-    from numba.extending import intrinsic
+    from numba.extending import intrinsic as numba_intrinsic
     from numba.np.arrayobj import make_array
 
     entries: dict[str, Callable[..., object]] = {}
@@ -49,6 +49,10 @@ if BUILDING:
         """A few lines that each caller gets a copy of: for what runs once per row."""
         result: F = numba.njit(forceinline=True, **_OPTIONS)(function)
         return result
+
+    def intrinsic(function: Callable[..., object]) -> Callable[..., Any]:
+        """A function that writes the code of its calls; it has one argument more than these."""
+        return numba_intrinsic(function)
 
     def entry(function: F) -> F:
         """A kernel that Python calls.  Its annotations are its types (`array_types`)."""

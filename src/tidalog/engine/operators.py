@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from tidalog.engine.aggregates import fold_run
+from tidalog.engine.array_types import int64
 from tidalog.engine.binding_blocks import (
     EXPANDING,
     FAILED,
@@ -119,7 +120,7 @@ def run_probe(
         column, register = code[new + 1 + 2 * j], code[new + 2 + 2 * j]
         b = target[register]
         for k in range(m):
-            b[k] = arguments[np.int64(offset[match[k]]) + column]
+            b[k] = arguments[int64(offset[match[k]]) + column]
     below = blocks.cursors[level + 1]
     below[PC] = pc + code[pc + 1]
     below[ROWS] = m
@@ -250,11 +251,11 @@ def run_fold(
     for i in range(rows):
         if in_update:
             live = live_of_run(facts, pool, start[i], length[i])
-            value, failed = fold_run(
-                facts, terms, live, np.int32(0), np.int32(len(live)), operator, columns, distinct
-            )
+            value, failed = fold_run(facts, terms, live, 0, len(live), operator, columns, distinct)
         else:
-            value, failed = fold_run(facts, terms, pool, start[i], length[i], operator, columns, distinct)
+            value, failed = fold_run(
+                facts, terms, pool, int64(start[i]), int64(length[i]), operator, columns, distinct
+            )
         blocks.control[FAILED] += failed
         if value >= 0:
             blocks.match[kept] = value

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from tidalog.engine.array_types import Int32s, Int32Table, Int64s, Uint64s
+from tidalog.engine.array_types import Int32s, Int32Table, Int64s, Uint64s, int64
 from tidalog.engine.binding_blocks import POSITION, ROW, ROWS
 from tidalog.engine.bits import NEW
 from tidalog.engine.fact_kernels import CACHED, HEADER, Facts, look_ahead
@@ -105,14 +105,14 @@ def find_runs_by_one(
             if entry >> HALF == tag:
                 value = entry & LOW32
                 if value & IS_RECORD:
-                    at = np.int64(value & VALUE) * RECORD
+                    at = int64(value & VALUE) * RECORD
                     if records[at + VALUE_OF_KEY] == wanted[i]:
                         start = records[at + START]
                         length = records[at + LENGTH]
                         break
                 else:
-                    fact = np.int64(value) - 1
-                    if arguments[np.int64(offset[fact]) + column] == wanted[i]:
+                    fact = int64(value) - 1
+                    if arguments[int64(offset[fact]) + column] == wanted[i]:
                         start = -1 - fact
                         length = 1
                         break
@@ -164,15 +164,15 @@ def find_runs(
             if entry >> HALF == tag:
                 value = entry & LOW32
                 if value & IS_RECORD:
-                    at = np.int64(value & VALUE) * RECORD
+                    at = int64(value & VALUE) * RECORD
                     first = records[at + START]
-                    if has_key(arguments, np.int64(offset[pool[first]]), meta, width, block, i, code, keys):
+                    if has_key(arguments, int64(offset[pool[first]]), meta, width, block, i, code, keys):
                         run_start[i] = first
                         run_length[i] = records[at + LENGTH]
                         break
                 else:
-                    fact = np.int64(value) - 1
-                    if has_key(arguments, np.int64(offset[fact]), meta, width, block, i, code, keys):
+                    fact = int64(value) - 1
+                    if has_key(arguments, int64(offset[fact]), meta, width, block, i, code, keys):
                         run_start[i] = -1 - fact
                         run_length[i] = 1
                         break
@@ -225,7 +225,7 @@ def expand(
     m = 0
     bits, wanted = np.uint16(mask), np.uint16(want)
     while i < rows and m < size:
-        length = np.int64(run_length[i])
+        length = int64(run_length[i])
         start = run_start[i]
         if length == 1 and start < 0:
             source[m] = i
@@ -272,7 +272,7 @@ def keep_repeats(
         a, b = code[at + 2 * j], code[at + 2 * j + 1]
         kept = 0
         for k in range(m):
-            offset = np.int64(facts.offset[match[k]])
+            offset = int64(facts.offset[match[k]])
             if facts.arguments[offset + a] == facts.arguments[offset + b]:
                 source[kept] = source[k]
                 match[kept] = match[k]
@@ -284,7 +284,7 @@ def keep_repeats(
 @inlined
 def passes(status: np.ndarray, fact: int, mask: int, want: int, order: int, pivot: int) -> bool:
     """Whether a fact is one that an atom may match, under a filter."""
-    allowed = mask == 0 or (np.int64(status[fact]) & mask) == want
+    allowed = mask == 0 or (int64(status[fact]) & mask) == want
     if allowed and order == BELOW_PIVOT:
         allowed = fact < pivot
     elif allowed and order == UP_TO_PIVOT:
@@ -344,7 +344,7 @@ def find_members(
             if entry == EMPTY:
                 break
             if entry >> HALF == tag:
-                offset = np.int64(entry & LOW32)
+                offset = int64(entry & LOW32)
                 if terms[offset - 1] == predicate:
                     same = True
                     for j in range(arity):
@@ -380,10 +380,10 @@ def any_match(
         filters[number, FILTER_ORDER],
     )
     for k in range(length):
-        fact = np.int64(-1 - start) if start < 0 else np.int64(pool[start + k])
+        fact = int64(-1 - start) if start < 0 else int64(pool[start + k])
         if not passes(facts.status, fact, mask, want, order, pivot):
             continue
-        offset = np.int64(facts.offset[fact])
+        offset = int64(facts.offset[fact])
         equal = True
         for j in range(repeats):
             a, b = code[same + 2 * j], code[same + 2 * j + 1]

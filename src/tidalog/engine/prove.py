@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from tidalog.engine.array_types import int64
 from tidalog.engine.binding_blocks import (
     DERIVATIONS,
     EXPANDING,
@@ -37,7 +38,7 @@ def prove_pivots(
         if facts.status[fact] & PROVED:
             continue
         blocks.control[DERIVATIONS] += 1
-        offset = np.int64(facts.offset[fact])
+        offset = int64(facts.offset[fact])
         same = True
         for c in range(code[pc + 4]):
             operand = code[pc + 5 + c]
@@ -77,13 +78,13 @@ def expand_window(
         start, end = cursor[POSITION], cursor[EXPANDING]
         while cursor[ROW] < rows:
             i = cursor[ROW]
-            stop = min(np.int64(run_length[i]), end)
+            stop = min(int64(run_length[i]), end)
             if stop > start and not status[pivots[i]] & PROVED:
                 if m + stop - start > size:
                     break
                 for k in range(start, stop):
                     fact = np.int32(-1 - run_start[i]) if run_start[i] < 0 else pool[run_start[i] + k]
-                    if mask == 0 or (np.int64(status[fact]) & mask) == want:
+                    if mask == 0 or (int64(status[fact]) & mask) == want:
                         source[m] = i
                         match[m] = fact
                         m += 1

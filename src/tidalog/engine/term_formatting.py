@@ -9,7 +9,7 @@ from typing import Final
 
 import numpy as np
 
-from tidalog.engine.array_types import Int32s, Int64s, Uint8s
+from tidalog.engine.array_types import Int32s, Int64s, Uint8s, int64
 from tidalog.engine.cells import (
     AS_IRI,
     AS_SLOW,
@@ -80,7 +80,7 @@ def measure_texts(terms: Terms, ids: Int32s, forms: Uint8s, sizes: Int64s) -> No
     kinds, text, starts, lengths, numbers = terms.kind, terms.text, terms.start, terms.length, terms.number
     for i in range(len(ids)):
         term = ids[i]
-        length = np.int64(lengths[term])
+        length = int64(lengths[term])
         form = written_form(kinds[term], text, starts[term], length)
         forms[i] = form
         if form == RAW:
@@ -141,7 +141,7 @@ def kinds_among(terms: Terms, ids: Int32s) -> int:
     """A bit for each kind of term that occurs."""
     found = 0
     for i in range(len(ids)):
-        found |= 1 << np.int64(terms.kind[ids[i]])
+        found |= 1 << int64(terms.kind[ids[i]])
     return found
 
 

@@ -9,7 +9,7 @@ from typing import Final
 
 import numpy as np
 
-from tidalog.engine.array_types import Float64s, Int32s, Int64s, Uint8s
+from tidalog.engine.array_types import Float64s, Int32s, Int64s, Uint8s, int64
 from tidalog.engine.cells import (
     AS_FALSE,
     AS_INTEGER,
@@ -72,12 +72,12 @@ def encode_texts(
     shift = table_shift(len(terms.slots))
     for first in range(begin, rows, TEXTS_AT_ONCE):
         count = min(TEXTS_AT_ONCE, rows - first)
-        more = np.int64(offsets[first + count]) - np.int64(offsets[first])
+        more = int64(offsets[first + count]) - int64(offsets[first])
         if not has_term_capacity(terms, count) or terms.state[TEXT] + more > len(terms.text):
             return first
         for k in range(count):
-            start = np.int64(offsets[first + k])
-            kind, at, size = reading, start, np.int64(offsets[first + k + 1]) - start
+            start = int64(offsets[first + k])
+            kind, at, size = reading, start, int64(offsets[first + k + 1]) - start
             if reading == READ_ANY:
                 kind, at, size = classify(data, start, size)
             if kind == AS_INTEGER:

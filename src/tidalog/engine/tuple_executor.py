@@ -15,6 +15,7 @@ from typing import Final, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from tidalog.engine.array_types import int64
 from tidalog.engine.delta_scan import plans_of
 from tidalog.engine.dictionary_kernels import Terms, has_term_capacity
 from tidalog.engine.expressions import run_expression, term_of
@@ -144,7 +145,7 @@ def start_plan(view: np.ndarray, at: int, fact: int, registers: np.ndarray, curs
     code, arguments = code_of(view), arguments_of(view)
     if not allows(view, code[at + 1], fact, 0):
         return False
-    offset = np.int64(offsets_of(view)[fact])
+    offset = int64(offsets_of(view)[fact])
     pc = at + 3
     for _ in range(code[at + 2]):
         if arguments[offset + code[pc]] != -1 - code[pc + 1]:
@@ -184,14 +185,14 @@ def next_of_probe(view: np.ndarray, registers: np.ndarray, cursor: np.ndarray, p
         cursor[probe + RUN_POSITION],
     )
     while position < length:
-        fact = np.int64(-1 - start) if start < 0 else np.int64(pool[start + position])
+        fact = int64(-1 - start) if start < 0 else int64(pool[start + position])
         position += 1
         if below and fact >= cursor[PIVOT]:
             position = length  # runs ascend
             break
         if not allows(view, number, fact, cursor[PIVOT]):
             continue
-        offset = np.int64(offsets[fact])
+        offset = int64(offsets[fact])
         if not agrees(arguments, offset, code, same):
             continue
         keep = same + 1 + 2 * code[same]
@@ -217,9 +218,9 @@ def is_absent(view: np.ndarray, pc: int, registers: np.ndarray, pivot: int) -> b
     pool = int32_at(meta[POOL], meta[POOL_SIZE])
     start, length = find_run(view, meta, pc + 6, registers)
     for k in range(length):
-        fact = np.int64(-1 - start) if start < 0 else np.int64(pool[start + k])
+        fact = int64(-1 - start) if start < 0 else int64(pool[start + k])
         if allows(view, number, fact, pivot) and agrees(
-            arguments, np.int64(offsets[fact]), code, pc + 6 + width
+            arguments, int64(offsets[fact]), code, pc + 6 + width
         ):
             return False
     return True
@@ -308,7 +309,7 @@ def advance_match(view: np.ndarray, registers: np.ndarray, cursor: np.ndarray, f
     """`advance`, through all plans of the fact's predicate.  NO_MORE leaves the search IDLE."""
     if cursor[STATE] == IDLE:
         first = int32_at(view[FIRST], view[FIRST_SIZE])
-        predicate = arguments_of(view)[np.int64(offsets_of(view)[fact]) - 1]
+        predicate = arguments_of(view)[int64(offsets_of(view)[fact]) - 1]
         cursor[NEXT_PLAN], cursor[LAST_PLAN] = plans_of(first, predicate)
         cursor[STATE] = BETWEEN
     while True:
@@ -366,7 +367,7 @@ def derives(view: np.ndarray, search: Search, depth: int, fact: int) -> bool:
 def has_arguments(view: np.ndarray, pc: int, registers: np.ndarray, fact: int) -> bool:
     """Whether an emit names a given fact."""
     code, arguments = code_of(view), arguments_of(view)
-    offset = np.int64(offsets_of(view)[fact])
+    offset = int64(offsets_of(view)[fact])
     for j in range(code[pc + 4]):
         if arguments[offset + j] != value_of(code, pc + 5 + j, registers):
             return False
@@ -377,4 +378,4 @@ def has_arguments(view: np.ndarray, pc: int, registers: np.ndarray, fact: int) -
 def body_of(view: np.ndarray, search: Search, depth: int) -> int:
     """Where the code lists the body of the instance just found: a count, then registers that hold facts."""
     pc = -1 - search.cursors[depth, PC]
-    return pc + 5 + code_of(view)[pc + 4]
+    return int64(pc + 5 + code_of(view)[pc + 4])

@@ -10,6 +10,7 @@ from typing import Final
 
 import numpy as np
 
+from tidalog.engine.array_types import int64
 from tidalog.engine.delta_scan import Plans
 from tidalog.engine.fact_kernels import HEADER, Facts
 from tidalog.engine.hash_table import EMPTY, HALF, LOW32, ONE, table_shift
@@ -77,7 +78,7 @@ def fill_view(view: np.ndarray, facts: Facts, indexes: np.ndarray, plans: Plans)
     view[OFFSET] = facts.offset.ctypes.data
     view[STATUS], view[FACT_CAPACITY] = facts.status.ctypes.data, min(len(facts.offset), len(facts.status))
     view[TABLE], view[TABLE_SIZE] = facts.slots.ctypes.data, len(facts.slots)
-    view[TABLE_SHIFT] = np.int64(table_shift(len(facts.slots)))
+    view[TABLE_SHIFT] = int64(table_shift(len(facts.slots)))
     view[INDEXES] = indexes.ctypes.data
     view[INDEX_COUNT], view[INDEX_WIDTH] = indexes.shape
     view[CODE], view[CODE_SIZE] = plans.code.ctypes.data, len(plans.code)
@@ -110,7 +111,8 @@ def code_of(view: np.ndarray) -> np.ndarray:
 @inlined
 def index_of(view: np.ndarray, number: int) -> np.ndarray:
     """The row of `Indexes.meta` of an index."""
-    return int64_table(view[INDEXES], view[INDEX_COUNT], view[INDEX_WIDTH])[number]
+    row: np.ndarray = int64_table(view[INDEXES], view[INDEX_COUNT], view[INDEX_WIDTH])[number]
+    return row
 
 
 @inlined
@@ -129,9 +131,9 @@ def allows(view: np.ndarray, number: int, fact: int, pivot: int) -> bool:
 
 
 @inlined
-def value_of(code: np.ndarray, at: int, registers: np.ndarray) -> np.int32:
+def value_of(code: np.ndarray, at: int, registers: np.ndarray) -> int:
     operand = code[at]
-    return registers[operand] if operand >= 0 else np.int32(-1 - operand)
+    return int64(registers[operand] if operand >= 0 else -1 - operand)
 
 
 @compiled
@@ -150,14 +152,14 @@ def find_fact(view: np.ndarray, predicate: int, at: int, arity: int, registers: 
         if entry == EMPTY:
             return -1
         if entry >> HALF == h >> HALF:
-            offset = np.int64(entry & LOW32)
+            offset = int64(entry & LOW32)
             same = arguments[offset - 1] == predicate
             j = 0
             while same and j < arity:
                 same = arguments[offset + j] == value_of(code, at + j, registers)
                 j += 1
             if same:
-                return arguments[offset - HEADER]
+                return int64(arguments[offset - HEADER])
         s = (s + ONE) & mask
 
 
@@ -178,18 +180,18 @@ def find_run(view: np.ndarray, meta: np.ndarray, keys: int, registers: np.ndarra
     while True:
         entry = slots[s]
         if entry == EMPTY:
-            return np.int64(0), np.int64(0)
+            return int64(0), int64(0)
         if entry >> HALF == h >> HALF:
             value = entry & LOW32
-            length = np.int64(1)
+            length = int64(1)
             if value & IS_RECORD:
-                at = np.int64(value & VALUE) * RECORD
-                start, length = np.int64(records[at + START]), np.int64(records[at + LENGTH])
-                first = np.int64(pool[start])
+                at = int64(value & VALUE) * RECORD
+                start, length = int64(records[at + START]), int64(records[at + LENGTH])
+                first = int64(pool[start])
             else:
-                first = np.int64(value) - 1
+                first = int64(value) - 1
                 start = -1 - first
-            offset = np.int64(offsets_of(view)[first])
+            offset = int64(offsets_of(view)[first])
             same = True
             j = 0
             while same and j < width:

@@ -14,7 +14,7 @@ from typing import Final, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from tidalog.engine.array_types import Int8s, Int32s, Int32Table, Int64s, Uint16s, Uint64s
+from tidalog.engine.array_types import Int8s, Int32s, Int32Table, Int64s, Uint16s, Uint64s, int64
 from tidalog.engine.binding_blocks import BLOCK
 from tidalog.engine.bits import DELETED, DELETED_NEXT, EXPLICIT, KEPT, LASTING, NEW, PRESENT, TOUCHED
 from tidalog.engine.derivation_log import DerivationLog, move_row
@@ -170,7 +170,7 @@ def find_rows(facts: Facts, predicate: int, rows: Int32Table, count: int, out: I
             if entry == EMPTY:
                 break
             if entry >> HALF == h >> HALF:
-                at = np.int64(entry & LOW32)
+                at = int64(entry & LOW32)
                 if arguments[at - 1] == predicate and same_arguments(arguments, at, rows, i):
                     out[i] = arguments[at - HEADER]
                     break
@@ -290,7 +290,7 @@ def insert_changes(
                 n += 1
                 break
             if entry >> HALF == h >> HALF:
-                at = np.int64(entry & LOW32)
+                at = int64(entry & LOW32)
                 if arguments[at - 1] == predicate and same_arguments(arguments, at, rows, i):
                     fact = arguments[at - HEADER]
                     created[i] = 0
@@ -324,7 +324,7 @@ def revive(facts: Facts, log: Log, ids: Int32s, count: int) -> None:
     n = facts.state[FACTS]
     for i in range(count):
         fact = ids[i]
-        at = np.int64(facts.offset[fact])
+        at = int64(facts.offset[fact])
         move = log.counts[MOVES]
         log.moved_from[move] = fact
         log.moved_to[move] = n
@@ -346,7 +346,7 @@ def revive(facts: Facts, log: Log, ids: Int32s, count: int) -> None:
 def undo(facts: Facts, log: Log) -> None:
     """Gives every older fact its id and its status back; newer facts are the caller's to remove."""
     for i in range(log.counts[MOVES] - 1, -1, -1):
-        at = np.int64(facts.offset[log.moved_to[i]])
+        at = int64(facts.offset[log.moved_to[i]])
         facts.arguments[at - HEADER] = log.moved_from[i]
     facts.state[DEAD] -= log.counts[MOVES]
     for i in range(log.counts[TOUCHES]):
@@ -365,7 +365,7 @@ def list_changes(facts: Facts, log: Log, begin: int, ids: np.ndarray, kinds: np.
             kinds[count] = DELETED_EXPLICIT if explicit else DELETED_IMPLICIT
             count += 1
             continue
-        fact = facts.arguments[np.int64(facts.offset[fact]) - HEADER]
+        fact = facts.arguments[int64(facts.offset[fact]) - HEADER]
         status = facts.status[fact]
         if status & PRESENT and not status & DELETED:
             if explicit and not status & EXPLICIT:
@@ -403,7 +403,7 @@ def finish(
             continue
         fact = ids[i]
         forget_row(facts, fact)
-        predicate = facts.arguments[np.int64(facts.offset[fact]) - 1]
+        predicate = facts.arguments[int64(facts.offset[fact]) - 1]
         facts.status[fact] = 0
         facts.state[DEAD] += 1
         facts.state[GARBAGE] += facts.extent[predicate, ARITY] + HEADER
@@ -412,7 +412,7 @@ def finish(
         count += 1
     for i in range(log.counts[MOVES]):
         dead[count + i] = log.moved_from[i]
-        of_predicate[facts.arguments[np.int64(facts.offset[log.moved_from[i]]) - 1]] += 1
+        of_predicate[facts.arguments[int64(facts.offset[log.moved_from[i]]) - 1]] += 1
     for i in range(log.counts[TOUCHES]):
         facts.status[log.touched[i]] &= LASTING
     for fact in range(begin, facts.state[FACTS]):
@@ -425,7 +425,7 @@ def list_rows(facts: Facts, ids: np.ndarray, predicates: np.ndarray, starts: np.
     """The predicates of facts, and where each row starts if they are written one after the other; the end."""
     end = 0
     for i in range(len(ids)):
-        predicates[i] = facts.arguments[np.int64(facts.offset[ids[i]]) - 1]
+        predicates[i] = facts.arguments[int64(facts.offset[ids[i]]) - 1]
         starts[i] = end
         end += facts.extent[predicates[i], ARITY]
     return end
@@ -434,7 +434,7 @@ def list_rows(facts: Facts, ids: np.ndarray, predicates: np.ndarray, starts: np.
 @compiled
 def copy_rows(facts: Facts, ids: np.ndarray, starts: np.ndarray, rows: np.ndarray) -> None:
     for i in range(len(ids)):
-        at = np.int64(facts.offset[ids[i]])
+        at = int64(facts.offset[ids[i]])
         for c in range(facts.extent[facts.arguments[at - 1], ARITY]):
             rows[starts[i] + c] = facts.arguments[at + c]
 
@@ -442,4 +442,4 @@ def copy_rows(facts: Facts, ids: np.ndarray, starts: np.ndarray, rows: np.ndarra
 @compiled
 def predicates_of(facts: Facts, ids: np.ndarray, out: np.ndarray) -> None:
     for i in range(len(ids)):
-        out[i] = facts.arguments[np.int64(facts.offset[ids[i]]) - 1]
+        out[i] = facts.arguments[int64(facts.offset[ids[i]]) - 1]

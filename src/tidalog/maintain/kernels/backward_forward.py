@@ -19,7 +19,7 @@ from typing import Final
 import numpy as np
 
 from tidalog.engine.addresses import PLANS, facts_at, indexes_at, log_at, plans_at, terms_at
-from tidalog.engine.array_types import Int32s, Int64s
+from tidalog.engine.array_types import Int32s, Int64s, int64
 from tidalog.engine.bits import (
     CHECKED,
     DELAYED,
@@ -167,7 +167,7 @@ def prove_forward(
     """Block a, lines 11 to 16: one instance of proved facts that proves another."""
     control = work.control
     while control[PROVEN_NEXT] < control[PROVEN]:
-        fact = np.int64(work.proven[control[PROVEN_NEXT]])
+        fact = int64(work.proven[control[PROVEN_NEXT]])
         if search.cursors[MATCH_DEPTH, STATE] == IDLE:
             set_bits(facts, log, fact, SATURATED)
         found = next_match(terms, view, search, MATCH_DEPTH, fact)
@@ -226,9 +226,9 @@ def check_backward(
         control[TOP] -= 1
     if control[TOP] == 0:
         return NOTHING
-    fact = np.int64(work.stack[control[TOP] - 1])
+    fact = int64(work.stack[control[TOP] - 1])
     depth = STACK_DEPTH + control[TOP] - 1
-    predicate = facts.arguments[np.int64(facts.offset[fact]) - 1]
+    predicate = facts.arguments[int64(facts.offset[fact]) - 1]
     if facts.status[fact] & (EXPLICIT | DELAYED) or work.own[predicate] == 0:
         check_fact(facts, log, work, fact)
         prove_fact(facts, log, work, fact)
@@ -268,12 +268,12 @@ def affect_next(
     """Block c, lines 23 and 24: one fact that an instance with a deleted fact derives."""
     control = work.control
     while control[AFFECTED_NEXT] < control[AFFECTED]:
-        fact = np.int64(work.affected[control[AFFECTED_NEXT]])
+        fact = int64(work.affected[control[AFFECTED_NEXT]])
         control[AFFECTED_NEXT] += 1
         if affect(facts, search, log, work, fact, DELETIONS):
             return APPLIED
     while control[GONE_NEXT] < control[GONE]:
-        fact = np.int64(work.gone[control[GONE_NEXT]])
+        fact = int64(work.gone[control[GONE_NEXT]])
         if facts.status[fact] & RECORDED:
             if affect_recorded(facts, search, log, work, fact):
                 return APPLIED
@@ -340,7 +340,7 @@ def delete_unproved(facts: Facts, log: Log, work: BackwardForward) -> int:
 @inlined
 def affect(facts: Facts, search: Search, log: Log, work: BackwardForward, head: int, counter: int) -> bool:
     """Line 24, if the fact is neither in W nor in C."""
-    new = (facts.status[head] & (PRESENT | NEW | DELETED | WAITING | CHECKED)) == PRESENT
+    new = bool((facts.status[head] & (PRESENT | NEW | DELETED | WAITING | CHECKED)) == PRESENT)
     if new:
         work.counters[counter] += 1
         wait(facts, search, log, work, head)

@@ -7,6 +7,7 @@ from typing import Final
 import numpy as np
 import numpy.typing as npt
 
+from tidalog.engine.array_types import int64
 from tidalog.engine.derivation_log import head_of_link
 from tidalog.engine.fact_kernels import HEADER, Facts
 from tidalog.engine.jit import inlined
@@ -38,7 +39,7 @@ def new_counters() -> npt.NDArray[np.int64]:
 def recorded_head(facts: Facts, derivation_log: np.ndarray, own: np.ndarray, link: int) -> int:
     """The head of a live instance in the derivation log, if the component derives it; else -1."""
     at = head_of_link(derivation_log, link)
-    head = np.int64(-1)
+    head = int64(-1)
     if at >= 0 and own[facts.arguments[at - 1]] != 0:
-        head = np.int64(facts.arguments[at - HEADER])
+        head = int64(facts.arguments[at - HEADER])
     return head

@@ -17,7 +17,7 @@ import numpy as np
 import numpy.typing as npt
 
 from tidalog.engine.addresses import PLANS, block_of, facts_at, indexes_at, log_at, plans_at, terms_at
-from tidalog.engine.array_types import Int32s, Int64s
+from tidalog.engine.array_types import Int32s, Int64s, int64
 from tidalog.engine.bits import DELETED, EXPLICIT, NEW, PRESENT, RECORDED, SPREAD, WAITING
 from tidalog.engine.derivation_counts import NO_DERIVATION, UNKNOWN, count_of, put_count, uncount
 from tidalog.engine.derivation_log import END, chain_of, next_link
@@ -127,7 +127,7 @@ def retract_instances(shared: Int64s, searches: Int64s, of_work: Int64s) -> int:
         control[BUDGET] -= 1
         if control[BUDGET] < 0:
             return PAUSE
-        fact = np.int64(work.seeds[control[NEXT]])
+        fact = int64(work.seeds[control[NEXT]])
         if facts.status[fact] & RECORDED:
             retract_recorded(facts, log, work, fact)
         else:
@@ -149,7 +149,7 @@ def begin_block(facts: Facts, log: Log, work: Counting) -> None:
     control = work.control
     control[BLOCK_END] = min(len(work.seeds), control[NEXT] + MOST_BLOCK)
     for i in range(control[NEXT], control[BLOCK_END]):
-        fact = np.int64(work.seeds[i])
+        fact = int64(work.seeds[i])
         if facts.status[fact] & RECORDED:
             retract_recorded(facts, log, work, fact)
             set_bits(facts, log, fact, SPREAD)
@@ -182,7 +182,7 @@ def retract_recorded(facts: Facts, log: Log, work: Counting, fact: int) -> None:
 @inlined
 def affect(facts: Facts, log: Log, work: Counting, fact: int) -> bool:
     """Makes a fact of the old state affected; False if it is already."""
-    new = (facts.status[fact] & (PRESENT | NEW | WAITING)) == PRESENT
+    new = bool((facts.status[fact] & (PRESENT | NEW | WAITING)) == PRESENT)
     if new:
         set_bits(facts, log, fact, WAITING)
         work.affected[work.control[QUEUED]] = fact
@@ -209,7 +209,7 @@ def delete_underived(shared: Int64s, searches: Int64s, of_work: Int64s) -> int:
         control[BUDGET] -= 1
         if control[BUDGET] < 0:
             return PAUSE
-        fact = np.int64(work.affected[control[NEXT]])
+        fact = int64(work.affected[control[NEXT]])
         number = count_of(work.row, fact)
         if number == UNKNOWN and not facts.status[fact] & EXPLICIT:
             if count_derivations(terms, view, search, work, fact) == FULL:

@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from tidalog.engine.addresses import PLANS, block_of, facts_at, indexes_at, log_at, plans_at, terms_at
-from tidalog.engine.array_types import Int32s, Int64s, Uint8s, Uint64s
+from tidalog.engine.array_types import Int32s, Int64s, Uint8s, Uint64s, int64
 from tidalog.engine.bits import DELETED, DELETED_NEXT, EXPLICIT, MARKED, NEW, POSITIVE, PRESENT, SPREAD
 from tidalog.engine.fact_kernels import Facts, fact_hash
 from tidalog.engine.jit import entry, inlined, int32_at, int64_at
@@ -84,7 +84,7 @@ def overdelete(shared: Int64s, searches: Int64s, of_work: Int64s) -> int:
         control[BUDGET] -= 1
         if control[BUDGET] < 0:
             return PAUSE
-        fact = np.int64(gone[control[NEXT]])
+        fact = int64(gone[control[NEXT]])
         found = next_match(terms, view, search, 0, fact)
         if found == FULL:
             return GROW_TERMS
@@ -138,7 +138,7 @@ def rederive(
         control[steps.BUDGET] -= 1
         if control[steps.BUDGET] < 0:
             return PAUSE
-        fact = np.int64(gone[control[steps.NEXT]])
+        fact = int64(gone[control[steps.NEXT]])
         found = prove(terms, view, search, 0, fact, counters)
         if found == FULL:
             return GROW_TERMS

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from tidalog.engine.array_types import Int32s, Int32Table, Int64s, Int64Table
+from tidalog.engine.array_types import Int32s, Int32Table, Int64s, Int64Table, int64
 from tidalog.engine.bits import DELETED, EXPLICIT, NEW, PRESENT
 from tidalog.engine.fact_kernels import Facts
 from tidalog.engine.index import POOL, POOL_SIZE
@@ -60,14 +60,14 @@ def find_groups(
         of_group[i] = -1
         sizes[i] = length
         for k in range(length):
-            fact = np.int64(-1 - start) if start < 0 else np.int64(pool[start + k])
+            fact = int64(-1 - start) if start < 0 else int64(pool[start + k])
             if (status[fact] & LIVE) == PRESENT:
                 of_group[i] = fact
                 break
         start, length = find_run(view, indexes[heads], 0, head_keys[i])
         pool = int32_at(indexes[heads, POOL], indexes[heads, POOL_SIZE])
         for k in range(length):
-            fact = np.int64(-1 - start) if start < 0 else np.int64(pool[start + k])
+            fact = int64(-1 - start) if start < 0 else int64(pool[start + k])
             if (status[fact] & IMPLICIT) == PRESENT:
                 results[found] = fact
                 owners[found] = i
@@ -85,7 +85,7 @@ def live_facts(
     pool = int32_at(indexes[relation, POOL], indexes[relation, POOL_SIZE])
     found = 0
     for k in range(length):
-        fact = np.int64(-1 - start) if start < 0 else np.int64(pool[start + k])
+        fact = int64(-1 - start) if start < 0 else int64(pool[start + k])
         if (facts.status[fact] & LIVE) == PRESENT:
             out[found] = fact
             found += 1

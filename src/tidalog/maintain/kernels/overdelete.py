@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from tidalog.engine.addresses import PLANS, block_of, facts_at, indexes_at, log_at, plans_at, terms_at
-from tidalog.engine.array_types import Int32s, Int64s
+from tidalog.engine.array_types import Int32s, Int64s, int64
 from tidalog.engine.bits import DELETED, EXPLICIT, NEW, PRESENT, RECORDED, SPREAD, WAITING
 from tidalog.engine.derivation_log import (
     END,
@@ -101,7 +101,7 @@ def overdelete(shared: Int64s, searches: Int64s, of_work: Int64s) -> int:
         billed = counters[DERIVATIONS]
         if control[BUDGET] < 0:
             return PAUSE
-        fact = np.int64(work.deleted[control[NEXT]])
+        fact = int64(work.deleted[control[NEXT]])
         if facts.status[fact] & RECORDED:
             spread_recorded(facts, log, work, fact)
         else:
@@ -128,7 +128,7 @@ def begin_block(facts: Facts, log: Log, work: Overdeletion) -> None:
     control = work.control
     control[BLOCK_END] = min(control[QUEUED], control[NEXT] + MOST_BLOCK)
     for i in range(control[NEXT], control[BLOCK_END]):
-        fact = np.int64(work.deleted[i])
+        fact = int64(work.deleted[i])
         if facts.status[fact] & RECORDED:
             spread_recorded(facts, log, work, fact)
             set_bits(facts, log, fact, SPREAD)
@@ -158,7 +158,7 @@ def spread_recorded(facts: Facts, log: Log, work: Overdeletion, fact: int) -> No
 @inlined
 def is_left(facts: Facts, fact: int) -> bool:
     """A fact of the old state that is not in D."""
-    return (facts.status[fact] & (PRESENT | NEW | DELETED)) == PRESENT
+    return bool((facts.status[fact] & (PRESENT | NEW | DELETED)) == PRESENT)
 
 
 @inlined

@@ -17,7 +17,7 @@ import numpy as np
 import numpy.typing as npt
 
 from tidalog.engine.addresses import PLANS, block_of, facts_at, indexes_at, log_at, plans_at, terms_at
-from tidalog.engine.array_types import Int32s, Int64s
+from tidalog.engine.array_types import Int32s, Int64s, int64
 from tidalog.engine.bits import DELETED, EXPLICIT, NEW, PRESENT, RECORDED, SPREAD, WAITING
 from tidalog.engine.derivation_log import (
     END,
@@ -149,7 +149,7 @@ def delete_ranked(shared: Int64s, searches: Int64s, of_work: Int64s) -> int:
             else:
                 control[PHASE] = POP
         elif phase == SPREAD_SEED or phase == SPREAD_GONE:
-            above = control[FACT] if phase == SPREAD_GONE else np.int64(-1)
+            above = control[FACT] if phase == SPREAD_GONE else int64(-1)
             if spread(facts, terms, log, forward, search, work, above) == FULL:
                 return GROW_TERMS
             control[SEED] += phase == SPREAD_SEED
@@ -263,7 +263,7 @@ def spread_recorded(facts: Facts, log: Log, work: Ranked, above: int) -> int:
         set_bits(facts, log, fact, SPREAD)
         if next_gone == control[GONE]:
             return 0
-        fact = np.int64(gone[next_gone])
+        fact = int64(gone[next_gone])
         next_gone += 1
         above = fact
 
@@ -271,7 +271,7 @@ def spread_recorded(facts: Facts, log: Log, work: Ranked, above: int) -> int:
 @inlined
 def is_unaffected(facts: Facts, fact: int) -> bool:
     """A fact of the old state that is neither in the heap nor deleted."""
-    return (facts.status[fact] & (PRESENT | NEW | DELETED | WAITING)) == PRESENT
+    return bool((facts.status[fact] & (PRESENT | NEW | DELETED | WAITING)) == PRESENT)
 
 
 @inlined
@@ -318,4 +318,4 @@ def pop(heap: np.ndarray, size: int) -> int:
         heap[parent] = heap[child]
         parent = child
     heap[parent] = last
-    return smallest
+    return int64(smallest)

@@ -8,10 +8,8 @@ from __future__ import annotations
 
 from typing import Final
 
-import numpy as np
-
 from tidalog.engine.addresses import PLANS, facts_at, indexes_at, log_at, plans_at, terms_at
-from tidalog.engine.array_types import Int32s, Int64s
+from tidalog.engine.array_types import Int32s, Int64s, int64
 from tidalog.engine.bits import EXPLICIT, PROVED
 from tidalog.engine.derivation_log import derivations_of
 from tidalog.engine.jit import entry
@@ -50,7 +48,7 @@ def find_derivable(
         control[BUDGET] -= 1
         if control[BUDGET] < 0:
             return PAUSE
-        fact = np.int64(gone[control[NEXT]])
+        fact = int64(gone[control[NEXT]])
         derivable = True
         if not facts.status[fact] & EXPLICIT:
             known = derivations_of(log.derivation_log, fact)

@@ -6,7 +6,7 @@ from typing import Final
 
 import numpy as np
 
-from tidalog.engine.array_types import Bools, Int32s, Int64s, Uint8s, Uint16s, Uint32s
+from tidalog.engine.array_types import Bools, Int32s, Int64s, Uint8s, Uint16s, Uint32s, int64
 from tidalog.engine.bits import EXPLICIT, PRESENT
 from tidalog.engine.fact_kernels import (
     COUNT,
@@ -44,7 +44,7 @@ def gather_facts(
     for f in range(len(status)):
         if (status[f] & bits) != bits:
             continue
-        at = np.int64(offset[f])
+        at = int64(offset[f])
         predicate = arguments[at - 1]
         if not wanted[predicate]:
             continue
@@ -98,7 +98,7 @@ def fill_fact_table(facts: Facts) -> None:
             s = h >> shift
             while slots[s] != EMPTY:
                 s = (s + ONE) & mask
-            slots[s] = make_entry(h, np.int64(facts.offset[begin + i]))
+            slots[s] = make_entry(h, int64(facts.offset[begin + i]))
     facts.state[ENTRIES] = count
     for p in range(len(facts.extent)):
         if facts.extent[p, COUNT] > 0:
