@@ -1,8 +1,8 @@
-"""Files: finding what a resource names, opening it whole, writing it whole or not at all.
+"""Files: finds the files of a resource, opens them whole, and writes them atomically.
 
-Input is one Arrow buffer a file: memory-mapped if it is plain, decompressed into memory if not.  Output goes
-to a temporary file beside the target, which takes the target's name when everything is written; a reader
-never sees half a file, and a failed export leaves the old one.
+Input is one Arrow buffer per file: memory-mapped if it is not compressed, else decompressed into memory.
+Output goes to a temporary file beside the target, which is renamed when everything is written; a reader never
+sees half a file, and a failed export keeps the old one.
 """
 
 from __future__ import annotations
@@ -30,8 +30,8 @@ _REMOTE: Final = ("http://", "https://", "s3://", "gs://", "hdfs://")
 
 
 def find_files(resource: str | os.PathLike[str], base: Path, endings: Sequence[str]) -> list[Path]:
-    """The files that a resource names, in order of name: one file, a glob, or a folder (its files with one
-    of the `endings`, compressed or not; hidden files and those starting with `_` are left out)."""
+    """The files of a resource, sorted by name: one file, a glob, or a folder (its files with one of the
+    `endings`, compressed or not, except hidden files and those starting with `_`)."""
     text = os.fspath(resource)
     if text.startswith(_REMOTE):
         raise DataError(
@@ -101,8 +101,8 @@ def _not_readable(path: Path, error: OSError) -> DataError:
 
 
 def open_buffer(path: Path, compression: str | None) -> pa.Buffer:
-    """The whole content, decompressed.  Compression is taken from the ending or the first bytes unless it
-    is given."""
+    """The whole content, decompressed.  If `compression` is not given, the ending or the first bytes
+    decide."""
     try:
         status = path.stat()
         if stat.S_ISDIR(status.st_mode):
@@ -143,7 +143,7 @@ def base_ending(path: Path) -> str:
 
 
 class AtomicFile:
-    """A file under way: `stream` is written, then `commit` gives it its name or `abandon` removes it.
+    """A file being written: the caller writes to `stream`, then `commit` renames it or `abandon` removes it.
 
     A target that is not a regular file (a pipe, a terminal) is written to directly.
     """
@@ -163,7 +163,7 @@ class AtomicFile:
         except (OSError, ValueError) as error:
             why = _reason(error)
             if isinstance(error, FileExistsError | NotADirectoryError):
-                why = f"{target.parent} is a file and no folder"
+                why = f"{target.parent} is a file, not a folder"
             hint = "check the folder's permissions" if isinstance(error, PermissionError) else ""
             raise DataError(NotWritable(path=target, why=why, hint=hint)) from error
 

@@ -1,7 +1,7 @@
-"""Writing files: a table of terms in `any` form, whole or not at all.
+"""Writes a table of terms in `any` form to a file, atomically.
 
 The table's columns are int64, float64, bool, or text in `any` form; for RDF they are three columns of text in
-N-Triples syntax.  Reading what was written gives the same facts.
+N-Triples syntax.  Reading the file gives the same facts.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from tidalog.io.text_form import column_text
 from tidalog.model.errors import DataError
 
 _SLICE: Final = 1 << 18
-"""Rows that are put into text at a time."""
+"""How many rows are formatted at a time."""
 
 
 @dataclass(frozen=True)
@@ -54,10 +54,10 @@ def write_table(
     prefixes: Mapping[str, str] | None = None,
     predicate: str = "the table",
 ) -> None:
-    """Writes a table to a file of a format, by the ending of its name if none is given.
+    """Writes a table to a file; by default, the ending of its name selects the format.
 
-    A table without columns stands for a predicate without arguments and is written as `true` if it has a
-    row.  `prefixes` shorten IRIs in Turtle; `predicate` is named in messages.
+    A table without columns is a predicate without arguments and is written as `true` if it has a row.
+    `prefixes` shorten IRIs in Turtle; messages name the `predicate`.
     """
     path = Path(path)
     kind = format_named(format, path)
@@ -128,7 +128,7 @@ def _slices(table: pa.Table) -> Iterator[list[pa.ChunkedArray]]:
 
 
 def _bytes_of(lines: pa.ChunkedArray) -> Iterator[memoryview]:
-    """The values of a text column, concatenated: what its data buffers hold."""
+    """The values of a text column, concatenated: the contents of its data buffers."""
     for chunk in lines.chunks:
         if len(chunk):
             offsets = np.frombuffer(chunk.buffers()[1], dtype=np.int32)
@@ -154,7 +154,7 @@ def _delimited_lines(target: _Target, columns: list[pa.ChunkedArray]) -> pa.Chun
 
 
 def _fields(target: _Target, column: pa.ChunkedArray, alone: bool) -> pa.ChunkedArray:
-    """Fields, in quotes where they need it.  An empty line is not a row, so an empty field alone needs it."""
+    """Fields, in quotes if necessary.  An empty line is not a row, so a single empty field needs quotes."""
     text = column_text(column)
     special = pc.match_substring_regex(text, f'["\\r\\n\\x{ord(target.delimiter):02x}]')
     if alone:

@@ -16,7 +16,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from tidalog.io.columns import RawTable
-from tidalog.io.diagnostics import Place
+from tidalog.io.diagnostics import Position
 from tidalog.io.update_tables import UpdateTable, update_table_of
 from tidalog.model.update import Label
 from tidalog.spark.validate import CONTENT
@@ -115,8 +115,8 @@ def _contents(rows: pa.Table) -> dict[Label, Content]:
 
 
 def _updates(table: pa.Table, name: str) -> UpdateTable:
-    def locate(row: int, field: int) -> tuple[Place, str]:
-        return Place(name, row + 1, unit="row"), ""
+    def locate(row: int, field: int) -> tuple[Position, str]:
+        return Position(name, row + 1, unit="row"), ""
 
     columns = [table.column(number) for number in range(table.num_columns)]
     return update_table_of(RawTable(name, columns, table.num_rows, locate, tuple(table.column_names)))
