@@ -24,9 +24,9 @@ import pyarrow as pa
 
 from tidalog import arrow_compute as pc
 from tidalog.io.diagnostics import NotWritable
-from tidalog.io.files import COMPRESSION_ENDINGS, AtomicFile, open_buffer
+from tidalog.io.files import COMPRESSION_ENDINGS, AtomicFile, open_buffer, writing
 from tidalog.io.formats import format_named
-from tidalog.io.json_lines import json_texts
+from tidalog.io.row_text import bytes_of, json_values, needs_quotes, with_quotes
 from tidalog.io.text_form import column_text
 from tidalog.model.errors import DataError
 from tidalog.model.term_text import iri_reference
@@ -119,7 +119,7 @@ class ChangeFeedWriter:
         self.path: Final = Path(path)
         self.arguments: Final = arguments
         kind = format_named(format, self.path)
-        try:
+        with writing(self.path):
             if kind.name == "parquet" and not append:
                 self._form: _Form = _Parquet(self.path, arguments)
             elif kind.name == "ndjson":
@@ -127,13 +127,10 @@ class ChangeFeedWriter:
             elif kind.delimiter is not None:
                 self._form = _Delimited(self.path, arguments, kind.delimiter, append)
             elif append:
-                raise self._refusal(f"{kind.name} files cannot be continued", "write to a new file")
+                raise _refusal(self.path, f"{kind.name} files cannot be continued", "write to a new file")
             else:
-                raise self._refusal(
-                    f"a change feed is not a {kind.name} file", "write csv, ndjson or parquet"
-                )
-        except OSError as error:
-            raise self._refusal(error.strerror or str(error), "") from error
+                why = f"a change feed is not a {kind.name} file"
+                raise _refusal(self.path, why, "write csv, ndjson or parquet")
 
     def write(self, batch: ChangeBatch) -> None:
         """Adds the rows of a batch."""
@@ -143,20 +140,13 @@ class ChangeFeedWriter:
             )
         if batch.rows == 0:
             return
-        try:
+        with writing(self.path):
             self._form.write(batch)
-        except OSError as error:
-            raise self._refusal(error.strerror or str(error), "") from error
 
     def close(self) -> None:
         """Closes the file; calling it again does nothing."""
-        try:
+        with writing(self.path):
             self._form.close()
-        except OSError as error:
-            raise self._refusal(error.strerror or str(error), "") from error
-
-    def _refusal(self, why: str, hint: str) -> DataError:
-        return DataError(NotWritable(path=self.path, why=why, hint=hint))
 
     def __enter__(self) -> Self:
         return self
@@ -169,6 +159,10 @@ class ChangeFeedWriter:
         else:
             with suppress(OSError):
                 self._form.abandon()
+
+
+def _refusal(path: Path, why: str, hint: str) -> DataError:
+    return DataError(NotWritable(path=path, why=why, hint=hint))
 
 
 def write_change_feed(
@@ -212,12 +206,8 @@ class _TextFile:
 
     def put(self, lines: pa.ChunkedArray) -> None:
         """Appends lines of text."""
-        for chunk in lines.chunks:
-            if len(chunk):
-                whole = pc.binary_join(
-                    pa.ListArray.from_arrays(pa.array([0, len(chunk)], pa.int32()), chunk), ""
-                )
-                self._stream.write(whole[0].as_buffer())
+        for piece in bytes_of(lines):
+            self._stream.write(piece)
 
     def flush(self) -> None:
         self._stream.flush()
@@ -241,9 +231,8 @@ class _Delimited(_TextFile):
             self.flush()
         elif self.first_line.rstrip(b"\r") != header:
             self.close()
-            why = "the file that is there has other columns"
             hint = f"they would have to be {header.decode()}"
-            raise DataError(NotWritable(path=path, why=why, hint=hint))
+            raise _refusal(path, "the existing file has other columns", hint)
 
     def write(self, batch: ChangeBatch) -> None:
         first = [str(batch.update), batch.sign, batch.written_predicate]
@@ -261,11 +250,7 @@ class _Delimited(_TextFile):
         written as a literal."""
         text = column_text(column)
         text = pc.if_else(pc.equal(text, ""), '""', text)
-        special = pc.match_substring_regex(text, f'["\\r\\n\\x{ord(self._delimiter):02x}]')
-        if not pc.any(special).as_py():
-            return text
-        quoted = pc.binary_join_element_wise('"', pc.replace_substring(text, '"', '""'), '"', "")
-        return pc.if_else(special, quoted, text)
+        return with_quotes(text, needs_quotes(text, self._delimiter))
 
 
 def _quoted(field: str, delimiter: str) -> str:
@@ -282,19 +267,9 @@ class _JsonLines(_TextFile):
         for columns, rows in batch.slices():
             line: pa.ChunkedArray = pa.chunked_array([pa.repeat(before, rows)])
             for name, column in zip(names, columns, strict=True):
-                line = pc.binary_join_element_wise(line, f',"{name}":', _json_values(column), "")
+                line = pc.binary_join_element_wise(line, f',"{name}":', json_values(column), "")
             self.put(pc.binary_join_element_wise(line, ending, ""))
         self.flush()
-
-
-def _json_values(column: pa.ChunkedArray) -> pa.ChunkedArray:
-    """Numbers and booleans as they are; doubles that JSON has no number for as text in `any` form."""
-    text = column_text(column)
-    if pa.types.is_string(column.type):
-        return json_texts(text)
-    if not pa.types.is_float64(column.type):
-        return text
-    return pc.if_else(pc.is_finite(column), text, json_texts(text))
 
 
 def _argument_names(count: int) -> list[str]:

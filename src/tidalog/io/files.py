@@ -10,9 +10,11 @@ from __future__ import annotations
 import difflib
 import io
 import os
+import re
 import secrets
 import stat
-from collections.abc import Sequence
+from collections.abc import Container, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import BinaryIO, Final, TextIO, cast
 
@@ -26,6 +28,7 @@ COMPRESSIONS: Final = ("none", *COMPRESSION_ENDINGS.values())
 _MAGIC: Final = {b"\x1f\x8b": "gzip", b"\x28\xb5\x2f\xfd": "zstd"}
 """First bytes that no UTF-8 text has."""
 _GLOB: Final = frozenset("*?[")
+_NOT_IN_A_NAME: Final = re.compile(r"[^\w.+-]+")
 _REMOTE: Final = ("http://", "https://", "s3://", "gs://", "hdfs://")
 
 
@@ -93,6 +96,24 @@ def _near(path: Path) -> str | None:
 
 def _reason(error: OSError | ValueError) -> str:
     return (error.strerror if isinstance(error, OSError) else None) or str(error)
+
+
+@contextmanager
+def writing(path: str | os.PathLike[str], hint: str = "") -> Iterator[None]:
+    """Converts an `OSError` to one that names the file or folder being written."""
+    try:
+        yield
+    except OSError as error:
+        raise DataError(NotWritable(path=path, why=_reason(error), hint=hint)) from error
+
+
+def free_name(text: str, taken: Container[str]) -> str:
+    """A file name for a text that is not taken; characters that file names cannot have become `_`."""
+    wanted = _NOT_IN_A_NAME.sub("_", text).strip("._") or "_"
+    name, number = wanted, 2
+    while name in taken:
+        name, number = f"{wanted}.{number}", number + 1
+    return name
 
 
 def _not_readable(path: Path, error: OSError) -> DataError:

@@ -8,7 +8,7 @@ with one type per field; if it cannot, or would lose that difference, lines are 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Final
 
@@ -119,18 +119,22 @@ def _may_hide_integers(column: pa.ChunkedArray) -> bool:
 # --- line by line ------------------------------------------------------------------------------------------
 
 
+def _values(lines: _Lines, bad: list[BadRow]) -> Iterator[tuple[int, object]]:
+    """The value of each line; lines that are not JSON go to `bad`."""
+    for index, (_, line) in enumerate(lines.numbered()):
+        try:
+            yield index, json.loads(line)
+        except (ValueError, RecursionError) as error:
+            bad.append(_unreadable(lines, index, line, error))
+
+
 def _by_line(lines: _Lines, log: BadRowLog) -> RawTable | None:
     names: tuple[str, ...] | None = None
     width: int | None = None
     kept: list[int] = []
     rows: list[list[object]] = []
     bad: list[BadRow] = []
-    for index, (_, line) in enumerate(lines.numbered()):
-        try:
-            value: object = json.loads(line)
-        except (ValueError, RecursionError) as error:
-            bad.append(_unreadable(lines, index, line, error))
-            continue
+    for index, value in _values(lines, bad):
         if isinstance(value, dict):
             if names is None and width is None:
                 names = tuple(value)
@@ -156,12 +160,7 @@ def _sparse_by_line(lines: _Lines, wanted: Wanted, log: BadRowLog) -> RawTable |
     kept: list[int] = []
     objects: list[dict[str, object]] = []
     bad: list[BadRow] = []
-    for index, (_, line) in enumerate(lines.numbered()):
-        try:
-            value: object = json.loads(line)
-        except (ValueError, RecursionError) as error:
-            bad.append(_unreadable(lines, index, line, error))
-            continue
+    for index, value in _values(lines, bad):
         if isinstance(value, dict):
             kept.append(index)
             objects.append(value)
@@ -247,14 +246,3 @@ def _odd_value(lines: _Lines, index: int, field: int, value: object) -> BadRow:
         hint="values are text, numbers and booleans; nested objects and arrays are not terms",
     )
     return BadRow(diagnostic, field + 1, text)
-
-
-def json_texts(text: pa.ChunkedArray) -> pa.ChunkedArray:
-    """Text as JSON strings."""
-    if pc.any(pc.match_substring_regex(text, r"[\x00-\x1f]")).as_py():
-        encoded = text.combine_chunks().dictionary_encode()
-        words = pa.array([json.dumps(w.as_py(), ensure_ascii=False) for w in encoded.dictionary], pa.string())
-        return pa.chunked_array([words.take(encoded.indices)])
-    for plain, escaped in (("\\", "\\\\"), ('"', '\\"')):
-        text = pc.replace_substring(text, plain, escaped)
-    return pc.binary_join_element_wise('"', text, '"', "")

@@ -16,8 +16,8 @@ from typing import Final, Literal
 
 import pyarrow as pa
 
-from tidalog.io.diagnostics import DataDiagnostic, MoreBadRows, NotWritable
-from tidalog.io.files import AtomicFile
+from tidalog.io.diagnostics import DataDiagnostic, MoreBadRows
+from tidalog.io.files import AtomicFile, writing
 from tidalog.model.errors import DataError
 
 Reading = Literal["any", "string", "iri", "native", "ntriples"]
@@ -116,13 +116,9 @@ class BadRowLog:
                 rows = "row" if more == 1 else "rows"
                 shown.append(MoreBadRows(count=f"{more:,}", rows=rows, shown=len(shown)))
             raise DataError(shown)
-        if self._file is not None:
-            try:
+        if self._file is not None and self._target is not None:
+            with writing(self._target):
                 self._file.commit()
-            except OSError as error:
-                raise DataError(
-                    NotWritable(path=self._target, why=error.strerror or str(error), hint="")
-                ) from error
         return BadRows(self._count, tuple(self._first), self._target if self._file is not None else None)
 
     def abandon(self) -> None:
