@@ -158,7 +158,7 @@ class TestRows:
             (1, False, "r3", None),
             (2, True, None, ":- p(?x)."),
         ]
-        assert table.rules[0].place.line == 4
+        assert table.rules[0].position.line == 4
         assert [len(rows) for _, rows in rows_of(table)] == [1, 0, 0]
 
     @pytest.mark.parametrize("text", ["", "\n\n", HEADER])

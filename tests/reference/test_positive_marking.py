@@ -45,6 +45,17 @@ def test_half_of_it_may_come_back_and_other_facts_may_go(second: Update) -> None
     assert algorithm.counters["revived"] == algorithm.counters["insertions"] > 0
 
 
+def test_what_the_next_update_deletes_first_comes_back_with_the_returning_fact() -> None:
+    """The second update deletes `some` and all that reads it before the returning fact derives it again:
+    `known(c)` then follows by an instance that the first update did not touch."""
+    rules = program("some :- e(?x, ?x). known(?x) :- e(?x, ?y), some.")
+    start, gone, other = facts("e(a, a). e(b, b). e(c, d)."), facts("e(a, a)."), facts("e(b, b).")
+    algorithm = PositiveMarking(rules, start, first_update_alone=False)
+    algorithm.apply((gone, NO_FACTS), [(other, gone)])
+    algorithm.apply((other, gone))
+    assert algorithm.materialisation == from_scratch(rules, start - other)
+
+
 @pytest.mark.parametrize("new_in_first", [True, False])
 def test_a_fact_that_was_not_there_before_has_rules_matched(new_in_first: bool) -> None:
     algorithm = PositiveMarking(CLOSURE, PATH, first_update_alone=False)

@@ -10,7 +10,7 @@ import pyarrow as pa
 import pytest
 
 from tidalog.io.columns import RawTable
-from tidalog.io.diagnostics import Place
+from tidalog.io.diagnostics import Position
 from tidalog.io.result import BadRow, BadRowLog
 from tidalog.io.update_checks import (
     FACTS,
@@ -52,8 +52,8 @@ class Faults(BadRowLog):
 
     def add(self, rows: Iterable[BadRow], count: int) -> None:
         for row in rows:
-            assert row.diagnostic.place is not None and row.diagnostic.place.line is not None
-            self.found[row.diagnostic.place.line] = row.diagnostic.number, row.diagnostic.message
+            assert row.diagnostic.position is not None and row.diagnostic.position.line is not None
+            self.found[row.diagnostic.position.line] = row.diagnostic.number, row.diagnostic.message
         assert len(self.found) == count
 
 
@@ -65,7 +65,8 @@ def of_arrow(names: tuple[str, ...]) -> dict[int, tuple[str, str]]:
     ]
     log = Faults()
     part = part_of(
-        RawTable("rows", columns, len(ROWS), lambda row, _: (Place("rows", row, unit="row"), ""), names), log
+        RawTable("rows", columns, len(ROWS), lambda row, _: (Position("rows", row, unit="row"), ""), names),
+        log,
     )
     assert part.rows == len(ROWS) - len(log.found)
     return log.found

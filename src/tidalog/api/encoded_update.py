@@ -99,7 +99,7 @@ def encoded_updates(table: UpdateTable, dictionary: Dictionary, prefixes: Prefix
 
 def _edit(rule: RuleRow) -> RuleEdit:
     if rule.text is not None:
-        return RuleEdit(added=(RuleText(rule.text, rule.name, str(rule.place)),))
+        return RuleEdit(added=(RuleText(rule.text, rule.name, str(rule.position)),))
     return RuleEdit(removed=(NamedRemoval(rule.name or ""),))
 
 

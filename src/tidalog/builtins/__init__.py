@@ -1,8 +1,8 @@
-"""Built-ins: what can be computed from terms, stated so that it can be written a second time.
+"""Built-ins: functions of terms, specified precisely enough to be implemented a second time.
 
-Everything here is a pure function of terms.  `evaluate` computes an expression, `holds` asks whether a
-condition is true, `aggregate` folds a group; `BUILTINS` is the table of functions and operators.  What has
-no value raises `CannotCompute`; the literal it stands in is then false.
+Everything here is a pure function of terms.  `evaluate` computes an expression, `holds` tests whether a
+condition is true, `aggregate` folds a group; `BUILTINS` is the table of functions and operators.  An
+expression without a value raises `CannotCompute`; its literal is then false.
 
 **Numbers.**  A term is a number if `terms.numeric_value` gives it a value: an int within 64 bits or a
 double.  Typed literals (xsd:int, xsd:decimal …) act by that value; results are always `Integer` or
@@ -28,7 +28,7 @@ double.  Typed literals (xsd:int, xsd:decimal …) act by that value; results ar
    (FLOAT is the same) converts.  Both take booleans as 1 and 0 and read strings that spell a number.
 *  MIN, MAX: by value, integers against doubles compared exactly; of equal numbers the integer; any NaN
    gives NaN.  SUM, PROD: `+`, `*` from left to right.  LUKA(x1 … xn) = MAX(0, SUM(x1 … xn) - (n - 1)).
-*  BITAND, BITOR, BITXOR, BITNOT on 64-bit two's complement; BITSHL loses what leaves 64 bits, BITSHR copies
+*  BITAND, BITOR, BITXOR, BITNOT on 64-bit two's complement; BITSHL drops bits beyond 64, BITSHR copies
    the sign in, BITSHRU fills zeros; a distance outside 0 to 63 cannot be computed.
 
 **Comparison.**  `=` and `!=` always have a value: two numbers are equal by value (an integer and a double
@@ -53,8 +53,8 @@ failed arguments; BOUND says whether its argument has a value.  A condition hold
 *  sum, avg and median pass over rows whose value is not a number (`rows_left_out` counts them); with no row
    left there is no value and the group has no fact.
 
-Functions of the moment or of chance (NOW, RAND, UUID) are absent: they would make the least model depend on
-when it is asked for.
+Functions of the current time or of chance (NOW, RAND, UUID) are absent: with them the least model would
+depend on when it is computed.
 """
 
 from tidalog.builtins.aggregates import aggregate, rows_left_out

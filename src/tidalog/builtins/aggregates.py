@@ -1,4 +1,4 @@
-"""Aggregates over the distinct rows of a group.  The order of the rows changes nothing."""
+"""Aggregates over the distinct rows of a group.  The order of the rows does not matter."""
 
 from __future__ import annotations
 
@@ -14,9 +14,10 @@ Row = tuple[Term, ...]
 
 
 def aggregate(operator: str, rows: Collection[Row]) -> Term:
-    """The value of an aggregate over rows that are distinct; the first column is the value.
+    """The value of an aggregate over distinct rows; the first column is the value.
 
-    No row, or for sum, avg and median no row with a number, raises `CannotCompute`: the group has no fact.
+    Raises `CannotCompute` if there is no row, or for sum, avg and median no row with a number: the group then
+    has no fact.
     """
     if operator not in AGGREGATES:
         raise LookupError(f"there is no aggregate {operator}")
@@ -39,7 +40,7 @@ def aggregate(operator: str, rows: Collection[Row]) -> Term:
 
 
 def rows_left_out(operator: str, rows: Collection[Row]) -> int:
-    """How many rows the aggregate passes over because their value is not a number."""
+    """The number of rows that the aggregate skips because their value is not a number."""
     if operator not in ("sum", "avg", "median"):
         return 0
     return sum(numeric_value(row[0]) is None for row in rows)
@@ -61,7 +62,7 @@ def _rounded_sum(doubles: list[float]) -> float:
     try:
         return math.fsum(doubles)
     except OverflowError:
-        # fsum gives up when a partial sum overflows, which depends on the order; the exact sum does not.
+        # fsum fails if a partial sum overflows, which depends on the order; the exact sum does not.
         exact = sum(map(Fraction, doubles), Fraction(0))
         try:
             return float(exact)

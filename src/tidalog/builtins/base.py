@@ -1,7 +1,7 @@
-"""What a built-in is, and how it reads its arguments.
+"""The definition of a built-in, and the conversion of its arguments.
 
-A built-in is a pure function of terms.  It either gives one term or raises `CannotCompute` with a reason
-that a person can read; it never raises anything else, for any terms.
+A built-in is a pure function of terms.  It either returns one term or raises `CannotCompute` with a readable
+reason; it never raises anything else, for any terms.
 """
 
 from __future__ import annotations
@@ -30,15 +30,15 @@ class CannotCompute(Exception):
 
 
 Outcome = Term | CannotCompute
-"""What became of an argument: special forms such as COALESCE look at failures too."""
+"""An argument's value or failure: special forms such as COALESCE see failures too."""
 
 
 @dataclass(frozen=True)
 class Builtin:
     """A built-in function or operator.
 
-    `evaluate` takes computed arguments.  A special form has `decide` besides, which is asked instead when
-    the arguments may have failed; `evaluate` and `decide` agree where no argument failed.
+    `evaluate` takes computed arguments.  A special form also has `decide`, which is used instead when
+    arguments may have failed; `evaluate` and `decide` agree if no argument failed.
     """
 
     name: str
@@ -65,7 +65,7 @@ def special_form(
 
 
 def shown(term: Term) -> str:
-    """A term in a reason: short, and telling 1 from "1"."""
+    """A term in a reason: short, and distinguishing 1 from "1"."""
     match term:
         case IRI(value):
             text = f"<{value}>"
@@ -83,7 +83,7 @@ def shown(term: Term) -> str:
 def canonical_text(term: Term) -> str:
     """The text of a term as STR gives it.
 
-    An IRI's and a literal's text is what it is; a number is written so that it reads back as the same
+    The text of an IRI or a literal is unchanged; a number is written so that it reads back as the same
     number (doubles as short as possible: `2.5`, `3.0`, `1e+16`, `INF`, `-INF`, `NaN`).
     """
     match term:
@@ -139,7 +139,7 @@ def integer_result(value: int) -> Term:
 
 
 def double_result(value: float, *inputs: int | float) -> Term:
-    """A double; a NaN is a result only if a NaN went in."""
+    """A double; NaN is a result only if an input is NaN."""
     if value != value and all(x == x for x in inputs):
         raise CannotCompute("the result is not a number")
     return Double(value)

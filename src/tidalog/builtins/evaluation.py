@@ -1,7 +1,7 @@
 """Expressions and registered Python functions.
 
-Evaluation uses a stack of its own and never recurses on the depth of the input.  A failed argument is kept
-as an outcome until a function asks for it, so that special forms can look at it.
+Evaluation uses an explicit stack and never recurses on the depth of the input.  A failed argument is kept
+as an outcome until a function needs it, so that special forms can inspect it.
 """
 
 from __future__ import annotations
@@ -51,9 +51,9 @@ def evaluate(
 ) -> Term:
     """The value of an expression; `CannotCompute` if it has none.
 
-    `functions` are registered Python functions by upper-case name; a built-in of the same name goes first.
-    A name that is neither is a `LookupError`, a wrong number of arguments a `TypeError`: the analysis
-    refuses both, so they never come from a program that passed it.
+    `functions` are registered Python functions by upper-case name; a built-in of the same name wins.  A name
+    that is neither raises `LookupError`, a wrong number of arguments `TypeError`: analysis refuses both, so
+    an analysed program never raises them.
     """
     outcome = _outcome(expression, bindings, functions)
     if isinstance(outcome, CannotCompute):
@@ -66,7 +66,7 @@ def holds(
     bindings: Mapping[Variable, Term],
     functions: Mapping[str, PythonFunction] = NO_FUNCTIONS,
 ) -> bool:
-    """Whether a condition is true; one that cannot be computed is not."""
+    """Whether a condition is true; one that cannot be computed is false."""
     return _outcome(expression, bindings, functions) == TRUE
 
 
@@ -139,12 +139,12 @@ def _all_computed(arguments: Sequence[Outcome]) -> list[Term]:
 
 
 def call_python(function: PythonFunction, arguments: Sequence[Term]) -> Term:
-    """A registered function's answer.
+    """The value of a registered function.
 
-    Numbers, booleans and plain strings arrive as Python values, every other term as itself.  The answer is
-    an int, float, bool, str (a plain string), date, datetime or a term.  None, any other answer, an integer
-    beyond 64 bits and the exceptions of a function that cannot cope with its arguments (ArithmeticError,
-    LookupError, TypeError, ValueError) mean that there is no value; other exceptions are the caller's.
+    Numbers, booleans and plain strings are passed as Python values, every other term as itself.  The function
+    returns an int, float, bool, str (a plain string), date, datetime or a term.  There is no value if it
+    returns None, anything else or an integer beyond 64 bits, or raises ArithmeticError, LookupError,
+    TypeError or ValueError; other exceptions propagate.
     """
     try:
         answer = function(*map(python_value, arguments))
@@ -154,12 +154,12 @@ def call_python(function: PythonFunction, arguments: Sequence[Term]) -> Term:
 
 
 def python_value(term: Term) -> object:
-    """What a registered function sees of a term."""
+    """A term as passed to a registered function."""
     return term.value if isinstance(term, Integer | Double | Boolean | String) else term
 
 
 def term_of_answer(answer: object) -> Term:
-    """The term that a registered function's answer stands for; a scalar of numpy is what it holds."""
+    """The term of a registered function's result; a numpy scalar is converted first."""
     if type(answer).__module__ == "numpy" and getattr(answer, "ndim", None) == 0:
         answer = getattr(answer, "item", lambda: answer)()
     match answer:

@@ -1,4 +1,4 @@
-"""What kind of term it is, what it is made of, and the parts of a point in time."""
+"""Kinds of terms, their parts, and the parts of a point in time."""
 
 from __future__ import annotations
 

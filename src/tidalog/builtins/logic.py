@@ -1,4 +1,4 @@
-"""Comparison and the connectives.  The meaning is stated in the docstring of the package."""
+"""Comparison and the connectives.  The docstring of the package specifies them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Arithmetic on 64-bit integers and doubles.  The meaning is stated in the docstring of the package."""
+"""Arithmetic on 64-bit integers and doubles.  The docstring of the package specifies it."""
 
 from __future__ import annotations
 
@@ -108,7 +108,7 @@ def _to_whole(term: Term, rounding: Callable[[float], float]) -> Term:
 
 
 def _round_half_away(value: float) -> float:
-    """`value - whole` is exact, so 0.49999999999999994 goes to 0 and 0.5 to 1."""
+    """`value - whole` is exact, so 0.49999999999999994 is rounded to 0 and 0.5 to 1."""
     whole = float(math.trunc(value))
     return whole + math.copysign(1.0, value) if abs(value - whole) >= 0.5 else whole
 
@@ -197,7 +197,7 @@ def product(arguments: Sequence[Term]) -> Term:
 
 
 def lukasiewicz(arguments: Sequence[Term]) -> Term:
-    """The Łukasiewicz t-norm: what is left of the sum above n - 1, not below zero."""
+    """The Łukasiewicz t-norm: max(0, sum - (n - 1))."""
     return largest([Integer(0), subtract(total(arguments), Integer(len(arguments) - 1))])
 
 

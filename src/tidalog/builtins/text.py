@@ -1,7 +1,7 @@
 """Functions on text.  Positions and lengths count Unicode code points; positions start at 1.
 
-A text argument is a string or a language string; other terms become one through STR.  What is cut out of
-or made from a language string keeps its language; CONCAT, STR and the digests give plain strings.
+A text argument is a string or a language string; STR converts other terms.  Functions of a language string
+keep its language; CONCAT, STR and the digests give plain strings.
 """
 
 from __future__ import annotations

@@ -1,21 +1,20 @@
 """The command line: options in, tables or JSON out, exit codes for scripts.
 
-    0    fine
-    1    the program or its data is wrong, a constraint is violated, `fmt --check` would change something
-    2    the command line is wrong
-    3    a limit stopped the run, or the machine's memory did
+    0    success
+    1    the program or its data has errors, a constraint is violated, `fmt --check` would change something
+    2    the command line has an error
+    3    a limit stopped the run, or the machine ran out of memory
     130  Ctrl-C
 
-Tables and figures go to stdout, errors and warnings to stderr.  With `--json` stdout holds one JSON object
-and stderr nothing; its members are
+Tables and figures go to stdout, errors and warnings to stderr.  With `--json` stdout has one JSON object and
+stderr nothing; its members are
 
-    ok          whether all went well
+    ok          whether the command succeeded
     warnings    messages, as below
     errors      (not ok) messages: number, kind, message, reason, hint; file, line, column where known
     exit_code   (not ok) as above
 
-and, where all went well, what `run`, `apply`, `check`, `fmt`, `query` and `version` have to say (see their
-modules).
+and, if it succeeded, the results of `run`, `apply`, `check`, `fmt`, `query` or `version` (see their modules).
 `repl --json` prints one such object for each statement.
 """
 
@@ -26,8 +25,8 @@ import sys
 from typing import Final
 
 _COLLECTED_AFTER: Final = 50_000
-"""New objects before Python looks for cycles.  Nearly all are modules, which stay: at Python's 700 the search
-takes a twentieth of a small run."""
+"""How many new objects start the search for cycles.  Nearly all objects are modules, which stay: with
+Python's default of 700 the search takes a twentieth of a small run."""
 
 
 def main() -> None:

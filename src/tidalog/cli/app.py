@@ -40,7 +40,7 @@ app = typer.Typer(
 
 
 _CommandError: type[Exception] = typer.BadParameter.__mro__[2]
-"""ClickException: a wrong command line.  Some versions of typer bring a Click of their own."""
+"""ClickException: an error in the command line.  Some versions of typer contain their own Click."""
 
 
 @runtime_checkable
@@ -61,7 +61,7 @@ def run(arguments: Sequence[str]) -> int:
     except BrokenPipeError:
         silence_stdout()
         return 0
-    except OSError as error:  # of stdout; errors of files are handled where the files are named
+    except OSError as error:  # of stdout; errors about files are handled where the files are named
         silence_stdout()
         why = error.strerror or str(error)
         Report("--json" in arguments).show_errors([OutputNotWritable(path="the output", why=why)], USAGE)

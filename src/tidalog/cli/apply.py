@@ -1,6 +1,6 @@
-"""`tidalog apply`: materialise, apply updates one after the other, write @export.
+"""`tidalog apply`: materialise, apply updates in order, write @export.
 
-JSON: `updates` and `totals` (as `--stats` writes them), `exports` and `wrote` (paths).
+JSON: `updates` and `totals` (as in `--stats`), `exports` and `wrote` (paths).
 """
 
 from __future__ import annotations
@@ -15,13 +15,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from tidalog.cli.options import ChangeFiles, Maintenance
-from tidalog.cli.report import Report, print_table
-from tidalog.cli.run import write_text
+from tidalog.cli.report import Report, counted, print_predicates, write_text
 from tidalog.cli.work import Work, prepared
 
 if TYPE_CHECKING:
-    from rich.table import Table
-
     from tidalog.api.delta import Delta
     from tidalog.api.knowledge_base import KnowledgeBase
 
@@ -44,7 +41,7 @@ _LONG: Final = 0.5
 
 @dataclass
 class Figures:
-    """What the updates did so far, one by one and in sum."""
+    """The figures of each update so far, and their totals."""
 
     updates: list[dict[str, object]] = field(default_factory=list)
     totals: Counter[str] = field(default_factory=Counter)
@@ -130,7 +127,7 @@ def _apply_all(
     figures: Figures,
 ) -> list[Path]:
     from tidalog.api.progress import ProgressBar
-    from tidalog.cli.written import Written, coming_rules
+    from tidalog.cli.output_folder import OutputFolder, coming_rules
     from tidalog.stream import FirstAlone, ListSource
 
     bad = work.bad_rows
@@ -138,8 +135,7 @@ def _apply_all(
         list(paths), on_error="skip" if bad.skip else "error", quarantine=bad.file_of("updates")
     )
     if updates.bad.count:
-        rows = "row" if updates.bad.count == 1 else "rows"
-        report.note(f"updates: {updates.bad.count:,} bad {rows} left out")
+        report.note(f"updates: {counted(updates.bad.count, 'bad row')} left out")
     given = {rows.predicate for update in updates for rows in update.insertions}
     given |= {
         head.predicate for update in updates for rule in coming_rules(kb, update) for head in rule.heads
@@ -160,7 +156,7 @@ def _apply_all(
         )
         out = None
         if files.out is not None:
-            out = stack.enter_context(Written(kb, files.out, files.format, files.materialised, updates))
+            out = stack.enter_context(OutputFolder(kb, files.out, files.format, files.materialised, updates))
         start = time.perf_counter()
         for delta in stream:
             figures.add(delta, time.perf_counter() - start)
@@ -178,19 +174,19 @@ def _label(delta: Delta) -> str:
     return f"{delta.label}, +{len(rules.added)} −{len(rules.removed)} rules" if rules else str(delta.label)
 
 
-# --- for people ---------------------------------------------------------------------------------------------
+# --- output -------------------------------------------------------------------------------------------------
 
 
 def _print_figures(kb: KnowledgeBase, figures: Figures, wrote: Sequence[Path]) -> None:
-    if figures.inserted or figures.deleted:
-        print_table(_changes(kb, figures))
-        print()
+    changed = sorted({*figures.inserted, *figures.deleted})
+    if changed:
+        print_predicates(("inserted", "deleted", "now"), (_changes(kb, figures, name) for name in changed))
     for path in wrote:
         print(f"wrote {path}")
     totals = figures.totals
-    counted = [f"{name.replace('_', ' ')} {totals[name]:,}" for name in COUNTERS if totals[name]]
-    if counted:
-        print(" · ".join(counted))
+    counts = [f"{name.replace('_', ' ')} {totals[name]:,}" for name in COUNTERS if totals[name]]
+    if counts:
+        print(" · ".join(counts))
     print(" · ".join(_summary(figures)))
 
 
@@ -198,7 +194,7 @@ def _summary(figures: Figures) -> list[str]:
     from tidalog.api.stats import amount
 
     updates = figures.totals["updates"]
-    parts = [f"{updates:,} {'update' if updates == 1 else 'updates'}"]
+    parts = [counted(updates, "update")]
     added, removed = figures.totals["rules_added"], figures.totals["rules_removed"]
     if added or removed:
         parts.append(f"+{added:,} −{removed:,} rules")
@@ -215,17 +211,7 @@ def _summary(figures: Figures) -> list[str]:
     return parts
 
 
-def _changes(kb: KnowledgeBase, figures: Figures) -> Table:
-    from rich import box
-    from rich.table import Table
-    from rich.text import Text
-
-    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False)
-    table.add_column("predicate")
-    for heading in ("inserted", "deleted", "now"):
-        table.add_column(heading, justify="right")
-    for name in sorted({*figures.inserted, *figures.deleted}):
-        inserted, deleted = figures.inserted[name], figures.deleted[name]
-        changed = (f"+{inserted:,}" if inserted else "", f"−{deleted:,}" if deleted else "")
-        table.add_row(Text(kb.analysis.label(name)), *changed, f"{kb.count(name):,}")
-    return table
+def _changes(kb: KnowledgeBase, figures: Figures, name: str) -> tuple[str, str, str, str]:
+    inserted, deleted = figures.inserted[name], figures.deleted[name]
+    changed = f"+{inserted:,}" if inserted else "", f"−{deleted:,}" if deleted else ""
+    return kb.analysis.label(name), *changed, f"{kb.count(name):,}"

@@ -1,9 +1,9 @@
-"""`tidalog check`: what a program says, without any data and without evaluating it.
+"""`tidalog check`: describes a program without reading data and without evaluating it.
 
-JSON: `analysis`, as `tidalog.analysis.describe_json` gives it; `strategies`, how each component is maintained
-unless an update decides otherwise; `graph`, the path of the picture, if any; `keyed`, the text of the program
-with a key in every predicate, `rule_changes`, what each update of a script does to the rules, and `plan`, the
-plans of the rules, if that was asked for.
+JSON: `analysis`, the result of `tidalog.analysis.describe_json`; `strategies`, how each component is
+maintained unless an update decides otherwise; and if requested: `graph`, the path of the picture; `keyed`,
+the text of the program with a key in every predicate; `rule_changes`, the effect of each update of a script
+on the rules; `plan`, the plans of the rules.
 """
 
 from __future__ import annotations
@@ -21,10 +21,9 @@ from tidalog.analysis.report import columns, shortened_list
 from tidalog.api.naming import parameter_terms
 from tidalog.api.plans import program_plan
 from tidalog.api.sources import check_dialect, read_program_file
-from tidalog.cli.check_changes import told_changes
 from tidalog.cli.options import STANDARD_INPUT, bad_option, read_parameters
-from tidalog.cli.report import Report
-from tidalog.cli.run import write_text
+from tidalog.cli.report import Report, write_text
+from tidalog.cli.rule_changes import rule_changes
 from tidalog.engine.functions import is_native
 from tidalog.lang import parse_with_warnings, print_program
 from tidalog.model.errors import Diagnostic
@@ -76,10 +75,10 @@ def check(
     content["strategies"] = [asdict(one) for one in defaults]
     picture = GraphPicture(analysis)
     if rule_change is not None:
-        told = told_changes(report, rule_change, EditedProgram(analysis, given))
-        content["rule_changes"] = told.as_json
-        text = "\n".join([text, *told.texts])
-        picture = told.picture
+        changes = rule_changes(report, rule_change, EditedProgram(analysis, given))
+        content["rule_changes"] = changes.as_json
+        text = "\n".join([text, *changes.texts])
+        picture = changes.picture
     if plans is not None:
         plan = program_plan(compile(analysis, is_native), plans.name, updates=plans.updates)
         content["plan"] = plan.to_dict()

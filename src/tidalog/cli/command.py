@@ -19,7 +19,7 @@ Command = Callable[..., int | None]
 def command(app: typer.Typer, name: str) -> Callable[[Command], Command]:
     """Registers a function `(report, *, …)` as a command.
 
-    A parameter whose type is a dataclass stands for one option per field; `report` stands for `--json`.
+    A parameter whose type is a dataclass becomes one option per field; `report` becomes `--json`.
     Errors of the function become messages and an exit code.
     """
 

@@ -1,4 +1,4 @@
-"""`tidalog fmt`: programs of any dialect as tidy text of the main one.
+"""`tidalog fmt`: programs of any dialect as formatted text of the main one.
 
 JSON: `files`, a list of `file`, `changed`, and `text` unless files are written or checked.
 """
@@ -12,12 +12,11 @@ from pathlib import Path
 
 import typer
 
-from tidalog.api.diagnostics import OutputNotWritable
 from tidalog.api.sources import check_dialect, read_program_text
 from tidalog.cli.options import STANDARD_INPUT, bad_option
-from tidalog.cli.report import FAILED, Report
+from tidalog.cli.report import FAILED, Report, writing
 from tidalog.lang import dialect_of, format_text
-from tidalog.model.errors import Diagnostic, ProgramError, UsageError
+from tidalog.model.errors import Diagnostic, ProgramError
 
 
 def fmt(report: Report, paths: list[Path], dialect: str | None, check: bool, write: bool) -> None:
@@ -56,7 +55,7 @@ def _format(path: Path, dialect: str | None, check: bool, write: bool) -> dict[s
     if write and name != "main":
         raise bad_option(
             f"{path} stays as it is",
-            f"it is of the dialect {name}, and --write would put text of the main dialect in its place",
+            f"it is of the dialect {name}, and --write would replace it by text of the main dialect",
             f"write it to a file of its own: tidalog fmt {path} > {path.with_suffix('.rls')}",
         )
     text = sys.stdin.read() if standard_input else read_program_text(path)
@@ -68,14 +67,12 @@ def _format(path: Path, dialect: str | None, check: bool, write: bool) -> dict[s
 
 
 def _replace(path: Path, text: str) -> None:
-    """Writes a file whole or not at all, with the rights it had."""
+    """Replaces a file atomically and keeps its permissions."""
     target = Path(os.path.realpath(path))
-    try:
+    with writing(path):
         with tempfile.NamedTemporaryFile(
             "w", encoding="utf-8", newline="", dir=target.parent, prefix=f".{target.name}.", delete=False
         ) as part:
             part.write(text)
         os.chmod(part.name, target.stat().st_mode & 0o7777)
         os.replace(part.name, target)
-    except OSError as error:
-        raise UsageError(OutputNotWritable(path=path, why=error.strerror or str(error))) from error

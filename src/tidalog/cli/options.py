@@ -1,4 +1,4 @@
-"""Options that commands share, and how their texts are read."""
+"""Options that commands share, and the parsing of their values."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from tidalog.model.errors import UsageError
 
 STANDARD_INPUT: Final = "-"
 SHOWN_ROWS: Final = 20
-"""Rows of a table that are printed by default."""
+"""How many rows of a table are printed by default."""
 _SIZE: Final = re.compile(r"\s*([0-9]+(?:\.[0-9]+)?)\s*([kMGT]?)(i?)B?\s*", re.IGNORECASE)
 _POWERS: Final = {"": 0, "k": 1, "m": 2, "g": 3, "t": 4}
 
@@ -48,7 +48,7 @@ ExportFolder = Annotated[
 
 @dataclass(frozen=True)
 class Inputs:
-    """What to load besides programs, and within which limits."""
+    """What to load besides programs, and the limits."""
 
     facts: Annotated[
         list[str] | None, value("PREDICATE=FILE", "Facts: CSV, Parquet, JSON lines, RDF …", "--facts", "-f")
@@ -86,7 +86,7 @@ class BadRows:
             )
 
     def file_of(self, name: str) -> Path | None:
-        """Where the bad rows of a predicate go."""
+        """The file for the bad rows of a predicate."""
         return self.quarantine / f"{name}.quarantine.csv" if self.quarantine is not None else None
 
 

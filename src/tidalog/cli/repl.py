@@ -22,7 +22,7 @@ CONTINUED: Final = "     ... "
 
 
 def repl(report: Report, work: Work, rows: int) -> int:
-    """Runs until the input ends.  The exit code of piped input tells whether everything could be done."""
+    """Runs until the input ends.  With piped input, the exit code shows whether all statements succeeded."""
     shell = Shell(prepared(work, report), report, read_limit(rows))
     if sys.stdin.isatty():
         _on_a_terminal(shell)
@@ -47,13 +47,13 @@ def _on_a_terminal(shell: Shell) -> None:
         try:
             shell.feed(session.prompt(CONTINUED if shell.in_statement else PROMPT))
         except KeyboardInterrupt:
-            shell.give_up()
+            shell.discard()
         except EOFError:
             return
 
 
 def _history() -> History:
-    """Kept between sessions where there is a place for it."""
+    """The history, kept between sessions if its folder is writable."""
     from prompt_toolkit.history import FileHistory, InMemoryHistory
 
     state = Path(os.environ.get("XDG_STATE_HOME") or Path.home() / ".local" / "state")

@@ -1,4 +1,4 @@
-"""What a command says, to whom: a person at a terminal, or a program that reads JSON."""
+"""The output of commands: text for people at a terminal, or JSON for programs."""
 
 from __future__ import annotations
 
@@ -6,8 +6,9 @@ import io
 import json
 import os
 import sys
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from pathlib import Path
 from typing import TYPE_CHECKING, Final, NoReturn, TextIO
 
 import typer
@@ -29,9 +30,9 @@ _INTERRUPTS: Final = frozenset({"T053", "T080"})
 _COLOURS: Final = {"error": "\x1b[1;31m", "warning": "\x1b[1;33m"}
 _PLAIN: Final = "\x1b[0m"
 _RENDERED: Final = 1_000
-"""Rows up to which a table is fitted to a terminal."""
+"""The largest number of rows for which a table is fitted to a terminal."""
 _UNLIMITED: Final = 10_000
-"""Columns of a table that goes to a file or a pipe."""
+"""The width of a table that goes to a file or a pipe."""
 
 
 def exit_code(error: TidalogError) -> int:
@@ -44,7 +45,7 @@ def exit_code(error: TidalogError) -> int:
 
 
 class Report:
-    """The outcome of one command.  With `as_json` everything is kept for the one object at the end."""
+    """The outcome of one command.  With `as_json` everything goes into one object at the end."""
 
     def __init__(self, as_json: bool) -> None:
         self.as_json = as_json
@@ -59,17 +60,17 @@ class Report:
                 print(rendered(warning), end="\n\n", file=sys.stderr)
 
     def note(self, text: str) -> None:
-        """A remark beside the result."""
+        """Prints a remark to stderr."""
         if not self.as_json:
             print(text, file=sys.stderr)
 
     def finish(self, content: Mapping[str, object]) -> None:
-        """All went well; `content` is what JSON says of it."""
+        """Reports success; `content` goes into the JSON object."""
         if self.as_json:
             print_json({"ok": True, "warnings": _messages(self._warnings), **content})
 
     def fail(self, errors: Iterable[Diagnostic], code: int) -> NoReturn:
-        """Says what went wrong and ends the command."""
+        """Shows the errors and ends the command."""
         self.show_errors(errors, code)
         raise typer.Exit(code)
 
@@ -84,7 +85,7 @@ class Report:
 
 @contextmanager
 def reporting(as_json: bool) -> Iterator[Report]:
-    """Turns the errors of a command into messages and an exit code."""
+    """Converts the errors of a command to messages and an exit code."""
     report = Report(as_json)
     try:
         yield report
@@ -96,9 +97,9 @@ def reporting(as_json: bool) -> Iterator[Report]:
 
 
 def ready_streams() -> None:
-    """Makes the standard streams accept any output: one that is closed takes it nowhere, and what its
-    encoding cannot say is written as an escape.  Programs are UTF-8 wherever they come from; bytes that are
-    not stay for the parser to show."""
+    """Makes the standard streams accept any output: a closed one discards it, and characters that its
+    encoding does not have are escaped.  Programs are always read as UTF-8; the parser reports invalid
+    bytes."""
     if isinstance(sys.stdin, io.TextIOWrapper) and not sys.stdin.isatty():
         sys.stdin.reconfigure(encoding="utf-8-sig", errors="surrogateescape")
     elif sys.stdin is None:
@@ -112,12 +113,12 @@ def ready_streams() -> None:
 
 
 def silence_stdout() -> None:
-    """A reader that stops early is not an error; the rest of the buffer is dropped."""
+    """Drops the rest of the buffer: a reader that stops early is not an error."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def failure_of(error: TidalogError | KeyboardInterrupt | MemoryError) -> tuple[tuple[Diagnostic, ...], int]:
-    """The messages and the exit code that an exception stands for."""
+    """The messages and the exit code of an exception."""
     if isinstance(error, TidalogError):
         return error.diagnostics, exit_code(error)
     from tidalog.api.diagnostics import OutOfMemory, Stopped
@@ -130,7 +131,7 @@ def _messages(diagnostics: Iterable[Diagnostic]) -> list[dict[str, object]]:
 
 
 def rendered(diagnostic: Diagnostic) -> str:
-    """The message, its first word in colour on a terminal."""
+    """The message, with its first word in colour on a terminal."""
     text = diagnostic.render()
     if not in_colour(sys.stderr):
         return text
@@ -148,7 +149,7 @@ def print_json(value: Mapping[str, object]) -> None:
 
 
 def print_table(table: RenderableType) -> None:
-    """A table of rich; as wide as it needs to be unless it goes to a terminal."""
+    """Prints a table of rich; as wide as necessary unless it goes to a terminal."""
     from rich.console import Console
 
     terminal = sys.stdout.isatty()
@@ -158,9 +159,46 @@ def print_table(table: RenderableType) -> None:
     print("\n".join(line.rstrip() for line in captured.get().rstrip("\n").split("\n")))
 
 
+def print_predicates(headings: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
+    """Prints a table of figures by predicate, which is the first column of each row."""
+    from rich import box
+    from rich.table import Table
+    from rich.text import Text
+
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False)
+    table.add_column("predicate")
+    for heading in headings:
+        table.add_column(heading, justify="right" if heading else "left")
+    for name, *figures in rows:
+        table.add_row(Text(name), *figures)
+    print_table(table)
+    print()
+
+
+def counted(number: int, noun: str, plural: str | None = None) -> str:
+    """`1 row`, `2,000 rows`."""
+    return f"{number:,} {noun if number == 1 else plural or f'{noun}s'}"
+
+
+@contextmanager
+def writing(path: Path) -> Iterator[None]:
+    """Converts an `OSError` to one that names the file of an option."""
+    try:
+        yield
+    except OSError as error:
+        from tidalog.api.diagnostics import OutputNotWritable
+
+        raise UsageError(OutputNotWritable(path=path, why=error.strerror or str(error))) from error
+
+
+def write_text(path: Path, text: str) -> None:
+    with writing(path):
+        path.write_text(text, encoding="utf-8")
+
+
 def print_rows(result: Result, limit: int | None) -> None:
-    """The rows of a result in reading order, at most so many.  rich breaks long cells to fit a terminal,
-    which takes its time."""
+    """Prints the rows of a result in reading order, at most `limit`.  rich wraps long cells to fit a
+    terminal, which is slow for many rows."""
     ordered = result.in_reading_order()
     shown = len(ordered) if limit is None else min(limit, len(ordered))
     if sys.stdout.isatty() and shown <= _RENDERED:
@@ -171,11 +209,11 @@ def print_rows(result: Result, limit: int | None) -> None:
 
 
 def print_output(name: str, result: Result, limit: int | None) -> None:
-    """The facts of a predicate under its name."""
+    """Prints the name and the facts of a predicate."""
     if not result.columns:
         print(f"{name}  {'true' if len(result) else 'false'}")
         return
-    print(f"{name}  {len(result):,} {'fact' if len(result) == 1 else 'facts'}")
+    print(f"{name}  {counted(len(result), 'fact')}")
     if len(result):
         print_rows(result, limit)
         left_out = 0 if limit is None else len(result) - limit
@@ -184,7 +222,7 @@ def print_output(name: str, result: Result, limit: int | None) -> None:
 
 
 def print_answer(result: Result, limit: int | None) -> None:
-    """The answers to a query and how many there are; of one without variables, whether it is true."""
+    """Prints the answers to a query and their number; or whether a query without variables is true."""
     if not result.columns:
         print("true" if len(result) else "false")
         return
@@ -194,7 +232,7 @@ def print_answer(result: Result, limit: int | None) -> None:
 
 
 def result_json(result: Result) -> dict[str, object]:
-    """`columns` and `rows`; a number that JSON does not have (NaN, infinity) is text as in a table."""
+    """`columns` and `rows`; numbers that JSON does not have (NaN, infinity) are text as in a table."""
     from tidalog.model.term_text import format_any, from_python
 
     rows = [

@@ -10,16 +10,12 @@ import json
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from tidalog.api.diagnostics import OutputNotWritable
 from tidalog.api.stats import Stats, summary
 from tidalog.cli.options import read_limit
-from tidalog.cli.report import Report, print_output, print_table, result_json
+from tidalog.cli.report import Report, counted, print_output, print_predicates, result_json, write_text
 from tidalog.cli.work import Work, prepared
-from tidalog.model.errors import UsageError
 
 if TYPE_CHECKING:
-    from rich.table import Table
-
     from tidalog.api.knowledge_base import KnowledgeBase
 
 
@@ -46,7 +42,7 @@ def run(
         if stats_file is not None:
             write_text(stats_file, json.dumps(stats.to_json(), indent=2) + "\n")
         for predicate, count in stats.skipped.items():
-            report.note(f"{predicate}: {count:,} bad {'row' if count == 1 else 'rows'} left out")
+            report.note(f"{predicate}: {counted(count, 'bad row')} left out")
         if report.as_json:
             content: dict[str, object] = {
                 "outputs": {name: result_json(result) for name, result in results.items()},
@@ -67,8 +63,7 @@ def run(
 
 def _print_figures(kb: KnowledgeBase, stats: Stats, written: list[Path], *, with_counts: bool) -> None:
     if with_counts:
-        print_table(_counts(kb, stats))
-        print()
+        print_predicates(("facts", ""), (_counts(kb, stats, name) for name in kb.predicates))
     for path in written:
         print(f"wrote {path}")
     print(summary(stats))
@@ -77,25 +72,7 @@ def _print_figures(kb: KnowledgeBase, stats: Stats, written: list[Path], *, with
         print(f"rule {rule}: a built-in could not be computed {times} (--strict makes that an error)")
 
 
-def _counts(kb: KnowledgeBase, stats: Stats) -> Table:
-    from rich import box
-    from rich.table import Table
-    from rich.text import Text
-
-    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False)
-    table.add_column("predicate")
-    table.add_column("facts", justify="right")
-    table.add_column("")
-    for name, info in kb.predicates.items():
-        kinds = [word for word, holds in (("explicit", info.explicit), ("derived", info.derived)) if holds]
-        count = f"{stats.predicates[name]:,}"
-        table.add_row(Text(f"{kb.analysis.label(name)}/{info.arity}"), count, " and ".join(kinds))
-    return table
-
-
-def write_text(path: Path, text: str) -> None:
-    """Writes a file of text."""
-    try:
-        path.write_text(text, encoding="utf-8")
-    except OSError as error:
-        raise UsageError(OutputNotWritable(path=path, why=error.strerror or str(error))) from error
+def _counts(kb: KnowledgeBase, stats: Stats, name: str) -> tuple[str, str, str]:
+    info = kb.predicates[name]
+    kinds = [word for word, holds in (("explicit", info.explicit), ("derived", info.derived)) if holds]
+    return f"{kb.analysis.label(name)}/{info.arity}", f"{stats.predicates[name]:,}", " and ".join(kinds)

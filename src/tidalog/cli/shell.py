@@ -44,11 +44,11 @@ path(?x, ?y) :- edge(?x, ?y).   add a rule
 :stats                          figures of the last run
 :help                           this list
 :quit                           leave; so does Ctrl-D
-A statement ends with . and may take several lines; an empty line gives it up."""
+A statement ends with . and may take several lines; an empty line discards it."""
 
 
 class Shell:
-    """One conversation with a knowledge base."""
+    """A session with a knowledge base."""
 
     def __init__(self, kb: KnowledgeBase, report: Report, rows: int | None) -> None:
         self.kb = kb
@@ -75,35 +75,35 @@ class Shell:
 
     @property
     def in_statement(self) -> bool:
-        """Whether a statement is begun and not complete."""
+        """Whether a statement has begun but is not complete."""
         return bool(self._lines)
 
     def feed(self, line: str) -> None:
-        """Takes a line; runs what is complete."""
+        """Adds a line; runs the statement if it is complete."""
         if not self._lines and not line.strip():
             return
         if not self._lines and _COMMAND.fullmatch(line.strip()):
-            self._carry_out(line.strip(), self._command)
+            self._run(line.strip(), self._command)
             return
         self._lines.append(line)
         text = "\n".join(self._lines)
         if is_complete(text):
             self._lines.clear()
-            self._carry_out(text, self._statement)
+            self._run(text, self._statement)
         elif not line.strip():
             self._lines.clear()
 
     def finish(self) -> None:
-        """The end of the input completes what is begun."""
+        """Runs the last statement at the end of the input."""
         text = "\n".join(self._lines)
         self._lines.clear()
         if text.strip():
-            self._carry_out(text, self._statement)
+            self._run(text, self._statement)
 
-    def give_up(self) -> None:
+    def discard(self) -> None:
         self._lines.clear()
 
-    def _carry_out(self, text: str, action: Callable[[str], None]) -> None:
+    def _run(self, text: str, action: Callable[[str], None]) -> None:
         try:
             action(text)
         except (TidalogError, KeyboardInterrupt, MemoryError) as error:
@@ -129,7 +129,7 @@ class Shell:
         self.report.warn(new)
         counts = ((len(program.facts), "fact"), (len(program.rules), "rule"))
         added = [f"{count} {noun}{'' if count == 1 else 's'}" for count, noun in counts if count]
-        self._say(f"{' and '.join(added)} added" if added else "done")
+        self._print(f"{' and '.join(added)} added" if added else "done")
 
     # --- commands -----------------------------------------------------------------------------------
 
@@ -153,18 +153,18 @@ class Shell:
             f"{self.kb.analysis.label(name)}/{info.arity}  {counts[name]:,} facts"
             for name, info in self.kb.predicates.items()
         ]
-        self._say("\n".join(lines) or "no predicates yet")
+        self._print("\n".join(lines) or "no predicates yet")
 
     def _rules(self, _: str) -> None:
         rules = [print_rule(rule, self.kb.program.prefixes) for rule in self.kb.program.rules]
-        self._say("\n".join(rules) or "no rules yet")
+        self._print("\n".join(rules) or "no rules yet")
 
     def _load(self, argument: str) -> None:
         if not argument:
             raise bad_option(":load needs a file", "none is named", "write :load rules.rls")
         self.kb.load(Path(argument.strip("\"'")))
         self.report.warn(self.kb.warnings)
-        self._say(f"{argument} loaded")
+        self._print(f"{argument} loaded")
 
     def _insert(self, argument: str) -> None:
         predicate, _, file = argument.partition(" ")
@@ -175,7 +175,7 @@ class Shell:
                 "write :insert edge edges.csv",
             )
         new = self.kb.insert(predicate, Path(file.strip().strip("\"'")))
-        self._say(f"{new:,} new facts")
+        self._print(f"{new:,} new facts")
 
     def _stats(self, _: str) -> None:
         stats = self.kb.stats()
@@ -185,14 +185,14 @@ class Shell:
             print(stats)
 
     def _help(self, _: str) -> None:
-        self._say(HELP)
+        self._print(HELP)
 
     def _quit(self, _: str) -> None:
         self.done = True
 
-    # --- saying -------------------------------------------------------------------------------------
+    # --- output -------------------------------------------------------------------------------------
 
-    def _say(self, text: str) -> None:
+    def _print(self, text: str) -> None:
         if self.report.as_json:
             self.report.finish({"message": text})
         else:
@@ -206,7 +206,7 @@ class Shell:
 
 
 def as_query(text: str) -> str | None:
-    """The query that a statement asks, or None if it asks none."""
+    """The query of a statement, or None if it is not a query."""
     stripped = text.strip()
     found = _QUERY.match(stripped)
     if (found is None and not stripped.endswith("?")) or _TRIPLE_HEAD.match(stripped):
@@ -219,7 +219,7 @@ def as_query(text: str) -> str | None:
 
 
 def is_complete(text: str) -> bool:
-    """Whether the last statement of a text has its end."""
+    """Whether the last statement of a text is complete."""
     errors: list[Diagnostic] = []
     reader = StatementReader(Source("<input>", text), errors)
     at, last = 0, ""

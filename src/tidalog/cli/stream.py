@@ -1,18 +1,15 @@
-"""`tidalog stream`: updates through Spark Structured Streaming, to a store, a change feed and files.
+"""`tidalog stream`: applies updates from Spark Structured Streaming to a store, a change feed and files.
 
-JSON: `totals` (as the last line of `--stats` has them) and the folders that were written to.
+JSON: `totals` (as in the last line of `--stats`) and the output folders.
 """
 
 from __future__ import annotations
 
-import json as json_text
-import signal
-import threading
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager, nullcontext
+from contextlib import nullcontext
 from pathlib import Path
-from typing import IO, TYPE_CHECKING
+from typing import TYPE_CHECKING
 
+from tidalog.cli.interrupt import stop_on_interrupt
 from tidalog.cli.options import read_pairs, read_parameters
 from tidalog.cli.report import Report
 from tidalog.cli.stream_options import Streaming
@@ -20,13 +17,13 @@ from tidalog.cli.stream_options import Streaming
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
-    from tidalog.cli.stream_report import LiveLine
+    from tidalog.cli.stream_report import LiveLine, StatsFile
     from tidalog.spark.progress import BatchReport, Listener, Totals
     from tidalog.spark.query import MaintenanceQuery
 
 
 def stream(report: Report, how: Streaming, stats: Path | None, quiet: bool) -> None:
-    from tidalog.cli.stream_report import LiveLine, print_summary
+    from tidalog.cli.stream_report import LiveLine, StatsFile, print_summary
     from tidalog.spark.session import spark_session
     from tidalog.spark.sources import read_stream
 
@@ -39,7 +36,7 @@ def stream(report: Report, how: Streaming, stats: Path | None, quiet: bool) -> N
         frame = read_stream(
             spark, how.updates, how.source, options, schema=how.schema, sql=how.sql, arguments=arguments
         )
-        with LiveLine(report.as_json or quiet) as line, _Stats(stats) as written:
+        with LiveLine(report.as_json or quiet) as line, StatsFile(stats) as written:
             line.begin(spark.version, spark.sparkContext.master or "", how.store)
             totals = _run(spark, frame, how, line, written)
     finally:
@@ -52,8 +49,8 @@ def stream(report: Report, how: Streaming, stats: Path | None, quiet: bool) -> N
 
 
 def _widest(how: Streaming) -> int:
-    """The most arguments that a fact has, or may have later.  Reads the program before Spark starts, so that
-    its errors show at once."""
+    """The largest arity of a fact, now or later.  Reads the program before Spark starts, so that its errors
+    are reported at once."""
     from tidalog.analysis import analyse
     from tidalog.api.naming import parameter_terms
     from tidalog.api.sources import read_program
@@ -63,17 +60,17 @@ def _widest(how: Streaming) -> int:
     return max([how.arguments or 0, *(info.arity for info in known.values())])
 
 
-def _run(spark: SparkSession, frame: DataFrame, how: Streaming, line: LiveLine, stats: _Stats) -> Totals:
+def _run(spark: SparkSession, frame: DataFrame, how: Streaming, line: LiveLine, stats: StatsFile) -> Totals:
     from tidalog.spark.progress import progress_events
 
-    def tell(report: BatchReport, totals: Totals) -> None:
+    def listen(report: BatchReport, totals: Totals) -> None:
         stats.add(report)
         line.show(report, totals)
 
     lag = progress_events(spark, line.lag) if line.active else nullcontext()
-    with _stop_on_interrupt(line.stopping) as interrupt, lag:
-        query = _started(frame, how, tell) if how.key is None else _started_by_key(frame, how, how.key, tell)
-        interrupt.stops(query)
+    with stop_on_interrupt(line.stopping) as interrupt, lag:
+        query = _start(frame, how, listen) if how.key is None else _start_keyed(frame, how, how.key, listen)
+        interrupt.watch(query)
         try:
             query.awaitTermination()
         finally:
@@ -81,54 +78,7 @@ def _run(spark: SparkSession, frame: DataFrame, how: Streaming, line: LiveLine, 
     return query.totals
 
 
-class _Interrupt:
-    """Ctrl-C stops a query after its current batch; a second Ctrl-C interrupts.
-
-    PySpark's own handler would cancel the batch, by a call to Spark in the middle of another call.  So a
-    thread stops the query, and the main thread goes on waiting for its end.
-    """
-
-    def __init__(self, tell: Callable[[], None]) -> None:
-        self._tell = tell
-        self._query: MaintenanceQuery | None = None
-        self._requested = False
-
-    def stops(self, query: MaintenanceQuery) -> None:
-        """From now on it is this query; at once if Ctrl-C came while it started."""
-        self._query = query
-        if self._requested:
-            self._stop(query)
-
-    def handle(self, number: int, frame: object) -> None:
-        if self._requested:
-            raise KeyboardInterrupt
-        self._requested = True
-        if self._query is not None:
-            self._stop(self._query)
-
-    def _stop(self, query: MaintenanceQuery) -> None:
-        def stop() -> None:
-            self._tell()
-            query.stop()
-
-        threading.Thread(target=stop, name="tidalog-stop", daemon=True).start()
-
-
-@contextmanager
-def _stop_on_interrupt(tell: Callable[[], None]) -> Iterator[_Interrupt]:
-    """Handles Ctrl-C until the end of the block; only the main thread can."""
-    interrupt = _Interrupt(tell)
-    if threading.current_thread() is not threading.main_thread():
-        yield interrupt
-        return
-    before = signal.signal(signal.SIGINT, interrupt.handle)
-    try:
-        yield interrupt
-    finally:
-        signal.signal(signal.SIGINT, before)
-
-
-def _started_by_key(frame: DataFrame, how: Streaming, key: str, tell: Listener) -> MaintenanceQuery:
+def _start_keyed(frame: DataFrame, how: Streaming, key: str, listener: Listener) -> MaintenanceQuery:
     from tidalog.spark.keyed.stream import keyed
 
     keys = keyed(
@@ -148,11 +98,11 @@ def _started_by_key(frame: DataFrame, how: Streaming, key: str, tell: Listener) 
         quarantine=how.quarantine,
         strict=how.strict,
         trigger=how.trigger,
-        listener=tell,
+        listener=listener,
     )
 
 
-def _started(frame: DataFrame, how: Streaming, tell: Listener) -> MaintenanceQuery:
+def _start(frame: DataFrame, how: Streaming, listener: Listener) -> MaintenanceQuery:
     from tidalog.spark.stream import maintain
 
     maintained = maintain(
@@ -174,40 +124,4 @@ def _started(frame: DataFrame, how: Streaming, tell: Listener) -> MaintenanceQue
         strict=how.strict,
         other_updates=how.other_updates,
     )
-
-    return maintained.start(how.changes, how.materialised, trigger=how.trigger, listener=tell)
-
-
-class _Stats:
-    """A file that grows by a line with every batch."""
-
-    def __init__(self, path: Path | None) -> None:
-        self._path = path
-        self._file: IO[str] | None = None
-
-    def __enter__(self) -> _Stats:
-        from tidalog.api.diagnostics import OutputNotWritable
-        from tidalog.model.errors import UsageError
-
-        if self._path is not None:
-            try:
-                self._file = self._path.open("w", encoding="utf-8")
-            except OSError as error:
-                why = error.strerror or str(error)
-                raise UsageError(OutputNotWritable(path=self._path, why=why)) from error
-        return self
-
-    def add(self, report: BatchReport) -> None:
-        self._write(report.to_json())
-
-    def end(self, totals: Totals) -> None:
-        self._write({"totals": totals.to_json()})
-
-    def _write(self, content: dict[str, object]) -> None:
-        if self._file is not None:
-            self._file.write(json_text.dumps(content) + "\n")
-            self._file.flush()
-
-    def __exit__(self, *error: object) -> None:
-        if self._file is not None:
-            self._file.close()
+    return maintained.start(how.changes, how.materialised, trigger=how.trigger, listener=listener)

@@ -13,7 +13,7 @@ from tidalog.cli.options import DialectName, Maintenance, Parameters, bad_option
 
 @dataclass(frozen=True, kw_only=True)
 class Streaming(Maintenance):
-    """What to stream, where to, and how."""
+    """The source, the outputs and the settings of a stream."""
 
     program: Annotated[Path, typer.Argument(metavar="PROGRAM", help="A file of rules.")]
     updates: Annotated[
@@ -29,7 +29,7 @@ class Streaming(Maintenance):
         str | None, value("COLUMNS", "The columns of the source: 'update long, op string …'.")
     ] = None
     sql: Annotated[
-        str | None, value("QUERY", "Turns rows of the source, as the table `source`, into updates.")
+        str | None, value("QUERY", "Converts rows of the source, the table `source`, to updates.")
     ] = None
     store: Annotated[Path | None, value("FOLDER", "The store to maintain; created if missing.")] = None
     changes: Annotated[Path | None, value("FOLDER", "Write what changes, as Parquet files.")] = None
@@ -72,7 +72,7 @@ class Streaming(Maintenance):
     ] = None
     buckets: Annotated[int | None, value("N", "With --key: engines that keys share.", min=1)] = None
     ttl: Annotated[
-        float | None, value("SECONDS", "With --key: forget a key that has had no update for this time.")
+        float | None, value("SECONDS", "With --key: remove a key that has had no update for this time.")
     ] = None
     arguments: Annotated[
         int | None, value("N", "The most arguments that facts of rules added later may have.", min=1)
@@ -110,5 +110,5 @@ class Streaming(Maintenance):
             ("--order", self.order != "ours"),
         ):
             if given:
-                why = "keys live in Spark's state, each by itself"
+                why = "keys are kept in Spark's state, each by itself"
                 raise bad_option(f"{option} with --key", why, "leave it out; --checkpoint keeps the keys")

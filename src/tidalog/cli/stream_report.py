@@ -1,14 +1,16 @@
-"""What a person sees of a stream: a line that changes while it runs, and a table at the end."""
+"""The reports of a running stream: a live line on the terminal, a file of statistics, and a summary at the
+end."""
 
 from __future__ import annotations
 
+import json
 import sys
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import IO, TYPE_CHECKING, Any
 
 from tidalog.api.stats import amount, size
-from tidalog.cli.report import print_table
+from tidalog.cli.report import counted, print_predicates, writing
 
 if TYPE_CHECKING:
     from rich.live import Live
@@ -17,14 +19,14 @@ if TYPE_CHECKING:
 
 
 class LiveLine:
-    """One line on a terminal, on stderr; nothing elsewhere."""
+    """A status line on stderr, if that is a terminal."""
 
     def __init__(self, never: bool) -> None:
         self.active = not never and sys.stderr.isatty()
-        """Whether anybody sees it."""
+        """Whether the line is shown."""
         self._live: Live | None = None
         self._text = ""
-        self._behind = ""
+        self._lag = ""
 
     def begin(self, version: str, master: str, store: Path | None) -> None:
         if not self.active:
@@ -32,7 +34,7 @@ class LiveLine:
         from rich.console import Console
         from rich.live import Live
 
-        state = "in memory" if store is None else f"{store} ({'goes on' if store.exists() else 'new'})"
+        state = "in memory" if store is None else f"{store} ({'existing' if store.exists() else 'new'})"
         console = Console(file=sys.stderr, highlight=False)
         console.print(f"Spark {version} · {master} · {state} · Ctrl-C stops after the current batch")
         self._live = Live(console=console, auto_refresh=False, transient=True)
@@ -44,19 +46,19 @@ class LiveLine:
             self._refresh()
 
     def lag(self, progress: Mapping[str, Any]) -> None:
-        """How much waits at the source, as Spark reports it."""
+        """Shows how much waits at the source, from Spark's progress report."""
         if self._live is not None:
-            self._behind = behind(progress)
+            self._lag = lag(progress)
             self._refresh()
 
     def stopping(self) -> None:
         if self._live is not None:
-            self._behind = "stopping after this batch"
+            self._lag = "stopping after this batch"
             self._refresh()
 
     def _refresh(self) -> None:
         assert self._live is not None
-        self._live.update("   ".join(part for part in (self._text, self._behind) if part), refresh=True)
+        self._live.update("   ".join(part for part in (self._text, self._lag) if part), refresh=True)
 
     def __enter__(self) -> LiveLine:
         return self
@@ -85,8 +87,8 @@ def latencies(totals: Totals) -> str:
     return "  ".join(f"{name} {seconds * 1000:,.0f} ms" for name, seconds in found if seconds is not None)
 
 
-def behind(progress: Mapping[str, Any]) -> str:
-    """What the sources have not been asked for yet."""
+def lag(progress: Mapping[str, Any]) -> str:
+    """How much data the first source with such a metric has not yet delivered."""
     for source in progress.get("sources", ()):
         metrics = source.get("metrics") or {}
         for name, unit in (("maxOffsetsBehindLatest", ""), ("numFilesOutstanding", " files")):
@@ -95,34 +97,63 @@ def behind(progress: Mapping[str, Any]) -> str:
     return ""
 
 
-def print_summary(totals: Totals, folders: Mapping[str, str]) -> None:
-    from rich import box
-    from rich.table import Table
-    from rich.text import Text
+class StatsFile:
+    """The file of `--stats`: a line of JSON for each batch, then the totals."""
 
+    def __init__(self, path: Path | None) -> None:
+        self._path = path
+        self._file: IO[str] | None = None
+
+    def __enter__(self) -> StatsFile:
+        if self._path is not None:
+            with writing(self._path):
+                self._file = self._path.open("w", encoding="utf-8")
+        return self
+
+    def add(self, report: BatchReport) -> None:
+        self._write(report.to_json())
+
+    def end(self, totals: Totals) -> None:
+        self._write({"totals": totals.to_json()})
+
+    def _write(self, content: dict[str, object]) -> None:
+        if self._file is not None:
+            self._file.write(json.dumps(content) + "\n")
+            self._file.flush()
+
+    def __exit__(self, *error: object) -> None:
+        if self._file is not None:
+            self._file.close()
+
+
+def print_summary(totals: Totals, folders: Mapping[str, str]) -> None:
     if totals.by_predicate:
-        table = Table(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False)
-        table.add_column("predicate")
-        for heading in ("inserted", "deleted", "now"):
-            table.add_column(heading, justify="right")
-        for name, (inserted, deleted) in sorted(totals.by_predicate.items()):
-            now = f"{totals.facts[name]:,}" if name in totals.facts else ""
-            table.add_row(Text(name), f"+{inserted:,}", f"−{deleted:,}" if deleted else "", now)
-        print_table(table)
-        print()
+        print_predicates(
+            ("inserted", "deleted", "now"),
+            (
+                (
+                    name,
+                    f"+{inserted:,}",
+                    f"−{deleted:,}" if deleted else "",
+                    f"{totals.facts[name]:,}" if name in totals.facts else "",
+                )
+                for name, (inserted, deleted) in sorted(totals.by_predicate.items())
+            ),
+        )
     for name, folder in folders.items():
         print(f"{name}: {folder}")
     kinds = ("applied", "quarantined", "skipped", "refused", "waiting")
     counts = ", ".join(f"{getattr(totals, kind):,} {kind}" for kind in kinds if getattr(totals, kind))
-    rows = f"{totals.rows:,} {'row' if totals.rows == 1 else 'rows'}"
-    print(f"{rows}{': ' + counts if counts else ''}")
+    print(f"{counted(totals.rows, 'row')}{': ' + counts if counts else ''}")
     print(" · ".join(_figures(totals)))
 
 
 def _figures(totals: Totals) -> list[str]:
-    updates = f"{totals.updates:,} {'update' if totals.updates == 1 else 'updates'}"
-    batches = f"{totals.batches:,} {'batch' if totals.batches == 1 else 'batches'}"
-    parts = [f"{updates} in {batches}", f"+{totals.inserted:,} −{totals.deleted:,} facts"]
+    batches = counted(totals.batches, "batch", "batches")
+    parts = [
+        f"{counted(totals.updates, 'update')} in {batches}",
+        f"+{totals.inserted:,} −{totals.deleted:,} facts",
+    ]
     if totals.rules_added or totals.rules_removed:
         parts.append(f"+{totals.rules_added:,} −{totals.rules_removed:,} rules")
     if totals.recovered:

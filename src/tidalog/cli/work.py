@@ -1,4 +1,4 @@
-"""What `run`, `apply`, `query` and `repl` have in common: a knowledge base filled from the command line."""
+"""The common part of `run`, `apply`, `query` and `repl`: a knowledge base filled from the command line."""
 
 from __future__ import annotations
 
@@ -25,14 +25,14 @@ class Limits(TypedDict):
 
 @dataclass(frozen=True)
 class Work:
-    """What to load, and within which limits."""
+    """What to load, and the limits."""
 
     programs: Sequence[Path]
     inputs: Inputs
     store: Path | None = None
     bad_rows: BadRows = field(default_factory=BadRows)
     read_only: bool = False
-    """Whether the store stays as it is."""
+    """Whether the store must not change."""
 
 
 def prepared(work: Work, report: Report | None, query: str = "") -> KnowledgeBase:

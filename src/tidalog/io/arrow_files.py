@@ -8,16 +8,16 @@ import pyarrow as pa
 import pyarrow.ipc as ipc
 
 from tidalog.io.columns import RawTable
-from tidalog.io.diagnostics import BrokenFile, Place
+from tidalog.io.diagnostics import BrokenFile, Position
 from tidalog.model.errors import DataError
 
 
 def raw_table(table: pa.Table, name: str) -> RawTable:
-    """Rows of a table are found again by their number; their text is what they hold."""
+    """A table whose rows are located by their number; the text of a row is its values."""
 
-    def locate(row: int, field: int) -> tuple[Place, str]:
+    def locate(row: int, field: int) -> tuple[Position, str]:
         values = [column[row].as_py() for column in table.columns]
-        return Place(name, row + 1, unit="row"), repr(values)
+        return Position(name, row + 1, unit="row"), repr(values)
 
     return RawTable(name, list(table.columns), table.num_rows, locate, tuple(table.column_names))
 

@@ -1,6 +1,6 @@
-"""@import and @export: the options of a binding, checked, and what they name, read or written.
+"""@import and @export: checks the options of a binding, and reads or writes its files.
 
-Errors about a binding or the file it names are shown at the binding in the program.
+Errors about a binding or its file are shown at the binding in the program.
 """
 
 from __future__ import annotations
@@ -36,9 +36,9 @@ def read_binding(
 ) -> ReadResult:
     """The facts that an @import names.
 
-    `on_error` holds where the binding says nothing.  Bad rows that are skipped go to the binding's
+    `on_error` is the default for bindings without this option.  Bad rows that are skipped go to the binding's
     `quarantine` file, or to `PREDICATE.quarantine.csv` in `quarantine_dir` (`base_dir` if None); those of
-    the predicate's second import (`number`) to `PREDICATE.2.quarantine.csv`.
+    the predicate's second import (`number`) go to `PREDICATE.2.quarantine.csv`.
     """
     with _shown_at(binding.span):
         kind, options = _checked(binding, base_dir, reading=True)
@@ -71,8 +71,8 @@ def read_binding(
 def write_binding(
     binding: DataBinding, table: pa.Table, base_dir: Path, *, prefixes: Mapping[str, str] | None = None
 ) -> Path:
-    """Writes a table where an @export says; gives the path.  Without `resource` it is PREDICATE.csv, or with
-    the ending of the format."""
+    """Writes a table to the file of an @export; returns the path.  Without `resource` it is PREDICATE.csv, or
+    with the ending of the format."""
     with _shown_at(binding.span):
         path = export_path(binding, base_dir)
         _, options = _checked(binding, base_dir, reading=False)
@@ -94,7 +94,7 @@ def write_binding(
 
 
 def export_path(binding: DataBinding, base_dir: Path) -> Path:
-    """Where an @export is written."""
+    """The file of an @export."""
     with _shown_at(binding.span):
         kind, options = _checked(binding, base_dir, reading=False)
         resource = options.get("resource", default_name(binding.predicate, kind, options))
@@ -106,7 +106,7 @@ def export_path(binding: DataBinding, base_dir: Path) -> Path:
 
 
 def is_rdf(binding: DataBinding, base_dir: Path) -> bool:
-    """Whether a binding takes and gives terms in N-Triples syntax."""
+    """Whether a binding reads and writes terms in N-Triples syntax."""
     with _shown_at(binding.span):
         return _kind(binding, base_dir).rdf
 
@@ -119,7 +119,7 @@ def default_name(predicate: str, kind: Format, options: Mapping[str, OptionValue
 
 
 def _file_name(predicate: str) -> str:
-    """A predicate as a file name; of an IRI, what could not stand in one is percent-encoded."""
+    """A predicate as a file name; characters of an IRI that file names cannot have are percent-encoded."""
     return quote(predicate, safe=" ~")
 
 
@@ -165,7 +165,7 @@ def _header(options: Mapping[str, OptionValue]) -> bool | None:
 
 @contextmanager
 def _shown_at(span: Span | None) -> Iterator[None]:
-    """Puts messages about files at the binding that named them."""
+    """Shows messages about files at the binding that named them."""
     try:
         yield
     except DataError as error:

@@ -1,4 +1,4 @@
-"""The columns of a change feed as a table: of a folder of Parquet files and of a keyed stream alike."""
+"""The columns of a change feed as a table, for folders of Parquet files and for keyed streams."""
 
 from __future__ import annotations
 
@@ -13,7 +13,8 @@ KINDS: Final = ("implicit", "explicit")
 
 
 def change_schema(arguments: int, *, text_labels: bool, keyed: bool = False) -> pa.Schema:
-    """A row for each change of a fact with at most this many arguments; with its key first if `keyed`."""
+    """One row per change of a fact with at most this many arguments; its key is the first column if
+    `keyed`."""
     text = pa.string()
     key = [("key", text)] if keyed else []
     label = ("update", text if text_labels else pa.int64())

@@ -1,4 +1,4 @@
-"""The change feed: what became true and what stopped being true, update by update, as a growing table.
+"""The change feed: the facts that each update inserted and deleted, as a growing table.
 
     update,op,predicate,arg1,arg2,kind
     1,+,edge,a,b,explicit
@@ -6,7 +6,7 @@
 
 It is an update table (update_tables.py) with one more column, `kind`.  Terms are written in `any` form, so
 that reading the feed gives the same facts.  CSV and NDJSON grow with every batch and can be continued later;
-a Parquet file has its name when it is closed.
+a Parquet file appears under its name when it is closed.
 """
 
 from __future__ import annotations
@@ -24,9 +24,9 @@ import pyarrow as pa
 
 from tidalog import arrow_compute as pc
 from tidalog.io.diagnostics import NotWritable
-from tidalog.io.files import COMPRESSION_ENDINGS, AtomicFile, open_buffer
+from tidalog.io.files import COMPRESSION_ENDINGS, AtomicFile, open_buffer, writing
 from tidalog.io.formats import format_named
-from tidalog.io.json_lines import json_texts
+from tidalog.io.row_text import bytes_of, json_values, needs_quotes, with_quotes
 from tidalog.io.text_form import column_text
 from tidalog.model.errors import DataError
 from tidalog.model.term_text import iri_reference
@@ -38,18 +38,18 @@ Kind = Literal["explicit", "implicit", "rule"]
 ADD_RULE, REMOVE_RULE = 2, -2
 _SIGNS: Final = {1: "+", -1: "-", ADD_RULE: "+rule", REMOVE_RULE: "-rule"}
 _SLICE: Final = 1 << 18
-"""Rows that are put into text at a time."""
+"""How many rows are formatted at a time."""
 _LONGEST_HEADER: Final = 1 << 16
 _ROW_GROUP: Final = 1 << 17
-"""Rows that wait until they are written to a Parquet file together."""
+"""How many rows are collected before they are written to a Parquet file."""
 _MANY: Final = 1 << 10
-"""Tables that wait until they are made one."""
+"""How many tables are collected before they are concatenated."""
 
 
 @dataclass(frozen=True)
 class ChangeBatch:
     """Facts of one predicate that one update inserted (`op` +1) or deleted (-1), all of one kind; or a rule
-    that it added (`ADD_RULE`) or removed (`REMOVE_RULE`), with its name for a predicate and its text for an
+    that it added (`ADD_RULE`) or removed (`REMOVE_RULE`), with its name as the predicate and its text as the
     argument.
 
     `columns` has one column of `rows` values for each argument: int64, float64, bool, or text in `any`
@@ -74,7 +74,7 @@ class ChangeBatch:
 
     @property
     def written_predicate(self) -> str:
-        """As it is read back: a name that starts with `<` would be taken for an IRI in brackets."""
+        """The text that is read back as the predicate: a name that starts with `<` needs brackets."""
         is_iri = self.kind != "rule" and self.predicate.startswith("<")
         return iri_reference(self.predicate) if is_iri else self.predicate
 
@@ -91,7 +91,7 @@ def _chunked(column: pa.Array | pa.ChunkedArray) -> pa.ChunkedArray:
 
 
 class _Form(Protocol):
-    """How one format is written."""
+    """The writer of one format."""
 
     def write(self, batch: ChangeBatch) -> None: ...
 
@@ -101,12 +101,11 @@ class _Form(Protocol):
 
 
 class ChangeFeedWriter:
-    """Writes batches to a file of CSV (TSV), NDJSON or Parquet, by its ending or the format given.
+    """Writes batches to a CSV (TSV), NDJSON or Parquet file; its ending or `format` selects the format.
 
     `arguments` is the largest number of arguments that a fact can have: CSV and Parquet have that many
-    columns in every row.  With `append` a CSV or NDJSON file that is there is continued.  Leaving a `with`
-    block closes the file; if by an exception, a Parquet file is not made, and the others keep what was
-    written.
+    columns in every row.  With `append` an existing CSV or NDJSON file is continued.  Leaving a `with` block
+    closes the file; on an exception a Parquet file is discarded, and the others keep what was written.
     """
 
     def __init__(
@@ -120,7 +119,7 @@ class ChangeFeedWriter:
         self.path: Final = Path(path)
         self.arguments: Final = arguments
         kind = format_named(format, self.path)
-        try:
+        with writing(self.path):
             if kind.name == "parquet" and not append:
                 self._form: _Form = _Parquet(self.path, arguments)
             elif kind.name == "ndjson":
@@ -128,13 +127,10 @@ class ChangeFeedWriter:
             elif kind.delimiter is not None:
                 self._form = _Delimited(self.path, arguments, kind.delimiter, append)
             elif append:
-                raise self._refusal(f"{kind.name} files cannot be continued", "write to a new file")
+                raise _refusal(self.path, f"{kind.name} files cannot be continued", "write to a new file")
             else:
-                raise self._refusal(
-                    f"a change feed is not a {kind.name} file", "write csv, ndjson or parquet"
-                )
-        except OSError as error:
-            raise self._refusal(error.strerror or str(error), "") from error
+                why = f"a change feed is not a {kind.name} file"
+                raise _refusal(self.path, why, "write csv, ndjson or parquet")
 
     def write(self, batch: ChangeBatch) -> None:
         """Adds the rows of a batch."""
@@ -144,20 +140,13 @@ class ChangeFeedWriter:
             )
         if batch.rows == 0:
             return
-        try:
+        with writing(self.path):
             self._form.write(batch)
-        except OSError as error:
-            raise self._refusal(error.strerror or str(error), "") from error
 
     def close(self) -> None:
-        """Ends the file; a second time does nothing."""
-        try:
+        """Closes the file; calling it again does nothing."""
+        with writing(self.path):
             self._form.close()
-        except OSError as error:
-            raise self._refusal(error.strerror or str(error), "") from error
-
-    def _refusal(self, why: str, hint: str) -> DataError:
-        return DataError(NotWritable(path=self.path, why=why, hint=hint))
 
     def __enter__(self) -> Self:
         return self
@@ -170,6 +159,10 @@ class ChangeFeedWriter:
         else:
             with suppress(OSError):
                 self._form.abandon()
+
+
+def _refusal(path: Path, why: str, hint: str) -> DataError:
+    return DataError(NotWritable(path=path, why=why, hint=hint))
 
 
 def write_change_feed(
@@ -190,9 +183,9 @@ def write_change_feed(
 
 
 class _TextFile:
-    """A file that grows: what was written is there for others to read after each batch.
+    """A file that grows: others can read what was written after each batch.
 
-    `first_line` is that of a file that is continued.  A last line without its end is given one."""
+    `first_line` is that of a file that is continued.  A last line without a line end gets one."""
 
     def __init__(self, path: Path, append: bool) -> None:
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -213,12 +206,8 @@ class _TextFile:
 
     def put(self, lines: pa.ChunkedArray) -> None:
         """Appends lines of text."""
-        for chunk in lines.chunks:
-            if len(chunk):
-                whole = pc.binary_join(
-                    pa.ListArray.from_arrays(pa.array([0, len(chunk)], pa.int32()), chunk), ""
-                )
-                self._stream.write(whole[0].as_buffer())
+        for piece in bytes_of(lines):
+            self._stream.write(piece)
 
     def flush(self) -> None:
         self._stream.flush()
@@ -242,31 +231,26 @@ class _Delimited(_TextFile):
             self.flush()
         elif self.first_line.rstrip(b"\r") != header:
             self.close()
-            why = "the file that is there has other columns"
             hint = f"they would have to be {header.decode()}"
-            raise DataError(NotWritable(path=path, why=why, hint=hint))
+            raise _refusal(path, "the existing file has other columns", hint)
 
     def write(self, batch: ChangeBatch) -> None:
         first = [str(batch.update), batch.sign, batch.written_predicate]
         before = self._delimiter.join(_quoted(field, self._delimiter) for field in first)
-        behind = self._delimiter * (self._arguments - len(batch.columns) + 1) + batch.kind + "\n"
+        ending = self._delimiter * (self._arguments - len(batch.columns) + 1) + batch.kind + "\n"
         for columns, rows in batch.slices():
             line: pa.ChunkedArray = pa.chunked_array([pa.repeat(before, rows)])
             for column in columns:
                 line = pc.binary_join_element_wise(line, self._fields(column), self._delimiter)
-            self.put(pc.binary_join_element_wise(line, behind, ""))
+            self.put(pc.binary_join_element_wise(line, ending, ""))
         self.flush()
 
     def _fields(self, column: pa.ChunkedArray) -> pa.ChunkedArray:
-        """Fields, in quotes where they need it.  An empty field would be no argument, so the empty text is
+        """Fields, in quotes if necessary.  An empty field means a missing argument, so the empty text is
         written as a literal."""
         text = column_text(column)
         text = pc.if_else(pc.equal(text, ""), '""', text)
-        special = pc.match_substring_regex(text, f'["\\r\\n\\x{ord(self._delimiter):02x}]')
-        if not pc.any(special).as_py():
-            return text
-        quoted = pc.binary_join_element_wise('"', pc.replace_substring(text, '"', '""'), '"', "")
-        return pc.if_else(special, quoted, text)
+        return with_quotes(text, needs_quotes(text, self._delimiter))
 
 
 def _quoted(field: str, delimiter: str) -> str:
@@ -278,24 +262,14 @@ class _JsonLines(_TextFile):
     def write(self, batch: ChangeBatch) -> None:
         first = {"update": batch.update, "op": batch.sign, "predicate": batch.written_predicate}
         before = json.dumps(first, ensure_ascii=False, separators=(",", ":"))[:-1]
-        behind = f',"kind":"{batch.kind}"}}\n'
+        ending = f',"kind":"{batch.kind}"}}\n'
         names = _argument_names(len(batch.columns))
         for columns, rows in batch.slices():
             line: pa.ChunkedArray = pa.chunked_array([pa.repeat(before, rows)])
             for name, column in zip(names, columns, strict=True):
-                line = pc.binary_join_element_wise(line, f',"{name}":', _json_values(column), "")
-            self.put(pc.binary_join_element_wise(line, behind, ""))
+                line = pc.binary_join_element_wise(line, f',"{name}":', json_values(column), "")
+            self.put(pc.binary_join_element_wise(line, ending, ""))
         self.flush()
-
-
-def _json_values(column: pa.ChunkedArray) -> pa.ChunkedArray:
-    """Numbers and booleans as they are; doubles that JSON has no number for as text in `any` form."""
-    text = column_text(column)
-    if pa.types.is_string(column.type):
-        return json_texts(text)
-    if not pa.types.is_float64(column.type):
-        return text
-    return pc.if_else(pc.is_finite(column), text, json_texts(text))
 
 
 def _argument_names(count: int) -> list[str]:
@@ -306,7 +280,7 @@ def _argument_names(count: int) -> list[str]:
 
 
 class _Parquet:
-    """Rows wait until there are enough of them for a row group.  Labels are integers if the first one is."""
+    """Collects rows until they fill a row group.  Labels are integers if the first one is."""
 
     def __init__(self, path: Path, arguments: int) -> None:
         self._arguments = arguments

@@ -1,8 +1,8 @@
 """Arrow columns to term columns, by the column's type and its format.
 
 A format (`any`, `string`, `int`, `double`, `boolean`, `iri`, `skip`) says what a column's values mean.
-Conversion works on whole columns.  It never fails on a value: it gives the column together with a mask of the
-values that it could not take, and `to_terms` takes those rows out and reports them.
+Conversion works on whole columns.  It never fails on a value: it returns the column with a mask of the values
+that it could not convert, and `to_terms` removes and reports those rows.
 """
 
 from __future__ import annotations
@@ -16,7 +16,14 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from tidalog import arrow_compute as pc
-from tidalog.io.diagnostics import DataDiagnostic, MissingValue, NoTermForType, Place, WrongArity, WrongValue
+from tidalog.io.diagnostics import (
+    DataDiagnostic,
+    MissingValue,
+    NoTermForType,
+    Position,
+    WrongArity,
+    WrongValue,
+)
 from tidalog.io.result import BadRow, BadRowLog, Reading, TermColumn
 from tidalog.io.text_form import column_text, days_text, decimals_text, instants_text, times_text
 from tidalog.model.errors import DataError
@@ -47,15 +54,15 @@ Mask = npt.NDArray[np.bool_]
 
 @dataclass(frozen=True)
 class RawTable:
-    """A file's columns as they were read, and how to find a row again.
+    """A file's columns as they were read, and how to locate a row.
 
-    `locate(row, field)` gives the place of a field (from 0) in the file, and the text of its row.
+    `locate(row, field)` returns the position of a field (from 0) in the file, and the text of its row.
     """
 
     path: str
     columns: list[pa.ChunkedArray]
     rows: int
-    locate: Callable[[int, int], tuple[Place, str]]
+    locate: Callable[[int, int], tuple[Position, str]]
     names: tuple[str, ...] | None = None
 
 
@@ -69,7 +76,7 @@ class _Converted:
 def to_terms(
     table: RawTable, formats: Sequence[str] | None, arity: int | None, log: BadRowLog
 ) -> tuple[list[TermColumn], int]:
-    """The table's columns as terms, without the rows that are none; and the number of rows left."""
+    """The table's columns as terms, without bad rows; and the number of rows left."""
     formats = check_shape(table.path, len(table.columns), formats, arity)
     kept = [field for field, name in enumerate(formats) if name != "skip"]
     converted = []
@@ -89,8 +96,8 @@ def to_terms(
 def check_shape(
     path: str, width: int, formats: Sequence[str] | None, arity: int | None, hint: str | None = None
 ) -> Sequence[str]:
-    """One format for each of the file's `width` columns, of which as many are kept as the predicate has
-    arguments."""
+    """One format for each of the file's `width` columns.  The number of columns kept must be the arity of the
+    predicate."""
     if formats is None:
         formats = ("any",) * width
     elif len(formats) != width:
@@ -127,7 +134,7 @@ def count(number: int, noun: str) -> str:
 def _bad_rows(
     table: RawTable, kept: list[int], formats: Sequence[str], converted: list[_Converted], bad: Mask
 ) -> Iterator[BadRow]:
-    """The first fault of each bad row."""
+    """The first error of each bad row."""
     for row in np.flatnonzero(bad):
         for field, result in zip(kept, converted, strict=True):
             if result.bad is not None and result.bad[row]:
@@ -136,15 +143,15 @@ def _bad_rows(
 
 
 def _bad_row(table: RawTable, row: int, field: int, format: str) -> BadRow:
-    place, text = table.locate(row, field)
+    position, text = table.locate(row, field)
     value = table.columns[field][row].as_py()
     name = f"{field + 1} ({table.names[field]})" if table.names is not None else str(field + 1)
     diagnostic: DataDiagnostic
     if value is None:
-        diagnostic = MissingValue(place, field=name)
+        diagnostic = MissingValue(position, field=name)
     else:
         diagnostic = WrongValue(
-            place,
+            position,
             value=shown(value),
             format=_DESCRIPTIONS[format],
             format_name=format,
@@ -178,7 +185,7 @@ def _convert(table: RawTable, field: int, format: str) -> _Converted:
 
 
 def _filled(column: pa.ChunkedArray) -> pa.ChunkedArray:
-    """Stand-ins for nulls, which leave with their rows."""
+    """The column with placeholders for nulls; their rows are removed later."""
     if pa.types.is_string(column.type):
         return column.fill_null("")
     return column.fill_null(pa.scalar(0).cast(column.type))
@@ -233,7 +240,7 @@ def _no_term_for(table: RawTable, field: int, what: str) -> DataError:
 
 
 def _decoded(column: pa.ChunkedArray) -> pa.ChunkedArray:
-    """The values that a dictionary column stands for.  Arrow cannot take from views of text."""
+    """The values of a dictionary column.  Arrow cannot take from views of text."""
     kind = column.type.value_type
     if not pa.types.is_string_view(kind):
         return column.cast(kind)
@@ -251,7 +258,7 @@ def _is_utf8(column: pa.ChunkedArray) -> bool:
 
 
 def _in_the_calendar(column: pa.ChunkedArray) -> bool:
-    """Whether all dates are of the years that have four digits."""
+    """Whether all dates are in the years 1 to 9999."""
     kind = column.type
     units = 1 if pa.types.is_date32(kind) else _PER_DAY["ms" if pa.types.is_date64(kind) else kind.unit]
     bare = column.cast(pa.int32() if pa.types.is_date32(kind) else pa.int64())
@@ -262,7 +269,7 @@ def _in_the_calendar(column: pa.ChunkedArray) -> bool:
 
 
 def _whole_numbers(column: pa.ChunkedArray) -> tuple[pa.ChunkedArray, Reading]:
-    """int64 if all fit; otherwise as text, from which large integers are read exactly."""
+    """int64 if all values fit; otherwise text, so that large integers stay exact."""
     try:
         return column.cast(pa.int64()), "native"
     except pa.ArrowInvalid:
@@ -270,7 +277,7 @@ def _whole_numbers(column: pa.ChunkedArray) -> tuple[pa.ChunkedArray, Reading]:
 
 
 def _small_strings(column: pa.ChunkedArray) -> pa.ChunkedArray | None:
-    """utf8 with 32-bit offsets, in chunks that these can address; None if it is not UTF-8."""
+    """utf8 with 32-bit offsets, in chunks small enough for them; None if it is not UTF-8."""
     pending = list(reversed(column.chunks))
     chunks: list[pa.Array] = []
     while pending:
@@ -333,7 +340,7 @@ def _whole_doubles(column: pa.ChunkedArray) -> _Converted:
 
 def _integers(text: pa.ChunkedArray) -> _Converted:
     """Decimal digits with an optional sign, or 0x, 0o, 0b; beyond 64 bits they stay text in `any` form."""
-    # Arrow reads hexadecimal digits too, but lets them run into the sign.
+    # Arrow reads hexadecimal digits too, but lets them overflow into the sign.
     if not pc.any(pc.match_substring(text, "x", ignore_case=True)).as_py():
         try:
             return _Converted(text.cast(pa.int64()), "native")

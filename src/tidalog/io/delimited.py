@@ -1,11 +1,11 @@
 """CSV, TSV and other delimited text.
 
-Every field is read as text; what it means is the format's business (columns.py).  Quotes of the file format
-carry no meaning of their own: `"42"` and `42` in a CSV file are the same value, and an empty field is the
-empty text, quoted or not.
+Every field is read as text; the column's format decides what it means (columns.py).  Quotes of the file
+format have no meaning of their own: `"42"` and `42` in a CSV file are the same value, and an empty field is
+the empty text, quoted or not.
 
-A compiled survey of the rows (row_scan.py) comes first; Arrow reads the file in one go if every row has the
-right number of fields, and what is left after taking the bad rows out if not.
+A compiled scan (row_scan.py) counts rows and fields first.  If every row has the right number of fields,
+Arrow reads the whole file; otherwise it reads the good rows only.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ import pyarrow as pa
 import pyarrow.csv as pacsv
 
 from tidalog.io.columns import RawTable, check_shape, count, shown
-from tidalog.io.diagnostics import BrokenFile, DataDiagnostic, OpenQuote, Place, WrongFieldCount
+from tidalog.io.diagnostics import BrokenFile, DataDiagnostic, OpenQuote, Position, WrongFieldCount
 from tidalog.io.encoding import (
     as_bytes,
     decoded,
@@ -28,7 +28,7 @@ from tidalog.io.encoding import (
     invalid_text,
     is_utf8,
     line_text,
-    place_of,
+    position_of,
     without_mark,
 )
 from tidalog.io.result import BadRow, BadRowLog
@@ -50,7 +50,8 @@ _QUOTE: Final = '"'
 
 @dataclass(frozen=True)
 class Layout:
-    """How the text is laid out; `delimiter` is one ASCII character, `skip` counts lines before anything."""
+    """The layout of the text; `delimiter` is one ASCII character, `skip` is the number of lines to skip
+    first."""
 
     delimiter: str = ","
     quoting: bool = True
@@ -60,7 +61,7 @@ class Layout:
 
 @dataclass(frozen=True)
 class _Text:
-    """The text of a file and where its rows start (after skipped lines and the header)."""
+    """The text of a file and the offset of its rows (after skipped lines and the header)."""
 
     path: Path
     buffer: pa.Buffer
@@ -79,7 +80,7 @@ class _Text:
 
 @dataclass(frozen=True)
 class _Rows:
-    """Places of rows; `good` numbers those that were read, in order."""
+    """Offsets of rows; `good` has the numbers of those that were read, in order."""
 
     starts: Positions
     ends: Positions
@@ -108,7 +109,7 @@ def read_delimited(
         if at < len(data):
             end, start, _, more, opened = scan_row(data, at, ord(layout.delimiter), quote)
             if opened >= 0:
-                raise DataError(OpenQuote(place_of(buffer, int(opened), str(path))))
+                raise DataError(OpenQuote(position_of(buffer, int(opened), str(path))))
             raw = decoded(buffer, int(at), int(end))
             names = tuple(value for _, _, value in fields_of(raw, layout))
             line += int(breaks + more)
@@ -127,7 +128,7 @@ def read_delimited(
 
 
 def _refuse_shape(text: _Text, formats: Sequence[str] | None, arity: int | None, width: int) -> None:
-    """If all rows have the same wrong width it is the file that does not fit, not its rows."""
+    """If all rows have the same wrong width, the error is about the file, not its rows."""
     if survey(as_bytes(text.buffer), text.start, text.delimiter, text.quote, width)[1] == 0:
         hint = (
             f"fields are separated by {shown(text.layout.delimiter)} here; dsv{{delimiter = …}} sets another"
@@ -147,7 +148,7 @@ def _read(
         content = _only(text, rows)
     columns = _arrow_columns(text, content, width) if content.size else _no_columns(width)
 
-    def locate(row: int, field: int) -> tuple[Place, str]:
+    def locate(row: int, field: int) -> tuple[Position, str]:
         nonlocal rows
         if rows is None:
             rows = _index(text, count_rows)
@@ -180,7 +181,7 @@ def _arrow_columns(text: _Text, content: pa.Buffer, width: int) -> list[pa.Chunk
                 ),
             )
         except pa.ArrowInvalid as error:
-            # A row longer than a block: the one thing the survey cannot have seen.
+            # A row longer than a block, which the scan does not detect.
             if block < min(content.size, _MAX_BLOCK):
                 block = min(block * 16, _MAX_BLOCK)
                 continue
@@ -188,7 +189,7 @@ def _arrow_columns(text: _Text, content: pa.Buffer, width: int) -> list[pa.Chunk
         return list(table.columns)
 
 
-# --- the second look: only for files with bad rows --------------------------------------------------------
+# --- the second scan: only for files with bad rows --------------------------------------------------------
 
 
 def _index(text: _Text, count_rows: int) -> _Rows:
@@ -199,8 +200,8 @@ def _index(text: _Text, count_rows: int) -> _Rows:
 
 
 def _good_rows(text: _Text, width: int, count_rows: int, log: BadRowLog) -> _Rows:
-    """The places of all rows; those with a wrong number of fields, an open quote or broken text
-    are logged."""
+    """The offsets of all rows; rows with a wrong number of fields, an open quote or broken text are
+    logged."""
     rows = _index(text, count_rows)
     bad = rows.widths != width
     invalid = _invalid_rows(text, rows)
@@ -218,7 +219,7 @@ def _good_rows(text: _Text, width: int, count_rows: int, log: BadRowLog) -> _Row
 
 
 def _open_quote(text: _Text, rows: _Rows) -> int:
-    """Only the last row can have one, since it reaches to the end of the file."""
+    """The row with an open quote, if any: only the last row can have one, since it extends to the end."""
     return int(scan_row(as_bytes(text.buffer), rows.starts[-1], text.delimiter, text.quote)[4])
 
 
@@ -243,16 +244,16 @@ def _bad_row(text: _Text, rows: _Rows, row: int, width: int, invalid: dict[int, 
     if row in invalid:
         diagnostic = invalid_text(text.buffer, invalid[row], text.path)
     elif opened >= 0 and row == len(rows.starts) - 1:
-        diagnostic = OpenQuote(place_of(text.buffer, opened, str(text.path)))
+        diagnostic = OpenQuote(position_of(text.buffer, opened, str(text.path)))
     else:
         found = int(rows.widths[row])
         # Point at the first field too many, or at the end of a row that has too few.
-        place, _ = _locate(text, rows, row, min(width, found - 1))
+        position, _ = _locate(text, rows, row, min(width, found - 1))
         if found < width:
-            shown_text = place.text
-            place = Place(place.file, place.line, len(shown_text) + 1, shown_text)
+            shown_text = position.text
+            position = Position(position.file, position.line, len(shown_text) + 1, shown_text)
         diagnostic = WrongFieldCount(
-            place,
+            position,
             found=count(found, "field"),
             wanted=str(width),
             why="this field is too many" if found > width else "the row ends here",
@@ -266,19 +267,19 @@ def _raw(text: _Text, rows: _Rows, row: int) -> str:
     return decoded(text.buffer, start, end)
 
 
-def _locate(text: _Text, rows: _Rows, row: int, field: int) -> tuple[Place, str]:
-    """The place of a field.  A row may go over several lines; shown is the one where the field starts."""
+def _locate(text: _Text, rows: _Rows, row: int, field: int) -> tuple[Position, str]:
+    """The position of a field.  If a row has several lines, the line where the field starts is shown."""
     raw = _raw(text, rows, row)
     start, end, _ = fields_of(raw, text.layout)[field]
     before = raw[:start].replace("\r\n", "\n").replace("\r", "\n").split("\n")
     line_start = start - len(before[-1])
     shown_line = line_text(text.buffer, int(rows.starts[row]) + len(raw[:line_start].encode()))
     line = int(rows.lines[row]) + len(before) - 1
-    return Place(str(text.path), line, start - line_start + 1, shown_line, end - start), raw
+    return Position(str(text.path), line, start - line_start + 1, shown_line, end - start), raw
 
 
 def _only(text: _Text, rows: _Rows) -> pa.Buffer:
-    """The text of the good rows alone, each ended by a line break."""
+    """The text of the good rows only, each ended by a line break."""
     view = memoryview(text.buffer)
     parts = bytearray()
     for first, last in _runs(rows.good):
@@ -299,7 +300,7 @@ def _runs(numbers: Positions) -> Iterator[tuple[int, int]]:
 
 
 def fields_of(row: str, layout: Layout) -> list[tuple[int, int, str]]:
-    """The fields of one row: where they start and end in its text, and their values."""
+    """The fields of one row: their offsets in its text, and their values."""
     fields: list[tuple[int, int, str]] = []
     at = 0
     while True:

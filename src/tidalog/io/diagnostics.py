@@ -1,8 +1,8 @@
-"""What can be wrong with data: T030–T049.
+"""Errors about data: T030–T049.
 
-A diagnostic about a row knows its `Place`: the file, the line in that file (from 1; header, blank lines and
-line breaks inside quotes all count) and the spot in it.  One about a whole file has no place; if the file was
-named by an @import or @export, `at` puts it there.
+A diagnostic about a row has a `Position`: the file, the line in that file (from 1; header, blank lines and
+line breaks inside quotes all count) and the column.  One about a whole file has no position; if an @import or
+@export names the file, `at` shows the message there.
 """
 
 from __future__ import annotations
@@ -13,13 +13,13 @@ from typing import Final, Self
 from tidalog.model.errors import Diagnostic, Span
 
 _EXCERPT: Final = 160
-"""Characters of a very long line that are shown around the spot."""
+"""How many characters of a very long line are shown around the error."""
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
-    """A spot in a data file.  Text files have lines and columns of characters; tables in binary form and
-    Python data have rows alone (`text` is empty then)."""
+class Position:
+    """A position in a data file.  Text files have lines and columns of characters; binary tables and Python
+    data have rows only (`text` is empty then)."""
 
     file: str
     line: int | None = None
@@ -37,23 +37,23 @@ class Place:
 
 
 class DataDiagnostic(Diagnostic):
-    """A message about data, at a place in a data file or in a program."""
+    """A message about data, at a position in a data file or in a program."""
 
-    def __init__(self, where: Place | Span | None = None, /, **values: object) -> None:
+    def __init__(self, where: Position | Span | None = None, /, **values: object) -> None:
         super().__init__(where if isinstance(where, Span) else None, **values)
-        self.place = where if isinstance(where, Place) else None
+        self.position = where if isinstance(where, Position) else None
 
     def at(self, span: Span | None) -> Self:
-        """The same message, shown at the binding that asked for the file, unless it has a place already."""
-        if self.place is not None or self.span is not None or span is None:
+        """The same message, shown at the binding that named the file, unless it already has a position."""
+        if self.position is not None or self.span is not None or span is None:
             return self
         return type(self)(span, **self.values)
 
     def render(self) -> str:
-        if self.place is None:
+        if self.position is None:
             return super().render()
-        lines = [f"error[{self.number}]: {self.message}", f"  --> {self.place}"]
-        lines.extend(_underlined(self.place, self._fill(self.reason)))
+        lines = [f"error[{self.number}]: {self.message}", f"  --> {self.position}"]
+        lines.extend(_underlined(self.position, self._fill(self.reason)))
         hint = self._fill(self.hint)
         if hint:
             lines.append(f"   hint: {hint}")
@@ -61,26 +61,26 @@ class DataDiagnostic(Diagnostic):
 
     def to_json(self) -> dict[str, object]:
         result = super().to_json()
-        if self.place is not None:
-            result["file"] = self.place.file
-            for name, value in ((self.place.unit, self.place.line), ("column", self.place.column)):
+        if self.position is not None:
+            result["file"] = self.position.file
+            for name, value in ((self.position.unit, self.position.line), ("column", self.position.column)):
                 if value is not None:
                     result[name] = value
         return result
 
 
-def _underlined(place: Place, reason: str) -> list[str]:
-    """The line of the data with the spot underlined, or the reason alone where there is nothing to show."""
-    if place.line is None or place.unit != "line" or place.column is None:
+def _underlined(position: Position, reason: str) -> list[str]:
+    """The line of the data with the error underlined, or only the reason if there is nothing to show."""
+    if position.line is None or position.unit != "line" or position.column is None:
         return [f"   {reason}"] if reason else []
-    text, shift = place.text, 0
+    text, shift = position.text, 0
     if len(text) > _EXCERPT:
-        shift = max(0, place.column - _EXCERPT // 2)
+        shift = max(0, position.column - _EXCERPT // 2)
         text = text[shift : shift + _EXCERPT]
-    before = place.column - shift - 1
-    width = max(1, min(place.width, len(text) - before))
+    before = position.column - shift - 1
+    width = max(1, min(position.width, len(text) - before))
     blank = "".join("\t" if c == "\t" else " " for c in text[:before])
-    gutter = str(place.line)
+    gutter = str(position.line)
     return [
         f"   {gutter} | {text}",
         f"   {' ' * len(gutter)} | {blank}{'^' * width} {reason}".rstrip(),

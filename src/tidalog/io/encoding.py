@@ -1,4 +1,4 @@
-"""UTF-8: whether bytes are text, where they stop being so, and the line of an offset."""
+"""UTF-8: whether bytes are valid text, the first invalid byte, and the line of an offset."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from tidalog.io.diagnostics import Place, WrongEncoding
+from tidalog.io.diagnostics import Position, WrongEncoding
 from tidalog.model.errors import DataError
 
 _UTF8_BOM: Final = b"\xef\xbb\xbf"
@@ -20,7 +20,7 @@ _PIECE: Final = 1 << 24
 
 
 def without_mark(buffer: pa.Buffer, path: Path) -> pa.Buffer:
-    """The buffer after a byte-order mark.  Text in UTF-16 is refused."""
+    """The buffer without its byte-order mark.  Text in UTF-16 is refused."""
     start = buffer.slice(0, min(3, buffer.size)).to_pybytes()
     if start.startswith(_UTF16_BOMS):
         raise DataError(WrongEncoding(path=path, why="it starts like a file in UTF-16"))
@@ -54,14 +54,14 @@ def first_invalid(buffer: pa.Buffer, start: int, end: int) -> int:
     return -1
 
 
-def place_of(buffer: pa.Buffer, offset: int, file: str) -> Place:
+def position_of(buffer: pa.Buffer, offset: int, file: str) -> Position:
     """Line and column of an offset.  Reads the text from its beginning: for errors only."""
     line, start = 1, 0
     for found in _LINE_END.finditer(memoryview(buffer), 0, offset):
         line, start = line + 1, found.end()
     text = line_text(buffer, start)
     before = decoded(buffer, start, offset)
-    return Place(file, line, len(before) + 1, text)
+    return Position(file, line, len(before) + 1, text)
 
 
 def decoded(buffer: pa.Buffer, start: int, end: int) -> str:
@@ -87,7 +87,9 @@ def require_utf8(buffer: pa.Buffer, path: Path) -> None:
 def invalid_text(buffer: pa.Buffer, offset: int, path: Path) -> WrongEncoding:
     byte = buffer.slice(offset, 1).to_pybytes()[0]
     return WrongEncoding(
-        place_of(buffer, offset, str(path)), path=path, why=f"byte 0x{byte:02X} does not belong in UTF-8 here"
+        position_of(buffer, offset, str(path)),
+        path=path,
+        why=f"byte 0x{byte:02X} does not belong in UTF-8 here",
     )
 
 

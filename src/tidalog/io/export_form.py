@@ -1,7 +1,7 @@
 """The `format` of an @export: columns in the form that another program expects.
 
-`any` keeps the form that says which term it is.  The other formats write the plain value (the text `ann` of
-the string `"ann"`, an IRI without its brackets) and refuse a column that has anything else in it, so reading
+`any` writes the form that identifies the term.  The other formats write the plain value (the text `ann` of
+the string `"ann"`, an IRI without its brackets) and refuse a column that has any other value, so that reading
 the file with the same format gives the same facts.  `skip` leaves a column out.
 """
 
@@ -57,8 +57,8 @@ def _as_format(column: pa.ChunkedArray, format: str, predicate: str) -> pa.Chunk
 
 
 def _first_unlike(column: pa.ChunkedArray, format: str) -> str:
-    """A value of the column that is not of the format.  Columns are native if all their values are, so in a
-    column of another type there is one, or the first will do."""
+    """A value of the column that is not of the format.  A column is native only if all its values are, so a
+    column of another type has such a value; if none is found, the first one is shown."""
     terms = (from_python(value) for value in column.to_pylist())
     unlike = next(
         (term for term in terms if not isinstance(term, _TERMS[format])), from_python(column[0].as_py())

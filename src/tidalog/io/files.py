@@ -1,8 +1,8 @@
-"""Files: finding what a resource names, opening it whole, writing it whole or not at all.
+"""Files: finds the files of a resource, opens them whole, and writes them atomically.
 
-Input is one Arrow buffer a file: memory-mapped if it is plain, decompressed into memory if not.  Output goes
-to a temporary file beside the target, which takes the target's name when everything is written; a reader
-never sees half a file, and a failed export leaves the old one.
+Input is one Arrow buffer per file: memory-mapped if it is not compressed, else decompressed into memory.
+Output goes to a temporary file beside the target, which is renamed when everything is written; a reader never
+sees half a file, and a failed export keeps the old one.
 """
 
 from __future__ import annotations
@@ -10,9 +10,11 @@ from __future__ import annotations
 import difflib
 import io
 import os
+import re
 import secrets
 import stat
-from collections.abc import Sequence
+from collections.abc import Container, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import BinaryIO, Final, TextIO, cast
 
@@ -26,12 +28,13 @@ COMPRESSIONS: Final = ("none", *COMPRESSION_ENDINGS.values())
 _MAGIC: Final = {b"\x1f\x8b": "gzip", b"\x28\xb5\x2f\xfd": "zstd"}
 """First bytes that no UTF-8 text has."""
 _GLOB: Final = frozenset("*?[")
+_NOT_IN_A_NAME: Final = re.compile(r"[^\w.+-]+")
 _REMOTE: Final = ("http://", "https://", "s3://", "gs://", "hdfs://")
 
 
 def find_files(resource: str | os.PathLike[str], base: Path, endings: Sequence[str]) -> list[Path]:
-    """The files that a resource names, in order of name: one file, a glob, or a folder (its files with one
-    of the `endings`, compressed or not; hidden files and those starting with `_` are left out)."""
+    """The files of a resource, sorted by name: one file, a glob, or a folder (its files with one of the
+    `endings`, compressed or not, except hidden files and those starting with `_`)."""
     text = os.fspath(resource)
     if text.startswith(_REMOTE):
         raise DataError(
@@ -95,14 +98,32 @@ def _reason(error: OSError | ValueError) -> str:
     return (error.strerror if isinstance(error, OSError) else None) or str(error)
 
 
+@contextmanager
+def writing(path: str | os.PathLike[str], hint: str = "") -> Iterator[None]:
+    """Converts an `OSError` to one that names the file or folder being written."""
+    try:
+        yield
+    except OSError as error:
+        raise DataError(NotWritable(path=path, why=_reason(error), hint=hint)) from error
+
+
+def free_name(text: str, taken: Container[str]) -> str:
+    """A file name for a text that is not taken; characters that file names cannot have become `_`."""
+    wanted = _NOT_IN_A_NAME.sub("_", text).strip("._") or "_"
+    name, number = wanted, 2
+    while name in taken:
+        name, number = f"{wanted}.{number}", number + 1
+    return name
+
+
 def _not_readable(path: Path, error: OSError) -> DataError:
     hint = "check the file's permissions" if isinstance(error, PermissionError) else ""
     return DataError(FileNotReadable(path=path, why=_reason(error), hint=hint))
 
 
 def open_buffer(path: Path, compression: str | None) -> pa.Buffer:
-    """The whole content, decompressed.  Compression is taken from the ending or the first bytes unless it
-    is given."""
+    """The whole content, decompressed.  If `compression` is not given, the ending or the first bytes
+    decide."""
     try:
         status = path.stat()
         if stat.S_ISDIR(status.st_mode):
@@ -143,7 +164,7 @@ def base_ending(path: Path) -> str:
 
 
 class AtomicFile:
-    """A file under way: `stream` is written, then `commit` gives it its name or `abandon` removes it.
+    """A file being written: the caller writes to `stream`, then `commit` renames it or `abandon` removes it.
 
     A target that is not a regular file (a pipe, a terminal) is written to directly.
     """
@@ -163,7 +184,7 @@ class AtomicFile:
         except (OSError, ValueError) as error:
             why = _reason(error)
             if isinstance(error, FileExistsError | NotADirectoryError):
-                why = f"{target.parent} is a file and no folder"
+                why = f"{target.parent} is a file, not a folder"
             hint = "check the folder's permissions" if isinstance(error, PermissionError) else ""
             raise DataError(NotWritable(path=target, why=why, hint=hint)) from error
 

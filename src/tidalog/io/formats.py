@@ -1,7 +1,7 @@
 """The formats and their options, as one table.
 
-A format has names (`csv{…}`), the endings its files have, and the options that can be set for reading and
-for writing.  What `@import` and `@export` accept, and what an error lists, is what stands here.
+A format has names (`csv{…}`), the endings of its files, and its options for reading and for writing.
+`@import`, `@export` and error messages all use this table.
 """
 
 from __future__ import annotations
@@ -76,7 +76,7 @@ _BY_ENDING: Final = {ending: f for f in FORMATS for ending in f.endings}
 
 
 def format_named(name: str | None, path: Path) -> Format:
-    """The format with a name; without one (or with `rdf`) the one that the ending of the path names."""
+    """The format with a name; without one (or with `rdf`) the format of the path's ending."""
     if name is not None and name != RDF:
         found = _BY_NAME.get(name.lower())
         if found is None:
@@ -95,7 +95,7 @@ def format_named(name: str | None, path: Path) -> Format:
 
 
 def check_option(kind: Format, known: Sequence[str], name: str, value: object) -> None:
-    """Refuses an option that the format does not have, and a value that the option cannot take."""
+    """Refuses an option that the format does not have, and a value that the option does not accept."""
     if name not in known:
         near = difflib.get_close_matches(name, known, n=1, cutoff=0.75)
         raise DataError(
@@ -184,7 +184,7 @@ def check_column_formats(formats: Sequence[str] | None) -> None:
 
 
 def endings_of(name: str | None) -> Sequence[str]:
-    """The endings of files of a format, or of all that `rdf` or no name stand for."""
+    """The endings of files of a format; of all RDF formats for `rdf`, of all formats for None."""
     if name is not None and name.lower() in _BY_NAME:
         return _BY_NAME[name.lower()].endings
     return [e for f in FORMATS if f.rdf or name != RDF for e in f.endings]

@@ -1,9 +1,9 @@
 """Facts from Python: rows, data frames, Arrow, numpy.
 
-Whatever speaks Arrow (pyarrow, polars, pandas, DuckDB and the rest, through `__arrow_c_stream__`) comes over
-column by column; rows of Python values are turned into columns first.  Text follows `any`, as in a file;
-terms stand for themselves.  pandas and polars are never imported here: who passes a frame
-has done so.
+Data with an Arrow interface (pyarrow, polars, pandas, DuckDB and others, through `__arrow_c_stream__`) is
+converted column by column; rows of Python values become columns first.  Text is read in `any` form, as in a
+file; terms are used as they are.  pandas and polars are never imported here: the caller who passes a frame
+has imported them.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ import pyarrow as pa
 
 from tidalog.io.arrow_files import raw_table
 from tidalog.io.columns import RawTable, count, shown, to_terms
-from tidalog.io.diagnostics import NotRows, Place, WrongFieldCount, WrongValue
+from tidalog.io.diagnostics import NotRows, Position, WrongFieldCount, WrongValue
 from tidalog.io.formats import check_column_formats
 from tidalog.io.result import BadRow, BadRowLog, OnError, ReadResult, TermColumn
 from tidalog.io.values import column_of
@@ -28,7 +28,7 @@ _SOURCE: Final = "the data"
 
 @runtime_checkable
 class ArrowStream(Protocol):
-    """Anything that hands out its columns as an Arrow stream."""
+    """Anything that exports its columns as an Arrow stream."""
 
     def __arrow_c_stream__(self, requested_schema: object = None) -> object: ...
 
@@ -95,7 +95,7 @@ def _raw(data: object, arity: int | None, names: Sequence[str] | None, log: BadR
 
 
 def _from_stream(data: ArrowStream) -> pa.Table:
-    """A table; a stream that is one column and no table (a Series) is a table of one column."""
+    """A table; a stream of one column (a Series) becomes a table of one column."""
     try:
         return pa.RecordBatchReader.from_stream(data).read_all()
     except (pa.ArrowInvalid, pa.ArrowTypeError):
@@ -138,7 +138,7 @@ def _pandas_columns(data: object) -> list[tuple[str, object]]:
 
 
 def _pandas_column(series: object) -> object:
-    """Missing values are None: in pandas a NaN is one too."""
+    """Missing values are None; in pandas NaN is a missing value too."""
     if str(getattr(series, "dtype", "")) != "object":
         try:
             return pa.Array.from_pandas(series)
@@ -151,7 +151,7 @@ def _pandas_column(series: object) -> object:
 def _from_columns(
     data: Sequence[tuple[str, object]], names: Sequence[str] | None, log: BadRowLog
 ) -> RawTable:
-    """Columns with their names, of which several may have the same."""
+    """Columns with their names, which may repeat."""
     known = [name for name, _ in data]
     if names is not None:
         _check_names(names, known)
@@ -234,7 +234,7 @@ def _from_rows(
 def _named_row(
     row: Mapping[object, object], keys: list[object], known: frozenset[object] | None
 ) -> tuple[object, ...]:
-    """The values under the keys.  What stands under others than the `known` ones makes the row too long."""
+    """The values of the keys.  Values of unknown keys make the row too long."""
     values = tuple(map(row.get, keys))
     if known is None or row.keys() <= known:
         return values
@@ -248,7 +248,7 @@ def _as_row(row: object) -> tuple[object, ...]:
 
 def _wrong_width(row: tuple[object, ...], number: int, width: int) -> BadRow:
     diagnostic = WrongFieldCount(
-        Place(_SOURCE, number + 1, unit="row"),
+        Position(_SOURCE, number + 1, unit="row"),
         found=count(len(row), "value"),
         wanted=str(width),
         why=f"the row is {shown(row)}",
@@ -263,7 +263,7 @@ def _checked(
     names: tuple[str, ...] | None,
     log: BadRowLog,
 ) -> RawTable:
-    """Columns as Arrow, without the rows that have a value which is not a term."""
+    """Columns as Arrow, without the rows that contain a value that is not a term."""
     arrays: list[pa.ChunkedArray] = []
     strange: dict[int, tuple[int, object]] = {}
     for field, column in enumerate(columns):
@@ -282,16 +282,16 @@ def _checked(
     else:
         kept = None
 
-    def locate(row: int, field: int) -> tuple[Place, str]:
+    def locate(row: int, field: int) -> tuple[Position, str]:
         number = int(kept[row]) if kept is not None else row
-        return Place(_SOURCE, number + 1, unit="row"), repr([array[row].as_py() for array in arrays])
+        return Position(_SOURCE, number + 1, unit="row"), repr([array[row].as_py() for array in arrays])
 
     return RawTable(_SOURCE, arrays, rows - len(strange), locate, names)
 
 
 def _no_term(row: int, field: int, value: object) -> BadRow:
     diagnostic = WrongValue(
-        Place(_SOURCE, row + 1, unit="row"),
+        Position(_SOURCE, row + 1, unit="row"),
         value=shown(value),
         format="a term",
         format_name=f"a term, and this is of type {type(value).__name__}",

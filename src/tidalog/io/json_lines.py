@@ -1,14 +1,14 @@
-"""JSON lines: one object or array a line.
+"""JSON lines: one object or array per line.
 
-Fields of objects are arguments in the order of the first object.  Text follows the column's format; numbers
-and booleans are what they are, so `1` is an integer and `1.0` a double.  Arrow reads files of objects with
-one type a field; where it cannot, or would blur that difference, lines are read one by one.
+Fields of objects are arguments in the order of the first object.  Text is read in the column's format;
+numbers and booleans keep their type, so `1` is an integer and `1.0` a double.  Arrow reads files of objects
+with one type per field; if it cannot, or would lose that difference, lines are read one by one.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Final
 
@@ -17,7 +17,7 @@ import pyarrow.json as pajson
 
 from tidalog import arrow_compute as pc
 from tidalog.io.columns import RawTable, count, shown
-from tidalog.io.diagnostics import JsonSyntax, Place, WrongFieldCount, WrongValue
+from tidalog.io.diagnostics import JsonSyntax, Position, WrongFieldCount, WrongValue
 from tidalog.io.encoding import as_bytes, require_utf8, without_mark
 from tidalog.io.result import BadRow, BadRowLog
 from tidalog.io.row_scan import NO_DELIMITER, NO_QUOTE, survey
@@ -26,7 +26,7 @@ from tidalog.io.values import column_of
 
 _BLOCK: Final = 1 << 22
 Wanted = Callable[[str], bool]
-"""Whether a field of this name is to be read."""
+"""Whether to read a field of this name."""
 
 
 def read_json_lines(
@@ -34,8 +34,8 @@ def read_json_lines(
 ) -> RawTable | None:
     """The rows of the file; None if it has none.
 
-    If the rows are `sparse`, every line is an object, and the columns are the fields that any of them has
-    and that are wanted; a field that is missing is null.
+    If the rows are `sparse`, every line is an object, and the columns are all wanted fields that occur in
+    any of them; a missing field is null.
     """
     buffer = without_mark(buffer, path)
     require_utf8(buffer, path)
@@ -47,7 +47,7 @@ def read_json_lines(
 
 
 class _Lines:
-    """The lines that are not blank, made only when they are looked at."""
+    """The lines that are not blank, split on first use."""
 
     def __init__(self, path: Path, buffer: pa.Buffer) -> None:
         self.path = path
@@ -60,14 +60,14 @@ class _Lines:
             self._numbered = [(number, line) for number, line in enumerate(split, 1) if line.strip()]
         return self._numbered
 
-    def place(self, row: int, column: int = 1, width: int | None = None) -> tuple[Place, str]:
+    def position(self, row: int, column: int = 1, width: int | None = None) -> tuple[Position, str]:
         number, line = self.numbered()[row]
         text = line.decode("utf-8", "replace").rstrip("\r")
-        return Place(str(self.path), number, column, text, len(text) if width is None else width), text
+        return Position(str(self.path), number, column, text, len(text) if width is None else width), text
 
 
 def _by_arrow(lines: _Lines, sparse: Wanted | None) -> RawTable | None:
-    """None where the lines must be looked at one by one."""
+    """The table as Arrow reads it; None if the lines must be read one by one."""
     start = lines.buffer.slice(0, min(64, lines.buffer.size)).to_pybytes().lstrip()
     if not start.startswith(b"{"):
         return None
@@ -75,7 +75,7 @@ def _by_arrow(lines: _Lines, sparse: Wanted | None) -> RawTable | None:
         table = _arrow_table(lines.buffer, None)
         stamps = [f.name for f in table.schema if pa.types.is_timestamp(f.type)]
         if stamps:
-            # Arrow takes some texts for timestamps; in JSON they are text.
+            # Arrow reads some texts as timestamps; in JSON they are text.
             kept = [pa.field(f.name, pa.string() if f.name in stamps else f.type) for f in table.schema]
             table = _arrow_table(lines.buffer, pa.schema(kept))
     except pa.ArrowException:
@@ -90,8 +90,8 @@ def _by_arrow(lines: _Lines, sparse: Wanted | None) -> RawTable | None:
         if column.null_count and sparse is None:
             return None
 
-    def locate(row: int, field: int) -> tuple[Place, str]:
-        return lines.place(row)
+    def locate(row: int, field: int) -> tuple[Position, str]:
+        return lines.position(row)
 
     return RawTable(str(lines.path), list(table.columns), table.num_rows, locate, tuple(table.column_names))
 
@@ -105,8 +105,8 @@ def _arrow_table(buffer: pa.Buffer, schema: pa.Schema | None) -> pa.Table:
 
 
 def _line_count(buffer: pa.Buffer) -> int:
-    """Lines that are not empty.  With lines of spaces it is not the number of rows, which sends the file to
-    the careful way."""
+    """The number of non-empty lines.  It differs from the number of rows if lines consist of spaces; the file
+    is then read line by line."""
     return int(survey(as_bytes(buffer), 0, NO_DELIMITER, NO_QUOTE, 1)[0])
 
 
@@ -119,18 +119,22 @@ def _may_hide_integers(column: pa.ChunkedArray) -> bool:
 # --- line by line ------------------------------------------------------------------------------------------
 
 
+def _values(lines: _Lines, bad: list[BadRow]) -> Iterator[tuple[int, object]]:
+    """The value of each line; lines that are not JSON go to `bad`."""
+    for index, (_, line) in enumerate(lines.numbered()):
+        try:
+            yield index, json.loads(line)
+        except (ValueError, RecursionError) as error:
+            bad.append(_unreadable(lines, index, line, error))
+
+
 def _by_line(lines: _Lines, log: BadRowLog) -> RawTable | None:
     names: tuple[str, ...] | None = None
     width: int | None = None
     kept: list[int] = []
     rows: list[list[object]] = []
     bad: list[BadRow] = []
-    for index, (_, line) in enumerate(lines.numbered()):
-        try:
-            value: object = json.loads(line)
-        except (ValueError, RecursionError) as error:
-            bad.append(_unreadable(lines, index, line, error))
-            continue
+    for index, value in _values(lines, bad):
         if isinstance(value, dict):
             if names is None and width is None:
                 names = tuple(value)
@@ -139,8 +143,8 @@ def _by_line(lines: _Lines, log: BadRowLog) -> RawTable | None:
         elif isinstance(value, list):
             row = found = value
         else:
-            place, text = lines.place(index)
-            bad.append(BadRow(JsonSyntax(place, why="it is neither an object nor an array"), None, text))
+            position, text = lines.position(index)
+            bad.append(BadRow(JsonSyntax(position, why="it is neither an object nor an array"), None, text))
             continue
         if width is None:
             width = len(row)
@@ -156,18 +160,13 @@ def _sparse_by_line(lines: _Lines, wanted: Wanted, log: BadRowLog) -> RawTable |
     kept: list[int] = []
     objects: list[dict[str, object]] = []
     bad: list[BadRow] = []
-    for index, (_, line) in enumerate(lines.numbered()):
-        try:
-            value: object = json.loads(line)
-        except (ValueError, RecursionError) as error:
-            bad.append(_unreadable(lines, index, line, error))
-            continue
+    for index, value in _values(lines, bad):
         if isinstance(value, dict):
             kept.append(index)
             objects.append(value)
         else:
-            place, text = lines.place(index)
-            bad.append(BadRow(NotAnObject(place, why="it is not an object"), None, text))
+            position, text = lines.position(index)
+            bad.append(BadRow(NotAnObject(position, why="it is not an object"), None, text))
     names = tuple(dict.fromkeys(name for found in objects for name in found if wanted(name)))
     rows = [[found.get(name) for name in names] for found in objects]
     return _table(lines, names, len(names) if objects else None, rows, kept, bad, log)
@@ -182,7 +181,7 @@ def _table(
     bad: list[BadRow],
     log: BadRowLog,
 ) -> RawTable | None:
-    """The rows that were kept, as columns, without those that have a value which is not a term."""
+    """The kept rows as columns, without those that contain a value that is not a term."""
     if width is None:
         log.add(bad, len(bad))
         return None
@@ -194,8 +193,8 @@ def _table(
     if strange:
         columns = [column.take(pa.array(good, pa.int64())) for column in columns]
 
-    def locate(row: int, field: int) -> tuple[Place, str]:
-        return lines.place(kept[good[row]])
+    def locate(row: int, field: int) -> tuple[Position, str]:
+        return lines.position(kept[good[row]])
 
     return RawTable(str(lines.path), columns, len(good), locate, names)
 
@@ -203,17 +202,17 @@ def _table(
 def _unreadable(lines: _Lines, index: int, line: bytes, error: ValueError | RecursionError) -> BadRow:
     if isinstance(error, json.JSONDecodeError):
         at = min(error.pos, len(line.decode("utf-8", "replace").rstrip("\r")))
-        place, text = lines.place(index, at + 1, 1)
-        return BadRow(JsonSyntax(place, why=error.msg[0].lower() + error.msg[1:]), None, text)
-    place, text = lines.place(index)
+        position, text = lines.position(index, at + 1, 1)
+        return BadRow(JsonSyntax(position, why=error.msg[0].lower() + error.msg[1:]), None, text)
+    position, text = lines.position(index)
     why = "it is nested too deeply" if isinstance(error, RecursionError) else "a number is too long"
-    return BadRow(JsonSyntax(place, why=why), None, text)
+    return BadRow(JsonSyntax(position, why=why), None, text)
 
 
 def _wrong_width(lines: _Lines, index: int, found: int, width: int) -> BadRow:
-    place, text = lines.place(index)
+    position, text = lines.position(index)
     diagnostic = WrongFieldCount(
-        place,
+        position,
         found=count(found, "field"),
         wanted=str(width),
         why=f"the first row has {width}",
@@ -225,7 +224,7 @@ def _wrong_width(lines: _Lines, index: int, found: int, width: int) -> BadRow:
 def _columns(
     rows: list[list[object]], width: int
 ) -> tuple[list[pa.ChunkedArray], dict[int, tuple[int, object]]]:
-    """Columns, and of each row with a value that is not a term the first such field."""
+    """Columns, and for each row with values that are not terms the first such field."""
     strange: dict[int, tuple[int, object]] = {}
     columns = []
     for field in range(width):
@@ -237,9 +236,9 @@ def _columns(
 
 
 def _odd_value(lines: _Lines, index: int, field: int, value: object) -> BadRow:
-    place, text = lines.place(index)
+    position, text = lines.position(index)
     diagnostic = WrongValue(
-        place,
+        position,
         value=shown(value),
         format="a term",
         format_name="a term",
@@ -247,14 +246,3 @@ def _odd_value(lines: _Lines, index: int, field: int, value: object) -> BadRow:
         hint="values are text, numbers and booleans; nested objects and arrays are not terms",
     )
     return BadRow(diagnostic, field + 1, text)
-
-
-def json_texts(text: pa.ChunkedArray) -> pa.ChunkedArray:
-    """Text as JSON strings."""
-    if pc.any(pc.match_substring_regex(text, r"[\x00-\x1f]")).as_py():
-        encoded = text.combine_chunks().dictionary_encode()
-        words = pa.array([json.dumps(w.as_py(), ensure_ascii=False) for w in encoded.dictionary], pa.string())
-        return pa.chunked_array([words.take(encoded.indices)])
-    for plain, escaped in (("\\", "\\\\"), ('"', '\\"')):
-        text = pc.replace_substring(text, plain, escaped)
-    return pc.binary_join_element_wise('"', text, '"', "")

@@ -1,9 +1,8 @@
 """RDF files: three columns of terms in N-Triples syntax.
 
-N-Triples are cut by compiled code block by block, and only the lines it does not take go through pyoxigraph.
-The other syntaxes are parsed by pyoxigraph, which writes them as N-Triples, and go the same way.  Relative
-IRIs are kept as they are (a bare constant `a` is written `<a>`), unless a base is given.  Blank nodes keep
-their labels.
+Compiled code splits N-Triples block by block; only the lines that it does not recognise go through
+pyoxigraph.  Other syntaxes are converted to N-Triples by pyoxigraph first.  Relative IRIs are kept (a bare
+constant `a` is written `<a>`), unless a base is given.  Blank nodes keep their labels.
 """
 
 from __future__ import annotations
@@ -20,7 +19,7 @@ import pyarrow as pa
 import pyoxigraph as ox
 
 from tidalog.io.columns import RawTable
-from tidalog.io.diagnostics import Place, RdfSyntax
+from tidalog.io.diagnostics import Position, RdfSyntax
 from tidalog.io.encoding import as_bytes, line_text, require_utf8, without_mark
 from tidalog.io.result import BadRow, BadRowLog
 from tidalog.io.row_scan import skip_lines
@@ -36,7 +35,7 @@ SYNTAXES: Final = {
     "trig": ox.RdfFormat.TRIG,
 }
 _NO_BASE: Final = f"without-base-{secrets.token_hex(8)}:/"
-"""The base where none is given, which the parser needs to check relative IRIs; it is taken off again."""
+"""A base for files without one: the parser needs it to check relative IRIs.  It is removed again."""
 _VALID_IRIS: Final = re.compile(
     rf'(<{IRI_CHARACTERS}*>|_:\S+|".*"(@[\w-]+|\^\^<{IRI_CHARACTERS}*>)?)\Z', re.DOTALL
 )
@@ -54,14 +53,14 @@ Chunks = tuple[list[pa.Array], list[pa.Array], list[pa.Array]]
 
 @dataclass(frozen=True)
 class _Fault:
-    """What is wrong in a line of a text (from 1): from which column on, for how many characters."""
+    """An error in a line of a text (from 1): its column and its width in characters."""
 
     line: int | None
     column: int
     width: int
     why: str
     what: str | None = None
-    """What it is not, if it is right as syntax goes."""
+    """What the text should be, if its syntax is correct."""
 
 
 def read_rdf(path: Path, buffer: pa.Buffer, syntax: str, base: str | None, log: BadRowLog) -> RawTable:
@@ -77,7 +76,7 @@ def read_rdf(path: Path, buffer: pa.Buffer, syntax: str, base: str | None, log: 
         lines = ox.serialize(triples, format=ox.RdfFormat.N_TRIPLES) or b""
         mark = b"<" + _NO_BASE.encode()
         if mark in lines and not faults and syntax != "rdfxml":
-            # Every IRI is one, and some are relative: without a base `</a>` stays what it is.
+            # All IRIs are valid, and some are relative: without a base, `</a>` is kept.
             again = ox.parse(buffer.to_pybytes(), SYNTAXES[syntax], base_iri=base, lenient=True)
             lines = ox.serialize(_triples(again, faults.append), format=ox.RdfFormat.N_TRIPLES) or b""
         text = pa.py_buffer(lines.replace(mark, b"<"))
@@ -85,14 +84,14 @@ def read_rdf(path: Path, buffer: pa.Buffer, syntax: str, base: str | None, log: 
         _read_lines(path, buffer, text, chunks, log)
     columns = [pa.chunked_array(column, pa.string()) for column in chunks]
 
-    def locate(row: int, field: int) -> tuple[Place, str]:
-        return Place(str(path)), " ".join(column[row].as_py() for column in columns)
+    def locate(row: int, field: int) -> tuple[Position, str]:
+        return Position(str(path)), " ".join(column[row].as_py() for column in columns)
 
     return RawTable(str(path), columns, len(columns[0]), locate, NAMES)
 
 
 def _triples(parser: ox.QuadParser, report: Callable[[_Fault], object]) -> Iterator[ox.Triple]:
-    """The triples of the default graph.  The parser continues after an error where it can."""
+    """The triples of the default graph.  The parser continues after an error if it can."""
     last: tuple[int | None, int | None] | None = None
     while True:
         try:
@@ -109,7 +108,7 @@ def _triples(parser: ox.QuadParser, report: Callable[[_Fault], object]) -> Itera
                 return
             continue
         if not isinstance(quad.graph_name, ox.DefaultGraph):
-            why = f"a triple stands in the graph {quad.graph_name}, and facts have no graphs"
+            why = f"a triple is in the graph {quad.graph_name}, and facts have no graphs"
             report(_Fault(None, 1, 1, why, "one graph without a name"))
         elif _is_plain(quad.object):
             yield quad.triple
@@ -133,7 +132,7 @@ def _fault(error: SyntaxError) -> _Fault:
 
 
 def _read_lines(path: Path, source: pa.Buffer, text: pa.Buffer, chunks: Chunks, log: BadRowLog) -> None:
-    """Appends the statements of N-Triples lines; `source` is the file that faults are shown in."""
+    """Appends the statements of N-Triples lines; errors are shown in `source`."""
     data = as_bytes(text)
     at, line = 0, 1
     while at < len(data):
@@ -150,7 +149,7 @@ def _read_lines(path: Path, source: pa.Buffer, text: pa.Buffer, chunks: Chunks, 
 
 
 def _block_end(text: pa.Buffer, at: int) -> int:
-    """The end of a line, a block further on or beyond."""
+    """The end of the line at which the block ends."""
     end = at + _BLOCK
     while end < text.size:
         piece = text.slice(end, min(_BLOCK, text.size - end)).to_pybytes()
@@ -178,8 +177,7 @@ def _read_others(
     chunks: Chunks,
     log: BadRowLog,
 ) -> None:
-    """Lines that are not plain, each through the full parser.  `block` is the first line of their block, and
-    its offset."""
+    """Parses the lines that are not plain.  `block` is the first line of their block, and its offset."""
     faults: list[_Fault] = []
     rows: list[tuple[str, str, str]] = []
     for start, end, number in others.tolist():
@@ -193,10 +191,10 @@ def _read_others(
 
 
 def _one_statement(line: bytes) -> tuple[list[tuple[str, str, str]], list[_Fault]]:
-    """The terms of the statement in a line, or what is wrong with it: never both, though the parser may have
-    found a triple beside a fault."""
+    """The terms of the statement in a line, or its errors: never both, even if the parser found a triple
+    beside an error."""
     faults: list[_Fault] = []
-    # Lenient, since relative IRIs are welcome; but then the parser lets anything pass in an IRI.
+    # Lenient, to allow relative IRIs; but a lenient parser accepts any character in an IRI.
     triples = list(_triples(ox.parse(line, ox.RdfFormat.N_TRIPLES, lenient=True), faults.append))
     rows = [(str(t.subject), str(t.predicate), str(t.object)) for t in triples]
     if not all(_VALID_IRIS.match(term) for row in rows for term in row):
@@ -212,25 +210,25 @@ def _report(
     log: BadRowLog,
     known: tuple[int, int] = (1, 0),
 ) -> None:
-    """One bad row for each line with faults, the first of them shown.  `known` is a line not behind the
-    first fault, and its offset in the source."""
+    """One bad row for each line with errors, showing the first of them.  `known` is a line at or before the
+    first error, and its offset in the source."""
     bad: dict[int, _Fault] = {}
     for fault in faults:
         if fault.line is not None:
             bad.setdefault(fault.line, fault)
     nowhere = [fault for fault in faults if fault.line is None]
 
-    def diagnostic(fault: _Fault, place: Place) -> RdfSyntax:
-        return RdfSyntax(place, format=fault.what or _NAMES[syntax], why=fault.why, hint=_HINT)
+    def diagnostic(fault: _Fault, position: Position) -> RdfSyntax:
+        return RdfSyntax(position, format=fault.what or _NAMES[syntax], why=fault.why, hint=_HINT)
 
     def bad_rows() -> Iterator[BadRow]:
         line, start = known
         for number in sorted(bad):
             start, line = start + int(skip_lines(as_bytes(source)[start:], 0, number - line)), number
             fault, text = bad[number], line_text(source, start)
-            place = Place(str(path), number, min(fault.column, len(text) + 1), text, fault.width)
-            yield BadRow(diagnostic(fault, place), None, text)
+            position = Position(str(path), number, min(fault.column, len(text) + 1), text, fault.width)
+            yield BadRow(diagnostic(fault, position), None, text)
         for fault in nowhere:
-            yield BadRow(diagnostic(fault, Place(str(path))), None, fault.why)
+            yield BadRow(diagnostic(fault, Position(str(path))), None, fault.why)
 
     log.add(bad_rows(), len(bad) + len(nowhere))

@@ -27,7 +27,7 @@ Resource = str | os.PathLike[str]
 
 @dataclass(frozen=True)
 class _Options:
-    """What a caller asked for; None is the format's own default."""
+    """The options of a call; None is the format's own default."""
 
     formats: Sequence[str] | None
     arity: int | None
@@ -39,7 +39,7 @@ class _Options:
     base: str | None
 
     def check(self, kind: Format) -> None:
-        """Refuses what the format does not know."""
+        """Refuses options that the format does not have."""
         for name in ("header", "delimiter", "quoting", "skip", "compression", "base"):
             value = getattr(self, name)
             if value is not None:
@@ -79,11 +79,12 @@ def read_table(
     `format` is a format's name (`csv`, `parquet`, `rdf` …); without it the file's ending decides.
     `formats` says what each column means (`any`, `string`, `int`, `double`, `boolean`, `iri`, `skip`).
     `header`: whether the first row of delimited text holds names; without it every row is data.
-    `skip` counts lines to pass over before anything else.  `base` is the base of relative IRIs in RDF.
-    `limit` is the number of facts to read at most.  Bad rows are an error, or with `on_error="skip"` are
+    `skip` is the number of lines to skip first.  `base` is the base of relative IRIs in RDF.
+    `limit` is the maximal number of facts to read.  Bad rows are an error, or with `on_error="skip"` are
     counted and written to `quarantine`.  Relative paths start at `base_dir`.
 
-    A predicate without arguments (`arity=0`) holds if a file of one boolean column says true.
+    A predicate without arguments (`arity=0`) is read from a file of one boolean column: it holds if that is
+    true.
     """
     if arity == 0:
         formats, arity = ("boolean",), 1
@@ -141,7 +142,7 @@ def _same_file(one: Path, other: Path) -> bool:
 def _read_file(
     file: Path, kind: Format, options: _Options, log: BadRowLog
 ) -> tuple[list[TermColumn], int, tuple[str, ...] | None]:
-    """The columns of one file, the number of its rows and the names of the columns it has."""
+    """The columns of one file, the number of its rows and the names of its columns."""
     buffer = open_buffer(file, options.compression)
     if kind.rdf:
         if options.arity not in (None, 3):
@@ -186,7 +187,7 @@ def _joined(parts: list[list[TermColumn]], files: Sequence[Path]) -> list[TermCo
 
 
 def _joined_column(pieces: list[TermColumn]) -> TermColumn:
-    """One column of pieces; where they are of different types all become text in `any` form."""
+    """The pieces as one column; if their types differ, all become text in `any` form."""
     types = {(piece.array.type, piece.reading) for piece in pieces}
     if len(types) == 1:
         arrays, reading = [piece.array for piece in pieces], pieces[0].reading
@@ -197,6 +198,6 @@ def _joined_column(pieces: list[TermColumn]) -> TermColumn:
 
 
 def _empty(formats: Sequence[str] | None, arity: int | None) -> list[TermColumn]:
-    """Columns without rows, as many as can be known."""
+    """Columns without rows, as many as are known."""
     kept = sum(name != "skip" for name in formats) if formats is not None else arity or 0
     return [TermColumn(pa.chunked_array([], pa.string()), "any") for _ in range(kept)]

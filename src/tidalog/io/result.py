@@ -1,7 +1,7 @@
-"""What reading gives: columns for the dictionary, and an account of the rows that were no facts.
+"""The result of reading: columns for the dictionary, and the bad rows.
 
 Invariant.  The columns of a `ReadResult` have the same length, no nulls, and hold exactly the rows that are
-well formed; every other row is counted in `bad`, and stands in the quarantine file if one was asked for.
+well formed; every other row is counted in `bad`, and written to the quarantine file if there is one.
 """
 
 from __future__ import annotations
@@ -16,8 +16,8 @@ from typing import Final, Literal
 
 import pyarrow as pa
 
-from tidalog.io.diagnostics import DataDiagnostic, MoreBadRows, NotWritable
-from tidalog.io.files import AtomicFile
+from tidalog.io.diagnostics import DataDiagnostic, MoreBadRows
+from tidalog.io.files import AtomicFile, writing
 from tidalog.model.errors import DataError
 
 Reading = Literal["any", "string", "iri", "native", "ntriples"]
@@ -26,15 +26,15 @@ Progress = Callable[[str, int], None]
 """Called after each file with its name and the number of rows read so far."""
 
 SHOWN: Final = 10
-"""Bad rows that one error shows, and that a result keeps in memory."""
+"""How many bad rows one error shows and a result keeps in memory."""
 
 
 @dataclass(frozen=True)
 class TermColumn:
-    """A column and how its values become terms:
+    """A column and how its values are read as terms:
 
     native     int64, float64 or bool: numbers and booleans
-    any        text as in LANGUAGE, Terms in tables: `42`, `<iri>`, `"text"@en`, a bare name, any text
+    any        text as in docs/language.md, Terms in tables: `42`, `<iri>`, `"text"@en`, a bare name, any text
     string     text that is a string whatever it looks like
     iri        text that is an IRI, without angle brackets
     ntriples   a term in N-Triples syntax, escapes included
@@ -46,7 +46,7 @@ class TermColumn:
 
 @dataclass(frozen=True)
 class BadRow:
-    """A row that is not a fact: the message about it, the column at fault (from 1) and its text."""
+    """A row that is not a fact: the message, the column with the error (from 1) and the text of the row."""
 
     diagnostic: DataDiagnostic
     column: int | None
@@ -66,11 +66,11 @@ class ReadResult:
     rows: int
     bad: BadRows = field(default_factory=BadRows)
     names: tuple[str, ...] | None = None
-    """The columns' names, where the data has names."""
+    """The names of the columns, if the data has any."""
 
 
 class BadRowLog:
-    """Takes bad rows while files are read; at the end raises them as one error, or quarantines them."""
+    """Collects bad rows while files are read; at the end raises them as one error, or quarantines them."""
 
     def __init__(self, on_error: OnError, quarantine: Path | None) -> None:
         self._skip = on_error == "skip"
@@ -80,7 +80,7 @@ class BadRowLog:
         self._first: list[BadRow] = []
 
     def add(self, rows: Iterable[BadRow], count: int) -> None:
-        """`count` bad rows; no more of `rows` is asked for than is kept."""
+        """Adds `count` bad rows; reads only as many of `rows` as are kept."""
         self._count += count
         if self._target is None:
             self._first.extend(itertools.islice(rows, max(0, SHOWN - len(self._first))))
@@ -95,20 +95,20 @@ class BadRowLog:
             self._file = AtomicFile(target)
             self._writer = csv.writer(self._file.text(), lineterminator="\n")
             self._writer.writerow(("line", "column", "reason", "text", "file"))
-        place = row.diagnostic.place
-        line = place.line if place is not None and place.line is not None else ""
+        position = row.diagnostic.position
+        line = position.line if position is not None and position.line is not None else ""
         self._writer.writerow(
             (
                 line,
                 row.column or "",
                 row.diagnostic.message,
                 row.text,
-                place.file if place is not None else "",
+                position.file if position is not None else "",
             )
         )
 
     def finish(self) -> BadRows:
-        """The account of all rows added.  Raises `DataError` if they were not to be skipped."""
+        """The summary of all rows added.  Raises `DataError` if bad rows are an error."""
         if self._count and not self._skip:
             shown: list[DataDiagnostic] = [row.diagnostic for row in self._first]
             more = self._count - len(shown)
@@ -116,17 +116,13 @@ class BadRowLog:
                 rows = "row" if more == 1 else "rows"
                 shown.append(MoreBadRows(count=f"{more:,}", rows=rows, shown=len(shown)))
             raise DataError(shown)
-        if self._file is not None:
-            try:
+        if self._file is not None and self._target is not None:
+            with writing(self._target):
                 self._file.commit()
-            except OSError as error:
-                raise DataError(
-                    NotWritable(path=self._target, why=error.strerror or str(error), hint="")
-                ) from error
         return BadRows(self._count, tuple(self._first), self._target if self._file is not None else None)
 
     def abandon(self) -> None:
-        """Forgets a quarantine file under way, after an error."""
+        """Discards an unfinished quarantine file, after an error."""
         if self._file is not None:
             with suppress(OSError):
                 self._file.abandon()

@@ -1,4 +1,4 @@
-"""The checks of update rows (update_checks.py) on Arrow columns: bad rows, and the first fault of each."""
+"""The checks of update rows (update_checks.py) on Arrow columns: bad rows, and the first error of each."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from tidalog.io.columns import RawTable, shown
-from tidalog.io.diagnostics import DataDiagnostic, Place
+from tidalog.io.diagnostics import DataDiagnostic, Position
 from tidalog.io.result import BadRow
 from tidalog.io.update_checks import CODES, Check, RowFormat, checks_of
 
@@ -27,13 +27,13 @@ class CheckedColumns:
     labels: pa.ChunkedArray | None
     operations: pa.ChunkedArray
     op: npt.NDArray[np.int8]
-    """The code of each operation; 0 for what is none."""
+    """The code of each operation; 0 for an unknown one."""
     predicates: pa.ChunkedArray
     present: list[Mask]
-    """Of each argument, which rows have it."""
+    """For each argument, the rows that have it."""
     arity: npt.NDArray[np.int32]
     empty_arguments: bool
-    """An empty field before the last argument is the empty text, as in delimited text: there are no gaps."""
+    """Whether an empty field before the last argument is the empty text (delimited text), not a gap."""
 
 
 class RowFaults:
@@ -51,7 +51,7 @@ class RowFaults:
                 self.bad |= failed
 
     def _fails(self, check: Check) -> Mask | None:
-        """Where the test of a check is true, of rows with its operations; None if nowhere."""
+        """The rows with its operations that fail a check; None if there are none."""
         columns = self._columns
         match check.test, check.part:
             case "missing", "arg1":
@@ -75,8 +75,8 @@ class RowFaults:
         for row in np.flatnonzero(self.bad).tolist():
             check = next(check for check, failed in self._failed if failed[row])
             field = self._field(check, row)
-            place, text = self._columns.raw.locate(row, field)
-            yield BadRow(self._diagnostic(check, row, field, place), field + 1, text)
+            position, text = self._columns.raw.locate(row, field)
+            yield BadRow(self._diagnostic(check, row, field, position), field + 1, text)
 
     def _field(self, check: Check, row: int) -> int:
         columns = self._columns
@@ -85,9 +85,9 @@ class RowFaults:
             return columns.fields[f"arg{first}"]
         return columns.fields.get(check.part, columns.fields["predicate"])
 
-    def _diagnostic(self, check: Check, row: int, field: int, place: Place) -> DataDiagnostic:
+    def _diagnostic(self, check: Check, row: int, field: int, position: Position) -> DataDiagnostic:
         raw = self._columns.raw
         name = f"{field + 1} ({raw.names[field]})" if raw.names is not None else str(field + 1)
         values = {key: shown(raw.columns[field][row].as_py()) for key in check.row_values}
         assert issubclass(check.diagnostic, DataDiagnostic)
-        return check.diagnostic(place, **check.values, field=name, **values)
+        return check.diagnostic(position, **check.values, field=name, **values)

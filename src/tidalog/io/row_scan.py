@@ -1,9 +1,9 @@
-"""Where the rows of a delimited text are: compiled scans over its bytes.
+"""The offsets of rows in delimited text: compiled scans over its bytes.
 
 The scans read text exactly as Arrow's CSV reader does, so that the n-th row here is the n-th row there: a
-field is quoted if it *starts* with a quote; two quotes inside are one; after the closing quote the field goes
-on to the next delimiter; `\\n`, `\\r` and `\\r\\n` end a row; empty lines are not rows.  They add what that
-reader does not tell: the line a row stands in, its number of fields, and a quote that is never closed.
+field is quoted if it *starts* with a quote; two quotes inside are one; after the closing quote the field
+continues to the next delimiter; `\\n`, `\\r` and `\\r\\n` end a row; empty lines are not rows.  They add what
+that reader does not report: the line of a row, its number of fields, and a quote that is never closed.
 """
 
 from __future__ import annotations
@@ -25,8 +25,8 @@ _CR = 13
 
 @entry
 def scan_row(data: Uint8s, start: int, delimiter: int, quote: int) -> tuple[int, int, int, int, int]:
-    """The row that starts at `start`: (end of its text, start of what follows, fields, line breaks up to
-    there, offset of a quote that is not closed or -1)."""
+    """The row that starts at `start`: (end of its text, start of the next text, fields, line breaks before
+    it, offset of a quote that is not closed or -1)."""
     size = len(data)
     at = start
     fields = 1
@@ -69,7 +69,7 @@ def scan_row(data: Uint8s, start: int, delimiter: int, quote: int) -> tuple[int,
 
 @entry
 def skip_empty_lines(data: Uint8s, start: int) -> tuple[int, int]:
-    """The first byte from `start` that ends no line, and the line breaks before it."""
+    """The first byte from `start` that is not a line break, and the number of line breaks before it."""
     size = len(data)
     at = start
     breaks = 0
@@ -134,7 +134,7 @@ def index_rows(
     lines: Int64s,
     widths: Int64s,
 ) -> None:
-    """Of each row: where its text starts and ends, the line it starts in, its number of fields.
+    """For each row: the offsets of its text, the line it starts in, its number of fields.
 
     `line` is the line of `start`; the arrays have the length that `survey` counted.
     """

@@ -1,8 +1,8 @@
-"""Values as text in `any` form, the form that says which term a text in a table is.
+"""Values as text in `any` form, from which the term can be read back.
 
-Invariant.  The text of a value, read as `any`, is the same term: an integer has digits alone, a double has a
+Invariant.  The text of a value, read as `any`, is the same term: an integer has only digits, a double has a
 point or an exponent (or is written as a literal, if it is not a finite number), dates and times are literals.
-A value has one text, in a column of its kind as beside others.
+A value has one text, whether its column is native or mixed.
 """
 
 from __future__ import annotations
@@ -22,11 +22,11 @@ _SPECIAL: Final = {
     "-inf": format_any(Double(float("-inf"))),
 }
 _SMALL, _LARGE = 1e-4, 1e15
-"""Between these everybody writes a double in the same way."""
+"""Between these bounds Arrow and Python write a double in the same way."""
 
 
 def value_text(value: object) -> str | None:
-    """A Python value in `any` form; text is taken as it is.  None for a value that is not a term."""
+    """A Python value in `any` form; text is unchanged.  None for a value that is not a term."""
     if isinstance(value, str):
         return value
     try:

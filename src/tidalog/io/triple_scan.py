@@ -1,8 +1,8 @@
-"""N-Triples by compiled code: the plain statements of a block of lines, cut into terms.
+"""N-Triples by compiled code: splits the plain statements of a block of lines into terms.
 
-A line is *plain* if it is one statement in the common shape: IRIs without escapes, blank nodes, literals
-whose escapes are single letters.  Whatever else stands in a line (`\\u` escapes, comments behind a statement,
-errors) is left to a full parser; the scan only reports its position.
+A line is *plain* if it is one statement in the common form: IRIs without escapes, blank nodes, literals whose
+escapes are single letters.  Other lines (with `\\u` escapes, comments after a statement, errors) are left to
+a full parser; the scan only reports their offsets.
 """
 
 from __future__ import annotations
@@ -116,7 +116,7 @@ def _past_blanks(data: Bytes, at: int, end: int) -> int:
 
 @compiled
 def _cut_statement(data: Bytes, at: int, end: int, cuts: Positions) -> bool:
-    """Writes the six bounds of the terms of a plain statement in [at, end); whether it is one."""
+    """Writes the six bounds of the terms of a plain statement in [at, end); returns whether it is plain."""
     for position in range(3):
         at = _past_blanks(data, at, end)
         if at >= end:
@@ -144,11 +144,11 @@ def _cut_statement(data: Bytes, at: int, end: int, cuts: Positions) -> bool:
 def cut_lines(
     data: Uint8s, start: int, stop: int, cuts: Int64Table, others: Int64Table
 ) -> tuple[int, int, int]:
-    """Cuts the lines of [start, stop) into terms.
+    """Splits the lines of [start, stop) into terms.
 
     `cuts[i]` gets the bounds of subject, predicate and object of the i-th plain statement; `others[j]` the
-    start, end and number (from 0, in this block) of the j-th line that is none of plain, blank and comment.
-    Returns how many there are of each, and the number of lines.
+    start, end and number (from 0, in this block) of the j-th line that is not plain, blank or a comment.
+    Returns the length of both, and the number of lines.
     """
     plain = 0
     other = 0
@@ -186,7 +186,7 @@ def count_lines(data: Uint8s, start: int, stop: int) -> int:
 
 @entry
 def gather(data: Uint8s, cuts: Int64Table, column: int, offsets: Int32s, text: Uint8s) -> None:
-    """Copies one term of each statement into `text`, which `offsets` cuts as Arrow does."""
+    """Copies one term of each statement into `text`, with Arrow's `offsets`."""
     to = 0
     for row in range(len(cuts)):
         for at in range(cuts[row, 2 * column], cuts[row, 2 * column + 1]):

@@ -1,8 +1,8 @@
-"""Which update rows are right: one definition, for files and for streams.
+"""Validation of update rows: one definition, for files and for streams.
 
-A row is right if it passes every check that applies to its source.  The first check of `checks_of` that fails
-is the fault of the row.  Two executions are derived from the table: `io/update_files.py` runs the checks on
-Arrow columns, `spark/validate.py` on columns of Spark, where `sure_checks` are a shorter test for facts.
+A row is valid if it passes every check that applies to its source.  The first check of `checks_of` that fails
+is the row's error.  Two implementations run the table: `io/row_faults.py` on Arrow columns,
+`spark/validate.py` on Spark columns, where `sure_checks` are a shorter test for facts.
 """
 
 from __future__ import annotations
@@ -31,11 +31,11 @@ FACTS: Final = (INSERT, DELETE)
 RULES: Final = (ADD_RULE, REMOVE_RULE)
 OPERATIONS: Final = (*FACTS, *RULES)
 CODES: Final = {INSERT: 1, DELETE: -1, ADD_RULE: 2, REMOVE_RULE: -2}
-"""Operations in arrays."""
+"""The codes of operations in arrays."""
 INTEGER: Final = r"\A-?[0-9]{1,18}\z"
-"""Labels that are integers, for Java and for RE2; they read `$` before a line end differently."""
+"""A pattern for integer labels that Java and RE2 read alike; they treat `$` before a line end differently."""
 YEARS: Final = (1, 9999)
-"""Those of the calendar: a date outside is not a term."""
+"""The years of the calendar: a date outside is not a term."""
 
 Test = Literal[
     "missing",
@@ -48,7 +48,7 @@ Test = Literal[
     "arity of an open predicate",
     "arity",
 ]
-"""What is wrong if a check fails:
+"""The error if a check fails:
 
     missing, given               the part has no value, or has one
     no operation                 the operation is none of `OPERATIONS`
@@ -66,11 +66,11 @@ has, and how many its predicate has in the catalog."""
 
 @dataclass(frozen=True)
 class RowFormat:
-    """What the rows of a source have; it decides which checks apply."""
+    """The format of a source's rows; it determines which checks apply."""
 
     labels: bool = False
     integer_labels: bool = False
-    """Labels are text that must be integers."""
+    """Labels are text and must be integers."""
     dated_labels: bool = False
     dated: tuple[int, ...] = ()
     """Arguments (from 1) that are dates or times."""
@@ -80,7 +80,7 @@ class RowFormat:
     catalog: bool = False
     """Predicates are checked too."""
     open_iris: bool = False
-    """Of the catalog: any IRI is a class or a property."""
+    """The catalog is open: any IRI is a class or a property."""
 
 
 @dataclass(frozen=True)
@@ -93,13 +93,13 @@ class Check:
     test: Test
     diagnostic: type[Diagnostic]
     operations: tuple[str, ...] | None = None
-    """None: whatever the operation is."""
+    """None: all operations."""
     values: Mapping[str, str] = field(default_factory=dict)
-    """Of the message."""
+    """The values of the message."""
     row_values: Mapping[str, Value] = field(default_factory=dict)
-    """Of the message, for each row."""
+    """The values of the message that depend on the row."""
     implied: bool = False
-    """A fact whose operation is right and whose predicate has these arguments in the catalog passes it."""
+    """A fact with a valid operation whose predicate has this arity in the catalog passes the check."""
 
     @property
     def number(self) -> str:
@@ -107,7 +107,7 @@ class Check:
 
 
 def checks_of(rows: RowFormat) -> list[Check]:
-    """The checks for a source, in the order in which faults are told."""
+    """The checks for a source, in the order in which errors are reported."""
     return [
         *([Check("record", "given", UnreadableRow)] if rows.records else ()),
         *([_missing("update", "label of the update")] if rows.labels else ()),
@@ -133,13 +133,13 @@ def checks_of(rows: RowFormat) -> list[Check]:
 
 
 def is_about_catalog(check: Check) -> bool:
-    """Whether a check needs to know the predicates of the program."""
+    """Whether a check needs the predicates of the program."""
     return check in _CATALOG_CHECKS
 
 
 def sure_checks(checks: list[Check]) -> list[Check]:
-    """The checks that a fact has still to pass if its operation is right, and its predicate has as many
-    arguments in the catalog as the row has, without a gap."""
+    """The checks that remain for a fact if its operation is valid and the row has exactly the arguments that
+    the catalog has for its predicate."""
     return [check for check in checks if not check.implied and check.operations in (None, FACTS)]
 
 

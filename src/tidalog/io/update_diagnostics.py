@@ -1,6 +1,6 @@
-"""What can be wrong with an update table.
+"""Errors about update tables.
 
-Every message has the number of the one about tables of facts that says the same (diagnostics.py).
+Each has the number of the corresponding message about tables of facts (diagnostics.py).
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ class MissingPart(MissingValue):
 class MissingArgument(MissingValue):
     title = "a gap in the arguments"
     reason = "column {field} has no value here, and a later argument has one"
-    hint = "the arguments of a fact stand in arg1, arg2, … without a gap; what follows the last is null"
+    hint = "the arguments of a fact fill arg1, arg2, … without a gap; after the last there are only nulls"
 
 
 class ComesTooLate(WrongValue):
@@ -76,5 +76,5 @@ class RuleOfOneKey(Diagnostic):
 class UnknownPredicate(Diagnostic):
     number = "T070"
     title = "there is no predicate {name}"
-    reason = "no rule, fact, import or insertion speaks of it"
+    reason = "no rule, fact, import or insertion mentions it"
     hint = "{hint}"

@@ -1,7 +1,7 @@
-"""One file of an update table: its columns by name, and its rows without those that say nothing right.
+"""One file of an update table: its columns by name, and its valid rows.
 
 Columns are found by their names, in any order and letter case: `update`, `op`, `predicate`, `arg1` … `argN`,
-`time`.  Others are ignored, unless their name starts with `arg`, which must be a mistake.
+`time`.  Other columns are ignored; one whose name starts with `arg` is an error.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from tidalog.io import update_checks
 from tidalog.io.arrow_files import read_arrow, read_parquet
 from tidalog.io.columns import RawTable, count, to_terms
 from tidalog.io.delimited import Layout, fields_of, read_delimited
-from tidalog.io.diagnostics import Place, WrongArity
+from tidalog.io.diagnostics import Position, WrongArity
 from tidalog.io.encoding import as_bytes, decoded, without_mark
 from tidalog.io.formats import Format
 from tidalog.io.json_lines import read_json_lines
@@ -48,7 +48,7 @@ class FilePart:
     """The good rows of one file.
 
     `labels` are integers or text, None if the file has no column for them.  `arguments` and `time` have a
-    value in every row, which means nothing where the row has no such argument; None if no row has one.
+    value in every row, which is meaningless if the row has no such argument; None if no row has one.
     `rules` has name and text of the rows whose operation is about a rule; these have arity 0.
     """
 
@@ -64,7 +64,7 @@ class FilePart:
     rules: dict[int, tuple[str | None, str | None]]
     raw: RawTable
     numbers: Rows
-    """Of each row, its number in `raw`."""
+    """The number of each row in `raw`."""
     label_field: int | None
 
     @property
@@ -74,7 +74,7 @@ class FilePart:
 
 @dataclass(frozen=True)
 class Shape:
-    """Which field of a file is which column."""
+    """The field of each column in a file."""
 
     update: int | None
     op: int
@@ -99,8 +99,8 @@ def read_part(path: Path, buffer: pa.Buffer, kind: Format, layout: Layout, log: 
 
 
 def part_of(raw: RawTable, log: BadRowLog | None, *, text: bool = False) -> FilePart:
-    """The updates of columns; those of delimited text are empty where there is nothing.  Bad rows go to the
-    log; without one, rows have been checked."""
+    """The updates of columns.  With `text`, empty fields of delimited text mean no value.  Bad rows go to the
+    log; without a log, rows have been checked already."""
     shape = shape_of(raw.path, raw.names or (), text)
     return _Reader(raw, shape, text).part(Path(raw.path), log)
 
@@ -111,18 +111,18 @@ def _is_ours(name: str) -> bool:
 
 
 def _read_delimited(path: Path, buffer: pa.Buffer, layout: Layout, log: BadRowLog) -> RawTable | None:
-    """Rows have as many fields as the header; if none has, it is the header that is wrong."""
+    """Rows have as many fields as the header; if none has, the error is in the header."""
     text = without_mark(buffer, path)
     data = as_bytes(text)
     quote = ord('"') if layout.quoting else NO_QUOTE
     at, _ = skip_empty_lines(data, 0)
     if at >= len(data):
         return None
-    end, behind, width, _, opened = scan_row(data, at, ord(layout.delimiter), quote)
+    end, after, width, _, opened = scan_row(data, at, ord(layout.delimiter), quote)
     if opened < 0:
         names = tuple(value for _, _, value in fields_of(decoded(text, int(at), int(end)), layout))
         shape_of(str(path), names, True)
-        rows, wrong, opened = survey(data, behind, ord(layout.delimiter), quote, width)
+        rows, wrong, opened = survey(data, after, ord(layout.delimiter), quote, width)
         if rows and wrong == rows and opened < 0:
             raise DataError(
                 WrongArity(
@@ -137,8 +137,8 @@ def _read_delimited(path: Path, buffer: pa.Buffer, layout: Layout, log: BadRowLo
 
 
 def shape_of(path: str, names: tuple[str, ...], text: bool = False) -> Shape:
-    """Which column is which, by their names.  Raises `DataError` (T034) if that makes no update table."""
-    places: dict[str, int] = {}
+    """Finds the columns by name.  Raises `DataError` (T034) if they do not form an update table."""
+    fields: dict[str, int] = {}
     arguments: dict[int, int] = {}
     for field, name in enumerate(name.lower() for name in names):
         found = _ARGUMENT.match(name)
@@ -147,11 +147,11 @@ def shape_of(path: str, names: tuple[str, ...], text: bool = False) -> Shape:
         elif name.startswith("arg"):
             raise _no_table(path, names, f"{names[field]} is not the name of a column", _COLUMNS)
         else:
-            known = places.setdefault(name, field)
+            known = fields.setdefault(name, field)
         if known != field and _is_ours(name):
             raise _no_table(path, names, f"it has two columns {name}", "give each column its own name")
     for name in ("op", "predicate"):
-        if name not in places:
+        if name not in fields:
             hint = "the first line names the columns; " if text else ""
             raise _no_table(path, names, f"it has no column {name}", hint + _COLUMNS)
     for number in range(1, len(arguments) + 1):
@@ -159,7 +159,7 @@ def shape_of(path: str, names: tuple[str, ...], text: bool = False) -> Shape:
             hint = "arguments are counted from 1 without a gap"
             raise _no_table(path, names, f"it has no column arg{number}", hint)
     ordered = [arguments[number] for number in range(1, len(arguments) + 1)]
-    return Shape(places.get("update"), places["op"], places["predicate"], ordered, places.get("time"))
+    return Shape(fields.get("update"), fields["op"], fields["predicate"], ordered, fields.get("time"))
 
 
 def _no_table(path: str, names: tuple[str, ...], problem: str, hint: str) -> DataError:
@@ -168,7 +168,7 @@ def _no_table(path: str, names: tuple[str, ...], problem: str, hint: str) -> Dat
 
 
 class _Reader:
-    """Reads the columns of one file.  In delimited text an empty field is nothing in `update`, `op`,
+    """Reads the columns of one file.  In delimited text an empty field means no value in `update`, `op`,
     `predicate` and `time` and after the last argument; between arguments it is the empty text."""
 
     def __init__(self, raw: RawTable, shape: Shape, text: bool) -> None:
@@ -177,7 +177,7 @@ class _Reader:
         self.text = text
 
     def part(self, path: Path, log: BadRowLog | None) -> FilePart:
-        """Bad rows go to the log; without one, rows have been checked."""
+        """Bad rows go to the log; without a log, rows have been checked already."""
         raw, shape = self.raw, self.shape
         labels = self._labels()
         operations = self._text(shape.op, "an operation is + or -")
@@ -213,7 +213,7 @@ class _Reader:
             op[good],
             codes[good],
             names,
-            [self._terms(field, good, arity[good] > place) for place, field in enumerate(shape.arguments)],
+            [self._terms(field, good, arity[good] > number) for number, field in enumerate(shape.arguments)],
             arity[good],
             self._terms(shape.time, good, timed) if shape.time is not None else None,
             timed,
@@ -249,7 +249,7 @@ class _Reader:
         return str(self.raw.columns[self.shape.arguments[0]][row].as_py())
 
     def _text(self, field: int, why: str) -> pa.ChunkedArray:
-        """A column of text, with null for nothing."""
+        """A column of text, with null for no value."""
         column = self.raw.columns[field]
         if pa.types.is_dictionary(column.type):
             column = column.cast(column.type.value_type)
@@ -272,7 +272,7 @@ class _Reader:
         return ~_nulls(column)
 
     def _terms(self, field: int, good: Rows, given: Mask) -> TermColumn | None:
-        """A column as terms; where a row is not given one, that of a row before or the first."""
+        """A column as terms; a row without a value gets that of an earlier row or the first."""
         rows = good[given]
         if len(rows) == 0:
             return None
@@ -301,7 +301,7 @@ def _as_mask(column: pa.ChunkedArray) -> Mask:
 
 
 def _codes(operations: pa.ChunkedArray) -> Int8s:
-    """0 for what is none."""
+    """The codes of operations; 0 for an unknown one."""
     found = pc.index_in(operations, value_set=pa.array(list(CODES))).fill_null(len(CODES))
     codes: Int8s = np.array([*CODES.values(), 0], dtype=np.int8)[found.to_numpy()]
     return codes
@@ -316,22 +316,22 @@ def _arities(present: list[Mask], rows: int) -> Int32s:
 
 
 def _encoded(predicates: pa.ChunkedArray) -> tuple[tuple[str, ...], Int32s]:
-    """The distinct predicates, and the number of each row's; -1 where there is none."""
+    """The distinct predicates, and the index of each row's predicate; -1 if it has none."""
     distinct = pc.drop_null(pc.unique(predicates))
     codes = pc.index_in(predicates, value_set=distinct).fill_null(-1)
     return tuple(_predicate(text) for text in distinct.to_pylist()), codes.to_numpy().astype(np.int32)
 
 
 def _predicate(text: str) -> str:
-    """A name or an IRI, which may stand in angle brackets."""
+    """A name or an IRI, which may have angle brackets."""
     term = parse_any(text) if text.startswith("<") else None
     return term.value if isinstance(term, IRI) else text
 
 
-def place_of_label(part: FilePart, row: int) -> tuple[Place, str]:
-    """Where the label of a row stands, and the text of the row."""
+def position_of_label(part: FilePart, row: int) -> tuple[Position, str]:
+    """The position of a row's label, and the text of the row."""
     return part.raw.locate(int(part.numbers[row]), part.label_field or 0)
 
 
-def place_of_row(part: FilePart, row: int) -> Place:
+def position_of_row(part: FilePart, row: int) -> Position:
     return part.raw.locate(int(part.numbers[row]), 0)[0]

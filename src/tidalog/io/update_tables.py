@@ -1,4 +1,4 @@
-"""Update tables: streams of facts to insert and delete, in columns, from files of any table format.
+"""Update tables: facts to insert and delete, as columns, from files of any table format.
 
     update,op,predicate,arg1,arg2
     1,+,edge,a,b
@@ -9,7 +9,7 @@
 keep the order of the files.  Labels are compared as integers if all of them are, as text otherwise.  A file
 without this column is one update.
 
-Everything is arrays: a consumer turns each argument column into ids once and takes slices of it.
+Everything is arrays: a consumer converts each argument column to ids once and takes slices of it.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ import pyarrow as pa
 from tidalog import arrow_compute as pc
 from tidalog.io.columns import RawTable, shown
 from tidalog.io.delimited import Layout
-from tidalog.io.diagnostics import NotWritable, Place, UnknownFormat
+from tidalog.io.diagnostics import NotWritable, Position, UnknownFormat
 from tidalog.io.files import find_files, open_buffer
 from tidalog.io.formats import FORMATS, Format, check_option, format_named
 from tidalog.io.read import Resource
@@ -42,8 +42,8 @@ from tidalog.io.update_files import (
     Mask,
     Rows,
     part_of,
-    place_of_label,
-    place_of_row,
+    position_of_label,
+    position_of_row,
     read_part,
 )
 from tidalog.model.errors import DataError
@@ -65,23 +65,23 @@ class PredicateColumn:
 
 @dataclass(frozen=True)
 class RuleRow:
-    """A row with the operation `+rule` or `-rule`.  `update` is a position in `UpdateTable.updates`; a rule
-    to add has a text (of `arg1`) and perhaps a name (of `predicate`), one to remove has a name."""
+    """A row with the operation `+rule` or `-rule`.  `update` is an index of `UpdateTable.updates`; a rule to
+    add has a text (from `arg1`) and perhaps a name (from `predicate`), one to remove has a name."""
 
     update: int
     added: bool
     name: str | None
     text: str | None
-    place: Place
+    position: Position
 
 
 @dataclass(frozen=True)
 class UpdateTable:
     """Rows sorted by update.  Those of `updates[u]` are `starts[u]` to `starts[u + 1]`.
 
-    `op` is +1 or -1.  The arguments of row r are the first `arity[r]` of `arguments`, whose columns all have
-    a value in every row: what stands beyond the arity of a row is the value of another row, so that no column
-    has nulls or needs terms that the file does not have.  The same holds of `time` where `timed` is false.
+    `op` is +1 or -1.  The arguments of row r are the first `arity[r]` of `arguments`.  Each column has a
+    value in every row: beyond the arity of a row it repeats the value of another row, so that no column has
+    nulls or needs terms that the file does not have.  The same holds for `time` where `timed` is false.
     """
 
     updates: list[Label]
@@ -100,7 +100,7 @@ class UpdateTable:
         return len(self.op)
 
     def rows_of(self, update: int) -> slice:
-        """The rows of the update at a position."""
+        """The rows of the update with an index."""
         return slice(int(self.starts[update]), int(self.starts[update + 1]))
 
 
@@ -119,10 +119,10 @@ def read_update_table(
 ) -> UpdateTable:
     """The updates of a file, a pattern, a folder, or several of these.
 
-    Files are read in the order given, those of a folder or pattern by name.  An update may go on from one
-    file to the next, but no label may come before one of an earlier file: such rows are bad, as they would
-    be if the files came one after the other.  With `sort_files` they are sorted over all files instead,
-    which is right for files that were written side by side.
+    Files are read in the given order, those of a folder or pattern by name.  An update may continue from one
+    file to the next, but a row whose label is smaller than one of an earlier file is bad, as it would be in a
+    stream of these files.  With `sort_files` rows are sorted across all files instead, for files that were
+    written in parallel.
 
     Bad rows are an error, or with `on_error="skip"` are counted and written to `quarantine`.
     """
@@ -162,8 +162,8 @@ def read_update_table(
 
 
 def update_table_of(raw: RawTable) -> UpdateTable:
-    """The updates of columns in memory, of which no row is bad.  Without labels they are one update, which is
-    called by the name of the table."""
+    """The updates of columns in memory without bad rows.  Without labels they are one update, with the name
+    of the table."""
     part = part_of(raw, None)
     labels, ranks = _ranked([part])
     return _table([part], labels, ranks, np.ones(part.rows, np.bool_), BadRows())
@@ -181,7 +181,7 @@ def _table_format(format: str | None, path: Path) -> Format:
 
 
 def _ranked(parts: list[FilePart]) -> tuple[list[Label], Rows]:
-    """The distinct labels in order, and of each row the position of its label."""
+    """The distinct labels in order, and the index of each row's label."""
     labelled = next((part for part in parts if part.labels is not None), None)
     if labelled is None:
         files: list[Label] = [str(part.path) for part in parts]
@@ -208,15 +208,14 @@ def _ranked(parts: list[FilePart]) -> tuple[list[Label], Rows]:
 
 
 def _positions(found: list[L], codes: Rows) -> tuple[list[Label], Rows]:
-    """The labels that were found, in order and once each, and the position of the label of each row, which
-    is `found[codes[row]]`."""
+    """The distinct labels in order, and the index of each row's label, which is `found[codes[row]]`."""
     ordered: list[L] = sorted(set(found))
     position = {label: rank for rank, label in enumerate(ordered)}
     return [*ordered], np.array([position[label] for label in found], dtype=np.int64)[codes]
 
 
 def _in_order(parts: list[FilePart], labels: list[Label], ranks: Rows, log: BadRowLog) -> Mask:
-    """The rows whose label is not before one of an earlier file; the others are logged."""
+    """The rows whose label is not smaller than one of an earlier file; the others are logged."""
     kept = np.ones(len(ranks), np.bool_)
     last, start = -1, 0
     for part in parts:
@@ -233,9 +232,9 @@ def _in_order(parts: list[FilePart], labels: list[Label], ranks: Rows, log: BadR
 
 
 def _late(part: FilePart, row: int, label: Label, last: Label) -> BadRow:
-    place, text = place_of_label(part, row)
+    position, text = position_of_label(part, row)
     return BadRow(
-        ComesTooLate(place, value=shown(label), last=shown(last)), (part.label_field or 0) + 1, text
+        ComesTooLate(position, value=shown(label), last=shown(last)), (part.label_field or 0) + 1, text
     )
 
 
@@ -261,8 +260,8 @@ def _table(parts: list[FilePart], labels: list[Label], ranks: Rows, kept: Mask, 
         _predicates(parts, order),
         [
             _sorted(column, order, len(ranks))
-            for place in range(width)
-            if (column := _joined([_argument(part, place) for part in parts], lengths)) is not None
+            for number in range(width)
+            if (column := _joined([_argument(part, number) for part in parts], lengths)) is not None
         ],
         arity[order],
         None if time is None or not timed.any() else _sorted(time, order, len(ranks)),
@@ -277,7 +276,7 @@ def _concatenated(arrays: list[npt.NDArray[T]], dtype: type[T]) -> npt.NDArray[T
 
 
 def _predicates(parts: list[FilePart], order: Rows) -> PredicateColumn:
-    """The predicates of the rows in order; names are those that occur, in the order of the files."""
+    """The predicates of the rows in order; the names are in the order of the files."""
     numbers: dict[str, int] = {}
     codes = [np.zeros(0, np.int32)]
     for part in parts:
@@ -288,12 +287,12 @@ def _predicates(parts: list[FilePart], order: Rows) -> PredicateColumn:
     return PredicateColumn(own_codes.astype(np.int32), tuple(names[code] for code in used))
 
 
-def _argument(part: FilePart, place: int) -> TermColumn | None:
-    return part.arguments[place] if place < len(part.arguments) else None
+def _argument(part: FilePart, number: int) -> TermColumn | None:
+    return part.arguments[number] if number < len(part.arguments) else None
 
 
 def _joined(pieces: list[TermColumn | None], lengths: list[int]) -> TermColumn | None:
-    """One column of those of all files; where they are of different types all become text in `any` form."""
+    """The columns of all files as one; if their types differ, all become text in `any` form."""
     there = [piece for piece in pieces if piece is not None]
     if not there:
         return None
@@ -321,6 +320,6 @@ def _rules(parts: list[FilePart], ranks: Rows, kept: Mask) -> tuple[RuleRow, ...
         for row, (name, text) in part.rules.items():
             if kept[start + row]:
                 added = bool(part.op[row] == ADD_RULE)
-                found.append(RuleRow(int(ranks[start + row]), added, name, text, place_of_row(part, row)))
+                found.append(RuleRow(int(ranks[start + row]), added, name, text, position_of_row(part, row)))
         start += part.rows
     return tuple(sorted(found, key=lambda rule: rule.update))

@@ -1,7 +1,7 @@
-"""Columns of Python values: one Arrow column each, as narrow as the values allow.
+"""Columns of Python values as Arrow columns of the narrowest type.
 
-Arrow would take 1 for 1.0 beside 2.5; a fact would not.  A column of one Python type becomes a column of that
-type; a mixed one becomes text in `any` form, in which every value keeps its kind.
+Arrow would convert 1 to 1.0 beside 2.5, but these are different terms.  A column of one Python type becomes a
+column of that type; a mixed one becomes text in `any` form, in which every value keeps its type.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ _ARROW_TYPES = {int: pa.int64(), float: pa.float64(), bool: pa.bool_(), str: pa.
 
 
 def column_of(values: Sequence[object]) -> tuple[pa.ChunkedArray, dict[int, object]]:
-    """The column, with null for None and for values that are not terms; and those values."""
+    """The column, with null for None and for values that are not terms; and the latter values."""
     kinds = set(map(type, values))
     if not kinds:
         return pa.chunked_array([], pa.string()), {}
@@ -45,7 +45,7 @@ def column_of(values: Sequence[object]) -> tuple[pa.ChunkedArray, dict[int, obje
 def _array(values: Sequence[object], arrow_type: pa.DataType) -> pa.Array:
     """An Arrow array of values of one Python type; texts may be None.
 
-    Arrow's own conversion imports pandas where it is installed, which takes longer than a small update.
+    Arrow's own conversion imports pandas if it is installed, which takes longer than a small update.
     """
     if len(values) > _FEW or "pandas" in sys.modules:
         return pa.array(values, arrow_type)
@@ -68,5 +68,5 @@ def _bits(values: Sequence[object]) -> pa.Buffer:
 
 
 def _missing(value: object) -> bool:
-    """None, and the missing values of pandas, which are known by not being equal to anything."""
+    """None, and the missing values of pandas, which are not equal to themselves."""
     return value is None or type(value).__name__ in ("NAType", "NaTType")

@@ -1,7 +1,7 @@
-"""Writing files: a table of terms in `any` form, whole or not at all.
+"""Writes a table of terms in `any` form to a file, atomically.
 
 The table's columns are int64, float64, bool, or text in `any` form; for RDF they are three columns of text in
-N-Triples syntax.  Reading what was written gives the same facts.
+N-Triples syntax.  Reading the file gives the same facts.
 """
 
 from __future__ import annotations
@@ -13,7 +13,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO, Final
 
-import numpy as np
 import pyarrow as pa
 import pyarrow.ipc as ipc
 import pyoxigraph as ox
@@ -21,14 +20,14 @@ import pyoxigraph as ox
 from tidalog import arrow_compute as pc
 from tidalog.io.columns import shown
 from tidalog.io.diagnostics import NeedsQuoting, NotRdf, NotWritable
-from tidalog.io.files import COMPRESSION_ENDINGS, AtomicFile
+from tidalog.io.files import COMPRESSION_ENDINGS, AtomicFile, writing
 from tidalog.io.formats import FORMATS, Format, check_option, format_named
-from tidalog.io.json_lines import json_texts
+from tidalog.io.row_text import bytes_of, json_texts, json_values, needs_quotes, with_quotes
 from tidalog.io.text_form import column_text
 from tidalog.model.errors import DataError
 
 _SLICE: Final = 1 << 18
-"""Rows that are put into text at a time."""
+"""How many rows are formatted at a time."""
 
 
 @dataclass(frozen=True)
@@ -54,10 +53,10 @@ def write_table(
     prefixes: Mapping[str, str] | None = None,
     predicate: str = "the table",
 ) -> None:
-    """Writes a table to a file of a format, by the ending of its name if none is given.
+    """Writes a table to a file; by default, the ending of its name selects the format.
 
-    A table without columns stands for a predicate without arguments and is written as `true` if it has a
-    row.  `prefixes` shorten IRIs in Turtle; `predicate` is named in messages.
+    A table without columns is a predicate without arguments and is written as `true` if it has a row.
+    `prefixes` shorten IRIs in Turtle; messages name the `predicate`.
     """
     path = Path(path)
     kind = format_named(format, path)
@@ -85,20 +84,14 @@ def write_table(
         prefixes or {},
     )
     file = AtomicFile(path)
-    try:
-        _write(target, kind, compression, file.stream)
-        file.commit()
-    except OSError as error:
-        _abandon(file)
-        raise DataError(NotWritable(path=path, why=error.strerror or str(error), hint="")) from error
-    except BaseException:
-        _abandon(file)
-        raise
-
-
-def _abandon(file: AtomicFile) -> None:
-    with suppress(OSError):
-        file.abandon()
+    with writing(path):
+        try:
+            _write(target, kind, compression, file.stream)
+            file.commit()
+        except BaseException:
+            with suppress(OSError):
+                file.abandon()
+            raise
 
 
 def _write(target: _Target, kind: Format, compression: str | None, stream: BinaryIO) -> None:
@@ -127,24 +120,15 @@ def _slices(table: pa.Table) -> Iterator[list[pa.ChunkedArray]]:
         yield [c.cast(pa.string()) if pa.types.is_large_string(c.type) else c for c in columns]
 
 
-def _bytes_of(lines: pa.ChunkedArray) -> Iterator[memoryview]:
-    """The values of a text column, concatenated: what its data buffers hold."""
-    for chunk in lines.chunks:
-        if len(chunk):
-            offsets = np.frombuffer(chunk.buffers()[1], dtype=np.int32)
-            start, end = offsets[chunk.offset], offsets[chunk.offset + len(chunk)]
-            yield memoryview(chunk.buffers()[2])[start:end] if end > start else memoryview(b"")
-
-
 # --- delimited text -----------------------------------------------------------------------------------------
 
 
 def _delimited_text(target: _Target) -> Iterator[bytes | memoryview]:
     names = pa.table({str(i): [name] for i, name in enumerate(target.table.column_names)})
     if target.header:
-        yield from _bytes_of(_delimited_lines(target, list(names.columns)))
+        yield from bytes_of(_delimited_lines(target, list(names.columns)))
     for columns in _slices(target.table):
-        yield from _bytes_of(_delimited_lines(target, columns))
+        yield from bytes_of(_delimited_lines(target, columns))
 
 
 def _delimited_lines(target: _Target, columns: list[pa.ChunkedArray]) -> pa.ChunkedArray:
@@ -154,18 +138,15 @@ def _delimited_lines(target: _Target, columns: list[pa.ChunkedArray]) -> pa.Chun
 
 
 def _fields(target: _Target, column: pa.ChunkedArray, alone: bool) -> pa.ChunkedArray:
-    """Fields, in quotes where they need it.  An empty line is not a row, so an empty field alone needs it."""
+    """Fields, in quotes if necessary.  An empty line is not a row, so a single empty field needs quotes."""
     text = column_text(column)
-    special = pc.match_substring_regex(text, f'["\\r\\n\\x{ord(target.delimiter):02x}]')
+    special = needs_quotes(text, target.delimiter)
     if alone:
         special = pc.or_(special, pc.equal(text, ""))
-    if not pc.any(special).as_py():
-        return text
-    if not target.quoting:
+    if not target.quoting and pc.any(special).as_py():
         example = text.filter(special)[0].as_py()
         raise DataError(NeedsQuoting(path=target.path, value=shown(example)))
-    quoted = pc.binary_join_element_wise('"', pc.replace_substring(text, '"', '""'), '"', "")
-    return pc.if_else(special, quoted, text)
+    return with_quotes(text, special)
 
 
 # --- JSON lines ---------------------------------------------------------------------------------------------
@@ -176,18 +157,8 @@ def _json_lines(target: _Target) -> Iterator[bytes | memoryview]:
     for columns in _slices(target.table):
         parts: list[object] = []
         for number, (key, column) in enumerate(zip(keys, columns, strict=True)):
-            parts += ["{" if number == 0 else ",", key, ":", _json_values(column)]
-        yield from _bytes_of(pc.binary_join_element_wise(*parts, "}\n", ""))
-
-
-def _json_values(column: pa.ChunkedArray) -> pa.ChunkedArray:
-    """Numbers and booleans as they are; doubles that JSON has no number for as text in `any` form."""
-    text = column_text(column)
-    if pa.types.is_string(column.type):
-        return json_texts(text)
-    if not pa.types.is_float64(column.type):
-        return text
-    return pc.if_else(pc.is_finite(column), text, json_texts(text))
+            parts += ["{" if number == 0 else ",", key, ":", json_values(column)]
+        yield from bytes_of(pc.binary_join_element_wise(*parts, "}\n", ""))
 
 
 # --- RDF ----------------------------------------------------------------------------------------------------
@@ -197,7 +168,7 @@ def _n_triples(target: _Target) -> Iterator[bytes | memoryview]:
     _check_rdf(target)
     for columns in _slices(target.table):
         row = pc.binary_join_element_wise(*columns, " ")
-        yield from _bytes_of(pc.binary_join_element_wise(row, " .\n", ""))
+        yield from bytes_of(pc.binary_join_element_wise(row, " .\n", ""))
 
 
 def _turtle(target: _Target) -> Iterator[bytes | memoryview]:

@@ -28,7 +28,7 @@ from tidalog.api.naming import checked_name, is_hidden
 from tidalog.engine.bits import EXPLICIT
 from tidalog.engine.engine import EmbeddedEngine
 from tidalog.io.columns import RawTable
-from tidalog.io.diagnostics import Place
+from tidalog.io.diagnostics import Position
 from tidalog.io.update_tables import UpdateTable, update_table_of
 from tidalog.keyed.batches import Numbers, SubBatches, codes_of, split_batch
 from tidalog.keyed.changes import KeyedChanges, plain_texts
@@ -398,10 +398,10 @@ def _facts(table: pa.Table) -> UpdateTable:
     names = [name for name in table.column_names if name not in ("key", "update")]
     columns = [table.column(name) for name in names]
 
-    def place(row: int, field: int) -> tuple[Place, str]:
-        return Place("the batch", row + 1, unit="row"), ""
+    def position(row: int, field: int) -> tuple[Position, str]:
+        return Position("the batch", row + 1, unit="row"), ""
 
-    return update_table_of(RawTable("the batch", columns, table.num_rows, place, tuple(names)))
+    return update_table_of(RawTable("the batch", columns, table.num_rows, position, tuple(names)))
 
 
 def _last_updates(order: SubBatches) -> tuple[Ids, Numbers]:

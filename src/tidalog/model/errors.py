@@ -1,8 +1,8 @@
-"""Errors: numbered, with a place, a reason and a hint.
+"""Errors: numbered, with a position, a reason and a hint.
 
-A `Diagnostic` is one thing to tell the person who wrote the input; it is an error (`T012`) or a warning
-(`W001`).  Passes collect diagnostics instead of stopping at the first; `ProgramError` carries them all.
-Numbers are never reused:
+A `Diagnostic` is one message for the author of the input: an error (`T012`) or a warning (`W001`).  Passes
+collect diagnostics instead of stopping at the first; `ProgramError` carries them all.  Numbers are never
+reused:
 
     T001–T009  text            T010–T029  program            T030–T049  data in and out
     T050–T069  running         T070–T089  knowledge base and command line
@@ -57,8 +57,8 @@ class Span:
 
 
 class Diagnostic:
-    """One message.  Subclasses give `number`, `title`, `reason`, `hint` as format strings over the
-    keyword arguments of the constructor; `reason` stands beside the underlined spot."""
+    """One message.  Subclasses define `number`, `title`, `reason`, `hint` as format strings over the
+    keyword arguments of the constructor; `reason` is shown beside the underlined text."""
 
     number: ClassVar[str]
     title: ClassVar[str]
@@ -81,7 +81,7 @@ class Diagnostic:
         return self._fill(self.title)
 
     def render(self) -> str:
-        """The text a person sees (EXAMPLES in docs/errors)."""
+        """The text that users see (examples in docs/errors.md)."""
         kind = "warning" if self.is_warning else "error"
         lines = [f"{kind}[{self.number}]: {self.message}"]
         reason, hint = self._fill(self.reason), self._fill(self.hint)
@@ -103,22 +103,22 @@ class Diagnostic:
         return "\n".join(lines)
 
     def to_json(self) -> dict[str, object]:
-        place: dict[str, object] = {}
+        position: dict[str, object] = {}
         if self.span is not None:
             line, column = self.span.source.position(self.span.start)
-            place = {"file": self.span.source.name, "line": line, "column": column}
+            position = {"file": self.span.source.name, "line": line, "column": column}
         return {
             "number": self.number,
             "kind": "warning" if self.is_warning else "error",
             "message": self.message,
             "reason": self._fill(self.reason),
             "hint": self._fill(self.hint),
-            **place,
+            **position,
         }
 
 
 def _printable(text: str) -> str:
-    """Half a surrogate pair, which no stream takes, becomes a question mark; nothing moves."""
+    """Replaces half a surrogate pair, which no stream accepts, by a question mark; columns do not change."""
     return text if text.isascii() else text.encode("utf-8", "replace").decode()
 
 
@@ -131,7 +131,7 @@ def _excerpt(line: str, column: int, limit: int = 160) -> tuple[str, int]:
 
 
 class TidalogError(Exception):
-    """Whatever Tidalog raises on purpose.  `diagnostics` says it all; `str()` is what a person reads."""
+    """The base class of Tidalog's errors.  `diagnostics` has all messages; `str()` is the text for users."""
 
     def __init__(self, diagnostics: Diagnostic | Iterable[Diagnostic]) -> None:
         self.diagnostics: tuple[Diagnostic, ...] = (
@@ -149,7 +149,7 @@ class DataError(TidalogError):
 
 
 class RunError(TidalogError):
-    """Evaluation stopped: a limit, an interrupt, a violated constraint (T050–T069).  State is as before."""
+    """Evaluation stopped: a limit, an interrupt, a violated constraint (T050–T069).  State is unchanged."""
 
 
 class UsageError(TidalogError):

@@ -1,4 +1,4 @@
-"""`Facts`: the one way a bundle of facts is passed, below the API."""
+"""`Facts`: the one form of a bundle of facts below the API."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ Ids = npt.NDArray[np.int32]
 class Facts:
     """Facts of one predicate as columns of term ids.
 
-    `count` is the number of facts, which the columns cannot tell if there are none.
+    `count` is the number of facts, which the columns do not show if the predicate has no arguments.
     """
 
     predicate: str
@@ -25,7 +25,7 @@ class Facts:
 
     @cached_property
     def table(self) -> Ids:
-        """The columns as the rows of one array, built once: look-ahead and the update itself both read it."""
+        """The columns as the rows of one array, cached: both look-ahead and the update read it."""
         table = np.empty((len(self.columns), self.count), np.int32)
         for number, column in enumerate(self.columns):
             table[number] = column

@@ -1,7 +1,7 @@
 """The program: one immutable syntax tree that every dialect lowers to.
 
-Nothing here computes.  Equality is structural and ignores places in the source (`span`), so that
-`parse(print(program)) == program` can be tested as it stands.
+Nothing here computes.  Equality is structural and ignores positions in the source (`span`), so that
+`parse(print(program)) == program` can be tested directly.
 """
 
 from __future__ import annotations
@@ -131,7 +131,7 @@ class DataBinding:
 
 @dataclass(frozen=True)
 class Program:
-    """Everything one or several texts say.  Order within each field is that of the text."""
+    """The contents of one or several texts.  Each field is in text order."""
 
     rules: tuple[Rule, ...] = ()
     facts: tuple[Fact, ...] = ()

@@ -1,4 +1,4 @@
-"""`RuleEdit`: the one form of a change of rules, below the API."""
+"""`RuleEdit`: the one form of a rule edit below the API."""
 
 from __future__ import annotations
 
@@ -11,21 +11,21 @@ from tidalog.model.program import Rule
 
 @dataclass(frozen=True, slots=True)
 class RuleText:
-    """Rules that have not been parsed.
+    """Rules as text.
 
-    They are parsed when their update is applied, so that a rule with an error refuses this update only.
+    They are parsed when their update is applied, so that a rule with an error fails only this update.
     """
 
     text: str
     name: str | None = None
-    """The name of its only rule, if it was given apart from the text."""
+    """The name of its only rule, if given separately."""
     source: str = "<rule>"
-    """Where the text stands, for messages."""
+    """The position of the text, for messages."""
 
 
 @dataclass(frozen=True, slots=True)
 class NamedRemoval:
-    """A rule to remove, and where that was asked for."""
+    """A rule to remove, with the position of the request."""
 
     name: str
     span: Span | None = field(default=None, compare=False, repr=False)

@@ -2,11 +2,11 @@
 
 Three laws, each with a test:
 
-*  `parse_any(format_any(t)) == t` for every term: what was written to a table reads back as it was;
+*  `parse_any(format_any(t)) == t` for every term: a table read back gives the terms that were written;
 *  a bare name means the same constant in a table and in a program;
-*  `term_text(t)` stands for `t` when the main dialect reads it.
+*  the main dialect reads `term_text(t)` as `t`.
 
-A string is written without quotes in a table only if nothing else is read from that text.
+A string is written without quotes in a table only if that text has no other meaning.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ from tidalog.model.terms import (
 )
 
 STANDARD_PREFIXES: Final[Mapping[str, str]] = {"rdf": RDF, "rdfs": RDFS, "owl": OWL, "xsd": XSD}
-"""Prefixes that every text may use without saying what they stand for; a declaration of its own wins."""
+"""Prefixes that every text may use without declaring them; a declaration in the text wins."""
 
 _NAME = r"[^\W\d]\w*(?:-(?=[^\W\d])\w+)*"
 _ESCAPE = r"\\u[0-9A-Fa-f]{4}|\\U[0-9A-Fa-f]{8}"
@@ -82,7 +82,7 @@ _WRITTEN_ESCAPES: Final = {"\n": "\\n", "\t": "\\t", "\r": "\\r", '"': '\\"', "\
 
 
 class BadEscape(ValueError):
-    """A backslash that stands for nothing; `at` is its offset in the text given to `unescape`."""
+    """An unknown escape; `at` is the offset of its backslash in the argument of `unescape`."""
 
     def __init__(self, at: int, escape: str) -> None:
         super().__init__(escape)
@@ -91,7 +91,7 @@ class BadEscape(ValueError):
 
 
 def unescape(text: str) -> str:
-    """The characters that the inside of a quoted text, or of an IRI, stands for."""
+    """The contents of a quoted text, or of an IRI, with escapes replaced."""
     if "\\" not in text:
         return text
 
@@ -142,7 +142,7 @@ def blank_label(label: str) -> str:
 
 
 def parse_any(text: str) -> Term:
-    """The term that a cell of format `any` holds.  Every text is some term."""
+    """The term in a cell of format `any`.  Every text is some term."""
     if not text:
         return String("")
     first = text[0]
@@ -162,7 +162,7 @@ def parse_any(text: str) -> Term:
 
 
 def parse_number(text: str) -> Term | None:
-    """The number that a numeral (with `-`, in base ten or `0x`, `0o`, `0b`) stands for, or None."""
+    """The number of a numeral (with `-`, in base ten or `0x`, `0o`, `0b`), or None."""
     if _INTEGER.match(text):
         return integer_of(text)
     if _DOUBLE.match(text):
@@ -200,7 +200,7 @@ def _codes_exist(text: str) -> bool:
 
 
 def format_any(term: Term) -> str:
-    """A term as a cell of format `any`: the shortest text from which `parse_any` gives it back."""
+    """A term as a cell of format `any`: the shortest text that `parse_any` reads as the term."""
     match term:
         case String(value):
             return value if parse_any(value) == term else quote(value)
@@ -238,7 +238,7 @@ def _special_double(value: float) -> str:
 class TermWriter:
     """Writes terms in the syntax of the main dialect, shortening IRIs by prefixes.
 
-    `relative` tells whether some IRI was written that a @base would change.
+    `relative` is true if some IRI was written that a @base would change.
     """
 
     def __init__(self, prefixes: Mapping[str, str] | None = None) -> None:
@@ -261,7 +261,7 @@ class TermWriter:
         return self.full_iri(iri)
 
     def full_iri(self, iri: str) -> str:
-        """An IRI that is not written as a bare name, for places where that would mean something else."""
+        """An IRI that is not written as a bare name, where a bare name would mean something else."""
         for name, space in self._spaces:
             if iri.startswith(space) and _LOCAL.match(iri, len(space)):
                 return f"{name}:{iri[len(space) :]}"
@@ -306,15 +306,15 @@ def term_text(term: Term, prefixes: Mapping[str, str] | None = None) -> str:
 
 @runtime_checkable
 class _ScalarOfALibrary(Protocol):
-    """What numpy's scalars have: the Python value they stand for."""
+    """numpy's scalars, which give their Python value."""
 
     def item(self) -> object: ...
 
 
 def from_python(value: object) -> Term:
-    """The term that a Python value stands for; a `str` is read like a cell of a table (`parse_any`).
+    """The term of a Python value; a `str` is read like a cell of a table (`parse_any`).
 
-    Raises `TypeError` for a value that no term stands for, None among them.
+    Raises `TypeError` for a value that is not a term, such as None.
     """
     if isinstance(value, str):
         if not is_text(value):
@@ -348,11 +348,12 @@ def _double_of(value: Real) -> Term:
     try:
         return Double(float(value))
     except OverflowError:
-        raise TypeError("a number of this size is no double") from None
+        raise TypeError("a number of this size is not a double") from None
 
 
 def _from_scalar(value: _ScalarOfALibrary) -> Term:
-    """Times finer than Python's (`numpy.datetime64[ns]`) give a bare count and are read off their text."""
+    """Times finer than Python's (`numpy.datetime64[ns]`) are just a count, so their text is parsed
+    instead."""
     if type(value).__name__ == "datetime64" and "T" in (text := str(value)):
         lexical = text.rstrip("0").rstrip(".") if "." in text else text
         return Literal(lexical, XSD + "dateTime")
@@ -373,7 +374,7 @@ def _no_term(value: object) -> TypeError:
 
 
 def to_python(term: Term) -> int | float | bool | str:
-    """Numbers and booleans as such, anything else as the text of a table's cell."""
+    """Numbers and booleans as Python values, any other term as the text of a table's cell."""
     if isinstance(term, Integer | Double | Boolean):
         return term.value
     if isinstance(term, Literal) and _is_big_integer(term) and len(term.lexical) < _LONGEST_INT:

@@ -1,4 +1,4 @@
-"""Terms: what a fact is made of, and their order.
+"""Terms, the arguments of facts, and their order.
 
 A term is an IRI, a blank node, a string, a language string, an integer, a double, a boolean or a typed
 literal.  Terms are immutable values.  Two invariants make equality of Python objects the identity of terms:
@@ -117,7 +117,7 @@ _SPECIAL_DOUBLES = {"NaN": NAN, "INF": math.inf, "+INF": math.inf, "-INF": -math
 
 
 def is_text(value: str) -> bool:
-    """Whether a `str` of Python is text: one with half a surrogate pair in it is not."""
+    """Whether a Python `str` is text: one that contains half a surrogate pair is not."""
     if value.isascii():
         return True
     try:
@@ -136,7 +136,7 @@ def integer(value: int) -> Term:
 
 
 def integer_of(numeral: str) -> Term:
-    """The integer that a decimal numeral (`[+-]?[0-9]+`) of any length stands for."""
+    """The integer of a decimal numeral (`[+-]?[0-9]+`) of any length."""
     if len(numeral) > _LONGEST_INT64:
         digits = numeral.lstrip("+-").lstrip("0")
         sign = "-" if numeral[0] == "-" else ""
@@ -147,7 +147,7 @@ def integer_of(numeral: str) -> Term:
 
 
 def instant(moment: datetime) -> Literal:
-    """A point in time in the one form that it has everywhere: in UTC if it has a zone, no trailing zeros."""
+    """A point in time in its canonical form: in UTC if it has a zone, without trailing zeros."""
     zone = ""
     if moment.tzinfo is not None:
         with suppress(OverflowError):  # at the very ends of the calendar UTC has no such date
@@ -159,7 +159,7 @@ def instant(moment: datetime) -> Literal:
 
 
 def literal(lexical: str, datatype: str) -> Term:
-    """A typed literal in the one form that its value has; ill-typed lexical forms stay as they are."""
+    """A typed literal in the canonical form of its value; ill-typed lexical forms are kept."""
     if datatype == XSD + "string":
         return String(lexical)
     if datatype == XSD + "integer" and _INTEGER.match(lexical):
@@ -174,14 +174,14 @@ def literal(lexical: str, datatype: str) -> Term:
 
 
 def double_value(lexical: str) -> float | None:
-    """The double that an xsd:double lexical form stands for, or None."""
+    """The double of an xsd:double lexical form, or None."""
     if lexical in _SPECIAL_DOUBLES:
         return _SPECIAL_DOUBLES[lexical]
     return float(lexical) if _DOUBLE.match(lexical) else None
 
 
 def numeric_value(term: Term) -> int | float | None:
-    """The number that a term stands for in arithmetic and comparison, or None.
+    """The numeric value of a term in arithmetic and comparison, or None.
 
     `Integer` and `Double` are numbers, and so are literals of the other numeric XML Schema types, as long
     as an integer fits 64 bits.

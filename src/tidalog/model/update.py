@@ -9,7 +9,7 @@ from tidalog.model.facts import Facts
 from tidalog.model.rule_edit import NO_EDIT, RuleEdit
 
 Label = int | str
-"""What an update is called: its number in a script, its label in a table."""
+"""The name of an update: its number in a script, its label in a table."""
 
 
 @dataclass(slots=True, eq=False)
@@ -25,9 +25,9 @@ class EncodedUpdate:
     rules: RuleEdit = NO_EDIT
     label: Label | None = None
     dictionary: object = None
-    """The dictionary that gave the ids; None where only one can have."""
+    """The dictionary of the ids; None if only one is possible."""
     routed: tuple[object, EncodedUpdate] | None = None
-    """The same update by relation, and the layout that says which relations hold its facts."""
+    """The same update by relation, and the layout that assigns facts to relations."""
 
     @property
     def changes_rules(self) -> bool:

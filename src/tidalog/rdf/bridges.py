@@ -20,7 +20,7 @@ S, P, O = Variable("s"), Variable("p"), Variable("o")
 
 
 def special_atom(atom: Atom, layout: Layout) -> Atom:
-    """An atom of `triple` as an atom of the most special relation that its constants allow."""
+    """An atom of `triple` as an atom of the most specific relation that its constants allow."""
     if atom.predicate != TRIPLE or atom.arity != 3:
         return atom
     subject, predicate, object_ = atom.arguments
@@ -32,7 +32,7 @@ def special_atom(atom: Atom, layout: Layout) -> Atom:
 
 
 def read_atom(atom: Atom, layout: Layout, triples_viewed: bool, types_viewed: bool) -> Atom:
-    """The atom that reads what an atom of `triple` means, through a view where these are asked for."""
+    """The atom that reads the triples of an atom of `triple`, through a view if requested."""
     if atom.predicate == TRIPLE and atom.arity == 3:
         subject, predicate, object_ = atom.arguments
         if triples_viewed and not isinstance(predicate, Term):
@@ -43,8 +43,8 @@ def read_atom(atom: Atom, layout: Layout, triples_viewed: bool, types_viewed: bo
 
 
 def views_needed(layout: Layout, copied_into: set[str]) -> tuple[bool, bool]:
-    """Whether a query over all triples, and one over all types, has to read a view: the relations of a split
-    layout are not copied into the general one."""
+    """Whether a query over all triples, and one over all types, must read a view, because the special
+    relations are not copied into the general one."""
     triples = layout.is_split and TRIPLE not in copied_into
     types = bool(layout.classes) and (layout.types or TRIPLE) not in copied_into
     return triples, types
@@ -70,7 +70,7 @@ def view_rules(layout: Layout, prefixes: Mapping[str, str]) -> Iterator[Rule]:
 
 
 def bridges(layout: Layout, rules: Sequence[Rule], prefixes: Mapping[str, str]) -> Iterator[Rule]:
-    """The rules that copy triples between the relations, as far as `rules` over these need them."""
+    """The rules that copy triples between the relations, as far as `rules` need them."""
     read: set[str] = set()
     derived: set[str] = set()
     for rule in rules:
@@ -80,7 +80,7 @@ def bridges(layout: Layout, rules: Sequence[Rule], prefixes: Mapping[str, str]) 
             (derived if in_head else read).add(atom.predicate)
     types = layout.types
     if types is not None:
-        # What is copied between `triple` and the classes goes through the relation of all types.
+        # Copies between `triple` and the classes go through the relation of all types.
         if TRIPLE in read:
             read.add(types)
         if TRIPLE in derived:
@@ -103,7 +103,7 @@ def _bridge(name: str, special: Atom, general: Atom, read: set[str], derived: se
 
 
 def _atoms(rule: Rule) -> Iterator[tuple[Atom, bool]]:
-    """Every atom of a rule, and whether it stands in the head."""
+    """Every atom of a rule, and whether it is in the head."""
     yield from ((head, True) for head in rule.heads)
     for literal in rule.body:
         if isinstance(literal, Atom | Negation):

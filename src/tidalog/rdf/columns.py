@@ -23,7 +23,7 @@ class Terms(Protocol):
 
 
 def split(facts: Facts, layout: Layout, terms: Terms) -> Iterator[Facts]:
-    """Facts by the relations that hold them: `Layout.route` for columns."""
+    """Facts as facts of the relations that hold them: `Layout.route` for columns."""
     columns = facts.columns
     if layout.is_shorthand(facts.predicate) and len(columns) in (1, 2):
         columns = _written_out(facts, terms)
@@ -48,8 +48,8 @@ def split(facts: Facts, layout: Layout, terms: Terms) -> Iterator[Facts]:
 
 
 def as_shorthand(facts: Facts, known: Container[tuple[str, int]], terms: Terms) -> Iterator[Facts]:
-    """Facts of `triple` as facts of the IRIs that they were written with: the class, if it is among the known
-    predicates with one argument, else the property."""
+    """Facts of `triple` in shorthand form: of the class, if it is a known predicate with one argument, else
+    of the property."""
     subject, predicate, object_ = facts.columns
     for number, rows in _groups(predicate):
         property_ = terms.term(number)
@@ -68,8 +68,8 @@ def as_shorthand(facts: Facts, known: Container[tuple[str, int]], terms: Terms) 
 
 
 def join(parts: Iterable[Facts], layout: Layout, terms: Terms) -> Facts:
-    """Facts of the relations of a layout as facts of `triple`, each once: a bridge may have copied a triple
-    from one relation into another."""
+    """Facts of the relations of a layout as facts of `triple`, without duplicates: a bridge may have copied a
+    triple from one relation into another."""
     filled = [as_triples(part, layout, terms) for part in parts if part.count]
     if not filled:
         return Facts(TRIPLE, [np.empty(0, np.int32)] * 3, 0)
@@ -81,7 +81,7 @@ def join(parts: Iterable[Facts], layout: Layout, terms: Terms) -> Facts:
 
 
 def as_triples(facts: Facts, layout: Layout, terms: Terms) -> Facts:
-    """Facts of one relation as facts of `triple`; those of any other predicate as they are."""
+    """Facts of one relation as facts of `triple`; those of any other predicate unchanged."""
     property_, class_ = constants(facts.predicate, layout, terms)
     if property_ is None:
         return facts
@@ -100,7 +100,7 @@ def constants(relation: str, layout: Layout, terms: Terms) -> tuple[int | None, 
 
 class TripleRows:
     """Triples that bridges may have copied.  Each belongs to the relation of its property or class: bridges
-    copy it there whenever another relation has it, and only there is it explicit.  `leading` is the number of
+    copy it there whenever another relation has it, and it is explicit only there.  `leading` is the number of
     columns before the arguments."""
 
     def __init__(self, layout: Layout, terms: Terms, leading: int = 0) -> None:
@@ -122,7 +122,7 @@ class TripleRows:
         return None
 
     def restored(self, facts: Facts) -> Facts:
-        """Facts of a relation by the predicate that users see, without leading columns."""
+        """Facts of a relation as facts of the user's predicate, without leading columns."""
         return as_triples(facts, self._layout, self._terms)
 
 
@@ -144,7 +144,7 @@ def _members(rows: Rows, object_: Ids, layout: Layout, terms: Terms) -> tuple[Ro
 
 
 def _groups(ids: Ids) -> Iterator[tuple[int, Rows]]:
-    """Each id that occurs, with the rows where it does."""
+    """Each id with the rows in which it occurs."""
     if not len(ids):
         return
     order = np.argsort(ids, kind="stable")

@@ -1,14 +1,14 @@
 """Which relations hold triples.
 
 `triple(s, p, o)` is one predicate to the author of a program.  It is stored as several relations, so that
-each property is joined, indexed and stratified by itself:
+each property is joined, indexed and stratified separately:
 
-    triple                  (s, p, o)    every triple that no relation below holds
+    triple                  (s, p, o)    every triple that is in no other relation
     triple:P                (s, o)       the triples of property P, for a P that a rule names
     triple:rdf:type C       (s)          the members of class C, for a C that a rule names
 
-Invariant: an explicit triple stands in exactly one of them, the most special one (`Layout.route`).  The pass
-`analysis.specialise` chooses a layout; `bridges` has the rules that keep its relations in step.
+Invariant: an explicit triple is in exactly one of them, the most specific one (`Layout.route`).  The pass
+`analysis.specialise` chooses a layout; `bridges` has the rules that copy triples between its relations.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ class Origin(NamedTuple):
 
 @dataclass(frozen=True)
 class Layout:
-    """Where triples are kept.  `active` is false for a program without triples."""
+    """The relations that hold triples.  `active` is false for a program without triples."""
 
     active: bool = False
     properties: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
@@ -46,7 +46,7 @@ class Layout:
     classes: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
     """IRI of a class → its relation of arity 1."""
     tables: frozenset[str] = frozenset()
-    """IRIs that are predicates in their own right, because a table is imported or exported for them."""
+    """IRIs that are ordinary predicates, because a table is imported or exported for them."""
     views: bool = False
     """Whether rules of the program read triples through the views."""
 
@@ -76,7 +76,7 @@ class Layout:
 
     @cached_property
     def arities(self) -> Mapping[str, int]:
-        """Every relation that holds triples, the general one first, and its arity."""
+        """The arity of every relation that holds triples, the general one first."""
         if not self.active:
             return {}
         properties, classes = self.properties.values(), self.classes.values()
@@ -93,11 +93,11 @@ class Layout:
 
     @property
     def types(self) -> str | None:
-        """The relation of rdf:type, if it has its own; members of some classes may stand in theirs."""
+        """The relation of rdf:type, if it has its own; some classes may have relations of their own."""
         return self.properties.get(RDF_TYPE)
 
     def origin(self, relation: str) -> Origin | None:
-        """What all triples of a relation have in common; None for any other relation."""
+        """What all triples of a relation have in common; None for a relation without triples."""
         return self._origins.get(relation)
 
     def relation_of(self, iri: str) -> str | None:
@@ -105,15 +105,15 @@ class Layout:
         return self.classes.get(iri) or (self.properties.get(iri) if iri != RDF_TYPE else None)
 
     def is_shorthand(self, predicate: str) -> bool:
-        """Whether facts of a predicate are triples written in another way."""
+        """Whether facts of a predicate are triples in shorthand form."""
         return self.active and ":" in predicate and predicate not in self.tables
 
     def same_relations(self, other: Layout) -> bool:
-        """Whether both keep every explicit triple in the same relation."""
+        """Whether both assign every explicit triple to the same relation."""
         return self is other or self.to_json() == other.to_json()
 
     def label(self, relation: str, prefixes: Mapping[str, str]) -> str:
-        """What the author of the program calls a relation."""
+        """The author's name for a relation."""
         origin = self.origin(relation)
         if origin is not None:
             return shortened((origin.class_ or origin.property).value, prefixes)
@@ -147,14 +147,14 @@ class Layout:
         return TRIPLE, (subject, predicate, object_)
 
     def restore(self, relation: str, arguments: tuple[Term, ...]) -> tuple[Term, ...]:
-        """The inverse of `route`: the triple that a fact of one of the relations stands for."""
+        """The inverse of `route`: the triple of a fact of one of the relations."""
         origin = self.origin(relation)
         if origin is None:
             return arguments
         return arguments[0], origin.property, origin.class_ or arguments[1]
 
     def routed(self, fact: Fact) -> Fact:
-        """A fact of `triple` as a fact of the relation that holds it; any other fact as it is."""
+        """A fact of `triple` as a fact of the relation that holds it; any other fact unchanged."""
         if fact.predicate != TRIPLE or len(fact.arguments) != 3:
             return fact
         relation, arguments = self.route(*fact.arguments)
@@ -163,7 +163,7 @@ class Layout:
     # --- files --------------------------------------------------------------------------------------
 
     def to_json(self) -> dict[str, object]:
-        """What a snapshot keeps of it: all that decides where explicit triples stand."""
+        """The part that a snapshot stores: all that determines the relation of an explicit triple."""
         return {
             "active": self.active,
             "properties": dict(self.properties),

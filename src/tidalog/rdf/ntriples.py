@@ -1,7 +1,7 @@
 """Terms in N-Triples syntax.
 
-Law: what `ntriples_text` writes is read back as the same term, by the dictionary and by other RDF tools.
-A bare constant `a` is the IRI `<a>`, which other tools take as relative.
+Law: the dictionary and other RDF tools read the output of `ntriples_text` as the same term.
+A bare constant `a` is the IRI `<a>`, which other tools treat as relative.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from tidalog.model.terms import (
 )
 
 IRI_CHARACTERS: Final = r"[^\x00-\x20<>\"{}|^`\\]"
-"""What may stand in an IRI; as a class of characters it means the same to Python and to Arrow."""
+"""The characters allowed in an IRI, as a character class that Python and Arrow read alike."""
 _NOT_IN_IRI: Final = re.compile(r"[\x00-\x20<>\"{}|^`\\]")
 
 

@@ -15,8 +15,8 @@ RDF_FORMATS: Final = frozenset({"rdf", "turtle", "ntriples", "nquads", "trig", "
 
 
 def lower_atom(atom: Atom, tables: frozenset[str]) -> Atom:
-    """The atom of `triple` that an atom is short for; every other atom as it is.  `tables` are IRIs that are
-    predicates in their own right."""
+    """A shorthand atom as an atom of `triple`; any other atom unchanged.  `tables` are IRIs that are ordinary
+    predicates."""
     arguments = _triple(atom.predicate, atom.arguments, tables)
     return atom if arguments is None else Atom(TRIPLE, arguments, atom.span)
 

@@ -1,11 +1,11 @@
-"""The executable specification: the meaning of a program in plain Python sets, as slow as it is plain.
+"""The executable specification: the meaning of a program in plain Python sets, slow and simple.
 
-Everything fast is tested against what stands here, so nothing here may come from `analysis`, `plan` or
+Everything fast is tested against this package, so nothing here may come from `analysis`, `plan` or
 `engine`: it reads the syntax tree itself.
 
-`evaluate` is the meaning from scratch.  The papers' maintenance algorithms stand beside it, line by line over
-positive programs; each keeps a materialisation right under a stream of updates and counts its work as the
-paper does.
+`evaluate` computes the meaning from scratch.  The other modules follow the papers' maintenance algorithms
+line by line over positive programs; each maintains a materialisation under a stream of updates and counts its
+work as the paper does.
 """
 
 from tidalog.reference.bf import BackwardForward

@@ -1,8 +1,8 @@
 """Rules as clauses: one head each, parameters filled in, RDF shorthand written out.
 
-A clause says no more and no less than the rule it comes from.  An expression in an argument of a positive
-body atom becomes a variable of its own and a condition that compares by value; in heads and in negated
-atoms expressions stay where they are and are computed.
+A clause is equivalent to the rule it comes from.  An expression in an argument of a positive body atom
+becomes a variable of its own and a condition that compares by value; expressions in heads and negated atoms
+stay and are computed.
 """
 
 from __future__ import annotations
@@ -32,8 +32,8 @@ TYPE = IRI(RDF_TYPE)
 
 
 class NotEvaluable(ValueError):
-    """The program has no meaning: unsafe, not stratified, or an undefined name.  Analysis says so to users
-    in numbered errors; this is for callers that skip analysis."""
+    """The program has no meaning: it is unsafe, not stratified, or has an undefined name.  Users get numbered
+    errors from analysis; this is for callers that skip analysis."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,9 +78,9 @@ def _clause(head: Atom | None, body: tuple[BodyLiteral, ...], rule: Rule) -> Cla
             arguments: list[Expression | Aggregate] = []
             for position, argument in enumerate(literal.arguments):
                 if isinstance(argument, Call):
-                    place = Variable(f"_#argument {number}.{position}")
-                    conditions.append(Call("=", (place, argument)))
-                    arguments.append(place)
+                    variable = Variable(f"_#argument {number}.{position}")
+                    conditions.append(Call("=", (variable, argument)))
+                    arguments.append(variable)
                 else:
                     arguments.append(argument)
             atoms.append(replace(literal, arguments=tuple(arguments)))
@@ -92,7 +92,7 @@ def _clause(head: Atom | None, body: tuple[BodyLiteral, ...], rule: Rule) -> Cla
 
 
 def parameter_values(program: Program, given: Mapping[str, Term]) -> dict[str, Term]:
-    """Values from outside go first; the others are computed from the program, in any order."""
+    """Given values win; the others are computed from the program, in any order."""
     values = dict(given)
     open_ones = {name: e for name, e in program.parameters.items() if e is not None and name not in values}
     while open_ones:
@@ -194,7 +194,7 @@ def _is_shorthand(predicate: str, arity: int, tables: frozenset[str]) -> bool:
 def explicit_facts(
     program: Program, given: Mapping[str, set[tuple[Term, ...]]]
 ) -> dict[str, set[tuple[Term, ...]]]:
-    """The facts of the program's text and those given besides, RDF shorthand written out."""
+    """The facts of the program's text and the additional ones, with RDF shorthand expanded."""
     triples, tables = uses_triples(program), _tables(program)
     result: dict[str, set[tuple[Term, ...]]] = {}
     more = [Fact(predicate, row) for predicate, rows in given.items() for row in rows]

@@ -1,9 +1,10 @@
 """Counting: every fact of a program without recursion keeps the number of its derivations.
 
-Predicates are taken in an order in which every rule reads earlier ones.  With D the facts deleted so far and
-A those added, an update takes from a predicate the instances over the old facts with a fact of D in the body
-and gives it those over the new facts with a fact of A.  No instance is both, and none is met twice: the
-atoms before the pivot are matched outside D, or A.  A fact goes when its number is 0 and it is not explicit.
+Predicates are processed in an order in which every rule reads earlier ones.  With D the facts deleted so far
+and A those added, an update subtracts from a predicate the instances over the old facts with a fact of D in
+the body and adds those over the new facts with a fact of A.  No instance is both, and none is met twice: the
+atoms before the pivot are matched outside D, or A.  A fact is deleted when its number is 0 and it is not
+explicit.
 
 Counters: `lost` and `gained` are instances.
 """
@@ -20,7 +21,7 @@ from tidalog.reference.maintenance import Maintenance, NetUpdate, Trace, Update
 
 
 class NotCountable(ValueError):
-    """A program whose derivations may go round in a circle."""
+    """A program with recursive derivations."""
 
 
 class Counting(Maintenance):

@@ -91,7 +91,7 @@ class DRedMarking(Maintenance):
         self._prepare_next(carried)
 
     def _overdelete(self) -> None:
-        """Each instance is met when the first of its facts in D has its turn."""
+        """Each instance is met when the first of its facts in D is processed."""
         waiting = deque(self.D)
         processed: set[Fact] = set()
         unprocessed = Difference(self.facts, processed)

@@ -63,8 +63,8 @@ class PositiveProgram:
         self._with_atom: dict[str, list[tuple[PositiveClause, int]]] = {}
         for clause in self.clauses:
             self._with_head.setdefault(clause.head.predicate, []).append(clause)
-            for place, atom in enumerate(clause.atoms):
-                self._with_atom.setdefault(atom.predicate, []).append((clause, place))
+            for position, atom in enumerate(clause.atoms):
+                self._with_atom.setdefault(atom.predicate, []).append((clause, position))
         self.axioms = frozenset(
             instance.head
             for clause in self.clauses

@@ -55,7 +55,7 @@ def net_update(update: Update, explicit: AnySet[Fact]) -> NetUpdate:
 
 
 class Maintenance(ABC):
-    """Keeps the materialisation of a positive program right under a stream of updates."""
+    """Maintains the materialisation of a positive program under a stream of updates."""
 
     COUNTERS: ClassVar[tuple[str, ...]]
 
@@ -76,8 +76,8 @@ class Maintenance(ABC):
         return set(self.facts)
 
     def apply(self, update: Update, upcoming: Sequence[Update] = ()) -> None:
-        """Brings the materialisation up to date.  `upcoming` are the updates that are already known to
-        follow; they may change the work and never the result, even if another update comes instead."""
+        """Brings the materialisation up to date.  `upcoming` are the updates that are announced next; they
+        may change the work but never the result, even if another update comes instead."""
         self.counters = dict.fromkeys(self.COUNTERS, 0)
         self._maintain(net_update(update, self.explicit), upcoming)
         for name, count in self.counters.items():
@@ -93,8 +93,8 @@ class Maintenance(ABC):
     def _insert(self, facts: Iterable[Fact], derived: Callable[[Instance], None]) -> None:
         """Adds facts and all that follows, one fact at a time in order of arrival.
 
-        `waiting` are the facts of I whose turn is still to come.  An instance is met when the last of its
-        body facts has its turn, so each is met once; `derived` hears of those that add their head.
+        `waiting` are the facts of I that are not yet processed.  An instance is met when the last of its body
+        facts is processed, so each is met once; `derived` is called for those that add their head.
         """
         waiting = deque(fact for fact in facts if self.facts.add(fact))
         not_yet = set(waiting)

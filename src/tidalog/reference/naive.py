@@ -1,8 +1,7 @@
 """Naive evaluation: the stratified least model, straight from the definition.
 
-The strata are taken in order.  Within one, all its clauses are applied to everything known until nothing
-new comes.  A clause with an aggregate or a negation looks at lower strata only, so what it sees no longer
-changes.
+The strata are evaluated in order.  Within one, all its clauses are applied to all known facts until nothing
+new is derived.  A clause with an aggregate or a negation reads lower strata only, which no longer change.
 """
 
 from __future__ import annotations
@@ -34,9 +33,9 @@ def evaluate(
 ) -> Model:
     """Every fact that is true: explicit ones and derived ones, by predicate.
 
-    `facts` are those that no text holds (imports are the caller's to read).  Every predicate of the program
-    has an entry, an empty one if nothing is true of it.  Constraints are not looked at; see `violations`.
-    Raises `NotEvaluable` for a program without a meaning, `OverflowError` past `max_facts`.
+    `facts` are additional facts (the caller reads imports).  Every predicate of the program has an entry, an
+    empty one if it has no fact.  Constraints are not checked; see `violations`.  Raises `NotEvaluable` for a
+    program without a meaning, `OverflowError` beyond `max_facts`.
     """
     clauses = clauses_of(program, parameters)
     by_name = _by_name(functions)
@@ -57,7 +56,7 @@ def evaluate(
 def _apply_all(
     clauses: tuple[Clause, ...], known: dict[str, set[Row]], functions: Mapping[str, PythonFunction]
 ) -> bool:
-    """Adds what the clauses derive from what is known before the call; whether that was anything new."""
+    """Adds what the clauses derive from the facts known before the call; returns whether anything was new."""
     derived: list[tuple[str, set[Row]]] = []
     for clause in clauses:
         assert clause.head is not None

@@ -1,20 +1,22 @@
 """Positive marks for Backward/Forward: a fact that this update deletes and the next one inserts again.
 
-The change of every update must be exact, so such a fact goes, with all that only it supports, and comes back;
-what can be saved is the joins of its return.  With I0 the facts before this update, I1 those after it and I2
-those after the next:
+The change of every update must be exact, so such a fact is deleted, with all that only it supports, and then
+inserted again; what can be saved is the joins of its return.  With I0 the facts before this update, I1 those
+after it, D2 those that the next update deletes from I1 and I2 those after the next update:
 
-*  Block c meets every instance over I0 that holds a deleted fact.  If a fact is positively marked, they are
-   kept (R).
-*  Suppose that I1 ∖ I0 is empty and that the next update inserts no fact outside I0.  Then I2 ⊆ I0, and an
-   instance over I2 that is not one over I1 holds a fact of I0 ∖ I1: it is in R.  So the next insertion is the
-   closure under R, in which an instance is applied once its whole body is there, and no rule is matched.
+*  Block c meets every instance over I0 that holds a deleted fact.  If a fact is positively marked, these
+   instances are kept (R).
+*  Suppose that I1 ∖ I0 is empty and that the next update inserts no fact outside I0.  Then I2 ⊆ I0.  The next
+   insertion starts from I1 ∖ D2.  An instance over I2 that is not one over I1 ∖ D2 holds a fact of I0 ∖ I1,
+   and is in R, or a fact of D2, and is one of those that block c of the next update meets.  So the next
+   insertion is the closure under both, in which an instance is applied once its whole body is there, and no
+   rule is matched.
 *  Otherwise an instance may hold a fact that is younger than R: R is dropped and rules are matched as usual.
 
-What comes next need not be what was announced: the suppositions are about what has come.
+The next update need not be the announced one: the suppositions are about the update that arrives.
 
 Counters beside those of `marking`: `marks_positive` are facts of E1⁻ that the announced update inserts,
-`revived` are implicit facts that an instance of R inserted; both are `insertions` as well.
+`revived` are implicit facts that a kept instance inserted; both are `insertions` as well.
 """
 
 from __future__ import annotations
@@ -32,9 +34,9 @@ class PositiveMarking(BackwardForwardMarking):
     COUNTERS = (*BackwardForwardMarking.COUNTERS, "marks_positive", "revived")
 
     kept: tuple[frozenset[Fact], tuple[Instance, ...]] | None = None
-    """What the update before deleted, and R."""
+    """What the previous update deleted, and R."""
     lost: dict[Instance, None] | None = None
-    """R, while it is collected."""
+    """The instances that this update deletes facts of, if this or the previous update has positive marks."""
 
     def _maintain(self, update: NetUpdate, upcoming: Sequence[Update]) -> None:
         before = set(self.facts)
@@ -44,11 +46,11 @@ class PositiveMarking(BackwardForwardMarking):
             else set()
         )
         positive &= set(update.deletions)
-        self.lost = {} if positive else None
+        self.lost = {} if positive or self.kept is not None else None
         super()._maintain(update, upcoming)
         self.counters["marks_positive"] = len(positive)
         self.kept = None
-        if self.lost is not None and self.materialisation <= before:
+        if positive and self.lost is not None and self.materialisation <= before:
             self.kept = frozenset(before - self.materialisation), tuple(self.lost)
 
     def _finish_deletions(self, insertions: Sequence[Fact]) -> None:
@@ -65,9 +67,8 @@ class PositiveMarking(BackwardForwardMarking):
             return
         waiting = deque(F for F in new if self.facts.add(F))
         to_come = set(waiting)
-        missing = [
-            {F for F in instance.body if F not in self.facts or F in to_come} for instance in self.kept[1]
-        ]
+        kept = (*self.kept[1], *(self.lost or ()))
+        missing = [{F for F in instance.body if F not in self.facts or F in to_come} for instance in kept]
         holding: dict[Fact, list[int]] = {}
         for number, absent in enumerate(missing):
             for F in absent:
@@ -76,7 +77,7 @@ class PositiveMarking(BackwardForwardMarking):
             F = waiting.popleft()
             for number in holding.get(F, ()):
                 missing[number].discard(F)
-                instance = self.kept[1][number]
+                instance = kept[number]
                 if not missing[number] and self.facts.add(instance.head):
                     self.counters["revived"] += 1
                     derived(instance)

@@ -1,7 +1,7 @@
-"""The pipeline on Spark: updates from any source of Spark to an engine, changes to any sink.
+"""The pipeline on Spark: updates from any Spark source to an engine, changes to any sink.
 
-Only this package uses Spark, and only the command line imports it.  PySpark itself is imported when one of
-these names is first used.
+Only this package uses Spark, and only the command line imports it.  PySpark is imported when one of these
+names is first used.
 """
 
 from __future__ import annotations

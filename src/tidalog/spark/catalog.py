@@ -1,4 +1,4 @@
-"""The catalog of a stream: the predicates of the program by all their names, and those that rules bring."""
+"""The catalog of a stream: the predicates of the program by all their names, and those of added rules."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class KnownPredicates:
     arities: Mapping[str, int]
     open_iris: bool = False
     prefixes: Mapping[str, str] = field(default_factory=dict)
-    """Those of the program, and the standard ones."""
+    """Those of the program and the predefined ones."""
 
     @property
     def widest(self) -> int:
@@ -31,8 +31,8 @@ class KnownPredicates:
         return max([3 if self.open_iris else 0, *self.arities.values()])
 
     def of_rules(self, texts: Iterable[str]) -> set[tuple[str, int]]:
-        """The predicates of rules and their arities, under all their names.  A text that cannot be parsed
-        brings none; its error is reported when the rule is applied."""
+        """The predicates of rules and their arities, under all their names.  A text that cannot be parsed has
+        none; its error is reported when the rule is applied."""
         found: set[tuple[str, int]] = set()
         for text in texts:
             try:
@@ -52,7 +52,7 @@ def known_predicates(kb: KnowledgeBase) -> KnownPredicates:
     arities: dict[str, int] = {}
     for name, info in kb.predicates.items():
         if layout.is_shorthand(name) and info.arity in (1, 2):
-            continue  # a class and a property may have one name
+            continue  # a class and a property may have the same name
         for alias in _aliases(name, prefixes):
             arities[alias] = info.arity
     return KnownPredicates(arities, layout.active, prefixes)

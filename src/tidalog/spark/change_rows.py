@@ -1,7 +1,7 @@
 """The changes of many updates as one table: collected as term ids, decoded in bulk.
 
-Decoding them update by update and predicate by predicate would cost more than maintenance; a batch may have
-thousands.
+A batch may have thousands of updates; decoding them one by one, by predicate, would cost more than
+maintenance.
 """
 
 from __future__ import annotations
@@ -28,13 +28,13 @@ Int8s = npt.NDArray[np.int8]
 
 
 def _text(column: pa.Array) -> pa.ChunkedArray:
-    """Terms in `any` form; a column of numbers becomes text by Arrow, which is much faster at it."""
+    """Terms in `any` form; Arrow converts a column of numbers, which is much faster."""
     chunked = pa.chunked_array([column])
     return chunked.cast(pa.string()) if pa.types.is_large_string(column.type) else column_text(chunked)
 
 
 class _Rows:
-    """Facts of one predicate: columns of ids, and for each fact the position of its update, its operation and
+    """Facts of one predicate: columns of ids, and for each fact the index of its update, its operation and
     its kind."""
 
     def __init__(self) -> None:
@@ -66,7 +66,7 @@ class ChangeRows:
         self.rows = 0
 
     def add(self, delta: Delta, number: int | None = None) -> None:
-        """Adds the changes of the next update; without a label it is named by a number."""
+        """Adds the changes of the next update; one without a label gets a number."""
         position = len(self._labels)
         self._labels.append(self.label_of(delta.label if delta.label is not None else number))
         for name, change in delta.items():
@@ -91,7 +91,7 @@ class ChangeRows:
         return str(own) if self._text_labels else own
 
     def table(self) -> pa.Table:
-        """All rows, by update."""
+        """All rows, ordered by update."""
         parts = [self._part(name, rows) for name, rows in self._by_predicate.items() if rows.positions]
         if not parts:
             return self.schema.empty_table()

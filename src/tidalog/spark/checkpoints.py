@@ -1,8 +1,8 @@
-"""Reads Spark's checkpoint, and checks that it fits a store.
+"""Reads Spark's checkpoint, and checks that it matches a store.
 
-A checkpoint is Spark's: `metadata` has the id of the query, `offsets` a file for each batch that was
-planned, `commits` one for each that `foreachBatch` has returned from.  A batch that was planned and not
-committed comes again with the same content; batches after the planned ones are planned again.
+In a checkpoint `metadata` has the id of the query, `offsets` a file for each planned batch, `commits` one for
+each batch for which `foreachBatch` has returned.  A batch that was planned but not committed is repeated with
+the same content; later batches are planned again.
 """
 
 from __future__ import annotations
@@ -20,8 +20,8 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Checkpoint:
-    """The id of the query, None if it never started; the last batch that was planned, and that was committed,
-    -1 if none was."""
+    """The id of the query, None if it never started; the last planned and the last committed batch, -1 if
+    there is none."""
 
     query: str | None
     planned: int
@@ -44,8 +44,8 @@ def _last(folder: Path) -> int:
 
 @dataclass(frozen=True)
 class Lineage:
-    """The name of a checkpoint's batches in the store.  A checkpoint that was restored from a copy plans
-    batches again that the store has: the same numbers are then other batches, told apart by `restored`."""
+    """The name of a checkpoint's batches in the store.  A checkpoint that was restored from a copy gives the
+    numbers of batches that the store has to new batches; `restored` distinguishes them."""
 
     restored: int
 
@@ -56,9 +56,9 @@ class Lineage:
 def lineage_of(kb: StoredKnowledgeBase, folder: Path, *, has_labels: bool, other_updates: bool) -> Lineage:
     """Compares a checkpoint with a store.
 
-    Raises `SparkError` if the checkpoint has batches that the store does not have (T117), or if updates may
-    come again without being recognised (T118): they have no labels, and the checkpoint is new or older than
-    the store.  `other_updates` asserts that they are new.
+    Raises `SparkError` if the checkpoint has batches that the store does not have (T117), or if updates could
+    be applied twice (T118): they have no labels, and the checkpoint is new or older than the store.
+    `other_updates` asserts that they are new.
     """
     found = read_checkpoint(folder)
     if found.query is None:
@@ -82,6 +82,6 @@ def lineage_of(kb: StoredKnowledgeBase, folder: Path, *, has_labels: bool, other
 
 
 def _lost(kb: StoredKnowledgeBase, why: str) -> SparkError:
-    hint = "put the checkpoint back, or begin with a new store; if the updates are others, say other_updates"
-    why = f"{why}; without a column update new ones and old ones cannot be told apart"
+    hint = "put the checkpoint back, or begin with a new store; if the updates are new, set other_updates"
+    why = f"{why}; without a column update new updates cannot be distinguished from old ones"
     return SparkError(CheckpointLost(store=kb.path, why=why, hint=hint))

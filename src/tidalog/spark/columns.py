@@ -8,12 +8,14 @@ from typing import TYPE_CHECKING, Final
 from tidalog.io.update_diagnostics import WrongColumnType
 from tidalog.io.update_files import shape_of
 from tidalog.model.errors import DataError
+from tidalog.spark.diagnostics import NotAStream, SparkError
 
 if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
     from pyspark.sql.types import DataType, StructType
 
 CORRUPT: Final = "_corrupt_record"
-"""The column in which Spark keeps a line that it cannot read."""
+"""The column in which Spark stores a line that it cannot read."""
 _WHOLE: Final = frozenset({"tinyint", "smallint", "int", "bigint"})
 _TIMES: Final = frozenset({"date", "timestamp", "timestamp_ntz"})
 _NUMBERS: Final = frozenset({"float", "double", "boolean"})
@@ -21,8 +23,8 @@ _NUMBERS: Final = frozenset({"float", "double", "boolean"})
 
 @dataclass(frozen=True)
 class UpdateColumns:
-    """The names of the columns; None for those that are missing.  With `text_labels`, labels are text,
-    which may still be integers, or times, which become text."""
+    """The names of the columns; None for missing ones.  With `text_labels`, labels are text, perhaps of
+    integers, or times, which become text."""
 
     update: str | None
     op: str
@@ -33,12 +35,20 @@ class UpdateColumns:
     dated_labels: bool
     """Whether labels are dates or times, which become text."""
     dated: tuple[str, ...]
-    """Arguments that are dates or times: those outside the years 1 to 9999 are no terms."""
+    """Arguments that are dates or times: those outside the years 1 to 9999 are not terms."""
 
 
 def quoted(name: str) -> str:
-    """The name of a column, whatever is in it, where Spark expects an expression."""
+    """A column's name as an expression of Spark, whatever characters it has."""
     return "`" + name.replace("`", "``") + "`"
+
+
+def stream_columns(updates: DataFrame, hint: str = "read it with spark.readStream") -> UpdateColumns:
+    """The columns of a streaming DataFrame.  Raises `SparkError` (T114) if it is a table."""
+    if not updates.isStreaming:
+        problem, why = "this DataFrame is not a stream of updates", "it is a table, which does not change"
+        raise SparkError(NotAStream(problem=problem, why=why, hint=hint))
+    return update_columns(updates.schema)
 
 
 def update_columns(schema: StructType, name: str = "the stream") -> UpdateColumns:
@@ -48,25 +58,25 @@ def update_columns(schema: StructType, name: str = "the stream") -> UpdateColumn
     shape = shape_of(name, names)
     types = {field.name: field.dataType for field in fields}
 
-    def kind(place: int) -> str:
-        return _kind(fields[place].dataType)
+    def kind(field: int) -> str:
+        return _kind(fields[field].dataType)
 
-    def refuse(place: int, why: str) -> DataError:
-        shown = f"{place + 1} ({names[place]})"
-        return DataError(WrongColumnType(path=name, field=shown, type=kind(place), why=why))
+    def refuse(field: int, why: str) -> DataError:
+        shown = f"{field + 1} ({names[field]})"
+        return DataError(WrongColumnType(path=name, field=shown, type=kind(field), why=why))
 
-    for place, why in (
+    for field, why in (
         (shape.op, "an operation is + or -"),
         (shape.predicate, "a predicate is named by text"),
     ):
-        if kind(place) != "string":
-            raise refuse(place, why)
-    for place in shape.arguments:
-        if kind(place) not in {"string", "decimal"} | _WHOLE | _TIMES | _NUMBERS:
-            raise refuse(place, "terms are text, integers, doubles, booleans, dates and times")
+        if kind(field) != "string":
+            raise refuse(field, why)
+    for field in shape.arguments:
+        if kind(field) not in {"string", "decimal"} | _WHOLE | _TIMES | _NUMBERS:
+            raise refuse(field, "terms are text, integers, doubles, booleans, dates and times")
     if shape.update is not None and kind(shape.update) not in {"string"} | _WHOLE | _TIMES:
         raise refuse(shape.update, "the label of an update is an integer, a text or a time")
-    arguments = tuple(names[place] for place in shape.arguments)
+    arguments = tuple(names[field] for field in shape.arguments)
     return UpdateColumns(
         None if shape.update is None else names[shape.update],
         names[shape.op],

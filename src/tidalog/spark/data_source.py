@@ -3,12 +3,12 @@
     spark.read.format("tidalog").option("predicate", "path").load("city.tidalog")      facts of a store
     spark.readStream.format("tidalog").option("predicate", "path").load("changes")     its change feed
 
-The facts of a store are those of the moment at which Spark reads it, whoever writes to it then.  A change
-feed is a folder that a pipeline writes (feed.py), or the one in the store with the option `changes`.  The
-offset of its stream is the number of the last update that was read, which Spark keeps in its checkpoint;
-files never change, so what was read once is read again in the same way.
+Reading a store gives its facts at the moment when Spark reads it, even while a pipeline writes to it.  A
+change feed is a folder that a pipeline writes (feed.py), or the one in the store with the option `changes`.
+The offset of its stream is the number of the last update that was read, which Spark keeps in its checkpoint;
+files never change, so repeated reads give the same rows.
 
-Methods run in processes that Spark starts, some on other machines: these need to see the folder.
+Methods run in processes that Spark starts, perhaps on other machines: all must have access to the folder.
 """
 
 from __future__ import annotations
@@ -45,35 +45,35 @@ class TidalogDataSource(DataSource):
         return spark_schema(self._arrow_schema())
 
     def reader(self, schema: StructType) -> DataSourceReader:
-        place = self._place()
-        if place.feed is not None:
-            return _FeedReader(place.feed, self._predicate(), self._arrow_schema())
-        return _FactReader(place.store, self._predicate(), self._arrow_schema())
+        folder = self._folder()
+        if folder.feed is not None:
+            return _FeedReader(folder.feed, self._predicate(), self._arrow_schema())
+        return _FactReader(folder.store, self._predicate(), self._arrow_schema())
 
     def streamReader(self, schema: StructType) -> DataSourceStreamReader:
-        place = self._place()
-        if place.feed is None:
-            problem = f"{place.store} is a store, which does not stream"
+        folder = self._folder()
+        if folder.feed is None:
+            problem = f"{folder.store} is a store, which does not stream"
             hint = "load the folder of its change feed, or the one in the store: .option('changes', True)"
             raise SparkError(NotAStream(problem=problem, why="its changes do", hint=hint))
-        return _FeedStream(place.feed, self._predicate(), self._arrow_schema())
+        return _FeedStream(folder.feed, self._predicate(), self._arrow_schema())
 
     def _predicate(self) -> str | None:
         return self.options.get("predicate")
 
-    def _place(self) -> _Place:
+    def _folder(self) -> _Folder:
         path = self.options.get("path")
         if not path:
             hint = 'name a store or a feed: .load("city.tidalog")'
             raise SparkError(NoFeed(path="nothing", what="store", why="there is no path", hint=hint))
-        return _Place(_local(path), self.options.get("changes", "false").lower() == "true")
+        return _Folder(_local(path), self.options.get("changes", "false").lower() == "true")
 
     def _arrow_schema(self) -> pa.Schema:
-        place, predicate = self._place(), self._predicate()
-        if place.feed is None:
-            with _opened(place.store) as kb:
+        folder, predicate = self._folder(), self._predicate()
+        if folder.feed is None:
+            with _opened(folder.store) as kb:
                 return _fact_schema(kb, predicate)
-        return _feed_columns(_shape(place.feed), place.feed, predicate)
+        return _feed_columns(_shape(folder.feed), folder.feed, predicate)
 
 
 def spark_schema(schema: pa.Schema) -> StructType:
@@ -88,7 +88,7 @@ def _local(path: str) -> Path:
     return Path(unquote(urlsplit(path).path) if path.startswith("file:") else path).expanduser()
 
 
-class _Place:
+class _Folder:
     """A folder: a change feed, or a store."""
 
     def __init__(self, folder: Path, changes: bool) -> None:
@@ -117,7 +117,7 @@ def _opened(store: Path) -> StoredKnowledgeBase:
 
 
 def _fact_schema(kb: StoredKnowledgeBase, predicate: str | None) -> pa.Schema:
-    """The columns of a predicate, or of facts of all of them, as text then."""
+    """The columns of a predicate; or of the facts of all predicates, which are text."""
     import pyarrow as pa
 
     if predicate is not None:
@@ -128,7 +128,7 @@ def _fact_schema(kb: StoredKnowledgeBase, predicate: str | None) -> pa.Schema:
 
 
 def _plain(table: pa.Table) -> pa.Table:
-    """A table with texts of the one kind that Spark knows."""
+    """A table whose text columns have the type that Spark knows."""
     import pyarrow as pa
 
     large = pa.types.is_large_string
@@ -144,7 +144,7 @@ def _all_facts(kb: StoredKnowledgeBase, schema: pa.Schema) -> Iterator[pa.Table]
     for name in kb.predicates:
         table = _plain(kb.facts(name).table)
         rows = kb.count(name)
-        columns = [column_text(table.column(place)) for place in range(table.num_columns)]
+        columns = [column_text(table.column(folder)) for folder in range(table.num_columns)]
         empty = [pa.nulls(rows, pa.string())] * (len(schema) - 1 - len(columns))
         yield pa.table([pa.repeat(name, rows), *columns, *empty], schema=schema)
 
@@ -228,7 +228,7 @@ def _columns(table: pa.Table) -> Iterator[tuple[str, pa.ChunkedArray]]:
 
 
 class _Feed:
-    """What reading changes once and as a stream have in common."""
+    """The common base of reading changes once and as a stream."""
 
     def __init__(self, folder: Path, predicate: str | None, schema: pa.Schema) -> None:
         self._folder = folder
@@ -279,7 +279,7 @@ class _FeedStream(_Feed, DataSourceStreamReader, SupportsTriggerAvailableNow):
         return files[-1].last if files else -1
 
     def _check_writer(self) -> None:
-        """Raises if the writer has failed, so that readers do not wait for ever."""
+        """Raises if the writer has failed, so that readers do not wait forever."""
         from tidalog.spark.feed import failure
 
         said = failure(self._folder)

@@ -1,4 +1,4 @@
-"""What can be wrong with Spark and with streams of updates: T110–T129."""
+"""Errors of Spark and of streams of updates: T110–T129."""
 
 from __future__ import annotations
 
@@ -119,5 +119,5 @@ class UpdateRefused(Diagnostic):
 class LabelsDiffer(Diagnostic):
     number = "T127"
     title = "the labels of this stream are {own}s, and those of the store are {other}s"
-    reason = "{other}s and {own}s have no common order, so new updates cannot be told from old ones"
+    reason = "{other}s and {own}s have no common order, so new updates cannot be distinguished from old ones"
     hint = "{hint}"

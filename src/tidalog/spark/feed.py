@@ -1,14 +1,14 @@
 """The change feed of a store, as a folder of Parquet files.
 
-    _feed.json                          the store it belongs to, its predicates, its kind of labels; before a
-                                        file has facts with more arguments, it says so
+    _feed.json                          the store it belongs to, its predicates, its kind of labels; it is
+                                        updated before a file has facts with more arguments
     changes-FIRST-LAST.parquet          what the updates FIRST to LAST of the store changed
     _failed.txt                         the error that ended the pipeline, if there was one
 
-Invariants.  A file appears whole and never changes, and each update of the store is in exactly one file.  So
-the feed itself shows how far it goes: an update that is applied again after a crash is not written twice.
-The first file has the facts at the start of the feed, and changes from a time without a writer are a file
-too: replaying the feed from its start always gives the facts of the store.
+Invariants.  A file appears atomically and never changes, and each update of the store is in exactly one file.
+So the feed itself shows which updates it has: one that is applied again after a crash is not written twice.
+The first file has the facts at the start of the feed, and changes made while there was no writer are in a
+file too: replaying the feed from its start always gives the facts of the store.
 """
 
 from __future__ import annotations
@@ -28,8 +28,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from tidalog.io.change_columns import change_schema
-from tidalog.io.diagnostics import NotWritable
-from tidalog.model.errors import DataError
+from tidalog.io.files import writing
 from tidalog.spark.change_rows import ChangeRows
 from tidalog.spark.diagnostics import FeedOfAnotherStore, SparkError
 from tidalog.storage.files import replace_file, sync_folder
@@ -43,9 +42,10 @@ ABOUT: Final = "_feed.json"
 _REPEATED: Final = ["update", "op", "predicate", "kind"]
 """Columns with few distinct values; the others are written without a dictionary."""
 FAILED: Final = "_failed.txt"
+CHECK_DISK: Final = "check the folder's permissions and the disk"
 _NAME: Final = re.compile(r"changes-(\d{16})-(\d{16})\.parquet")
 _MOST_ROWS: Final = 1 << 22
-"""Once a file has this many rows, the next update goes into another one."""
+"""After this many rows in a file, the next update starts a new one."""
 
 
 @dataclass(frozen=True, order=True)
@@ -109,7 +109,7 @@ class Feed:
         label = kb.last_label()
         # After an integer all labels are integers (sequencer.py), whatever the type of their column.
         has_texts = isinstance(label, str) or (label is None and text_labels)
-        try:
+        with writing(folder, CHECK_DISK):
             folder.mkdir(parents=True, exist_ok=True)
             known = feed_shape(folder)
             if known is None:
@@ -117,8 +117,6 @@ class Feed:
                 known = FeedShape(store, arguments, text_labels or has_texts, arities)
                 self._begin(known)
             (folder / FAILED).unlink(missing_ok=True)
-        except OSError as error:
-            raise _not_writable(folder, error) from error
         self.shape = known
         """The content of `_feed.json`."""
         if known.store != store:
@@ -130,14 +128,14 @@ class Feed:
         self._reshape()
         files = feed_files(folder)
         self.last = files[-1].last if files else -1
-        """The last update that is in the feed."""
+        """The last update in the feed."""
         if self.last < kb.applied_number:
             self._catch_up(bool(files))
         self._pending = self._new_rows()
         self._first: int | None = None
 
     def _begin(self, shape: FeedShape) -> None:
-        """Makes a folder a feed.  Other files may be in it, but not those of another feed."""
+        """Initialises a folder as a feed.  It may contain other files, but not those of another feed."""
         if feed_files(self.folder):
             why = f"it has files of a change feed, but no {ABOUT} that names the store"
             raise SparkError(FeedOfAnotherStore(folder=self.folder, why=why))
@@ -161,14 +159,14 @@ class Feed:
             self.write(number)
 
     def write(self, last: int) -> None:
-        """Writes all that was added; the feed goes up to the update `last` now."""
+        """Writes everything that was added; the feed then extends to the update `last`."""
         if self._first is None:
             return
         self._write(self._first, last, self._pending.table())
         self._pending, self._first = self._new_rows(), None
 
     def _apply_rules(self, number: int) -> None:
-        """Rules change with this update: there may be facts with more arguments than before."""
+        """Called when an update changes rules: there may be facts with more arguments than before."""
         if not self._reshape():
             return
         if self._pending.rows and number - 1 > self.last:
@@ -185,42 +183,41 @@ class Feed:
         is_wider = widest > self.shape.arguments
         if arities != self.shape.arities or is_wider:
             self.shape = replace(self.shape, arguments=widest, arities=arities)
-            try:
+            with writing(self.folder, CHECK_DISK):
                 replace_file(self.folder / ABOUT, json.dumps(asdict(self.shape)).encode())
-            except OSError as error:
-                raise _not_writable(self.folder, error) from error
         return is_wider
 
     def fail(self, why: str) -> None:
-        """Leaves the error for readers that wait for changes."""
+        """Records the error for readers that wait for changes."""
         replace_file(self.folder / FAILED, why.encode())
 
     def _write(self, first: int, last: int, table: pa.Table) -> None:
         file = FeedFile.named(self.folder, first, last)
         part = self.folder / f".{file.path.name}.{secrets.token_hex(4)}"
-        try:
-            pq.write_table(
-                table,
-                part,
-                compression="zstd",
-                compression_level=1,
-                use_dictionary=_REPEATED,
-                write_statistics=_REPEATED,
-            )
-            if self._synced:
-                _sync(part)
-            os.replace(part, file.path)
-            if self._synced:
-                sync_folder(self.folder)
-        except OSError as error:
-            part.unlink(missing_ok=True)
-            raise _not_writable(file.path, error) from error
+        with writing(file.path, CHECK_DISK):
+            try:
+                pq.write_table(
+                    table,
+                    part,
+                    compression="zstd",
+                    compression_level=1,
+                    use_dictionary=_REPEATED,
+                    write_statistics=_REPEATED,
+                )
+                if self._synced:
+                    sync_folder(part)
+                os.replace(part, file.path)
+                if self._synced:
+                    sync_folder(self.folder)
+            except OSError:
+                part.unlink(missing_ok=True)
+                raise
         self.last = last
 
-    # --- the beginning ------------------------------------------------------------------------------
+    # --- start --------------------------------------------------------------------------------------
 
     def _catch_up(self, has_files: bool) -> None:
-        """Writes the facts at the start of a feed, or the changes since its last update, as one file."""
+        """Writes the facts at the start of a feed, or the changes since its last update, to one file."""
         kb = self._kb
         label: Label | None = kb.last_label()
         if label is None and has_files:
@@ -245,38 +242,25 @@ def store_id(kb: StoredKnowledgeBase) -> str:
     return read_manifest(kb.path).store
 
 
-def _sync(path: Path) -> None:
-    number = os.open(path, os.O_RDONLY)
-    try:
-        os.fsync(number)
-    finally:
-        os.close(number)
-
-
-def _not_writable(path: Path, error: OSError) -> DataError:
-    why = error.strerror or str(error)
-    return DataError(NotWritable(path=path, why=why, hint="check the folder's permissions and the disk"))
-
-
 # --- reading ----------------------------------------------------------------------------------------
 
 
 def read_feed(files: Sequence[FeedFile]) -> Iterator[pa.Table]:
-    """The rows of files, one after the other."""
+    """The rows of files, in order."""
     for file in files:
         yield pq.read_table(file.path, memory_map=True)
 
 
 def replayed(folder: Path) -> pa.Table:
-    """The facts that replaying a feed gives: the rows that inserted them."""
+    """The facts after replaying a feed, as the rows that inserted them."""
     shape = feed_shape(folder)
     assert shape is not None
     tables = list(read_feed(feed_files(folder)))
     whole = pa.concat_tables([shape.schema().empty_table(), *tables], promote_options="default")
     keys = _keys(whole)
-    places = pa.array(np.arange(whole.num_rows))
-    indexed = pa.table([*(whole.column(key) for key in keys), places], names=[*keys, "place"])
-    last = indexed.group_by(keys, use_threads=False).aggregate([("place", "max")]).column("place_max")
+    numbers = pa.array(np.arange(whole.num_rows))
+    indexed = pa.table([*(whole.column(key) for key in keys), numbers], names=[*keys, "row"])
+    last = indexed.group_by(keys, use_threads=False).aggregate([("row", "max")]).column("row_max")
     rows = whole.take(last)
     return rows.filter(pc.equal(rows.column("op"), "+"))
 
@@ -286,7 +270,7 @@ def _keys(table: pa.Table) -> list[str]:
 
 
 def _difference(before: pa.Table, after: pa.Table, label: Label) -> pa.Table:
-    """The rows of an update that turns some facts into others."""
+    """The rows of an update that changes the facts from `before` to `after`."""
     deleted = _without(before, after)
     labels = pa.repeat(pa.scalar(label, deleted.schema.field("update").type), deleted.num_rows)
     deleted = deleted.set_column(0, deleted.schema.field("update"), labels)
@@ -296,11 +280,11 @@ def _difference(before: pa.Table, after: pa.Table, label: Label) -> pa.Table:
 
 
 def _without(table: pa.Table, others: pa.Table) -> pa.Table:
-    """The rows whose facts are not among others."""
+    """The rows whose facts are not in `others`."""
     keys = _keys(table)
 
     def facts(rows: pa.Table) -> pa.ChunkedArray:
-        """Texts that are equal only for equal facts: the lengths of all parts stand before them."""
+        """Texts that are equal only for equal facts: each part is preceded by its length."""
         parts = [rows.column(key).cast(pa.string()) for key in keys]
         lengths = [pc.fill_null(pc.binary_length(part).cast(pa.string()), "-") for part in parts]
         return pc.binary_join_element_wise(*lengths, *(pc.fill_null(part, "") for part in parts), " ")

@@ -1,7 +1,7 @@
-"""Reads a micro-batch at the driver: right rows as Arrow columns, bad ones with their faults.
+"""Reads a micro-batch at the driver: valid rows as Arrow columns, bad ones with their errors.
 
-A batch is read once if the short test of validate.py is sure of all its rows.  It is read again for the full
-checks, to find the positions of bad rows, and after rules that bring new predicates.
+A batch is read once if all its rows pass the short test of validate.py.  Otherwise it is read again for the
+full checks, to find the positions of bad rows, and after rules that add new predicates.
 """
 
 from __future__ import annotations
@@ -38,23 +38,23 @@ if TYPE_CHECKING:
     from tidalog.model.update import Label
 
 BadRow = dict[str, object]
-"""The position of a row, its fault, and its values."""
+"""The position of a row, its error, and its values."""
 _FILE: Final = "__tidalog_file"
 _BLOCK: Final = "__tidalog_block"
 _ROW: Final = "__tidalog_row"
 _NUMBER: Final = "__tidalog_number"
-_PLACES: Final = {_FILE: "file_path", _BLOCK: "file_block_start"}
-_MOST_PLACES: Final = 3
+_ORIGINS: Final = {_FILE: "file_path", _BLOCK: "file_block_start"}
+_MOST_ORIGINS: Final = 3
 _PLAIN: Final = {"string", "boolean", "tinyint", "smallint", "int", "bigint", "float", "double", "decimal"}
 OFFSETS: Final = ("topic", "partition", "offset")
-"""The columns of a message queue that say where a row comes from."""
+"""The columns of a message queue that identify the origin of a row."""
 _UNREADABLE: Final = re.compile(r"FAILED_READ_FILE|CANNOT_READ_FILE|Encountered error while reading file")
 _PATH: Final = re.compile(r"\b(?:file:/|hdfs:/|s3a?:/|gs:/|abfss?:/)[^\s,;'\"]+")
 
 
 @dataclass(frozen=True)
 class Batch:
-    """The rows of a micro-batch.  `rows` are all of them, of which `table` has the right ones."""
+    """The rows of a micro-batch.  `rows` counts all of them; `table` has the valid ones."""
 
     rows: int
     table: pa.Table
@@ -62,13 +62,13 @@ class Batch:
 
 
 class Ingest:
-    """Reads micro-batches of one stream: `updates`, with the result of the short test.  Labels are texts or
-    integers; texts among integers are faults."""
+    """Reads micro-batches of one stream.  `updates` is the stream with the result of the short test.  Labels
+    are texts or integers; a text among integers is an error."""
 
     def __init__(
         self, updates: DataFrame, columns: UpdateColumns, known: KnownPredicates, *, text_labels: bool = False
     ) -> None:
-        rows = named(with_places(updates), columns)
+        rows = named(with_origins(updates), columns)
         if columns.dated_labels:
             kind = rows.schema["update"].dataType.simpleString()
             rows = rows.withColumn("update", dated_labels(kind))
@@ -81,18 +81,18 @@ class Ingest:
         self.updates = rows.select("*", *content, sure)
         own = self.updates.columns
         sources = [_FILE] if _FILE in own else [name for name in OFFSETS[:2] if name in own]
-        self._places = [*(["update"] if self.has_labels else []), *sources] if sources else []
+        self._origins = [*(["update"] if self.has_labels else []), *sources] if sources else []
         self._text_labels = text_labels
         self._label = columns.update or ""
         self._known = known
         self._learnt: set[tuple[str, int]] = set()
-        """Predicates that came with rules, and their number of arguments."""
+        """Predicates of added rules, with their arities."""
         self._fault = self._validation.fault_of()
         self._was_unsure = False
-        """Whether rows of the last batch were not sure, so that the short test is hardly worth while."""
+        """Whether rows of the last batch failed the short test, so that it is hardly worthwhile."""
 
     def learn(self, rules: Iterable[str]) -> bool:
-        """Adds the predicates of rules to the known ones.  Returns whether some are new."""
+        """Adds the predicates of rules to the known ones; returns whether any is new."""
         new = self._known.of_rules(rules) - self._learnt
         if new:
             self._learnt |= new
@@ -120,13 +120,13 @@ class Ingest:
         return Batch(table.num_rows, table.filter(right), _bad_rows(frame, self._fault))
 
     def _rows(self, frame: DataFrame, *marks: Column | str) -> tuple[pa.Table, *tuple[pa.ChunkedArray, ...]]:
-        """All rows, and further columns about each."""
+        """All rows, and further columns of marks."""
         with reading():
             whole = frame.select(*self._names, *marks).toArrow()
         return whole.select(self._names), *whole.columns[len(self._names) :]
 
     def late_rows(self, frame: DataFrame, late: Mapping[Label, str]) -> list[BadRow]:
-        """The rows of updates that come too late, each with its reason."""
+        """The rows of late updates, each with the reason."""
         from pyspark.sql import functions as F
 
         reasons: dict[str, list[Label]] = {}
@@ -142,19 +142,19 @@ class Ingest:
         )
         return _bad_rows(frame, fault)
 
-    def places(self, frame: DataFrame) -> DataFrame | None:
-        """The labels of a batch's rows and where these come from, to be kept for a while; None if the source
-        does not say.  The batch itself is not kept: objects that were used to call the JVM are freed only by
+    def origins(self, frame: DataFrame) -> DataFrame | None:
+        """The labels and origins of a batch's rows, to be kept while its updates wait; None if the source has
+        no origins.  The batch itself is not kept: objects that were used to call the JVM are freed only by
         the cycle collector, and old ones late."""
-        return frame.select(*self._places) if self._places else None
+        return frame.select(*self._origins) if self._origins else None
 
-    def places_of(self, places: DataFrame, label: Label | None) -> list[str]:
-        """Where the rows of an update, or of the whole batch, come from: files, or positions in a queue."""
-        rows = places
+    def origins_of(self, origins: DataFrame, label: Label | None) -> list[str]:
+        """The origins of the rows of an update, or of the whole batch: files, or positions in a queue."""
+        rows = origins
         if label is not None:
             rows = rows.filter(label_of(self._text_labels) == label)
         names = [name for name in rows.columns if name != "update"]
-        found = rows.select(*names).distinct().limit(_MOST_PLACES).toArrow().to_pylist()
+        found = rows.select(*names).distinct().limit(_MOST_ORIGINS).toArrow().to_pylist()
         return sorted(
             str(row[_FILE]) if _FILE in row else ", ".join(f"{name} {value}" for name, value in row.items())
             for row in found
@@ -165,12 +165,12 @@ def _all(marks: pa.ChunkedArray) -> bool:
     return bool(pc.all(marks, min_count=0).as_py())
 
 
-def with_places(frame: DataFrame) -> DataFrame:
+def with_origins(frame: DataFrame) -> DataFrame:
     """A stream with the file of each row, if rows come from files."""
     from pyspark.errors import AnalysisException
     from pyspark.sql import functions as F
 
-    found: list[Column] = [F.col(f"_metadata.{name}").alias(own) for own, name in _PLACES.items()]
+    found: list[Column] = [F.col(f"_metadata.{name}").alias(own) for own, name in _ORIGINS.items()]
     with no_query_log():
         for more in ([F.col("_metadata.row_index").alias(_ROW)], []):
             try:
@@ -181,8 +181,8 @@ def with_places(frame: DataFrame) -> DataFrame:
 
 
 def _bad_rows(frame: DataFrame, fault: Column) -> list[BadRow]:
-    """The rows with a fault.  They are counted from 1: within the file if it is read in one piece or counts
-    its rows itself, else from the byte at which the piece starts."""
+    """The rows with an error.  They are numbered from 1: within the file if it is read in one block or has
+    row numbers itself, else from the start of the block."""
     from pyspark.sql import functions as F
 
     checked = frame.withColumn(FAULT, fault).drop(CONTENT, SURE)
@@ -196,22 +196,29 @@ def _bad_rows(frame: DataFrame, fault: Column) -> list[BadRow]:
                 firsts[piece[_FILE], piece[_BLOCK]] = piece["first"]
         faulty_rows = numbered.filter(F.col(FAULT).isNotNull())
         bad = faulty_rows.select(*(_shown(field) for field in numbered.schema)).toArrow()
-    faulty: list[BadRow] = []
+    found: list[BadRow] = []
     for row in bad.to_pylist():
-        said, number = row.pop(FAULT), row.pop(_NUMBER)
-        place: BadRow = {name: row.pop(name) for name in OFFSETS if name in row}
-        if in_files:
-            file, block = row.pop(_FILE), row.pop(_BLOCK)
-            own = row.pop(_ROW, None)
-            place["file"], place["block"] = file, block
-            place["row"] = (own if own is not None else number - firsts[file, block]) + 1
-        values = {name: value for name, value in row.items() if value is not None}
-        faulty.append({**said, **place, "values": values})
-    return faulty
+        error, number = row.pop(FAULT), row.pop(_NUMBER)
+        if in_files and row.get(_ROW) is None:
+            row[_ROW] = number - firsts[row[_FILE], row[_BLOCK]]
+        found.append(bad_row(error, row))
+    return found
+
+
+def bad_row(fault: Mapping[str, object], row: dict[str, object]) -> BadRow:
+    """A bad row in the form of the quarantine: its error, its position and its values."""
+    position: BadRow = {name: row.pop(name) for name in OFFSETS if name in row}
+    if _FILE in row:
+        position["file"], position["block"] = row.pop(_FILE), row.pop(_BLOCK)
+        number = row.pop(_ROW, None)
+        if isinstance(number, int):
+            position["row"] = number + 1
+    return {**fault, **position, "values": {name: value for name, value in row.items() if value is not None}}
 
 
 def _shown(field: StructField) -> Column:
-    """A column of bad rows as a value of Python, which has no dates outside the calendar, for example."""
+    """A column of bad rows with a type that Python can hold; it has no dates outside the calendar, for
+    example."""
     from pyspark.sql import functions as F
 
     column = F.col(quoted(field.name))
@@ -222,7 +229,7 @@ def _shown(field: StructField) -> Column:
 
 @contextmanager
 def reading() -> Iterator[None]:
-    """Turns Spark's error about a file into one that names the file."""
+    """Converts Spark's error about a file to one that names the file."""
     try:
         with no_query_log():
             yield

@@ -1,7 +1,7 @@
 """The parts of PySpark that are not public API, all in this file.
 
-Each function says which public call was tried and why it does not do.  A new version of PySpark is checked
-here and nowhere else: a test looks for private names in the rest of `tidalog.spark`.
+Each function says which public call was tried and why it does not suffice.  Only this file has to be checked
+against a new version of PySpark: a test looks for private names in the rest of `tidalog.spark`.
 """
 
 from __future__ import annotations
@@ -45,11 +45,11 @@ def running_context() -> SparkContext | None:
 def start_context(conf: SparkConf, environment: Mapping[str, str], log: Path) -> SparkContext:
     """A context whose JVM writes to a file, with `environment` added to that of this process.
 
-    A JVM that an earlier context of this process has left is used again.  The environment of this process is
-    as before when the call returns: PySpark reads it while the context starts, and the JVM inherits it.
+    A JVM that an earlier context of this process has left is reused.  The environment of this process is
+    restored when the call returns: PySpark reads it while the context starts, and the JVM inherits it.
 
     Public: `SparkSession.builder.getOrCreate()`.  It gives the JVM the terminal of this process, where Spark
-    prints its warnings and, if it does not start, a stack trace in place of our message.
+    prints its warnings and, if it does not start, a stack trace instead of our message.
     """
     from pyspark import SparkContext
     from pyspark.java_gateway import launch_gateway
@@ -64,10 +64,10 @@ def start_context(conf: SparkConf, environment: Mapping[str, str], log: Path) ->
 
 
 def _import_quietly() -> None:
-    """Imports a module of PySpark that it imports with the first value for the JVM anyway.  It warns of
-    pandas from version 3 on, which we do not use.
+    """Imports a module that PySpark would import with the first value for the JVM.  It warns about pandas 3
+    and newer, which we do not use.
 
-    Public: a filter of warnings, which would hold for the whole process.
+    Public: a filter of warnings, which would apply to the whole process.
     """
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", message="PySpark does not yet fully support pandas")
@@ -94,8 +94,8 @@ def _environment(values: Mapping[str, str]) -> Iterator[None]:
 def map_in_arrow(frame: DataFrame, function: ArrowFunction, schema: str) -> DataFrame:
     """`frame.mapInArrow(function, schema)` without pandas.
 
-    Public: `DataFrame.mapInArrow`.  It checks that pandas is installed, and warns of versions from 3 on,
-    though only Arrow goes to the workers.
+    Public: `DataFrame.mapInArrow`.  It checks that pandas is installed, and warns about version 3 and newer,
+    although only Arrow goes to the workers.
     """
     from pyspark.sql import DataFrame
     from pyspark.sql.udf import UserDefinedFunction
@@ -112,10 +112,10 @@ def transform_with_state(
 ) -> DataFrame:
     """`grouped.transformWithState(…)` in update mode without timers, in worker processes of its own.
 
-    Public: `GroupedData.transformWithState`.  It checks for pandas as `mapInArrow` does, though rows go to
-    the workers.  And it shares workers with every other function: Spark hands idle workers out in turn, so
-    that a bucket would rarely come to the process that has its engine.  Spark does not mix workers that have
-    different environments, which is what `_own_workers` uses.
+    Public: `GroupedData.transformWithState`.  It checks for pandas as `mapInArrow` does, although rows go to
+    the workers.  And it shares workers with every other function: Spark assigns idle workers in turn, so that
+    a bucket would rarely reach the process that has its engine.  Spark does not mix workers with different
+    environments, which `_own_workers` uses.
     """
     from pyspark.sql import DataFrame
     from pyspark.sql.streaming.stateful_processor_util import TransformWithStateInPandasUdfUtils
@@ -144,7 +144,7 @@ def transform_with_state(
 
 @contextmanager
 def _own_workers(spark: SparkSession) -> Iterator[None]:
-    """Functions that are created here run in other worker processes than the rest."""
+    """Functions that are created here run in separate worker processes."""
     environment = spark.sparkContext.environment
     environment[_ROLE] = "engines"
     try:
@@ -166,19 +166,19 @@ def scala_version(spark: SparkSession) -> str:
     return ".".join(str(jvm.scala.util.Properties.versionNumberString()).split(".")[:2])
 
 
-# --- what PySpark logs --------------------------------------------------------------------------------------
+# --- logging ------------------------------------------------------------------------------------------------
 
 
 @contextmanager
 def no_query_log() -> Iterator[None]:
-    """PySpark does not log the errors of queries that this thread makes here.
+    """Suppresses PySpark's log of errors in queries of this thread.
 
-    An expression that does not resolve is an answer for us, and no error.  Public: `PySparkLogger` with a
-    level.  A level holds for all threads, and two threads that set and restore it leave it wrong.
+    We test whether an expression resolves, and a failure is not an error.  Public: `PySparkLogger` with a
+    level.  A level applies to all threads, and two threads that set and restore it may leave it wrong.
     """
     from pyspark.logger import PySparkLogger
 
-    # The first to ask for a logger decides its class, and PySpark needs its own.
+    # The first call that gets a logger determines its class, and PySpark needs its own class.
     loggers = [PySparkLogger.getLogger(name) for name in _QUERY_LOGGERS]
     silent = _OtherThreads(threading.get_ident())
     for logger in loggers:
@@ -200,11 +200,11 @@ class _OtherThreads(logging.Filter):
 
 
 def no_callback_log(*expected: type[BaseException]) -> Callable[[], None]:
-    """py4j does not log exceptions of these types that `foreachBatch` raises, until the returned function is
+    """Suppresses py4j's log of exceptions of these types in `foreachBatch`, until the returned function is
     called.
 
-    Whoever waits for the query gets the exception; the log would repeat it with all stack frames.  Public:
-    none; the name of the logger is py4j's own.
+    The caller that waits for the query gets the exception; the log would repeat it with all stack frames.
+    Public: none; the name of the logger is py4j's own.
     """
     logger = logging.getLogger(_CALLBACK_LOGGER)
     silent = _Unexpected(expected)

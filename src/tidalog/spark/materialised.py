@@ -1,11 +1,11 @@
-"""The facts of a store as Parquet files, all of one moment.
+"""The facts of a store as Parquet files, in consistent versions.
 
     FOLDER/current                     a link to the newest version
-    FOLDER/version-NUMBER/PREDICATE.parquet      or version-NUMBER.1, if the link leads to the other one
+    FOLDER/version-NUMBER/PREDICATE.parquet      or version-NUMBER.1, if the link points to version-NUMBER
 
-A version has every predicate as it is after the update NUMBER of the store; files of predicates that did not
-change are shared with the version before.  The link is replaced atomically, and the version before
-is kept for those who still read it.
+A version has the facts of every predicate after the update NUMBER of the store; files of unchanged predicates
+are shared with the previous version.  The link is replaced atomically, and the previous version is kept for
+processes that still read it.
 """
 
 from __future__ import annotations
@@ -21,8 +21,8 @@ from typing import TYPE_CHECKING, Final
 
 import pyarrow.parquet as pq
 
-from tidalog.io.diagnostics import NotWritable
-from tidalog.model.errors import DataError
+from tidalog.io.files import free_name, writing
+from tidalog.spark.feed import CHECK_DISK
 from tidalog.storage import faults
 
 if TYPE_CHECKING:
@@ -30,12 +30,11 @@ if TYPE_CHECKING:
 
 CURRENT: Final = "current"
 _VERSION: Final = re.compile(r"version-\d+(\.\d+)?")
-_NOT_IN_A_NAME: Final = re.compile(r"[^\w.+-]+")
 
 
 class Materialised:
-    """Writes versions.  Writing all facts may take longer than applying updates, so the next version waits as
-    long as the last one took to write, and has all updates since."""
+    """Writes versions.  Writing all facts may take longer than applying updates, so the pause before the next
+    version is as long as writing the last one took; it has all updates up to then."""
 
     def __init__(self, folder: Path, kb: KnowledgeBase) -> None:
         self.folder = folder
@@ -46,13 +45,12 @@ class Materialised:
         self._version: Path | None = None
         self._written_at = 0.0
         self._took = 0.0
-        try:
+        with writing(folder, CHECK_DISK):
             folder.mkdir(parents=True, exist_ok=True)
-        except OSError as error:
-            raise _not_writable(folder, error) from error
 
     def changed(self, predicates: Iterable[str], *, new_rules: bool = False) -> None:
-        """Facts of these predicates differ from the newest version; with new rules, predicates may too."""
+        """Marks predicates whose facts differ from the newest version; with new rules, there may be
+        others."""
         self._changed.update(predicates)
         if new_rules:
             self._changed |= set(self._kb.predicates) ^ set(self._files)
@@ -66,10 +64,8 @@ class Materialised:
         if not self._changed and self._version is not None:
             return
         start = time.monotonic()
-        try:
+        with writing(self.folder, CHECK_DISK):
             self._version = self._written(number)
-        except OSError as error:
-            raise _not_writable(self.folder, error) from error
         self._changed = set()
         self._written_at = time.monotonic()
         self._took = self._written_at - start
@@ -86,9 +82,9 @@ class Materialised:
                 pq.write_table(self._kb.facts(name).table, part / file, compression="zstd")
         current = self.folder / CURRENT
         before = os.readlink(current) if current.is_symlink() else ""
-        if before == version.name:  # of an earlier run; somebody may read it
+        if before == version.name:  # from an earlier run; a process may still read it
             version = self.folder / f"{version.name}.1"
-        if version.exists():  # of a run that ended before it was told of
+        if version.exists():  # from a run that ended before the link was replaced
             shutil.rmtree(version)
         os.replace(part, version)
         faults.at("facts written")
@@ -102,7 +98,7 @@ class Materialised:
         return version
 
     def _remove_others(self, kept: set[str]) -> None:
-        """Removes older versions, and what is left of unfinished ones."""
+        """Removes older versions and unfinished ones."""
         for path in self.folder.iterdir():
             unfinished = path.name.startswith((".version-", f".{CURRENT}."))
             if unfinished or (_VERSION.fullmatch(path.name) and path.name not in kept):
@@ -113,17 +109,8 @@ class Materialised:
 
 
 def file_names(kb: KnowledgeBase) -> dict[str, str]:
-    """Predicate → name of its file, each its own."""
-    names: dict[str, str] = {}
+    """Predicate → the unique name of its file."""
+    taken: dict[str, str] = {}
     for name in kb.predicates:
-        wanted = _NOT_IN_A_NAME.sub("_", kb.analysis.label(name)).strip("._") or "_"
-        own, number = wanted, 2
-        while f"{own}.parquet" in names.values():
-            own, number = f"{wanted}.{number}", number + 1
-        names[name] = f"{own}.parquet"
-    return names
-
-
-def _not_writable(path: Path, error: OSError) -> DataError:
-    why = error.strerror or str(error)
-    return DataError(NotWritable(path=path, why=why, hint="check the folder's permissions and the disk"))
+        taken[free_name(kb.analysis.label(name), taken)] = name
+    return {name: f"{file}.parquet" for file, name in taken.items()}

@@ -1,7 +1,7 @@
 """A running stream: Spark's streaming query and the pipeline that it feeds.
 
 A stream ends by itself (everything available is applied), by `stop`, or by an error.  In each case updates
-that were held back are applied if possible, and the store is closed.
+that wait are applied if possible, and the store is closed.
 """
 
 from __future__ import annotations
@@ -33,9 +33,9 @@ _BETWEEN_LOOKS: Final = 0.005
 def has_more(query: StreamingQuery) -> bool:
     """Whether a query is in a trigger, or has not started.
 
-    A trigger may be about to find data.  No listener tells: Spark has no event for the start of a trigger,
-    and `onQueryIdle` comes every 10 s at most.  Triggers without data follow each other closely, so the
-    status is read several times, until one of the gaps between them shows.
+    A trigger may be about to find data.  No listener helps: Spark has no event for the start of a trigger,
+    and `onQueryIdle` is called at most every 10 s.  Triggers without data follow each other closely, so the
+    status is read several times, until it shows a gap between them.
     """
     for _ in range(_LOOKS):
         status = query.status
@@ -58,7 +58,7 @@ class Work(Protocol):
     on_failure: Callable[[], None]
     """Called when something fails outside of `foreachBatch`."""
 
-    def settle(self) -> None: ...
+    def drain(self) -> None: ...
     def stop(self) -> None: ...
     def close(self) -> None: ...
 
@@ -82,11 +82,11 @@ def start_query(
 
 
 class MaintenanceQuery:
-    """A stream that was started.  Its methods are named as those of Spark's `StreamingQuery`."""
+    """A running stream.  Its methods have the names of those of Spark's `StreamingQuery`."""
 
     def __init__(self, query: StreamingQuery, pipeline: Work, finish: Callable[[], None]) -> None:
         self.query = query
-        """Spark's own."""
+        """Spark's own query."""
         self._pipeline = pipeline
         self._finish = finish
         self._ended = threading.Event()
@@ -124,8 +124,8 @@ class MaintenanceQuery:
         self._ended.wait()
 
     def awaitTermination(self, timeout: float | None = None) -> bool:
-        """Waits for the end, at most `timeout` seconds; returns whether it has come.  Raises the error that
-        ended the stream."""
+        """Waits for the end, at most `timeout` seconds; returns whether the stream has ended.  Raises the
+        error that ended it."""
         if not self._ended.wait(timeout):
             return False
         if self._error is not None:
@@ -133,10 +133,10 @@ class MaintenanceQuery:
         return True
 
     def processAllAvailable(self) -> None:
-        """Waits until everything available now is applied, or logged and held back."""
+        """Waits until everything available now is applied, or logged and waiting."""
         try:
             self.query.processAllAvailable()
-            self._pipeline.settle()
+            self._pipeline.drain()
         except Exception:
             self.awaitTermination()
             raise
@@ -159,7 +159,7 @@ class MaintenanceQuery:
         if isinstance(own, TidalogError):
             self._error = own
         elif (cause := own or failed) is not None and not self._pipeline.stopped:
-            # An error in a thread of ours stops the query, which then ends without an error.
+            # After an error in our own thread, the query is stopped and ends without an error.
             self._error = SparkError(self._diagnostic(cause))
             self._error.__cause__ = cause
         try:
@@ -170,7 +170,7 @@ class MaintenanceQuery:
     def _diagnostic(self, error: BaseException) -> StreamFailed:
         last = self.totals.last
         lines = [line for line in str(error).strip().splitlines() if line.strip()] or [type(error).__name__]
-        hint = "start again, which goes on with this batch"
+        hint = "start again, which continues with this batch"
         if _OTHER_FOLDER in str(error):
             hint = "its checkpoint is of another folder of updates: name one for this, --checkpoint FOLDER"
         own = _WORKER_ERROR.search(str(error))

@@ -1,9 +1,9 @@
-"""The order of updates: rows by the label of their update, and which of them are new.
+"""The order of updates: groups rows by the label of their update, and finds the new ones.
 
 Labels ascend, so an update with a label above the last one is new.  The last one may continue as long as it
-waits, for a batch may end anywhere.  Any other update with a label that was seen is a duplicate if it has the
-same content, and too late otherwise; so is one with a label that was not seen.  Labels that are older than
-the record of labels count as duplicates.
+waits, because a batch may end anywhere.  Any other update with a known label is a duplicate if it has the
+same content, and too late otherwise; one with an unknown label is too late.  Labels older than the record of
+labels count as duplicates.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from tidalog.io.columns import RawTable
-from tidalog.io.diagnostics import Place
+from tidalog.io.diagnostics import Position
 from tidalog.io.update_tables import UpdateTable, update_table_of
 from tidalog.model.update import Label
 from tidalog.spark.validate import CONTENT
@@ -34,7 +34,7 @@ def _never_seen(label: Label, content: Content) -> Seen | None:
 
 @dataclass(frozen=True)
 class Before:
-    """What came before a batch: the last label, whether its update still waits, and which updates."""
+    """The state before a batch: the last label, whether its update still waits, and the updates seen."""
 
     last: Label | None = None
     waits: bool = False
@@ -45,9 +45,9 @@ class Before:
 class Ordered:
     """The new updates of a batch, in order.
 
-    With `goes_on` the first of them continues the last one before.  `contents` identify them; `skipped` rows
-    are duplicates.  Updates with the labels `changed` and `unseen` come too late: the first were seen with
-    other rows, the second never.
+    With `goes_on` the first of them continues the last update of the previous batch.  `contents` identify
+    them; `skipped` rows are duplicates.  Updates with the labels `changed` and `unseen` are too late: the
+    former were seen with other rows, the latter never.
     """
 
     updates: UpdateTable
@@ -61,8 +61,8 @@ class Ordered:
 def ordered(
     table: pa.Table, batch: int, before: Before | None = None, kind: LabelKind | None = None
 ) -> Ordered:
-    """The updates of right rows that are new after those before.  Rows without labels are one update, with
-    the label 1.  Labels are of `kind`, or of the type of their column; a column CONTENT identifies rows.
+    """The new updates of valid rows.  Rows without labels are one update, with the label 1.  Labels are of
+    `kind`, or of the type of their column; a column CONTENT identifies rows.
     """
     name = f"batch {batch}"
     if "update" not in table.column_names:
@@ -115,8 +115,8 @@ def _contents(rows: pa.Table) -> dict[Label, Content]:
 
 
 def _updates(table: pa.Table, name: str) -> UpdateTable:
-    def locate(row: int, field: int) -> tuple[Place, str]:
-        return Place(name, row + 1, unit="row"), ""
+    def locate(row: int, field: int) -> tuple[Position, str]:
+        return Position(name, row + 1, unit="row"), ""
 
     columns = [table.column(number) for number in range(table.num_columns)]
     return update_table_of(RawTable(name, columns, table.num_rows, locate, tuple(table.column_names)))

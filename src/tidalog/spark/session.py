@@ -1,8 +1,7 @@
-"""The Spark session: the one that is there, else one of our own that starts quietly.
+"""The Spark session: an existing one, else one of our own that starts quietly.
 
-A session that the user has created is used as it is, and nothing of it is changed.  One of our own has
-settings for small batches on one machine, which those of the caller override.  The output of the JVM goes to
-a file, and an error shows lines of it.
+A session that the user has created is never changed.  Our own has settings for small batches on one machine,
+which the caller's settings override.  The output of the JVM goes to a file; error messages quote it.
 """
 
 from __future__ import annotations
@@ -27,7 +26,7 @@ if TYPE_CHECKING:
 
 LOCAL: Final = "local[*]"
 _PATIENCE: Final = 5.0
-"""Seconds in which a master must accept a connection."""
+"""How many seconds a master has to accept a connection."""
 _SHOWN_LINES: Final = 3
 _DEFAULTS: Final = {
     "spark.app.name": "tidalog",
@@ -38,7 +37,7 @@ _DEFAULTS: Final = {
     "spark.sql.execution.arrow.pyspark.enabled": "true",
     "spark.sql.execution.arrow.maxRecordsPerBatch": "65536",
     "spark.sql.session.timeZone": "UTC",
-    # A stream has jobs without end, and Spark would keep them on the heap for its web pages.
+    # A stream has endless jobs, and Spark would keep them on the heap for its web pages.
     "spark.ui.retainedJobs": "50",
     "spark.ui.retainedStages": "50",
     "spark.ui.retainedTasks": "1000",
@@ -50,7 +49,7 @@ _DEFAULTS: Final = {
 _ON_THIS_MACHINE: Final = {
     "spark.driver.bindAddress": "127.0.0.1",
     "spark.driver.host": "127.0.0.1",
-    # Opening a file is cheap here, so a small one is worth reading in pieces, by all cores.
+    # Opening a file is cheap here, so even a small one is read in pieces, by all cores.
     "spark.sql.files.openCostInBytes": "65536",
 }
 _LOG_SETTINGS: Final = """rootLogger.level = warn
@@ -64,7 +63,7 @@ appender.stderr.layout.pattern = %d{yy/MM/dd HH:mm:ss} %p %c{1}: %m%n%ex
 
 
 def active_session() -> SparkSession | None:
-    """The session of this process, if there is one that has not been stopped."""
+    """The session of this process, if there is one that is not stopped."""
     if "pyspark" not in sys.modules:
         return None
     from pyspark.sql import SparkSession
@@ -75,8 +74,8 @@ def active_session() -> SparkSession | None:
 def spark_session(
     master: str | None = None, config: Mapping[str, str] | None = None, packages: str | None = None
 ) -> SparkSession:
-    """The session that is there, whatever its settings; else a new one on `master` (`local[*]`).
-    `config` goes before our own settings; `packages` are Maven coordinates of what Spark is to fetch.
+    """The existing session, whatever its settings; else a new one on `master` (`local[*]`).
+    `config` overrides our own settings; `packages` are Maven coordinates of connectors for Spark to fetch.
 
     Raises `SparkError` if there is no Java (T110), the session does not start (T111) or nothing answers at
     `master` (T112).
@@ -96,14 +95,14 @@ def spark_session(
 
 
 def _check_reachable(master: str) -> None:
-    """Spark itself tries for a minute and then stops without saying why."""
+    """Checked here because Spark itself tries for a minute and then stops without a reason."""
     if not master.startswith("spark://"):
         return
     problem = "no master answers"
     for one in master.removeprefix("spark://").split(","):
         try:
-            place = urlsplit(f"spark://{one}")
-            with socket.create_connection((place.hostname or "", place.port or 7077), _PATIENCE):
+            address = urlsplit(f"spark://{one}")
+            with socket.create_connection((address.hostname or "", address.port or 7077), _PATIENCE):
                 return
         except (OSError, ValueError) as error:
             problem = f"{one}: {getattr(error, 'strerror', None) or error}"
@@ -132,7 +131,8 @@ def _started(settings: dict[str, str]) -> SparkSession:
 
 
 def _environment(java: Java) -> dict[str, str]:
-    """What PySpark reads while a context starts: workers run the Python of the driver by default."""
+    """The variables that PySpark reads while a context starts; by default, workers run the driver's
+    Python."""
     python = {
         name: os.environ.get(name, sys.executable) for name in ("PYSPARK_PYTHON", "PYSPARK_DRIVER_PYTHON")
     }

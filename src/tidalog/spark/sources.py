@@ -1,8 +1,8 @@
 """Streams of updates by name: files of a folder, or any source that Spark has or can fetch.
 
-What comes out has the columns of an update table.  Files of CSV and JSON and the messages of a queue are
-text: their values are terms as they are written in tables.  An empty field of CSV is nothing behind the last
-argument, and the empty text before it.  A line that cannot be read goes on as it is, to be quarantined.
+The result has the columns of an update table.  CSV and JSON files and the messages of a queue are text: their
+values are terms as written in tables.  An empty field of CSV is missing after the last argument, and the
+empty text before it.  A line that cannot be read is passed on unchanged, to be quarantined.
 """
 
 from __future__ import annotations
@@ -38,10 +38,11 @@ CONNECTORS: Final = {
     "kafka": "org.apache.spark:spark-sql-kafka-0-10_{scala}:{spark}",
     "avro": "org.apache.spark:spark-avro_{scala}:{spark}",
 }
-"""What Spark does not bring, and where it comes from; connectors of others have versions of their own."""
+"""Connectors that Spark does not include, with their coordinates; those of other projects have their own
+versions."""
 _PATTERN: Final = re.compile(r"[*?\[{]")
 VIEW: Final = "source"
-"""The name of a source's rows in the query that turns them into updates."""
+"""The name of the source's rows in the query that converts them to updates."""
 
 
 def read_stream(
@@ -57,9 +58,9 @@ def read_stream(
     """A stream of updates.
 
     `updates` is a folder, a pattern or a file; the name of a table, the topic of `kafka`, the HOST:PORT of
-    `socket`.  `source` is that of Spark, by the endings of the files unless told, and `options` are its own.
-    `schema` is the columns of the source, where they cannot be seen; `sql` a query that makes updates of its
-    rows, which are the table `source`.  Facts have at most so many `arguments`.
+    `socket`.  `source` is a source of Spark, by default that of the files' ending, and `options` are its
+    options.  `schema` has the columns of the source, if Spark cannot infer them; `sql` is a query that
+    converts its rows, the table `source`, to updates.  `arguments` is the largest arity of a fact.
     """
     given = dict(options or {})
     name = source if source is not None else _by_ending(updates)
@@ -92,7 +93,7 @@ def _no_stream(problem: str, why: str, hint: str) -> SparkError:
 
 
 def _by_ending(updates: str | None) -> str:
-    """The source for files, by the first that there is."""
+    """The source for files, by their endings."""
     if updates is None:
         raise _no_stream("there are no updates", "neither files nor a source are named", "name a folder")
     path = Path(updates).expanduser()
@@ -104,11 +105,11 @@ def _by_ending(updates: str | None) -> str:
         return kinds.pop()
     why = f"it has files of {' and '.join(sorted(kinds))}" if kinds else "no file in it shows what they are"
     known = ", ".join(dict.fromkeys(FILES.values()))
-    raise _no_stream(f"{updates} can be read in several ways", why, f"say --source: {known}")
+    raise _no_stream(f"{updates} can be read in several ways", why, f"choose one with --source: {known}")
 
 
 def _check_there(updates: str) -> None:
-    """Files may come later, but the folder that they come into is there; a pattern is Spark's to follow."""
+    """Files may arrive later, but their folder must exist; patterns are left to Spark."""
     path = Path(updates).expanduser()
     if not path.exists() and not _PATTERN.search(updates):
         hint = "make the folder, if files are to come into it later"
@@ -150,7 +151,7 @@ def _folder(
     schema: str | None,
     arguments: int,
 ) -> DataFrame:
-    """Files of a folder that Spark calls so; `path` is where we see it too."""
+    """Files of a folder with Spark's name for it; `path` is the local one."""
     own: dict[str, str] = {}
     if source == "csv":
         separator = (
@@ -176,7 +177,7 @@ def _is_tsv(path: Path) -> bool:
 
 
 def _columns_seen(spark: SparkSession, name: str, source: str, settings: Mapping[str, str]) -> str | None:
-    """The columns of the files that are there; of JSON it does not matter."""
+    """The columns of the existing files; for JSON they do not matter."""
     from pyspark.errors import AnalysisException
 
     if source == "json":
@@ -191,8 +192,8 @@ def _columns_seen(spark: SparkSession, name: str, source: str, settings: Mapping
 
 
 def _usual_columns(source: str, arguments: int) -> str:
-    """What files have that are not there yet.  Of an object, an argument that no fact has is seen too: it is
-    a fault, and not to be passed over."""
+    """The columns of files that do not exist yet.  For JSON objects they include one argument more than any
+    fact has, so that a surplus argument is an error and not ignored."""
     label = "bigint" if source in ("parquet", "orc") else "string"
     arguments += source == "json"
     names = ["op", "predicate", *(f"arg{number}" for number in range(1, arguments + 1))]
@@ -200,15 +201,15 @@ def _usual_columns(source: str, arguments: int) -> str:
 
 
 def _with_empty_texts(frame: DataFrame) -> DataFrame:
-    """Empty fields are nothing; but between two arguments, one is the empty text."""
+    """Empty fields are missing, except that one before the last argument is the empty text."""
     from pyspark.sql import functions as F
 
     filled = {name: F.nullif(frame[f"`{name}`"], F.lit("")) for name in frame.columns if name != CORRUPT}
     columns = dict(filled)
     arguments = sorted((n for n in filled if n.lower().startswith("arg")), key=lambda n: (len(n), n.lower()))
-    for place, name in enumerate(arguments[:-1]):
-        behind = F.coalesce(*(filled[later] for later in arguments[place + 1 :]))
-        columns[name] = F.coalesce(filled[name], F.when(behind.isNotNull(), ""))
+    for number, name in enumerate(arguments[:-1], 1):
+        later = F.coalesce(*(filled[other] for other in arguments[number:]))
+        columns[name] = F.coalesce(filled[name], F.when(later.isNotNull(), ""))
     record = [frame[CORRUPT]] if CORRUPT in frame.columns else []
     return frame.select(*(column.alias(name) for name, column in columns.items()), *record)
 
@@ -234,19 +235,19 @@ def _other(
 
 
 def _objects(frame: DataFrame, schema: str | None, arguments: int) -> DataFrame:
-    """The columns of the objects that messages are, and where these come from."""
+    """The columns of messages that are JSON objects, with their origins."""
     from pyspark.sql import functions as F
 
     columns = f"{schema or _usual_columns('json', arguments)}, `{CORRUPT}` string"
     text = frame["value"].cast("string")
     read = F.from_json(text, columns, {"mode": "PERMISSIVE", "columnNameOfCorruptRecord": CORRUPT})
-    places = [name for name in OFFSETS if name in frame.columns]
-    return frame.select(read.alias("update_row"), *places).select("update_row.*", *places)
+    origins = [name for name in OFFSETS if name in frame.columns]
+    return frame.select(read.alias("update_row"), *origins).select("update_row.*", *origins)
 
 
 @contextmanager
 def _connected(source: str, spark: SparkSession) -> Iterator[None]:
-    """Turns Spark's error about a source into one that says what is missing."""
+    """Converts Spark's error about a source to one that says what is missing."""
     try:
         with no_query_log():
             yield

@@ -1,4 +1,5 @@
-"""`tidalog.spark.maintain`: applies a stream of updates to a store, in the manner of Spark's own streams."""
+"""`tidalog.spark.maintain`: applies a stream of updates to a store, with an interface like Spark's own
+streams."""
 
 from __future__ import annotations
 
@@ -18,13 +19,14 @@ from tidalog.model.errors import UsageError
 from tidalog.spark.applying import Applying
 from tidalog.spark.catalog import known_predicates
 from tidalog.spark.checkpoints import Lineage, lineage_of, read_checkpoint
-from tidalog.spark.columns import UpdateColumns, update_columns
-from tidalog.spark.diagnostics import LabelsDiffer, NotAStream, SparkError
+from tidalog.spark.columns import UpdateColumns, stream_columns
+from tidalog.spark.diagnostics import LabelsDiffer, SparkError
 from tidalog.spark.feed import Feed
 from tidalog.spark.ingest import Ingest
 from tidalog.spark.materialised import Materialised
 from tidalog.spark.pipeline import Pipeline
 from tidalog.spark.progress import Listener
+from tidalog.spark.quarantine import Quarantine
 from tidalog.spark.query import MaintenanceQuery, has_more, start_query
 from tidalog.spark.sequencer import LabelKind
 
@@ -73,36 +75,34 @@ def maintain(
     `update`, which orders updates; without it a micro-batch is one update.  `program` is a path, a text or a
     `Program`, and may be left out if the store has one.  Without a `store`, nothing is kept after the end.
 
-    `look_ahead`, `latest_only`, `strategy`, `marking` and `order` are those of `KnowledgeBase.stream`; with
-    `look_ahead_wait` the last updates of a batch wait so many seconds for those of the next one.
+    `look_ahead`, `latest_only`, `strategy`, `marking` and `order` are those of `KnowledgeBase.stream`; the
+    last updates of a batch wait at most `look_ahead_wait` seconds for those of the next one.
 
-    Labels of updates are integers, or are compared as text with `text_labels`.  The last update of a batch
+    Labels of updates are integers; with `text_labels` they are compared as text.  The last update of a batch
     may continue in the next one: it waits for an update with a higher label, at most `update_wait` seconds.
-    The default is `look_ahead_wait`, or one second more than the interval of the trigger; 0 if each batch has
-    whole updates.
+    The default is `look_ahead_wait`, or one second more than the interval of the trigger; use 0 if batches
+    contain only whole updates.
 
-    Bad rows go to the folder `quarantine`, or to one in the store; with `strict` they end the stream.
+    Bad rows go to the folder `quarantine`, by default in the store; with `strict` they end the stream.
     `checkpoint` is Spark's, by default in the store.  `other_updates` asserts that updates without labels are
-    new to the store, though its checkpoint is gone.
+    new to the store, although its checkpoint is gone.
     """
-    if not updates.isStreaming:
-        why = "it is a table, which does not change"
-        hint = "read it with spark.readStream, or use tidalog.spark.materialise"
-        raise SparkError(NotAStream(problem="this DataFrame is not a stream of updates", why=why, hint=hint))
-    columns = update_columns(updates.schema)
+    columns = stream_columns(updates, "read it with spark.readStream, or use tidalog.spark.materialise")
     for name, seconds in (("look_ahead_wait", look_ahead_wait), ("update_wait", update_wait)):
         if seconds is not None and seconds < 0:
             why = "it is a number of seconds, 0 or more"
             raise UsageError(BadArgument(problem=f"{name}={seconds}", why=why, hint=""))
     applying = Applying(look_ahead, look_ahead_wait, latest_only, strategy, marking, order)
-    folders = _Folders(_path(store), _path(checkpoint), None if strict else _path(quarantine), strict=strict)
+    folders = _Folders(
+        absolute(store), absolute(checkpoint), None if strict else absolute(quarantine), strict=strict
+    )
     settings = _Settings(
         program, dialect, dict(parameters or {}), applying, update_wait, text_labels, other_updates, fsync
     )
     return Maintained(updates, columns, folders, settings)
 
 
-def _path(path: PathLike | None) -> Path | None:
+def absolute(path: PathLike | None) -> Path | None:
     return Path(path).expanduser().absolute() if path is not None else None
 
 
@@ -139,7 +139,7 @@ class _Folders:
         return self.checkpoint if self.checkpoint is not None else store / OWN_FOLDER / "checkpoint"
 
     def quarantine_in(self, store: Path) -> Path | None:
-        """None if bad rows are to stop the stream, or would be gone with a store for the time being."""
+        """None if bad rows stop the stream: with `strict`, or if the store is temporary."""
         if self.strict or self.quarantine is not None:
             return self.quarantine
         return None if self.store is None else store / OWN_FOLDER / "quarantine"
@@ -162,7 +162,7 @@ class Maintained:
         self._settings = settings
         self._feed: Path | None = None
         self.query: MaintenanceQuery | None = None
-        """What `start` gave last."""
+        """The last result of `start`."""
 
     def start(
         self,
@@ -177,7 +177,7 @@ class Maintained:
 
         `changes` is the folder of the change feed, `materialised` that of all facts as Parquet files.
         `trigger` is an interval such as `1s`, `available-now`, which ends once everything available is
-        applied, or `continuous`, one batch after the other.  `listener` is called after every batch.
+        applied, or `continuous`, which starts each batch at once.  `listener` is called after every batch.
         """
         how = read_trigger(trigger)
         folder = self._folders.prepare()
@@ -188,7 +188,7 @@ class Maintained:
             raise
         try:
             applying = self._applying(interval_of(how))
-            return self._started(kb, _path(changes), _path(materialised), how, applying, name, listener)
+            return self._started(kb, absolute(changes), absolute(materialised), how, applying, name, listener)
         except BaseException:
             kb.close()
             self._folders.remove_temporary()
@@ -198,8 +198,8 @@ class Maintained:
     def changes(self) -> DataFrame:
         """The change feed as a stream: `update`, `op`, `predicate`, `arg1` …, `kind`.
 
-        Starts the stream of updates if it was not started, with a feed in the store, which the DataFrame
-        reads.  A query on it has its own checkpoint; its end does not end `query`, which feeds the store.
+        Starts the stream of updates if necessary, with a feed in the store, which the DataFrame reads.  A
+        query on it has its own checkpoint; its end does not end `query`, which feeds the store.
         """
         if self.query is None or not self.query.isActive or self._feed is None:
             self.start(self._own_feed())
@@ -220,7 +220,7 @@ class Maintained:
         if store is None:
             problem = "changes cannot be read as a stream"
             why = "there is no store that keeps them"
-            raise UsageError(BadArgument(problem=problem, why=why, hint="say store=FOLDER"))
+            raise UsageError(BadArgument(problem=problem, why=why, hint="add store=FOLDER"))
         return store.joinpath(*OWN_FEED)
 
     def _opened(self, folder: Path) -> StoredKnowledgeBase:
@@ -267,10 +267,10 @@ class Maintained:
             ingest,
             _SourceName(checkpoint, lineage),
             applying,
+            quarantine=Quarantine(folders.quarantine_in(kb.path)),
             labels=kind,
             feed=feed,
             materialised=Materialised(materialised, kb) if materialised is not None else None,
-            quarantine=folders.quarantine_in(kb.path),
             listener=listener,
         )
         writer = ingest.updates.writeStream.foreachBatch(pipeline.process)
@@ -281,7 +281,7 @@ class Maintained:
 
 
 def spark_path(folder: Path) -> str:
-    """A local folder as Spark names it, which takes every character as it is."""
+    """The URI of a local folder for Spark, which accepts every character unescaped."""
     return f"file://{folder}"
 
 
@@ -303,26 +303,26 @@ class _SourceName:
 
 
 def label_kind(columns: UpdateColumns, text_labels: bool, kb: StoredKnowledgeBase) -> LabelKind | None:
-    """What the labels of a stream are; None if it has none.  Raises `SparkError` (T127) if those that the
-    store has had are of another kind."""
+    """The kind of a stream's labels; None if it has none.  Raises `SparkError` (T127) if the store has labels
+    of another kind."""
     if columns.update is None:
         return None
     own: LabelKind = "text" if text_labels or columns.dated_labels else "integer"
     last = kb.last_label()
     other = "text" if isinstance(last, str) else "integer"
     if last is not None and other != own:
-        hint = "say text_labels, so that labels go by their text" if own == "integer" else "use integers"
+        hint = "set text_labels to compare labels as text" if own == "integer" else "use integers"
         raise SparkError(LabelsDiffer(own=own, other=other, hint=hint))
     return own
 
 
 def interval_of(trigger: Mapping[str, Any]) -> float:
-    """Seconds from the start of a batch to that of the next."""
+    """Seconds between the starts of two batches."""
     return float(str(trigger.get("processingTime", "0")).split()[0]) / 1000
 
 
 def read_trigger(text: str | None) -> dict[str, Any]:
-    """What Spark's `trigger` takes."""
+    """The arguments of Spark's `trigger`."""
     if text is None or text == CONTINUOUS:
         return {"processingTime": "0 seconds"}
     if text == AVAILABLE_NOW:

@@ -1,4 +1,4 @@
-"""Tables of Spark in, tables of Spark out: a materialisation in one go, and a store's predicates for SQL."""
+"""Spark tables in, Spark tables out: a single materialisation, and a store's predicates for SQL."""
 
 from __future__ import annotations
 
@@ -28,9 +28,9 @@ def materialise(
     *,
     parameters: Mapping[str, object] | None = None,
 ) -> dict[str, DataFrame]:
-    """Everything that follows from a program and tables of facts, by predicate.
+    """The materialisation of a program over tables of facts, by predicate.
 
-    The columns of a table are the arguments of its predicate, in order.  What comes out has columns `arg1` …;
+    The columns of a table are the arguments of its predicate, in order.  The results have columns `arg1` …;
     a predicate without arguments has a row if it is true.
     """
     spark = next((table.sparkSession for table in tables.values()), None) or spark_session()
@@ -55,8 +55,8 @@ def create_views(
 ) -> list[str]:
     """Creates a temporary view for each predicate of a store that has arguments; returns their names.
 
-    A view has the facts of the moment at which it is asked.  Letters, digits and `_` of a predicate's name
-    are its view's name, with `prefix` before it.
+    A view has the current facts at each query.  The name of a view is `prefix` and the letters, digits and
+    `_` of the predicate's name.
     """
     session = spark if spark is not None else spark_session()
     with tidalog.open(store, read_only=True) as kb:

@@ -1,8 +1,8 @@
 """The checks of update rows (io/update_checks.py) as columns of Spark, run before a row reaches the engine.
 
-`fault_of` is the first check that a row fails.  `is_sure` is a shorter expression, true of facts without a
-fault: Spark plans a stream again for each batch, and `fault_of` is long.  Rows that change rules, and facts
-of predicates that rules have brought, may be right without being sure.
+`fault_of` is the first check that a row fails.  `is_sure` is a shorter expression, which implies that a fact
+has no error: Spark plans a stream again for each batch, and `fault_of` is long.  Rows that change rules, and
+facts of predicates of added rules, may be valid without passing the short test.
 """
 
 from __future__ import annotations
@@ -32,26 +32,26 @@ if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
 
 FAULT: Final = "__tidalog_fault"
-"""The column with the fault of a row (`fault_of`)."""
+"""The column with the error of a row (`fault_of`)."""
 SURE: Final = "__tidalog_sure"
-"""The column that is true where there surely is none (`is_sure`)."""
+"""The column with the result of the short test (`is_sure`)."""
 CONTENT: Final = "__tidalog_content"
-"""The column with a number that tells a row from others, whatever its label; in streams with labels."""
+"""The column with a number that identifies a row's content without its label; in streams with labels."""
 KEY: Final = "__tidalog_key"
 """The column with the key of a row, in keyed streams."""
 _DATED: Final = r"\A(?!0000)[0-9]{4}-"
-"""How the text of a date in the calendar begins."""
+"""The beginning of the text of a date in the calendar."""
 _SECONDS: Final = "cast(unix_micros(`update`) / 1000000bd as decimal(18, 6))"
 _INSTANT: Final = f"timestamp_ntz'1970-01-01 00:00:00' + make_dt_interval(0, 0, 0, {_SECONDS})"
 """A timestamp in UTC, whatever the zone of the session is."""
 _LONGEST: Final = 60
-"""Characters of a value in a message."""
+"""The largest number of characters of a value in a message."""
 
 
 @dataclass(frozen=True)
 class Validation:
-    """The rows of a stream, with the columns of `named`: what their columns were called, which predicates
-    they may be about, and in keyed streams the name of the key."""
+    """Validates the rows of a stream with the columns of `named`: their original column names, the allowed
+    predicates, and in keyed streams the name of the key."""
 
     columns: UpdateColumns
     known: KnownPredicates
@@ -75,8 +75,8 @@ class Validation:
         )
 
     def fault_of(self, learnt: Collection[tuple[str, int]] = ()) -> Column:
-        """The fault of a row: number, message, column; null if there is none.  Predicates that were `learnt`
-        from rules are known too."""
+        """The error of a row: number, message, column; null if there is none.  Predicates `learnt` from rules
+        are known too."""
         from pyspark.sql import functions as F
 
         checks = self.checks
@@ -87,7 +87,7 @@ class Validation:
         return F.coalesce(*of_rows, of_predicates)
 
     def is_sure(self) -> Column:
-        """Whether a row surely is a fact without a fault."""
+        """The short test: whether a row is a valid fact of a predicate in the catalog."""
         from pyspark.sql import functions as F
 
         passed = [~self._fails(check) for check in sure_checks(self.checks)]
@@ -110,7 +110,7 @@ class Validation:
         return F.when(wrong, fault)
 
     def _fails(self, check: Check) -> Column:
-        """Where the test of a check is true, of rows with its operations."""
+        """Whether a row with its operations fails a check."""
         from pyspark.sql import functions as F
 
         part, predicate = self._part(check.part), F.col("predicate")
@@ -144,9 +144,7 @@ class Validation:
 
         marks = {name: f"\0{kind}\0" for name, kind in check.row_values.items()}
         written = check.diagnostic(**check.values, field=column, **marks).message.split("\0")
-        parts = [
-            self._value(text, check.part) if place % 2 else F.lit(text) for place, text in enumerate(written)
-        ]
+        parts = [self._value(text, check.part) if at % 2 else F.lit(text) for at, text in enumerate(written)]
         return F.concat(*parts) if len(parts) > 1 else parts[0]
 
     def _value(self, kind: Value | str, part: str) -> Column:
@@ -170,7 +168,7 @@ class Validation:
         return F.col({"key": KEY, "": "predicate"}.get(part, part))
 
     def _name(self, part: str) -> str:
-        """What the column of a part is called in the stream; nothing if a fault is not that of one column."""
+        """The column of a part in the stream; empty if an error is not about one column."""
         columns = self.columns
         arguments = {f"arg{number}": name for number, name in enumerate(columns.arguments, 1)}
         names = {"update": columns.update, "op": columns.op, "predicate": columns.predicate, "key": self.key}
@@ -186,7 +184,7 @@ class Validation:
 
     @property
     def _arity(self) -> Column:
-        """The number of arguments that a row has."""
+        """The number of arguments of a row."""
         from pyspark.sql import functions as F
 
         numbered = reversed(list(enumerate(self._arguments, 1)))
@@ -194,7 +192,7 @@ class Validation:
 
     @property
     def _known_arity(self) -> Column:
-        """The number of arguments that the predicate has in the catalog; null if it is not there."""
+        """The arity of the predicate in the catalog; null if the catalog does not have it."""
         from pyspark.sql import functions as F
 
         if not self.known.arities:
@@ -203,7 +201,7 @@ class Validation:
         return F.try_element_at(F.create_map(*pairs), F.col("predicate"))
 
     def _is_in_catalog(self) -> Column:
-        """Whether the catalog has the predicate with the arguments of the row, which have no gap."""
+        """Whether the catalog has the predicate with the row's number of arguments, and these have no gap."""
         from pyspark.sql import functions as F
 
         predicate = F.col("predicate")
@@ -258,20 +256,14 @@ def _shown(value: Column) -> Column:
     return F.when(F.length(text) > _LONGEST, short).otherwise(text)
 
 
-def fault_line(fault: Mapping[str, object], place: str) -> str:
-    """A fault as one line for people."""
-    where = f", column {fault['column']}" if fault["column"] else ""
-    return f"{place}{where}: {fault['message']} ({fault['number']})"
-
-
 # --- columns of a stream ------------------------------------------------------------------------------------
 
 
 def named(frame: DataFrame, columns: UpdateColumns) -> DataFrame:
     """The rows of a stream with columns `update` (if there is one), `op`, `predicate`, `arg1` …, and all
-    others as they are; `Validation` is about these.
+    others unchanged, for `Validation`.
 
-    This becomes part of the stream's own plan, so that it is built once and not for every batch.
+    It is part of the stream's own plan, so that it is built once and not for every batch.
     """
     own = {columns.update, columns.op, columns.predicate, *columns.arguments, columns.corrupt}
     others = [name for name in frame.columns if name not in own]
@@ -286,20 +278,20 @@ def named(frame: DataFrame, columns: UpdateColumns) -> DataFrame:
 
 
 def _column(frame: DataFrame, name: str) -> Column:
-    """A column; one of text is compared byte by byte, whatever its collation."""
+    """A column; text is compared byte by byte, whatever its collation."""
     found = frame[quoted(name)]
     return found.cast("string") if frame.schema[name].dataType.typeName() == "string" else found
 
 
 def label_of(text_labels: bool) -> Column:
-    """The label of a row's update, a text or an integer; null where it is none."""
+    """The label of a row's update, a text or an integer; null if it is not a label."""
     from pyspark.sql import functions as F
 
     return F.col("update").cast("string") if text_labels else F.expr("try_cast(`update` as bigint)")
 
 
 def dated_labels(kind: str) -> Column:
-    """Labels that are dates or times as text that sorts as they do: instants in UTC."""
+    """Labels that are dates or times as text with the same order: instants in UTC."""
     from pyspark.sql import functions as F
 
     label = F.col("update")
@@ -315,7 +307,7 @@ def dated_labels(kind: str) -> Column:
 
 
 def content_of(columns: UpdateColumns) -> Column:
-    """A number of 40 bits that tells rows apart; many of them can be added up."""
+    """A 40-bit hash of a row; the sum of many of them does not overflow."""
     from pyspark.sql import functions as F
 
     names = ["op", "predicate", *(f"arg{n + 1}" for n in range(len(columns.arguments)))]

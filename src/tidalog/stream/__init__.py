@@ -1,8 +1,7 @@
-"""Where updates wait until they are applied: sources that can be looked into, and look-ahead.
+"""Streams of updates that wait to be applied: sources that can be inspected, and look-ahead.
 
-A `Source` hands out items one after the other, and shows those that are there already without taking them
-and without waiting.  What an item is does not matter here, so nothing of the engine, the language or a file
-format is known here.
+A `Source` returns items one by one, and shows those that have arrived without taking them and without
+waiting.  It works for items of any kind and knows nothing of the engine, the language or file formats.
 """
 
 from tidalog.stream.look_ahead import FirstAlone, upcoming

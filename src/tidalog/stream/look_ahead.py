@@ -11,10 +11,9 @@ T = TypeVar("T")
 
 
 def upcoming(source: Source[T], count: int, wait: float = 0.0) -> Sequence[T]:
-    """The next items of a source, `count` at most, without taking them.
+    """The next items of a source, at most `count`, without taking them.
 
-    What is not there is not waited for, unless `wait` says for how many seconds; and then no longer than it
-    takes `count` of them to arrive or the stream to end.
+    Waits at most `wait` seconds, until `count` items have arrived or the stream has ended.
     """
     if count <= 0:
         return ()
@@ -24,8 +23,8 @@ def upcoming(source: Source[T], count: int, wait: float = 0.0) -> Sequence[T]:
 
 
 class FirstAlone(Generic[T]):
-    """A source of which nothing is seen while its first item is at work: as for a reader who starts with what
-    there is, and finds out only then that there is more."""
+    """A source that shows nothing while its first item is processed, as for a reader that starts with what
+    there is and looks for more only afterwards."""
 
     def __init__(self, source: Source[T]) -> None:
         self._source = source

@@ -1,7 +1,7 @@
-"""Sources: a stream of items, of which those that have arrived can be seen before they are taken.
+"""Sources: streams whose items can be inspected, once they have arrived, before they are taken.
 
-Invariant.  `peek(n)` is what the next calls of `next` will give, as far as it has arrived: looking changes
-nothing, and never waits.  An item is never None, which is what `next` gives at the end.
+Invariant.  `peek(n)` shows what the next calls of `next` will return, as far as it has arrived: it changes
+nothing and never waits.  An item is never None, which is what `next` returns at the end.
 """
 
 from __future__ import annotations
@@ -18,32 +18,32 @@ T = TypeVar("T")
 T_co = TypeVar("T_co", covariant=True)
 
 CAPACITY: Final = 1024
-"""Items that wait in a source before a producer has to wait."""
+"""How many items a source holds before a producer has to wait."""
 _PATIENCE: Final = 1.0
-"""Seconds that closing waits for an iterator to come back from what it is doing."""
+"""How many seconds closing waits for an iterator to return."""
 
 
 class SourceClosed(Exception):
-    """An item was put into a source that takes no more."""
+    """An item was put into a closed source."""
 
 
 class Source(Protocol[T_co]):
     def next(self) -> T_co | None:
-        """Takes the next item, and waits until there is one; None if the stream has ended."""
+        """Takes the next item, waiting for it if necessary; None if the stream has ended."""
 
     def peek(self, count: int) -> Sequence[T_co]:
-        """The next items that are there now, `count` at most.  Never waits, takes nothing."""
+        """The next items that have arrived, at most `count`.  Never waits, takes nothing."""
 
     def wait(self, seconds: float, count: int = 1) -> None:
-        """Waits until `count` items are there, or no more can come or fit, or the time is up."""
+        """Waits until `count` items have arrived, or no more can come or fit, or the time is up."""
 
     @property
     def ended(self) -> bool:
-        """Whether `next` would give None at once.  A stream that may go on has not ended."""
+        """Whether `next` would return None at once.  A stream that may continue has not ended."""
 
 
 class ListSource(Generic[T]):
-    """Items that are all there from the beginning."""
+    """A source whose items are all present from the beginning."""
 
     def __init__(self, items: Sequence[T]) -> None:
         self._items = items
@@ -59,7 +59,7 @@ class ListSource(Generic[T]):
         return self._items[self._at : self._at + max(0, count)]
 
     def wait(self, seconds: float, count: int = 1) -> None:
-        """What is not there will never be."""
+        """Returns at once: no more items will arrive."""
 
     @property
     def ended(self) -> bool:
@@ -67,7 +67,7 @@ class ListSource(Generic[T]):
 
 
 class QueueSource(Generic[T]):
-    """Items that other threads put.  At most `capacity` of them wait; then `put` waits too."""
+    """A source that other threads fill.  It holds at most `capacity` items; then `put` waits."""
 
     def __init__(self, capacity: int = CAPACITY) -> None:
         if capacity < 1:
@@ -81,8 +81,8 @@ class QueueSource(Generic[T]):
     # --- for producers -----------------------------------------------------------------------------
 
     def put(self, item: T, timeout: float | None = None) -> None:
-        """Adds an item; waits while the queue is full.  Raises `SourceClosed` if it was closed, before or
-        meanwhile, and `TimeoutError` if there was no capacity within `timeout` seconds."""
+        """Adds an item; waits while the queue is full.  Raises `SourceClosed` if the source is or becomes
+        closed, and `TimeoutError` if it stays full for `timeout` seconds."""
         if item is None:
             raise TypeError("None stands for the end of a stream and cannot be an item of it")
         with self._changed:
@@ -94,14 +94,14 @@ class QueueSource(Generic[T]):
             self._changed.notify_all()
 
     def close(self) -> None:
-        """No more items will come; those that are there can still be taken."""
+        """Ends the stream; items that have arrived can still be taken."""
         with self._changed:
             self._closed = True
             self._changed.notify_all()
 
     def fail(self, error: BaseException) -> None:
-        """Closes the source; `next` raises the error when all items are taken.  One that is closed already
-        has ended well."""
+        """Closes the source; `next` raises the error when all items are taken.  Does nothing if the source is
+        already closed."""
         with self._changed:
             if not self._closed:
                 self._error, self._closed = error, True
@@ -136,7 +136,7 @@ class QueueSource(Generic[T]):
             return self._closed and not self._items and self._error is None
 
     def discard(self) -> None:
-        """Closes the source and forgets what is in it."""
+        """Closes the source and drops its items."""
         with self._changed:
             self._error, self._closed = None, True
             self._items.clear()
@@ -147,11 +147,11 @@ class QueueSource(Generic[T]):
 
 
 class IteratorSource(Generic[T]):
-    """Items of an iterator, which a thread reads ahead: asking an iterator may take any time, so looking at
-    what is there cannot ask it.  At most `capacity` items wait.
+    """Items of an iterator, which a thread reads ahead: an iterator may block for any time, so `peek` cannot
+    call it.  At most `capacity` items are read ahead.
 
-    An error of the iterator is raised by `next` after the items that came before it.  The thread ends with
-    the iterator, with `close`, or when the source is garbage collected; it calls the `close` of a generator.
+    `next` raises an error of the iterator after the items before it.  The thread ends with the iterator, with
+    `close`, or when the source is garbage collected; it calls the `close` of a generator.
     """
 
     def __init__(self, items: Iterable[T], capacity: int = CAPACITY) -> None:
@@ -176,8 +176,8 @@ class IteratorSource(Generic[T]):
         return self._queue.ended
 
     def close(self) -> None:
-        """Ends the stream here and forgets what was read ahead.  An iterator that is waiting for something
-        just then is left to its thread after a second."""
+        """Ends the stream and drops the items that were read ahead.  An iterator that blocks for more than a
+        second is left to its thread."""
         self._queue.discard()
         if threading.current_thread() is not self._thread:
             self._thread.join(_PATIENCE)
@@ -192,7 +192,7 @@ class IteratorSource(Generic[T]):
 
 
 def _pump(items: Iterator[T], queue: QueueSource[T]) -> None:
-    """Holds the queue alone, not the source, so that a forgotten source can go."""
+    """Refers to the queue, not to the source, so that an unused source can be garbage collected."""
     try:
         for item in items:
             queue.put(item)
@@ -207,5 +207,5 @@ def _pump(items: Iterator[T], queue: QueueSource[T]) -> None:
 
 
 def source_of(items: Iterable[T]) -> ListSource[T] | IteratorSource[T]:
-    """A sequence is all there; anything else is read ahead by a thread."""
+    """A sequence becomes a list source; a thread reads anything else ahead."""
     return ListSource(items) if isinstance(items, Sequence) else IteratorSource(items)

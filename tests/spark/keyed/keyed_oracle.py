@@ -14,7 +14,7 @@ import tidalog
 from tidalog.analysis.keyed import keyed_program
 from tidalog.api.knowledge_base import KnowledgeBase
 from tidalog.io.columns import RawTable
-from tidalog.io.diagnostics import Place
+from tidalog.io.diagnostics import Position
 from tidalog.io.update_tables import update_table_of
 from tidalog.keyed.config import BucketConfig, config_of
 from tidalog.model.errors import ProgramError, RunError
@@ -167,7 +167,7 @@ class Alone:
             "x",
             table.columns,
             table.num_rows,
-            lambda row, _: (Place("x", row), ""),
+            lambda row, _: (Position("x", row), ""),
             tuple(table.column_names),
         )
         prepared = kb.prepare_updates(update_table_of(raw))

@@ -1,4 +1,4 @@
-"""Buckets of keys on Spark's executors: `stream` is the API, `processor` what Spark calls for each bucket.
+"""Buckets of keys on Spark's executors: `stream` is the API; Spark calls `processor` for each bucket.
 
     rows ─ validate ─▶ pack by bucket ─ shuffle ─▶ processor: bucket (tidalog.keyed) ─▶ unpack ─▶ changes
 

@@ -1,8 +1,8 @@
-"""The checkpoint of a keyed stream: a note of what its state depends on, and Spark's own files.
+"""The checkpoint of a keyed stream: a note with everything its state depends on, and Spark's own files.
 
 Another number of buckets starts a new generation in a folder of its own: keys are resharded and the source is
-read from its start; updates that were applied are recognised by their labels.  The old generation stays as it
-is, and the note names the new one only once that is complete.
+read from its start; applied updates are recognised by their labels.  The old generation does not change, and
+the note names the new one only once it is complete.
 """
 
 from __future__ import annotations
@@ -32,9 +32,9 @@ class Note:
     labels: str | None
     buckets: int
     generation: str = ""
-    """The folder that Spark's files are in, within the checkpoint."""
+    """The folder of Spark's files, within the checkpoint."""
     first: int = 0
-    """The number of its first batch; those of earlier generations come before."""
+    """The number of its first batch; earlier generations have smaller ones."""
 
 
 def read_note(checkpoint: Path) -> Note | None:
@@ -54,7 +54,7 @@ def note_of(checkpoint: Path) -> Note:
 
 
 def resharded_keys(checkpoint: Path, note: Note) -> Path | None:
-    """The keys that the generation started with, if it was not the first."""
+    """The initial keys of a generation, if it is not the first."""
     folder = checkpoint / note.generation / _RESHARDED
     return folder if note.generation and folder.exists() else None
 
@@ -86,7 +86,7 @@ def _new_generation(spark: SparkSession, checkpoint: Path, old: Note, buckets: i
     committed = read_checkpoint(checkpoint / old.generation).committed
     first = old.first + committed + 1
     name = f"generation-{first:09d}-{buckets}"
-    shutil.rmtree(checkpoint / name, ignore_errors=True)  # of a run that ended here
+    shutil.rmtree(checkpoint / name, ignore_errors=True)  # left by a run that ended here
     (checkpoint / name).mkdir()
     if committed >= 0:
         reshard(spark, checkpoint, checkpoint / name / _RESHARDED, buckets)

@@ -1,6 +1,6 @@
 """The driver's side of a keyed stream: writes changes to files, bad rows and refusals to the quarantine.
 
-A batch that comes again replaces what it has written, so that everything is there once.
+A repeated batch replaces its files, so that everything is written once.
 """
 
 from __future__ import annotations
@@ -10,22 +10,19 @@ import threading
 import time
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any
 
 from tidalog.keyed.packing import BAD_ROW, OTHER, REFUSED, WITH_RULES
 from tidalog.maintain.materialise import Violated
 from tidalog.spark.checkpoints import read_checkpoint
-from tidalog.spark.diagnostics import BadRowsInStream, SparkError, UpdateRefused
-from tidalog.spark.ingest import OFFSETS, BadRow
+from tidalog.spark.diagnostics import UpdateRefused
+from tidalog.spark.ingest import BadRow, bad_row
 from tidalog.spark.pipeline import StreamClosed
-from tidalog.spark.progress import BatchReport, Listener, Totals
-from tidalog.spark.quarantine import position_of, write_bad_rows
-from tidalog.spark.validate import fault_line
+from tidalog.spark.progress import BatchReport, Listener, Reporter
+from tidalog.spark.quarantine import Quarantine
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, Row
-
-_OWN: Final = "__tidalog_"
 
 
 class KeyedPipeline:
@@ -34,7 +31,7 @@ class KeyedPipeline:
     def __init__(
         self,
         changes: Path | None,
-        quarantine: Path | None,
+        quarantine: Quarantine,
         key: str,
         checkpoint: Path,
         listener: Listener | None,
@@ -43,23 +40,23 @@ class KeyedPipeline:
         changes_of: Callable[[DataFrame], DataFrame],
         rows_of: Callable[[DataFrame], DataFrame],
     ) -> None:
-        self.totals = Totals()
+        self._reporter = Reporter(listener)
+        self.totals = self._reporter.totals
         self.error: BaseException | None = None
         self.stopped = False
         self.on_failure: Callable[[], None] = lambda: None
-        """Not called: everything happens within `foreachBatch`."""
+        """Never called: all work is done within `foreachBatch`."""
         self._changes = changes
         self._quarantine = quarantine
         self._key = key
         self._checkpoint = checkpoint
-        self._listener = listener
         self._first = first
         self._changes_of = changes_of
         self._rows_of = rows_of
         self._lock = threading.RLock()
 
     def process(self, frame: DataFrame, batch: int) -> None:
-        """Spark calls it with the reports of each micro-batch."""
+        """Called by Spark with the reports of each micro-batch."""
         with self._lock:
             if self.stopped:
                 raise StreamClosed
@@ -72,17 +69,20 @@ class KeyedPipeline:
     def _process(self, frame: DataFrame, batch: int) -> None:
         from pyspark.sql import functions as F
 
-        report = BatchReport(batch)
+        report = BatchReport(batch=batch)
         start = time.perf_counter()
         kept = frame.persist()  # buckets must not apply it twice
         try:
-            told = kept.filter(F.col("row") == OTHER)
-            notes = told.select("counts", F.col("payload").isNotNull().alias("more")).collect()
+            others = kept.filter(F.col("row") == OTHER)
+            notes = others.select("counts", F.col("payload").isNotNull().alias("more")).collect()
             report.read_seconds = time.perf_counter() - start
-            others = self._rows_of(told).collect() if any(note["more"] for note in notes) else []
-            bad = [_bad_row(row["note"]) for row in others if row["row"] == BAD_ROW]
-            refused = [self._refusal(row) for row in others if row["row"] in (REFUSED, WITH_RULES)]
-            self._write_bad_rows(bad, refused, batch)
+            rows = self._rows_of(others).collect() if any(note["more"] for note in notes) else []
+            bad = [_bad_row(row["note"]) for row in rows if row["row"] == BAD_ROW]
+            refused = [self._refusal(row) for row in rows if row["row"] in (REFUSED, WITH_RULES)]
+            self._quarantine.check(bad, batch)
+            if bad or refused:
+                query = read_checkpoint(self._checkpoint).query or ""
+                self._quarantine.write(query, batch, [*bad, *refused])
             self._count([json.loads(note["counts"]) for note in notes], report)
             began = time.perf_counter()
             if self._changes is not None:
@@ -91,20 +91,7 @@ class KeyedPipeline:
             report.write_seconds = time.perf_counter() - began
         finally:
             kept.unpersist()
-        report.seconds = time.perf_counter() - start
-        self.totals.seconds += report.seconds
-        self.totals.add(report)
-        if self._listener is not None:
-            self._listener(report, self.totals)
-
-    def _write_bad_rows(self, bad: list[BadRow], refused: list[BadRow], batch: int) -> None:
-        if bad and self._quarantine is None:
-            first = fault_line(bad[0], position_of(bad[0]))
-            rows = "1 row" if len(bad) == 1 else f"{len(bad):,} rows"
-            raise SparkError(BadRowsInStream(rows=rows, batch=batch, first=first))
-        if self._quarantine is not None and (bad or refused):
-            query = read_checkpoint(self._checkpoint).query or ""
-            write_bad_rows(self._quarantine, query, batch, [*bad, *refused])
+        self._reporter.add(report, start)
 
     def _refusal(self, row: Row) -> BadRow:
         """A refused update or rule edit, in the form of the quarantine."""
@@ -126,12 +113,11 @@ class KeyedPipeline:
             for predicate, (inserted, deleted) in part["predicates"].items():
                 report.inserted += inserted
                 report.deleted += deleted
-                so_far = self.totals.by_predicate.setdefault(predicate, [0, 0])
-                so_far[0], so_far[1] = so_far[0] + inserted, so_far[1] + deleted
+                self.totals.count(predicate, inserted, deleted)
         report.applied = report.rows - report.quarantined - report.skipped - report.refused
 
-    def settle(self) -> None:
-        """Nothing waits: a batch is applied when Spark has processed it."""
+    def drain(self) -> None:
+        """Nothing to do: a batch is applied when Spark has processed it."""
 
     def stop(self) -> None:
         """Refuses later batches; waits for the current one."""
@@ -139,18 +125,10 @@ class KeyedPipeline:
             self.stopped = True
 
     def close(self) -> None:
-        """There is nothing to close."""
+        """Nothing to do."""
 
 
 def _bad_row(note: str) -> BadRow:
-    """A bad row, in the form of the quarantine."""
-    said = json.loads(note)
-    values: dict[str, object] = said["values"]
-    place: BadRow = {name: values.pop(name) for name in OFFSETS if name in values}
-    if f"{_OWN}file" in values:
-        place["file"], place["block"] = values.pop(f"{_OWN}file"), values.pop(f"{_OWN}block")
-        row = values.pop(f"{_OWN}row", None)
-        if isinstance(row, int):
-            place["row"] = row + 1
-    fault = {name: said["fault"].get(name, "") for name in ("number", "message", "column")}
-    return {**fault, **place, "values": values}
+    found = json.loads(note)
+    fault = {name: found["fault"].get(name, "") for name in ("number", "message", "column")}
+    return bad_row(fault, found["values"])

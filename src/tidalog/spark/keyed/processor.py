@@ -1,4 +1,5 @@
-"""The stateful processor: Spark calls it for each bucket of a batch.  Rows in, changes out, state between."""
+"""The stateful processor, which Spark calls for each bucket of a batch: rows in, changes out, state in
+between."""
 
 from __future__ import annotations
 
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
 
 
 class KeyedProcessor(StatefulProcessor):
-    """`query` is a name that no other query has."""
+    """`query` is a unique name."""
 
     def __init__(self, config: BucketConfig, query: str) -> None:
         self._config = config

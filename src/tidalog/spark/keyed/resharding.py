@@ -1,8 +1,8 @@
 """Resharding: the keys of an ended run, for a run with another number of buckets.
 
 Spark's own reader reads the state of the run.  Each bucket is restored from its snapshot and its log, without
-evaluating rules, for only explicit facts and keys are kept.  Its keys go to their new buckets as records, and
-every new bucket gets the rules of the stream.  The old checkpoint stays as it is.
+evaluating rules, since only explicit facts and keys are kept.  Its keys go to their new buckets as records,
+and every new bucket gets the rules of the stream.  The old checkpoint does not change.
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ def reshard(
                 bucket = _restored(labels, row["snapshot"] or [], row["log"] or [])
                 yield _resharded(bucket, {one["key"]: one["target"] for one in row["targets"] or ()}, entries)
 
-    # Spark's own hash decides where a key goes, here as in the stream.
+    # Spark's own hash determines the bucket of a key, as in the stream.
     bucket = F.expr(f"cast(pmod(xxhash64(key), {int(buckets)}) as int)")
     targets = map_in_arrow(old, keys_of, _KEYS).withColumn("target", bucket).groupBy(BUCKET)
     targets_of = targets.agg(F.collect_list(F.struct("key", "target")).alias("targets"))
@@ -72,7 +72,7 @@ def reshard(
 
 
 def _state(spark: SparkSession, checkpoint: Path) -> DataFrame:
-    """A row for each bucket: the pieces of its snapshot, and the records after it, in order."""
+    """A row for each bucket: the pieces of its snapshot, and the later records, in order."""
     from pyspark.sql import functions as F
 
     def entries(name: str) -> DataFrame:
@@ -94,7 +94,7 @@ def _restored(labels: str | None, snapshot: list[bytes], log: list[bytes]) -> Bu
 
 
 def _resharded(bucket: Bucket, target_of: dict[str, int], entries: Numbers) -> pa.RecordBatch:
-    """A record for each new bucket that keys of an old one go to."""
+    """A record for each new bucket that gets keys of the old one."""
     keys = bucket.keys.ids
     names = plain_texts(bucket.engine.dictionary, keys).to_pylist()
     targets = np.array([target_of[name] for name in names], np.int32)

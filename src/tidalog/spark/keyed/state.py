@@ -1,13 +1,13 @@
-"""The state of a bucket: what Spark keeps of it between batches.
+"""The state of a bucket that Spark keeps between batches.
 
     head       version, token, digest of the program, version and token of the snapshot, sizes
-    snapshot   the bucket as it was, in pieces
-    log        a record for each batch since then, after its token
+    snapshot   an earlier state of the bucket, in pieces
+    log        a record for each later batch, preceded by its token
 
-Invariant.  Every write has a new token, so that a token names one content.  A cached engine has the content
-of the bucket if its token is that of the head; one with the token of the snapshot or of a record of the log
-replays the records after it; any other one is dropped.  So any process may have a bucket at any time, and it
-does not matter whether Spark has committed what the process did.
+Invariant.  Every write has a new token, so that a token identifies one content.  A cached engine is current
+if its token is that of the head; one with the token of the snapshot or of a record of the log replays the
+later records; any other one is dropped.  So any process may have a bucket at any time, and it does not matter
+whether Spark has committed what the process did.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ class Head:
 
 
 class BucketState:
-    """The state of the bucket that Spark has handed over last."""
+    """The state of the bucket that Spark is processing."""
 
     def __init__(self, handle: StatefulProcessorHandle, config: BucketConfig) -> None:
         self._config = config
@@ -61,7 +61,7 @@ class BucketState:
         self._log = handle.getListState("log", PIECES)
 
     def head(self) -> Head:
-        """That of nothing has no token."""
+        """The head; that of an empty state has no token."""
         found = self._head.get()
         if found is None:
             return Head()
@@ -72,7 +72,7 @@ class BucketState:
         return Head(version, bytes(token), digest, base, bytes(base_token), snapshot_size, log_size)
 
     def restored(self, head: Head, cached: CachedEngine | None) -> CachedEngine:
-        """An engine with the content of the head; the cached one if it can be used."""
+        """An engine with the content of the head; the cached one if possible."""
         if not head.token:
             return CachedEngine(Bucket(self._config))
         if cached is not None and cached.token == head.token:
@@ -89,7 +89,7 @@ class BucketState:
         return cached
 
     def write(self, head: Head, result: BatchResult) -> None:
-        """Writes the state, which holds if Spark commits it."""
+        """Writes the state, which becomes valid if Spark commits it."""
         if not result.record:
             return
         if not result.holds:

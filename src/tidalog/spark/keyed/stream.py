@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import os
 import shutil
 import tempfile
 import uuid
 from collections.abc import Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
@@ -35,25 +34,24 @@ from tidalog.keyed.packing import (
 from tidalog.keyed.shard_map import entry_of_bucket
 from tidalog.model.errors import UsageError
 from tidalog.spark.catalog import KnownPredicates, known_predicates
-from tidalog.spark.columns import quoted, update_columns
-from tidalog.spark.diagnostics import NotAStream, SparkError
-from tidalog.spark.ingest import with_places
+from tidalog.spark.columns import UpdateColumns, quoted, stream_columns
+from tidalog.spark.diagnostics import SparkError
+from tidalog.spark.ingest import with_origins
 from tidalog.spark.internals import map_in_arrow, transform_with_state
 from tidalog.spark.keyed.checkpoint import Note, checked_note, read_note, resharded_keys
 from tidalog.spark.keyed.pipeline import KeyedPipeline
 from tidalog.spark.progress import Listener
+from tidalog.spark.quarantine import Quarantine
 from tidalog.spark.query import MaintenanceQuery, start_query
-from tidalog.spark.stream import read_trigger, spark_path
+from tidalog.spark.stream import PathLike, absolute, read_trigger, spark_path
 from tidalog.spark.validate import KEY, Validation, label_of, named
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
 
-    from tidalog.spark.columns import UpdateColumns
-
-PathLike = str | os.PathLike[str]
-_TIMES: Final = frozenset({"date", "timestamp", "timestamp_ntz"})
-_KEY_TYPES: Final = _TIMES | {"string", "tinyint", "smallint", "int", "bigint", "boolean"}
+_KEY_TYPES: Final = frozenset(
+    {"string", "tinyint", "smallint", "int", "bigint", "boolean", "date", "timestamp", "timestamp_ntz"}
+)
 _BUCKETS_PER_PARTITION: Final = 2
 
 
@@ -71,25 +69,22 @@ def keyed(
     arguments: int | None = None,
     initial: PathLike | None = None,
 ) -> Keyed:
-    """Maintains a materialisation of a program for every key, while updates arrive.
+    """Maintains a materialisation of a program for each key, while updates arrive.
 
     `updates` is a streaming DataFrame with the columns of an update table and a column `key`.  Updates are
     ordered by `update` within each key; without that column the rows of a key in a micro-batch are one
-    update.  Labels that are text are integers, unless `text_labels` compares them as text.
+    update.  Labels are integers; with `text_labels`, labels that are text are compared as text.
 
-    Keys share engines on the executors: `buckets` of them, or as many as the checkpoint has, or two for each
-    shuffle partition.  With another number than that of the checkpoint, keys are resharded when the stream is
-    started, and the source is read from its start.
+    Keys share engines on the executors: `buckets` of them, by default as many as the checkpoint has, or two
+    for each shuffle partition.  If `buckets` differs from the checkpoint, keys are resharded when the stream
+    is started, and the source is read from its start.
     Rows with `op` `+rule` and `-rule` change the rules of every key; they have no key.  Changes have as many
-    arguments as the facts of the program, or `arguments` if rules will bring wider ones.
+    arguments as the facts of the program, or `arguments` if later rules have wider facts.
     `ttl` is the number of seconds without an update after which the next batch removes a key.  `initial` is
-    the result of `tidalog.spark.reshard` on an earlier run.  Needs RocksDB as Spark's state store, which
-    sessions of `tidalog.spark.spark_session` have.
+    the result of `tidalog.spark.reshard` on an earlier run.  The state store of Spark must be RocksDB, as in
+    sessions of `tidalog.spark.spark_session`.
     """
-    if not updates.isStreaming:
-        why, hint = "it is a table, which does not change", "read it with spark.readStream"
-        raise SparkError(NotAStream(problem="this DataFrame is not a stream of updates", why=why, hint=hint))
-    columns = update_columns(updates.schema)
+    columns = stream_columns(updates)
     check_key(updates, key, columns)
     partitions = int(updates.sparkSession.conf.get("spark.sql.shuffle.partitions") or 2)
     count = buckets if buckets is not None else _BUCKETS_PER_PARTITION * partitions
@@ -97,11 +92,8 @@ def keyed(
     for what, number in (("ttl", ttl), ("arguments", arguments)):
         if number is not None:
             _check_positive(what, number)
-    if columns.update is None:
-        labels = None
-    else:
-        dated = updates.schema[columns.update].dataType.simpleString() in _TIMES
-        labels = "text" if dated or (text_labels and columns.text_labels) else "integer"
+    as_text = columns.dated_labels or (text_labels and columns.text_labels)
+    labels = None if columns.update is None else "text" if as_text else "integer"
     given = parameter_terms(parameters or {})
     read = read_program(program, dialect, None)
     with tidalog.open(functions=functions or {}) as kb:
@@ -142,31 +134,22 @@ def _check_positive(name: str, value: float) -> None:
         raise UsageError(BadArgument(problem=f"{name}={value}", why="it is more than 0", hint="leave it out"))
 
 
+@dataclass(eq=False, repr=False)
 class Keyed:
     """A keyed stream; nothing happens before a query is started on `changes` or `rows`, or by `start`."""
 
-    def __init__(
-        self,
-        updates: DataFrame,
-        key: str,
-        columns: UpdateColumns,
-        known: KnownPredicates,
-        config: BucketConfig,
-        initial: Path | None,
-        buckets_given: bool,
-    ) -> None:
-        self._updates = updates
-        self._key = key
-        self._columns = columns
-        self._known = known
-        self._initial = initial
-        self._buckets_given = buckets_given
-        self.config = config
+    _updates: DataFrame
+    _key: str
+    _columns: UpdateColumns
+    _known: KnownPredicates
+    config: BucketConfig
+    _initial: Path | None
+    _buckets_given: bool
 
     @property
     def rows(self) -> DataFrame:
-        """All results as a stream: `row` says whether it is a `change`, an update that was `refused`
-        by the constraint in `note`, a `bad` row with its fault in `note`, or `counts`, in `note` too."""
+        """All results as a stream.  `row` is `change`, `refused` (an update, by the constraint in `note`),
+        `bad` (a row, with its error in `note`) or `counts` (in `note`)."""
         return self._rows_of(self._reports(self._initial))
 
     @property
@@ -185,7 +168,7 @@ class Keyed:
         return self._changes_of(self._reports(self._initial).observe("tidalog", *counts))
 
     def _note(self, checkpoint: Path) -> Note:
-        """A checkpoint keeps its number of buckets unless another one is given."""
+        """The note of the checkpoint, which keeps its number of buckets unless another one is given."""
         found = read_note(checkpoint)
         if found is not None and not self._buckets_given:
             self.config = replace(self.config, buckets=found.buckets)
@@ -225,7 +208,7 @@ class Keyed:
         return [*first, *arguments, "kind string", "note string"]
 
     def _with_key(self, frame: DataFrame) -> DataFrame:
-        """The key under its name, and of its type."""
+        """The frame with the original name and type of the key."""
         from pyspark.sql import functions as F
 
         key = F.col("key").cast(self._updates.schema[self._key].dataType)
@@ -245,20 +228,18 @@ class Keyed:
         """Starts, or continues from the checkpoint.
 
         `changes` is a folder of Parquet files; each batch has a folder `batch=…` in it, which is replaced
-        if the batch comes again.  Bad rows and refused updates go to the folder `quarantine`; with
+        if the batch is repeated.  Bad rows and refused updates go to the folder `quarantine`; with
         `strict`, or without that folder, bad rows end the stream.  Without a `checkpoint`, nothing is kept
         after the end.
         """
         how = read_trigger(trigger)
-        temporary = None
-        if checkpoint is None:
-            temporary = tempfile.mkdtemp(prefix="tidalog-")
-        folder = Path(checkpoint if checkpoint is not None else str(temporary)).expanduser().absolute()
+        temporary = tempfile.mkdtemp(prefix="tidalog-") if checkpoint is None else None
+        folder = absolute(checkpoint) or Path(str(temporary))
         note = self._note(folder)
         initial = self._initial or resharded_keys(folder, note)
         pipeline = KeyedPipeline(
-            Path(changes).expanduser().absolute() if changes is not None else None,
-            Path(quarantine).expanduser().absolute() if quarantine is not None and not strict else None,
+            absolute(changes),
+            Quarantine(None if strict else absolute(quarantine)),
             self._key,
             folder / note.generation,
             listener,
@@ -276,19 +257,20 @@ class Keyed:
         return start_query(writer, pipeline, finish, name)
 
     def _checked(self) -> DataFrame:
-        """Right rows with their bucket, and bad ones with their faults."""
+        """Valid rows with their bucket, and bad ones with their errors."""
         from pyspark.sql import functions as F
 
-        places = with_places(self._updates)
-        text = places[quoted(self._key)].cast("string")
-        checked = named(places.withColumn(KEY, text), self._columns)
+        rows = with_origins(self._updates)
+        text = rows[quoted(self._key)].cast("string")
+        checked = named(rows.withColumn(KEY, text), self._columns)
         validation = Validation(self._columns, self._known, self.config.text_labels, self._key)
         values = F.struct(*(F.col(quoted(name)) for name in checked.columns if name != KEY))
 
         def described(found: Column) -> Column:
             return F.to_json(F.struct(found.alias("fault"), values.alias("values")))
 
-        # As the argument of a function it occurs once: twice is more than the JVM compiles.
+        # As a function's argument the expression occurs once; if it occurred twice, the JVM would not compile
+        # it.
         faults = F.filter(F.array(validation.fault_of()), lambda found: found.isNotNull())
         bad = F.when(~validation.is_sure(), F.get(F.transform(faults, described), 0))
         bucket = F.pmod(F.xxhash64(KEY), F.lit(self.config.buckets)).cast("int")

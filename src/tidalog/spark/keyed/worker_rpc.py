@@ -1,19 +1,19 @@
 """Worker RPC: a worker sends the batch of a bucket to the worker process that has the bucket's engine.
 
-Spark hands idle Python workers out in turn, so a bucket rarely comes to the worker that had it last.
+Spark assigns idle Python workers in turn, so a bucket rarely reaches the worker that had it last.
 Restoring its engine from state would double the work of every batch.  Instead each worker serves a socket,
-also while Spark has nothing for it, and a file for each bucket names the process that had it last:
+even while Spark has no work for it, and a file for each bucket names the process that had it last:
 
     <local folder of the executor>/tidalog-engines/<process>.socket
                                                    <query>-<bucket>      the number of that process
 
-Invariant.  A call returns the right result or None, and then the caller restores the engine from state.  A
-result is right because the request names the content that it starts from by a token, and a worker that has
-another content refuses.
+Invariant.  A call returns the correct result or None; then the caller restores the engine from state.  The
+result is correct because the request names the expected content by a token, and a worker with another content
+refuses.
 
-A call never blocks for ever.  The serving side sends a heartbeat every `HEARTBEAT` seconds while it works, so
-honest work may take as long as it needs; a worker that sends nothing for `IDLE` seconds is given up, and this
-process does not call it again.  Everything that is given up is logged.
+A call never blocks forever.  The server sends a heartbeat every `HEARTBEAT` seconds while it works, so work
+may take as long as it needs; a worker that sends nothing for `IDLE` seconds is given up, and this process
+does not call it again.  Every failure is logged.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ _silent: set[int] = set()
 
 
 def call_owner(request: BatchRequest) -> BatchResult | None:
-    """The result from the process that has the engine; None if that is this one, or if it cannot answer."""
+    """The result from the process that has the engine; None if this process has it, or if the call fails."""
     folder = _folder()
     worker = None if folder is None or not request.token else _owner(folder, request.query, request.number)
     if folder is None or worker is None or worker == os.getpid() or worker in _silent:
@@ -72,7 +72,7 @@ def call_owner(request: BatchRequest) -> BatchResult | None:
 
 
 def register(query: str, number: int) -> None:
-    """This process has the engine of a bucket from now on."""
+    """Registers this process as the owner of a bucket's engine."""
     folder = _serving(os.getpid())
     if folder is None:
         return
@@ -114,8 +114,8 @@ def _owner(folder: Path, query: str, number: int) -> int | None:
 
 @cache
 def _serving(process: int) -> Path | None:
-    """Starts to serve, once for each process.  Without such sockets, or with a folder whose name is too long
-    for them, engines are restored from state."""
+    """Starts the server, once per process.  If the system has no such sockets, or the folder's name is too
+    long for them, engines are restored from state."""
     folder = _folder()
     if folder is None:
         return None
@@ -148,7 +148,7 @@ def _accept(listener: socket.socket) -> None:
 
 
 def _serve(connection: socket.socket) -> None:
-    """Applies a batch for another process.  If that fails, the caller does it and raises the error."""
+    """Applies a batch for another process.  If that fails, the caller applies it and raises the error."""
     with connection:
         connection.settimeout(IDLE)
         try:
@@ -179,7 +179,7 @@ def _applied(request: BatchRequest) -> BatchResult | None:
 
 @contextmanager
 def _heartbeats(connection: socket.socket) -> Iterator[None]:
-    """The caller hears that this process is alive; kernels run without the GIL, so they do not stop this."""
+    """Sends heartbeats to the caller; kernels run without the GIL, so they do not block this thread."""
     done = threading.Event()
 
     def beat() -> None:
@@ -200,7 +200,7 @@ def _heartbeats(connection: socket.socket) -> Iterator[None]:
 
 
 class _Refused(Exception):
-    """The worker says why it has no result."""
+    """The worker has no result; the message says why."""
 
 
 def _send_request(connection: socket.socket, request: BatchRequest) -> None:
@@ -232,7 +232,7 @@ def _send(connection: socket.socket, head: list[object], parts: list[bytes]) -> 
 
 
 def _send_frame(connection: socket.socket, kind: int, content: bytes) -> None:
-    """In pieces, for the time limit of `sendall` is for all it sends."""
+    """Sends in pieces, because the timeout of `sendall` covers everything it sends."""
     connection.sendall(_FRAME.pack(kind, len(content)))
     rest = memoryview(content)
     while rest:
@@ -240,7 +240,7 @@ def _send_frame(connection: socket.socket, kind: int, content: bytes) -> None:
 
 
 def _receive(connection: socket.socket) -> bytes:
-    """The next part.  Raises `_Refused`, and `TimeoutError` if nothing comes."""
+    """The next part.  Raises `_Refused`, and `TimeoutError` if nothing arrives."""
     while True:
         kind, size = _FRAME.unpack(_exactly(connection, _FRAME.size))
         content = _exactly(connection, size)

@@ -1,4 +1,4 @@
-"""`tidalog check --rule-change FILE`: what the updates of a script do to the rules, one after the other."""
+"""`tidalog check --rule-change FILE`: the effect of each update of a script on the rules."""
 
 from __future__ import annotations
 
@@ -16,35 +16,35 @@ from tidalog.model.errors import ProgramError, Source
 
 
 @dataclass(frozen=True)
-class ToldChanges:
+class RuleChanges:
     texts: list[str]
     as_json: list[dict[str, object]]
     picture: GraphPicture
-    """The hyper-nodes after all updates, with those marked that the last change of rules reaches."""
+    """The hyper-nodes after all updates; those that the last rule edit reaches are marked."""
 
 
-def told_changes(report: Report, path: Path, moving: EditedProgram) -> ToldChanges:
-    """Makes the changes in `moving`.  Facts of the script are ignored."""
-    prefixes = moving.program.prefixes
+def rule_changes(report: Report, path: Path, edited: EditedProgram) -> RuleChanges:
+    """Applies the rule edits of a script to `edited`.  Facts of the script are ignored."""
+    prefixes = edited.program.prefixes
     texts: list[str] = []
     as_json: list[dict[str, object]] = []
     last: RuleDiff | None = None
-    for number, update in enumerate(_updates(report, path, moving), 1):
+    for number, update in enumerate(_updates(report, path, edited), 1):
         if not (update.rules_added or update.rules_removed):
             continue
-        last = moving.change(*changed_rules(update))
+        last = edited.change(*changed_rules(update))
         report.warn(last.warnings)
         title = f"{path}, update {number}"
-        texts.append(describe_rule_change(last, title, moving.analysis.label, prefixes))
+        texts.append(describe_rule_change(last, title, edited.analysis.label, prefixes))
         as_json.append({"update": number, **rule_change_json(last, prefixes)})
     if last is None:
         texts.append(f"{path}: no rule changes\n")
-    return ToldChanges(texts, as_json, _picture(moving, last))
+    return RuleChanges(texts, as_json, _picture(edited, last))
 
 
-def _updates(report: Report, path: Path, moving: EditedProgram) -> list[ScriptUpdate]:
+def _updates(report: Report, path: Path, edited: EditedProgram) -> list[ScriptUpdate]:
     text = read_program_text(path)
-    updates, found = read_updates(Source(str(path), text), moving.program.prefixes)
+    updates, found = read_updates(Source(str(path), text), edited.program.prefixes)
     errors = [diagnostic for diagnostic in found if not diagnostic.is_warning]
     if errors:
         raise ProgramError(errors)
@@ -52,10 +52,10 @@ def _updates(report: Report, path: Path, moving: EditedProgram) -> list[ScriptUp
     return updates
 
 
-def _picture(moving: EditedProgram, last: RuleDiff | None) -> GraphPicture:
-    numbers = {name: moving.graph.node_of(name) for name in moving.graph.rules}
+def _picture(edited: EditedProgram, last: RuleDiff | None) -> GraphPicture:
+    numbers = {name: edited.graph.node_of(name) for name in edited.graph.rules}
     if last is None:
-        return GraphPicture(moving.analysis, numbers)
+        return GraphPicture(edited.analysis, numbers)
     impacted = frozenset(node.number for node in last.impact.directly_impacted)
     reached = frozenset(node.number for node in last.impact.plan) - impacted
-    return GraphPicture(moving.analysis, numbers, impacted, reached)
+    return GraphPicture(edited.analysis, numbers, impacted, reached)

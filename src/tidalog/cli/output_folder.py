@@ -1,21 +1,20 @@
-"""What `tidalog apply --out` writes: the change feed, and all facts after each update.
+"""The output of `tidalog apply --out`: the change feed, and all facts after each update.
 
-FOLDER/changes.csv                              what became true and what stopped being true
-FOLDER/rules.csv                                rules that were added and removed, as an update table
-FOLDER/materialised/UPDATE/PREDICATE.csv        with --materialised
+FOLDER/changes.csv                              the facts that updates insert and delete
+FOLDER/rules.csv                                the rules that they add and remove, as an update table
+FOLDER/materialised/UPDATE/PREDICATE.csv        all facts after each update, with --materialised
 """
 
 from __future__ import annotations
 
-import re
 from pathlib import Path
 from types import TracebackType
-from typing import TYPE_CHECKING, Final, Self
+from typing import TYPE_CHECKING, Self
 
 from tidalog.api.rules import rules_added
 from tidalog.io.change_feed import ChangeFeedWriter
-from tidalog.io.diagnostics import NotWritable
-from tidalog.model.errors import DataError, ProgramError
+from tidalog.io.files import free_name, writing
+from tidalog.model.errors import ProgramError
 from tidalog.rdf.layout import TRIPLE
 
 if TYPE_CHECKING:
@@ -24,10 +23,8 @@ if TYPE_CHECKING:
     from tidalog.model.program import Rule
     from tidalog.model.update import EncodedUpdate, Label
 
-_NOT_IN_A_NAME: Final = re.compile(r"[^\w.+-]+")
 
-
-class Written:
+class OutputFolder:
     def __init__(
         self, kb: KnowledgeBase, folder: Path, format: str, materialised: bool, updates: list[EncodedUpdate]
     ) -> None:
@@ -37,11 +34,8 @@ class Written:
         self._names: dict[str, str] = {}
         feed = folder / f"changes.{format}"
         self.paths = [feed]
-        try:
+        with writing(folder, "name another folder"):
             folder.mkdir(parents=True, exist_ok=True)
-        except OSError as error:
-            why = error.strerror or str(error)
-            raise DataError(NotWritable(path=folder, why=why, hint="name another folder")) from error
         self._feed = ChangeFeedWriter(feed, _widest(kb, updates), format)
         self._rules: ChangeFeedWriter | None = None
         if any(update.changes_rules for update in updates):
@@ -67,17 +61,12 @@ class Written:
                 self._kb.export(name, folder / f"{file}.{self._format}", self._format)
 
     def _file_name(self, what: str, text: str) -> str:
-        """A name for a file, of its own for each thing."""
-        known = self._names.get(what)
-        if known is None:
+        """A unique file name for an update or a predicate."""
+        if what not in self._names:
             kind = what.partition(" ")[0]
-            wanted = _NOT_IN_A_NAME.sub("_", text).strip("._") or "_"
             taken = {name for key, name in self._names.items() if key.startswith(kind)}
-            known, number = wanted, 2
-            while known in taken:
-                known, number = f"{wanted}.{number}", number + 1
-            self._names[what] = known
-        return known
+            self._names[what] = free_name(text, taken)
+        return self._names[what]
 
     def __enter__(self) -> Self:
         self._feed.__enter__()
@@ -92,7 +81,7 @@ class Written:
 
 
 def _widest(kb: KnowledgeBase, updates: list[EncodedUpdate]) -> int:
-    """The most arguments that a fact has or will have."""
+    """The largest arity of a fact, now or after the updates."""
     known = [info.arity for info in kb.predicates.values()]
     coming = [len(rows.columns) for update in updates for rows in (*update.insertions, *update.deletions)]
     names = [rows.predicate for update in updates for rows in update.insertions]
@@ -105,7 +94,7 @@ def _widest(kb: KnowledgeBase, updates: list[EncodedUpdate]) -> int:
 
 
 def coming_rules(kb: KnowledgeBase, update: EncodedUpdate) -> list[Rule]:
-    """The rules that an update adds; none if they cannot be parsed, which applying reports."""
+    """The rules that an update adds; none if they cannot be parsed, which is reported when it is applied."""
     try:
         return rules_added(update.rules, kb.program.prefixes)
     except ProgramError:
