@@ -230,8 +230,7 @@ class Database:
     def plan_insertion(self, facts: Iterable[Facts]) -> Load:
         """A load of facts alone."""
         load = self.plan_load(self.program, self.environment)
-        for part in facts:
-            load.add(part)
+        load.add(*facts)
         return load
 
     def load(self, load: Load, *, fresh: bool = False) -> int:
@@ -346,7 +345,7 @@ class Database:
         for predicate, arity in self._unknown(facts):
             known = self.analysis.predicates.get(predicate)
             if known is not None and known.arity != arity:
-                self.plan_load(self.program, self.environment).add_witness(predicate, arity)
+                self.plan_load(self.program, self.environment).admit([(predicate, arity)])
 
     def _unknown(self, facts: Iterable[Facts]) -> list[Witness]:
         """Predicates of facts, with their arity, that have had no explicit facts yet."""
@@ -357,8 +356,7 @@ class Database:
         """Lets predicates have explicit facts.  What was derived is out of date if rules or relations
         change."""
         load = self.plan_load(self.program, self.environment)
-        for predicate, arity in witnesses:
-            load.add_witness(predicate, arity)
+        load.admit(witnesses)
         stays = can_stay(self.engine, self.analysis.triples, load.analysis)
         self.load(load, fresh=not stays or load.analysis.rules != self.analysis.rules)
 
