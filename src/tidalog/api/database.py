@@ -17,7 +17,6 @@ import weakref
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
-from typing import Self
 
 from tidalog.analysis import Analysis, EditedProgram, RuleDiff, analyse, analyse_query
 from tidalog.analysis.draft import ArgumentRange
@@ -62,14 +61,6 @@ class Database:
         """The store in which `delete` left explicit facts alone, and unused ids."""
         self._untabled: weakref.ref[FactStore] | None = None
         """The store of a snapshot that has not been changed since."""
-
-    @classmethod
-    def of(cls, program: CompiledProgram, environment: Environment) -> Self:
-        """An empty database of a compiled program, which several may share."""
-        database = cls()
-        database._state = replace(database._state, environment=environment)
-        database._use(program)
-        return database
 
     # --- what it holds ------------------------------------------------------------------------------
 
@@ -260,12 +251,6 @@ class Database:
             )
             return self._insert(parts)
 
-    def insert(self, facts: Sequence[Facts]) -> int:
-        """Adds explicit facts by relation, which must fit the program, and derives nothing.  Returns the
-        number of those that are new."""
-        self._outdate()
-        return self._insert(facts)
-
     def _insert(self, parts: Sequence[Facts]) -> int:
         if not parts:
             return 0
@@ -359,29 +344,6 @@ class Database:
         load.admit(witnesses)
         stays = can_stay(self.engine, self.analysis.triples, load.analysis)
         self.load(load, fresh=not stays or load.analysis.rules != self.analysis.rules)
-
-    def maintain(self, update: EncodedUpdate, program: CompiledProgram | None = None) -> Outcome:
-        """Applies an update by relation, which must fit the program.  With a program, its rules hold from now
-        on; they have facts in the same relations."""
-        self.materialise()
-        job = Job([update], limits=self.limits)
-        if program is None:
-            return self._maintain(job)
-        self.maintained()  # with the rules up to now
-        before = self.analysis
-        with self._atomic():
-            self._use(program)
-            return self._maintain(job, before)
-
-    def use(self, program: CompiledProgram) -> None:
-        """Takes over another program, with facts in the same relations, and derives nothing."""
-        self._outdate()
-        self._use(program)
-
-    def _use(self, program: CompiledProgram) -> None:
-        analysis = program.analysis
-        self._compiled = program
-        self._state = replace(self._state, program=analysis.program, analysis=analysis, rules=None, edit=None)
 
     # --- rule edits ---------------------------------------------------------------------------------
 
