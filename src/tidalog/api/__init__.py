@@ -77,9 +77,8 @@ def open(
     has grown by `snapshot_after` bytes, and by half of the last snapshot.  A change that was being applied
     when the writer ended is applied again, or dropped with `unfinished="reject"`.
     """
+    from tidalog.api.arguments import checked_limits, checked_options
     from tidalog.api.knowledge_base import KnowledgeBase
-    from tidalog.api.limits import checked_limits
-    from tidalog.api.maintenance import checked_options
 
     limits = checked_limits(max_facts, max_seconds, max_memory, strict)
     options = checked_options(strategy, marking, order, look_ahead=1)

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from tidalog.api.naming import check_fitting, check_on_error
+from tidalog.api.arguments import check_fitting, check_on_error
 from tidalog.api.progress import bar_for
 from tidalog.io.frames import from_python
 from tidalog.io.read import read_table

@@ -17,7 +17,6 @@ import weakref
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
-from typing import Self
 
 from tidalog.analysis import Analysis, EditedProgram, RuleDiff, analyse, analyse_query
 from tidalog.analysis.draft import ArgumentRange
@@ -62,14 +61,6 @@ class Database:
         """The store in which `delete` left explicit facts alone, and unused ids."""
         self._untabled: weakref.ref[FactStore] | None = None
         """The store of a snapshot that has not been changed since."""
-
-    @classmethod
-    def of(cls, program: CompiledProgram, environment: Environment) -> Self:
-        """An empty database of a compiled program, which several may share."""
-        database = cls()
-        database._state = replace(database._state, environment=environment)
-        database._use(program)
-        return database
 
     # --- what it holds ------------------------------------------------------------------------------
 
@@ -230,8 +221,7 @@ class Database:
     def plan_insertion(self, facts: Iterable[Facts]) -> Load:
         """A load of facts alone."""
         load = self.plan_load(self.program, self.environment)
-        for part in facts:
-            load.add(part)
+        load.add(*facts)
         return load
 
     def load(self, load: Load, *, fresh: bool = False) -> int:
@@ -260,12 +250,6 @@ class Database:
                 edit=None,
             )
             return self._insert(parts)
-
-    def insert(self, facts: Sequence[Facts]) -> int:
-        """Adds explicit facts by relation, which must fit the program, and derives nothing.  Returns the
-        number of those that are new."""
-        self._outdate()
-        return self._insert(facts)
 
     def _insert(self, parts: Sequence[Facts]) -> int:
         if not parts:
@@ -346,7 +330,7 @@ class Database:
         for predicate, arity in self._unknown(facts):
             known = self.analysis.predicates.get(predicate)
             if known is not None and known.arity != arity:
-                self.plan_load(self.program, self.environment).add_witness(predicate, arity)
+                self.plan_load(self.program, self.environment).admit([(predicate, arity)])
 
     def _unknown(self, facts: Iterable[Facts]) -> list[Witness]:
         """Predicates of facts, with their arity, that have had no explicit facts yet."""
@@ -357,33 +341,9 @@ class Database:
         """Lets predicates have explicit facts.  What was derived is out of date if rules or relations
         change."""
         load = self.plan_load(self.program, self.environment)
-        for predicate, arity in witnesses:
-            load.add_witness(predicate, arity)
+        load.admit(witnesses)
         stays = can_stay(self.engine, self.analysis.triples, load.analysis)
         self.load(load, fresh=not stays or load.analysis.rules != self.analysis.rules)
-
-    def maintain(self, update: EncodedUpdate, program: CompiledProgram | None = None) -> Outcome:
-        """Applies an update by relation, which must fit the program.  With a program, its rules hold from now
-        on; they have facts in the same relations."""
-        self.materialise()
-        job = Job([update], limits=self.limits)
-        if program is None:
-            return self._maintain(job)
-        self.maintained()  # with the rules up to now
-        before = self.analysis
-        with self._atomic():
-            self._use(program)
-            return self._maintain(job, before)
-
-    def use(self, program: CompiledProgram) -> None:
-        """Takes over another program, with facts in the same relations, and derives nothing."""
-        self._outdate()
-        self._use(program)
-
-    def _use(self, program: CompiledProgram) -> None:
-        analysis = program.analysis
-        self._compiled = program
-        self._state = replace(self._state, program=analysis.program, analysis=analysis, rules=None, edit=None)
 
     # --- rule edits ---------------------------------------------------------------------------------
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tidalog.model.errors import Diagnostic
+from tidalog.model.errors import Diagnostic, UsageError
 
 
 class ProgramNotFound(Diagnostic):
@@ -45,6 +45,10 @@ class BadArgument(Diagnostic):
     title = "{problem}"
     reason = "{why}"
     hint = "{hint}"
+
+
+def bad_argument(problem: str, why: str, hint: str = "") -> UsageError:
+    return UsageError(BadArgument(problem=problem, why=why, hint=hint))
 
 
 class BadCommand(Diagnostic):

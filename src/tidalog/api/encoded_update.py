@@ -9,6 +9,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
 import numpy as np
+import numpy.typing as npt
 
 from tidalog.analysis.edit_scripts import changed_rules
 from tidalog.api.bulk_terms import ids_of_many
@@ -19,7 +20,7 @@ from tidalog.engine.dictionary import Dictionary
 from tidalog.io.result import ReadResult
 from tidalog.io.update_tables import RuleRow, UpdateTable
 from tidalog.lang.updates import ScriptUpdate
-from tidalog.model.facts import Facts
+from tidalog.model.facts import Facts, Ids
 from tidalog.model.program import Fact
 from tidalog.model.rule_edit import NO_EDIT, NamedRemoval, RuleEdit, RuleText
 from tidalog.model.terms import Term
@@ -28,6 +29,7 @@ from tidalog.rdf.columns import split
 from tidalog.rdf.layout import Layout
 
 Prefixes = Mapping[str, str]
+Numbers = npt.NDArray[np.int64]
 
 
 def routed_update(update: EncodedUpdate, layout: Layout, dictionary: Dictionary) -> EncodedUpdate:
@@ -68,22 +70,40 @@ def encoded_table(predicate: str, table: ReadResult, dictionary: Dictionary) -> 
 
 
 def encoded_updates(table: UpdateTable, dictionary: Dictionary, prefixes: Prefixes) -> list[EncodedUpdate]:
-    """The updates of a table.  Facts of one update that agree in sign, predicate and number of arguments are
-    one slice, and keep their order."""
-    parts: list[tuple[list[Facts], list[Facts]]] = [([], []) for _ in table.updates]
-    updates = [
-        EncodedUpdate(deletions, insertions, NO_EDIT, label, dictionary)
-        for (deletions, insertions), label in zip(parts, table.updates, strict=True)
-    ]
+    """The updates of a table."""
+    edits = [NO_EDIT] * len(table.updates)
     for rule in table.rules:
-        updates[rule.update].rules += _edit(rule)
-    if not table.rows:
-        return updates
+        edits[rule.update] += _edit(rule)
+    columns = [dictionary.encode(column.array, column.reading) for column in table.arguments]
+    of_rows = np.repeat(np.arange(len(edits)), np.diff(table.starts))
+    parts = grouped_facts(table, len(edits), of_rows, np.arange(table.rows), columns, prefixes)
+    return [
+        EncodedUpdate(deletions, insertions, edit, label, dictionary)
+        for (deletions, insertions), edit, label in zip(parts, edits, table.updates, strict=True)
+    ]
+
+
+def grouped_facts(
+    table: UpdateTable,
+    count: int,
+    updates: Numbers,
+    rows: Numbers,
+    columns: Sequence[Ids],
+    prefixes: Prefixes,
+) -> list[tuple[list[Facts], list[Facts]]]:
+    """The deletions and the insertions of `count` updates: `updates` are those of some rows of a table.
+
+    Facts of an update that agree in sign, predicate and number of arguments are one slice, and keep their
+    order.  `columns` end with the arguments of the table; the columns before these are part of every fact.
+    """
+    parts: list[tuple[list[Facts], list[Facts]]] = [([], []) for _ in range(count)]
+    if not len(rows):
+        return parts
+    leading = len(columns) - len(table.arguments)
     names = [checked_name(name, prefixes) for name in table.predicate.names]
-    update = np.repeat(np.arange(len(updates)), np.diff(table.starts))
-    order = np.lexsort((table.arity, table.predicate.codes, table.op, update))
-    columns = [dictionary.encode(column.array, column.reading)[order] for column in table.arguments]
-    keys = [key[order] for key in (update, table.op, table.predicate.codes, table.arity)]
+    keys = [updates, *(key[rows] for key in (table.op, table.predicate.codes, table.arity))]
+    order = np.lexsort(keys[::-1])
+    keys, columns = [key[order] for key in keys], [column[rows[order]] for column in columns]
     changed = np.zeros(len(order), np.bool_)
     changed[0] = True
     for key in keys:
@@ -91,10 +111,10 @@ def encoded_updates(table: UpdateTable, dictionary: Dictionary, prefixes: Prefix
     starts = np.flatnonzero(changed)
     ends = np.append(starts[1:], len(order))
     groups = [key[starts].tolist() for key in keys]
-    for at, op, code, arity, start, end in zip(*groups, starts.tolist(), ends.tolist(), strict=True):
-        facts = Facts(names[code], [column[start:end] for column in columns[:arity]], end - start)
-        parts[at][op > 0].append(facts)
-    return updates
+    for update, op, code, arity, start, end in zip(*groups, starts.tolist(), ends.tolist(), strict=True):
+        own = [column[start:end] for column in columns[: leading + arity]]
+        parts[update][op > 0].append(Facts(names[code], own, end - start))
+    return parts
 
 
 def _edit(rule: RuleRow) -> RuleEdit:

@@ -18,22 +18,17 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Final, TypeVar, overload
 
+from tidalog.api.arguments import check_on_error, checked_options
 from tidalog.api.change import Change, delta_of, perform
 from tidalog.api.data import DataOptions, read_data
 from tidalog.api.delta import Delta
-from tidalog.api.diagnostics import BadArgument, OtherKnowledgeBase
+from tidalog.api.diagnostics import OtherKnowledgeBase, bad_argument
 from tidalog.api.encoded_update import encoded_table, encoded_update, encoded_updates
 from tidalog.api.engine import EMBEDDED, Capabilities
 from tidalog.api.functions import argument_range, function_name
 from tidalog.api.lock import locked
-from tidalog.api.maintenance import checked_options, newly_explicit, no_longer_explicit
-from tidalog.api.naming import (
-    check_on_error,
-    checked_name,
-    known_predicate,
-    parameter_terms,
-    predicates_read,
-)
+from tidalog.api.maintenance import newly_explicit, no_longer_explicit
+from tidalog.api.naming import checked_name, known_predicate, parameter_terms, predicates_read
 from tidalog.api.open_update import OpenUpdate
 from tidalog.api.outcome import Outcome
 from tidalog.api.progress import bar_for
@@ -92,7 +87,7 @@ class KnowledgeBase(Reader):
     ) -> Outcome:
         """Applies a change.  Every change goes through here, apart from those of recovery."""
         database = self._open()
-        with self._logged(change, when), self._lock.at_work():
+        with self._lock.at_work(), self._logged(change, when):
             outcome = perform(database, change, upcoming, options or self._options, progress)
             self._note(change)
             return outcome
@@ -357,7 +352,7 @@ class KnowledgeBase(Reader):
         if not isinstance(update, EncodedUpdate):
             problem = f"a {type(update).__name__} is not an update"
             hint = "write tidalog.Update(insertions={…}, deletions={…}, add_rules=[…], remove_rules=[…])"
-            raise UsageError(BadArgument(problem=problem, why="an update is an Update", hint=hint))
+            raise bad_argument(problem, "an update is an Update", hint)
         if update.dictionary is not database.dictionary:
             raise UsageError(OtherKnowledgeBase())
         return update

@@ -6,7 +6,7 @@ that has explicit facts, which is all it needs to know of them.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from tidalog.analysis import Analysis, analyse
@@ -48,16 +48,17 @@ class Load:
     """Facts of the program's own text, which `facts` has too."""
     facts: list[Facts] = field(default_factory=list)
 
-    def add(self, facts: Facts) -> None:
+    def add(self, *facts: Facts) -> None:
         """Adds facts.  Raises `ProgramError` if the program cannot have them."""
-        self.facts.append(facts)
-        if facts.count or facts.columns:  # else not even the number of arguments is known
-            self.add_witness(facts.predicate, len(facts.columns))
+        self.facts += facts
+        # Of no facts and no columns, not even the number of arguments is known.
+        self.admit((part.predicate, len(part.columns)) for part in facts if part.count or part.columns)
 
-    def add_witness(self, predicate: str, arity: int) -> None:
-        """A predicate has facts of this arity.  Raises `ProgramError` if the program cannot have them."""
-        if (predicate, arity) not in self.witnesses:
-            self.witnesses[predicate, arity] = witness_of(predicate, arity)
+    def admit(self, witnesses: Iterable[Witness]) -> None:
+        """Predicates may have explicit facts.  Raises `ProgramError` if the program cannot have them."""
+        new = {witness: witness_of(*witness) for witness in witnesses if witness not in self.witnesses}
+        if new:
+            self.witnesses |= new
             self.analysis = analysed(self.program, self.environment, self.witnesses, self.text_facts)
 
 

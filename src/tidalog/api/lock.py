@@ -14,6 +14,7 @@ from contextlib import contextmanager
 from typing import Concatenate, ParamSpec, Protocol, TypeVar
 
 from tidalog.api.diagnostics import InUse
+from tidalog.engine.interrupts import at_safe_points
 from tidalog.model.errors import UsageError
 
 P = ParamSpec("P")
@@ -36,12 +37,14 @@ class Lock:
 
     @contextmanager
     def at_work(self) -> Iterator[None]:
-        """While rules run: functions of the user may be called, which must not call back."""
-        before, self._at_work = self._at_work, True
-        try:
-            yield
-        finally:
-            self._at_work = before
+        """While a change is applied or rules run: functions of the user must not call back, and Ctrl-C waits
+        for a safe point."""
+        with at_safe_points():
+            before, self._at_work = self._at_work, True
+            try:
+                yield
+            finally:
+                self._at_work = before
 
     def run(self, call: Callable[[], T]) -> T:
         """Calls a function under the lock."""

@@ -13,7 +13,6 @@ from typing import Final
 import numpy as np
 
 from tidalog.analysis import Analysis, RuleDiff
-from tidalog.api.diagnostics import BadArgument
 from tidalog.api.encoded_update import net_update, routed_update
 from tidalog.api.naming import user_predicates
 from tidalog.api.outcome import Outcome
@@ -23,11 +22,10 @@ from tidalog.api.user_changes import user_changes
 from tidalog.builtins import PythonFunction
 from tidalog.engine.engine import EmbeddedEngine
 from tidalog.engine.limits import Limits, ProgressCallback
-from tidalog.maintain.choose import MARKINGS, ORDERS, STRATEGIES, Options
+from tidalog.maintain.choose import Options
 from tidalog.maintain.maintainer import Maintainer
 from tidalog.maintain.materialise import NO_LIMITS
 from tidalog.maintain.transaction import PredicateDelta
-from tidalog.model.errors import UsageError
 from tidalog.model.update import EncodedUpdate
 from tidalog.plan.compile import CompiledProgram
 
@@ -110,19 +108,3 @@ def newly_explicit(change: PredicateDelta) -> int:
 
 def no_longer_explicit(change: PredicateDelta) -> int:
     return int(np.count_nonzero(change.deleted_explicit)) + change.became_implicit_rows
-
-
-def checked_options(strategy: str, marking: str, order: str, look_ahead: int) -> Options:
-    """How updates are maintained.  Raises `UsageError` for an unknown value."""
-    for name, value, known in (
-        ("strategy", strategy, STRATEGIES),
-        ("marking", marking, MARKINGS),
-        ("order", order, ORDERS),
-    ):
-        if value not in known:
-            problem, why = f"{name}={value!r} is not known", f"it is one of {', '.join(known)}"
-            raise UsageError(BadArgument(problem=problem, why=why, hint="leave it out for the usual one"))
-    if isinstance(look_ahead, bool) or not isinstance(look_ahead, int) or look_ahead < 0:
-        problem = f"look_ahead={look_ahead!r} is not a number of updates"
-        raise UsageError(BadArgument(problem=problem, why="it is 0 or more", hint="write look_ahead=1"))
-    return Options(strategy, marking, order, look_ahead)

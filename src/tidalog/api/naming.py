@@ -8,7 +8,7 @@ from difflib import get_close_matches
 from typing import Final
 
 from tidalog.analysis import Analysis, PredicateInfo
-from tidalog.api.diagnostics import BadArgument
+from tidalog.api.diagnostics import bad_argument
 from tidalog.io.update_diagnostics import UnknownPredicate
 from tidalog.model.errors import UsageError
 from tidalog.model.program import Aggregate, Atom, Negation, Rule, Variable
@@ -37,13 +37,9 @@ def checked_name(predicate: str, prefixes: Mapping[str, str]) -> str:
     name = full_name(predicate, prefixes) if isinstance(predicate, str) else ""
     if NAME.fullmatch(name) or (":" in name and not _NOT_IN_AN_IRI.search(name) and name[0] not in "#?"):
         return name
-    raise UsageError(
-        BadArgument(
-            problem=f"{predicate or '(nothing)'} cannot be the name of a predicate",
-            why="a predicate is a name such as edge, or an IRI",
-            hint="use letters, digits and underscores, and start with a letter",
-        )
-    )
+    problem = f"{predicate or '(nothing)'} cannot be the name of a predicate"
+    hint = "use letters, digits and underscores, and start with a letter"
+    raise bad_argument(problem, "a predicate is a name such as edge, or an IRI", hint)
 
 
 def user_predicates(analysis: Analysis) -> dict[str, PredicateInfo]:
@@ -113,29 +109,8 @@ def parameter_terms(parameters: Mapping[str, object]) -> dict[str, Term]:
         except TypeError as error:
             problem = f"${name} cannot be {value!r}"
             hint = "a parameter is a number, a boolean, a text or a term"
-            raise UsageError(BadArgument(problem=problem, why=str(error), hint=hint)) from error
+            raise bad_argument(problem, str(error), hint) from error
     return terms
-
-
-def check_on_error(value: str) -> None:
-    if value not in ("error", "skip"):
-        raise UsageError(
-            BadArgument(problem=f"on_error={value!r} is not known", why="it is error or skip", hint="")
-        )
-
-
-def check_fitting(from_file: bool, *, format: object, header: object, columns: object) -> None:
-    """`format` and `header` are about files, `columns` is about data in memory."""
-    wrong = {"columns": columns} if from_file else {"format": format, "header": header}
-    for name, value in wrong.items():
-        if value is not None:
-            raise UsageError(
-                BadArgument(
-                    problem=f"{name} has no meaning here",
-                    why="the data is a file" if from_file else "the data is no file",
-                    hint="formats says what each column means, and skip leaves one out",
-                )
-            )
 
 
 def is_hidden(relation: str) -> bool:

@@ -6,13 +6,13 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Final
 
-from tidalog.api.diagnostics import BadArgument
+from tidalog.api.arguments import check_choice, check_count
 from tidalog.api.recovery import Unfinished
 from tidalog.api.stored import StoredKnowledgeBase
 from tidalog.builtins import PythonFunction
 from tidalog.engine.limits import Limits
 from tidalog.maintain.choose import Options
-from tidalog.model.errors import StoreError, UsageError
+from tidalog.model.errors import StoreError
 from tidalog.storage.segments import FSYNCS, Fsync
 from tidalog.storage.store import Store, StoreReader
 
@@ -32,12 +32,10 @@ def open_store(
     unfinished: Unfinished,
 ) -> StoredKnowledgeBase:
     """The knowledge base of a store, which is created if there is none."""
-    _check("fsync", fsync, FSYNCS)
-    _check("unfinished", unfinished, _UNFINISHED)
-    if isinstance(snapshot_after, bool) or not isinstance(snapshot_after, int) or snapshot_after < 1:
-        problem = f"snapshot_after={snapshot_after!r} is not a size"
-        hint = "leave it out for the usual one"
-        raise UsageError(BadArgument(problem=problem, why="it is bytes of the log, 1 or more", hint=hint))
+    check_choice("fsync", fsync, FSYNCS)
+    check_choice("unfinished", unfinished, _UNFINISHED)
+    what, hint = "a size of the log in bytes", "leave it out for the default"
+    check_count("snapshot_after", snapshot_after, what, hint, least=1)
     if read_only:
         return _for_reading(path, limits, options, functions, unfinished)
     store = Store(path, fsync)
@@ -69,9 +67,3 @@ def _for_reading(
             raise
         return kb
     raise AssertionError
-
-
-def _check(name: str, value: str, known: tuple[str, ...]) -> None:
-    if value not in known:
-        problem, why = f"{name}={value!r} is not known", f"it is one of {', '.join(known)}"
-        raise UsageError(BadArgument(problem=problem, why=why, hint="leave it out for the usual one"))

@@ -10,9 +10,9 @@ from types import MappingProxyType, TracebackType
 from typing import Self
 
 from tidalog.analysis import Analysis, PredicateInfo
+from tidalog.api.arguments import checked_limits
 from tidalog.api.database import Database
 from tidalog.api.diagnostics import Closed
-from tidalog.api.limits import checked_limits
 from tidalog.api.lock import Lock, locked
 from tidalog.api.naming import (
     known_predicate,

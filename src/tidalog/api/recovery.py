@@ -1,20 +1,21 @@
-"""Recovery of a stored knowledge base: changes of the log, applied again."""
+"""Recovery of a stored knowledge base: the changes of the log, applied again."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
-from tidalog.api.change import Change
+from tidalog.api.change import Change, perform
+from tidalog.api.change_records import change_of
 from tidalog.api.database import Database
-from tidalog.api.sources import ReadProgram, joined
-from tidalog.lang import parse
+from tidalog.maintain.choose import Options
 from tidalog.maintain.materialise import Violated
 from tidalog.model.errors import ProgramError, RunError, StoreError, TidalogError
 from tidalog.storage import records
 from tidalog.storage.diagnostics import NotReplayed
 from tidalog.storage.recovery import Redo
+from tidalog.storage.wal import WriteAheadLog
 
 Unfinished = Literal["apply", "reject"]
 """What becomes of a change that was being applied when the writer ended."""
@@ -35,27 +36,32 @@ class Recovery:
     seconds: float = 0.0
 
 
-def change_of(redo: Redo, database: Database) -> Change:
-    """The change that a record logs."""
-    record = redo.record
-    if record.has_updates:
-        return Change(records.UPDATES, redo.updates)
-    (update,) = redo.updates
-    if record.kind == records.INSERT:
-        return Change(record.kind, redo.updates, database.plan_insertion(update.insertions))
-    if record.kind != records.LOAD:
-        return Change(record.kind, redo.updates)
-    read = ReadProgram(parse(record.text("text"), record.text("name")), (), Path(record.text("folder")))
-    names, environment = record.sequence("parameters"), database.environment
-    given = dict(records.terms_of(names, record.arrays, database.dictionary))
-    environment = replace(environment, parameters={**environment.parameters, **given})
-    load = database.plan_load(joined(database.program, read.program), environment)
-    for facts in update.insertions:
-        load.add(facts)
-    return Change(record.kind, redo.updates, load, read, record.text("digest"))
+def apply_again(
+    redo: Redo, log: WriteAheadLog, database: Database, options: Options, unfinished: Unfinished
+) -> Change | None:
+    """Applies a change that ended well, or was being applied when the writer ended: then it may be refused,
+    and None is returned."""
+    number = redo.number
+    first = log.logged_to + 1
+    log.logged_to = number
+    if not redo.is_done and unfinished == "reject" and log.store is not None:
+        log.reject(first, number, RuntimeError("the writer ended before it was applied"))
+        return None
+    change: Change | None = None
+    try:
+        change = change_of(redo, database)
+        perform(database, change, (), options)
+    except TidalogError as error:
+        if redo.is_done or not _is_refusal(error, redo):
+            raise not_redone(log.path, number, redo.is_done, error) from error
+        if log.store is not None:
+            log.reject(first, number, error)
+        change = None
+    log.applied_to = number
+    return change
 
 
-def is_refusal(error: TidalogError, redo: Redo) -> bool:
+def _is_refusal(error: TidalogError, redo: Redo) -> bool:
     """Whether the writer would have refused a change for this error."""
     if isinstance(error, ProgramError):
         may_edit_rules = redo.record.has_updates or redo.record.kind == records.RULES
@@ -66,14 +72,12 @@ def is_refusal(error: TidalogError, redo: Redo) -> bool:
 def not_redone(path: Path, number: int, is_done: bool, error: TidalogError) -> StoreError:
     """The error of a change that cannot be applied again, with what to do about it."""
     found = error.diagnostics[0]
+    drop = "" if is_done else 'unfinished="reject" to drop this change, which was never finished'
     if isinstance(error, RunError):
-        hint = "open the store with higher limits"
-        if not is_done:
-            hint += ', or with unfinished="reject" if this change, which was never finished, is to go'
+        hint = "open the store with higher limits" + (f", or with {drop}" if drop else "")
     elif found.number == "T018":
         hint = "its rules call Python functions: tidalog.open(path, functions={name: function})"
-        if not is_done:
-            hint += ', or unfinished="reject" if this change, which was never finished, is to go'
+        hint += f", or {drop}" if drop else ""
     else:
         hint = "open the store with the version that wrote it"
     return StoreError(NotReplayed(path=path, number=number, why=found.message, hint=hint))

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 
 from tidalog.analysis.rule_edit import RuleDiff
 from tidalog.api.delta import Delta, RuleChanges
-from tidalog.api.diagnostics import BadArgument, TwoNames
+from tidalog.api.diagnostics import TwoNames, bad_argument
 from tidalog.lang import parse_rules, print_rule
-from tidalog.model.errors import ProgramError, UsageError
+from tidalog.model.errors import ProgramError
 from tidalog.model.program import Rule
 from tidalog.model.rule_edit import NamedRemoval, RuleEdit, RuleText
 
@@ -59,7 +59,7 @@ def rule_edit(added: Sequence[str], removed: Sequence[str]) -> RuleEdit:
             if not isinstance(one, str):
                 problem = f"{what} is text, and this is a {type(one).__name__}"
                 hint = 'a rule is added by its text, "far(?x) :- path(a, ?x)", and removed by its name, "r3"'
-                raise UsageError(BadArgument(problem=problem, why="nothing was changed", hint=hint))
+                raise bad_argument(problem, "nothing was changed", hint)
     return RuleEdit(tuple(map(RuleText, added)), tuple(map(NamedRemoval, removed)))
 
 

@@ -11,7 +11,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Final, TypeVar
 
-from tidalog.api.diagnostics import BadArgument, ProgramNotFound, ProgramNotReadable, UnknownDialect
+from tidalog.api.diagnostics import ProgramNotFound, ProgramNotReadable, UnknownDialect, bad_argument
 from tidalog.lang import DIALECTS, dialect_of, parse_with_warnings
 from tidalog.model.errors import Diagnostic, UsageError
 from tidalog.model.program import DataBinding, Program, Rule
@@ -41,13 +41,9 @@ def read_program(source: ProgramSource, dialect: str | None, base_dir: Path | No
         program, warnings = parse_with_warnings(source, dialect=dialect or "main")
         return ReadProgram(program, warnings, base_dir or Path())
     if not isinstance(source, str | os.PathLike):
-        raise UsageError(
-            BadArgument(
-                problem=f"a {type(source).__name__} cannot be loaded",
-                why="a program is a path, a text or a Program",
-                hint="pass bytes as text: data.decode()" if isinstance(source, bytes) else "",
-            )
-        )
+        hint = "pass bytes as text: data.decode()" if isinstance(source, bytes) else ""
+        problem = f"a {type(source).__name__} cannot be loaded"
+        raise bad_argument(problem, "a program is a path, a text or a Program", hint)
     path = Path(source).expanduser()
     program, warnings = read_program_file(path, dialect)
     return ReadProgram(program, warnings, base_dir or path.parent)

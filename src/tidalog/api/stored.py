@@ -12,18 +12,20 @@ import time
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import replace
+from functools import partial
 from itertools import islice
 from pathlib import Path
 from typing import Final
 
+from tidalog.api.arguments import check_batch, check_count
 from tidalog.api.change import Change, delta_of, perform
+from tidalog.api.change_records import records_of
 from tidalog.api.delta import Delta
-from tidalog.api.diagnostics import BadArgument
+from tidalog.api.diagnostics import bad_argument
 from tidalog.api.engine import STORED, Capabilities
 from tidalog.api.knowledge_base import KnowledgeBase
 from tidalog.api.lock import locked
-from tidalog.api.recovery import Recovery, Unfinished, change_of, is_refusal, not_redone
+from tidalog.api.recovery import Recovery, Unfinished, apply_again, not_redone
 from tidalog.api.sources import ReadProgram
 from tidalog.api.streams import AnyUpdate
 from tidalog.builtins import PythonFunction
@@ -31,17 +33,15 @@ from tidalog.engine.limits import Limits, ProgressCallback
 from tidalog.lang import print_program
 from tidalog.maintain.choose import Options
 from tidalog.maintain.runner import Interrupted
-from tidalog.model.errors import ProgramError, RunError, StoreError, TidalogError, UsageError
+from tidalog.model.errors import ProgramError, RunError, StoreError, TidalogError
 from tidalog.model.terms import Term
 from tidalog.model.update import EncodedUpdate, Label
 from tidalog.storage import faults, records
 from tidalog.storage.dedup import Content, Seen
-from tidalog.storage.diagnostics import OtherProgram, UpdatesWaiting
+from tidalog.storage.diagnostics import OtherProgram
 from tidalog.storage.inbox import Inbox, PendingUpdates, Position
-from tidalog.storage.lock import is_locked
-from tidalog.storage.manifest import SnapshotEntry
-from tidalog.storage.recovery import Redo, changes_to_redo
-from tidalog.storage.segments import LogTail, When
+from tidalog.storage.recovery import changes_to_redo, read_content
+from tidalog.storage.segments import When
 from tidalog.storage.snapshot import Image, Snapshot
 from tidalog.storage.snapshotter import Snapshotter
 from tidalog.storage.store import Store, StoreReader
@@ -99,30 +99,13 @@ class StoredKnowledgeBase(KnowledgeBase):
     @contextmanager
     def _logged(self, change: Change, when: When) -> Iterator[None]:
         """Write-ahead: append the change, apply it, append the outcome."""
-        self._writable(change.name)
-        self._check_nothing_waits(change.name)
-        with self._log.change(change.name, len(change.updates), lambda n: self._records(change, n), when):
+        dictionary = self._open().dictionary
+        self._log.writable(change.name)
+        self._inbox.check_empty(change.name)
+        count = len(change.updates)
+        with self._log.change(change.name, count, lambda n: records_of(change, n, dictionary), when):
             yield
         self._mark_done()
-
-    def _records(self, change: Change, number: int) -> list[list[bytes]]:
-        dictionary = self._open().dictionary
-        header: dict[str, object] = {"kind": change.kind, "number": number}
-        if change.load is None or change.read is None:
-            written = [records.changes_packed(header, change.updates, dictionary)]
-            if len(change.updates) > 1:
-                written.append(as_one(number, number + len(change.updates) - 1))
-            return written
-        program, parameters = change.read.program, change.load.environment.parameters
-        header |= {
-            "text": print_program(replace(program, facts=())),
-            "name": program.source.name if program.source is not None else "<program>",
-            "folder": str(change.read.folder.absolute()),
-            "parameters": list(parameters),
-            "digest": change.digest,
-        }
-        named = records.terms_packed(parameters, dictionary)
-        return [records.changes_packed(header, change.updates, dictionary, named)]
 
     def _note(self, change: Change) -> None:
         super()._note(change)
@@ -141,22 +124,6 @@ class StoredKnowledgeBase(KnowledgeBase):
         """The store, if it may be written to."""
         self._open()
         return self._log.writable(what)
-
-    def _check_nothing_waits(self, what: str) -> None:
-        if self._inbox.waiting:
-            count = len(self._inbox.waiting)
-            some = "an update is" if count == 1 else f"{count:,} updates are"
-            why = f"{some} logged and not applied, and changes are applied in the order of the log"
-            hint = "apply them first: for position, delta in kb.apply_pending(): …"
-            raise StoreError(UpdatesWaiting(what=what, why=why, hint=hint))
-        self._check_acknowledged(what)
-
-    def _check_acknowledged(self, what: str) -> None:
-        if self._inbox.delivered:
-            why = "what the last updates changed is not acknowledged"
-            raise StoreError(
-                UpdatesWaiting(what=what, why=why, hint="kb.acknowledge() when it is dealt with")
-            )
 
     def _flush(self) -> None:
         if self._database is not None:
@@ -202,7 +169,7 @@ class StoredKnowledgeBase(KnowledgeBase):
         they are applied as one.  `contents` tell the updates of a batch from others with the same labels, for
         `seen`.
         """
-        checked_batch(source, batch)
+        check_batch(source, batch)
         store = self._writable("a batch of updates")
         last = self._inbox.last_batch(source)
         if last is not None and batch <= last:
@@ -220,30 +187,24 @@ class StoredKnowledgeBase(KnowledgeBase):
             header["goes on"] = True
         if contents is not None:
             header["contents"] = contents
-        place = store.place
         labels = [update.label for update in prepared]
         record = records.changes_packed(header, prepared, self._open().dictionary)
-        try:
-            store.append([record], "now")
-        finally:
-            if store.place != place:  # it is in the log, even if an exception came in between
-                for number, update in enumerate(prepared, first):
-                    position = Position(number, source, batch, number - first, update.label)
-                    self._inbox.add(position, update, place, number, goes_on and number == first)
-                    self._log.logged_to = number
-                self._only_loaded = False
-                self._inbox.note_batch(
-                    source, batch, self._log.logged_to, labels, contents, self._log.applied_to
-                )
+        with self._lock.at_work():
+            start = store.append([record], "now")
+            for number, update in enumerate(prepared, first):
+                position = Position(number, source, batch, number - first, update.label)
+                self._inbox.add(position, update, start, number, goes_on and number == first)
+                self._log.logged_to = number
+            self._only_loaded = False
+            self._inbox.note_batch(source, batch, self._log.logged_to, labels, contents, self._log.applied_to)
         return len(prepared)
 
     def _check_goes_on(self, prepared: Sequence[EncodedUpdate]) -> None:
         waiting = self._inbox.waiting
         last = waiting[-1] if waiting else None
         if last is None or last.until != last.position.number or not prepared:
-            problem = "an update cannot go on"
             why = "there is no update that waits" if last is None else "it is being applied, or there is none"
-            raise UsageError(BadArgument(problem=problem, why=why, hint="log it as an update of its own"))
+            raise bad_argument("an update cannot go on", why, "log it as an update of its own")
 
     @property
     @locked
@@ -325,22 +286,9 @@ class StoredKnowledgeBase(KnowledgeBase):
         refused for good, and the next call goes on after it; one that was interrupted still waits.
         """
         options = self._options_with(strategy, marking, order, look_ahead)
-        if isinstance(keep, bool) or not isinstance(keep, int) or keep < 0:
-            problem = f"keep={keep!r} is not a number of updates"
-            raise UsageError(BadArgument(problem=problem, why="it is 0 or more", hint="write keep=1"))
+        check_count("keep", keep, "a number of updates", "write keep=1")
         self._writable("applying updates")
-        return self._apply_all(keep, options, latest_only, acknowledge, progress)
-
-    def _apply_all(
-        self,
-        keep: int,
-        options: Options,
-        latest_only: bool,
-        acknowledge: bool,
-        progress: ProgressCallback | None,
-    ) -> Iterator[tuple[Position, Delta]]:
-        while (done := self._apply_next(keep, options, latest_only, acknowledge, progress)) is not None:
-            yield done
+        return iter(partial(self._apply_next, keep, options, latest_only, acknowledge, progress), None)
 
     @locked
     def _apply_next(
@@ -357,32 +305,31 @@ class StoredKnowledgeBase(KnowledgeBase):
         if not count:
             return None
         in_sight = list(islice(inbox.waiting, count + options.look_ahead))
-        taken, following = in_sight[:count], in_sight[count:]
+        taken, upcoming = in_sight[:count], [waiting.update for waiting in in_sight[count:]]
         first, last = taken[0].first, taken[-1].position
-        if count > 1 and taken[0].until != last.number:
-            # Before it is applied: after a crash the same updates are to be one change again.
-            store.append([as_one(first, last.number)], "now")
-            for waiting in taken:
-                waiting.until = last.number
         change = Change(records.UPDATES, [waiting.update for waiting in taken])
-        try:
-            with self._lock.at_work():
-                upcoming = [waiting.update for waiting in following]
+        with self._lock.at_work():
+            if count > 1 and taken[0].until != last.number:
+                # Before it is applied: after a crash the same updates are to be one change again.
+                store.append([as_one(first, last.number)], "now")
+                for waiting in taken:
+                    waiting.until = last.number
+            try:
                 outcome = perform(database, change, upcoming, options, progress)
-        except TidalogError as error:
-            if not any(isinstance(diagnostic, Interrupted) for diagnostic in error.diagnostics):
-                self._log.reject(first, last.number, error)
-                inbox.drop(count)
-                if not inbox.delivered:
-                    self._mark_done()
-            raise
-        faults.at("applied")
-        inbox.drop(count)
-        self._log.applied_to = last.number
-        if acknowledge and not inbox.delivered:
-            self._mark_done()
-        else:
-            inbox.delivered.append((first, last.number))
+            except TidalogError as error:
+                if not any(isinstance(diagnostic, Interrupted) for diagnostic in error.diagnostics):
+                    self._log.reject(first, last.number, error)
+                    inbox.drop(count)
+                    if not inbox.delivered:
+                        self._mark_done()
+                raise
+            faults.at("applied")
+            inbox.drop(count)
+            self._log.applied_to = last.number
+            if acknowledge and not inbox.delivered:
+                self._mark_done()
+            else:
+                inbox.delivered.append((first, last.number))
         delta = delta_of(outcome, database, self._lock)
         self._subscriptions.publish(delta)
         return last, delta
@@ -394,11 +341,11 @@ class StoredKnowledgeBase(KnowledgeBase):
         self._writable("an acknowledgement")
         number = self._log.applied_to if position is None else position.number
         if number > self._log.applied_to:
-            problem = f"update {number:,} cannot be acknowledged"
             hint = "acknowledge positions that kb.apply_pending has given"
-            raise UsageError(BadArgument(problem=problem, why="it is not applied yet", hint=hint))
-        if self._inbox.acknowledge(number):
-            self._mark_done()
+            raise bad_argument(f"update {number:,} cannot be acknowledged", "it is not applied yet", hint)
+        with self._lock.at_work():
+            if self._inbox.acknowledge(number):
+                self._mark_done()
 
     # --- snapshots ----------------------------------------------------------------------------------
 
@@ -407,7 +354,7 @@ class StoredKnowledgeBase(KnowledgeBase):
         """Writes a snapshot of everything that has been applied, so that opening the store begins there, and
         returns the number of the last change in it."""
         self._writable("a snapshot")
-        self._check_acknowledged("a snapshot")
+        self._inbox.check_acknowledged("a snapshot")
         self._snapshotter.wait()
         try:
             self.materialise()
@@ -460,82 +407,22 @@ class StoredKnowledgeBase(KnowledgeBase):
         start = time.perf_counter()
         for name, function in functions.items():
             self.register(name, function)
-        has_writer = self._log.store is None and is_locked(self.path)
-        found, damaged = self._intact_snapshot(reader)
-        if found is not None:
-            self._restore(found[1])
-        try:
-            tail = reader.read(found[0] if found is not None else None)
-        except StoreError as error:
-            seen = [diagnostic for _, other in damaged for diagnostic in other.diagnostics]
-            raise StoreError([*seen, *error.diagnostics]) from error
-        if isinstance(reader, Store):
-            reader.begin(tail)
-        truncated = self._report_torn(reader, tail)
-        redone = 0
-        dictionary = self._open().dictionary
-        for redo in changes_to_redo(tail.entries, self._log, self._inbox, dictionary, has_writer):
-            self._redo(redo, unfinished)
+        found, database, redone = read_content(reader), self._open(), 0
+        if found.snapshot is not None:
+            self._restore(found.snapshot)
+        for redo in changes_to_redo(
+            found.tail.entries, self._log, self._inbox, database.dictionary, found.has_writer
+        ):
+            change = apply_again(redo, self._log, database, self._options, unfinished)
+            if change is not None:
+                self._note(change)
             redone += len(redo.updates)
         self._only_loaded = self._only_loaded and not self._inbox.waiting
         if isinstance(reader, Store):
-            for entry, problem in damaged:
+            for entry, problem in found.damaged:
                 _LOG.warning("%s: an earlier snapshot and more of the log are used: %s", self.path, problem)
                 reader.forget_snapshot(entry)
             self._mark_done()
-        problems = tuple(str(other) for _, other in damaged)
-        number = found[0].number if found is not None else None
-        self.recovery = Recovery(number, redone, truncated, problems, time.perf_counter() - start)
-
-    def _intact_snapshot(
-        self, reader: Store | StoreReader
-    ) -> tuple[tuple[SnapshotEntry, Snapshot] | None, list[tuple[SnapshotEntry, StoreError]]]:
-        """The newest intact snapshot, and those that are damaged."""
-        damaged: list[tuple[SnapshotEntry, StoreError]] = []
-        for entry in reader.manifest.snapshots:
-            try:
-                return (entry, Snapshot(self.path, entry)), damaged
-            except StoreError as error:
-                damaged.append((entry, error))
-        return None, damaged
-
-    def _report_torn(self, reader: Store | StoreReader, tail: LogTail) -> int:
-        if tail.torn is None or not isinstance(reader, Store):
-            return 0
-        _LOG.warning(
-            "%s: the last record was never finished (%s at byte %s); it is cut off, %s bytes",
-            self.path / reader.manifest.segments[-1],
-            tail.torn.why,
-            f"{tail.torn.start:,}",
-            f"{tail.torn_size:,}",
-        )
-        return tail.torn_size
-
-    def _redo(self, redo: Redo, unfinished: Unfinished) -> None:
-        """Applies a change that ended well, or was being applied when the writer ended: then it may have been
-        about to be refused."""
-        log, number = self._log, redo.number
-        first = log.logged_to + 1
-        log.logged_to = number
-        if not redo.is_done and unfinished == "reject" and log.store is not None:
-            log.reject(first, number, RuntimeError("the writer ended before it was applied"))
-            return
-        try:
-            change = change_of(redo, self._open())
-            perform(self._open(), change, (), self._options)
-            self._note(change)
-        except TidalogError as error:
-            if redo.is_done or not is_refusal(error, redo):
-                raise not_redone(self.path, number, redo.is_done, error) from error
-            if log.store is not None:
-                log.reject(first, number, error)
-        log.applied_to = number
-
-
-def checked_batch(source: str, batch: int) -> None:
-    if not isinstance(source, str) or not source:
-        problem, why = f"source={source!r} names no source", "it is the id of a query, a text"
-        raise UsageError(BadArgument(problem=problem, why=why, hint='write source="orders"'))
-    if isinstance(batch, bool) or not isinstance(batch, int) or batch < 0:
-        problem, why = f"batch={batch!r} is no batch", "batches of a source have ascending numbers, from 0"
-        raise UsageError(BadArgument(problem=problem, why=why, hint="write batch=0"))
+        number = found.snapshot.number if found.snapshot is not None else None
+        problems = tuple(str(problem) for _, problem in found.damaged)
+        self.recovery = Recovery(number, redone, found.truncated, problems, time.perf_counter() - start)

@@ -7,11 +7,11 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import takewhile
 from typing import Final, Protocol, TypeGuard, runtime_checkable
 
-from tidalog.api.diagnostics import BadArgument
+from tidalog.api.diagnostics import bad_argument
 from tidalog.api.update import Update
 from tidalog.api.update_files import UpdateList, UpdatePath
 from tidalog.io.result import OnError
-from tidalog.model.errors import TidalogError, UsageError
+from tidalog.model.errors import TidalogError
 from tidalog.model.update import EncodedUpdate
 from tidalog.stream import IteratorSource, ListSource, Source
 
@@ -45,16 +45,16 @@ def source_of(
         return ListSource(read(updates, on_error=on_error, quarantine=quarantine))
     if quarantine is not None or on_error != "error":
         problem = "on_error and quarantine have no meaning here"
-        raise UsageError(BadArgument(problem=problem, why="they are about files of updates", hint=""))
+        raise bad_argument(problem, "they are about files of updates")
     if _is_source(updates):
         return updates
     if isinstance(updates, Sequence):
         return ListSource(updates)
     if isinstance(updates, Iterable):
         return IteratorSource(updates)
-    problem = f"a {type(updates).__name__} is no stream of updates"
+    problem = f"a {type(updates).__name__} is not a stream of updates"
     hint = "pass updates, a path, or a Source"
-    raise UsageError(BadArgument(problem=problem, why="nothing can be taken from it", hint=hint))
+    raise bad_argument(problem, "no update can be read from it", hint)
 
 
 def taken_from(

@@ -13,7 +13,7 @@ that is refused are refused with it.  An edit that makes a key violate a constra
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Final
 
 import numpy as np
@@ -21,11 +21,8 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from tidalog.api.database import Database
-from tidalog.api.encoded_update import net_update
-from tidalog.api.load import Environment
-from tidalog.api.naming import checked_name, is_hidden
-from tidalog.engine.bits import EXPLICIT
+from tidalog.api.encoded_update import grouped_facts, net_update
+from tidalog.api.relations import explicit_rows
 from tidalog.engine.engine import EmbeddedEngine
 from tidalog.io.columns import RawTable
 from tidalog.io.diagnostics import Position
@@ -35,7 +32,7 @@ from tidalog.keyed.changes import KeyedChanges, plain_texts
 from tidalog.keyed.config import BucketConfig
 from tidalog.keyed.diagnostics import RuleViolated
 from tidalog.keyed.keys import KeyTable, labels_of, labels_packed
-from tidalog.keyed.rollback import composed, inverse, update_without, without_keys
+from tidalog.keyed.rollback import inverse, update_without, without_keys
 from tidalog.keyed.rule_edits import PlannedEdit, Refusal, plan_edits, with_learnt
 from tidalog.keyed.rules import EditRows, Rules, edits_in, rules_of
 from tidalog.maintain.transaction import PredicateDelta
@@ -46,7 +43,6 @@ from tidalog.rdf.columns import split
 from tidalog.storage.records import changes_of, changes_packed, unpacked
 
 Mask = npt.NDArray[np.bool_]
-_EXPLICIT: Final = int(EXPLICIT)
 _EXAMPLES: Final = 3
 _KEYS: Final = "keys"
 """The name of keys in a record, which no predicate there has."""
@@ -98,10 +94,8 @@ class Bucket:
         self.config = config
         self.keys = KeyTable.empty(config.text_labels)
         self.rules = rules_of(config)
-        environment = Environment(functions=config.known_functions, arguments=config.ranges)
-        self.database = Database.of(self.rules.compiled, environment)
+        self.database = self.rules.database()
         self._shared = config.shared_facts(self.engine.dictionary)
-        self._relations: dict[str, str] = {}
 
     # --- a batch ------------------------------------------------------------------------------------
 
@@ -177,50 +171,28 @@ class Bucket:
         new = keys[self.keys.positions(keys) < 0]
         if not len(new):
             return
-        batches = [Facts(self.config.key, [new], len(new))]
-        for facts in self._shared:
-            columns = [np.tile(column, len(new)) for column in facts.columns]
-            batches.append(
-                Facts(facts.predicate, [np.repeat(new, facts.count), *columns], len(new) * facts.count)
-            )
-        work.changes.add_first(self._maintained(EncodedUpdate((), tuple(batches)), work))
+        first = EncodedUpdate(insertions=self.config.first_facts(new, self._shared))
+        work.changes.add_first(self._maintained(first, work))
 
-    def _sub_batches(self, table: pa.Table, keys: Ids, order: SubBatches) -> list[EncodedUpdate]:
+    def _sub_batches(self, table: pa.Table, keys: Ids, order: SubBatches) -> Iterator[EncodedUpdate]:
         """The updates of each sub-batch as one."""
-        found: list[tuple[list[Facts], list[Facts]]] = [([], []) for _ in range(order.count)]
-        if not len(order.rows):
-            return [EncodedUpdate((), ()) for _ in found]
-        facts = _facts(table)
-        encode = self.engine.dictionary.encode
-        columns = [encode(column.array, column.reading) for column in facts.arguments]
-        codes, arity, op = (a[order.rows] for a in (facts.predicate.codes, facts.arity, facts.op))
-        by_group = np.lexsort((arity, codes, op, order.sub_batch))
-        parts = [part[by_group] for part in (order.sub_batch, op, codes, arity)]
-        changed = np.concatenate([[True], np.zeros(len(by_group) - 1, np.bool_)])
-        for part in parts:
-            changed[1:] |= part[1:] != part[:-1]
-        starts = np.flatnonzero(changed)
-        rows = order.rows[by_group]
-        own, sorted_columns = keys[rows], [column[rows] for column in columns]
-        groups = [part[starts].tolist() for part in parts]
-        ends = [*starts[1:].tolist(), len(rows)]
-        for at, sign, code, width, start, end in zip(*groups, starts.tolist(), ends, strict=True):
-            arguments = [column[start:end] for column in sorted_columns[:width]]
-            routed_to = self._routed(facts.predicate.names[code], own[start:end], arguments)
-            found[at][1 if sign > 0 else 0].extend(routed_to)
-        return [EncodedUpdate(tuple(deleted), tuple(inserted)) for deleted, inserted in found]
+        facts, encode = _facts(table), self.engine.dictionary.encode
+        columns = [keys, *(encode(column.array, column.reading) for column in facts.arguments)]
+        prefixes = self.config.prefixes
+        for parts in grouped_facts(facts, order.count, order.sub_batch, order.rows, columns, prefixes):
+            deletions, insertions = ([one for whole in part for one in self._routed(whole)] for part in parts)
+            yield EncodedUpdate(deletions, insertions)
 
-    def _routed(self, predicate: str, keys: Ids, arguments: list[Ids]) -> Iterator[Facts]:
-        """Facts by relation.  Of triples, the number of the row stands for the subject while they are routed,
-        so that the key of each is found again."""
+    def _routed(self, facts: Facts) -> Iterator[Facts]:
+        """Facts with keys by relation.  Of triples, the number of the row stands for the subject while they
+        are routed, so that the key of each is found again."""
         config = self.config
-        name = self._relations.get(predicate)
-        if name is None:
-            name = self._relations[predicate] = checked_name(predicate, config.prefixes)
+        keys, *arguments = facts.columns
         if not config.layout.active or not arguments:
-            yield Facts(config.names.get(name, name), [keys, *arguments], len(keys))
+            yield Facts(config.names.get(facts.predicate, facts.predicate), facts.columns, facts.count)
             return
-        numbered = Facts(name, [np.arange(len(keys), dtype=np.int32), *arguments[1:]], len(keys))
+        numbers = np.arange(facts.count, dtype=np.int32)
+        numbered = Facts(facts.predicate, [numbers, *arguments[1:]], facts.count)
         for part in split(numbered, config.layout, self.engine.dictionary):
             rows = part.columns[0]
             columns = [keys[rows], arguments[0][rows], *part.columns[1:]]
@@ -232,13 +204,16 @@ class Bucket:
         if violated is not None and violated.inserted_rows:
             keys, names = violated.inserted
             bad = np.unique(keys)
-            work.applied[-1] = update_without(work.applied[-1], bad)
+            work.applied[-1] = update_without(update, bad)
             self._maintain(inverse(delta, bad))
-            updates = order.update_of(keys, np.full(len(keys), number))
-            texts = plain_texts(self.engine.dictionary, names).to_pylist()
-            work.refused.append((updates, texts))
+            self._refuse(number, keys, names, order, work)
             delta = {name: without_keys(change, bad) for name, change in delta.items()}
         work.changes.add(number, delta)
+
+    def _refuse(self, number: int, keys: Ids, names: Ids, order: SubBatches, work: _Collected) -> None:
+        """Refuses the updates of keys in a sub-batch, which violate the constraints with these names."""
+        updates = order.update_of(keys, np.full(len(keys), number))
+        work.refused.append((updates, plain_texts(self.engine.dictionary, names).to_pylist()))
 
     # --- rules --------------------------------------------------------------------------------------
 
@@ -246,7 +221,7 @@ class Bucket:
         self, change: PlannedEdit, number: int, update: EncodedUpdate, order: SubBatches, work: _Collected
     ) -> None:
         """A sub-batch in which rules change."""
-        self.rules = change.rules
+        before, self.rules = self.rules, change.rules
         updated = order.keys[order.sub_batches == number]
         if change.why is not None:
             work.refused_rules.append(Refusal(None, change.label, change.why))
@@ -260,13 +235,13 @@ class Bucket:
         violated = delta.get(self.config.violated)
         if violated is not None and violated.inserted_rows:
             keys, names = violated.inserted
-            own = np.unique(keys[np.isin(keys, updated)])
-            work.applied[-1] = update_without(work.applied[-1], own)
-            delta = composed(delta, self._maintain(inverse(delta, own)))
+            mine = np.isin(keys, updated)
+            # What the edit does to these keys without their updates is known only if it is made again.
+            self._maintain(inverse(delta), before)
+            work.applied[-1] = update_without(update, np.unique(keys[mine]))
+            delta = self._maintain(work.applied[-1], change.rules)
             self._check_constraints(change)
-            mine = np.isin(keys, own)
-            updates = order.update_of(keys[mine], np.full(int(mine.sum()), number))
-            work.refused.append((updates, plain_texts(self.engine.dictionary, names[mine]).to_pylist()))
+            self._refuse(number, keys[mine], names[mine], order, work)
         work.changes.add_change(number, delta, change.label, self.keys)
 
     def _check_constraints(self, change: PlannedEdit) -> None:
@@ -321,11 +296,7 @@ class Bucket:
                 yield Facts(batch.predicate, [column[mine] for column in batch.columns], int(mine.sum()))
 
     def _explicit(self) -> Iterator[Facts]:
-        for name in list(self.engine.names):
-            if not is_hidden(name):
-                columns = self.engine.columns(name, _EXPLICIT, _EXPLICIT)
-                if columns and len(columns[0]):
-                    yield Facts(name, columns, len(columns[0]))
+        return (facts for facts in explicit_rows(self.engine, self.database.analysis.triples) if facts.count)
 
     # --- the engine ---------------------------------------------------------------------------------
 
@@ -337,7 +308,9 @@ class Bucket:
 
     def _maintain(self, update: EncodedUpdate, rules: Rules | None = None) -> dict[str, PredicateDelta]:
         """With `rules`, these hold from now on."""
-        return self.database.maintain(update, None if rules is None else rules.compiled).changes
+        if rules is not None:
+            update = replace(update, rules=rules.edit_of(self.database))
+        return self.database.apply([update]).changes
 
     @property
     def engine(self) -> EmbeddedEngine:
@@ -357,21 +330,26 @@ class Bucket:
         return b"".join(changes_packed(header, [about, *applied], self.engine.dictionary, arrays))
 
     def snapshot(self, keys: Ids | None = None) -> bytes:
-        """A record that restores this bucket from an empty one, or a bucket with some of its keys."""
+        """A record that restores this bucket from an empty one, or a bucket with some of its keys.
+
+        It has explicit facts alone, and not what a store keeps in a snapshot: keys of one bucket go to others
+        by it, and Spark writes it again with every checkpoint.
+        """
         batches = self._explicit() if keys is None else self._facts_of(keys)
         own = self.keys.ids if keys is None else keys
         return self._record(own, np.empty(0, np.int32), [EncodedUpdate(insertions=list(batches))])
 
     def replay(self, record: bytes) -> None:
-        """Repeats what a batch did, or loads a snapshot."""
-        read = unpacked(memoryview(record))
-        about, *updates = changes_of(read, self.engine.dictionary)
+        """Applies what a batch did once more, or loads a snapshot."""
+        read, database = unpacked(memoryview(record)), self.database
+        about, *updates = changes_of(read, database.dictionary)
         rules = rules_of(self.config, read.header)
         changed = rules if rules.text != self.rules.text else None
-        if self.database.run is None and not any(update.deletions for update in updates):
-            self.database.insert([facts for update in updates for facts in update.insertions])
+        if database.run is None and not any(update.deletions for update in updates):
+            facts = [facts for update in updates for facts in update.insertions]
+            database.load(database.plan_insertion(facts))
             if changed is not None:
-                self.database.use(changed.compiled)
+                database.edit_rules(changed.edit_of(database))
         elif updates or changed is not None:
             self._maintain(net_update(updates), changed)
         if rules.edited:

@@ -2,21 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from hashlib import sha256
 from typing import TYPE_CHECKING, Final
 
-from tidalog.analysis import Analysis, analyse
+import numpy as np
+
 from tidalog.analysis.draft import ArgumentRange
 from tidalog.analysis.keyed import KeyedProgram
 from tidalog.api.functions import argument_range
 from tidalog.builtins import PythonFunction
 from tidalog.engine.dictionary import Dictionary
 from tidalog.keyed.shard_map import entry_of_bucket
-from tidalog.lang import parse, print_program
-from tidalog.model.facts import Facts
+from tidalog.lang import print_program
+from tidalog.model.facts import Facts, Ids
 from tidalog.model.terms import Term
 from tidalog.model.update import EncodedUpdate
 from tidalog.rdf.columns import split
@@ -79,12 +80,18 @@ class BucketConfig:
         """The entry of the bucket that reports what is the same in all of them."""
         return int(entry_of_bucket(self.buckets)[0])
 
-    def analysis(self) -> Analysis:
-        return analyse(parse(self.text), functions=self.ranges)
-
     def shared_facts(self, dictionary: Dictionary) -> list[Facts]:
         """The facts that every key starts with, without the key."""
         return list(changes_of(unpacked(memoryview(self.facts)), dictionary)[0].insertions)
+
+    def first_facts(self, keys: Ids, shared: Iterable[Facts]) -> list[Facts]:
+        """The facts that new keys start with: that they are known, and those that all keys share."""
+        found = [Facts(self.key, [keys], len(keys))]
+        for facts in shared:
+            columns = [np.tile(column, len(keys)) for column in facts.columns]
+            count = len(keys) * facts.count
+            found.append(Facts(facts.predicate, [np.repeat(keys, facts.count), *columns], count))
+        return found
 
     def __getstate__(self) -> dict[str, object]:
         return {name: value for name, value in vars(self).items() if name not in _CACHED}

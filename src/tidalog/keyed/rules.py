@@ -1,8 +1,9 @@
 """The rules of a bucket.  Rows of the stream edit them, for all keys at once.
 
 Every bucket gets every such row, and the effect of a row depends only on the rules before it.  So all buckets
-have the same rules after each batch, or refuse the same edit.  Rules are kept as text, so that they mean the
-same wherever a bucket is restored.
+have the same rules after each batch, or refuse the same edit.  Rules are kept as the text that users know, so
+that they mean the same wherever a bucket is restored; its database has them with keys, and goes from one
+version to the next by a rule edit, as any other does.
 """
 
 from __future__ import annotations
@@ -12,29 +13,22 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Final
 
-import numpy as np
 import pyarrow as pa
 
-from tidalog.analysis import Analysis, analyse
-from tidalog.analysis.edited_program import EditedProgram
 from tidalog.analysis.keyed import KeyedProgram, keyed_program
 from tidalog.analysis.rewrite import atoms
-from tidalog.api.load import witness_of
-from tidalog.api.rules import rules_added
-from tidalog.engine.engine import EmbeddedEngine
-from tidalog.engine.functions import is_native
+from tidalog.api.database import Database
+from tidalog.api.load import Environment, Load, analysed, witness_of
 from tidalog.io.update_checks import ADD_RULE
 from tidalog.keyed.diagnostics import RuleForbidsFacts, RuleMovesTriples, RuleTooWide
-from tidalog.lang import parse, print_program
-from tidalog.maintain.materialise import materialise
+from tidalog.lang import parse, print_program, print_rule
 from tidalog.model.errors import ProgramError
 from tidalog.model.rule_edit import NamedRemoval, RuleEdit, RuleText
 from tidalog.model.terms import String
-from tidalog.plan.compile import CompiledProgram, compile
 
 if TYPE_CHECKING:
     from tidalog.keyed.config import BucketConfig
-    from tidalog.model.program import Fact, Program
+    from tidalog.model.program import Program
     from tidalog.model.update import Label
 
 PROGRAM, KNOWN, LABEL = "program", "known", "rule label"
@@ -57,25 +51,38 @@ class Rules:
     """Whether an edit was applied or refused since the stream started."""
 
     @cached_property
-    def analysis(self) -> Analysis:
+    def program(self) -> Program:
+        """With the key as the first argument.  Every rule has a name; that of a bridge between relations of
+        triples is its text."""
         if not self.edited or self.config.facts_only:
-            return self.config.analysis()
-        return analyse(self._keyed(parse(self.text)).program, functions=self.config.ranges)
+            program = parse(self.config.text)
+        else:
+            program = self._keyed(parse(self.text)).program
+        named = (replace(rule, name=rule.name or print_rule(rule)) for rule in program.rules)
+        return replace(program, rules=tuple(named))
 
-    @cached_property
-    def compiled(self) -> CompiledProgram:
-        """All buckets of a process share it."""
-        return compile(self.analysis, is_native)
+    def database(self) -> Database:
+        """An empty database with these rules.  It lets all their predicates have explicit facts."""
+        config = self.config
+        environment = Environment(functions=config.known_functions, arguments=config.ranges)
+        return _database(self.program, environment, {config.key: 1, **_arities(self.program)})
 
-    def after(self, label: Label | None, edits: RuleEdit) -> Rules:
+    def edit_of(self, database: Database) -> RuleEdit:
+        """The edit that gives a database these rules."""
+        present = database.rules.rules
+        wanted = {str(rule.name): rule for rule in self.program.rules}
+        added = (rule for name, rule in wanted.items() if present.get(name) != rule)
+        removed = (NamedRemoval(name) for name, rule in present.items() if wanted.get(name) != rule)
+        return RuleEdit(tuple(added), tuple(removed))
+
+    def after(self, label: Label | None, edit: RuleEdit) -> Rules:
         """Raises `ProgramError` as the knowledge base does, and if facts would have more arguments than the
         stream has columns, or would have to move to other relations."""
-        config = self.config
-        parameters, ranges = config.parameters, config.ranges
-        before = replace(parse(self.text), facts=self._witnesses(parse(self.text)))
-        moving = EditedProgram(analyse(before, parameters, ranges), parameters, ranges)
-        moving.change(rules_added(edits, config.prefixes), edits.removed)
-        program = replace(moving.program, facts=())
+        config, before = self.config, parse(self.text)
+        given = Environment(config.parameters, config.known_functions, config.ranges)
+        database = _database(before, given, self._in_no_rule(before))
+        database.edit_rules(edit)
+        program = database.program
         keyed = self._keyed(program)
         if not keyed.layout.same_relations(config.layout) or keyed.key != config.key:
             raise ProgramError(RuleMovesTriples())
@@ -92,17 +99,16 @@ class Rules:
     def _check_first_facts(self) -> None:
         """Raises `ProgramError` if a key with only the facts of the program violates a constraint."""
         config = self.config
-        if not any(rule.head and rule.head.predicate == config.violated for rule in self.analysis.rules):
+        if all(rule.heads[0].predicate != config.violated for rule in self.program.rules):
             return
-        engine = EmbeddedEngine()
-        key = np.array([engine.dictionary.id_of(String(""))], np.int32)
-        engine.insert(config.key, [key], 1)
-        for facts in config.shared_facts(engine.dictionary):
-            engine.insert(facts.predicate, [np.repeat(key, facts.count), *facts.columns], facts.count)
-        materialise(engine, self.compiled, functions=config.known_functions)
-        found = engine.columns(config.violated)
+        database = self.database()
+        key = database.dictionary.ids_of([String("")])
+        facts = config.first_facts(key, config.shared_facts(database.dictionary))
+        database.load(database.plan_insertion(facts))
+        database.materialise()
+        found = database.engine.columns(config.violated)
         if found and len(found[1]):
-            constraint = engine.dictionary.term(int(found[1][0]))
+            constraint = database.dictionary.term(int(found[1][0]))
             raise ProgramError(RuleForbidsFacts(constraint=getattr(constraint, "value", constraint)))
 
     def refused(self, label: Label | None) -> Rules:
@@ -111,13 +117,14 @@ class Rules:
 
     def _keyed(self, program: Program) -> KeyedProgram:
         config = self.config
-        whole = replace(program, facts=self._witnesses(program))
+        witnesses = (witness_of(name, arity) for name, arity in self._in_no_rule(program).items())
+        whole = replace(program, facts=tuple(witnesses))
         return keyed_program(whole, config.parameters, config.ranges, kept=config.layout)
 
-    def _witnesses(self, program: Program) -> tuple[Fact, ...]:
-        """Predicates that are in no rule any more keep their arity."""
+    def _in_no_rule(self, program: Program) -> dict[str, int]:
+        """Predicates that are in no rule any more.  They keep their arity."""
         in_rules = _arities(program)
-        return tuple(witness_of(name, n) for name, n in self.known.items() if name not in in_rules)
+        return {name: arity for name, arity in self.known.items() if name not in in_rules}
 
     def header(self) -> dict[str, object]:
         """What a record says about the rules."""
@@ -131,6 +138,14 @@ def rules_of(config: BucketConfig, header: Mapping[str, object] | None = None) -
     text, known, label = header[PROGRAM], header[KNOWN], header[LABEL]
     assert isinstance(text, str) and isinstance(known, dict) and isinstance(label, int | str | None)
     return Rules(config, text, known, label, edited=True)
+
+
+def _database(program: Program, environment: Environment, arities: Mapping[str, int]) -> Database:
+    """An empty database, in which predicates of these arities may have explicit facts."""
+    witnesses = {witness: witness_of(*witness) for witness in arities.items()}
+    database = Database()
+    database.load(Load(program, environment, witnesses, analysed(program, environment, witnesses)))
+    return database
 
 
 def _arities(program: Program) -> dict[str, int]:

@@ -14,6 +14,7 @@ import numpy as np
 from tidalog.builtins import CannotCompute, PythonFunction, evaluate
 from tidalog.engine.bits import NEW
 from tidalog.engine.engine import EmbeddedEngine
+from tidalog.engine.interrupts import anywhere
 from tidalog.maintain.runner import Runner
 from tidalog.maintain.transaction import put_rows
 from tidalog.model.program import Variable
@@ -54,31 +55,32 @@ def _answer(
     dictionary = engine.dictionary
     runner.rule = memo.name
     kept: list[int] = []
-    values: list[int] = []
+    values: list[Term] = []
     known: dict[int, Term] = {}
     columns = [column.tolist() for column in inputs]
-    for row in range(rows):
-        if row % 65536 == 65535:
-            runner.look()
-        bindings: dict[Variable, Term] = {}
-        for variable, column in zip(memo.inputs, columns, strict=True):
-            number = column[row]
-            term = known.get(number)
-            if term is None:
-                term = known[number] = dictionary.term(number)
-            bindings[variable] = term
-        try:
-            value = evaluate(memo.expression, bindings, functions)
-        except CannotCompute:
-            continue
-        kept.append(row)
-        values.append(dictionary.id_of(value))
+    with anywhere():  # functions of the user run here
+        for row in range(rows):
+            if row % 65536 == 65535:
+                runner.look()
+            bindings: dict[Variable, Term] = {}
+            for variable, column in zip(memo.inputs, columns, strict=True):
+                number = column[row]
+                term = known.get(number)
+                if term is None:
+                    term = known[number] = dictionary.term(number)
+                bindings[variable] = term
+            try:
+                value = evaluate(memo.expression, bindings, functions)
+            except CannotCompute:
+                continue
+            kept.append(row)
+            values.append(value)
     if len(kept) < rows:
         runner.count_failures(rows - len(kept))
     table = np.empty((len(inputs) + 1, len(kept)), np.int32)
     for c, column in enumerate(inputs):
         table[c] = column[kept]
-    table[-1] = values
+    table[-1] = dictionary.ids_of(values)
     number = engine.predicate(memo.memo)
     if status & NEW:
         put_rows(engine, number, table, len(kept), status)

@@ -16,6 +16,7 @@ import numpy as np
 from tidalog.engine import opcodes as op
 from tidalog.engine.binding_blocks import BLOCK, BUDGET, DERIVATIONS, FAILED, IS_STRICT, WANTED, BindingBlocks
 from tidalog.engine.engine import EmbeddedEngine
+from tidalog.engine.interrupts import check_interrupt
 from tidalog.engine.limits import Limits, Progress, ProgressCallback, RunStats
 from tidalog.engine.plan_compiler import Code
 from tidalog.model.errors import Diagnostic, RunError
@@ -177,7 +178,8 @@ class Runner:
         self.look()
 
     def look(self, rounds: int = 0) -> None:
-        """A safe point: limits and progress."""
+        """A safe point: Ctrl-C, limits and progress."""
+        check_interrupt()
         limits = self.limits
         if not self._looks:
             return

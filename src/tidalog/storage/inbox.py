@@ -13,8 +13,10 @@ from dataclasses import dataclass, field
 from itertools import takewhile
 from typing import Any, overload
 
+from tidalog.model.errors import StoreError
 from tidalog.model.update import EncodedUpdate, Label
 from tidalog.storage.dedup import Content, KnownLabels
+from tidalog.storage.diagnostics import UpdatesWaiting
 
 
 @dataclass(frozen=True, slots=True)
@@ -166,6 +168,25 @@ class Inbox:
         while self.delivered and self.delivered[0][1] <= number:
             self.delivered.popleft()
         return len(self.delivered) < before
+
+    def check_empty(self, what: str) -> None:
+        """Raises `StoreError` if updates wait; `what` is for the message."""
+        if self.waiting:
+            count = len(self.waiting)
+            some = "an update is" if count == 1 else f"{count:,} updates are"
+            why = f"{some} logged and not applied, and changes are applied in the order of the log"
+            hint = "apply them first: for position, delta in kb.apply_pending(): …"
+            raise StoreError(UpdatesWaiting(what=what, why=why, hint=hint))
+        self.check_acknowledged(what)
+
+    def check_acknowledged(self, what: str) -> None:
+        """Raises `StoreError` if deltas are delivered and not acknowledged."""
+        if self.delivered:
+            why, hint = (
+                "the last deltas are not acknowledged",
+                "call kb.acknowledge() once they are processed",
+            )
+            raise StoreError(UpdatesWaiting(what=what, why=why, hint=hint))
 
     # --- snapshots ----------------------------------------------------------------------------------
 

@@ -1,4 +1,4 @@
-"""Recovery: what the log says is to be done again.
+"""Recovery: what a store holds, and what its log says is to be done again.
 
 Every change up to the last one that is done is applied or skipped as it was.  After it there is at most one
 change that was being applied when the writer ended, or updates of batches, which wait in the inbox.
@@ -6,16 +6,66 @@ change that was being applied when the writer ended, or updates of batches, whic
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
+from typing import Final
 
 from tidalog.engine.dictionary import Dictionary
+from tidalog.model.errors import StoreError
 from tidalog.model.update import EncodedUpdate
 from tidalog.storage import records
 from tidalog.storage.inbox import Inbox, Position, together
+from tidalog.storage.lock import is_locked
+from tidalog.storage.manifest import SnapshotEntry
 from tidalog.storage.records import Record
-from tidalog.storage.segments import Entry
+from tidalog.storage.segments import Entry, LogTail
+from tidalog.storage.snapshot import Snapshot
+from tidalog.storage.store import Store, StoreReader
 from tidalog.storage.wal import WriteAheadLog
+
+_LOG: Final = logging.getLogger("tidalog")
+
+
+@dataclass(frozen=True)
+class Content:
+    """What a store holds: the newest intact snapshot, and the log after it."""
+
+    snapshot: Snapshot | None
+    damaged: list[tuple[SnapshotEntry, StoreError]]
+    """Newer snapshots that cannot be read."""
+    tail: LogTail
+    has_writer: bool
+    """Whether another process is writing to it."""
+    truncated: int
+    """Bytes of an incomplete record that are cut off."""
+
+
+def read_content(reader: Store | StoreReader) -> Content:
+    """Raises `StoreError` for damage.  A store that is open for writing is ready for more records."""
+    has_writer = not isinstance(reader, Store) and is_locked(reader.folder)
+    damaged: list[tuple[SnapshotEntry, StoreError]] = []
+    snapshot, intact = None, None
+    for entry in reader.manifest.snapshots:
+        try:
+            snapshot, intact = Snapshot(reader.folder, entry), entry
+            break
+        except StoreError as error:
+            damaged.append((entry, error))
+    try:
+        tail = reader.read(intact)
+    except StoreError as error:
+        seen = [diagnostic for _, other in damaged for diagnostic in other.diagnostics]
+        raise StoreError([*seen, *error.diagnostics]) from error
+    if not isinstance(reader, Store):
+        return Content(snapshot, damaged, tail, has_writer, 0)
+    reader.begin(tail)
+    if tail.torn is not None:
+        path = reader.folder / reader.manifest.segments[-1]
+        at, size = f"{tail.torn.start:,}", f"{tail.torn_size:,}"
+        message = "%s: the last record was never finished (%s at byte %s); its %s bytes are cut off"
+        _LOG.warning(message, path, tail.torn.why, at, size)
+    return Content(snapshot, damaged, tail, has_writer, tail.torn_size)
 
 
 @dataclass

@@ -2,7 +2,8 @@
 
 Invariant.  Changes are applied in the order of the log.  `applied_to` is the number of the last one that was
 applied or refused.  A change that fails is logged as rejected before its error is raised, so that recovery
-does what was done.
+does what was done.  Ctrl-C waits for a safe point of the change (`engine.interrupts`): it cannot come between
+applying and logging.
 """
 
 from __future__ import annotations
@@ -39,15 +40,13 @@ class WriteAheadLog:
     ) -> Iterator[None]:
         """Surrounds what applies `count` changes, logged by the `records` of the first number."""
         store = self.writable(what)
-        first, last, place = self.logged_to + 1, self.logged_to + count, store.place
+        first, last = self.logged_to + 1, self.logged_to + count
+        store.append(records(first), when)
+        self.logged_to = last
         try:
-            store.append(records(first), when)
-            self.logged_to = last
             yield
         except BaseException as error:
-            if store.place != place:  # it is in the log
-                self.logged_to = last
-                self.reject(first, last, error)
+            self.reject(first, last, error)
             raise
         faults.at("applied")
         self.applied_to = last

@@ -1,0 +1,54 @@
+"""Changes as records of the write-ahead log, and back."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+from tidalog.api.change import Change
+from tidalog.api.database import Database
+from tidalog.api.sources import ReadProgram, joined
+from tidalog.engine.dictionary import Dictionary
+from tidalog.lang import parse, print_program
+from tidalog.storage import records
+from tidalog.storage.recovery import Redo
+from tidalog.storage.wal import as_one
+
+
+def records_of(change: Change, number: int, dictionary: Dictionary) -> list[list[bytes]]:
+    """The records that log a change, whose first update has this number."""
+    header: dict[str, object] = {"kind": change.kind, "number": number}
+    if change.load is None or change.read is None:
+        written = [records.changes_packed(header, change.updates, dictionary)]
+        if len(change.updates) > 1:
+            written.append(as_one(number, number + len(change.updates) - 1))
+        return written
+    program, parameters = change.read.program, change.load.environment.parameters
+    header |= {
+        "text": print_program(replace(program, facts=())),
+        "name": program.source.name if program.source is not None else "<program>",
+        "folder": str(change.read.folder.absolute()),
+        "parameters": list(parameters),
+        "digest": change.digest,
+    }
+    named = records.terms_packed(parameters, dictionary)
+    return [records.changes_packed(header, change.updates, dictionary, named)]
+
+
+def change_of(redo: Redo, database: Database) -> Change:
+    """The change that a record logs."""
+    record = redo.record
+    if record.has_updates:
+        return Change(records.UPDATES, redo.updates)
+    (update,) = redo.updates
+    if record.kind == records.INSERT:
+        return Change(record.kind, redo.updates, database.plan_insertion(update.insertions))
+    if record.kind != records.LOAD:
+        return Change(record.kind, redo.updates)
+    read = ReadProgram(parse(record.text("text"), record.text("name")), (), Path(record.text("folder")))
+    names, environment = record.sequence("parameters"), database.environment
+    given = dict(records.terms_of(names, record.arrays, database.dictionary))
+    environment = replace(environment, parameters={**environment.parameters, **given})
+    load = database.plan_load(joined(database.program, read.program), environment)
+    load.add(*update.insertions)
+    return Change(record.kind, redo.updates, load, read, record.text("digest"))
