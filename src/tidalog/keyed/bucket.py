@@ -12,7 +12,7 @@ that is refused are refused with it.  An edit that makes a key violate a constra
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -331,11 +331,11 @@ class Bucket:
 
     def _maintained(
         self, update: EncodedUpdate, work: _Collected, rules: Rules | None = None
-    ) -> dict[str, PredicateDelta]:
+    ) -> Mapping[str, PredicateDelta]:
         work.applied.append(update)
         return self._maintain(update, rules)
 
-    def _maintain(self, update: EncodedUpdate, rules: Rules | None = None) -> dict[str, PredicateDelta]:
+    def _maintain(self, update: EncodedUpdate, rules: Rules | None = None) -> Mapping[str, PredicateDelta]:
         """With `rules`, these hold from now on."""
         return self.database.maintain(update, None if rules is None else rules.compiled).changes
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 
 import numpy as np
 import numpy.typing as npt
@@ -12,7 +12,7 @@ from tidalog.model.facts import Facts, Ids
 from tidalog.model.update import EncodedUpdate
 
 
-def inverse(delta: dict[str, PredicateDelta], keys: Ids) -> EncodedUpdate:
+def inverse(delta: Mapping[str, PredicateDelta], keys: Ids) -> EncodedUpdate:
     """The update that undoes what a delta did to the explicit facts of some keys."""
     deletions: list[Facts] = []
     insertions: list[Facts] = []
@@ -58,7 +58,7 @@ def _other(facts: Iterable[Facts], keys: Ids) -> Iterator[Facts]:
 
 
 def composed(
-    first: dict[str, PredicateDelta], second: dict[str, PredicateDelta]
+    first: Mapping[str, PredicateDelta], second: Mapping[str, PredicateDelta]
 ) -> dict[str, PredicateDelta]:
     """Two deltas, one after the other, as one, without what became explicit or implicit."""
     result: dict[str, PredicateDelta] = {}

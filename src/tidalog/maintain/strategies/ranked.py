@@ -48,23 +48,24 @@ class Ranked(Strategy):
         seeds = seeds_of(work)
         searches = component.plans.searches(*_PLANS)
         searches.catch_up(engine)
-        capacity = len(engine.store) + 1
-        heap, gone = component.workspace.ids("queue", capacity), component.workspace.ids("gone", capacity)
-        ranked = component.affected.start(seeds, heap, gone, component.own)
-        at, control = component.affected.at, ranked.control
-        for known in (*affected_first(work), work.own_marked):
-            if len(known):
+        state = component.workspace.work(kernel.RankedWork)
+        ranked = state.start(seeds, component.own, component.workspace, len(engine.store) + 1)
+        at, control = state.at, ranked.control
+        if work.seeds > len(seeds):
+            for known in affected_first(work):
                 kernel.affect_all(engine.shared, at, known)
+        if len(work.marked):
+            kernel.affect_all(engine.shared, at, work.own_marked)
         if component.unranked:
             kernel.affect_all(engine.shared, at, _unranked(component))
         work.runner.drive_search(
-            lambda: int(kernel.delete_ranked(engine.shared, searches.at, at)),
+            lambda: kernel.delete_ranked(engine.shared, searches.at, at),
             control,
             kernel.BUDGET,
             lambda: searches.rule(int(control[kernel.PHASE] == kernel.PROVE)),
-            _Outlook(len(seeds), ranked).steps,
+            lambda: _Outlook(len(seeds), ranked).steps,
         )
-        gone = gone[: control[kernel.GONE]]
+        gone = ranked.gone[: control[kernel.GONE]]
         work.counters.add_kernel(ranked.counters)
         work.spared = int(ranked.counters[SPARED])
         component.rank()
