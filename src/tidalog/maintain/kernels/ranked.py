@@ -101,6 +101,7 @@ class RankedWork:
         control, counters = self._numbers[:CONTROL], self._numbers[CONTROL:]
         self.work = Ranked(nothing, nothing, nothing, np.empty(0, np.uint8), control, counters)
         self.at = block_of(self.work)
+        self.seeds = 0
 
     def start(self, seeds: Ints, own: npt.NDArray[np.uint8], workspace: Workspace, capacity: int) -> Ranked:
         """`capacity`: of every list, the facts there are."""
@@ -112,7 +113,7 @@ class RankedWork:
             work = self.work = Ranked(given, heap, gone, own, work.control, work.counters)
             self.at = block_of(work)
         work.seeds[:count] = seeds
-        self.at[1] = count
+        self.seeds = self.at[1] = count
         self._numbers[:] = 0
         return work
 
