@@ -20,6 +20,7 @@ from tidalog.api.sources import ReadProgram
 from tidalog.api.user_changes import change_of
 from tidalog.engine.limits import ProgressCallback
 from tidalog.maintain.choose import Options
+from tidalog.model.lazy import LazyMapping
 from tidalog.model.update import EncodedUpdate
 from tidalog.storage.records import DELETE, INSERT, LOAD, RULES, UPDATES
 
@@ -81,7 +82,7 @@ def delta_of(outcome: Outcome, database: Database, lock: Lock, *, derived: bool 
         return PredicateChange(name, change, dictionary, prefixes)
 
     return Delta(
-        {name: PredicateChange(name, change, dictionary, prefixes) for name, change in changes.items()},
+        LazyMapping(changes, lambda name: PredicateChange(name, changes[name], dictionary, prefixes)),
         of_others,
         outcome.counters,
         label=outcome.label,

@@ -226,7 +226,7 @@ class KnowledgeBase(Reader):
         database, update = self._open(), EncodedUpdate(rules=edit)
         if database.run is not None or self._subscriptions:
             with bar_for(None) as bar:
-                return self._maintain([update], progress=bar.on_run)
+                return self._maintain([update], progress=bar.run_callback)
         outcome = self._perform(Change(RULES, [update]))
         return delta_of(outcome, database, self._lock, derived=False)
 
@@ -262,7 +262,7 @@ class KnowledgeBase(Reader):
         facts = self._encoded(predicate, data, options)
         if self._maintains(facts.count):
             with bar_for(progress) as bar:
-                delta = self._maintain([EncodedUpdate(insertions=[facts])], progress=bar.on_run)
+                delta = self._maintain([EncodedUpdate(insertions=[facts])], progress=bar.run_callback)
             return sum(newly_explicit(change.ids) for change in delta.values())
         load = self._open().plan_insertion([facts])
         return self._perform(Change(INSERT, [EncodedUpdate(insertions=load.facts)], load)).new
@@ -289,7 +289,7 @@ class KnowledgeBase(Reader):
         self._open().check_arities(update.deletions)
         if self._maintains(facts.count):
             with bar_for(progress) as bar:
-                delta = self._maintain([update], progress=bar.on_run)
+                delta = self._maintain([update], progress=bar.run_callback)
             return sum(no_longer_explicit(change.ids) for change in delta.values())
         return self._perform(Change(DELETE, [update])).new
 
@@ -343,7 +343,7 @@ class KnowledgeBase(Reader):
         encoder = Encoder(self._prepared)
         following = encoder.upcoming(upcoming)
         with bar_for(progress) as bar:
-            return self._maintain([self._prepared(update)], following, progress=bar.on_run)
+            return self._maintain([self._prepared(update)], following, progress=bar.run_callback)
 
     def _prepared(self, update: AnyUpdate) -> EncodedUpdate:
         database = self._open()

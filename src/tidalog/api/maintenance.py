@@ -76,9 +76,13 @@ class Maintenance:
         )
         self.choices.note(outcome.touched, label)
         found = user_changes(self.engine, analysis, outcome.delta, before)
-        for change in found.values():
-            self.facts += change.inserted_rows - change.deleted_rows
-            self.explicit += newly_explicit(change) - no_longer_explicit(change)
+        if found is outcome.delta:
+            self.facts += outcome.delta.more_facts
+            self.explicit += outcome.delta.more_explicit
+        else:
+            for change in found.values():
+                self.facts += change.inserted_rows - change.deleted_rows
+                self.explicit += newly_explicit(change) - no_longer_explicit(change)
         return Outcome(
             found,
             outcome.counters,

@@ -15,7 +15,7 @@ from tidalog.model.update import Label
 class Outcome:
     """What an update changed, by the predicates that users know, and what it cost."""
 
-    changes: dict[str, PredicateDelta] = field(default_factory=dict)
+    changes: Mapping[str, PredicateDelta] = field(default_factory=dict)
     counters: Counters = field(default_factory=Counters)
     ignored: int = 0
     """Deletions of facts that were not explicit, and insertions of facts that were."""

@@ -33,7 +33,9 @@ class Choices(dict[str, Choice]):
         """An update is done."""
         for node in nodes:
             if node.chosen:
-                known = self.setdefault(node.name, Choice(node.chosen, node.reason, label))
+                known = self.get(node.name)
+                if known is None:
+                    known = self[node.name] = Choice(node.chosen, node.reason, label)
                 known.strategy, known.reason, known.update = node.chosen, node.reason, label
                 known.times[node.chosen] += 1
 

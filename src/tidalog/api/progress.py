@@ -57,6 +57,11 @@ class ProgressBar:
             if self._bar is not None:
                 self._bar.stop()
 
+    @property
+    def run_callback(self) -> ProgressCallback | None:
+        """What gets the news of a run; None if no bar is shown, so that the run need not stop for it."""
+        return self.on_run if self._active else None
+
     def on_run(self, progress: Progress) -> None:
         """News of a materialisation."""
         rate = progress.facts / progress.seconds if progress.seconds > 0 else 0.0

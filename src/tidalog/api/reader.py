@@ -102,7 +102,7 @@ class Reader:
         if database.run is not None and database.is_current(limits):
             return database.run
         with self._lock.at_work(), bar_for(None if callable(progress) else progress) as bar:
-            return database.materialise(limits, progress if callable(progress) else bar.on_run)
+            return database.materialise(limits, progress if callable(progress) else bar.run_callback)
 
     @locked
     def facts(self, predicate: str, explicit: bool | None = None) -> Result:
@@ -135,7 +135,7 @@ class Reader:
     ) -> tuple[list[str], Facts]:
         database = self._open()
         with self._lock.at_work(), bar_for(None) as bar:
-            return ask(database, text, parameters, bar.on_run, known_only=known_only)
+            return ask(database, text, parameters, bar.run_callback, known_only=known_only)
 
     @locked
     def export(

@@ -22,7 +22,7 @@ from tidalog.maintain.delta import PredicateDelta, no_change
 from tidalog.model.facts import Facts, Ids
 from tidalog.model.terms import IRI, RDF_TYPE
 from tidalog.rdf.columns import as_triples, constants
-from tidalog.rdf.layout import TRIPLE, Layout
+from tidalog.rdf.layout import TRIPLE, VIEWS, Layout
 
 Table = npt.NDArray[np.int32]
 Mask = npt.NDArray[np.bool_]
@@ -34,12 +34,12 @@ def user_changes(
     analysis: Analysis,
     delta: Mapping[str, PredicateDelta],
     before: Analysis | None = None,
-) -> dict[str, PredicateDelta]:
-    """The changes of an update by predicate, those of triples as `triple`.  `before` is the analysis that
-    held before the update, if another one did."""
+) -> Mapping[str, PredicateDelta]:
+    """The changes of an update by predicate, those of triples as `triple`: `delta` itself if there are no
+    triples.  `before` is the analysis that held before the update, if another one did."""
     layout = analysis.triples
-    if not layout.active:
-        return {name: change for name, change in delta.items() if not is_hidden(name)}
+    if not layout.active and not any(view in delta for view in VIEWS):
+        return delta
     triples = layout.relations
     found = {name: c for name, c in delta.items() if name not in triples and not is_hidden(name)}
     own = {name: change for name, change in delta.items() if name in triples}

@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+from typing import Final
+
 import numpy as np
 
 from tidalog.engine import undo_log as changes
 from tidalog.engine.addresses import facts_at, indexes_at, log_at
 from tidalog.engine.array_types import Int8s, Int32s, Int32Table, Int64s
 from tidalog.engine.bits import DELETED, DELETED_NEXT, EXPLICIT, NEW, PRESENT, RECORDED
+from tidalog.engine.block_executor import ensure_tabled
 from tidalog.engine.fact_kernels import FACTS
 from tidalog.engine.index import CAUGHT_UP, catch_up, remove_facts
 from tidalog.engine.jit import entry
+
+READY: Final = 1 << 40  # no index has this number
 
 
 @entry
@@ -154,15 +159,20 @@ def remove_from_indexes(shared: Int64s, indexes: Int64s, begins: Int64s, ends: I
 
 
 @entry
-def catch_up_with(shared: Int64s, indexes: Int64s) -> int:
-    """Brings indexes up to the last fact; the one that must grow, or -1."""
+def catch_up_with(shared: Int64s, wanted: Int64s) -> int:
+    """Brings indexes up to the last fact, and predicates into the table.  `wanted` has the number of indexes,
+    these, then the predicates.  READY; or the index that must grow, or -1 - the predicate that does."""
     facts, meta = facts_at(shared), indexes_at(shared)
-    for i in range(len(indexes)):
-        row = meta[indexes[i]]
-        if row[CAUGHT_UP] < facts.state[FACTS] and not catch_up(facts, row):
-            wanting: int = indexes[i]
-            return wanting
-    return -1
+    indexes = wanted[0]
+    for i in range(1, len(wanted)):
+        number: int = wanted[i]
+        if i <= indexes:
+            row = meta[number]
+            if row[CAUGHT_UP] < facts.state[FACTS] and not catch_up(facts, row):
+                return number
+        elif not ensure_tabled(facts, number, 0):
+            return -1 - number
+    return READY
 
 
 @entry

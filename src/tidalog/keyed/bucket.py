@@ -12,7 +12,7 @@ that is refused are refused with it.  An edit that makes a key violate a constra
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Final
 
@@ -302,11 +302,11 @@ class Bucket:
 
     def _maintained(
         self, update: EncodedUpdate, work: _Collected, rules: Rules | None = None
-    ) -> dict[str, PredicateDelta]:
+    ) -> Mapping[str, PredicateDelta]:
         work.applied.append(update)
         return self._maintain(update, rules)
 
-    def _maintain(self, update: EncodedUpdate, rules: Rules | None = None) -> dict[str, PredicateDelta]:
+    def _maintain(self, update: EncodedUpdate, rules: Rules | None = None) -> Mapping[str, PredicateDelta]:
         """With `rules`, these hold from now on."""
         if rules is not None:
             update = replace(update, rules=rules.edit_of(self.database))

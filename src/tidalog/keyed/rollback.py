@@ -7,7 +7,7 @@ inverse, which costs what the updates of these keys cost and not what the batch 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 
 import numpy as np
 import numpy.typing as npt
@@ -17,7 +17,7 @@ from tidalog.model.facts import Facts, Ids
 from tidalog.model.update import EncodedUpdate
 
 
-def inverse(delta: dict[str, PredicateDelta], keys: Ids | None = None) -> EncodedUpdate:
+def inverse(delta: Mapping[str, PredicateDelta], keys: Ids | None = None) -> EncodedUpdate:
     """The update that undoes what a delta did to the explicit facts of some keys, or of all."""
     deletions: list[Facts] = []
     insertions: list[Facts] = []

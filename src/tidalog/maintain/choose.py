@@ -87,11 +87,13 @@ def choose(component: MaintainedComponent, options: Options, seeds: int) -> Stra
         component.reason = (
             "its ids are ranks" if component.recursive else "one step proves or disproves a fact"
         )
-        if seeds and seeds * _steps_per_seed(component) > steps_worth(component):
+        if seeds:
             facts = component.facts
-            component.reason = f"{seeds:,} deletions are expected to reach most of its {facts:,} facts"
-            component.steps_per_seed *= _MEMORY  # what is not tried is forgotten, so that it is tried again
-            return _START_OVER
+            component.worth = steps_worth(component, facts)
+            if seeds * _steps_per_seed(component) > component.worth:
+                component.reason = f"{seeds:,} deletions are expected to reach most of its {facts:,} facts"
+                component.steps_per_seed *= _MEMORY  # what is not tried is forgotten, and tried again
+                return _START_OVER
     else:
         strategy = registered.STRATEGIES[options.strategy]
         if strategy.reason:
@@ -127,9 +129,9 @@ _MEMORY: Final = 0.5
 """How much the last update says about the next."""
 
 
-def steps_worth(component: MaintainedComponent) -> int:
-    """Steps of searches that may be taken before deriving the component from scratch is cheaper."""
-    facts = component.facts
+def steps_worth(component: MaintainedComponent, facts: int) -> int:
+    """Steps of searches that may be taken before deriving the `facts` of a component from scratch is
+    cheaper."""
     derivations = component.engine.derivations.get(component.predicates, facts)
     if component.edit is not None:
         derivations = int(min(derivations, component.edit.instances))
@@ -140,12 +142,14 @@ def steps_worth(component: MaintainedComponent) -> int:
 def _steps_per_seed(component: MaintainedComponent) -> float:
     """Steps that a deletion is expected to take for each fact it begins with: as many as lately, and without
     recursion as many as a fact below has instances, in the mean, for each of these is met."""
+    steps = max(component.steps_per_seed, _LEAST_PER_SEED)
     if component.recursive:
-        return max(component.steps_per_seed, _LEAST_PER_SEED)
+        return steps
     engine = component.engine
     derivations = engine.derivations.get(component.predicates, 0)
-    instances = derivations / max(1, sum(map(engine.store.count, component.lower)))
-    return max(component.steps_per_seed, _LEAST_PER_SEED, instances)
+    if derivations <= steps:
+        return steps
+    return max(steps, derivations / max(1, sum(map(engine.store.count, component.lower))))
 
 
 def _learn(component: MaintainedComponent, seeds: int, steps: int) -> None:
@@ -156,11 +160,14 @@ def _learn(component: MaintainedComponent, seeds: int, steps: int) -> None:
 def _delete_or_start_over(strategy: Strategy, work: ComponentUpdate) -> Strategy:
     """Deletes as long as that is cheaper than to start over; gives the strategy that deleted."""
     component, runner = work.component, work.runner
-    steps = _trial(component, work.seeds) if work.marks.allows_trials else 0
-    if steps and _tried(work, steps):
-        return _FIRST_TRIED
-    worth = runner.searches = steps_worth(component)
-    seeds = work.seeds + sum(map(len, component.unranked))
+    seeds, worth = work.seeds, component.worth
+    if seeds >= _MANY_SEEDS and work.marks.allows_trials:
+        steps = _trial(component, seeds, worth)
+        if steps and _tried(work, steps):
+            return _FIRST_TRIED
+    runner.searches = worth
+    if component.unranked:
+        seeds += sum(map(len, component.unranked))
     try:
         strategy.delete(work)
         _learn(component, seeds, worth - runner.searches)
@@ -175,9 +182,9 @@ def _delete_or_start_over(strategy: Strategy, work: ComponentUpdate) -> Strategy
     return _START_OVER
 
 
-def _trial(component: MaintainedComponent, seeds: int) -> int:
+def _trial(component: MaintainedComponent, seeds: int, worth: int) -> int:
     """Steps that B/F may take before the default strategy; 0 if it is not worth a trial."""
-    if seeds < _MANY_SEEDS or not component.recursive or component.edit is not None:
+    if not component.recursive or component.edit is not None:
         return 0
     if component.engine.log.derivation_log.is_open:
         return 0
@@ -187,7 +194,7 @@ def _trial(component: MaintainedComponent, seeds: int) -> int:
     derivations = component.engine.derivations.get(component.predicates, 0)
     if derivations < _MANY_PROOFS * component.facts:
         return 0
-    return min(steps_worth(component), _TRIAL_PER_SEED * seeds)
+    return min(worth, _TRIAL_PER_SEED * seeds)
 
 
 def _tried(work: ComponentUpdate, steps: int) -> bool:

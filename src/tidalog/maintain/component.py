@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -14,7 +14,6 @@ from tidalog.engine.bits import EXPLICIT, NEW
 from tidalog.engine.engine import EmbeddedEngine
 from tidalog.maintain.component_plans import ComponentPlans
 from tidalog.maintain.kernels.counters import MOST_ATOMS
-from tidalog.maintain.kernels.ranked import RankedWork
 from tidalog.maintain.large_groups import LargeGroup
 from tidalog.maintain.workspace import Workspace
 from tidalog.model.facts import Ids
@@ -30,6 +29,10 @@ _SHARE_UNRANKED: Final = 8
 _MOST_PARTS: Final = 64
 _GROWTH: Final = 4  # plans are compiled again once the store is so many times larger
 _NO_IDS: Ids = np.empty(0, np.int32)
+
+
+Savepoint: TypeAlias = "tuple[bool, tuple[Ids, ...], Strategy | None]"
+"""Of a component: `in_rank_order`, `unranked`, `strategy`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,18 +70,18 @@ class MaintainedComponent:
     reason: str = ""
     steps_per_seed: float = 0.0
     """Steps of searches for each fact that a deletion began with, lately."""
+    worth: int = 0
+    """Steps of searches that the last deletion was worth, if its strategy was to be chosen."""
     pause: int = 0
     """Deletions for which another strategy is not tried, and for how many it was not the last time."""
     last_pause: int = 0
     _plans: ComponentPlans | None = None
     _size: int = 0
-    _own: npt.NDArray[np.uint8] = field(default_factory=lambda: np.zeros(0, np.uint8))
     asked: int = 0
     """Questions to Python that were open when it was last derived from scratch; 0: not known."""
     carries_on: bool = False
     large_groups: dict[tuple[int, ...], LargeGroup] = field(default_factory=dict)
     """Of a fold: groups that have changed before and are large, by their keys."""
-    affected: RankedWork = field(default_factory=RankedWork)
     numbers: list[int] = field(init=False)
     reads: list[int] = field(init=False)
     negated: list[int] = field(init=False)
@@ -130,16 +133,21 @@ class MaintainedComponent:
 
     @property
     def own(self) -> npt.NDArray[np.uint8]:
-        """[predicate]: whether the component derives it."""
-        if len(self._own) < len(self.engine.names) + 1:
-            self._own = np.zeros(len(self.engine.names) + 16, np.uint8)
-            self._own[self.numbers] = 1
-        return self._own
+        """[predicate]: whether the component derives it.  True until another component is at work."""
+        return self.workspace.own(self.numbers, len(self.engine.names) + 1)
 
     @property
     def is_ranked(self) -> bool:
         """Whether all its facts are in rank order."""
         return self.in_rank_order and not self.unranked
+
+    def savepoint(self) -> Savepoint:
+        """What an update may change and an error restores."""
+        return self.in_rank_order, self.unranked, self.strategy
+
+    def roll_back(self, savepoint: Savepoint) -> None:
+        self.in_rank_order, self.unranked, self.strategy = savepoint
+        self.forget_plans()
 
     def unrank(self, ids: Ids) -> None:
         """Facts have lost proofs and have others, of any rank.  If there are too many of them, the component
@@ -163,14 +171,19 @@ class MaintainedComponent:
 
     @property
     def facts(self) -> int:
-        return sum(map(self.engine.store.count, self.numbers))
+        count, numbers = self.engine.store.count, self.numbers
+        return count(numbers[0]) if len(numbers) == 1 else sum(map(count, numbers))
+
+    def follow_growth(self, live: int) -> None:
+        """There are `live` facts in all: plans that were compiled for far fewer are dropped."""
+        if live > _GROWTH * max(self._size, 1024):
+            self._plans = None
 
     @property
     def plans(self) -> ComponentPlans:
-        """Compiled again for a store that has grown."""
-        live = self.engine.store.live
-        if self._plans is None or live > _GROWTH * max(self._size, 1024):
-            self._plans, self._size = self._new_plans(), live
+        """What its rules are compiled to, when they are first needed."""
+        if self._plans is None:
+            self._plans, self._size = self._new_plans(), self.engine.store.live
         return self._plans
 
     def _new_plans(self) -> ComponentPlans:

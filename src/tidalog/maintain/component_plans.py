@@ -20,7 +20,7 @@ from tidalog.engine.delta_scan import Plans
 from tidalog.engine.engine import EmbeddedEngine
 from tidalog.engine.plan_compiler import Code, Filter, Filters, compile_plan
 from tidalog.engine.tuple_executor import PLAN, STATE, new_search, search_arrays
-from tidalog.engine.update_kernels import catch_up_with
+from tidalog.engine.update_kernels import READY, catch_up_with
 from tidalog.plan.join_order import HEAD, LogicalPlan, negation, update_pivots
 from tidalog.plan.plan_cache import PlanCache
 
@@ -50,12 +50,14 @@ class Searches:
         self.codes = [code for code, _ in parts]
         self.plans = [plans for _, plans in parts]
         self.search = new_search(self.codes, depth=len(parts))
+        self._states = self.search.cursors[:, STATE]
         arrays = [array for plans in self.plans for array in plans]
         self.at = block_of([*arrays, *search_arrays(self.search)])
         """The addresses of all this, in this order."""
         self._work: object = None
-        self._indexes = np.array(sorted({index for code in self.codes for index in code.indexes}), np.int64)
-        self._looked_up = sorted({predicate for code in self.codes for predicate in code.looked_up})
+        indexes = sorted({index for code in self.codes for index in code.indexes})
+        looked_up = sorted({predicate for code in self.codes for predicate in code.looked_up})
+        self._read = np.array([len(indexes), *indexes, *looked_up], np.int64)
 
     def work_of(self, kind: Callable[[Sequence[Code]], T]) -> T:
         """The arrays of an algorithm that searches by these plans, allocated once."""
@@ -65,11 +67,12 @@ class Searches:
 
     def catch_up(self, engine: EmbeddedEngine) -> None:
         """Before every deletion: searches are idle, and read indexes and the table as they are."""
-        self.search.cursors[:, STATE] = 0
-        while (wanting := catch_up_with(engine.shared, self._indexes)) >= 0:
-            engine.indexes.grow(wanting)
-        for predicate in self._looked_up:
-            engine.store.add_to_table(predicate)
+        self._states.fill(0)
+        while (wanting := catch_up_with(engine.shared, self._read)) != READY:
+            if wanting >= 0:
+                engine.indexes.grow(wanting)
+            else:
+                engine.store.add_to_table(-1 - wanting)
 
     def rule(self, way: int = 0) -> str:
         """The rule of the plan that a way to search has started last; none may have been."""

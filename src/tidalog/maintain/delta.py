@@ -1,7 +1,8 @@
-"""What an update has changed: copied at its end, and grouped by predicate only on demand."""
+"""What an update has changed: copied at its end, and turned into deltas of predicates only on demand."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -10,6 +11,7 @@ import numpy.typing as npt
 
 from tidalog.engine import undo_log as changes
 from tidalog.model.facts import Ids
+from tidalog.model.lazy import LazyMapping
 from tidalog.plan.lowering import is_hidden
 
 # Ways in which a fact changes; whether it is or was explicit is the lowest bit of its kind.
@@ -17,6 +19,7 @@ _INSERTED, _DELETED, _NOW_IMPLICIT, _NOW_EXPLICIT, _WAYS = range(5)
 _WAY: Final = np.zeros(6, np.int64)
 _WAY[[changes.INSERTED_IMPLICIT, changes.INSERTED_EXPLICIT]] = _INSERTED
 _WAY[[changes.DELETED_IMPLICIT, changes.DELETED_EXPLICIT]] = _DELETED
+_NO_CHANGE: Final = changes.NOW_IMPLICIT  # from here on facts were there before and still are
 _WAY[changes.NOW_IMPLICIT], _WAY[changes.NOW_EXPLICIT] = _NOW_IMPLICIT, _NOW_EXPLICIT
 _NO_IDS: Final[Ids] = np.empty(0, np.int32)
 _NO_FLAGS: Final[npt.NDArray[np.bool_]] = np.empty(0, np.bool_)
@@ -57,35 +60,54 @@ class ChangeSet:
     kinds: npt.NDArray[np.int8]
     starts: npt.NDArray[np.int64]
     rows: Ids
-    names: list[str]
-    arities: list[int]
+
+
+class Deltas(LazyMapping[PredicateDelta]):
+    """Net changes by the names of relations, hidden ones left out.  The delta of each is built when it is
+    looked at."""
+
+    def __init__(self, changed: ChangeSet, names: Sequence[str], arities: Sequence[int]) -> None:
+        """`names` and `arities` of all predicates, as they are now."""
+        self._changed = changed
+        self._order = np.argsort(changed.predicates, kind="stable")
+        found, first = np.unique(changed.predicates[self._order], return_index=True)
+        numbers, bounds = found.tolist(), [*first.tolist(), len(self._order)]
+        self._parts = {
+            names[number]: (arities[number], bounds[i], bounds[i + 1])
+            for i, number in enumerate(numbers)
+            if not is_hidden(names[number])
+        }
+        super().__init__(self._parts, self._delta)
+        kinds = changed.kinds
+        if len(self._parts) < len(numbers):
+            parts = [self._order[begin:end] for _, begin, end in self._parts.values()]
+            kinds = kinds[np.concatenate(parts)] if parts else kinds[:0]
+        self.counts: list[int] = np.bincount(kinds, minlength=len(_WAY)).tolist()
+        """Kind of change → facts."""
 
     @property
-    def insertions(self) -> int:
-        """Implicit facts that are new, hidden ones left out."""
-        new = self.predicates[self.kinds == changes.INSERTED_IMPLICIT]
-        found, counts = np.unique(new, return_counts=True)
-        pairs = zip(found.tolist(), counts.tolist(), strict=True)
-        return sum(count for number, count in pairs if not is_hidden(self.names[number]))
+    def more_facts(self) -> int:
+        """How many facts there are more than before."""
+        counts = self.counts
+        return sum(counts[: changes.DELETED_IMPLICIT]) - sum(counts[changes.DELETED_IMPLICIT : _NO_CHANGE])
 
-    def by_predicate(self) -> dict[str, PredicateDelta]:
-        """Net changes by the names of relations, hidden ones left out."""
-        keys = self.predicates.astype(np.int64) * _WAYS + _WAY[self.kinds]
-        order = np.argsort(keys, kind="stable")
-        found, first = np.unique(keys[order], return_index=True)
-        bounds = [*first.tolist(), len(order)]
-        starts, explicit = self.starts[order], (self.kinds[order] & 1) != 0
-        result: dict[str, PredicateDelta] = {}
-        for i, key in enumerate(found.tolist()):
-            predicate, way = divmod(key, _WAYS)
-            name = self.names[predicate]
-            if is_hidden(name):
-                continue
-            part = slice(bounds[i], bounds[i + 1])
-            if name not in result:
-                result[name] = no_change(self.arities[predicate])
-            columns = [self.rows[starts[part] + column] for column in range(self.arities[predicate])]
-            result[name].put(way, columns, explicit[part])
+    @property
+    def more_explicit(self) -> int:
+        """How many explicit facts there are more than before."""
+        counts = self.counts
+        gained = counts[changes.INSERTED_EXPLICIT] + counts[changes.NOW_EXPLICIT]
+        return gained - counts[changes.DELETED_EXPLICIT] - counts[changes.NOW_IMPLICIT]
+
+    def _delta(self, name: str) -> PredicateDelta:
+        arity, begin, end = self._parts[name]
+        changed, entries = self._changed, self._order[begin:end]
+        kinds = changed.kinds[entries]
+        ways, result = _WAY[kinds], no_change(arity)
+        for way in range(_WAYS):
+            chosen = entries[ways == way]
+            if len(chosen):
+                starts, explicit = changed.starts[chosen], (changed.kinds[chosen] & 1) != 0
+                result.put(way, [changed.rows[starts + column] for column in range(arity)], explicit)
         return result
 
 

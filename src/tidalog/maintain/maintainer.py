@@ -11,8 +11,6 @@ from __future__ import annotations
 import time
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
-from typing import NamedTuple
 
 from tidalog.analysis import Analysis
 from tidalog.analysis.component_diff import ComponentDiff, diff_of_analyses, order_of
@@ -21,11 +19,11 @@ from tidalog.builtins import NO_FUNCTIONS, PythonFunction
 from tidalog.engine.derivation_counts import DerivationCounts
 from tidalog.engine.engine import EmbeddedEngine
 from tidalog.engine.limits import Limits, ProgressCallback
-from tidalog.engine.undo_log import MOVES
+from tidalog.engine.undo_log import INSERTED_IMPLICIT, MOVES
 from tidalog.maintain.choose import AUTO, Options, kind_of_marks, maintain, strategy_to_prepare
-from tidalog.maintain.component import MaintainedComponent
+from tidalog.maintain.component import MaintainedComponent, Savepoint
 from tidalog.maintain.counters import Counters
-from tidalog.maintain.delta import ChangeSet, PredicateDelta
+from tidalog.maintain.delta import Deltas
 from tidalog.maintain.marks import Marks, Parts
 from tidalog.maintain.materialise import NO_LIMITS, check_constraints, compiled_program
 from tidalog.maintain.rule_edit import EditPlan, begin_change, give_rules_facts, plan_edit
@@ -36,7 +34,6 @@ from tidalog.maintain.transaction import Transaction
 from tidalog.maintain.worklist import ComponentIndex, Stages, Worklist
 from tidalog.maintain.workspace import Workspace
 from tidalog.model.errors import RunError
-from tidalog.model.facts import Ids
 from tidalog.model.update import EncodedUpdate
 from tidalog.plan.compile import CompiledComponent, CompiledProgram
 from tidalog.plan.lowering import RULE, constraint_predicate
@@ -46,7 +43,8 @@ from tidalog.plan.lowering import RULE, constraint_predicate
 class Outcome:
     """What an update changed and what it cost."""
 
-    changes: ChangeSet
+    delta: Deltas
+    """Net changes by the names of relations."""
     counters: Counters
     ignored: int
     """Deletions of facts that are not explicit, and insertions of facts that are."""
@@ -54,26 +52,6 @@ class Outcome:
     """The components that it reached, in their order."""
     chosen: dict[str, str] = field(default_factory=dict)
     """Component → strategy."""
-
-    @cached_property
-    def delta(self) -> dict[str, PredicateDelta]:
-        """Net changes by the names of relations."""
-        return self.changes.by_predicate()
-
-
-class _Touched(NamedTuple):
-    """A component that an update has reached, and what it was like before."""
-
-    component: MaintainedComponent
-    in_rank_order: bool
-    unranked: tuple[Ids, ...]
-    strategy: Strategy | None
-
-    def undo(self) -> None:
-        component = self.component
-        component.in_rank_order, component.unranked = self.in_rank_order, self.unranked
-        component.strategy = self.strategy
-        component.forget_plans()
 
 
 class Maintainer:
@@ -213,7 +191,8 @@ class Maintainer:
         txn = Transaction(engine)
         runner = Runner(engine, limits, progress, counting=False)
         runner.components = len(self._index)
-        touched: list[_Touched] = []
+        touched: list[tuple[MaintainedComponent, Savepoint]] = []
+        chosen: dict[str, str] = {}
         try:
             txn.ask(update.deletions, update.insertions)
             if rules is not None:
@@ -221,29 +200,29 @@ class Maintainer:
             marked = marks.begin(txn, upcoming, Parts(self.program.analysis.rules, self._index))
             self._change_explicit(txn)
             worklist = self._first_reached(txn, rules)
+            work = ComponentUpdate(txn, runner, counters, marks, marked, self.options.order, self.functions)
+            announced = bool(marks.announced)
             while worklist:
                 component = worklist.pop()
-                runner.component = len(touched)
-                if not self._concerns(component, txn):
+                if announced and not self._concerns(component, txn):
                     marks.find_announced(txn, component.numbers)
                     continue
-                touched.append(
-                    _Touched(component, component.in_rank_order, component.unranked, component.strategy)
-                )
-                self._maintain(component, txn, runner, counters, marked)
+                runner.component = len(touched)
+                touched.append((component, component.savepoint()))
+                chosen[component.name] = self._maintain(component, work).name
                 for predicate in component.numbers:
                     if predicate in txn.deleted or predicate in txn.grown:
                         worklist.add(self._index.readers(predicate))
                 runner.look_at(txn)
             runner.look_at(txn)
-            names = (name for one in touched for name in one.component.predicates)
+            names = (name for component, _ in touched for name in component.predicates)
             check_constraints(engine, [self._constraints[n] for n in names if n in self._constraints])
             marks.end(counters)
         except BaseException as stop:
             txn.undo()
             marks.failed()
-            for one in touched:
-                one.undo()
+            for component, savepoint in touched:
+                component.roll_back(savepoint)
             self._workspace.drop_scans()
             if isinstance(stop, KeyboardInterrupt):
                 raise RunError(Interrupted(rule=runner.rule or "(none)")) from None
@@ -251,15 +230,14 @@ class Maintainer:
         found = txn.finish()
         marks.finished(txn.gone)
         counters.derivations += runner.stats.derivations
-        counters.insertions += found.insertions
+        counters.insertions += found.counts[INSERTED_IMPLICIT]
         ids_before = len(engine.store)
         marks.rows_have_moved(*engine.compact())
         if len(engine.store) != ids_before:
             for component in self._index.unordered():
                 component.ids_have_changed()
         counters.seconds = time.perf_counter() - start
-        reached = [one.component for one in touched]
-        return Outcome(found, counters, txn.ignored, reached, {c.name: c.chosen for c in reached})
+        return Outcome(found, counters, txn.ignored, [component for component, _ in touched], chosen)
 
     def _change_explicit(self, txn: Transaction) -> None:
         """Facts of predicates that no rule derives."""
@@ -285,33 +263,26 @@ class Maintainer:
         return worklist
 
     def _concerns(self, component: MaintainedComponent, txn: Transaction) -> bool:
-        """Whether anything that a component holds or reads has changed."""
+        """Whether anything that a component holds or reads has changed: it may have been reached because a
+        coming update deletes from it."""
         if component.edit is not None or self.marks.carries(component.numbers):
             return True
         asked = any(n in txn.to_delete or n in txn.to_insert for n in component.numbers)
         return asked or txn.has_changed(component.below)
 
-    def _maintain(
-        self,
-        component: MaintainedComponent,
-        txn: Transaction,
-        runner: Runner,
-        counters: Counters,
-        marked: Ids,
-    ) -> None:
-        engine, marks = self.engine, self.marks
-        moves = int(engine.log.arrays.counts[MOVES])
-        rows = [engine.store.count(number) for number in component.numbers]
+    def _maintain(self, component: MaintainedComponent, work: ComponentUpdate) -> Strategy:
+        """Brings a component up to date; gives the strategy that did."""
+        log, txn, marks = self.engine.log, work.txn, work.marks
+        moves = log.arrays.counts[MOVES]
         marks.before_deletion(txn, component.numbers)
-        work = ComponentUpdate(
-            component, txn, runner, counters, marks, marked, self.options.order, self.functions
-        )
+        work.start(component)
         strategy = maintain(work, self.options)
         if work.spared:
             marks.saved(work.spared * component.joins)
-        txn.settle(component.numbers, rows, work.begin, moves)
-        moved = int(engine.log.arrays.counts[MOVES]) - moves
+        moved = int(log.arrays.counts[MOVES] - moves)
+        txn.settle(component.numbers, work.begin, moved)
         if strategy.moves_are_insertions:
-            counters.insertions += moved
+            work.counters.insertions += moved
         else:
-            counters.rederivations += moved
+            work.counters.rederivations += moved
+        return strategy

@@ -83,7 +83,8 @@ class Runner:
         *,
         counting: bool = True,
     ) -> None:
-        """`counting`: the facts before and after are wanted, which takes a look at every predicate."""
+        """`counting`: the facts before and after, and the memory, are wanted, which takes a look at every
+        predicate."""
         self.engine = engine
         self.limits = limits
         self.progress = progress
@@ -95,6 +96,7 @@ class Runner:
         """Facts that may still be looked at, if there is a better way."""
         self.rule = ""
         self._start, self._cpu_start = time.perf_counter(), time.process_time() if counting else 0.0
+        self._counts = counting
         self._looks = counting or progress is not None or limits != _NO_LIMITS
         self._facts_before = self._visible_facts() if counting else 0
 
@@ -140,11 +142,12 @@ class Runner:
         control: np.ndarray,
         budget: int,
         rule: Callable[[], str],
-        to_come: Callable[[int], float] = lambda taken: 0.0,
+        outlook: Callable[[], Callable[[int], float]] = lambda: lambda taken: 0.0,
     ) -> None:
         """Calls a kernel that looks at one instance at a time until it is done; `control[budget]` is what it
-        may do before it pauses.  `to_come`: steps that are at least ahead, as far as one can tell when so
-        many were taken; it is asked early, and then more and more seldom."""
+        may do before it pauses.  `outlook()` is asked early, and then more and more seldom, how many steps
+        are at least ahead when so many were taken."""
+        to_come: Callable[[int], float] | None = None
         taken, slice_ = 0, _SEARCH_SLICE if self.searches is None else _FIRST_LOOK
         while True:
             control[budget] = slice_
@@ -155,6 +158,7 @@ class Runner:
             if reason == op.DONE:
                 return
             if self.searches is not None:
+                to_come = to_come or outlook()
                 if self.searches <= to_come(taken):
                     raise TooMuchWork
                 slice_ = min(max(_FIRST_LOOK, taken), self.searches, _SEARCH_SLICE)
@@ -184,7 +188,7 @@ class Runner:
         if not self._looks:
             return
         facts = self.engine.store.live - self.deleted
-        memory = self.engine.nbytes
+        memory = self.engine.nbytes if self._counts or limits.max_memory is not None else 0
         self.stats.peak_memory = max(self.stats.peak_memory, memory)
         if limits.max_facts is not None and facts > limits.max_facts:
             raise RunError(TooManyFacts(limit=limits.max_facts, rule=self.rule))

@@ -15,12 +15,15 @@ from tidalog.engine import undo_log as changes
 from tidalog.engine import update_kernels as steps
 from tidalog.engine.bits import DELETED, EXPLICIT, NEW, PRESENT
 from tidalog.engine.engine import EmbeddedEngine
-from tidalog.maintain.delta import ChangeSet, PredicateDelta
+from tidalog.engine.fact_kernels import COUNT, LAST
+from tidalog.maintain.delta import ChangeSet, Deltas, PredicateDelta
 from tidalog.model.facts import Facts, Ids
 
 _NOTHING: Ids = np.empty(0, np.int32)
 _STATUS_INSERTED = int(EXPLICIT | PRESENT | NEW)
 _DELETED = int(DELETED)
+_NEW = int(NEW)
+_PRESENT_AND_NEW = int(PRESENT | NEW)
 
 
 class Transaction:
@@ -28,6 +31,8 @@ class Transaction:
         self.engine = engine
         self.savepoint = engine.savepoint()
         self.begin = len(engine.store)
+        self.dead = self.begin - engine.store.live
+        """Ids without a fact, when it began."""
         self._predicates_before = len(engine.names)
         engine.log.begin(self.begin)
         engine.counts.begin(self.begin)
@@ -112,22 +117,24 @@ class Transaction:
         """Facts of some predicates that were not there before."""
         if not self.grown:
             return _NOTHING
-        wanted, store, grown = int(PRESENT | NEW), self.engine.store, self.grown
-        parts = [store.ids(p, grown[p], wanted | int(DELETED), wanted) for p in predicates if p in grown]
+        store, grown, mask = self.engine.store, self.grown, _PRESENT_AND_NEW | _DELETED
+        parts = [store.ids(p, grown[p], mask, _PRESENT_AND_NEW) for p in predicates if p in grown]
         return np.concatenate(parts) if parts else _NOTHING
 
-    def settle(self, predicates: Sequence[int], rows: Sequence[int], begin: int, moves: int) -> None:
-        """A component with these predicates is done.  Before it, each had `rows` rows, ids ended at `begin`
-        and the log had `moves` moves.  What came back is no longer deleted."""
+    def settle(self, predicates: Sequence[int], begin: int, moved: int) -> None:
+        """A component with these predicates is done.  Before it, ids ended at `begin`; since then `moved`
+        facts came back.  These are no longer deleted, and no new ones."""
         store = self.engine.store
-        status = store.arrays.status
-        came_back = self.engine.log.arrays.counts[changes.MOVES] > moves
-        for predicate, before in zip(predicates, rows, strict=True):
-            if came_back and predicate in self.deleted:
+        if len(store) == begin:
+            return
+        status, extent = store.arrays.status, store.arrays.extent
+        for predicate in predicates:
+            if moved and predicate in self.deleted:
                 ids = np.concatenate(self.deleted.pop(predicate))
                 self.deleted_count -= len(ids)
                 self.note_deleted(predicate, ids[(status[ids] & DELETED) != 0])
-            if store.count(predicate) > before:
+            grown = extent[predicate, LAST] >= begin and extent[predicate, COUNT] > 0
+            if grown and (not moved or len(store.ids(predicate, begin, _NEW, _NEW))):
                 self.grown.setdefault(predicate, begin)
 
     def has_changed(self, predicates: Iterable[int]) -> bool:
@@ -157,8 +164,8 @@ class Transaction:
         self.engine.forget_predicates(self._predicates_before)
         self.engine.log.begin(0)
 
-    def finish(self) -> ChangeSet:
-        """The change; everything that is deleted is gone afterwards."""
+    def finish(self) -> Deltas:
+        """The changes; everything that is deleted is gone afterwards."""
         engine = self.engine
         log = engine.log.arrays
         capacity = int(log.counts[changes.TOUCHES]) + len(engine.store) - self.begin
@@ -174,7 +181,7 @@ class Transaction:
         self.gone = dead[:gone]
         if gone + moves:
             self._remove_from_indexes(dead[: gone + moves], of_predicate)
-        return ChangeSet(predicates[:count], kinds, starts, rows, engine.names, engine.arities)
+        return Deltas(ChangeSet(predicates[:count], kinds, starts, rows), engine.names, engine.arities)
 
     def _remove_from_indexes(self, dead: Ids, of_predicate: npt.NDArray[np.int64]) -> None:
         """Takes dead facts out of the indexes of their predicates."""

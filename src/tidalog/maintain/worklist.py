@@ -106,17 +106,25 @@ class Worklist:
 
     def __init__(self, index: ComponentIndex) -> None:
         self._index = index
+        self._added: list[MaintainedComponent] = []
+        """Since the last was popped: one that is alone needs no position."""
         self._heap: list[tuple[Position, MaintainedComponent]] = []
         self._known: set[int] = set()
 
     def add(self, components: Iterable[MaintainedComponent]) -> None:
+        known = self._known
         for component in components:
-            if id(component) not in self._known:
-                self._known.add(id(component))
-                heapq.heappush(self._heap, (self._index.position(component), component))
+            if id(component) not in known:
+                known.add(id(component))
+                self._added.append(component)
 
     def pop(self) -> MaintainedComponent:
+        if not self._heap and len(self._added) == 1:
+            return self._added.pop()
+        for component in self._added:
+            heapq.heappush(self._heap, (self._index.position(component), component))
+        self._added.clear()
         return heapq.heappop(self._heap)[1]
 
     def __bool__(self) -> bool:
-        return bool(self._heap)
+        return bool(self._added or self._heap)

@@ -6,23 +6,42 @@ page, and a page may be two megabytes.  An update that looks at ten facts must n
 
 from __future__ import annotations
 
-from typing import Final
+from collections.abc import Sequence
+from typing import Final, TypeVar, cast
 
 import numpy as np
 import numpy.typing as npt
 
 from tidalog.engine.addresses import block_of
-from tidalog.engine.binding_blocks import LEVEL, new_blocks
-from tidalog.engine.delta_scan import CURRENT, LIMIT, NEXT, new_delta_scan
+from tidalog.engine.binding_blocks import new_blocks
+from tidalog.engine.delta_scan import NEXT, new_delta_scan
 from tidalog.engine.plan_compiler import Code
 
-_STEP: Final = 8  # levels, registers and columns by which buffers differ
+T = TypeVar("T")
+_STEP: Final = 7  # levels, registers and columns of buffers are one less than a multiple of 8
 
 
 class Workspace:
     def __init__(self) -> None:
         self._arrays: dict[str, npt.NDArray[np.int32]] = {}
         self._scans: dict[tuple[int, int, int, int], ScanBuffers] = {}
+        self._work: dict[type, object] = {}
+        self._own = np.zeros(0, np.uint8)
+        self._owned: Sequence[int] = ()
+
+    def own(self, owned: Sequence[int], predicates: int) -> npt.NDArray[np.uint8]:
+        """[predicate]: whether it is one of these, the predicates of the component at work.  All components
+        share one array."""
+        if len(self._own) < predicates:
+            self._own, self._owned = np.zeros(predicates + predicates // 2, np.uint8), ()
+        if self._owned is not owned:
+            own = self._own
+            for number in self._owned:
+                own[number] = 0
+            for number in owned:
+                own[number] = 1
+            self._owned = owned
+        return self._own
 
     def ids(self, name: str, capacity: int) -> npt.NDArray[np.int32]:
         """A buffer for this many facts, of any content; a name is in use once at a time."""
@@ -31,9 +50,16 @@ class Workspace:
             array = self._arrays[name] = np.empty(capacity + capacity // 2, np.int32)
         return array
 
+    def work(self, kind: type[T]) -> T:
+        """The state of an algorithm, for one component at a time."""
+        work = self._work.get(kind)
+        if work is None:
+            work = self._work[kind] = kind()
+        return cast(T, work)
+
     def scan_buffers(self, code: Code, block: int, predicates: int) -> ScanBuffers:
         """Buffers of a delta scan in blocks of this size; plans of about one size share them."""
-        shape = _rounded(code.levels), _rounded(code.registers), _rounded(code.arity), block
+        shape = code.levels | _STEP, code.registers | _STEP, code.arity | _STEP, block
         buffers = self._scans.get(shape)
         if buffers is None or buffers.predicates < predicates:
             buffers = self._scans[shape] = ScanBuffers(*shape, predicates)
@@ -44,10 +70,6 @@ class Workspace:
         self._scans.clear()
 
 
-def _rounded(size: int) -> int:
-    return -(-size // _STEP) * _STEP
-
-
 class ScanBuffers:
     """A binding block and a delta scan of one size, with their addresses; idle between two runs."""
 
@@ -55,13 +77,11 @@ class ScanBuffers:
         self.predicates = predicates
         self.blocks = new_blocks(levels, registers, arity, block)
         self.scan = new_delta_scan(predicates, block, 0, -1)
+        self._idle_blocks, self._idle_scan = self.blocks.control.copy(), self.scan.control.copy()
         self.blocks_at, self.scan_at = block_of(self.blocks), block_of(self.scan)
 
     def start(self, begin: int) -> None:
         """Every fact from an id on is to be scanned."""
-        control = self.blocks.control
-        control[:] = 0
-        control[LEVEL] = -1
-        control = self.scan.control
-        control[:] = 0
-        control[NEXT], control[LIMIT], control[CURRENT] = begin, -1, -1
+        self.blocks.control[:], control = self._idle_blocks, self.scan.control
+        control[:] = self._idle_scan
+        control[NEXT] = begin

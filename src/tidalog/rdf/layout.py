@@ -26,6 +26,7 @@ TRIPLE: Final = "triple"
 TYPE: Final = IRI(RDF_TYPE)
 ALL_TRIPLES: Final = "?triple"
 ALL_TYPES: Final = "?type"
+VIEWS: Final = (ALL_TRIPLES, ALL_TYPES)
 """Views: the union of all relations of triples, and of all that hold types."""
 
 
@@ -186,7 +187,7 @@ def _unpickled(
 
 def is_view(relation: str) -> bool:
     """Whether a relation is a view of triples."""
-    return relation in (ALL_TRIPLES, ALL_TYPES)
+    return relation in VIEWS
 
 
 def shortened(iri: str, prefixes: Mapping[str, str]) -> str:

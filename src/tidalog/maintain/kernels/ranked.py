@@ -56,6 +56,7 @@ from tidalog.maintain.kernels.counters import (
     Ints,
     recorded_head,
 )
+from tidalog.maintain.workspace import Workspace
 
 # Depths of the search, and its views.
 FORWARD_SEARCH: Final = 0  # instances that a deleted fact takes part in
@@ -79,6 +80,9 @@ SPREAD_SEED: Final = 3
 SPREAD_GONE: Final = 4
 
 
+_FEW: Final = 64  # capacity for seeds to begin with
+
+
 class Ranked(NamedTuple):
     seeds: Ints  # deleted facts of lower components
     heap: Ints
@@ -89,24 +93,28 @@ class Ranked(NamedTuple):
 
 
 class RankedWork:
-    """The state of one component, kept from one update to the next with its addresses."""
+    """The state of a deletion, kept with its addresses from one component to the next."""
 
     def __init__(self) -> None:
         nothing = np.empty(0, np.int32)
-        control, counters = np.zeros(CONTROL, np.int64), np.zeros(COUNTERS, np.int64)
+        self._numbers = np.zeros(CONTROL + COUNTERS, np.int64)
+        control, counters = self._numbers[:CONTROL], self._numbers[CONTROL:]
         self.work = Ranked(nothing, nothing, nothing, np.empty(0, np.uint8), control, counters)
         self.at = block_of(self.work)
+        self.seeds = 0
 
-    def start(self, seeds: Ints, heap: Ints, gone: Ints, own: npt.NDArray[np.uint8]) -> Ranked:
-        """`heap` and `gone` have capacity for every fact of the component."""
-        before = self.work
-        work = self.work = Ranked(seeds, heap, gone, own, before.control, before.counters)
-        if heap is not before.heap or gone is not before.gone or own is not before.own:
+    def start(self, seeds: Ints, own: npt.NDArray[np.uint8], workspace: Workspace, capacity: int) -> Ranked:
+        """`capacity`: of every list, the facts there are."""
+        count, work = len(seeds), self.work
+        known = min(len(work.heap), len(work.gone))
+        if capacity > known or count > len(work.seeds) or own is not work.own:
+            heap, gone = workspace.ids("queue", capacity), workspace.ids("gone", capacity)
+            given = workspace.ids("seeds", max(count, _FEW))
+            work = self.work = Ranked(given, heap, gone, own, work.control, work.counters)
             self.at = block_of(work)
-        else:
-            self.at[0], self.at[1] = seeds.ctypes.data, len(seeds)
-        work.control[:] = 0
-        work.counters[:] = 0
+        work.seeds[:count] = seeds
+        self.seeds = self.at[1] = count
+        self._numbers[:] = 0
         return work
 
 

@@ -22,9 +22,9 @@ from tidalog.model.facts import Ids
 
 @dataclass(slots=True)
 class ComponentUpdate:
-    """One component in one update: what a strategy works on."""
+    """One component in one update: what a strategy works on.  One object serves all components that an update
+    reaches, one after the other."""
 
-    component: MaintainedComponent
     txn: Transaction
     runner: Runner
     counters: Counters
@@ -34,9 +34,10 @@ class ComponentUpdate:
     order: str
     """In which order B/F takes its steps."""
     functions: Mapping[str, PythonFunction]
-    spared: int = 0
+    component: MaintainedComponent = field(init=False)
+    spared: int = field(init=False)
     """Facts that were deleted without a search, by what was recorded."""
-    pending: object = None
+    pending: object = field(init=False)
     """What a strategy keeps from its deletion to its insertion."""
     begin: int = field(init=False)
     """Facts of the component that are new, or come back, have ids from here on."""
@@ -47,16 +48,21 @@ class ComponentUpdate:
     seeds: int = field(init=False)
     """Facts that may end instances or have lost a proof already: what a deletion begins with."""
 
-    def __post_init__(self) -> None:
-        component, txn = self.component, self.txn
-        self.begin = len(txn.engine.store)
-        self.deleted_below = txn.deleted_of(component.below)
-        self.new_negated = txn.new_of(component.negated)
-        self.seeds = len(self.deleted_below) + len(self.new_negated)
-        for number in component.numbers if txn.to_delete else ():
-            self.seeds += len(txn.to_delete.get(number, ()))
+    def start(self, component: MaintainedComponent) -> None:
+        """This component is next."""
+        txn = self.txn
+        self.component, self.spared, self.pending = component, 0, None
+        begin = self.begin = len(txn.engine.store)
+        component.follow_growth(begin - txn.dead)
+        deleted = self.deleted_below = txn.deleted_of(component.below)
+        new = self.new_negated = txn.new_of(component.negated)
+        seeds = len(deleted) + len(new)
+        if txn.to_delete:
+            for number in component.numbers:
+                seeds += len(txn.to_delete.get(number, ()))
         if component.edit is not None:
-            self.seeds += len(component.suspects())
+            seeds += len(component.suspects())
+        self.seeds = seeds
 
     @property
     def own_marked(self) -> Ids:
@@ -67,8 +73,9 @@ class ComponentUpdate:
     def insert_explicit(self) -> None:
         """Inserts what the update inserts into the component."""
         txn, marks, numbers = self.txn, self.marks, self.component.numbers
-        for number in numbers:
-            txn.insert(number)
+        if txn.to_insert:
+            for number in numbers:
+                txn.insert(number)
         marks.insert_carried(txn, numbers)
         marks.find_announced(txn, numbers)
 
@@ -76,14 +83,17 @@ class ComponentUpdate:
         """Semi-naive insertion: whatever follows from new facts, and from deleted ones that were negated."""
         component, txn, marks, runner = self.component, self.txn, self.marks, self.runner
         observed = marks.observed(component)
-        grow_from_deleted(component, runner, txn)
-        begin = self.begin
-        if txn.grown:
-            begin = min([begin, *(txn.grown[n] for n in component.below if n in txn.grown)])
+        if component.negated:
+            grow_from_deleted(component, runner, txn)
+        begin, grown = self.begin, txn.grown
+        if grown:
+            for number in component.below:
+                begin = min(begin, grown.get(number, begin))
         if begin == len(txn.engine.store):
             return  # nothing is new that it reads or holds
         only_new = marks.ignores_bodies and not counting
-        only_new = only_new and not any(number in txn.deleted for number in component.numbers)
+        if only_new and txn.deleted:
+            only_new = not any(number in txn.deleted for number in component.numbers)
         grow(
             component,
             runner,

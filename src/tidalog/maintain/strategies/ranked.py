@@ -6,13 +6,15 @@ whose body facts of the component all have smaller ids.  See `kernels.ranked`.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import ClassVar, Final
 
 import numpy as np
 
 from tidalog.engine.bits import DELETED, PRESENT
+from tidalog.engine.engine import EmbeddedEngine
 from tidalog.maintain.component import MaintainedComponent
-from tidalog.maintain.component_plans import FORWARD, LIKELY_FIRST
+from tidalog.maintain.component_plans import FORWARD, LIKELY_FIRST, Searches
 from tidalog.maintain.kernels import ranked as kernel
 from tidalog.maintain.kernels.counters import CHECKS, DELETIONS, SPARED
 from tidalog.maintain.strategies.base import ComponentUpdate, Strategy
@@ -48,23 +50,19 @@ class Ranked(Strategy):
         seeds = seeds_of(work)
         searches = component.plans.searches(*_PLANS)
         searches.catch_up(engine)
-        capacity = len(engine.store) + 1
-        heap, gone = component.workspace.ids("queue", capacity), component.workspace.ids("gone", capacity)
-        ranked = component.affected.start(seeds, heap, gone, component.own)
-        at, control = component.affected.at, ranked.control
-        for known in (*affected_first(work), work.own_marked):
-            if len(known):
+        deletion = component.workspace.work(_Deletion)
+        deletion.engine, deletion.searches = engine, searches
+        ranked = deletion.start(seeds, component.own, component.workspace, work.begin + 1)
+        at, control = deletion.at, ranked.control
+        if work.seeds > len(seeds):
+            for known in affected_first(work):
                 kernel.affect_all(engine.shared, at, known)
+        if len(work.marked):
+            kernel.affect_all(engine.shared, at, work.own_marked)
         if component.unranked:
             kernel.affect_all(engine.shared, at, _unranked(component))
-        work.runner.drive_search(
-            lambda: int(kernel.delete_ranked(engine.shared, searches.at, at)),
-            control,
-            kernel.BUDGET,
-            lambda: searches.rule(int(control[kernel.PHASE] == kernel.PROVE)),
-            _Outlook(len(seeds), ranked).steps,
-        )
-        gone = gone[: control[kernel.GONE]]
+        work.runner.drive_search(deletion.step, control, kernel.BUDGET, deletion.rule, deletion.outlook)
+        gone = ranked.gone[: control[kernel.GONE]]
         work.counters.add_kernel(ranked.counters)
         work.spared = int(ranked.counters[SPARED])
         component.rank()
@@ -79,6 +77,22 @@ def _unranked(component: MaintainedComponent) -> Ids:
     present = (component.engine.store.arrays.status[ids] & _PRESENT_OR_DELETED) == PRESENT
     result: Ids = ids[present]
     return result
+
+
+class _Deletion(kernel.RankedWork):
+    """One object for all deletions: a component that loses few facts must not pay for new ones."""
+
+    engine: EmbeddedEngine
+    searches: Searches
+
+    def step(self) -> int:
+        return kernel.delete_ranked(self.engine.shared, self.searches.at, self.at)
+
+    def rule(self) -> str:
+        return self.searches.rule(int(self.work.control[kernel.PHASE] == kernel.PROVE))
+
+    def outlook(self) -> Callable[[int], float]:
+        return _Outlook(self.seeds, self.work).steps
 
 
 class _Outlook:
