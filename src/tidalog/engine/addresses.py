@@ -10,7 +10,7 @@ are replaced, and one thread at a time uses it.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Final
 
 import numpy as np
@@ -60,6 +60,13 @@ def block_of(arrays: Iterable[np.ndarray]) -> Block:
         shape = array.shape
         numbers += (array.ctypes.data, *shape, *(0,) * (EACH - 1 - len(shape)))
     return np.array(numbers, np.int64)
+
+
+def follow(block: Block, before: Sequence[np.ndarray], now: Sequence[np.ndarray]) -> None:
+    """A block names the arrays of now where they are not those of before."""
+    for i, (old, new) in enumerate(zip(before, now, strict=True)):
+        if new is not old:
+            block[EACH * i : EACH * (i + 1)] = block_of((new,))
 
 
 class SharedBlock:

@@ -46,7 +46,8 @@ COUNTS_SIZE: Final = 12  # how many numbers are there
 QUEUE_AT: Final = 13  # RETRACT: address of the list that heads are added to
 QUEUE_CAPACITY: Final = 14
 QUEUED: Final = 15  # heads in it
-CONTROL: Final = 16
+KEPT_BY: Final = 16  # bits that keep a head out of it
+CONTROL: Final = 17
 
 FROM_SCRATCH: Final = 0  # every fact is live, and heads are added
 IN_UPDATE: Final = 1  # heads are added by `undo_log.insert_changes`, and what is dead or deleted is skipped

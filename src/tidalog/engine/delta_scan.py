@@ -149,6 +149,14 @@ def start_level(blocks: BindingBlocks, pc: int, rows: int) -> None:
     blocks.control[LEVEL] = 0
 
 
+@inlined
+def scan_list(scan: DeltaScan, facts: np.ndarray, begin: int, end: int) -> None:
+    """The facts of a list from one position to another are to be scanned."""
+    control = scan.control
+    control[LIST_AT], control[LIST_SIZE] = facts.ctypes.data, len(facts)
+    control[NEXT], control[LIMIT] = begin, end
+
+
 @entry
 def start_empty(code: Int32s, at: int, blocks: BindingBlocks) -> None:
     """A plan without a pivot begins with one row that binds nothing."""

@@ -1,8 +1,11 @@
-"""Marks that pass from body to head while instances are inserted, through implicit facts too (DRed).
+"""Marks that pass from body to head through implicit facts too (DRed).
 
 A fact that an instance adds, or brings back, is MARKED if a fact of the body is DELETED_NEXT or MARKED,
 unless the next update makes it explicit.  The facts that it makes explicit are known by the sorted hashes of
 their rows: a fact that shares such a hash gets no mark, which costs a search and no more.
+
+A head that is deleted is POSITIVE if it is sure to be true after the next update: every deleted fact of the
+body is POSITIVE, every other one explicit and not DELETED_NEXT.  The first instance found decides.
 """
 
 from __future__ import annotations
@@ -12,11 +15,11 @@ from typing import Final
 import numpy as np
 
 from tidalog.engine.binding_blocks import SPARED, SPARED_AT, BindingBlocks
-from tidalog.engine.bits import DELETED_NEXT, MARKED
+from tidalog.engine.bits import DELETED, DELETED_NEXT, EXPLICIT, MARKED, POSITIVE
 from tidalog.engine.emit import note
-from tidalog.engine.fact_kernels import Facts
+from tidalog.engine.fact_kernels import Facts, fact_hash
 from tidalog.engine.jit import compiled, uint64_at
-from tidalog.engine.undo_log import Log
+from tidalog.engine.undo_log import Log, set_bits
 
 PASS_ON: Final = 64  # a bit of control[OBSERVED], beside those of `emit`
 
@@ -44,12 +47,46 @@ def pass_marks_on(
     status = facts.status
     spared = uint64_at(blocks.control[SPARED_AT], blocks.control[SPARED])
     for i in range(rows):
-        if blocks.source[i] == 0:
-            continue
-        for j in range(code[at]):
-            if status[block[code[at + 1 + j], i]] & (DELETED_NEXT | MARKED):
-                if not is_among(spared, blocks.hashes[i]):
-                    head = blocks.match[i]
-                    status[head] |= MARKED
-                    note(log, np.uint32(0), facts.offset[head])
-                break
+        passes = blocks.source[i] != 0 and has_mark(facts, code, at, block, i)
+        if passes and not is_among(spared, blocks.hashes[i]):
+            head = blocks.match[i]
+            status[head] |= MARKED
+            note(log, np.uint32(0), facts.offset[head])
+
+
+@compiled
+def has_mark(facts: Facts, code: np.ndarray, at: int, block: np.ndarray, row: int) -> bool:
+    """Whether a fact of a body passes a mark on; the instance is a row of a block."""
+    for j in range(code[at]):
+        if facts.status[block[code[at + 1 + j], row]] & (DELETED_NEXT | MARKED):
+            return True
+    return False
+
+
+@compiled
+def mark_derivable(
+    facts: Facts,
+    log: Log,
+    code: np.ndarray,
+    at: int,
+    block: np.ndarray,
+    row: int,
+    fact: int,
+    spared: np.ndarray,
+) -> None:
+    """A deleted fact that an instance brings back gets the mark that this passes on."""
+    if has_mark(facts, code, at, block, row) and not is_among(spared, fact_hash(facts, fact)):
+        set_bits(facts, log, fact, MARKED)
+
+
+@compiled
+def comes_back(facts: Facts, code: np.ndarray, at: int, block: np.ndarray, row: int) -> bool:
+    """Whether every fact of a body is sure to be true after the next update."""
+    sure = True
+    for j in range(code[at]):
+        status = facts.status[block[code[at + 1 + j], row]]
+        if status & DELETED:
+            sure = sure and (status & POSITIVE) != 0
+        else:
+            sure = sure and (status & (EXPLICIT | DELETED_NEXT)) == EXPLICIT
+    return sure

@@ -13,16 +13,20 @@ from tidalog.engine.array_types import int64
 from tidalog.engine.binding_blocks import (
     DERIVATIONS,
     EXPANDING,
+    OBSERVED,
     PIVOT_REGISTER,
     POSITION,
     ROW,
     ROWS,
+    SPARED,
+    SPARED_AT,
     BindingBlocks,
 )
 from tidalog.engine.bits import PROVED
 from tidalog.engine.fact_kernels import Facts
 from tidalog.engine.index import POOL, POOL_SIZE
-from tidalog.engine.jit import compiled, int32_at
+from tidalog.engine.jit import compiled, int32_at, uint64_at
+from tidalog.engine.mark_propagation import PASS_ON, mark_derivable
 from tidalog.engine.undo_log import Log, set_bits
 
 
@@ -31,13 +35,14 @@ def prove_pivots(
     facts: Facts, log: Log, code: np.ndarray, pc: int, blocks: BindingBlocks, level: int
 ) -> None:
     """Emit: the pivots of instances whose heads they are.  DERIVATIONS counts instances up to the proof."""
-    block, rows = blocks.registers[level], blocks.cursors[level, ROWS]
+    block, rows, control = blocks.registers[level], blocks.cursors[level, ROWS], blocks.control
+    body, spared = pc + 5 + code[pc + 4], uint64_at(control[SPARED_AT], control[SPARED])
     pivots = block[PIVOT_REGISTER]
     for i in range(rows):
         fact = pivots[i]
         if facts.status[fact] & PROVED:
             continue
-        blocks.control[DERIVATIONS] += 1
+        control[DERIVATIONS] += 1
         offset = int64(facts.offset[fact])
         same = True
         for c in range(code[pc + 4]):
@@ -46,6 +51,8 @@ def prove_pivots(
             same = same and facts.arguments[offset + c] == value
         if same:
             set_bits(facts, log, fact, PROVED)
+            if control[OBSERVED] & PASS_ON:
+                mark_derivable(facts, log, code, body, block, i, fact, spared)
 
 
 @compiled

@@ -352,15 +352,14 @@ def stop_matching(search: Search, depth: int) -> None:
 @inlined
 def head_of(view: np.ndarray, search: Search, depth: int) -> int:
     """The fact that the instance just found derives, or -1 if it is absent."""
-    code = code_of(view)
-    pc = -1 - search.cursors[depth, PC]
+    code, pc = code_of(view), emit_of(search, depth)
     return find_fact(view, code[pc + 2], pc + 5, code[pc + 4], search.registers[depth])
 
 
 @inlined
 def derives(view: np.ndarray, search: Search, depth: int, fact: int) -> bool:
     """Whether the instance just found derives a given fact."""
-    return has_arguments(view, -1 - search.cursors[depth, PC], search.registers[depth], fact)
+    return has_arguments(view, emit_of(search, depth), search.registers[depth], fact)
 
 
 @compiled
@@ -375,7 +374,20 @@ def has_arguments(view: np.ndarray, pc: int, registers: np.ndarray, fact: int) -
 
 
 @inlined
+def emit_of(search: Search, depth: int) -> int:
+    """Where the code emits the instance just found."""
+    return int64(-1 - search.cursors[depth, PC])
+
+
+@inlined
+def row_of(search: Search, depth: int) -> np.ndarray:
+    """The instance just found as a block of one row."""
+    registers = search.registers[depth]
+    return int32_table(registers.ctypes.data, len(registers), 1)
+
+
+@inlined
 def body_of(view: np.ndarray, search: Search, depth: int) -> int:
     """Where the code lists the body of the instance just found: a count, then registers that hold facts."""
-    pc = -1 - search.cursors[depth, PC]
+    pc = emit_of(search, depth)
     return int64(pc + 5 + code_of(view)[pc + 4])

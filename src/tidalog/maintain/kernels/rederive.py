@@ -9,13 +9,14 @@ from __future__ import annotations
 from typing import Final
 
 from tidalog.engine.addresses import PLANS, facts_at, indexes_at, log_at, plans_at, terms_at
-from tidalog.engine.array_types import Int32s, Int64s, int64
+from tidalog.engine.array_types import Int32s, Int64s, Uint64s, int64
 from tidalog.engine.bits import EXPLICIT, PROVED
 from tidalog.engine.derivation_log import derivations_of
 from tidalog.engine.jit import entry
+from tidalog.engine.mark_propagation import mark_derivable
 from tidalog.engine.opcodes import DONE, GROW_TERMS, PAUSE
-from tidalog.engine.tuple_executor import FOUND, FULL, search_at
-from tidalog.engine.tuple_view import fill_view
+from tidalog.engine.tuple_executor import FOUND, FULL, body_of, row_of, search_at
+from tidalog.engine.tuple_view import code_of, fill_view
 from tidalog.engine.undo_log import set_bits
 from tidalog.maintain.kernels.ranked import prove
 
@@ -23,7 +24,8 @@ from tidalog.maintain.kernels.ranked import prove
 NEXT: Final = 0  # the next fact of `gone`
 BACK: Final = 1  # facts in `out`
 BUDGET: Final = 2
-CONTROL: Final = 3
+PASSES_ON: Final = 3  # whether marks pass on to what is derivable
+CONTROL: Final = 4
 
 
 # --- compiled ---------------------------------------------------------------------------------------
@@ -37,9 +39,11 @@ def find_derivable(
     out: Int32s,
     control: Int64s,
     counters: Int64s,
+    unmarked: Uint64s,
 ) -> int:
     """Lists in `out` the facts of `gone` that are explicit, or derived by an instance that the filters allow.
-    DONE, or what is wanted.  Where the derivation log is exact it answers."""
+    DONE, or what is wanted.  Where the derivation log is exact it answers.  `unmarked`: hashes of facts that
+    get no mark."""
     facts, terms, log = facts_at(shared), terms_at(shared), log_at(shared)
     search = search_at(searches[PLANS:])
     view = search.views[0]
@@ -58,6 +62,9 @@ def find_derivable(
                 if found == FULL:
                     return GROW_TERMS
                 derivable = found == FOUND
+                if derivable and control[PASSES_ON] != 0:
+                    body, row = body_of(view, search, 0), row_of(search, 0)
+                    mark_derivable(facts, log, code_of(view), body, row, 0, fact, unmarked)
         if derivable:
             out[control[BACK]] = fact
             control[BACK] += 1

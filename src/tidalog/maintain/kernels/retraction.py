@@ -1,41 +1,234 @@
-"""What overdeletion and counting share: a list of deleted facts, and a queue of the heads they retract.
+"""Retraction: what deleted facts derive joins a queue, by overdeletion (DR2 of paper 003) and by counting.
 
 Every deleted fact has its turn once, and is SPREAD (the paper's O) afterwards.  Every instance is visited
 once, when the first of its deleted facts has its turn.  Few facts have their turns one by one: facts in O
 match nothing, and atoms before the pivot do not match the pivot.  Many facts have their turns as a block N
 (WAITING), in a scan by the block executor: atoms before the pivot match I - (O ∪ N), atoms after it I - O.
 
-The kernel begins a block and returns SCAN; when it is called again the scan is over, and it ends the block.
+The queue is that of the blocks, and `engine.retract` says which heads join it.  In overdeletion it is the
+list of deleted facts itself: those of lower components first, then those of this one as they are found.
 """
 
 from __future__ import annotations
 
-from typing import Final
+from typing import Final, NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 
-from tidalog.engine.bits import SPREAD, WAITING
+from tidalog.engine.addresses import (
+    PLANS,
+    block_of,
+    blocks_at,
+    facts_at,
+    follow,
+    indexes_at,
+    log_at,
+    plans_at,
+    scan_at,
+    terms_at,
+)
+from tidalog.engine.array_types import Int32s, Int64s, int64
+from tidalog.engine.binding_blocks import BUDGET as ROW_BUDGET
+from tidalog.engine.binding_blocks import COUNTED, QUEUED
+from tidalog.engine.binding_blocks import DERIVATIONS as SCANNED
+from tidalog.engine.bits import EXPLICIT, RECORDED, SPREAD, WAITING
+from tidalog.engine.delta_scan import run_delta_scan, scan_list
+from tidalog.engine.derivation_counts import FIELDS, UNKNOWN, count_of, put_count
+from tidalog.engine.derivation_log import END, chain_of, next_link, none_is_left, remove_instance
 from tidalog.engine.fact_kernels import Facts
-from tidalog.engine.jit import inlined
+from tidalog.engine.jit import entry, inlined, int32_at, int64_at, uint8_at
+from tidalog.engine.opcodes import DONE, GROW_TERMS, PAUSE
+from tidalog.engine.retract import queue_fact, retract_head
+from tidalog.engine.tuple_executor import (
+    FOUND,
+    FULL,
+    IDLE,
+    STATE,
+    emit_of,
+    head_of,
+    next_match,
+    row_of,
+    search_at,
+)
+from tidalog.engine.tuple_view import code_of, fill_view
+from tidalog.engine.undo_log import Log, set_bits
+from tidalog.maintain.kernels.counters import (
+    DELETIONS,
+    DERIVATIONS,
+    FROM_RECORD,
+    INSTANCES_PER_UNIT,
+    SPARED,
+    Ints,
+    new_counters,
+    recorded_head,
+)
 
 # control[…]
 NEXT: Final = 0  # the next deleted fact
-QUEUED: Final = 1  # heads in the queue
+BLOCK_END: Final = 1  # where the block under way ends, if after NEXT
 BUDGET: Final = 2
-BLOCK_END: Final = 3  # where the block under way ends, if after NEXT
-RETRACTION: Final = 4
+BIT: Final = 3  # of what is in the queue
+IS_QUEUE: Final = 4  # whether the deleted facts are those in the queue
+CONTROL: Final = 5
 
-SCAN: Final = 8  # beside the reasons of `opcodes`: a block is to be scanned
 LEAST_BLOCK: Final = 16  # facts that are worth a block
 MOST_BLOCK: Final = 4096
+ROWS: Final = 4_000_000  # bindings between two checks of limits
+
+
+class Retraction(NamedTuple):
+    deleted: Ints
+    queue: Ints
+    own: npt.NDArray[np.uint8]  # [predicate]: whether the component derives it
+    control: npt.NDArray[np.int64]
+    counters: npt.NDArray[np.int64]
+
+
+class RetractionWork:
+    """The state of one component, kept from one update to the next with its addresses."""
+
+    def __init__(self, codes: object) -> None:
+        nothing, own = np.empty(0, np.int32), np.empty(0, np.uint8)
+        self.work = Retraction(nothing, nothing, own, np.zeros(CONTROL, np.int64), new_counters())
+        self.at = block_of(self.work)
+
+    def start(
+        self, deleted: Ints, queue: Ints, own: npt.NDArray[np.uint8], bit: int, is_queue: bool
+    ) -> npt.NDArray[np.int64]:
+        before = self.work
+        self.work = Retraction(deleted, queue, own, before.control, before.counters)
+        follow(self.at, before, self.work)
+        control = before.control
+        control[:] = before.counters[:] = 0
+        control[BIT], control[IS_QUEUE] = bit, is_queue
+        return control
+
+    @property
+    def queue_at(self) -> npt.NDArray[np.int64]:
+        """Address and length of the queue."""
+        return self.at[4:6]
 
 
 # --- compiled ---------------------------------------------------------------------------------------
 
 
 @inlined
-def end_block(facts: Facts, deleted: np.ndarray, control: np.ndarray) -> None:
+def work_at(block: np.ndarray) -> Retraction:
+    return Retraction(
+        int32_at(block[0], block[1]),
+        int32_at(block[4], block[5]),
+        uint8_at(block[8], block[9]),
+        int64_at(block[12], block[13]),
+        int64_at(block[16], block[17]),
+    )
+
+
+@entry
+def retract(shared: Int64s, searches: Int64s, of_blocks: Int64s, of_scan: Int64s, of_work: Int64s) -> int:
+    """Runs until every deleted fact has had its turn (DONE) or something is wanted.  `searches` begins with
+    the plans for facts one by one, and those for blocks."""
+    facts, terms, log, indexes = facts_at(shared), terms_at(shared), log_at(shared), indexes_at(shared)
+    blocks, scan = blocks_at(of_blocks), scan_at(of_scan)
+    search, work = search_at(searches[2 * PLANS :]), work_at(of_work)
+    view, queue = search.views[0], blocks.control
+    fill_view(view, facts, indexes, plans_at(searches))
+    control, counters, bit = work.control, work.counters, work.control[BIT]
+    queue[ROW_BUDGET] = ROWS
+    billed = counters[DERIVATIONS]
+    while True:
+        if control[NEXT] < control[BLOCK_END]:
+            before = queue[QUEUED]
+            reason = run_delta_scan(facts, terms, indexes, plans_at(searches[PLANS:]), blocks, scan, log, bit)
+            counters[DELETIONS] += queue[QUEUED] - before
+            counters[DERIVATIONS] += queue[SCANNED]
+            queue[SCANNED] = 0
+            if reason != DONE:
+                return reason
+            billed = counters[DERIVATIONS]
+            end_block(facts, work)
+        end = queue[QUEUED] if control[IS_QUEUE] != 0 else len(work.deleted)
+        if control[NEXT] == end:
+            return DONE
+        if end - control[NEXT] >= LEAST_BLOCK and search.cursors[0, STATE] == IDLE:
+            begin_block(facts, log, work, queue, min(end, control[NEXT] + MOST_BLOCK))
+            scan_list(scan, work.deleted, control[NEXT], control[BLOCK_END])
+            continue
+        control[BUDGET] -= 1 + ((counters[DERIVATIONS] - billed) >> INSTANCES_PER_UNIT)
+        billed = counters[DERIVATIONS]
+        if control[BUDGET] < 0:
+            return PAUSE
+        fact = int64(work.deleted[control[NEXT]])
+        if facts.status[fact] & RECORDED:
+            retract_recorded(facts, log, work, queue, fact)
+        else:
+            before = queue[QUEUED]
+            while True:
+                found = next_match(terms, view, search, 0, fact)
+                if found != FOUND:
+                    break
+                counters[DERIVATIONS] += 1
+                head = head_of(view, search, 0)
+                if head >= 0:
+                    pc, row = emit_of(search, 0), row_of(search, 0)
+                    retract_head(facts, log, code_of(view), pc, row, 0, head, queue, bit)
+            counters[DELETIONS] += queue[QUEUED] - before
+            if found == FULL:
+                return GROW_TERMS
+        set_bits(facts, log, fact, SPREAD)
+        control[NEXT] += 1
+
+
+@inlined
+def begin_block(facts: Facts, log: Log, work: Retraction, queue: np.ndarray, end: int) -> None:
+    """N gets the next deleted facts; those in the derivation log have their turn at once."""
+    work.control[BLOCK_END] = end
+    for i in range(work.control[NEXT], end):
+        fact = int64(work.deleted[i])
+        if facts.status[fact] & RECORDED:
+            retract_recorded(facts, log, work, queue, fact)
+            set_bits(facts, log, fact, SPREAD)
+        else:
+            set_bits(facts, log, fact, WAITING)
+
+
+@inlined
+def end_block(facts: Facts, work: Retraction) -> None:
     """The facts of a block that has been scanned move from N to O."""
+    control = work.control
     for i in range(control[NEXT], control[BLOCK_END]):
-        facts.status[deleted[i]] = (facts.status[deleted[i]] | SPREAD) & ~WAITING
-    control[NEXT] = max(control[NEXT], control[BLOCK_END])
+        facts.status[work.deleted[i]] = (facts.status[work.deleted[i]] | SPREAD) & ~WAITING
+    control[NEXT] = control[BLOCK_END]
+
+
+@inlined
+def retract_recorded(facts: Facts, log: Log, work: Retraction, queue: np.ndarray, fact: int) -> None:
+    """`retract` for a RECORDED fact, without a search.  The log says which heads lose instances, and not how
+    many: an instance may have been found by a search before.  So counts of derivations become UNKNOWN."""
+    derivation_log = log.derivation_log
+    link = chain_of(derivation_log, fact)
+    while link != END:
+        head = recorded_head(facts, derivation_log, work.own, link)
+        if head >= 0:
+            remove_instance(derivation_log, link, head)
+            work.counters[FROM_RECORD] += 1
+            if queue[COUNTED] != 0:
+                counts = int64_at(queue[COUNTED], FIELDS)
+                if count_of(counts, head) != UNKNOWN:
+                    put_count(counts, head, UNKNOWN)
+            new = queue_fact(facts, log, head, queue, work.control[BIT])
+            if (
+                new
+                and (facts.status[head] & (RECORDED | EXPLICIT)) == RECORDED
+                and none_is_left(derivation_log, head)
+            ):
+                work.counters[SPARED] += 1
+        link = next_link(derivation_log, link)
+
+
+@entry
+def queue_all(shared: Int64s, of_blocks: Int64s, ids: Int32s, bit: int) -> None:
+    """The queue gets facts of the component."""
+    facts, log, control = facts_at(shared), log_at(shared), blocks_at(of_blocks).control
+    for i in range(len(ids)):
+        queue_fact(facts, log, ids[i], control, bit)

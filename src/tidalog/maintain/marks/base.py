@@ -48,6 +48,8 @@ class Marks:
     """Whether a proof that holds an announced deletion marks its head."""
     links_proofs: ClassVar[bool] = False
     """Whether a proof links its head to its explicit facts."""
+    pass_on: ClassVar[bool] = False
+    """Whether marks pass from body to head through implicit facts."""
     allows_trials: ClassVar[bool] = True
     """Whether the order in which facts are deleted is free."""
 
@@ -101,6 +103,9 @@ class Marks:
 
     def saved(self, joins: int) -> None:
         """Facts were deleted by what was recorded, without joins that would have found no proof."""
+
+    def overdeleted(self, ids: Ids) -> None:
+        """Facts of a component were deleted, each after those that took it along."""
 
     def proofs_marked(self, ids: Ids) -> None:
         """Facts that a proof has marked."""

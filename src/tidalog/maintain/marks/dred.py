@@ -1,7 +1,7 @@
 """`dred`: the marks of DRed with marking, which `paper` means where the strategy is DRed.
 
 A mark passes from DELETED_NEXT and from marked facts to every head that an instance inserts or brings back
-(`engine.mark_propagation`, `kernels.dred_marks`); what is marked in the end is overdeleted at once by the
+(`engine.mark_propagation`); what is marked in the end is overdeleted at once by the
 next update.  A deleted fact is POSITIVE if it is sure to be true once the next update is done; the implicit
 ones of these are carried over, and inserted together with what that update inserts.  Both hold for the
 announced update alone: if another one comes, they are dropped.
@@ -40,6 +40,7 @@ class DRedMarks(NextUpdateMarks):
     name: ClassVar[str] = "dred"
     is_option: ClassVar[bool] = False
     survives_rule_edits: ClassVar[bool] = False
+    pass_on: ClassVar[bool] = True
 
     def __init__(self, engine: EmbeddedEngine, look_ahead: int, *, sparing: bool = False) -> None:
         super().__init__(engine, look_ahead, sparing=sparing)
@@ -104,8 +105,7 @@ class DRedMarks(NextUpdateMarks):
     def unmarked(self) -> Hashes:
         return self._inserted_next
 
-    def deleted(self, ids: Ids) -> None:
-        """Facts of a component that are deleted, each after those that took it along."""
+    def overdeleted(self, ids: Ids) -> None:
         self._deleted.append(ids.copy())
 
     def end(self, counters: Counters) -> None:

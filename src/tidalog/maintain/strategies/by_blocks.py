@@ -1,34 +1,49 @@
 """Deletion by blocks: retraction (what deleted facts derive) and rederivation (what derives deleted facts).
 
-See `kernels.retraction` for the invariant.  The kernel of a strategy says which facts are the next block; the
-block executor scans it with `emit` in mode RETRACT.
+A few facts are searched for instances one by one; many are scanned by the block executor.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Iterable
 from typing import Final
 
 import numpy as np
 
 from tidalog.engine import opcodes as op
-from tidalog.engine.addresses import PLANS, delta_scan_by_address
+from tidalog.engine.addresses import delta_scan_by_address
 from tidalog.engine.binding_blocks import (
     BLOCK,
     COUNTED,
     DERIVATIONS,
+    KEPT_BY,
     MODE,
+    OBSERVED,
     PROVE,
     QUEUE_AT,
     QUEUE_CAPACITY,
+    QUEUED,
     RETRACT,
+    SPARED,
+    SPARED_AT,
 )
 from tidalog.engine.binding_blocks import BUDGET as ROW_BUDGET
-from tidalog.engine.binding_blocks import QUEUED as BLOCKS_QUEUED
-from tidalog.engine.bits import NEW, NEW_STATE, OLD_STATE, PRESENT, PROVED, SPREAD, WAITING
+from tidalog.engine.bits import (
+    EXPLICIT,
+    MARKED,
+    NEW,
+    NEW_STATE,
+    OLD_STATE,
+    PRESENT,
+    PROVED,
+    SPREAD,
+    WAITING,
+)
 from tidalog.engine.delta_scan import CURRENT, LIMIT, LIST_AT, LIST_SIZE
 from tidalog.engine.delta_scan import NEXT as SCAN_NEXT
+from tidalog.engine.mark_propagation import PASS_ON
 from tidalog.engine.plan_compiler import Filter
+from tidalog.engine.undo_log import revive
 from tidalog.maintain.component_plans import (
     FORWARD,
     LIKELY_FIRST,
@@ -37,21 +52,19 @@ from tidalog.maintain.component_plans import (
     NEGATED_PIVOT,
     OWN_BEFORE,
     PIVOT,
-    AtomFilters,
-    ComponentPlans,
     Searches,
 )
 from tidalog.maintain.kernels import counters as counted
+from tidalog.maintain.kernels import retraction as kernel
 from tidalog.maintain.kernels.counters import new_counters
-from tidalog.maintain.kernels.counting import Counting
-from tidalog.maintain.kernels.overdelete import Overdeletion
 from tidalog.maintain.kernels.rederive import find_known
-from tidalog.maintain.kernels.retraction import BLOCK_END, BUDGET, NEXT, QUEUED, SCAN
 from tidalog.maintain.strategies.base import ComponentUpdate
+from tidalog.maintain.strategies.searching import find_derivable, new_state, old_state
+from tidalog.maintain.workspace import ScanBuffers
 from tidalog.model.facts import Ids
 
-_ROWS: Final = 4_000_000  # bindings between two checks of limits
 _ROWS_PER_FACT: Final = 8  # bindings that cost as much as one fact does where each is a search of its own
+_EXPLICIT: Final = int(EXPLICIT)
 _AFTER: Final = (int(PRESENT | NEW | SPREAD), int(PRESENT))
 _BEFORE: Final = (int(PRESENT | NEW | SPREAD | WAITING), int(PRESENT))
 
@@ -68,56 +81,62 @@ def in_blocks(kind: int) -> Filter:
     return (*(_BEFORE if kind in (OWN_BEFORE, LOWER_BEFORE) else _AFTER), op.ANY_ID)
 
 
-def retracting(plans: ComponentPlans, one_by_one: AtomFilters) -> Searches:
-    """The plans of a retraction: for facts one by one, then for blocks."""
-    return plans.searches((FORWARD, one_by_one), (FORWARD, in_blocks))
+def _buffers(work: ComponentUpdate, searches: Searches, mode: int, passes_on: bool) -> ScanBuffers:
+    """Buffers of a scan of listed facts by the last of some plans; of none so far."""
+    engine = work.txn.engine
+    searches.catch_up(engine)
+    buffers = work.component.workspace.scan_buffers(searches.codes[-1], BLOCK, len(engine.names) + 1)
+    buffers.start(0)
+    blocks = buffers.blocks.control
+    blocks[MODE] = mode
+    if passes_on:
+        blocks[OBSERVED], blocks[KEPT_BY] = PASS_ON, _EXPLICIT
+    return buffers
 
 
 def retract(
     work: ComponentUpdate,
-    searches: Searches,
-    kernel: Callable[[], int],
-    state: Overdeletion | Counting,
-    deleted: Ids,
-    queue: Ids,
+    seeds: Ids,
+    known: Iterable[Ids],
     bit: int,
+    *,
+    spreads: bool = False,
     counts: int = 0,
-) -> None:
-    """Runs a kernel to its end, and scans the blocks of `deleted` that it asks for: heads get the `bit` and
-    join the `queue`.  `counts`: address of derivation counts to reduce."""
-    engine, control, counters = work.txn.engine, state.control, state.counters
-    buffers = work.component.workspace.scan_buffers(searches.codes[0], BLOCK, len(engine.names) + 1)
-    blocks, scan = buffers.blocks.control, buffers.scan.control
-    plans = searches.at[PLANS:]
-    scanning = False
+    passes_on: bool = False,
+) -> Ids:
+    """The facts of the component that instances with a deleted fact derive, after those that are `known` to
+    be concerned; all get the `bit`.  See `kernels.retraction`.
 
-    def step() -> int:
-        nonlocal scanning
-        while True:
-            if not scanning:
-                reason = kernel()
-                if reason != SCAN:
-                    return reason
-                buffers.start(int(control[NEXT]))
-                scan[LIST_AT], scan[LIST_SIZE] = deleted.ctypes.data, len(deleted)
-                scan[LIMIT] = control[BLOCK_END]
-                blocks[MODE], blocks[COUNTED] = RETRACT, counts
-                blocks[QUEUE_AT], blocks[QUEUE_CAPACITY] = queue.ctypes.data, len(queue)
-                blocks[BLOCKS_QUEUED] = control[QUEUED]
-                scanning = True
-            blocks[ROW_BUDGET] = _ROWS
-            reason = int(delta_scan_by_address(engine.shared, plans, buffers.blocks_at, buffers.scan_at, bit))
-            if reason != op.DONE:
-                return reason
-            scanning = False
-            counters[counted.DERIVATIONS] += blocks[DERIVATIONS]
-            counters[counted.DELETIONS] += blocks[BLOCKS_QUEUED] - control[QUEUED]
-            control[QUEUED] = blocks[BLOCKS_QUEUED]
+    `spreads`: they are deleted themselves.  `counts`: address of derivation counts to reduce.  `passes_on`:
+    they get the marks of DRed, and explicit facts are not concerned."""
+    component, engine = work.component, work.txn.engine
+    searches = component.plans.searches((FORWARD, old_state), (FORWARD, in_blocks))
+    buffers = _buffers(work, searches, RETRACT, passes_on)
+    queue = component.workspace.ids("gone", len(engine.store) + len(seeds) + 1)
+    first = len(seeds) if spreads else 0
+    queue[:first] = seeds[:first]
+    state = searches.work_of(kernel.RetractionWork)
+    control = state.start(queue if spreads else seeds, queue, component.own, bit, spreads)
+    blocks, scan = buffers.blocks.control, buffers.scan.control
+    blocks[QUEUE_AT], blocks[QUEUE_CAPACITY] = state.queue_at
+    blocks[QUEUED], blocks[COUNTED] = first, counts
+    for ids in known:
+        if len(ids):
+            kernel.queue_all(engine.shared, buffers.blocks_at, ids, bit)
 
     def rule() -> str:
-        return searches.codes[0].names[scan[CURRENT]] if scanning else searches.rule()
+        scanning = control[kernel.NEXT] < control[kernel.BLOCK_END]
+        return searches.codes[1].names[scan[CURRENT]] if scanning else searches.rule()
 
-    work.runner.drive_search(step, control, BUDGET, rule)
+    work.runner.drive_search(
+        lambda: int(kernel.retract(engine.shared, searches.at, buffers.blocks_at, buffers.scan_at, state.at)),
+        control,
+        kernel.BUDGET,
+        rule,
+    )
+    work.counters.add_kernel(state.work.counters)
+    work.spared = int(state.work.counters[counted.SPARED])
+    return queue[first : blocks[QUEUED]]
 
 
 def underived(kind: int) -> Filter:
@@ -125,18 +144,36 @@ def underived(kind: int) -> Filter:
     return (int(PROVED), 0, op.ANY_ID) if kind == PIVOT else (*NEW_STATE, op.ANY_ID)
 
 
-def rederivable(work: ComponentUpdate, gone: Ids) -> Ids:
+def rederive(work: ComponentUpdate, gone: Ids, *, passes_on: bool = False) -> None:
+    """Facts that one step derives from what is left come back, under new ids.  `passes_on`: with the marks
+    of DRed."""
+    engine = work.txn.engine
+    if len(gone) < kernel.LEAST_BLOCK:
+        unmarked = work.marks.unmarked if passes_on else None
+        back = find_derivable(work.component, work.runner, work.counters, gone, new_state, unmarked)
+    else:
+        back = _rederivable(work, gone, passes_on)
+    if not len(back):
+        return
+    first = len(engine.store)
+    engine.store.ensure(len(back), 0)
+    engine.log.derivation_log.ensure_capacity(first + len(back), 0, 0)
+    revive(engine.store.arrays, engine.log.arrays, back, len(back))
+    if passes_on:
+        marked = (engine.store.arrays.status[first : first + len(back)] & MARKED) != 0
+        work.marks.proofs_marked(first + np.flatnonzero(marked).astype(np.int32))
+
+
+def _rederivable(work: ComponentUpdate, gone: Ids, passes_on: bool) -> Ids:
     """Which of many deleted facts are explicit, or derived by an instance of the new state."""
-    component, engine = work.component, work.txn.engine
+    component, engine, unmarked = work.component, work.txn.engine, work.marks.unmarked
     searches = component.plans.searches((LIKELY_FIRST, underived))
-    searches.catch_up(engine)
     rest = np.empty(len(gone), np.int32)
-    buffers = component.workspace.scan_buffers(searches.codes[0], BLOCK, len(engine.names) + 1)
+    buffers = _buffers(work, searches, PROVE, passes_on)
     blocks, scan = buffers.blocks.control, buffers.scan.control
-    buffers.start(0)
     scan[LIST_AT], scan[LIST_SIZE] = rest.ctypes.data, len(rest)
     scan[LIMIT] = find_known(engine.shared, gone, rest)
-    blocks[MODE] = PROVE
+    blocks[SPARED_AT], blocks[SPARED] = unmarked.ctypes.data, len(unmarked)
     budget = np.zeros(1, np.int64)
 
     def step() -> int:

@@ -9,6 +9,8 @@ from __future__ import annotations
 
 from typing import ClassVar
 
+import numpy as np
+
 from tidalog.engine.bits import SPREAD, WAITING
 from tidalog.engine.derivation_counts import count_given, forget_counts
 from tidalog.engine.update_kernels import clear_bits_of
@@ -16,10 +18,11 @@ from tidalog.maintain.component import MaintainedComponent
 from tidalog.maintain.component_plans import BACKWARD
 from tidalog.maintain.insertion import ensure_counts
 from tidalog.maintain.kernels import counting as kernel
-from tidalog.maintain.kernels.retraction import BUDGET, NEXT
+from tidalog.maintain.kernels.counters import new_counters
 from tidalog.maintain.strategies.base import ComponentUpdate, Strategy
-from tidalog.maintain.strategies.by_blocks import retract, retracting
-from tidalog.maintain.strategies.searching import new_state, note_deleted, old_state
+from tidalog.maintain.strategies.by_blocks import retract
+from tidalog.maintain.strategies.searching import affected_first, new_state, note_deleted
+from tidalog.model.facts import Ids
 
 
 class Counting(Strategy):
@@ -32,35 +35,11 @@ class Counting(Strategy):
         return "" if fits else "recursive derivations prove nothing"
 
     def delete(self, work: ComponentUpdate) -> None:
-        component, txn, engine = work.component, work.txn, work.txn.engine
+        engine = work.txn.engine
         engine.log.derivation_log.stop_counting()
         seeds = work.deleted_below
         clear_bits_of(engine.shared, seeds, int(SPREAD))
-        ensure_counts(engine)
-        searches = retracting(component.plans, old_state)
-        searches.catch_up(engine)
-        capacity = component.facts + 1
-        counting = kernel.CountingWork(
-            seeds,
-            component.workspace.ids("queue", capacity),
-            component.workspace.ids("gone", capacity),
-            component.own,
-            engine.counts.row,
-        )
-        for number in component.numbers:
-            if number in txn.to_delete:
-                kernel.affect_all(engine.shared, counting.at, txn.to_delete[number])
-        retract(
-            work,
-            searches,
-            lambda: int(kernel.retract_instances(engine.shared, searches.at, counting.at)),
-            counting.work,
-            seeds,
-            counting.work.affected,
-            int(WAITING),
-            ensure_counts(engine),
-        )
-        work.pending = counting
+        work.pending = retract(work, seeds, affected_first(work), int(WAITING), counts=ensure_counts(engine))
 
     def insert(self, work: ComponentUpdate) -> None:
         engine = work.txn.engine
@@ -69,7 +48,7 @@ class Counting(Strategy):
         ensure_counts(engine)
         count_given(engine.store.arrays, engine.counts.row, begin)  # no rule has derived them so far
         work.derive(counting=True)
-        if isinstance(work.pending, kernel.CountingWork):
+        if isinstance(work.pending, np.ndarray):
             _decide(work, work.pending)
 
     def leave(self, component: MaintainedComponent) -> None:
@@ -79,19 +58,18 @@ class Counting(Strategy):
             forget_counts(engine.counts.row, engine.store.ids(number))
 
 
-def _decide(work: ComponentUpdate, counting: kernel.CountingWork) -> None:
+def _decide(work: ComponentUpdate, affected: Ids) -> None:
     """Deletes the affected facts without a derivation; all insertions are done."""
     engine = work.txn.engine
     ensure_counts(engine)
     searches = work.component.plans.searches((BACKWARD, new_state))
     searches.catch_up(engine)
-    control = counting.work.control
-    control[NEXT] = 0
+    counts, control, found = engine.counts.row, np.zeros(kernel.CONTROL, np.int64), new_counters()
     work.runner.drive_search(
-        lambda: int(kernel.delete_underived(engine.shared, searches.at, counting.at)),
+        lambda: int(kernel.delete_underived(engine.shared, searches.at, affected, counts, control, found)),
         control,
-        BUDGET,
+        kernel.BUDGET,
         searches.rule,
     )
-    work.counters.add_kernel(counting.work.counters)
-    note_deleted(work, counting.work.gone[: control[kernel.GONE]])
+    work.counters.add_kernel(found)
+    note_deleted(work, affected[: control[kernel.GONE]])

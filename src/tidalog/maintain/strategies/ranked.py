@@ -18,12 +18,12 @@ from tidalog.maintain.component_plans import FORWARD, LIKELY_FIRST, Searches
 from tidalog.maintain.kernels import ranked as kernel
 from tidalog.maintain.kernels.counters import CHECKS, DELETIONS, SPARED
 from tidalog.maintain.strategies.base import ComponentUpdate, Strategy
+from tidalog.maintain.strategies.by_blocks import rederive
 from tidalog.maintain.strategies.searching import (
     affected_first,
     new_state,
     note_deleted,
     old_state,
-    rederive,
     seeds_of,
     smaller_ranks,
 )

@@ -9,7 +9,6 @@ import numpy as np
 from tidalog.engine import opcodes as op
 from tidalog.engine.bits import NEW, NEW_STATE, NOT_SPREAD, OLD_STATE, RECORDED, SPREAD
 from tidalog.engine.plan_compiler import Filter
-from tidalog.engine.undo_log import revive
 from tidalog.engine.update_kernels import clear_bits_of
 from tidalog.maintain.component import MaintainedComponent
 from tidalog.maintain.component_plans import (
@@ -25,10 +24,9 @@ from tidalog.maintain.component_plans import (
 from tidalog.maintain.counters import Counters
 from tidalog.maintain.kernels import rederive as kernel
 from tidalog.maintain.kernels.counters import new_counters
-from tidalog.maintain.kernels.retraction import LEAST_BLOCK
+from tidalog.maintain.marks.base import NO_HASHES, Hashes
 from tidalog.maintain.runner import Runner
 from tidalog.maintain.strategies.base import ComponentUpdate
-from tidalog.maintain.strategies.by_blocks import rederivable
 from tidalog.model.facts import Ids
 
 ANY: Final[Filter] = (0, 0, op.ANY_ID)
@@ -75,17 +73,25 @@ def seeds_of(work: ComponentUpdate) -> Ids:
 
 
 def find_derivable(
-    component: MaintainedComponent, runner: Runner, counters: Counters, asked: Ids, allowed: AtomFilters
+    component: MaintainedComponent,
+    runner: Runner,
+    counters: Counters,
+    asked: Ids,
+    allowed: AtomFilters,
+    unmarked: Hashes | None = None,
 ) -> Ids:
-    """Which of these facts are explicit, or derived by an instance of facts that are allowed."""
+    """Which of these facts are explicit, or derived by an instance of facts that are allowed.  `unmarked`:
+    the others get the marks of DRed that instances pass on."""
     engine = component.engine
     searches = component.plans.searches((LIKELY_FIRST, allowed))
     searches.catch_up(engine)
     control = np.zeros(kernel.CONTROL, np.int64)
     found = new_counters()
     out = np.empty(len(asked), np.int32)
+    control[kernel.PASSES_ON] = unmarked is not None
+    spared = NO_HASHES if unmarked is None else unmarked
     runner.drive_search(
-        lambda: int(kernel.find_derivable(engine.shared, searches.at, asked, out, control, found)),
+        lambda: int(kernel.find_derivable(engine.shared, searches.at, asked, out, control, found, spared)),
         control,
         kernel.BUDGET,
         searches.rule,
@@ -99,18 +105,6 @@ def affected_first(work: ComponentUpdate) -> list[Ids]:
     component, to_delete = work.component, work.txn.to_delete
     asked = [to_delete[n] for n in component.numbers if n in to_delete]
     return asked if component.edit is None else [*asked, component.suspects()]
-
-
-def rederive(work: ComponentUpdate, gone: Ids) -> None:
-    """Facts that one step derives from what is left come back, under new ids."""
-    engine = work.txn.engine
-    if len(gone) < LEAST_BLOCK:
-        back = find_derivable(work.component, work.runner, work.counters, gone, new_state)
-    else:
-        back = rederivable(work, gone)
-    engine.store.ensure(len(back), 0)
-    engine.log.derivation_log.ensure_capacity(len(engine.store) + len(back), 0, 0)
-    revive(engine.store.arrays, engine.log.arrays, back, len(back))
 
 
 def note_deleted(work: ComponentUpdate, gone: Ids) -> None:
