@@ -35,7 +35,7 @@ def digest(kb: tidalog.KnowledgeBase) -> tuple[object, ...]:
         database.analysis.rules,
         database.analysis.components,
         database.analysis.triples,
-        database.witnesses,
+        list(database._state.witnesses),
         [name for name in engine.names if not name.startswith("#")],
         np.asarray(arrays.status[:count]).tobytes(),
         np.asarray(arrays.arguments[: engine.store.used]).tobytes(),

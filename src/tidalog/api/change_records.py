@@ -46,9 +46,8 @@ def change_of(redo: Redo, database: Database) -> Change:
     if record.kind != records.LOAD:
         return Change(record.kind, redo.updates)
     read = ReadProgram(parse(record.text("text"), record.text("name")), (), Path(record.text("folder")))
-    names, environment = record.sequence("parameters"), database.environment
-    given = dict(records.terms_of(names, record.arrays, database.dictionary))
-    environment = replace(environment, parameters={**environment.parameters, **given})
+    given = dict(records.terms_of(record.sequence("parameters"), record.arrays, database.dictionary))
+    environment = database.environment.with_parameters(given)
     load = database.plan_load(joined(database.program, read.program), environment)
     load.add(*update.insertions)
     return Change(record.kind, redo.updates, load, read, record.text("digest"))

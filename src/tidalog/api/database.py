@@ -13,14 +13,14 @@ Everything that keeps facts wraps one: the knowledge base in memory, the stored 
 from __future__ import annotations
 
 import time
-import weakref
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 
-from tidalog.analysis import Analysis, EditedProgram, RuleDiff, analyse, analyse_query
+from tidalog.analysis import Analysis, EditedProgram, RuleDiff, analyse_query
 from tidalog.analysis.draft import ArgumentRange
-from tidalog.api.encoded_update import routed_update
+from tidalog.api.encoded_update import routed_facts, routed_update
+from tidalog.api.explicit_facts import ExplicitFacts
 from tidalog.api.load import Environment, Load, Witness, analysed, encoded_facts, witness_of
 from tidalog.api.maintenance import DEFAULT, Job, Maintenance, no_longer_explicit
 from tidalog.api.outcome import Outcome
@@ -32,10 +32,8 @@ from tidalog.api.state_snapshot import meta_of, restored
 from tidalog.builtins import PythonFunction
 from tidalog.engine.dictionary import Dictionary
 from tidalog.engine.engine import EmbeddedEngine
-from tidalog.engine.facts import FactStore
 from tidalog.engine.functions import is_native
 from tidalog.engine.limits import Limits, ProgressCallback, RunStats
-from tidalog.maintain import maintainer
 from tidalog.maintain.choose import Options
 from tidalog.maintain.counters import Counters
 from tidalog.maintain.materialise import answer, materialise
@@ -46,7 +44,6 @@ from tidalog.model.rule_edit import RuleEdit
 from tidalog.model.terms import Term
 from tidalog.model.update import EncodedUpdate
 from tidalog.plan.compile import CompiledProgram, compile
-from tidalog.rdf.columns import split
 from tidalog.rdf.layout import Layout
 from tidalog.storage.snapshot import Image, Snapshot, fill_table_of, image_of
 
@@ -57,10 +54,7 @@ class Database:
         self._state = State()
         self._compiled: CompiledProgram | None = None
         """The program that was compiled last."""
-        self._explicit_only: weakref.ref[FactStore] | None = None
-        """The store in which `delete` left explicit facts alone, and unused ids."""
-        self._untabled: weakref.ref[FactStore] | None = None
-        """The store of a snapshot that has not been changed since."""
+        self._explicit_facts = ExplicitFacts()
 
     # --- what it holds ------------------------------------------------------------------------------
 
@@ -92,11 +86,6 @@ class Database:
     @property
     def epoch(self) -> int:
         return self._state.epoch
-
-    @property
-    def witnesses(self) -> list[Witness]:
-        """Predicates that have or had explicit facts."""
-        return list(self._state.witnesses)
 
     @property
     def warnings(self) -> tuple[Diagnostic, ...]:
@@ -188,9 +177,9 @@ class Database:
     def get_ready(self) -> None:
         """Builds the table of all facts, which updates need; otherwise the first update after a restore
         builds it."""
-        if self._untabled is not None and self._untabled() is self.engine.store:
+        if not self._state.tabled:
             fill_table_of(self.engine)
-            self._untabled = None
+            self._state = replace(self._state, tabled=True)
 
     # --- snapshots ----------------------------------------------------------------------------------
 
@@ -202,8 +191,6 @@ class Database:
         """Takes over a snapshot, if this database is empty.  Raises `ProgramError` if its program does not
         fit any more."""
         self._state = restored(self._state, snapshot)
-        if self._state.run is not None:
-            self._untabled = weakref.ref(self.engine.store)
 
     # --- programs and explicit facts ----------------------------------------------------------------
 
@@ -228,9 +215,7 @@ class Database:
         """Takes over a program and its facts, and derives nothing.  Returns the number of explicit facts that
         are new.  With `fresh` the engine is a new one, and the old one stays as it is."""
         before, layout = self._state, load.analysis.triples
-        parts = [
-            part for facts in load.facts if facts.count for part in split(facts, layout, self.dictionary)
-        ]
+        parts = routed_facts(load.facts, layout, self.dictionary)
         moves = fresh or not can_stay(before.engine, before.analysis.triples, load.analysis)
         if moves or parts or load.analysis.rules != before.analysis.rules:
             self._outdate()
@@ -243,49 +228,28 @@ class Database:
                 environment=load.environment,
                 analysis=replace(load.analysis, program=load.program, facts=()),
                 witnesses=load.witnesses,
-                engine=moved(before.engine, before.analysis.triples, layout, load.witnesses)
-                if moves
-                else before.engine,
                 rules=None,
                 edit=None,
             )
-            return self._insert(parts)
-
-    def _insert(self, parts: Sequence[Facts]) -> int:
-        if not parts:
-            return 0
-        engine = self.engine
-        engine.forget_derived()
-        savepoint = engine.savepoint()
-        try:
-            return sum(engine.insert(part.predicate, part.columns, part.count) for part in parts)
-        except BaseException:
-            engine.rollback_to(savepoint)
-            raise
+            if moves:
+                self._move(before.analysis.triples)
+            return self._explicit_facts.insert(self.engine, parts)
 
     def delete(self, facts: Iterable[Facts]) -> int:
         """Makes facts explicit no longer, and derives nothing.  Returns the number of those that were."""
-        engine, layout = self.engine, self.analysis.triples
-        parts = [part for whole in facts for part in split(whole, layout, engine.dictionary)]
+        parts = routed_facts(facts, self.analysis.triples, self.dictionary)
         if not parts:
             return 0
         self._outdate()
-        if self._explicit_only is None or self._explicit_only() is not engine.store:
-            engine.forget_derived()
-        delta = self._without_rules(EncodedUpdate(parts)).delta
-        self._explicit_only = weakref.ref(engine.store)
+        delta = self._explicit_facts.apply(self.engine, EncodedUpdate(parts)).delta
         return sum(no_longer_explicit(change) for change in delta.values())
 
     def register(self, name: str, function: PythonFunction, arguments: ArgumentRange) -> None:
         """Makes a Python function known to rules and queries."""
-        before = self.environment
-        environment = replace(
-            before,
-            functions={**before.functions, name: function},
-            arguments={**before.arguments, name: arguments},
-        )
+        is_known = name in self.environment.functions
+        environment = self.environment.with_function(name, function, arguments)
         self.load(self.plan_load(self.program, environment))
-        if name in before.functions:
+        if is_known:
             self._outdate()
         elif self.maintenance is not None:
             self.maintenance.maintainer.functions = environment.functions
@@ -401,7 +365,8 @@ class Database:
         start = time.perf_counter()
         facts, layout = visible(self.engine, before), self.analysis.triples
         self._move(before.triples)
-        ignored = self._without_rules(routed_update(update, layout, self.dictionary)).ignored
+        routed = routed_update(update, layout, self.dictionary)
+        ignored = self._explicit_facts.apply(self.engine, routed).ignored
         self._outdate()
         run = self.materialise(progress=progress)
         found = differences(facts, visible(self.engine, self.analysis))
@@ -436,17 +401,11 @@ class Database:
 
     def _outdate(self) -> None:
         """Everything derived is to be derived again before it is used."""
-        self._state = replace(self._state, run=None, maintenance=None, epoch=self._state.epoch + 1)
+        epoch = self._state.epoch + 1
+        self._state = replace(self._state, run=None, maintenance=None, epoch=epoch, tabled=True)
 
     def _move(self, before: Layout) -> None:
         """Moves explicit facts to the relations of the current analysis."""
         state = self._state
         engine = moved(state.engine, before, state.analysis.triples, state.witnesses)
         self._state = replace(state, engine=engine)
-
-    def _without_rules(self, update: EncodedUpdate) -> maintainer.Outcome:
-        """Changes explicit facts where there are no others."""
-        engine = self.engine
-        outcome = maintainer.Maintainer(engine, analyse(Program())).apply(update)
-        engine.derived = True  # unused ids are left: facts are copied before anything is derived from them
-        return outcome

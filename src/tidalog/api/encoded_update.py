@@ -37,12 +37,15 @@ def routed_update(update: EncodedUpdate, layout: Layout, dictionary: Dictionary)
     if not layout.active:
         return update
     if update.routed is None or update.routed[0] is not layout:
-        deletions, insertions = (
-            [part for facts in side for part in split(facts, layout, dictionary)]
-            for side in (update.deletions, update.insertions)
-        )
+        sides = (update.deletions, update.insertions)
+        deletions, insertions = (routed_facts(side, layout, dictionary) for side in sides)
         update.routed = layout, replace(update, deletions=deletions, insertions=insertions, routed=None)
     return update.routed[1]
+
+
+def routed_facts(facts: Iterable[Facts], layout: Layout, dictionary: Dictionary) -> list[Facts]:
+    """Facts by the relations that hold them."""
+    return [part for whole in facts if whole.count for part in split(whole, layout, dictionary)]
 
 
 def encoded_update(update: Update, dictionary: Dictionary, prefixes: Prefixes) -> EncodedUpdate:

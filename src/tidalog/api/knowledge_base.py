@@ -14,7 +14,6 @@ import os
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import replace
 from pathlib import Path
 from typing import Final, TypeVar, overload
 
@@ -147,8 +146,7 @@ class KnowledgeBase(Reader):
         given = parameter_terms(parameters or {})
         if self._has_loaded(read, given):
             return
-        environment = database.environment
-        environment = replace(environment, parameters={**environment.parameters, **given})
+        environment = database.environment.with_parameters(given)
         program = joined(database.program, read.program)
         load = database.plan_load(program, environment, read.program.facts)
         skipped: Counter[str] = Counter()

@@ -31,6 +31,13 @@ class Environment:
     arguments: Mapping[str, ArgumentRange] = field(default_factory=dict)
     """How many arguments each function takes."""
 
+    def with_parameters(self, given: Mapping[str, Term]) -> Environment:
+        return replace(self, parameters={**self.parameters, **given})
+
+    def with_function(self, name: str, function: PythonFunction, arguments: ArgumentRange) -> Environment:
+        functions, ranges = {**self.functions, name: function}, {**self.arguments, name: arguments}
+        return replace(self, functions=functions, arguments=ranges)
+
 
 @dataclass
 class Load:

@@ -29,5 +29,7 @@ class State:
     run: RunStats | None = None
     """Figures of the materialisation; None if there is none or it is out of date."""
     maintenance: Maintenance | None = None
+    tabled: bool = True
+    """Whether the table has all facts; those of a snapshot enter it when something is to be changed."""
     epoch: int = 0
     """How often everything derived went out of date."""

@@ -59,7 +59,7 @@ def restored(state: State, snapshot: Snapshot) -> State:
     )
     if not stays or run is None or meta.text("writer") != version("tidalog"):
         return state
-    return _with_ranks(replace(state, run=RunStats(**run)), set(meta.list("unranked")))
+    return _with_ranks(replace(state, run=RunStats(**run), tabled=False), set(meta.list("unranked")))
 
 
 def _with_ranks(state: State, unranked: set[str]) -> State:
