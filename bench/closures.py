@@ -5,163 +5,116 @@ Each is a function of its input, so that tests run the same programs on small on
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
+from functools import partial
 
 import pyarrow as pa
 
 from bench import generators
 from bench.workload import Workload
 
-
-def _binary(predicate: str, expected: int | None) -> Mapping[str, int] | None:
-    return None if expected is None else {predicate: expected}
-
-
-def _edges(table: Callable[[], pa.Table]) -> Callable[[], dict[str, pa.Table]]:
-    return lambda: {"edge": table()}
+Atom = tuple[str, str, str]
+Rule = tuple[Atom, ...]
+"""The head, then the body."""
+_FIRST: Rule = (("path", "x", "y"), ("edge", "x", "y"))
 
 
-_FIRST_STEP = "path(?x, ?y) :- edge(?x, ?y) ."
-_CLINGO_FIRST = "path(X,Y) :- edge(X,Y)."
-_EGGLOG_FIRST = (
-    "(relation path (i64 i64))",
-    "(rule ((edge x y)) ((path x y)) :ruleset rules)",
+def _in_datalog(rule: Rule, change: Callable[[str], str], between: str) -> str:
+    head, *body = (f"{name}({change(first)}{between}{change(second)})" for name, first, second in rule)
+    return f"{head} :- {', '.join(body)}"
+
+
+def _in_egglog(rule: Rule) -> str:
+    head, *body = (f"({' '.join(atom)})" for atom in rule)
+    return f"(rule ({' '.join(body)}) ({head}) :ruleset rules)"
+
+
+def _in_cozo(rule: Rule) -> str:
+    def shown(atom: Atom) -> str:
+        name, *arguments = atom
+        if name == "path":
+            return f"path[{', '.join(arguments)}]"
+        columns = (c if c == a else f"{c}: {a}" for c, a in zip("xy", arguments, strict=True))
+        return f"*{name}{{{', '.join(columns)}}}"
+
+    head, *body = map(shown, rule)
+    return f"{head} := {', '.join(body)}\n"
+
+
+def _closure(
+    duckdb: str,
+    more: tuple[Rule, ...],
+    name: str,
+    title: str,
+    edges: Callable[[], pa.Table],
+    expected: int | None = None,
+    derivations: int | None = None,
+) -> Workload:
+    """Paths from edges by a first rule, `path(x, y)` from `edge(x, y)`, and more rules."""
+    rules = (_FIRST, *more)
+    return Workload(
+        name,
+        title,
+        "".join(f"{_in_datalog(rule, '?{}'.format, ', ')} .\n" for rule in rules),
+        {"path": 2},
+        lambda: {"edge": edges()},
+        {
+            "duckdb": (duckdb,),
+            "clingo": tuple(f"{_in_datalog(rule, str.upper, ',')}." for rule in rules),
+            "egglog": ("(relation path (i64 i64))", *map(_in_egglog, rules)),
+            "cozo": ("".join(map(_in_cozo, rules)) + "?[x, y] := path[x, y] :create path {x, y}",),
+            "souffle": (
+                ".decl path(x:number, y:number)",
+                *(f"{_in_datalog(rule, str, ',')}." for rule in rules),
+            ),
+        },
+        None if expected is None else {"path": expected},
+        derivations,
+    )
+
+
+left_closure = partial(
+    _closure,
+    "CREATE TABLE path AS WITH RECURSIVE path(x, y) AS (SELECT x, y FROM edge UNION "
+    "SELECT path.x, edge.y FROM path JOIN edge ON path.y = edge.x) SELECT x, y FROM path",
+    ((("path", "x", "z"), ("path", "x", "y"), ("edge", "y", "z")),),
 )
-_COZO_STORE = "?[x, y] := path[x, y] :create path {x, y}"
-_SOUFFLE_FIRST = (".decl path(x:number, y:number)", "path(x,y) :- edge(x,y).")
+"""Transitive closure that grows at its end: a path and then an edge."""
 
-
-def left_closure(
-    name: str,
-    title: str,
-    edges: Callable[[], pa.Table],
-    expected: int | None = None,
-    derivations: int | None = None,
-) -> Workload:
-    """Transitive closure that grows at its end: a path and then an edge."""
-    return Workload(
-        name,
-        title,
-        f"{_FIRST_STEP}\npath(?x, ?z) :- path(?x, ?y), edge(?y, ?z) .\n",
-        {"path": 2},
-        _edges(edges),
-        {
-            "duckdb": (
-                "CREATE TABLE path AS WITH RECURSIVE path(x, y) AS (SELECT x, y FROM edge UNION "
-                "SELECT path.x, edge.y FROM path JOIN edge ON path.y = edge.x) SELECT x, y FROM path",
-            ),
-            "clingo": (_CLINGO_FIRST, "path(X,Z) :- path(X,Y), edge(Y,Z)."),
-            "egglog": (*_EGGLOG_FIRST, "(rule ((path x y) (edge y z)) ((path x z)) :ruleset rules)"),
-            "cozo": (
-                "path[x, y] := *edge{x, y}\npath[x, z] := path[x, y], *edge{x: y, y: z}\n" + _COZO_STORE,
-            ),
-            "souffle": (*_SOUFFLE_FIRST, "path(x,z) :- path(x,y), edge(y,z)."),
-        },
-        _binary("path", expected),
-        derivations,
-    )
-
-
-def right_closure(
-    name: str,
-    title: str,
-    edges: Callable[[], pa.Table],
-    expected: int | None = None,
-    derivations: int | None = None,
-) -> Workload:
-    """Transitive closure that grows at its beginning: an edge and then a path."""
-    return Workload(
-        name,
-        title,
-        f"{_FIRST_STEP}\npath(?x, ?z) :- edge(?x, ?y), path(?y, ?z) .\n",
-        {"path": 2},
-        _edges(edges),
-        {
-            "duckdb": (
-                "CREATE TABLE path AS WITH RECURSIVE path(x, y) AS (SELECT x, y FROM edge UNION "
-                "SELECT edge.x, path.y FROM path JOIN edge ON edge.y = path.x) SELECT x, y FROM path",
-            ),
-            "clingo": (_CLINGO_FIRST, "path(X,Z) :- edge(X,Y), path(Y,Z)."),
-            "egglog": (*_EGGLOG_FIRST, "(rule ((edge x y) (path y z)) ((path x z)) :ruleset rules)"),
-            "cozo": ("path[x, y] := *edge{x, y}\npath[x, z] := *edge{x, y}, path[y, z]\n" + _COZO_STORE,),
-            "souffle": (*_SOUFFLE_FIRST, "path(x,z) :- edge(x,y), path(y,z)."),
-        },
-        _binary("path", expected),
-        derivations,
-    )
-
+right_closure = partial(
+    _closure,
+    "CREATE TABLE path AS WITH RECURSIVE path(x, y) AS (SELECT x, y FROM edge UNION "
+    "SELECT edge.x, path.y FROM path JOIN edge ON edge.y = path.x) SELECT x, y FROM path",
+    ((("path", "x", "z"), ("edge", "x", "y"), ("path", "y", "z")),),
+)
+"""Transitive closure that grows at its beginning: an edge and then a path."""
 
 _DUCKDB_BOTH_SIDES = (
     "SELECT path.x, whole.y FROM path JOIN recurring.path AS whole ON path.y = whole.x UNION "
     "SELECT whole.x, path.y FROM path JOIN recurring.path AS whole ON whole.y = path.x"
 )
 """New paths joined with all paths on either side: semi-naive for a rule with two recursive atoms."""
+_JOINED: Rule = (("path", "x", "z"), ("path", "x", "y"), ("path", "y", "z"))
 
-
-def nonlinear_closure(
-    name: str,
-    title: str,
-    edges: Callable[[], pa.Table],
-    expected: int | None = None,
-    derivations: int | None = None,
-) -> Workload:
-    """Transitive closure by joining paths with paths."""
-    return Workload(
-        name,
-        title,
-        f"{_FIRST_STEP}\npath(?x, ?z) :- path(?x, ?y), path(?y, ?z) .\n",
-        {"path": 2},
-        _edges(edges),
-        {
-            "duckdb": (
-                "CREATE TABLE path AS WITH RECURSIVE path(x, y) USING KEY (x, y) AS (SELECT x, y FROM edge "
-                f"UNION ({_DUCKDB_BOTH_SIDES})) SELECT x, y FROM path",
-            ),
-            "clingo": (_CLINGO_FIRST, "path(X,Z) :- path(X,Y), path(Y,Z)."),
-            "egglog": (*_EGGLOG_FIRST, "(rule ((path x y) (path y z)) ((path x z)) :ruleset rules)"),
-            "cozo": ("path[x, y] := *edge{x, y}\npath[x, z] := path[x, y], path[y, z]\n" + _COZO_STORE,),
-            "souffle": (*_SOUFFLE_FIRST, "path(x,z) :- path(x,y), path(y,z)."),
-        },
-        _binary("path", expected),
-        derivations,
-    )
+nonlinear_closure = partial(
+    _closure,
+    "CREATE TABLE path AS WITH RECURSIVE path(x, y) USING KEY (x, y) AS (SELECT x, y FROM edge "
+    f"UNION ({_DUCKDB_BOTH_SIDES})) SELECT x, y FROM path",
+    (_JOINED,),
+)
+"""Transitive closure by joining paths with paths."""
 
 
 def symmetric_closure(name: str, length: int) -> Workload:
     """Symmetric and transitive closure of one chain: few facts, each derived very often."""
-    return Workload(
+    return _closure(
+        "CREATE TABLE path AS WITH RECURSIVE path(x, y) USING KEY (x, y) AS (SELECT x, y FROM edge "
+        f"UNION (SELECT y, x FROM path UNION {_DUCKDB_BOTH_SIDES})) SELECT x, y FROM path",
+        ((("path", "y", "x"), ("path", "x", "y")), _JOINED),
         name,
         f"symmetric and transitive closure of a chain of {length:,} nodes",
-        f"{_FIRST_STEP}\npath(?y, ?x) :- path(?x, ?y) .\npath(?x, ?z) :- path(?x, ?y), path(?y, ?z) .\n",
-        {"path": 2},
-        _edges(lambda: generators.chains(1, length)),
-        {
-            "duckdb": (
-                "CREATE TABLE path AS WITH RECURSIVE path(x, y) USING KEY (x, y) AS (SELECT x, y FROM edge "
-                f"UNION (SELECT y, x FROM path UNION {_DUCKDB_BOTH_SIDES})) SELECT x, y FROM path",
-            ),
-            "clingo": (
-                _CLINGO_FIRST,
-                "path(Y,X) :- path(X,Y).",
-                "path(X,Z) :- path(X,Y), path(Y,Z).",
-            ),
-            "egglog": (
-                *_EGGLOG_FIRST,
-                "(rule ((path x y)) ((path y x)) :ruleset rules)",
-                "(rule ((path x y) (path y z)) ((path x z)) :ruleset rules)",
-            ),
-            "cozo": (
-                "path[x, y] := *edge{x, y}\n"
-                "path[y, x] := path[x, y]\n"
-                "path[x, z] := path[x, y], path[y, z]\n" + _COZO_STORE,
-            ),
-            "souffle": (
-                *_SOUFFLE_FIRST,
-                "path(y,x) :- path(x,y).",
-                "path(x,z) :- path(x,y), path(y,z).",
-            ),
-        },
-        {"path": length**2},
+        lambda: generators.chains(1, length),
+        length**2,
         (length - 1) + length**2 + length**3,
     )
 

@@ -1,4 +1,4 @@
-"""Keyed streams beside one entry of state for each key, and beside deriving each key anew, in one run.
+"""Keyed streams compared with one entry of state per key, and with deriving each key from scratch.
 
     python -m bench.spark_keyed [--keys 10000] [--rows 100000] [--facts 20 100 300] [--batches 40]
 
@@ -7,16 +7,17 @@ inserts new chains and deletes the oldest, so that each key keeps its number of 
 number of facts, as medians for a batch of seconds and of CPU seconds of all processes, without the first
 batches, in which the JVM compiles:
 
-    keyed          tidalog.spark.keyed, all changes to a sink that drops them
-    per key        a lean transformWithState with one entry for each key: keeps the facts and derives nothing
-    per key, told  the same with a closure by plain dictionaries before and after, and all changes told
-    anew           applyInArrow over all facts, grouped by key: every closure from scratch, by dictionaries
-    anew, told     the same together with the rows of the batch: closures before and after, the facts that are
-                   left to Parquet files for the next batch, all changes told
+    keyed                  tidalog.spark.keyed, all changes to a sink that drops them
+    per key                a lean transformWithState with one entry per key: keeps the facts, derives nothing
+    per key, changes       the same with a closure by plain dictionaries before and after, and all changes
+    from scratch           applyInArrow over all facts, grouped by key: every closure by dictionaries
+    from scratch, changes  the same with the rows of the batch: closures before and after, the remaining facts
+                           to Parquet files for the next batch, and all changes
 
-`per key` does less than a user needs, and `anew` does not read or change the facts, nor tell of changes:
-their factors are lower bounds.  The others do the same as `keyed`.  All have the same session.  `keyed` comes
-first, while the JVM compiles what all of them run, so it has more batches before those that count.
+`per key` does less than a user needs, and `from scratch` neither reads nor changes the facts, nor reports
+changes: their factors are lower bounds.  The others do the same as `keyed`.  All share one session.  `keyed`
+runs first, while the JVM compiles the code that all of them run, so it has more batches before those that
+count.
 """
 
 from __future__ import annotations
@@ -24,7 +25,6 @@ from __future__ import annotations
 import argparse
 import itertools
 import json
-import os
 import shutil
 import statistics
 import tempfile
@@ -40,6 +40,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
+from bench.spark_stream import write
 from tidalog.spark.keyed.stream import keyed
 from tidalog.spark.session import spark_session
 
@@ -47,15 +48,15 @@ PROGRAM = "path(?x, ?y) :- edge(?x, ?y) .\npath(?x, ?z) :- path(?x, ?y), edge(?y
 SCHEMA = "farm string, update long, op string, predicate string, arg1 long, arg2 long"
 EDGES = 5
 """Edges of a chain."""
-COMPARED = ("keyed", "per key", "per key, told", "anew", "anew, told")
+COMPARED = ("keyed", "per key", "per key, changes", "from scratch", "from scratch, changes")
 WARM = 6
 """Batches that are not counted, while the JVM compiles."""
 COUNTED = 9
-"""Batches of what is compared that are."""
+"""Batches of each peer that are counted."""
 
 
 def chains(keys: int, first: int, count: int, op: str, label: int) -> pa.Table:
-    """So many chains for each key."""
+    """`count` chains for each key."""
     starts = np.arange(first, first + count)[:, None] * (EDGES + 1) + np.arange(EDGES)
     own = np.tile(starts.reshape(-1), keys)
     farms = pa.array([f"farm{number}" for number in range(keys)])
@@ -73,7 +74,7 @@ def chains(keys: int, first: int, count: int, op: str, label: int) -> pa.Table:
 
 
 def batches(keys: int, rows: int, facts: int, count: int) -> Iterator[pa.Table]:
-    """All facts, and then batches that change so many."""
+    """All facts, and then `count` batches of changes."""
     kept = max(1, facts // EDGES)
     each = max(1, rows // keys // EDGES // 2)
     yield chains(keys, 0, kept, "+", 1)
@@ -82,17 +83,8 @@ def batches(keys: int, rows: int, facts: int, count: int) -> Iterator[pa.Table]:
         yield pa.concat_tables([new, chains(keys, number * each, each, "-", number + 2)])
 
 
-def write(folder: Path, tables: Iterator[pa.Table]) -> None:
-    folder.mkdir()
-    now = time.time() - 3600
-    for number, table in enumerate(tables):
-        path = folder / f"{number:05d}.parquet"
-        pq.write_table(table, path, row_group_size=max(1, -(-table.num_rows // 2)))
-        os.utime(path, (now + number, now + number))
-
-
-def lean_processor(telling: bool) -> Any:
-    """Keeps the facts of a key as text; what follows from them it asks only if it is to tell of changes."""
+def lean_processor(changes: bool) -> Any:
+    """Keeps the facts of a key as text; computes their closure only to report `changes`."""
     from pyspark.sql import Row
     from pyspark.sql.streaming.stateful_processor import StatefulProcessor
 
@@ -101,21 +93,21 @@ def lean_processor(telling: bool) -> Any:
             self.facts = handle.getValueState("facts", "facts binary")
 
         def handleInputRows(self, key: Any, rows: Any, timerValues: Any) -> Any:
-            found = self.facts.get()
-            facts = set(bytes(found[0]).split(b" ")) if found is not None else set()
-            before = closure(facts) if telling else set()
+            kept = self.facts.get()
+            facts = set(bytes(kept[0]).split(b" ")) if kept is not None else set()
+            before = closure(facts) if changes else set()
             changed = 0
             for row in rows:
                 fact = b"%d,%d" % (row["arg1"], row["arg2"])
                 (facts.add if row["op"] == "+" else facts.discard)(fact)
                 changed += 1
             self.facts.update((b" ".join(facts),))
-            if not telling:
+            if not changes:
                 yield Row(farm=key[0], changed=changed)
                 return
             after = closure(facts)
-            for op, told in (("-", before - after), ("+", after - before)):
-                for start, end in told:
+            for op, found in (("-", before - after), ("+", after - before)):
+                for start, end in found:
                     yield Row(farm=key[0], op=op, arg1=start, arg2=end)
 
         def close(self) -> None:
@@ -145,7 +137,7 @@ def paths(following: dict[int, list[int]]) -> Iterator[tuple[int, int]]:
             yield start, end
 
 
-def closure_anew(group: pa.Table) -> pa.Table:
+def closure_of_group(group: pa.Table) -> pa.Table:
     """All paths of one key."""
     following: dict[int, list[int]] = {}
     for start, end in zip(group["arg1"].to_pylist(), group["arg2"].to_pylist(), strict=True):
@@ -156,17 +148,19 @@ def closure_anew(group: pa.Table) -> pa.Table:
     return pa.table({"farm": farm, "arg1": pa.array(starts, pa.int64()), "arg2": pa.array(ends, pa.int64())})
 
 
-def changed_anew(facts: pa.Table, rows: pa.Table) -> pa.Table:
-    """The facts of one key after a batch, and what that changes."""
+def changes_of_group(facts: pa.Table, rows: pa.Table) -> pa.Table:
+    """The facts of one key after a batch, and the changes of its closure."""
     pairs = zip(facts["arg1"].to_pylist(), facts["arg2"].to_pylist(), strict=True)
     known = set(pairs)
     before = _paths_of(known)
     for op, *pair in zip(*(rows[name].to_pylist() for name in ("op", "arg1", "arg2")), strict=True):
         (known.add if op == "+" else known.discard)((pair[0], pair[1]))
     after = _paths_of(known)
-    told = [("fact", known), ("-", before - after), ("+", after - before)]
-    kinds = [kind for kind, found in told for _ in found]
-    starts, ends = (pa.array([pair[at] for _, found in told for pair in found], pa.int64()) for at in (0, 1))
+    rows_of = [("fact", known), ("-", before - after), ("+", after - before)]
+    kinds = [kind for kind, found in rows_of for _ in found]
+    starts, ends = (
+        pa.array([pair[at] for _, found in rows_of for pair in found], pa.int64()) for at in (0, 1)
+    )
     farm = pa.repeat((facts if facts.num_rows else rows)["farm"][0], len(kinds))
     return pa.table({"farm": farm, "row": pa.array(kinds, pa.string()), "arg1": starts, "arg2": ends})
 
@@ -224,7 +218,7 @@ def streamed(frame: Any, checkpoint: Path, warm: int = WARM) -> Cost:
     return Cost(statistics.median(seconds[1 + warm :]), statistics.median(cpu[warm:]))
 
 
-def derived_anew(spark: Any, source: Path, root: Path) -> Cost:
+def derived_from_scratch(spark: Any, source: Path, root: Path) -> Cost:
     first = pq.read_table(source / "00000.parquet")
     pq.write_table(first.take(pc.sort_indices(first["arg1"])), root / "all.parquet")
     state = spark.read.parquet(str(root / "all.parquet")).select("farm", "arg1", "arg2").cache()
@@ -233,7 +227,7 @@ def derived_anew(spark: Any, source: Path, root: Path) -> Cost:
     cpu: list[float] = []
     for _ in range(WARM + 3):
         start, before = time.perf_counter(), cpu_seconds()
-        derived = state.groupBy("farm").applyInArrow(closure_anew, "farm string, arg1 long, arg2 long")
+        derived = state.groupBy("farm").applyInArrow(closure_of_group, "farm string, arg1 long, arg2 long")
         derived.write.format("noop").mode("overwrite").save()
         seconds.append(time.perf_counter() - start)
         cpu.append(cpu_seconds() - before)
@@ -241,7 +235,7 @@ def derived_anew(spark: Any, source: Path, root: Path) -> Cost:
     return Cost(statistics.median(seconds[WARM:]), statistics.median(cpu[WARM:]))
 
 
-def told_anew(spark: Any, source: Path, root: Path) -> Cost:
+def changes_from_scratch(spark: Any, source: Path, root: Path) -> Cost:
     """Batch by batch, as the streams do it."""
     first, *rest = sorted(source.iterdir())
     facts = root / "facts-0"
@@ -253,7 +247,7 @@ def told_anew(spark: Any, source: Path, root: Path) -> Cost:
         start, before = time.perf_counter(), cpu_seconds()
         by_key = (spark.read.parquet(str(path)).groupBy("farm") for path in (facts, file))
         both = next(by_key).cogroup(next(by_key))
-        found = both.applyInArrow(changed_anew, "farm string, row string, arg1 long, arg2 long").persist()
+        found = both.applyInArrow(changes_of_group, "farm string, row string, arg1 long, arg2 long").persist()
         facts = root / f"facts-{number}"
         found.filter("row = 'fact'").drop("row").write.parquet(str(facts))
         found.filter("row <> 'fact'").write.format("noop").mode("overwrite").save()
@@ -274,18 +268,18 @@ def timed(spark: Any, keys: int, rows: int, facts: int, count: int, root: Path) 
         reader = spark.readStream.schema(SCHEMA).option("maxFilesPerTrigger", 1)
         return reader.parquet(str(folder))
 
-    def per_key(telling: bool, result: str) -> Any:
+    def per_key(changes: bool, result: str) -> Any:
         rows = stream(few).groupBy("farm")
-        return rows.transformWithState(lean_processor(telling), result, "Update", "None")
+        return rows.transformWithState(lean_processor(changes), result, "Update", "None")
 
     changes = keyed(stream(source), "farm", PROGRAM).changes
     costs = {"keyed": streamed(changes, root / "keyed", max(WARM, count // 2))}
     used = memory()
     costs["per key"] = streamed(per_key(False, "farm string, changed long"), root / "lean")
-    told = "farm string, op string, arg1 long, arg2 long"
-    costs["per key, told"] = streamed(per_key(True, told), root / "told")
-    costs["anew"] = derived_anew(spark, source, root)
-    costs["anew, told"] = told_anew(spark, source, root)
+    schema = "farm string, op string, arg1 long, arg2 long"
+    costs["per key, changes"] = streamed(per_key(True, schema), root / "changes")
+    costs["from scratch"] = derived_from_scratch(spark, source, root)
+    costs["from scratch, changes"] = changes_from_scratch(spark, source, root)
     own = costs["keyed"]
     result: dict[str, Any] = {"facts": facts, "memory": used}
     for name, cost in costs.items():

@@ -1,7 +1,6 @@
-"""Makes the helpers beside the tests importable from every folder of tests, and shares what is slow to start.
+"""Shares expensive fixtures: tests that use one run in the same worker of pytest-xdist.
 
-All tests with a Spark session run in one worker of pytest-xdist: a second session would take as long to start
-as many of them take to run.  So do tests that share an expensive fixture of their module.
+A second Spark session would take as long to start as many of its tests take to run.
 """
 
 from __future__ import annotations
@@ -20,15 +19,15 @@ if TYPE_CHECKING:
     from xdist.scheduler import LoadScopeScheduling
 
 ROOT = Path(__file__).resolve().parent.parent
-SPARK, KILLED = "spark: SparkSession", "killed: Path"
-"""The fixtures that are shared, as their tests ask for them."""
+SHARED = {"spark": ("spark: SparkSession", "workspace: Workspace"), "killed": ("killed: Path",)}
+"""The fixtures that are shared, and the parameters of tests that use them."""
 
 FEW = 15
-"""Cases of a law that `make test-bounds` tries: an index goes wrong in one of the first or rarely."""
+"""How many cases of a law `make test-bounds` tries: a wrong index shows in one of the first, or rarely."""
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """With compiled code that checks every index, laws have FEW cases (a profile does not reduce theirs)."""
+    """With compiled code that checks every index, laws run FEW cases (a profile does not reduce them)."""
     for item in items if CHECKED else ():
         for owner, name in (
             (getattr(item, "function", None), "_hypothesis_internal_use_settings"),
@@ -42,7 +41,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 @cache
 def shared_fixture(path: Path) -> str | None:
     text = path.read_text() if path.exists() else ""
-    return next((fixture for fixture in (SPARK, KILLED) if fixture in text), None)
+    return next((name for name, used in SHARED.items() if any(one in text for one in used)), None)
 
 
 @pytest.hookimpl(optionalhook=True)

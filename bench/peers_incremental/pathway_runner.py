@@ -9,8 +9,6 @@ end with the task or after SECONDS.
 
 from __future__ import annotations
 
-import json
-import sys
 import threading
 import time
 from dataclasses import dataclass
@@ -19,7 +17,7 @@ from pathlib import Path
 
 import pathway as pw
 
-from bench.peers_incremental.task import Edge, read_edges
+from bench.peers_incremental.task import Edge, main, read_edges
 
 
 class _Edges(pw.Schema):  # type: ignore[misc]
@@ -137,13 +135,5 @@ def run(folder: Path, seconds: float) -> dict[str, object]:
     return {"system": f"Pathway {metadata.version('pathway')}", **source.report}
 
 
-def main(folder: str, seconds: str, output: str = "") -> None:
-    text = json.dumps(run(Path(folder), float(seconds)))
-    if output:
-        Path(output).write_text(text)
-    else:
-        print(text)
-
-
 if __name__ == "__main__":
-    main(*sys.argv[1:])
+    main(run)

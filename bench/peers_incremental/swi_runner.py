@@ -9,13 +9,11 @@ of asking every table once.  Counting is not timed.  Changes end with the task o
 
 from __future__ import annotations
 
-import json
 import subprocess
-import sys
 import tempfile
 from pathlib import Path
 
-from bench.peers_incremental.task import read_edges
+from bench.peers_incremental.task import main, read_edges
 
 _PROGRAM = """\
 :- table path/2 as incremental.
@@ -85,13 +83,5 @@ def _report(output: str) -> dict[str, object]:
     }
 
 
-def main(folder: str, seconds: str, output: str = "") -> None:
-    text = json.dumps(run(Path(folder), float(seconds)))
-    if output:
-        Path(output).write_text(text)
-    else:
-        print(text)
-
-
 if __name__ == "__main__":
-    main(*sys.argv[1:])
+    main(run)

@@ -6,8 +6,10 @@ changes.tsv   the edges that are deleted and inserted again, in this order
 
 from __future__ import annotations
 
+import json
 import random
-from collections.abc import Iterable, Iterator, Sequence
+import sys
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 
 Edge = tuple[int, int]
@@ -22,6 +24,16 @@ def chosen(edges: Sequence[Edge], count: int) -> list[Edge]:
 def write_task(folder: Path, edges: Sequence[Edge], changes: Sequence[Edge]) -> None:
     for name, rows in (("edges", edges), ("changes", changes)):
         (folder / f"{name}.tsv").write_text("".join(f"{x}\t{y}\n" for x, y in rows))
+
+
+def main(run: Callable[[Path, float], dict[str, object]]) -> None:
+    """The command line of a runner: FOLDER SECONDS [OUTPUT]."""
+    folder, seconds, *output = sys.argv[1:]
+    text = json.dumps(run(Path(folder), float(seconds)))
+    if output:
+        Path(output[0]).write_text(text)
+    else:
+        print(text)
 
 
 def read_edges(path: Path) -> list[Edge]:

@@ -35,7 +35,7 @@ class Terminal:
             assert ready, f"{wanted!r} did not come after {self._unread!r}"
             try:
                 piece = os.read(self.ours, 4096)
-            except OSError:  # nobody is on the other side any more
+            except OSError:  # the other side is closed
                 piece = b""
             if not piece:
                 wanted = self._unread
@@ -44,6 +44,19 @@ class Terminal:
         end = self._unread.index(wanted) + len(wanted)
         shown, self._unread = self._unread[:end], self._unread[end:]
         return shown.decode()
+
+    def start(self, folder: Path, *command: str) -> subprocess.Popen[bytes]:
+        """Starts a command with its stderr on the terminal."""
+        process = subprocess.Popen(
+            [*COMMAND, *command, "--max-seconds", str(LONGEST)],
+            cwd=folder,
+            stdout=subprocess.PIPE,
+            stderr=self.theirs,
+            env={**os.environ, "TERM": "xterm", "COLUMNS": "120"},
+            start_new_session=True,
+        )
+        os.close(self.theirs)
+        return process
 
     def type(self, keys: bytes) -> None:
         os.write(self.ours, keys)
@@ -58,15 +71,7 @@ def terminal() -> Iterator[Terminal]:
 
 def test_ctrl_c_stops_a_run_and_names_the_rule(tmp_path: Path, terminal: Terminal) -> None:
     (tmp_path / "endless.rls").write_text(ENDLESS)
-    process = subprocess.Popen(
-        [*COMMAND, "run", "endless.rls", "--max-seconds", str(LONGEST)],
-        cwd=tmp_path,
-        stdout=subprocess.PIPE,
-        stderr=terminal.theirs,
-        env={**os.environ, "TERM": "xterm", "COLUMNS": "120"},
-        start_new_session=True,
-    )
-    os.close(terminal.theirs)
+    process = terminal.start(tmp_path, "run", "endless.rls")
     # The progress bar shows up when the rules are at work for two seconds.
     assert "rule up" in terminal.until(b"facts/s")
     process.send_signal(signal.SIGINT)
@@ -88,15 +93,7 @@ def test_ctrl_c_stops_an_update_and_keeps_those_before(tmp_path: Path, terminal:
         with pytest.raises(tidalog.RunError):
             kb.apply(tidalog.Update(insertions={"go": [("now",)]}))
     (tmp_path / "go.upd").write_text("+n(7).\ncommit.\n+go(now).\n")
-    process = subprocess.Popen(
-        [*COMMAND, "apply", "endless.rls", "go.upd", "--out", "out", "--max-seconds", str(LONGEST)],
-        cwd=tmp_path,
-        stdout=subprocess.PIPE,
-        stderr=terminal.theirs,
-        env={**os.environ, "TERM": "xterm", "COLUMNS": "120"},
-        start_new_session=True,
-    )
-    os.close(terminal.theirs)
+    process = terminal.start(tmp_path, "apply", "endless.rls", "go.upd", "--out", "out")
     terminal.until(b"rule up")  # of the update: the run before it is done within two seconds
     process.send_signal(signal.SIGINT)
     rest = terminal.until(b"as it was before")

@@ -1,4 +1,4 @@
-"""The reference behind the `Engine` protocol: evaluation from scratch, and the papers' algorithms."""
+"""The reference implementations behind the `Engine` protocol: from scratch, and the papers' algorithms."""
 
 from __future__ import annotations
 
@@ -88,7 +88,28 @@ def _table(facts: Iterable[Fact], predicate: str) -> Table:
     return Table(frozenset(row for name, row in facts if name == predicate))
 
 
-class NaiveEngine:
+class _Readable:
+    """The part of an engine that reads a program and a state."""
+
+    _program: Program
+
+    @property
+    def state(self) -> State:
+        raise NotImplementedError
+
+    @property
+    def predicates(self) -> Mapping[str, object]:
+        return _predicates(self._program, self.state)
+
+    @property
+    def rules(self) -> Mapping[str, str]:
+        return {str(rule.name): print_rule(rule, self._program.prefixes) for rule in self._program.rules}
+
+    def facts(self, predicate: str, explicit: bool | None = None) -> Table:
+        return self.state.rows(predicate, explicit)
+
+
+class NaiveEngine(_Readable):
     """Evaluates the whole program after each change."""
 
     capabilities: Capabilities = EMBEDDED
@@ -136,17 +157,6 @@ class NaiveEngine:
             self._state = State(self._explicit, frozenset(_flat(model)))
         return self._state
 
-    @property
-    def predicates(self) -> Mapping[str, object]:
-        return _predicates(self._program, self.state)
-
-    @property
-    def rules(self) -> Mapping[str, str]:
-        return {str(rule.name): print_rule(rule, self._program.prefixes) for rule in self._program.rules}
-
-    def facts(self, predicate: str, explicit: bool | None = None) -> Table:
-        return self.state.rows(predicate, explicit)
-
     def query(self, text: str, /) -> Table:
         question = parse_query(text, self._program.prefixes)
         asked = replace(self._program, rules=(*self._program.rules, question))
@@ -156,7 +166,7 @@ class NaiveEngine:
         self._state = None
 
 
-class PaperEngine:
+class PaperEngine(_Readable):
     """One of the papers' algorithms, which are stated for positive programs."""
 
     def __init__(self, algorithm: Callable[[Program], Maintenance], capabilities: Capabilities) -> None:
@@ -188,17 +198,6 @@ class PaperEngine:
     @property
     def state(self) -> State:
         return State(frozenset(self.maintenance.explicit), frozenset(self.maintenance.materialisation))
-
-    @property
-    def predicates(self) -> Mapping[str, object]:
-        return _predicates(self._program, self.state)
-
-    @property
-    def rules(self) -> Mapping[str, str]:
-        return {str(rule.name): print_rule(rule, self._program.prefixes) for rule in self._program.rules}
-
-    def facts(self, predicate: str, explicit: bool | None = None) -> Table:
-        return self.state.rows(predicate, explicit)
 
     def query(self, text: str, /) -> Table:
         raise NotSupported(frozenset([Capability.QUERIES]))

@@ -12,7 +12,7 @@ from typing import Any
 
 from hypothesis import strategies as st
 from maintained import Fact, Maintained, Oracle, State, Update, script, steps_run, unused_at_most
-from streams import TANGLED_POOL, tangled_programs, update_streams
+from streams import TANGLED_POOL, layered_pool, tangled_programs, update_streams
 
 from generators import EVERYTHING, Features, programs
 from tidalog.analysis import analyse
@@ -112,11 +112,7 @@ def chained_rule_scenarios(draw: st.DrawFn, length: int = 6) -> RuleScenario:
 @st.composite
 def layered_rule_scenarios(draw: st.DrawFn, features: Features = EVERYTHING, length: int = 6) -> RuleScenario:
     program = draw(programs(features))
-    state = Oracle(program).state
-    given = sorted(state.explicit, key=repr)
-    derived = sorted(state.facts - state.explicit, key=repr)
-    pool = [*given, *derived[:: max(1, len(derived) // 10)], *[(name, row[::-1]) for name, row in given]]
-    return draw(rule_scenarios_of(program, pool, length))
+    return draw(rule_scenarios_of(program, layered_pool(program), length))
 
 
 def state_of(given: RuleScenario, rules: Rules, explicit: set[Fact]) -> State:

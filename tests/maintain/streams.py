@@ -166,14 +166,17 @@ FLEETING_CONFIGURATIONS = [
 
 @st.composite
 def layered_scenarios(draw: st.DrawFn, features: Features = EVERYTHING, length: int = 4) -> Scenario:
-    """Updates of given facts, of some that are derived, and of given rows turned round."""
+    """Updates of given facts, of some derived ones, and of given rows reversed."""
     program = draw(programs(features))
+    return draw(scenarios_of(program, [*layered_pool(program), *UNHEARD_OF[:1]], length))
+
+
+def layered_pool(program: Program) -> list[Fact]:
+    """The given facts of a program, some derived ones, and the given rows reversed."""
     state = Oracle(program).state
     given = sorted(state.explicit, key=repr)
     derived = sorted(state.facts - state.explicit, key=repr)
-    turned = [(name, row[::-1]) for name, row in given]
-    pool = [*given, *derived[:: max(1, len(derived) // 10)], *turned, *UNHEARD_OF[:1]]
-    return draw(scenarios_of(program, pool, length))
+    return [*given, *derived[:: max(1, len(derived) // 10)], *((name, row[::-1]) for name, row in given)]
 
 
 def positive_scenarios() -> st.SearchStrategy[Scenario]:

@@ -10,7 +10,7 @@ import sys
 from pathlib import Path
 
 import psutil
-from update_streams import Place
+from update_streams import Workspace
 
 from tidalog.spark.session import spark_session
 from tidalog.storage import faults
@@ -38,8 +38,8 @@ def main(root: Path) -> None:
 
     faults.at = at
     spark = spark_session("local-cluster[2,1,1024]")
-    place = Place(spark, root)
-    totals = place.run(fsync="batch")
+    workspace = Workspace(spark, root)
+    totals = workspace.run(fsync="batch")
     print(json.dumps({"killed": len(killed), "rows": totals.rows, "batches": totals.batches}))
     spark.stop()
 

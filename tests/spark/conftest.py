@@ -8,9 +8,11 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
+from update_streams import Workspace
 
 from tidalog.spark.session import spark_session
 
@@ -25,3 +27,8 @@ def spark() -> Iterator[SparkSession]:
     session = spark_session("local[2]", {"spark.sql.streaming.stateStore.maintenanceInterval": "600s"})
     yield session
     session.stop()
+
+
+@pytest.fixture
+def workspace(spark: SparkSession, tmp_path: Path) -> Workspace:
+    return Workspace(spark, tmp_path)

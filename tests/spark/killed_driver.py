@@ -13,7 +13,7 @@ import sys
 from pathlib import Path
 
 import psutil
-from update_streams import Place
+from update_streams import Workspace
 
 from tidalog.model.errors import TidalogError
 from tidalog.spark.session import spark_session
@@ -37,9 +37,9 @@ def main(root: Path, point: str, times: int, who: str, held: float) -> None:
                 child.kill()
 
     faults.at = at
-    place = Place(spark_session("local[2]"), root)
+    workspace = Workspace(spark_session("local[2]"), root)
     try:
-        place.run(fsync="batch", look_ahead_wait=held)
+        workspace.run(fsync="batch", look_ahead_wait=held)
     except TidalogError as error:
         print(error.diagnostics[0].number)
         sys.stdout.flush()

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
-from update_streams import Place, random_stream, write_files
+from update_streams import Workspace, random_stream, write_files
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -35,16 +35,16 @@ def test_what_was_killed_goes_on_as_if_it_had_not_been(
     spark: SparkSession, tmp_path: Path, point: str, times: int, who: str, held: float
 ) -> None:
     stream = random_stream(seed=len(point) + times, updates=24)
-    place = Place(spark, tmp_path)
+    workspace = Workspace(spark, tmp_path)
     # Batches end within updates, which go on after the restart.
     parts = stream.cut(4, seed=times)
-    write_files(place.input, parts[:3])
+    write_files(workspace.input, parts[:3])
     ended = killed(tmp_path, point, times, who, held)
     if who == "all":
         assert ended.returncode == -9, ended.stderr
     else:
         assert (ended.returncode, ended.stdout) == (3, "T120\n"), ended.stderr
-    write_files(place.input, parts[3:])
-    totals = place.run(look_ahead_wait=held)
+    write_files(workspace.input, parts[3:])
+    totals = workspace.run(look_ahead_wait=held)
     assert totals.rows >= len(parts[3])
-    place.check(stream.explicit)
+    workspace.check(stream.explicit)

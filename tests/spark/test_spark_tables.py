@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from update_streams import PREDICATES, PROGRAM, Fact, Place, consequences, random_stream, write_files
+from update_streams import PREDICATES, PROGRAM, Fact, Workspace, consequences, random_stream, write_files
 
 import tidalog
 import tidalog.spark
@@ -17,17 +17,12 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
 
-@pytest.fixture
-def place(spark: SparkSession, tmp_path: Path) -> Place:
-    return Place(spark, tmp_path)
-
-
 def rows(frame: DataFrame) -> set[tuple[Any, ...]]:
     return {tuple(row) for row in frame.collect()}
 
 
-def load(place: Place, path: Path, **options: str | bool) -> DataFrame:
-    return place.spark.read.format("tidalog").options(**options).load(str(path))
+def load(workspace: Workspace, path: Path, **options: str | bool) -> DataFrame:
+    return workspace.spark.read.format("tidalog").options(**options).load(str(path))
 
 
 class TestMaterialise:
@@ -52,47 +47,49 @@ class TestMaterialise:
 
 class TestStoreAsTable:
     @pytest.fixture
-    def explicit(self, place: Place) -> set[Fact]:
+    def explicit(self, workspace: Workspace) -> set[Fact]:
         stream = random_stream(31)
-        write_files(place.input, stream.parts(1))
-        place.run()
+        write_files(workspace.input, stream.parts(1))
+        workspace.run()
         return stream.explicit
 
-    def test_predicates_are_tables_views_and_changes(self, place: Place, explicit: set[Fact]) -> None:
+    def test_predicates_are_tables_views_and_changes(self, workspace: Workspace, explicit: set[Fact]) -> None:
         wanted = consequences(explicit)
         for name in ("path", "lonely"):
-            assert rows(load(place, place.store, predicate=name)) == wanted[name]
-        everything = load(place, place.store)
+            assert rows(load(workspace, workspace.store, predicate=name)) == wanted[name]
+        everything = load(workspace, workspace.store)
         assert everything.columns == ["predicate", "arg1", "arg2"]
         assert dict.fromkeys(PREDICATES, 0) | {
             row["predicate"]: row["count"] for row in everything.groupBy("predicate").count().collect()
         } == {name: len(facts) for name, facts in wanted.items()}
-        views = tidalog.spark.create_views(place.store, place.spark, prefix="kb_")
+        views = tidalog.spark.create_views(workspace.store, workspace.spark, prefix="kb_")
         assert set(views) == {f"kb_{name}" for name in PREDICATES}
-        joined = place.spark.sql(
+        joined = workspace.spark.sql(
             "select p.arg1 from kb_path p join kb_edge e on p.arg1 = e.arg1 and p.arg2 = e.arg2"
         )
         assert joined.count() == len(wanted["edge"])
-        feed = load(place, place.feed, predicate="path")
+        feed = load(workspace, workspace.feed, predicate="path")
         assert feed.columns == ["update", "op", "arg1", "arg2", "kind"]
         signs = {row["op"]: row["count"] for row in feed.groupBy("op").count().collect()}
         assert signs["+"] - signs["-"] == len(wanted["path"])
 
-    def test_what_is_not_there_is_said(self, place: Place, explicit: set[Fact]) -> None:
+    def test_what_is_not_there_is_said(self, workspace: Workspace, explicit: set[Fact]) -> None:
         from pyspark.errors import PySparkException
 
         for path, options, said in (
-            (place.root / "nothing", {}, "T121"),
-            (place.root / "in", {}, "it is neither a store nor a change feed"),
-            (place.store, {"predicate": "nobody"}, "T070"),
-            (place.feed, {"predicate": "nobody"}, "predicates are edge"),
-            (place.store, {"changes": "true"}, "no pipeline has written to it"),
+            (workspace.root / "nothing", {}, "T121"),
+            (workspace.root / "in", {}, "it is neither a store nor a change feed"),
+            (workspace.store, {"predicate": "nobody"}, "T070"),
+            (workspace.feed, {"predicate": "nobody"}, "predicates are edge"),
+            (workspace.store, {"changes": "true"}, "no pipeline has written to it"),
         ):
             with pytest.raises(PySparkException, match=said):
-                load(place, path, **options)
+                load(workspace, path, **options)
         with pytest.raises(PySparkException, match="T114"):
             stream = (
-                place.spark.readStream.format("tidalog").option("predicate", "path").load(str(place.store))
+                workspace.spark.readStream.format("tidalog")
+                .option("predicate", "path")
+                .load(str(workspace.store))
             )
             stream.writeStream.format("noop").trigger(availableNow=True).start().awaitTermination()
 
@@ -100,8 +97,8 @@ class TestStoreAsTable:
 class Taken:
     """Follows a stream of changes with a checkpoint, a run at a time."""
 
-    def __init__(self, place: Place, frame: DataFrame, name: str) -> None:
-        self.checkpoint = place.root / f"checkpoint-{name}"
+    def __init__(self, workspace: Workspace, frame: DataFrame, name: str) -> None:
+        self.checkpoint = workspace.root / f"checkpoint-{name}"
         self.frame = frame
         self.rows: list[tuple[Any, ...]] = []
 
@@ -124,42 +121,46 @@ class Taken:
 
 
 class TestFeedAsStream:
-    def test_a_stream_of_changes_goes_on_where_its_checkpoint_is(self, place: Place) -> None:
+    def test_a_stream_of_changes_goes_on_where_its_checkpoint_is(self, workspace: Workspace) -> None:
         stream = random_stream(32)
         parts = stream.parts(3)
-        write_files(place.input, parts[:1])
-        place.run()
-        frame = place.spark.readStream.format("tidalog").option("predicate", "path").load(str(place.feed))
-        taken = Taken(place, frame, "path")
+        write_files(workspace.input, parts[:1])
+        workspace.run()
+        frame = (
+            workspace.spark.readStream.format("tidalog").option("predicate", "path").load(str(workspace.feed))
+        )
+        taken = Taken(workspace, frame, "path")
         assert taken.run() > 0
         assert taken.run() == 0
         for part in parts[1:]:
-            write_files(place.input, [part])
-            place.run()
+            write_files(workspace.input, [part])
+            workspace.run()
             taken.run()
         assert taken.left() == consequences(stream.explicit)["path"]
 
-    def test_changes_of_a_maintained_stream_are_a_stream(self, place: Place) -> None:
+    def test_changes_of_a_maintained_stream_are_a_stream(self, workspace: Workspace) -> None:
         stream = random_stream(33)
         parts = stream.parts(2)
-        write_files(place.input, parts)
-        maintained = place.maintained()
+        write_files(workspace.input, parts)
+        maintained = workspace.maintained()
         frame = maintained.changes
         assert maintained.query is not None
         maintained.query.processAllAvailable()
         lonely = frame.where("predicate = 'edge'").select("update", "op", "arg1", "arg2", "kind")
-        taken = Taken(place, lonely, "edge")
+        taken = Taken(workspace, lonely, "edge")
         taken.run()
         maintained.query.stop()
         assert taken.left() == consequences(stream.explicit)["edge"]
-        own = load(place, place.store, changes=True)
+        own = load(workspace, workspace.store, changes=True)
         assert own.where("predicate = 'edge'").count() == len(taken.rows)
 
-    def test_whoever_waits_for_changes_is_told_that_their_source_has_failed(self, place: Place) -> None:
+    def test_whoever_waits_for_changes_is_told_that_their_source_has_failed(
+        self, workspace: Workspace
+    ) -> None:
         from pyspark.errors import StreamingQueryException
 
-        write_files(place.input, [[(1, "?", ("edge", "a", "b"))]])
-        maintained = place.maintained(strict=True)
+        write_files(workspace.input, [[(1, "?", ("edge", "a", "b"))]])
+        maintained = workspace.maintained(strict=True)
         following = maintained.changes.writeStream.format("noop").start()
         with pytest.raises(StreamingQueryException, match="T115"):
             following.awaitTermination(60)

@@ -1,4 +1,4 @@
-"""Streams of updates for tests, in files, and what is true after them by a plainly right evaluation."""
+"""Streams of updates for tests, in files, and the facts after them by an obviously correct evaluation."""
 
 from __future__ import annotations
 
@@ -6,6 +6,8 @@ import csv
 import json
 import os
 import random
+import subprocess
+import sys
 import time
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
@@ -52,14 +54,14 @@ class Stream:
         self.explicit = (self.explicit - set(deleted)) | set(inserted)
 
     def parts(self, count: int) -> list[list[Row]]:
-        """The rows of consecutive updates, in so many parts."""
+        """The rows of consecutive updates, in `count` parts."""
         labels = sorted({label for label, _, _ in self.rows})
         size = -(-len(labels) // count)
         groups = [set(labels[start : start + size]) for start in range(0, len(labels), size)]
         return [[row for row in self.rows if row[0] in group] for group in groups]
 
     def cut(self, count: int, seed: int) -> list[list[Row]]:
-        """The rows in so many parts, the borders of which are within updates."""
+        """The rows in `count` parts, with borders within updates."""
         rows = self.rows
         inside = [n for n in range(1, len(rows)) if rows[n - 1][0] == rows[n][0]]
         borders = [0, *sorted(random.Random(seed).sample(inside, count - 1)), len(rows)]
@@ -118,7 +120,7 @@ def table(rows: Sequence[Row], *, labels: bool = True) -> pa.Table:
 
 
 def write_file(path: Path, rows: Sequence[Row], *, labels: bool = True) -> None:
-    """A file of updates in the format that its name ends with; it appears whole."""
+    """A file of updates in the format of its ending; it appears atomically."""
     part = path.with_name(f".{path.name}")
     made = table(rows, labels=labels)
     if path.suffix == ".parquet":
@@ -130,24 +132,53 @@ def write_file(path: Path, rows: Sequence[Row], *, labels: bool = True) -> None:
             writer = csv.writer(file)
             writer.writerow(made.column_names)
             writer.writerows([["" if v is None else v for v in row.values()] for row in made.to_pylist()])
-    part.rename(path)
+    publish(part, path)
 
 
 def write_files(folder: Path, parts: Sequence[Sequence[Row]], ending: str = "parquet", **how: bool) -> None:
-    """Files that Spark takes in this order, which is that of their times."""
+    """Files that Spark reads in this order."""
+    for rows in parts:
+        write_file(next_file(folder, ending), rows, **how)
+
+
+def next_file(folder: Path, ending: str = "parquet") -> Path:
+    """A name for a file after those that are in a folder."""
     folder.mkdir(parents=True, exist_ok=True)
-    before = len(list(folder.iterdir()))
-    for number, rows in enumerate(parts, before):
-        path = folder / f"part-{number:04d}.{ending}"
-        write_file(path, rows, **how)
-        os.utime(path, (FIRST_TIME + number, FIRST_TIME + number))
+    return folder / f"part-{len(list(folder.iterdir())):04d}.{ending}"
+
+
+def publish(part: Path, path: Path) -> None:
+    """Renames a complete file.  Spark reads files in the order of their times."""
+    moment = FIRST_TIME + len(list(path.parent.iterdir()))
+    os.utime(part, (moment, moment))
+    part.rename(path)
+
+
+def add_table(folder: Path, rows: pa.Table) -> None:
+    """A Parquet file that Spark reads after those that are in a folder."""
+    path = next_file(folder)
+    pq.write_table(rows, part := path.with_name(f".{path.name}"))
+    publish(part, path)
+
+
+def run_driver(driver: Path, root: Path, timeout: float) -> dict[str, Any]:
+    """Runs a script in a process of its own; returns the JSON of its last line."""
+    ended = subprocess.run(
+        [sys.executable, str(driver), str(root)],
+        capture_output=True,
+        text=True,
+        timeout=timeout,
+        start_new_session=True,
+    )
+    assert ended.returncode == 0, ended.stderr
+    return dict(json.loads(ended.stdout.splitlines()[-1]))
 
 
 # --- pipelines ------------------------------------------------------------------------------------------
 
 
 @dataclass
-class Place:
+class Workspace:
     """The folders of one test."""
 
     spark: SparkSession
@@ -183,7 +214,7 @@ class Place:
         return maintain(frame if frame is not None else self.read(), PROGRAM, self.store, **how)
 
     def run(self, frame: DataFrame | None = None, *, changes: bool = True, **how: Any) -> Totals:
-        """Everything that is there, to its end."""
+        """Processes everything that is available."""
         materialised = self.root / "materialised" if how.pop("materialised", False) else None
         query = self.maintained(frame, **how).start(
             self.feed if changes else None,
@@ -195,10 +226,10 @@ class Place:
         check_counts(query.totals)
         return query.totals
 
-    # --- what came of it ------------------------------------------------------------------------
+    # --- results --------------------------------------------------------------------------------
 
     def facts(self) -> dict[str, set[Fact]]:
-        """What the store holds, as somebody who looks at it sees it."""
+        """The facts of the store, opened read-only."""
         with tidalog.open(self.store, read_only=True) as kb:
             return {name: set(kb.facts(name).to_rows()) for name in PREDICATES}
 
@@ -206,7 +237,7 @@ class Place:
         return fed(self.feed)
 
     def check(self, explicit: Iterable[Fact]) -> None:
-        """Store and feed are what the updates make from scratch, and the feed has every change once."""
+        """Store and feed equal the evaluation from scratch, and the feed has every change once."""
         wanted = consequences(explicit)
         assert self.facts() == wanted
         if self.feed.exists():
@@ -215,7 +246,7 @@ class Place:
 
 
 def fed(folder: Path) -> dict[str, set[Fact]]:
-    """The facts that a feed leaves."""
+    """The facts after replaying a feed."""
     found: dict[str, set[Fact]] = {name: set() for name in PREDICATES}
     for row in replayed(folder).to_pylist():
         found[row["predicate"]].add(tuple(row[n] for n in ("arg1", "arg2") if row[n] is not None))
@@ -228,7 +259,8 @@ def check_counts(totals: Totals) -> None:
 
 
 def check_each_change_once(folder: Path) -> None:
-    """Files follow each other without a gap, and what comes was not there, what goes was."""
+    """Files follow each other without a gap, and only absent facts are inserted, only present ones
+    deleted."""
     files = feed_files(folder)
     assert [file.first for file in files] == [0, *(file.last + 1 for file in files[:-1])]
     there: set[Fact] = set()

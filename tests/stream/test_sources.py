@@ -49,6 +49,14 @@ def put_all(queue: QueueSource[int], items: Iterable[int]) -> None:
         queue.put(item)
 
 
+def endless(closed: threading.Event) -> Iterator[int]:
+    try:
+        while True:
+            yield 1
+    finally:
+        closed.set()
+
+
 class TestEverySource:
     @items_of_any_kind
     def test_items_come_in_order_and_then_the_end_for_ever(
@@ -228,15 +236,7 @@ class TestIterator:
 
     def test_closing_closes_the_generator_and_ends_the_stream(self) -> None:
         closed = threading.Event()
-
-        def endless() -> Iterator[int]:
-            try:
-                while True:
-                    yield 1
-            finally:
-                closed.set()
-
-        source = IteratorSource(endless(), capacity=2)
+        source = IteratorSource(endless(closed), capacity=2)
         assert source.next() == 1
         source.close()
         assert closed.wait(LONG)
@@ -262,15 +262,7 @@ class TestIterator:
 
     def test_a_forgotten_source_lets_its_generator_go(self) -> None:
         closed = threading.Event()
-
-        def endless() -> Iterator[int]:
-            try:
-                while True:
-                    yield 1
-            finally:
-                closed.set()
-
-        source = IteratorSource(endless(), capacity=2)
+        source = IteratorSource(endless(closed), capacity=2)
         assert source.next() == 1
         del source
         gc.collect()

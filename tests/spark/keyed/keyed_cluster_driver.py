@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import psutil
-from keyed_places import KeyedPlace
+from keyed_workspace import KeyedWorkspace
 
 from tidalog.spark.keyed.pipeline import KeyedPipeline
 from tidalog.spark.session import spark_session
@@ -56,7 +56,7 @@ def main(root: Path) -> None:
 
     KeyedPipeline._process = with_a_kill  # type: ignore[method-assign]
     spark = spark_session("local-cluster[2,1,1024]", {"spark.task.maxFailures": "8"})
-    totals = KeyedPlace(spark, root).run()
+    totals = KeyedWorkspace(spark, root).run()
     print(json.dumps({**killed, "rows": totals.rows, "batches": totals.batches}))
     spark.stop()
 

@@ -61,15 +61,15 @@ def table_of(rows: Sequence[Row], arguments: int, *, text_labels: bool = False) 
         "op": pa.array([r[2] for r in rows], pa.string()),
         "predicate": pa.array([r[3] for r in rows], pa.string()),
     }
-    for place in range(arguments):
-        columns[f"arg{place + 1}"] = pa.array([c[place] for c in cells], pa.string())
+    for number in range(arguments):
+        columns[f"arg{number + 1}"] = pa.array([c[number] for c in cells], pa.string())
     return pa.table(columns)
 
 
 def rule_table(rows: Sequence[RuleRow]) -> pa.Table:
     """Rows about rules, as a bucket gets them."""
     names = ("update", "op", "predicate", "arg1")
-    columns = [[row[place] for row in rows] for place in range(4)]
+    columns = [[row[number] for row in rows] for number in range(4)]
     kinds = [pa.int64(), *[pa.string()] * 3]
     arrays = [pa.array(column, kind) for column, kind in zip(columns, kinds, strict=True)]
     return pa.table(arrays, names=list(names))
@@ -200,7 +200,7 @@ class Alone:
 
 
 def _fact(change: Mapping[str, str], arguments: int) -> tuple[str, tuple[str, ...]]:
-    cells = [change[f"arg{place + 1}"] for place in range(arguments)]
+    cells = [change[f"arg{number + 1}"] for number in range(arguments)]
     return change["predicate"], tuple(cell for cell in cells if cell is not None)
 
 

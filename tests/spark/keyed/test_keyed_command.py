@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 from keyed_oracle import in_batches, random_rows
-from keyed_places import KEYS, POOL, PROGRAM, KeyedPlace
+from keyed_workspace import KEYS, POOL, PROGRAM, KeyedWorkspace
 
 from tidalog.cli.app import run
 
@@ -20,14 +20,14 @@ if TYPE_CHECKING:
 
 def test_a_folder_of_many_keys_becomes_a_feed_with_keys(spark: SparkSession, tmp_path: Path) -> None:
     """Also if it goes on with another number of buckets."""
-    place = KeyedPlace(spark, tmp_path)
+    workspace = KeyedWorkspace(spark, tmp_path)
     batches = in_batches(random_rows(POOL, 31, KEYS, 60), 31, 3)
     (tmp_path / "rules.rls").write_text(PROGRAM)
     for buckets, fresh in ((3, batches[:2]), (2, batches[2:])):
-        place.write(fresh)
+        workspace.write(fresh)
         totals = streamed(tmp_path, buckets)
         assert totals["applied"] + totals["refused"] == sum(map(len, fresh))
-        place.check()
+        workspace.check()
 
 
 def streamed(folder: Path, buckets: int) -> dict[str, int]:

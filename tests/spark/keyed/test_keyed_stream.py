@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 from keyed_oracle import in_batches, random_rows, row, told_by
-from keyed_places import KEYS, POOL, PROGRAM, KeyedPlace
+from keyed_workspace import KEYS, POOL, PROGRAM, KeyedWorkspace
 
 from tidalog.model.errors import TidalogError
 from tidalog.spark.keyed.resharding import reshard
@@ -19,173 +19,177 @@ if TYPE_CHECKING:
 
 
 @pytest.fixture
-def place(spark: SparkSession, tmp_path: Path) -> KeyedPlace:
-    return KeyedPlace(spark, tmp_path)
+def workspace(spark: SparkSession, tmp_path: Path) -> KeyedWorkspace:
+    return KeyedWorkspace(spark, tmp_path)
 
 
-def test_each_key_is_an_engine_of_its_own_also_after_a_restart(place: KeyedPlace) -> None:
+def test_each_key_is_an_engine_of_its_own_also_after_a_restart(workspace: KeyedWorkspace) -> None:
     batches = in_batches(random_rows(POOL, 1, KEYS, 120), 1, 4)
-    place.write(batches[:2])
-    first = place.run()
-    place.check()
-    place.write([*batches[2:], batches[0]])
-    second = place.run()
-    place.check()
+    workspace.write(batches[:2])
+    first = workspace.run()
+    workspace.check()
+    workspace.write([*batches[2:], batches[0]])
+    second = workspace.run()
+    workspace.check()
     rows = sum(map(len, batches))
     assert first.rows + second.rows == rows + len(batches[0])
     assert second.skipped == len(batches[0])
     assert first.refused + second.refused > 0
     updates = {one[:2] for batch in batches for one in batch}
-    assert first.updates + second.updates == len(updates) - len(place.alone.refused)
+    assert first.updates + second.updates == len(updates) - len(workspace.alone.refused)
     for totals in (first, second):
         parts = totals.applied + totals.quarantined + totals.skipped + totals.refused
         assert totals.rows == parts
 
 
-def test_keys_go_on_in_other_buckets(place: KeyedPlace) -> None:
+def test_keys_go_on_in_other_buckets(workspace: KeyedWorkspace) -> None:
     batches = in_batches(random_rows(POOL, 2, KEYS, 80), 2, 4)
-    place.write(batches[:2])
-    place.run()
-    keys = reshard(place.spark, place.checkpoint, place.root / "dealt", 3)
-    assert keys == len(place.alone.last)
-    before = len(place.alone.told)
-    for path in place.input.iterdir():
+    workspace.write(batches[:2])
+    workspace.run()
+    keys = reshard(workspace.spark, workspace.checkpoint, workspace.root / "dealt", 3)
+    assert keys == len(workspace.alone.last)
+    before = len(workspace.alone.told)
+    for path in workspace.input.iterdir():
         path.unlink()
-    place.write([*batches[2:], batches[1]])
-    other = KeyedPlace(place.spark, place.root / "other", place.alone)
-    totals = other.run(frame=place.frame(), buckets=3, initial=place.root / "dealt")
+    workspace.write([*batches[2:], batches[1]])
+    other = KeyedWorkspace(workspace.spark, workspace.root / "other", workspace.alone)
+    totals = other.run(frame=workspace.frame(), buckets=3, initial=workspace.root / "dealt")
     assert totals.skipped == len(batches[1])
-    assert sorted(other.told()) == sorted(place.alone.told[before:])
+    assert sorted(other.told()) == sorted(workspace.alone.told[before:])
 
 
 FAR = ("+rule", "far", "far(?x, ?y) :- path(?x, ?y), ~edge(?x, ?y)")
 
 
-def test_rules_change_for_every_key_once_also_after_a_restart_and_in_other_buckets(place: KeyedPlace) -> None:
+def test_rules_change_for_every_key_once_also_after_a_restart_and_in_other_buckets(
+    workspace: KeyedWorkspace,
+) -> None:
     """Of a key that comes later too; and a rule that is refused is set aside once."""
     keys, later = KEYS[:9], KEYS[9:]
     batches = in_batches(random_rows(POOL, 5, keys, 90), 5, 3)
     top = max(int(one[1]) for batch in batches for one in batch)
-    place.write(batches[:1], [(3, *FAR)])
-    first = place.run()
-    place.write(batches[1:2], [(6, "-rule", "r2", None), (7, "+rule", "bad", "odd(?z) :- path(?x, ?y)")])
-    place.run()
-    place.check()
-    place.write(batches[2:], [(top, "+rule", "two", "path(?x, ?z) :- edge(?x, ?y), edge(?y, ?z)")])
-    place.write([[row(key, 1, "+", fact) for key in later for fact in POOL[:6]]])
-    totals = place.run(buckets=3)
-    place.check()
+    workspace.write(batches[:1], [(3, *FAR)])
+    first = workspace.run()
+    workspace.write(batches[1:2], [(6, "-rule", "r2", None), (7, "+rule", "bad", "odd(?z) :- path(?x, ?y)")])
+    workspace.run()
+    workspace.check()
+    workspace.write(batches[2:], [(top, "+rule", "two", "path(?x, ?z) :- edge(?x, ?y), edge(?y, ?z)")])
+    workspace.write([[row(key, 1, "+", fact) for key in later for fact in POOL[:6]]])
+    totals = workspace.run(buckets=3)
+    workspace.check()
     assert first.rows == len(batches[0]) + 1
     assert totals.rows == totals.applied + totals.quarantined + totals.skipped + totals.refused
-    lines = [json.loads(x) for f in (place.root / "quarantine").iterdir() for x in f.read_text().splitlines()]
+    lines = [
+        json.loads(x) for f in (workspace.root / "quarantine").iterdir() for x in f.read_text().splitlines()
+    ]
     refused = [line for line in lines if line["number"] == "T126"]
     assert sum(line["values"]["farm"] is None for line in refused) == 1
     assert all("change of rules was refused" in line["message"] for line in refused)
 
 
-def test_a_rule_with_a_key_is_a_bad_row(place: KeyedPlace) -> None:
-    place.write_alone([("a", 1, *FAR[:2], FAR[2:])])
-    totals = place.run()
+def test_a_rule_with_a_key_is_a_bad_row(workspace: KeyedWorkspace) -> None:
+    workspace.write_alone([("a", 1, *FAR[:2], FAR[2:])])
+    totals = workspace.run()
     assert (totals.rows, totals.quarantined) == (1, 1)
 
 
-def test_a_rule_that_a_key_cannot_take_ends_the_stream(place: KeyedPlace) -> None:
-    place.write([[row("a", 1, "+", POOL[0]), row("b", 1, "+", POOL[-1])]])
-    place.write_alone([(None, 2, "+rule", "no", (":- node(?x)",))])
+def test_a_rule_that_a_key_cannot_take_ends_the_stream(workspace: KeyedWorkspace) -> None:
+    workspace.write([[row("a", 1, "+", POOL[0]), row("b", 1, "+", POOL[-1])]])
+    workspace.write_alone([(None, 2, "+rule", "no", (":- node(?x)",))])
     with pytest.raises(TidalogError, match="a key violate the constraint no") as raised:
-        place.run()
+        workspace.run()
     assert "T135" in str(raised.value)
 
 
-def test_facts_may_be_of_predicates_that_rules_have_brought(place: KeyedPlace) -> None:
+def test_facts_may_be_of_predicates_that_rules_have_brought(workspace: KeyedWorkspace) -> None:
     brought = ("+rule", "b", "seen(?x) :- probe(?x), node(?x)")
-    place.write_alone([(None, 1, *brought[:2], brought[2:]), ("a", 2, "+", "probe", ("n1",))])
-    place.write_alone([("a", 3, "+", "node", ("n1",)), ("b", 1, "+", "probes", ("n1",))])
-    totals = place.run()
+    workspace.write_alone([(None, 1, *brought[:2], brought[2:]), ("a", 2, "+", "probe", ("n1",))])
+    workspace.write_alone([("a", 3, "+", "node", ("n1",)), ("b", 1, "+", "probes", ("n1",))])
+    totals = workspace.run()
     assert (totals.rows, totals.applied, totals.quarantined) == (4, 3, 1)
-    assert ("a", 3, "+", "seen", ("n1",), "implicit") in place.told()
+    assert ("a", 3, "+", "seen", ("n1",), "implicit") in workspace.told()
 
 
-def test_changes_are_a_stream_of_spark_with_counts_in_its_progress(place: KeyedPlace) -> None:
+def test_changes_are_a_stream_of_spark_with_counts_in_its_progress(workspace: KeyedWorkspace) -> None:
     batches = in_batches(random_rows(POOL, 3, KEYS, 40), 3, 2)
-    place.write(batches)
-    changes = place.stream().changes
+    workspace.write(batches)
+    changes = workspace.stream().changes
     assert changes.columns == ["farm", "update", "op", "predicate", "arg1", "arg2", "kind"]
     writer = changes.writeStream.format("memory").queryName("keyed_changes").outputMode("update")
     query = writer.trigger(availableNow=True).start()
     assert query.awaitTermination(240)
-    told = place.spark.table("keyed_changes").withColumnRenamed("farm", "key").toArrow()
-    assert sorted(told_by(told, 2)) == sorted(place.alone.told)
+    told = workspace.spark.table("keyed_changes").withColumnRenamed("farm", "key").toArrow()
+    assert sorted(told_by(told, 2)) == sorted(workspace.alone.told)
     counted = sum(p["observedMetrics"]["tidalog"]["rows"] for p in query.recentProgress)
     assert counted == sum(map(len, batches))
 
 
-def test_a_bad_row_is_set_aside_and_its_key_goes_on(place: KeyedPlace) -> None:
-    place.write([[row("a", 1, "+", POOL[0])]])
+def test_a_bad_row_is_set_aside_and_its_key_goes_on(workspace: KeyedWorkspace) -> None:
+    workspace.write([[row("a", 1, "+", POOL[0])]])
     bad = [
         ("a", 2, "+", "nonsense", ("x",)),
         ("a", 2, "?", "edge", ("x", "y")),
         ("b", 1, "+", "edge", ("x",)),
     ]
-    place.write_alone([*bad, (None, 1, "+", "edge", ("x", "y"))])
-    totals = place.run()
+    workspace.write_alone([*bad, (None, 1, "+", "edge", ("x", "y"))])
+    totals = workspace.run()
     assert (totals.rows, totals.applied, totals.quarantined) == (5, 1, 4)
-    (file,) = (place.root / "quarantine").iterdir()
+    (file,) = (workspace.root / "quarantine").iterdir()
     faults = [json.loads(line) for line in file.read_text().splitlines()]
     assert sorted(fault["number"] for fault in faults) == ["T010", "T036", "T037", "T070"]
     assert all(fault["file"].endswith(".parquet") and fault["row"] > 0 for fault in faults)
-    place.check()
+    workspace.check()
 
 
-def test_a_key_expires_with_a_later_batch(place: KeyedPlace) -> None:
+def test_a_key_expires_with_a_later_batch(workspace: KeyedWorkspace) -> None:
     """Time is that of batches, so a first run has ended long before the second begins."""
-    place.write([[row("old", 1, "+", POOL[1])]])
-    place.run(ttl=0.001)
-    place.write([[row("young", 1, "+", POOL[2])]])
-    place.alone.forget("old")
-    place.run(ttl=0.001)
-    place.check()
+    workspace.write([[row("old", 1, "+", POOL[1])]])
+    workspace.run(ttl=0.001)
+    workspace.write([[row("young", 1, "+", POOL[2])]])
+    workspace.alone.forget("old")
+    workspace.run(ttl=0.001)
+    workspace.check()
 
 
 @pytest.mark.parametrize(("column", "number"), [("nothing", "T122"), ("arg1", "T122"), ("weight", "T122")])
-def test_a_column_that_cannot_be_the_key(place: KeyedPlace, column: str, number: str) -> None:
-    frame = place.frame().selectExpr("*", "1.5D as weight")
+def test_a_column_that_cannot_be_the_key(workspace: KeyedWorkspace, column: str, number: str) -> None:
+    frame = workspace.frame().selectExpr("*", "1.5D as weight")
     with pytest.raises(TidalogError, match=number):
         keyed(frame, column, PROGRAM)
 
 
-def test_state_of_another_program_is_refused(place: KeyedPlace) -> None:
-    place.write([[row("a", 1, "+", POOL[0])]])
-    place.run()
-    other = keyed(place.frame(), "farm", "far(?x) :- edge(?x, _) .", buckets=5)
+def test_state_of_another_program_is_refused(workspace: KeyedWorkspace) -> None:
+    workspace.write([[row("a", 1, "+", POOL[0])]])
+    workspace.run()
+    other = keyed(workspace.frame(), "farm", "far(?x) :- edge(?x, _) .", buckets=5)
     with pytest.raises(TidalogError, match="T123"):
-        other.start(checkpoint=place.checkpoint)
+        other.start(checkpoint=workspace.checkpoint)
 
 
-def test_a_checkpoint_goes_on_with_another_number_of_buckets(place: KeyedPlace) -> None:
+def test_a_checkpoint_goes_on_with_another_number_of_buckets(workspace: KeyedWorkspace) -> None:
     """Twice, and with a run in between that does not say how many."""
     batches = in_batches(random_rows(POOL, 4, KEYS, 100), 4, 5)
     before = 0
     for buckets, fresh in ((5, batches[:2]), (3, batches[2:3]), (None, batches[3:4]), (7, batches[4:])):
-        place.write(fresh)
-        totals = place.run(buckets=buckets)
+        workspace.write(fresh)
+        totals = workspace.run(buckets=buckets)
         assert totals.skipped == (before if buckets in (3, 7) else 0)
         before += sum(map(len, fresh))
-        place.check()
+        workspace.check()
 
 
-def test_updates_without_labels_stay_in_their_buckets(place: KeyedPlace) -> None:
-    place.write([[row("a", 1, "+", POOL[0])]])
+def test_updates_without_labels_stay_in_their_buckets(workspace: KeyedWorkspace) -> None:
+    workspace.write([[row("a", 1, "+", POOL[0])]])
     for buckets in (2, 3):
-        stream = place.stream(place.frame().drop("update"), buckets=buckets)
+        stream = workspace.stream(workspace.frame().drop("update"), buckets=buckets)
         if buckets == 2:
-            query = stream.start(checkpoint=place.checkpoint, trigger="available-now")
+            query = stream.start(checkpoint=workspace.checkpoint, trigger="available-now")
             assert query.awaitTermination(240)
         else:
             with pytest.raises(TidalogError, match="T129"):
-                stream.start(checkpoint=place.checkpoint)
+                stream.start(checkpoint=workspace.checkpoint)
 
 
-def test_a_checkpoint_without_keys_cannot_be_dealt_out(place: KeyedPlace) -> None:
+def test_a_checkpoint_without_keys_cannot_be_dealt_out(workspace: KeyedWorkspace) -> None:
     with pytest.raises(TidalogError, match="T124"):
-        reshard(place.spark, place.root / "nowhere", place.root / "out", 2)
+        reshard(workspace.spark, workspace.root / "nowhere", workspace.root / "out", 2)

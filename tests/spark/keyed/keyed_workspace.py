@@ -1,10 +1,8 @@
-"""Keyed streams in files, and what comes of them, against an engine for each key."""
+"""Keyed streams in files, and their results, compared with an engine for each key."""
 
 from __future__ import annotations
 
 import json
-import os
-import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -13,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 from keyed_oracle import Alone, Row, RuleRow, Told, table_of, told_by
+from update_streams import add_table
 
 from tidalog.lang import parse
 from tidalog.model.program import Fact
@@ -35,18 +34,16 @@ KEYS = tuple(f"farm {number}" for number in range(12))
 NODES = tuple(map(IRI, ("n0", "n1", "n2", "n3", "n4")))
 POOL = [Fact("edge", (x, y)) for x in NODES for y in NODES if x != y or x == NODES[3]]
 POOL += [Fact("node", (x,)) for x in NODES]
-FIRST_TIME = time.time() - 3600
 SCHEMA = "farm string, update long, op string, predicate string, arg1 string, arg2 string"
 
 
 @dataclass
-class KeyedPlace:
+class KeyedWorkspace:
     """The folders of one test."""
 
     spark: SparkSession
     root: Path
     alone: Alone = field(default_factory=lambda: Alone(parse(PROGRAM), 2))
-    written: int = 0
 
     @property
     def input(self) -> Path:
@@ -61,8 +58,7 @@ class KeyedPlace:
         return self.root / "checkpoint"
 
     def write(self, batches: Sequence[Sequence[Row]], rules: Sequence[RuleRow] = ()) -> None:
-        """A file for each batch, in order of their times; each key alone has it too.  Rules are in the last
-        of them."""
+        """A file for each batch, also applied to the engine of each key.  Rules are in the last file."""
         for rows in batches:
             own = rules if rows is batches[-1] else ()
             about = [(None, label, op, name, (text,) if text else ()) for label, op, name, text in own]
@@ -70,13 +66,8 @@ class KeyedPlace:
             self.alone.apply(rows, own)
 
     def write_alone(self, rows: Sequence[Row | tuple[object, ...]]) -> None:
-        """A file with rows that nobody else gets."""
-        self.input.mkdir(parents=True, exist_ok=True)
-        self.written += 1
-        part = self.input / f".part-{self.written:04d}.parquet"
-        pq.write_table(table_of(rows, 2).rename_columns(["farm", *SCHEMA_NAMES]), part)
-        os.utime(part, (FIRST_TIME + self.written,) * 2)
-        part.rename(self.input / f"part-{self.written:04d}.parquet")
+        """A file that only the stream gets."""
+        add_table(self.input, table_of(rows, 2).rename_columns(["farm", *SCHEMA_NAMES]))
 
     def frame(self) -> DataFrame:
         self.input.mkdir(parents=True, exist_ok=True)
@@ -88,7 +79,7 @@ class KeyedPlace:
         return keyed(given, "farm", PROGRAM, **{"buckets": 5, **how})
 
     def run(self, **how: Any) -> Totals:
-        """Everything that is there, to its end."""
+        """Processes everything that is available."""
         query = self.stream(**how).start(
             self.feed,
             checkpoint=self.checkpoint,
@@ -113,7 +104,7 @@ class KeyedPlace:
         return {(value["farm"], value["update"]) for value in values}
 
     def check(self) -> None:
-        """Every change of every key once, and refusals where the key alone would be refused."""
+        """Every change of every key once, and the same refusals as an engine for the key alone."""
         assert sorted(self.told()) == sorted(self.alone.told)
         assert self.refused() == self.alone.refused
         assert len(self.alone.refused) < len(self.alone.told)
