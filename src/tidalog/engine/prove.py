@@ -21,7 +21,7 @@ from tidalog.engine.binding_blocks import (
 )
 from tidalog.engine.bits import PROVED
 from tidalog.engine.fact_kernels import Facts
-from tidalog.engine.index import POOL, POOL_SIZE
+from tidalog.engine.index_kernels import POOL, POOL_SIZE
 from tidalog.engine.jit import compiled, int32_at
 from tidalog.engine.undo_log import Log, set_bits
 
