@@ -15,14 +15,18 @@ from arrays_at import int32_at
 from tidalog.engine import hash_table as table
 from tidalog.engine import memory
 from tidalog.engine import undo_log as changes
+from tidalog.engine.addresses import SharedBlock
 from tidalog.engine.bits import DELETED, EXPLICIT, STATUS_DERIVED, STATUS_EXPLICIT, STATUS_NEW
 from tidalog.engine.compaction import compact_ids, compact_rows
 from tidalog.engine.derivation_counts import DerivationCounts
-from tidalog.engine.fact_kernels import HEADER, NONE, add_to_table, append_rows, find_row
+from tidalog.engine.dictionary import Dictionary
+from tidalog.engine.fact_kernels import HEADER, NONE, append_rows
 from tidalog.engine.facts import FactStore
-from tidalog.engine.index import POOL, POOL_SIZE, Indexes
-from tidalog.engine.probe import find_runs
+from tidalog.engine.index import Indexes
+from tidalog.engine.index_kernels import POOL, POOL_SIZE
+from tidalog.engine.probe import find_rows, find_runs
 from tidalog.engine.undo_log import UndoLog
+from tidalog.engine.update_kernels import remove_from_indexes
 
 Row = tuple[int, ...]
 ARITIES = (2, 1, 3, 0, 2, 8)
@@ -38,13 +42,14 @@ def columns(rows: list[Row], arity: int) -> list[np.ndarray]:
 
 
 def find(store: FactStore, predicate: int, row: Row) -> int:
-    store.ensure(0, ARITIES[predicate], predicate)
-    add_to_table(store.arrays, predicate)
-    return int(find_row(store.arrays, predicate, np.array(row, np.int32)))
+    store.add_to_table(predicate)
+    found = np.empty(1, np.int32)
+    find_rows(store.arrays, predicate, np.array(row, np.int32).reshape(-1, 1), 1, found)
+    return int(found[0])
 
 
 def run(store: FactStore, indexes: Indexes, number: int, keys: list[Row]) -> list[list[int]]:
-    """The facts that an index has for each key, as the machine finds them."""
+    """The facts that an index has for each key, as a probe finds them."""
     width = len(keys[0])
     block = np.empty((width + 1, len(keys)), np.int32)
     for c in range(width):
@@ -184,7 +189,7 @@ class Store(RuleBasedStateMachine):
                 self.store.arrays, self.log.arrays, begin, ids, kinds, dead, of_predicate
             ) == len(gone)
             assert dead.tolist() == [*gone, *self.log.moved_from.tolist()]
-            self.indexes.remove_facts(self.store.arrays, dead, of_predicate)
+            self.remove_from_indexes(dead, of_predicate)
             for fact in gone:
                 known = self.facts[fact]
                 assert known is not None
@@ -196,6 +201,13 @@ class Store(RuleBasedStateMachine):
             self.indexes.truncate(self.store.arrays, begin, len(self.indexes))
             self.store.truncate(begin, used)
             self.facts, self.status, self.ids = before
+
+    def remove_from_indexes(self, dead: np.ndarray, of_predicate: np.ndarray) -> None:
+        dictionary, log = Dictionary(), self.log.arrays
+        shared = SharedBlock().of(self.store.arrays, dictionary.arrays, self.indexes.meta, log)
+        for numbers in self.indexes.indexes_to_update(self.store.arrays, of_predicate).values():
+            whole = np.zeros(len(numbers), np.int64), np.full(len(numbers), len(dead))
+            remove_from_indexes(shared, np.array(numbers, np.int64), *whole, dead)
 
     def move(self, fact: int) -> None:
         """A fact that was deleted has a new id."""
@@ -321,13 +333,13 @@ def test_a_store_of_many_facts_finds_each_one_and_goes_back(
     assert store.insert(0, [numbers // 3, mixed], rows, STATUS_DERIVED) == 0
     assert store.insert(1, [numbers], rows, STATUS_DERIVED) == 0
     for i in range(0, rows, 997):
-        assert find_row(store.arrays, 0, np.array([i // 3, mixed[i]], np.int32)) == i
-        assert find_row(store.arrays, 1, np.array([mixed[i]], np.int32)) == rows + i
+        assert find(store, 0, (i // 3, mixed[i])) == i
+        assert find(store, 1, (mixed[i],)) == rows + i
     store.truncate(100_000, 100_000 * (2 + HEADER))
     assert (store.count(0), store.count(1)) == (100_000, 0)
     for i in range(0, rows, 997):
         expected = i if i < 100_000 else NONE
-        assert find_row(store.arrays, 0, np.array([i // 3, mixed[i]], np.int32)) == expected
+        assert find(store, 0, (i // 3, mixed[i])) == expected
     assert store.insert(0, [numbers // 3, mixed], rows, STATUS_EXPLICIT) == 200_000
     assert np.array_equal(store.ids(0), numbers)
 

@@ -10,7 +10,7 @@ import numpy as np
 
 from arrays_at import int32_at, uint64_at
 from tidalog.engine import derivation_log as dl
-from tidalog.engine import index as ix
+from tidalog.engine import index_kernels as ix
 from tidalog.engine.bits import EXPLICIT, LASTING, PRESENT, RECORDED
 from tidalog.engine.derivation_counts import NO_DERIVATION, UNKNOWN
 from tidalog.engine.engine import EmbeddedEngine
@@ -26,10 +26,9 @@ from tidalog.engine.fact_kernels import (
     NONE,
     TABLED,
     USED,
-    find_row,
 )
 from tidalog.engine.hash_table import EMPTY, LOW32
-from tidalog.engine.probe import find_runs
+from tidalog.engine.probe import find_rows, find_runs
 from tidalog.engine.undo_log import MOVES, PAIRS, TOUCHES
 from tidalog.maintain.component import MaintainedComponent
 from tidalog.maintain.maintainer import Maintainer
@@ -85,11 +84,12 @@ def _check_facts(engine: EmbeddedEngine, facts: dict[int, tuple[int, Row]]) -> N
 def _check_table(engine: EmbeddedEngine, facts: dict[int, tuple[int, Row]]) -> None:
     a = engine.store.arrays
     tabled = 0
+    found = np.empty(1, np.int32)
     for fact, (predicate, row) in facts.items():
         is_tabled = fact < a.extent[predicate, TABLED]
         tabled += is_tabled
-        found = find_row(a, predicate, np.array(row, np.int32))
-        assert found == (fact if is_tabled else NONE), "the table does not find a fact under its id"
+        find_rows(a, predicate, np.array(row, np.int32).reshape(-1, 1), 1, found)
+        assert found[0] == (fact if is_tabled else NONE), "the table does not find a fact under its id"
     assert a.state[ENTRIES] == tabled == int((a.slots != EMPTY).sum())
 
 
@@ -116,7 +116,7 @@ def _check_log(engine: EmbeddedEngine) -> None:
 
 
 def run_of(engine: EmbeddedEngine, number: int, key: Row) -> list[int]:
-    """The facts that an index has for a key, as the machine finds them."""
+    """The facts that an index has for a key, as a probe finds them."""
     block = np.array([[0], *([value] for value in key)], np.int32)
     code = np.arange(1, len(key) + 2, dtype=np.int32)
     hashes, start, length = np.empty(1, np.uint64), np.empty(1, np.int32), np.empty(1, np.int32)

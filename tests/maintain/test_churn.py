@@ -8,7 +8,7 @@ import pytest
 from maintained import PLAIN_CONFIGURATIONS, Fact, Maintained, Oracle, Update, steps_run
 
 from tidalog.engine import engine as embedded
-from tidalog.engine.index import RECORD_COUNT
+from tidalog.engine.index_kernels import RECORD_COUNT
 from tidalog.lang import parse
 from tidalog.maintain.choose import Options
 from tidalog.model.terms import Integer

@@ -15,9 +15,9 @@ import numpy.typing as npt
 
 from tidalog.analysis import Analysis
 from tidalog.api.naming import holds_triples, is_hidden, known_predicate
-from tidalog.engine import undo_log as changes
 from tidalog.engine.bits import EXPLICIT
 from tidalog.engine.engine import EmbeddedEngine
+from tidalog.engine.probe import find_rows
 from tidalog.maintain.delta import PredicateDelta, no_change
 from tidalog.model.facts import Facts, Ids
 from tidalog.model.terms import IRI, RDF_TYPE
@@ -203,7 +203,7 @@ def _ids(
         number, store = engine.predicate(relation), engine.store
         store.add_to_table(number)
         asked = np.ascontiguousarray(table[rows][:, columns].T)
-        changes.find_rows(store.arrays, number, asked, len(rows), ids)
+        find_rows(store.arrays, number, asked, len(rows), ids)
     return rows, ids
 
 

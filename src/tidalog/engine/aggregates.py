@@ -22,6 +22,7 @@ from tidalog.engine.dictionary_kernels import (
     intern_integer,
 )
 from tidalog.engine.fact_kernels import Facts
+from tidalog.engine.index_kernels import fact_of_run
 from tidalog.engine.jit import bits_double, compiled, entry, hash_add, hash_end, hash_start
 
 COUNT: Final = 0
@@ -47,7 +48,7 @@ def gather_values(
     arguments, offset = facts.arguments, facts.offset
     rows = np.empty(length, np.int64)
     for k in range(length):
-        fact = int64(-1 - start) if start < 0 else int64(pool[start + k])
+        fact = fact_of_run(pool, start, k)
         rows[k] = int64(offset[fact])
     if distinct and length > 1:
         if len(columns) == 1 and length <= _FEW:

@@ -28,5 +28,6 @@ Uint8Table = Annotated[npt.NDArray[np.uint8], 2]
 
 Int32Levels = Annotated[npt.NDArray[np.int32], 3]
 
+int32: Final = cast("Callable[[object], int]", np.int32)
 int64: Final = cast("Callable[[object], int]", np.int64)
-"""A number as compiled code computes with it; to mypy, as to compiled code, that is an int."""
+"""Numbers as compiled code computes with them; to mypy, as to compiled code, they are ints."""

@@ -40,7 +40,7 @@ from tidalog.engine.dictionary_kernels import Terms, has_term_capacity
 from tidalog.engine.emit import can_observe, run_emit_changes
 from tidalog.engine.fact_kernels import ENTRIES, FACTS, HEADER, USED, Facts, add_to_table, untabled
 from tidalog.engine.hash_table import has_capacity
-from tidalog.engine.index import catch_up
+from tidalog.engine.index_kernels import catch_up
 from tidalog.engine.jit import compiled, entry, int64_at
 from tidalog.engine.mark_propagation import PASS_ON, pass_marks_on
 from tidalog.engine.opcodes import (

@@ -26,24 +26,10 @@ from tidalog.engine.fact_kernels import (
     fact_hash,
 )
 from tidalog.engine.facts import FactStore
-from tidalog.engine.hash_table import EMPTY, LOW32, ONE, make_entry, table_shift
-from tidalog.engine.index import (
-    CAUGHT_UP,
-    GONE,
-    IS_RECORD,
-    LENGTH,
-    POOL,
-    POOL_SIZE,
-    RECORD,
-    RECORD_SIZE,
-    RECORDS,
-    SIZE,
-    SLOTS,
-    START,
-    VALUE,
-    Indexes,
-)
-from tidalog.engine.jit import entry, int32_at, uint64_at
+from tidalog.engine.hash_table import EMPTY, LOW32, make_entry, put_entry, table_shift
+from tidalog.engine.index import Indexes
+from tidalog.engine.index_kernels import CAUGHT_UP, GONE, IS_RECORD, LENGTH, RECORD, START, VALUE, index_at
+from tidalog.engine.jit import entry
 
 
 def compact_ids(store: FactStore, indexes: Indexes, counts: DerivationCounts) -> None:
@@ -82,16 +68,14 @@ def number_facts(facts: Facts, ranks: Int32s) -> None:
 
 @entry
 def renumber_index(facts: Facts, row: Int64s, ranks: Int32s) -> None:
-    slots = uint64_at(row[SLOTS], row[SIZE])
-    records = int32_at(row[RECORDS], row[RECORD_SIZE] * RECORD)
-    pool = int32_at(row[POOL], row[POOL_SIZE])
-    for s in range(row[SIZE]):
-        entry = slots[s]
-        if entry == EMPTY:
+    index = index_at(row)
+    slots, records, pool = index.slots, index.records, index.pool
+    for s in range(len(slots)):
+        if slots[s] == EMPTY:
             continue
-        value = entry & LOW32
+        value = slots[s] & LOW32
         if not value & IS_RECORD:
-            slots[s] = make_entry(entry, ranks[int64(value) - 1] + 1)
+            slots[s] = make_entry(slots[s], ranks[int64(value) - 1] + 1)
             continue
         at = int64(value & VALUE) * RECORD
         start, kept = int64(records[at + START]), 0
@@ -126,7 +110,7 @@ def renumber_facts(facts: Facts, ranks: Int32s) -> None:
 def copy_live_rows(facts: Facts, arena: Int32s) -> None:
     slots = facts.slots
     slots[:] = EMPTY
-    mask, shift = np.uint64(len(slots) - 1), table_shift(len(slots))
+    shift = table_shift(len(slots))
     used = 0
     facts.state[ENTRIES] = 0
     for f in range(facts.state[FACTS]):
@@ -141,11 +125,7 @@ def copy_live_rows(facts: Facts, arena: Int32s) -> None:
         facts.offset[f] = used + HEADER
         used += extent[ARITY] + HEADER
         if f < extent[TABLED]:
-            h = fact_hash(facts, f)
-            s = h >> shift
-            while slots[s] != EMPTY:
-                s = (s + ONE) & mask
-            slots[s] = make_entry(h, int64(facts.offset[f]))
+            put_entry(slots, make_entry(fact_hash(facts, f), facts.offset[f]), shift)
             facts.state[ENTRIES] += 1
     facts.state[USED] = used
     facts.state[GARBAGE] = 0

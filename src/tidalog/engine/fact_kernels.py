@@ -18,8 +18,17 @@ from tidalog.engine.array_types import (
     int64,
 )
 from tidalog.engine.bits import EXPLICIT, PRESENT
-from tidalog.engine.hash_table import EMPTY, HALF, LOW32, ONE, make_entry, remove_entry, table_shift
-from tidalog.engine.jit import compiled, entry, hash_add, hash_end, hash_start, inlined, int32_table, prefetch
+from tidalog.engine.hash_table import (
+    EMPTY,
+    HALF,
+    LOW32,
+    ONE,
+    make_entry,
+    put_entry,
+    remove_entry,
+    table_shift,
+)
+from tidalog.engine.jit import compiled, entry, hash_add, hash_end, hash_start, inlined, prefetch
 
 Ints = npt.NDArray[np.int32]
 
@@ -167,18 +176,14 @@ def add_to_table(facts: Facts, predicate: int) -> None:
         return
     extent = facts.extent[predicate]
     slots, arguments, offset = facts.slots, facts.arguments, facts.offset
-    mask, shift = np.uint64(len(slots) - 1), table_shift(len(slots))
+    shift = table_shift(len(slots))
     for f in range(max(extent[FIRST], extent[TABLED]), extent[LAST] + 1):
         at = int64(offset[f])
         if arguments[at - 1] != predicate:
             continue
         if arguments[at - HEADER] != f or not facts.status[f] & PRESENT:
             continue  # it has got another id, or is gone
-        h = fact_hash(facts, f)
-        s = h >> shift
-        while slots[s] != EMPTY:
-            s = (s + ONE) & mask
-        slots[s] = make_entry(h, at)
+        put_entry(slots, make_entry(fact_hash(facts, f), at), shift)
         facts.state[ENTRIES] += 1
     extent[TABLED] = extent[LAST] + 1
 
@@ -311,27 +316,6 @@ def truncate_facts(facts: Facts, length: int, used: int) -> None:
     for p in range(len(facts.extent)):
         facts.extent[p, TABLED] = min(facts.extent[p, TABLED], length)
         facts.extent[p, LAST] = min(facts.extent[p, LAST], length - 1)
-
-
-@entry
-def find_row(facts: Facts, predicate: int, row: Int32s) -> int:
-    """The id of the fact with these arguments, or NONE."""
-    h = hash_start(predicate)
-    for c in range(len(row)):
-        h = hash_add(h, row[c])
-    h = hash_end(h)
-    rows = int32_table(row.ctypes.data, len(row), 1)
-    mask = np.uint64(len(facts.slots) - 1)
-    s = h >> table_shift(len(facts.slots))
-    while True:
-        entry = facts.slots[s]
-        if entry == EMPTY:
-            return NONE
-        if entry >> HALF == h >> HALF:
-            at = int64(entry & LOW32)
-            if facts.arguments[at - 1] == predicate and same_arguments(facts.arguments, at, rows, 0):
-                return int64(facts.arguments[at - HEADER])
-        s = (s + ONE) & mask
 
 
 @entry

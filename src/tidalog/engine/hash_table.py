@@ -84,19 +84,24 @@ def make_entry(h: np.uint64, value: int) -> np.uint64:
     return ((h >> HALF) << HALF) | np.uint64(value)
 
 
+@inlined
+def put_entry(slots: np.ndarray, entry: np.uint64, shift: np.uint64) -> None:
+    """Adds an entry that is not there yet: at its home, or in the first empty slot after it."""
+    mask = np.uint64(len(slots) - 1)
+    s = entry >> shift
+    while slots[s] != EMPTY:
+        s = (s + ONE) & mask
+    slots[s] = entry
+
+
 @entry
 def move_entries(old: Uint64s, new: Uint64s) -> None:
     """Fills an empty table from another one.  Entries come in order of their homes, but for those that
     wrapped around the end."""
     shift = table_shift(len(new))
-    mask = np.uint64(len(new) - 1)
     for i in range(len(old)):
-        entry = old[i]
-        if entry != EMPTY:
-            s = entry >> shift
-            while new[s] != EMPTY:
-                s = (s + ONE) & mask
-            new[s] = entry
+        if old[i] != EMPTY:
+            put_entry(new, old[i], shift)
 
 
 @entry
@@ -108,8 +113,7 @@ def spread_entries(slots: Uint64s) -> None:
     which is so at the front alone or in a table gone bad, are set aside and put back last.
     """
     half = len(slots) // 2
-    shift = table_shift(len(slots))
-    mask = np.uint64(len(slots) - 1)
+    mask, shift = np.uint64(len(slots) - 1), table_shift(len(slots))
     front = min(half, _FRONT)
     aside = np.empty(2 * _FRONT, np.uint64)
     waiting = 0
@@ -137,10 +141,7 @@ def spread_entries(slots: Uint64s) -> None:
             s = (s + ONE) & mask
         slots[s] = entry
     for i in range(waiting):
-        s = aside[i] >> shift
-        while slots[s] != EMPTY:
-            s = (s + ONE) & mask
-        slots[s] = aside[i]
+        put_entry(slots, aside[i], shift)
 
 
 @compiled

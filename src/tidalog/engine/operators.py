@@ -23,8 +23,8 @@ from tidalog.engine.bits import DELETED, PRESENT
 from tidalog.engine.dictionary_kernels import Terms
 from tidalog.engine.expressions import evaluate_rows
 from tidalog.engine.fact_kernels import FACTS, Facts, append_rows, insert_pairs, insert_rows, note_extent
-from tidalog.engine.index import POOL, POOL_SIZE
-from tidalog.engine.jit import compiled, int32_at
+from tidalog.engine.index_kernels import fact_of_run, pool_at
+from tidalog.engine.jit import compiled
 from tidalog.engine.opcodes import (
     BELOW_PIVOT,
     FILTER_MASK,
@@ -219,7 +219,7 @@ def live_of_run(facts: Facts, pool: np.ndarray, start: int, length: int) -> np.n
     live = np.empty(length, np.int32)
     kept = 0
     for k in range(length):
-        fact = np.int32(-1 - start) if start < 0 else pool[start + k]
+        fact = fact_of_run(pool, start, k)
         if (facts.status[fact] & (PRESENT | DELETED)) == PRESENT:
             live[kept] = fact
             kept += 1
@@ -245,7 +245,7 @@ def run_fold(
     columns = code[at + 4 : at + 4 + count]
     start, length = blocks.run_start[level], blocks.run_length[level]
     find_runs(facts, meta, block, rows, code, pc + 4, blocks.hashes, start, length)
-    pool = int32_at(meta[POOL], meta[POOL_SIZE])
+    pool = pool_at(meta)
     in_update = blocks.control[MODE] == IN_UPDATE
     kept = 0
     for i in range(rows):

@@ -4,28 +4,27 @@ from __future__ import annotations
 
 import numpy as np
 
-from tidalog.engine.array_types import Int32s, Int32Table, Int64s, Uint64s, int64
+from tidalog.engine.array_types import Int32s, Int32Table, Int64s, Uint64s, int32, int64
 from tidalog.engine.binding_blocks import POSITION, ROW, ROWS
 from tidalog.engine.bits import NEW
 from tidalog.engine.fact_kernels import CACHED, HEADER, Facts, look_ahead
 from tidalog.engine.hash_table import EMPTY, HALF, LOW32, ONE, table_shift
-from tidalog.engine.index import (
+from tidalog.engine.index_kernels import (
     COLUMN,
     IS_RECORD,
-    LENGTH,
-    POOL,
-    POOL_SIZE,
     RECORD,
-    RECORD_SIZE,
-    RECORDS,
-    SIZE,
-    SLOTS,
     START,
     VALUE,
     VALUE_OF_KEY,
     WIDTH,
+    Index,
+    fact_of_run,
+    index_at,
+    lower_bound,
+    pool_at,
+    run_of_entry,
 )
-from tidalog.engine.jit import compiled, entry, hash_add, hash_end, hash_start, inlined, int32_at, uint64_at
+from tidalog.engine.jit import compiled, entry, hash_add, hash_end, hash_start, inlined
 from tidalog.engine.opcodes import (
     BELOW_PIVOT,
     FILTER_MASK,
@@ -38,22 +37,36 @@ from tidalog.engine.opcodes import (
 )
 
 
+@inlined
+def mix(hashes: np.ndarray, i: int, value: int, seed: int, is_first: bool, is_last: bool) -> None:
+    h = hash_add(hash_start(seed) if is_first else hashes[i], value)
+    hashes[i] = hash_end(h) if is_last else h
+
+
 @compiled
 def hash_operands(
-    block: np.ndarray, rows: int, code: np.ndarray, at: int, count: int, hashes: np.ndarray
+    block: np.ndarray, rows: int, code: np.ndarray, at: int, count: int, seed: int, hashes: np.ndarray
 ) -> None:
-    """Goes on hashing: column by column, a register or a constant."""
+    """Hashes operands of all rows: column by column, a register or a constant."""
     for j in range(count):
-        operand = code[at + j]
+        operand, is_first, is_last = code[at + j], j == 0, j == count - 1
         if operand >= 0:
             column = block[operand]
             for i in range(rows):
-                hashes[i] = hash_add(hashes[i], column[i])
+                mix(hashes, i, column[i], seed, is_first, is_last)
         else:
             for i in range(rows):
-                hashes[i] = hash_add(hashes[i], -1 - operand)
-    for i in range(rows):
-        hashes[i] = hash_end(hashes[i])
+                mix(hashes, i, -1 - operand, seed, is_first, is_last)
+    if count == 0:
+        for i in range(rows):
+            hashes[i] = hash_end(hash_start(seed))
+
+
+@inlined
+def operand_of(block: np.ndarray, row: int, code: np.ndarray, at: int) -> int:
+    """The value of an operand in a row: of a register, or a constant."""
+    operand = code[at]
+    return int32(block[operand, row] if operand >= 0 else -1 - operand)
 
 
 @inlined
@@ -65,60 +78,57 @@ def has_key(
     block: np.ndarray,
     row: int,
     code: np.ndarray,
-    at: int,
+    keys: int,
 ) -> bool:
+    """Whether the fact at an offset has the key of a row."""
     same = True
     for j in range(width):
-        operand = code[at + j]
-        value = block[operand, row] if operand >= 0 else -1 - operand
-        if arguments[offset + meta[COLUMN + j]] != value:
+        if arguments[offset + meta[COLUMN + j]] != operand_of(block, row, code, keys + j):
             same = False
             break
     return same
 
 
-@compiled
-def find_runs_by_one(
+@inlined
+def run_of_key(
     arguments: np.ndarray,
-    offset: np.ndarray,
-    slots: np.ndarray,
-    pool: np.ndarray,
-    records: np.ndarray,
-    column: int,
-    wanted: np.ndarray,
-    rows: int,
-    hashes: np.ndarray,
-    run_start: np.ndarray,
-    run_length: np.ndarray,
-) -> None:
-    """`find_runs` for a key of one column in a register, the most frequent case."""
-    mask, shift = np.uint64(len(slots) - 1), table_shift(len(slots))
-    for i in range(rows):
-        h = hashes[i]
-        tag = h >> HALF
-        s = h >> shift
-        length, start = 0, 0
-        while True:
-            entry = slots[s]
-            if entry == EMPTY:
+    offsets: np.ndarray,
+    meta: np.ndarray,
+    index: Index,
+    width: int,
+    h: np.uint64,
+    block: np.ndarray,
+    row: int,
+    code: np.ndarray,
+    keys: int,
+) -> tuple[int, int]:
+    """The run of a row's key, which has the hash `h` and whose operands stand in the code from `keys` on:
+    start and length, (-1 - fact, 1) for a single fact, length 0 for none."""
+    slots, records = index.slots, index.records
+    mask = np.uint64(len(slots) - 1)
+    value_of_key = operand_of(block, row, code, keys) if width > 0 else 0
+    start, length = int64(0), int64(0)
+    s = h >> index.shift
+    while True:
+        entry = slots[s]
+        if entry == EMPTY:
+            break
+        if entry >> HALF == h >> HALF:
+            value = entry & LOW32
+            if value & IS_RECORD:
+                at = int64(value & VALUE) * RECORD
+                same = records[at + VALUE_OF_KEY] == value_of_key
+                if same and width > 1:
+                    offset = int64(offsets[index.pool[records[at + START]]])
+                    same = has_key(arguments, offset, meta, width, block, row, code, keys)
+            else:
+                offset = int64(offsets[int64(value) - 1])
+                same = has_key(arguments, offset, meta, width, block, row, code, keys)
+            if same:
+                start, length = run_of_entry(index, entry)
                 break
-            if entry >> HALF == tag:
-                value = entry & LOW32
-                if value & IS_RECORD:
-                    at = int64(value & VALUE) * RECORD
-                    if records[at + VALUE_OF_KEY] == wanted[i]:
-                        start = records[at + START]
-                        length = records[at + LENGTH]
-                        break
-                else:
-                    fact = int64(value) - 1
-                    if arguments[int64(offset[fact]) + column] == wanted[i]:
-                        start = -1 - fact
-                        length = 1
-                        break
-            s = (s + ONE) & mask
-        run_start[i] = start
-        run_length[i] = length
+        s = (s + ONE) & mask
+    return start, length
 
 
 @entry
@@ -133,50 +143,20 @@ def find_runs(
     run_start: Int32s,
     run_length: Int32s,
 ) -> None:
-    """The run of every row's key: start and length, (-1 - fact, 1) for a single fact, length 0 for none."""
-    width = meta[WIDTH]
-    arguments, offset = facts.arguments, facts.offset
-    slots = uint64_at(meta[SLOTS], meta[SIZE])
-    pool = int32_at(meta[POOL], meta[POOL_SIZE])
-    records = int32_at(meta[RECORDS], meta[RECORD_SIZE] * RECORD)
-    start = hash_start(0)
-    if width == 1 and code[keys] >= 0:
-        wanted = block[code[keys]]
+    """The run of every row's key, see `run_of_key`."""
+    index, width = index_at(meta), meta[WIDTH]
+    hash_operands(block, rows, code, keys, width, 0, hashes)
+    arguments, offsets = facts.arguments, facts.offset
+    if width == 1:  # the most frequent case, which is faster if the compiler knows it
         for i in range(rows):
-            hashes[i] = hash_end(hash_add(start, wanted[i]))
-        find_runs_by_one(
-            arguments, offset, slots, pool, records, meta[COLUMN], wanted, rows, hashes, run_start, run_length
-        )
+            run_start[i], run_length[i] = run_of_key(
+                arguments, offsets, meta, index, 1, hashes[i], block, i, code, keys
+            )
         return
     for i in range(rows):
-        hashes[i] = start
-    hash_operands(block, rows, code, keys, width, hashes)
-    mask, shift = np.uint64(meta[SIZE] - 1), table_shift(meta[SIZE])
-    for i in range(rows):
-        h = hashes[i]
-        tag = h >> HALF
-        s = h >> shift
-        run_length[i] = 0
-        while True:
-            entry = slots[s]
-            if entry == EMPTY:
-                break
-            if entry >> HALF == tag:
-                value = entry & LOW32
-                if value & IS_RECORD:
-                    at = int64(value & VALUE) * RECORD
-                    first = records[at + START]
-                    if has_key(arguments, int64(offset[pool[first]]), meta, width, block, i, code, keys):
-                        run_start[i] = first
-                        run_length[i] = records[at + LENGTH]
-                        break
-                else:
-                    fact = int64(value) - 1
-                    if has_key(arguments, int64(offset[fact]), meta, width, block, i, code, keys):
-                        run_start[i] = -1 - fact
-                        run_length[i] = 1
-                        break
-            s = (s + ONE) & mask
+        run_start[i], run_length[i] = run_of_key(
+            arguments, offsets, meta, index, width, hashes[i], block, i, code, keys
+        )
 
 
 @compiled
@@ -184,7 +164,7 @@ def cut_runs(
     meta: np.ndarray, pivots: np.ndarray, order: int, rows: int, run_start: np.ndarray, run_length: np.ndarray
 ) -> None:
     """Shortens every run to the ids below (or up to) its row's pivot; runs ascend."""
-    pool = int32_at(meta[POOL], meta[POOL_SIZE])
+    pool = pool_at(meta)
     more = 1 if order == UP_TO_PIVOT else 0
     for i in range(rows):
         length = run_length[i]
@@ -196,14 +176,7 @@ def cut_runs(
             if -1 - start >= bound:
                 run_length[i] = 0
         elif pool[start + length - 1] >= bound:
-            low, high = 0, length
-            while low < high:
-                middle = (low + high) >> 1
-                if pool[start + middle] < bound:
-                    low = middle + 1
-                else:
-                    high = middle
-            run_length[i] = low
+            run_length[i] = lower_bound(pool, int64(start), int64(start + length), bound) - start
 
 
 @compiled
@@ -219,7 +192,7 @@ def expand(
     match: np.ndarray,
 ) -> int:
     """Writes (row, fact) pairs from the cursor on, at most a block, and moves the cursor."""
-    pool = int32_at(meta[POOL], meta[POOL_SIZE])
+    pool = pool_at(meta)
     i, position, rows = cursor[ROW], cursor[POSITION], cursor[ROWS]
     size = len(source)
     m = 0
@@ -312,6 +285,42 @@ def keep_in_order(
     return kept
 
 
+@inlined
+def fact_with(
+    slots: np.ndarray,
+    shift: np.uint64,
+    arguments: np.ndarray,
+    h: np.uint64,
+    predicate: int,
+    block: np.ndarray,
+    row: int,
+    code: np.ndarray,
+    at: int,
+    arity: int,
+) -> int:
+    """The fact with the hash `h` whose arguments are a row's operands in the code from `at` on, or -1."""
+    mask = np.uint64(len(slots) - 1)
+    found = int32(-1)
+    s = h >> shift
+    while True:
+        entry = slots[s]
+        if entry == EMPTY:
+            break
+        if entry >> HALF == h >> HALF:
+            offset = int64(entry & LOW32)
+            same = arguments[offset - 1] == predicate
+            if same:
+                for j in range(arity):
+                    if arguments[offset + j] != operand_of(block, row, code, at + j):
+                        same = False
+                        break
+            if same:
+                found = arguments[offset - HEADER]
+                break
+        s = (s + ONE) & mask
+    return found
+
+
 @compiled
 def find_members(
     facts: Facts,
@@ -319,44 +328,27 @@ def find_members(
     block: np.ndarray,
     rows: int,
     code: np.ndarray,
-    arguments: int,
+    at: int,
     arity: int,
     hashes: np.ndarray,
     match: np.ndarray,
 ) -> None:
-    """The fact that each row's arguments make, or -1."""
-    start = hash_start(predicate)
-    for i in range(rows):
-        hashes[i] = start
-    hash_operands(block, rows, code, arguments, arity, hashes)
-    terms, slots = facts.arguments, facts.slots
-    mask, shift = np.uint64(len(facts.slots) - 1), table_shift(len(facts.slots))
+    """The fact that each row's operands make, or -1."""
+    hash_operands(block, rows, code, at, arity, predicate, hashes)
+    arguments, slots = facts.arguments, facts.slots
+    mask, shift = np.uint64(len(slots) - 1), table_shift(len(slots))
     is_far = len(slots) > CACHED and rows > 1
     for i in range(rows):
         if is_far:
-            look_ahead(slots, terms, hashes, i, rows - 1, shift, mask)
-        h = hashes[i]
-        tag = h >> HALF
-        s = h >> shift
-        match[i] = -1
-        while True:
-            entry = slots[s]
-            if entry == EMPTY:
-                break
-            if entry >> HALF == tag:
-                offset = int64(entry & LOW32)
-                if terms[offset - 1] == predicate:
-                    same = True
-                    for j in range(arity):
-                        operand = code[arguments + j]
-                        value = block[operand, i] if operand >= 0 else -1 - operand
-                        if terms[offset + j] != value:
-                            same = False
-                            break
-                    if same:
-                        match[i] = terms[offset - HEADER]
-                        break
-            s = (s + ONE) & mask
+            look_ahead(slots, arguments, hashes, i, rows - 1, shift, mask)
+        match[i] = fact_with(slots, shift, arguments, hashes[i], predicate, block, i, code, at, arity)
+
+
+@entry
+def find_rows(facts: Facts, predicate: int, rows: Int32Table, count: int, out: Int32s) -> None:
+    """The fact of each row (columns first), or -1."""
+    columns = np.arange(len(rows)).astype(np.int32)
+    find_members(facts, predicate, rows, count, columns, 0, len(rows), np.empty(count, np.uint64), out)
 
 
 @compiled
@@ -373,14 +365,14 @@ def any_match(
     repeats: int,
 ) -> bool:
     """Whether a run holds a fact that passes a filter and has equal columns where asked."""
-    pool = int32_at(meta[POOL], meta[POOL_SIZE])
+    pool = pool_at(meta)
     mask, want, order = (
         filters[number, FILTER_MASK],
         filters[number, FILTER_WANT],
         filters[number, FILTER_ORDER],
     )
     for k in range(length):
-        fact = int64(-1 - start) if start < 0 else int64(pool[start + k])
+        fact = fact_of_run(pool, start, k)
         if not passes(facts.status, fact, mask, want, order, pivot):
             continue
         offset = int64(facts.offset[fact])

@@ -24,7 +24,7 @@ from tidalog.engine.binding_blocks import (
 )
 from tidalog.engine.bits import PROVED
 from tidalog.engine.fact_kernels import Facts
-from tidalog.engine.index import POOL, POOL_SIZE
+from tidalog.engine.index_kernels import POOL, POOL_SIZE
 from tidalog.engine.jit import compiled, int32_at, uint64_at
 from tidalog.engine.mark_propagation import PASS_ON, mark_derivable
 from tidalog.engine.undo_log import Log, set_bits

@@ -20,7 +20,7 @@ from tidalog.engine.delta_scan import plans_of
 from tidalog.engine.dictionary_kernels import Terms, has_term_capacity
 from tidalog.engine.expressions import run_expression, term_of
 from tidalog.engine.functions import FAILED, STACK, TRUTH
-from tidalog.engine.index import POOL, POOL_SIZE
+from tidalog.engine.index_kernels import fact_of_run, pool_at
 from tidalog.engine.jit import compiled, float64_at, inlined, int32_at, int32_table, int64_at, int64_table
 from tidalog.engine.opcodes import (
     ABSENT,
@@ -33,6 +33,7 @@ from tidalog.engine.opcodes import (
     PROBE,
 )
 from tidalog.engine.plan_compiler import Code
+from tidalog.engine.probe import operand_of
 from tidalog.engine.tuple_view import (
     FILTERS,
     FILTERS_SIZE,
@@ -45,12 +46,12 @@ from tidalog.engine.tuple_view import (
     agrees,
     allows,
     arguments_of,
+    as_block,
     code_of,
     find_fact,
     find_run,
     index_of,
     offsets_of,
-    value_of,
 )
 
 # Cursor of a search, then four numbers for each open probe.
@@ -178,14 +179,14 @@ def next_of_probe(view: np.ndarray, registers: np.ndarray, cursor: np.ndarray, p
     below = int32_at(view[FILTERS], view[FILTERS_SIZE])[number * FILTER_FIELDS + FILTER_ORDER] == BELOW_PIVOT
     same = pc + 6 + code[pc + 5]
     meta = index_of(view, code[pc + 2])
-    pool = int32_at(meta[POOL], meta[POOL_SIZE])
+    pool = pool_at(meta)
     start, length, position = (
         cursor[probe + RUN_START],
         cursor[probe + RUN_LENGTH],
         cursor[probe + RUN_POSITION],
     )
     while position < length:
-        fact = int64(-1 - start) if start < 0 else int64(pool[start + position])
+        fact = fact_of_run(pool, start, position)
         position += 1
         if below and fact >= cursor[PIVOT]:
             position = length  # runs ascend
@@ -215,10 +216,10 @@ def is_absent(view: np.ndarray, pc: int, registers: np.ndarray, pivot: int) -> b
         fact = find_fact(view, predicate, pc + 6, width, registers)
         return fact < 0 or not allows(view, number, fact, pivot)
     meta = index_of(view, index)
-    pool = int32_at(meta[POOL], meta[POOL_SIZE])
+    pool = pool_at(meta)
     start, length = find_run(view, meta, pc + 6, registers)
     for k in range(length):
-        fact = int64(-1 - start) if start < 0 else int64(pool[start + k])
+        fact = fact_of_run(pool, start, k)
         if allows(view, number, fact, pivot) and agrees(
             arguments, int64(offsets[fact]), code, pc + 6 + width
         ):
@@ -290,7 +291,7 @@ def evaluate_operator(
     if compute and not has_term_capacity(terms, 1):
         return FULL
     at = pc + 3 if compute else pc + 2
-    block = int32_table(registers.ctypes.data, len(registers), 1)
+    block = as_block(registers)
     run_expression(
         terms, code, at + 1, code[at], block, 0, scratch.tags, scratch.ints, scratch.reals, scratch.ids
     )
@@ -365,10 +366,10 @@ def derives(view: np.ndarray, search: Search, depth: int, fact: int) -> bool:
 @compiled
 def has_arguments(view: np.ndarray, pc: int, registers: np.ndarray, fact: int) -> bool:
     """Whether an emit names a given fact."""
-    code, arguments = code_of(view), arguments_of(view)
+    code, arguments, block = code_of(view), arguments_of(view), as_block(registers)
     offset = int64(offsets_of(view)[fact])
     for j in range(code[pc + 4]):
-        if arguments[offset + j] != value_of(code, pc + 5 + j, registers):
+        if arguments[offset + j] != operand_of(block, 0, code, pc + 5 + j):
             return False
     return True
 

@@ -12,23 +12,9 @@ import numpy as np
 
 from tidalog.engine.array_types import int64
 from tidalog.engine.delta_scan import Plans
-from tidalog.engine.fact_kernels import HEADER, Facts
-from tidalog.engine.hash_table import EMPTY, HALF, LOW32, ONE, table_shift
-from tidalog.engine.index import (
-    COLUMN,
-    IS_RECORD,
-    LENGTH,
-    POOL,
-    POOL_SIZE,
-    RECORD,
-    RECORD_SIZE,
-    RECORDS,
-    SIZE,
-    SLOTS,
-    START,
-    VALUE,
-    WIDTH,
-)
+from tidalog.engine.fact_kernels import Facts
+from tidalog.engine.hash_table import table_shift
+from tidalog.engine.index_kernels import WIDTH, index_at
 from tidalog.engine.jit import (
     compiled,
     hash_add,
@@ -36,13 +22,14 @@ from tidalog.engine.jit import (
     hash_start,
     inlined,
     int32_at,
+    int32_table,
     int64_table,
     uint16_at,
     uint32_at,
     uint64_at,
 )
 from tidalog.engine.opcodes import FILTER_FIELDS, FILTER_MASK, FILTER_ORDER, FILTER_WANT
-from tidalog.engine.probe import passes
+from tidalog.engine.probe import fact_with, operand_of, passes, run_of_key
 
 # Fields of a view.
 ARGUMENTS: Final = 0
@@ -131,75 +118,36 @@ def allows(view: np.ndarray, number: int, fact: int, pivot: int) -> bool:
 
 
 @inlined
-def value_of(code: np.ndarray, at: int, registers: np.ndarray) -> int:
-    operand = code[at]
-    return int64(registers[operand] if operand >= 0 else -1 - operand)
+def as_block(registers: np.ndarray) -> np.ndarray:
+    """A row of registers as a block of one row."""
+    return int32_table(registers.ctypes.data, len(registers), 1)
+
+
+@inlined
+def hash_of(seed: int, block: np.ndarray, code: np.ndarray, at: int, count: int) -> np.uint64:
+    h = hash_start(seed)
+    for j in range(count):
+        h = hash_add(h, operand_of(block, 0, code, at + j))
+    return hash_end(h)
 
 
 @compiled
 def find_fact(view: np.ndarray, predicate: int, at: int, arity: int, registers: np.ndarray) -> int:
     """The fact of a predicate whose arguments are operands in the code from `at` on, or -1."""
-    code, arguments = code_of(view), arguments_of(view)
-    h = hash_start(predicate)
-    for j in range(arity):
-        h = hash_add(h, value_of(code, at + j, registers))
-    h = hash_end(h)
-    slots = uint64_at(view[TABLE], view[TABLE_SIZE])
-    mask = np.uint64(view[TABLE_SIZE] - 1)
-    s = h >> np.uint64(view[TABLE_SHIFT])
-    while True:
-        entry = slots[s]
-        if entry == EMPTY:
-            return -1
-        if entry >> HALF == h >> HALF:
-            offset = int64(entry & LOW32)
-            same = arguments[offset - 1] == predicate
-            j = 0
-            while same and j < arity:
-                same = arguments[offset + j] == value_of(code, at + j, registers)
-                j += 1
-            if same:
-                return int64(arguments[offset - HEADER])
-        s = (s + ONE) & mask
+    code, block = code_of(view), as_block(registers)
+    h = hash_of(predicate, block, code, at, arity)
+    slots, shift = uint64_at(view[TABLE], view[TABLE_SIZE]), np.uint64(view[TABLE_SHIFT])
+    return fact_with(slots, shift, arguments_of(view), h, predicate, block, 0, code, at, arity)
 
 
 @compiled
 def find_run(view: np.ndarray, meta: np.ndarray, keys: int, registers: np.ndarray) -> tuple[int, int]:
-    """Start and length of the run of a key; (-1 - fact, 1) for a single fact, length 0 for none."""
-    code, arguments = code_of(view), arguments_of(view)
-    width = meta[WIDTH]
-    slots = uint64_at(meta[SLOTS], meta[SIZE])
-    records = int32_at(meta[RECORDS], meta[RECORD_SIZE] * RECORD)
-    pool = int32_at(meta[POOL], meta[POOL_SIZE])
-    h = hash_start(0)
-    for j in range(width):
-        h = hash_add(h, value_of(code, keys + j, registers))
-    h = hash_end(h)
-    mask = np.uint64(meta[SIZE] - 1)
-    s = h >> table_shift(meta[SIZE])
-    while True:
-        entry = slots[s]
-        if entry == EMPTY:
-            return int64(0), int64(0)
-        if entry >> HALF == h >> HALF:
-            value = entry & LOW32
-            length = int64(1)
-            if value & IS_RECORD:
-                at = int64(value & VALUE) * RECORD
-                start, length = int64(records[at + START]), int64(records[at + LENGTH])
-                first = int64(pool[start])
-            else:
-                first = int64(value) - 1
-                start = -1 - first
-            offset = int64(offsets_of(view)[first])
-            same = True
-            j = 0
-            while same and j < width:
-                same = arguments[offset + meta[COLUMN + j]] == value_of(code, keys + j, registers)
-                j += 1
-            if same:
-                return start, length
-        s = (s + ONE) & mask
+    """The run of a key whose operands stand in the code from `keys` on, see `run_of_key`."""
+    code, block, width = code_of(view), as_block(registers), meta[WIDTH]
+    h = hash_of(0, block, code, keys, width)
+    return run_of_key(
+        arguments_of(view), offsets_of(view), meta, index_at(meta), width, h, block, 0, code, keys
+    )
 
 
 @inlined

@@ -39,6 +39,7 @@ from tidalog.engine.fact_kernels import (
 )
 from tidalog.engine.hash_table import EMPTY, HALF, LOW32, ONE, make_entry, table_shift
 from tidalog.engine.jit import compiled, entry, inlined
+from tidalog.engine.probe import find_rows
 
 Ints = npt.NDArray[np.int32]
 
@@ -152,29 +153,6 @@ def clear_bits(facts: Facts, log: Log, fact: int, bits: np.uint16) -> None:
 def set_bits_of(facts: Facts, log: Log, ids: Int32s, bits: int) -> None:
     for i in range(len(ids)):
         set_bits(facts, log, ids[i], np.uint16(bits))
-
-
-@entry
-def find_rows(facts: Facts, predicate: int, rows: Int32Table, count: int, out: Int32s) -> None:
-    """The fact of each row (columns first), or -1."""
-    hashes = np.empty(count, np.uint64)
-    hash_rows(predicate, rows, count, hashes)
-    slots, arguments = facts.slots, facts.arguments
-    mask, shift = np.uint64(len(slots) - 1), table_shift(len(slots))
-    for i in range(count):
-        h = hashes[i]
-        s = h >> shift
-        out[i] = -1
-        while True:
-            entry = slots[s]
-            if entry == EMPTY:
-                break
-            if entry >> HALF == h >> HALF:
-                at = int64(entry & LOW32)
-                if arguments[at - 1] == predicate and same_arguments(arguments, at, rows, i):
-                    out[i] = arguments[at - HEADER]
-                    break
-            s = (s + ONE) & mask
 
 
 @compiled

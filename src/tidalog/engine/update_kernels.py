@@ -12,8 +12,9 @@ from tidalog.engine.array_types import Int8s, Int32s, Int32Table, Int64s
 from tidalog.engine.bits import DELETED, DELETED_NEXT, EXPLICIT, NEW, PRESENT, RECORDED
 from tidalog.engine.block_executor import ensure_tabled
 from tidalog.engine.fact_kernels import FACTS
-from tidalog.engine.index import CAUGHT_UP, catch_up, remove_facts
+from tidalog.engine.index_kernels import CAUGHT_UP, catch_up, remove_facts
 from tidalog.engine.jit import entry
+from tidalog.engine.probe import find_rows
 
 READY: Final = 1 << 40  # no index has this number
 
@@ -76,7 +77,7 @@ def record_rows(
     facts = facts_at(shared)
     status, count = facts.status, rows.shape[1]
     ids = np.empty(count, np.int32)
-    changes.find_rows(facts, predicate, rows, count, ids)
+    find_rows(facts, predicate, rows, count, ids)
     recorded = 0
     for i in range(count):
         if ids[i] < 0:

@@ -16,6 +16,7 @@ from tidalog.engine import update_kernels as steps
 from tidalog.engine.bits import DELETED, EXPLICIT, NEW, PRESENT
 from tidalog.engine.engine import EmbeddedEngine
 from tidalog.engine.fact_kernels import COUNT, LAST
+from tidalog.engine.probe import find_rows
 from tidalog.maintain.delta import ChangeSet, Deltas, PredicateDelta
 from tidalog.model.facts import Facts, Ids
 
@@ -89,7 +90,7 @@ class Transaction:
         store = self.engine.store
         store.add_to_table(predicate)
         out = np.empty(table.shape[1], np.int32)
-        changes.find_rows(store.arrays, predicate, table, table.shape[1], out)
+        find_rows(store.arrays, predicate, table, table.shape[1], out)
         return out
 
     # --- while it runs ------------------------------------------------------------------------------

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from tidalog.engine.array_types import Int32s, Int32Table, Int64s, Int64Table, int64
+from tidalog.engine.array_types import Int32s, Int32Table, Int64s, Int64Table
 from tidalog.engine.bits import DELETED, EXPLICIT, NEW, PRESENT
 from tidalog.engine.fact_kernels import Facts
-from tidalog.engine.index import POOL, POOL_SIZE
-from tidalog.engine.jit import compiled, entry, int32_at
+from tidalog.engine.index_kernels import fact_of_run, pool_at
+from tidalog.engine.jit import compiled, entry
 from tidalog.engine.tuple_view import (
     ARGUMENTS,
     ARGUMENTS_SIZE,
@@ -56,18 +56,18 @@ def find_groups(
     found = 0
     for i in range(len(relation_keys)):
         start, length = find_run(view, indexes[relation], 0, relation_keys[i])
-        pool = int32_at(indexes[relation, POOL], indexes[relation, POOL_SIZE])
+        pool = pool_at(indexes[relation])
         of_group[i] = -1
         sizes[i] = length
         for k in range(length):
-            fact = int64(-1 - start) if start < 0 else int64(pool[start + k])
+            fact = fact_of_run(pool, start, k)
             if (status[fact] & LIVE) == PRESENT:
                 of_group[i] = fact
                 break
         start, length = find_run(view, indexes[heads], 0, head_keys[i])
-        pool = int32_at(indexes[heads, POOL], indexes[heads, POOL_SIZE])
+        pool = pool_at(indexes[heads])
         for k in range(length):
-            fact = int64(-1 - start) if start < 0 else int64(pool[start + k])
+            fact = fact_of_run(pool, start, k)
             if (status[fact] & IMPLICIT) == PRESENT:
                 results[found] = fact
                 owners[found] = i
@@ -82,10 +82,10 @@ def live_facts(
     """Lists the facts of one group in the new state; returns how many."""
     view = _view_of(facts, columns)
     start, length = find_run(view, indexes[relation], 0, key)
-    pool = int32_at(indexes[relation, POOL], indexes[relation, POOL_SIZE])
+    pool = pool_at(indexes[relation])
     found = 0
     for k in range(length):
-        fact = int64(-1 - start) if start < 0 else int64(pool[start + k])
+        fact = fact_of_run(pool, start, k)
         if (facts.status[fact] & LIVE) == PRESENT:
             out[found] = fact
             found += 1

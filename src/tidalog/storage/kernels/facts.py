@@ -19,7 +19,7 @@ from tidalog.engine.fact_kernels import (
     Facts,
     fact_hash,
 )
-from tidalog.engine.hash_table import EMPTY, ONE, make_entry, table_shift
+from tidalog.engine.hash_table import make_entry, put_entry, table_shift
 from tidalog.engine.jit import entry, prefetch
 
 BLOCK: Final = 1024  # facts whose slots are prefetched before the first is read
@@ -86,7 +86,7 @@ def place_facts(facts: Facts, predicates: Int32s, explicit: Uint8s, arities: Int
 def fill_fact_table(facts: Facts) -> None:
     """Enters all facts of a store as `place_facts` leaves it into its table, which has capacity."""
     slots, count = facts.slots, facts.state[FACTS]
-    mask, shift = np.uint64(len(slots) - 1), table_shift(len(slots))
+    shift = table_shift(len(slots))
     hashes = np.empty(BLOCK, np.uint64)
     for begin in range(0, count, BLOCK):
         rows = min(BLOCK, count - begin)
@@ -94,11 +94,7 @@ def fill_fact_table(facts: Facts) -> None:
             hashes[i] = fact_hash(facts, begin + i)
             prefetch(slots, hashes[i] >> shift)
         for i in range(rows):
-            h = hashes[i]
-            s = h >> shift
-            while slots[s] != EMPTY:
-                s = (s + ONE) & mask
-            slots[s] = make_entry(h, int64(facts.offset[begin + i]))
+            put_entry(slots, make_entry(hashes[i], facts.offset[begin + i]), shift)
     facts.state[ENTRIES] = count
     for p in range(len(facts.extent)):
         if facts.extent[p, COUNT] > 0:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import numpy as np
-
 from tidalog.engine.array_types import Int32s, Int64s, Uint8s
 from tidalog.engine.dictionary_kernels import (
     BOOLEAN,
@@ -15,7 +13,7 @@ from tidalog.engine.dictionary_kernels import (
     intern_text,
     term_hash,
 )
-from tidalog.engine.hash_table import EMPTY, ONE, make_entry, table_shift
+from tidalog.engine.hash_table import make_entry, put_entry, table_shift
 from tidalog.engine.jit import entry
 
 
@@ -61,11 +59,6 @@ def intern_terms(
 @entry
 def fill_table(terms: Terms) -> None:
     """Enters all terms into an empty table that has capacity for them."""
-    slots = terms.slots
-    mask, shift = np.uint64(len(slots) - 1), table_shift(len(slots))
+    shift = table_shift(len(terms.slots))
     for t in range(terms.state[TERMS]):
-        h = term_hash(terms, t)
-        s = h >> shift
-        while slots[s] != EMPTY:
-            s = (s + ONE) & mask
-        slots[s] = make_entry(h, t + 1)
+        put_entry(terms.slots, make_entry(term_hash(terms, t), t + 1), shift)
