@@ -30,6 +30,7 @@ CONFIGURATIONS = [
     for strategy in ("dred", "counting", "ranked", "bf", "auto")
     for marking, look_ahead in (("none", 0), ("complete", 1))
 ]
+CONFIGURATIONS.append(Options("dred", marking="paper"))
 
 
 def churned(program: str, seed: int) -> Scenario:

@@ -3,6 +3,7 @@ work does not matter, and is right where facts are carried over."""
 
 from __future__ import annotations
 
+import random
 from collections import Counter
 
 import pytest
@@ -13,6 +14,7 @@ from streams import HURRIED, TANGLED_POOL, tangled_programs
 
 from tidalog.lang import parse
 from tidalog.maintain.choose import Options
+from tidalog.maintain.kernels.retraction import LEAST_BLOCK
 from tidalog.model.program import Program
 from tidalog.model.terms import Integer
 from tidalog.reference import DRedMarking
@@ -119,6 +121,44 @@ def test_forests_give_every_kind_of_mark() -> None:
 
     look()
     assert min(seen[name] for name in DRedMarking.COUNTERS if name != "rederivations") >= 20, seen
+
+
+def blinking(seed: int, nodes: int = 80, size: int = 24) -> tuple[Update, ...]:
+    """A forest whose edges go, many at once, and most of which come back with the next update."""
+    source = random.Random(seed)
+    edges: list[Fact] = [
+        ("edge", (Integer(source.randrange(max(0, node - 4), node)), Integer(node)))
+        for node in range(1, nodes)
+    ]
+    there, updates = list(edges), [((), tuple(edges))]
+    for _ in range(3):
+        source.shuffle(there)
+        gone, back = tuple(there[:size]), tuple(there[: 3 * size // 4])
+        updates += [(gone, ()), ((), back)]
+        there = [*there[size:], *back]
+    assert size >= LEAST_BLOCK
+    return tuple(updates)
+
+
+@pytest.mark.parametrize("program", [SEQ, PATHS])
+@pytest.mark.parametrize("seed", range(4))
+def test_many_facts_at_once_are_deleted_and_inserted_as_in_the_reference(seed: int, program: str) -> None:
+    """By blocks, other instances may decide about marks where a body has several facts.  But what an update
+    deletes, marked or not, is the same, and so is what it inserts, carried over or not."""
+    updates = blinking(seed)
+    kept = Maintained(parse(program), DRED)
+    reference = DRedMarking(parse(program), first_update_alone=False)
+    same = ("rederivations", "marks_explicit") if program == PATHS else DRedMarking.COUNTERS
+    marks, expected_marks = Counter[str](), Counter[str]()
+    for number, update in enumerate(updates):
+        found = Counter(kept.apply(update, updates[number + 1 :]).counters.as_dict())
+        reference.apply(update, updates[number + 1 : number + 2])
+        expected = Counter(reference.counters)
+        assert kept.facts == reference.materialisation
+        assert [found[name] for name in same] == [expected[name] for name in same]
+        for name, kind in (("deletions", "marks_implicit"), ("insertions", "marks_positive")):
+            assert found[name] + marks[kind] == expected[name] + expected_marks[kind]
+        marks, expected_marks = found, expected
 
 
 @settings(HURRIED, max_examples=60)

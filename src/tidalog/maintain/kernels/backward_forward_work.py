@@ -7,13 +7,12 @@ otherwise are skipped.  V and D are queues: each fact has one turn to be matched
 from __future__ import annotations
 
 from collections.abc import Sequence
-from operator import is_
 from typing import Final, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
-from tidalog.engine.addresses import Block, block_of
+from tidalog.engine.addresses import Block, block_of, follow
 from tidalog.engine.jit import inlined, int32_at, int64_at, uint8_at
 from tidalog.engine.plan_compiler import Code
 from tidalog.engine.tuple_executor import PLAN, STATE, new_search, search_arrays
@@ -104,10 +103,8 @@ class BackwardForwardWork:
             control,
             before.counters,
         )
-        same = all(map(is_, work, before))
+        follow(self.at, before, work)
         self.work = work
-        if not same:
-            self.at = block_of(work)
         self.search.cursors[:STACK_DEPTH, STATE] = 0
         self.grow_stack(FIRST_STACK)
 

@@ -63,6 +63,7 @@ from tidalog.maintain.strategies.searching import find_derivable, new_state, old
 from tidalog.maintain.workspace import ScanBuffers
 from tidalog.model.facts import Ids
 
+_LEAST_BLOCK: Final = 64  # deleted facts that are worth a scan to rederive them
 _ROWS_PER_FACT: Final = 8  # bindings that cost as much as one fact does where each is a search of its own
 _EXPLICIT: Final = int(EXPLICIT)
 _AFTER: Final = (int(PRESENT | NEW | SPREAD), int(PRESENT))
@@ -148,7 +149,7 @@ def rederive(work: ComponentUpdate, gone: Ids, *, passes_on: bool = False) -> No
     """Facts that one step derives from what is left come back, under new ids.  `passes_on`: with the marks
     of DRed."""
     engine = work.txn.engine
-    if len(gone) < kernel.LEAST_BLOCK:
+    if len(gone) < _LEAST_BLOCK:
         unmarked = work.marks.unmarked if passes_on else None
         back = find_derivable(work.component, work.runner, work.counters, gone, new_state, unmarked)
     else:
@@ -173,7 +174,8 @@ def _rederivable(work: ComponentUpdate, gone: Ids, passes_on: bool) -> Ids:
     blocks, scan = buffers.blocks.control, buffers.scan.control
     scan[LIST_AT], scan[LIST_SIZE] = rest.ctypes.data, len(rest)
     scan[LIMIT] = find_known(engine.shared, gone, rest)
-    blocks[SPARED_AT], blocks[SPARED] = unmarked.ctypes.data, len(unmarked)
+    if passes_on and len(unmarked):
+        blocks[SPARED_AT], blocks[SPARED] = unmarked.ctypes.data, len(unmarked)
     budget = np.zeros(1, np.int64)
 
     def step() -> int:
