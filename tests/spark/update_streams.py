@@ -162,9 +162,12 @@ def add_table(folder: Path, rows: pa.Table) -> None:
 
 
 def run_driver(driver: Path, root: Path, timeout: float) -> dict[str, Any]:
-    """Runs a script in a process of its own; returns the JSON of its last line."""
+    """Runs a script in a process of its own, with this folder on its path; returns the JSON of its last
+    line."""
+    path = os.pathsep.join([str(Path(__file__).parent), os.environ.get("PYTHONPATH", "")])
     ended = subprocess.run(
         [sys.executable, str(driver), str(root)],
+        env={**os.environ, "PYTHONPATH": path},
         capture_output=True,
         text=True,
         timeout=timeout,

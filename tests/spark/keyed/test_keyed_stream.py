@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 from keyed_oracle import in_batches, random_rows, row, told_by
-from keyed_workspace import KEYS, POOL, PROGRAM, KeyedWorkspace
+from keyed_workspace import KEYS, POOL, PROGRAM, SCHEMA, KeyedWorkspace
 
 from tidalog.model.errors import TidalogError
 from tidalog.spark.keyed.resharding import reshard
@@ -139,6 +139,18 @@ def test_a_bad_row_is_set_aside_and_its_key_goes_on(workspace: KeyedWorkspace) -
     assert sorted(fault["number"] for fault in faults) == ["T010", "T036", "T037", "T070"]
     assert all(fault["file"].endswith(".parquet") and fault["row"] > 0 for fault in faults)
     workspace.check()
+
+
+def test_strict_names_the_file_of_a_bad_row_whose_number_is_not_known(workspace: KeyedWorkspace) -> None:
+    """Spark does not number the lines of a text file."""
+    workspace.input.mkdir()
+    file = workspace.input / "rows.csv"
+    file.write_text("farm,update,op,predicate,arg1,arg2\nfarm 1,1,+,edge,a,b\nfarm 1,2,x,edge,b,c\n")
+    reader = workspace.spark.readStream.schema(SCHEMA).option("header", True)
+    query = workspace.stream(reader.csv(str(workspace.input))).start(strict=True, trigger="available-now")
+    with pytest.raises(TidalogError, match="T115") as raised:
+        query.awaitTermination(120)
+    assert "rows.csv, column op" in str(raised.value)
 
 
 def test_a_key_expires_with_a_later_batch(workspace: KeyedWorkspace) -> None:
