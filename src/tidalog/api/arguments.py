@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from numbers import Integral, Real
+from typing import Any
 
 from tidalog.api.diagnostics import bad_argument
+from tidalog.api.maintenance import DEFAULT
 from tidalog.engine.limits import Limits
 from tidalog.maintain.choose import MARKINGS, ORDERS, STRATEGIES, Options
+from tidalog.maintain.materialise import NO_LIMITS
 
 
 def check_choice(name: str, value: str, known: Sequence[str]) -> None:
@@ -42,28 +46,42 @@ def check_fitting(from_file: bool, *, format: object, header: object, columns: o
             raise bad_argument(f"{name} has no meaning here", why, hint)
 
 
-def checked_options(strategy: str, marking: str, order: str, look_ahead: int) -> Options:
-    """How updates are maintained.  Raises `UsageError` for an unknown value."""
-    check_choice("strategy", strategy, STRATEGIES)
-    check_choice("marking", marking, MARKINGS)
-    check_choice("order", order, ORDERS)
+def checked_options(
+    strategy: str | None,
+    marking: str | None,
+    order: str | None,
+    look_ahead: int,
+    default: Options = DEFAULT,
+) -> Options:
+    """How updates are maintained; None stands for the default.  Raises `UsageError` for an unknown value."""
     check_count("look_ahead", look_ahead, "a number of updates", "write look_ahead=1")
-    return Options(strategy, marking, order, look_ahead)
+    given = {"strategy": strategy, "marking": marking, "order": order}
+    options = replace(default, look_ahead=look_ahead, **_given(given))
+    check_choice("strategy", options.strategy, STRATEGIES)
+    check_choice("marking", options.marking, MARKINGS)
+    check_choice("order", options.order, ORDERS)
+    return options
 
 
 def checked_limits(
-    max_facts: int | None, max_seconds: float | None, max_memory: int | None, strict: bool
+    max_facts: int | None,
+    max_seconds: float | None,
+    max_memory: int | None,
+    strict: bool | None,
+    default: Limits = NO_LIMITS,
 ) -> Limits:
-    """Limits of a run.  Raises `UsageError` for a value that cannot be one."""
-    _check_limit("max_facts", max_facts, Integral, "a whole number of facts, 1 or more", "1_000_000")
-    _check_limit("max_seconds", max_seconds, Real, "a number of seconds above 0", "60")
-    _check_limit("max_memory", max_memory, Integral, "a whole number of bytes, 1 or more", "2 * 10**9")
-    return Limits(max_facts, max_seconds, max_memory, strict)
+    """Limits of a run; None stands for the default.  Raises `UsageError` for a value that cannot be one."""
+    for name, value, kind, what, example in (
+        ("max_facts", max_facts, Integral, "a whole number of facts, 1 or more", "1_000_000"),
+        ("max_seconds", max_seconds, Real, "a number of seconds above 0", "60"),
+        ("max_memory", max_memory, Integral, "a whole number of bytes, 1 or more", "2 * 10**9"),
+    ):
+        if value is not None and (isinstance(value, bool) or not isinstance(value, kind) or not value > 0):
+            hint = f"write {name}={example}, or leave it out"
+            raise bad_argument(f"{name}={value!r} is not a limit", f"it is {what}", hint)
+    given = {"max_facts": max_facts, "max_seconds": max_seconds, "max_memory": max_memory, "strict": strict}
+    return replace(default, **_given(given))
 
 
-def _check_limit(name: str, value: float | None, kind: type, what: str, example: str) -> None:
-    if value is None:
-        return
-    if isinstance(value, bool) or not isinstance(value, kind) or not value > 0:
-        hint = f"write {name}={example}, or leave it out"
-        raise bad_argument(f"{name}={value!r} is not a limit", f"it is {what}", hint)
+def _given(values: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in values.items() if value is not None}

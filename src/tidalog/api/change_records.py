@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -10,7 +11,9 @@ from tidalog.api.database import Database
 from tidalog.api.sources import ReadProgram, joined
 from tidalog.engine.dictionary import Dictionary
 from tidalog.lang import parse, print_program
+from tidalog.model.update import EncodedUpdate
 from tidalog.storage import records
+from tidalog.storage.inbox import Batch
 from tidalog.storage.recovery import Redo
 from tidalog.storage.wal import as_one
 
@@ -33,6 +36,21 @@ def records_of(change: Change, number: int, dictionary: Dictionary) -> list[list
     }
     named = records.terms_packed(parameters, dictionary)
     return [records.changes_packed(header, change.updates, dictionary, named)]
+
+
+def batch_record(batch: Batch, updates: Sequence[EncodedUpdate], dictionary: Dictionary) -> list[bytes]:
+    """The record that logs the updates of a batch."""
+    header: dict[str, object] = {
+        "kind": records.UPDATES,
+        "number": batch.first,
+        "source": batch.source,
+        "batch": batch.number,
+    }
+    if batch.goes_on:
+        header["goes on"] = True
+    if batch.contents is not None:
+        header["contents"] = batch.contents
+    return records.changes_packed(header, updates, dictionary)
 
 
 def change_of(redo: Redo, database: Database) -> Change:

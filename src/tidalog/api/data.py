@@ -1,14 +1,20 @@
-"""Data that is given to `insert` and `delete`: values in memory, or a file."""
+"""Data on its way in: what is given to `insert` and `delete`, and what programs import."""
 
 from __future__ import annotations
 
 import os
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from tidalog.api.arguments import check_fitting, check_on_error
-from tidalog.api.progress import bar_for
+from tidalog.api.encoded_update import encoded_table
+from tidalog.api.load import Load
+from tidalog.api.progress import ProgressBar, bar_for
+from tidalog.api.sources import ReadProgram, import_number
+from tidalog.engine.dictionary import Dictionary
+from tidalog.io.binding import read_binding
 from tidalog.io.frames import from_python
 from tidalog.io.read import read_table
 from tidalog.io.result import OnError, ReadResult
@@ -53,3 +59,29 @@ def read_data(name: str, data: object, arity: int | None, options: DataOptions) 
             arity=arity,
             progress=bar.on_read(name),
         )
+
+
+def add_imports(
+    load: Load,
+    read: ReadProgram,
+    dictionary: Dictionary,
+    on_error: OnError,
+    quarantine_dir: Path | None,
+    bar: ProgressBar,
+) -> Counter[str]:
+    """Adds the data that a program imports to its load.  Counts rows that are not facts, by predicate."""
+    skipped: Counter[str] = Counter()
+    for binding in read.program.imports:
+        known = load.analysis.predicates.get(binding.predicate)
+        table = read_binding(
+            binding,
+            read.folder,
+            arity=known.arity if known is not None else None,
+            on_error=on_error,
+            quarantine_dir=quarantine_dir,
+            number=import_number(load.program, binding),
+            progress=bar.on_read(binding.predicate),
+        )
+        skipped[binding.predicate] += table.bad.count
+        load.add(encoded_table(binding.predicate, table, dictionary))
+    return skipped

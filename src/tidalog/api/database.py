@@ -99,15 +99,12 @@ class Database:
     @property
     def rules(self) -> EditedProgram:
         """The rules by name."""
-        state = self._state
-        if state.rules is None:
+        state, rules = self._state, self._state.rules
+        if rules is None:
             given, facts = state.environment, tuple(state.witnesses.values())
-            state = replace(
-                state, rules=EditedProgram(state.analysis, given.parameters, given.arguments, facts)
-            )
-            self._state = state
-        assert state.rules is not None
-        return state.rules
+            rules = EditedProgram(state.analysis, given.parameters, given.arguments, facts)
+            self._state = replace(state, rules=rules)
+        return rules
 
     @property
     def maintenance(self) -> Maintenance | None:
@@ -116,13 +113,11 @@ class Database:
 
     def maintained(self) -> Maintenance:
         """The same, built if there is none.  Everything must be derived."""
-        state = self._state
-        if state.maintenance is None:
-            functions = state.environment.functions
-            state = replace(state, maintenance=Maintenance(state.engine, self.compiled(), functions))
-            self._state = state
-        assert state.maintenance is not None
-        return state.maintenance
+        maintenance = self._state.maintenance
+        if maintenance is None:
+            maintenance = Maintenance(self.engine, self.compiled(), self.environment.functions)
+            self._state = replace(self._state, maintenance=maintenance)
+        return maintenance
 
     def compiled(self) -> CompiledProgram:
         """The compiled program; what has not changed since it was last compiled keeps its plans."""

@@ -1,9 +1,8 @@
 """The knowledge base: rules and facts in, results out.
 
 It has a `Database` under a lock, and puts names, files, progress bars and subscriptions around it; the half
-that reads is in `reader`.  Errors in
-an input are found before anything changes.  Materialisation is lazy: results ask for it, and it runs if
-something changed since that was not maintained.
+that reads is in `reader`.  Errors in an input are found before anything changes.  Materialisation is lazy:
+results ask for it, and it runs if something changed since that was not maintained.
 
 Invariant.  Every change of the database goes through `_perform`, which a stored knowledge base logs.
 """
@@ -14,39 +13,35 @@ import os
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
+from functools import partial
 from pathlib import Path
 from typing import Final, TypeVar, overload
 
 from tidalog.api.arguments import check_on_error, checked_options
 from tidalog.api.change import Change, delta_of, perform
-from tidalog.api.data import DataOptions, read_data
+from tidalog.api.data import DataOptions, add_imports, read_data
 from tidalog.api.delta import Delta
-from tidalog.api.diagnostics import OtherKnowledgeBase, bad_argument
-from tidalog.api.encoded_update import encoded_table, encoded_update, encoded_updates
+from tidalog.api.encoded_update import encoded_table, encoded_updates
 from tidalog.api.engine import EMBEDDED, Capabilities
 from tidalog.api.functions import argument_range, function_name
 from tidalog.api.lock import locked
 from tidalog.api.maintenance import newly_explicit, no_longer_explicit
-from tidalog.api.naming import checked_name, known_predicate, parameter_terms, predicates_read
+from tidalog.api.naming import checked_name, known_predicate, parameter_terms
 from tidalog.api.open_update import OpenUpdate
 from tidalog.api.outcome import Outcome
 from tidalog.api.progress import bar_for
-from tidalog.api.queries import result_of
 from tidalog.api.reader import Reader
 from tidalog.api.rules import Rules
-from tidalog.api.sources import ProgramSource, ReadProgram, import_number, joined, read_program
-from tidalog.api.streams import AnyUpdate, Encoder, Updates, source_of, taken_from
+from tidalog.api.sources import ProgramSource, ReadProgram, joined, read_program
+from tidalog.api.streams import AnyUpdate, Encoder, Updates, prepared, source_of, taken_from
 from tidalog.api.subscriptions import PredicateWatch, QueryWatch, Subscription, Subscriptions, is_predicate
-from tidalog.api.update import Update
 from tidalog.api.update_files import UpdateList, UpdatePath, read_updates
 from tidalog.builtins import PythonFunction
 from tidalog.engine.limits import Limits, ProgressCallback
-from tidalog.io.binding import read_binding
 from tidalog.io.result import OnError
 from tidalog.io.update_tables import UpdateTable
-from tidalog.lang import parse_query, print_rule
+from tidalog.lang import print_rule
 from tidalog.maintain.choose import Options
-from tidalog.model.errors import UsageError
 from tidalog.model.facts import Facts
 from tidalog.model.rule_edit import RuleEdit
 from tidalog.model.terms import Term
@@ -113,11 +108,21 @@ class KnowledgeBase(Reader):
         progress: ProgressCallback | None = None,
         when: When = "now",
     ) -> Delta:
-        """Applies updates as one and tells the subscribers."""
+        """Applies updates as one and publishes the delta to subscribers."""
         outcome = self._perform(Change(UPDATES, updates), upcoming, options, progress, when)
         delta = delta_of(outcome, self._open(), self._lock)
         self._subscriptions.publish(delta)
         return delta
+
+    def _maintain_shown(
+        self,
+        updates: Sequence[EncodedUpdate],
+        progress: bool | None = None,
+        upcoming: Sequence[EncodedUpdate] = (),
+    ) -> Delta:
+        """The same, with a progress bar."""
+        with bar_for(progress) as bar:
+            return self._maintain(updates, upcoming, progress=bar.on_run)
 
     # --- programs -----------------------------------------------------------------------------------
 
@@ -149,21 +154,9 @@ class KnowledgeBase(Reader):
         environment = database.environment.with_parameters(given)
         program = joined(database.program, read.program)
         load = database.plan_load(program, environment, read.program.facts)
-        skipped: Counter[str] = Counter()
+        quarantine = Path(quarantine_dir) if quarantine_dir is not None else None
         with bar_for(progress) as bar:
-            for binding in read.program.imports:
-                known = load.analysis.predicates.get(binding.predicate)
-                table = read_binding(
-                    binding,
-                    read.folder,
-                    arity=known.arity if known is not None else None,
-                    on_error=on_error,
-                    quarantine_dir=Path(quarantine_dir) if quarantine_dir is not None else None,
-                    number=import_number(program, binding),
-                    progress=bar.on_read(binding.predicate),
-                )
-                skipped[binding.predicate] += table.bad.count
-                load.add(encoded_table(binding.predicate, table, database.dictionary))
+            skipped = add_imports(load, read, database.dictionary, on_error, quarantine, bar)
             update = EncodedUpdate(insertions=load.facts)
             self._perform(Change(LOAD, [update], load, read, self._digest(read, given), skipped))
         shown = {warning.render() for warning in self._text_warnings}
@@ -194,16 +187,13 @@ class KnowledgeBase(Reader):
     def function(self, name: str, /) -> Callable[[F], F]: ...
     def function(self, function: F | str, /) -> F | Callable[[F], F]:
         """Decorator: registers a function under its own name, or under the name given."""
-        if not isinstance(function, str):
-            self.register(function.__name__, function)
-            return function
-        name = function
+        if isinstance(function, str):
+            return partial(self._registered, function)
+        return self._registered(function.__name__, function)
 
-        def registered(decorated: F) -> F:
-            self.register(name, decorated)
-            return decorated
-
-        return registered
+    def _registered(self, name: str, function: F) -> F:
+        self.register(name, function)
+        return function
 
     @property
     def rules(self) -> Rules:
@@ -223,8 +213,7 @@ class KnowledgeBase(Reader):
         program."""
         database, update = self._open(), EncodedUpdate(rules=edit)
         if database.run is not None or self._subscriptions:
-            with bar_for(None) as bar:
-                return self._maintain([update], progress=bar.run_callback)
+            return self._maintain_shown([update])
         outcome = self._perform(Change(RULES, [update]))
         return delta_of(outcome, database, self._lock, derived=False)
 
@@ -259,8 +248,7 @@ class KnowledgeBase(Reader):
         options = DataOptions(format, formats, header, columns, on_error, quarantine, progress)
         facts = self._encoded(predicate, data, options)
         if self._maintains(facts.count):
-            with bar_for(progress) as bar:
-                delta = self._maintain([EncodedUpdate(insertions=[facts])], progress=bar.run_callback)
+            delta = self._maintain_shown([EncodedUpdate(insertions=[facts])], progress)
             return sum(newly_explicit(change.ids) for change in delta.values())
         load = self._open().plan_insertion([facts])
         return self._perform(Change(INSERT, [EncodedUpdate(insertions=load.facts)], load)).new
@@ -286,8 +274,7 @@ class KnowledgeBase(Reader):
         update = EncodedUpdate([facts] if facts.count else [])
         self._open().check_arities(update.deletions)
         if self._maintains(facts.count):
-            with bar_for(progress) as bar:
-                delta = self._maintain([update], progress=bar.run_callback)
+            delta = self._maintain_shown([update], progress)
             return sum(no_longer_explicit(change.ids) for change in delta.values())
         return self._perform(Change(DELETE, [update])).new
 
@@ -338,22 +325,12 @@ class KnowledgeBase(Reader):
         when they are.  A run that is stopped or violates a constraint raises `RunError`; then everything is
         as it was.
         """
-        encoder = Encoder(self._prepared)
-        following = encoder.upcoming(upcoming)
-        with bar_for(progress) as bar:
-            return self._maintain([self._prepared(update)], following, progress=bar.run_callback)
+        following = Encoder(self._prepared).upcoming(upcoming)
+        return self._maintain_shown([self._prepared(update)], progress, following)
 
     def _prepared(self, update: AnyUpdate) -> EncodedUpdate:
         database = self._open()
-        if isinstance(update, Update):
-            return encoded_update(update, database.dictionary, database.program.prefixes)
-        if not isinstance(update, EncodedUpdate):
-            problem = f"a {type(update).__name__} is not an update"
-            hint = "write tidalog.Update(insertions={…}, deletions={…}, add_rules=[…], remove_rules=[…])"
-            raise bad_argument(problem, "an update is an Update", hint)
-        if update.dictionary is not database.dictionary:
-            raise UsageError(OtherKnowledgeBase())
-        return update
+        return prepared(update, database.dictionary, database.program.prefixes)
 
     @locked
     def read_updates(
@@ -414,47 +391,24 @@ class KnowledgeBase(Reader):
         `marking` and `order` are those of `tidalog.open` unless they are given; `progress` is called while an
         update is applied.
         """
-        options = self._options_with(strategy, marking, order, look_ahead)
+        options = checked_options(strategy, marking, order, look_ahead, self._options)
         self._open()
         source = source_of(updates, self.read_updates, on_error, quarantine)
         taken = taken_from(source, look_ahead, look_ahead_wait, latest_only)
-        return self._streamed(taken, options, progress)
-
-    def _streamed(
-        self,
-        updates: Iterator[tuple[list[AnyUpdate], Sequence[AnyUpdate]]],
-        options: Options,
-        progress: ProgressCallback | None,
-    ) -> Iterator[Delta]:
         encoder = Encoder(self._prepared)
-        try:
-            for taken, following in updates:
-                yield self._stream_one(encoder, taken, following, options, progress)
-        finally:
-            self._lock.run(self._flush)
 
-    @locked
-    def _stream_one(
-        self,
-        encoder: Encoder,
-        taken: Sequence[AnyUpdate],
-        following: Sequence[AnyUpdate],
-        options: Options,
-        progress: ProgressCallback | None,
-    ) -> Delta:
-        now = encoder.taken(taken)
-        return self._maintain(now, encoder.upcoming(following), options, progress, "soon")
+        def apply(now: Sequence[AnyUpdate], following: Sequence[AnyUpdate]) -> Delta:
+            encoded = encoder.taken(now)
+            return self._maintain(encoded, encoder.upcoming(following), options, progress, "soon")
 
-    def _options_with(
-        self, strategy: str | None, marking: str | None, order: str | None, look_ahead: int
-    ) -> Options:
-        usual = self._options
-        return checked_options(
-            strategy if strategy is not None else usual.strategy,
-            marking if marking is not None else usual.marking,
-            order if order is not None else usual.order,
-            look_ahead,
-        )
+        def deltas() -> Iterator[Delta]:
+            try:
+                for one in taken:
+                    yield self._lock.run(apply, *one)
+            finally:
+                self._lock.run(self._flush)
+
+        return deltas()
 
     @locked
     def subscribe(self, what: str, callback: Callable[..., object]) -> Subscription:
@@ -468,13 +422,6 @@ class KnowledgeBase(Reader):
         if is_predicate(what):
             name = known_predicate(what.strip(), database.analysis)
             return self._subscriptions.add(what, PredicateWatch(name, callback))
-        names, _ = self._ask(what, {})
-        rule = parse_query(what, database.program.prefixes)
-        watch = QueryWatch(
-            lambda: predicates_read(rule, database.analysis),
-            lambda: self._ask(what, {}, known_only=False)[1],
-            lambda facts: result_of(database, names, facts),
-            lambda: database.epoch,
-            callback,
+        return self._subscriptions.add(
+            what, QueryWatch(database, what, partial(self._ask, what, {}), callback)
         )
-        return self._subscriptions.add(what, watch)

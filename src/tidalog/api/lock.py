@@ -46,10 +46,10 @@ class Lock:
             finally:
                 self._at_work = before
 
-    def run(self, call: Callable[[], T]) -> T:
+    def run(self, call: Callable[P, R], *args: P.args, **kwargs: P.kwargs) -> R:
         """Calls a function under the lock."""
         with self.held():
-            return call()
+            return call(*args, **kwargs)
 
 
 class HasLock(Protocol):

@@ -14,10 +14,7 @@ from tidalog.api.arguments import checked_limits
 from tidalog.api.database import Database
 from tidalog.api.diagnostics import Closed
 from tidalog.api.lock import Lock, locked
-from tidalog.api.naming import (
-    known_predicate,
-    user_predicates,
-)
+from tidalog.api.naming import known_predicate, user_predicates
 from tidalog.api.plans import program_plan
 from tidalog.api.profile import Profile, profile_of
 from tidalog.api.progress import ProgressOption, bar_for
@@ -92,13 +89,8 @@ class Reader:
         nothing is derived.  `progress` is a callback, or whether to show a bar (None: on a terminal, after
         two seconds).
         """
-        database, default = self._open(), self._limits
-        limits = checked_limits(
-            max_facts if max_facts is not None else default.max_facts,
-            max_seconds if max_seconds is not None else default.max_seconds,
-            max_memory if max_memory is not None else default.max_memory,
-            strict if strict is not None else default.strict,
-        )
+        database = self._open()
+        limits = checked_limits(max_facts, max_seconds, max_memory, strict, self._limits)
         if database.run is not None and database.is_current(limits):
             return database.run
         with self._lock.at_work(), bar_for(None if callable(progress) else progress) as bar:

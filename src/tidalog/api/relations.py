@@ -86,16 +86,18 @@ def _rdf_rows(engine: EmbeddedEngine, layout: Layout, iri: str, explicit: bool |
 def _all_triples(engine: EmbeddedEngine, layout: Layout, explicit: bool | None) -> Facts:
     """The union of the relations that hold triples."""
     if explicit is False:
-        return _without(_all_triples(engine, layout, None), _all_triples(engine, layout, True))
+        return without(_all_triples(engine, layout, None), _all_triples(engine, layout, True))
     parts = (_relation(engine, name, arity, explicit) for name, arity in layout.arities.items())
     return join(parts, layout, engine.dictionary)
 
 
-def _without(facts: Facts, known: Facts) -> Facts:
-    """Facts that are not among those known; each has a fact once."""
-    if not known.count:
+def without(facts: Facts, others: Facts) -> Facts:
+    """Facts that are not among others; neither has one twice."""
+    if not facts.columns:
+        return Facts(facts.predicate, [], max(0, facts.count - others.count))
+    if not facts.count or not others.count:
         return facts
-    both = np.concatenate([np.stack(known.columns, 1), np.stack(facts.columns, 1)])
+    both = np.stack([np.concatenate(pair) for pair in zip(facts.columns, others.columns, strict=True)], 1)
     _, first, counts = np.unique(both, axis=0, return_index=True, return_counts=True)
-    kept = np.sort(first[(counts == 1) & (first >= known.count)]) - known.count
+    kept = np.sort(first[(counts == 1) & (first < facts.count)])
     return Facts(facts.predicate, [column[kept] for column in facts.columns], len(kept))

@@ -17,9 +17,9 @@ from itertools import islice
 from pathlib import Path
 from typing import Final
 
-from tidalog.api.arguments import check_batch, check_count
+from tidalog.api.arguments import check_batch, check_count, checked_options
 from tidalog.api.change import Change, delta_of, perform
-from tidalog.api.change_records import records_of
+from tidalog.api.change_records import batch_record, records_of
 from tidalog.api.delta import Delta
 from tidalog.api.diagnostics import bad_argument
 from tidalog.api.engine import STORED, Capabilities
@@ -39,7 +39,7 @@ from tidalog.model.update import EncodedUpdate, Label
 from tidalog.storage import faults, records
 from tidalog.storage.dedup import Content, Seen
 from tidalog.storage.diagnostics import OtherProgram
-from tidalog.storage.inbox import Inbox, PendingUpdates, Position
+from tidalog.storage.inbox import Batch, Inbox, PendingUpdates, Position
 from tidalog.storage.recovery import changes_to_redo, read_content
 from tidalog.storage.segments import When
 from tidalog.storage.snapshot import Image, Snapshot
@@ -175,28 +175,17 @@ class StoredKnowledgeBase(KnowledgeBase):
         if last is not None and batch <= last:
             return None
         prepared = [self._prepared(update) for update in updates]
-        first = self._log.logged_to + 1
-        header: dict[str, object] = {
-            "kind": records.UPDATES,
-            "number": first,
-            "source": source,
-            "batch": batch,
-        }
         if goes_on:
             self._check_goes_on(prepared)
-            header["goes on"] = True
-        if contents is not None:
-            header["contents"] = contents
-        labels = [update.label for update in prepared]
-        record = records.changes_packed(header, prepared, self._open().dictionary)
+        labels, first = [update.label for update in prepared], self._log.logged_to + 1
+        logged = Batch(source, batch, first, labels, contents, goes_on=goes_on)
+        record = batch_record(logged, prepared, self._open().dictionary)
         with self._lock.at_work():
             start = store.append([record], "now")
-            for number, update in enumerate(prepared, first):
-                position = Position(number, source, batch, number - first, update.label)
-                self._inbox.add(position, update, start, number, goes_on and number == first)
-                self._log.logged_to = number
+            for index, update in enumerate(prepared):
+                self._log.logged_to = self._inbox.add(logged, index, update, start, until=first + index)
             self._only_loaded = False
-            self._inbox.note_batch(source, batch, self._log.logged_to, labels, contents, self._log.applied_to)
+            self._inbox.note_batch(logged, self._log.applied_to)
         return len(prepared)
 
     def _check_goes_on(self, prepared: Sequence[EncodedUpdate]) -> None:
@@ -206,55 +195,54 @@ class StoredKnowledgeBase(KnowledgeBase):
             why = "there is no update that waits" if last is None else "it is being applied, or there is none"
             raise bad_argument("an update cannot go on", why, "log it as an update of its own")
 
+    def _received(self) -> Inbox:
+        """The inbox, if the store is open."""
+        self._open()
+        return self._inbox
+
     @property
     @locked
     def pending(self) -> PendingUpdates:
         """The updates that are logged and not applied, in order."""
-        self._open()
-        return PendingUpdates(self._inbox.waiting)
+        return PendingUpdates(self._received().waiting)
 
     @property
     @locked
     def pending_rules(self) -> list[str]:
         """The texts of rules that these updates add."""
-        self._open()
-        edits = [waiting.update.rules for waiting in self._inbox.waiting]
+        edits = [waiting.update.rules for waiting in self._received().waiting]
         return [text for edit in edits for text, _ in records.edit_packed(edit)[0]]
 
     @locked
     def last_batch(self, source: str) -> int | None:
         """The last batch of a source that is logged."""
-        self._open()
-        return self._inbox.last_batch(source)
+        return self._received().last_batch(source)
 
     @locked
     def last_applied(self, source: str) -> int | None:
         """The last batch of a source all of whose updates are applied or were refused."""
-        self._open()
-        return self._inbox.last_applied(source, self._log.applied_to)
+        return self._received().last_applied(source, self._log.applied_to)
 
     @locked
     def last_label(self, source: str | None = None) -> Label | None:
         """The label of the last update of a source, or of all sources, that is logged and has one."""
-        self._open()
+        inbox = self._received()
         if source is None:
-            return self._inbox.last_label
-        state = self._inbox.sources.get(source)
+            return inbox.last_label
+        state = inbox.sources.get(source)
         return state.label if state is not None else None
 
     @locked
     def seen(self, label: Label, content: Content) -> Seen | None:
         """Whether an update with this label came in a batch, and with this content; None if that is
         forgotten, for labels are not kept for ever."""
-        self._open()
-        return self._inbox.labels.seen(label, content)
+        return self._received().labels.seen(label, content)
 
     @property
     @locked
     def sources(self) -> tuple[str, ...]:
         """Where batches have come from."""
-        self._open()
-        return tuple(self._inbox.sources)
+        return tuple(self._received().sources)
 
     @property
     @locked
@@ -285,7 +273,7 @@ class StoredKnowledgeBase(KnowledgeBase):
         again after the store is reopened.  An update that violates a constraint or exceeds a limit raises, is
         refused for good, and the next call goes on after it; one that was interrupted still waits.
         """
-        options = self._options_with(strategy, marking, order, look_ahead)
+        options = checked_options(strategy, marking, order, look_ahead, self._options)
         check_count("keep", keep, "a number of updates", "write keep=1")
         self._writable("applying updates")
         return iter(partial(self._apply_next, keep, options, latest_only, acknowledge, progress), None)

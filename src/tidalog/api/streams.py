@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import takewhile
 from typing import Final, Protocol, TypeGuard, runtime_checkable
 
-from tidalog.api.diagnostics import bad_argument
+from tidalog.api.diagnostics import OtherKnowledgeBase, bad_argument
+from tidalog.api.encoded_update import encoded_update
 from tidalog.api.update import Update
 from tidalog.api.update_files import UpdateList, UpdatePath
+from tidalog.engine.dictionary import Dictionary
 from tidalog.io.result import OnError
-from tidalog.model.errors import TidalogError
+from tidalog.model.errors import TidalogError, UsageError
 from tidalog.model.update import EncodedUpdate
 from tidalog.stream import IteratorSource, ListSource, Source
 
@@ -74,6 +76,19 @@ def taken_from(
     finally:
         if isinstance(source, IteratorSource):
             source.close()
+
+
+def prepared(update: AnyUpdate, dictionary: Dictionary, prefixes: Mapping[str, str]) -> EncodedUpdate:
+    """An update as ids of a dictionary.  Raises `UsageError` for one of another knowledge base."""
+    if isinstance(update, Update):
+        return encoded_update(update, dictionary, prefixes)
+    if not isinstance(update, EncodedUpdate):
+        problem = f"a {type(update).__name__} is not an update"
+        hint = "write tidalog.Update(insertions={…}, deletions={…}, add_rules=[…], remove_rules=[…])"
+        raise bad_argument(problem, "an update is an Update", hint)
+    if update.dictionary is not dictionary:
+        raise UsageError(OtherKnowledgeBase())
+    return update
 
 
 class Encoder:

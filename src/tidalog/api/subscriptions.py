@@ -13,11 +13,13 @@ from collections import deque
 from collections.abc import Callable
 from typing import Final, Protocol
 
-import numpy as np
-import numpy.typing as npt
-
+from tidalog.api.database import Database
 from tidalog.api.delta import Delta, PredicateChange
+from tidalog.api.naming import predicates_read
+from tidalog.api.queries import result_of
+from tidalog.api.relations import without
 from tidalog.api.results import Result
+from tidalog.lang import parse_query
 from tidalog.model.facts import Facts
 
 PredicateCallback = Callable[[PredicateChange], object]
@@ -68,7 +70,7 @@ class Subscriptions:
     def __init__(self) -> None:
         self._subscriptions: list[Subscription] = []
         self._waiting: deque[Delta] = deque()
-        self._callbacking = False
+        self._publishing = False
 
     def __bool__(self) -> bool:
         return bool(self._subscriptions)
@@ -87,17 +89,22 @@ class Subscriptions:
         if not self._subscriptions:
             return
         self._waiting.append(delta)
-        if self._callbacking:
+        if self._publishing:
             return
-        self._callbacking = True
+        self._publishing = True
         try:
             while self._waiting:
                 current = self._waiting.popleft()
                 for subscription in tuple(self._subscriptions):
                     subscription._call(current)
         finally:
-            self._callbacking = False
+            self._publishing = False
             self._waiting.clear()
+
+
+class Ask(Protocol):
+    def __call__(self, *, known_only: bool = True) -> tuple[list[str], Facts]:
+        """The names of a query's columns, and its answers."""
 
 
 class PredicateWatch:
@@ -115,39 +122,19 @@ class QueryWatch:
     """Calls back with the answers to a query that came and went.  The query runs again if a predicate that it
     reads has changed, or if everything was derived again, and the answers are compared."""
 
-    def __init__(
-        self,
-        reads: Callable[[], frozenset[str]],
-        ask: Callable[[], Facts],
-        result: Callable[[Facts], Result],
-        epoch: Callable[[], int],
-        callback: QueryCallback,
-    ) -> None:
-        self._reads, self._ask, self._result, self._callback = reads, ask, result, callback
-        self._epoch = epoch
-        self._known, self._known_at = ask(), epoch()
-        self._read = reads()
+    def __init__(self, database: Database, text: str, ask: Ask, callback: QueryCallback) -> None:
+        self._database, self._ask, self._callback = database, ask, callback
+        self._rule = parse_query(text, database.program.prefixes)
+        self._names, self._answers = ask()
+        self._epoch, self._reads = database.epoch, predicates_read(self._rule, database.analysis)
 
     def __call__(self, delta: Delta, /) -> None:
-        epoch = self._epoch()
-        if epoch == self._known_at and self._read.isdisjoint(delta):
+        database = self._database
+        if database.epoch == self._epoch and self._reads.isdisjoint(delta):
             return
-        if epoch != self._known_at:
-            self._read = self._reads()  # triples may be in other relations
-        before, now = self._known, self._ask()
-        self._known, self._known_at = now, epoch
-        inserted, deleted = _without(now, before), _without(before, now)
+        if database.epoch != self._epoch:  # triples may be in other relations
+            self._epoch, self._reads = database.epoch, predicates_read(self._rule, database.analysis)
+        before, self._answers = self._answers, self._ask(known_only=False)[1]
+        inserted, deleted = without(self._answers, before), without(before, self._answers)
         if inserted.count or deleted.count:
-            self._callback(self._result(inserted), self._result(deleted))
-
-
-def _without(one: Facts, other: Facts) -> Facts:
-    """Rows of the first that the second does not have; neither has one twice."""
-    if not one.columns:
-        return Facts("", [], max(0, one.count - other.count))
-    if not one.count or not other.count:
-        return one
-    both = np.stack([np.concatenate(pair) for pair in zip(one.columns, other.columns, strict=True)], axis=1)
-    _, first, counts = np.unique(both, axis=0, return_index=True, return_counts=True)
-    kept: npt.NDArray[np.int64] = np.sort(first[(counts == 1) & (first < one.count)])
-    return Facts("", [column[kept] for column in one.columns], len(kept))
+            self._callback(*(result_of(database, self._names, facts) for facts in (inserted, deleted)))

@@ -8,13 +8,13 @@ in none of them before and is in one now.  That is found out at once, before the
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, fields
 
 import numpy as np
 import numpy.typing as npt
 
 from tidalog.analysis import Analysis
 from tidalog.api.naming import holds_triples, is_hidden, known_predicate
+from tidalog.api.transitions import Mask, Table, Transitions, parts_of, restricted
 from tidalog.engine.bits import EXPLICIT
 from tidalog.engine.engine import EmbeddedEngine
 from tidalog.engine.probe import find_rows
@@ -24,9 +24,8 @@ from tidalog.model.terms import IRI, RDF_TYPE
 from tidalog.rdf.columns import as_triples, constants
 from tidalog.rdf.layout import TRIPLE, VIEWS, Layout
 
-Table = npt.NDArray[np.int32]
-Mask = npt.NDArray[np.bool_]
-_NONE: Mask = np.zeros(0, np.bool_)
+Flags = tuple[Mask, Mask, Mask, Mask]
+"""What facts were and are, as the fields of `Transitions`."""
 
 
 def user_changes(
@@ -74,16 +73,6 @@ def change_of(
 # --- triples ------------------------------------------------------------------------------------------------
 
 
-@dataclass(slots=True)
-class _State:
-    """Whether triples are, or were, there and explicit."""
-
-    was: Mask
-    was_explicit: Mask
-    is_: Mask
-    is_explicit: Mask
-
-
 def _triples(
     engine: EmbeddedEngine, layout: Layout, own: Mapping[str, PredicateDelta], copied: bool
 ) -> PredicateDelta | None:
@@ -94,12 +83,10 @@ def _triples(
     ]
     table = np.concatenate([rows for _, rows, _ in entries])
     if not copied:
-        state = _State(
-            *(np.concatenate(part) for part in zip(*(flags for _, _, flags in entries), strict=True))
-        )
-        return _change(table, state)
+        flags = zip(*(flags for _, _, flags in entries), strict=True)
+        return Transitions(*(np.concatenate(part) for part in flags)).delta(table)
     table, which = np.unique(table, axis=0, return_inverse=True)
-    state = _State(*(np.zeros(len(table), np.bool_) for _ in fields(_State)))
+    state = Transitions.none(len(table))
     places = np.split(which.reshape(-1), np.cumsum([len(rows) for _, rows, _ in entries])[:-1])
     for relation in layout.relations:
         rows, there = _present(engine, layout, relation, table)
@@ -118,14 +105,11 @@ def _triples(
     steady = _explicit_now(engine, layout, table) & ~state.is_explicit & ~state.was_explicit
     state.was_explicit |= steady
     state.is_explicit |= steady
-    return _change(table, state)
-
-
-Flags = tuple[Mask, Mask, Mask, Mask]
+    return state.delta(table)
 
 
 def _flagged(change: PredicateDelta) -> Iterator[tuple[list[Ids], Flags]]:
-    """The rows of a change with what they were and are, as the fields of `_State`."""
+    """The rows of a change with what they were and are, as the fields of `Transitions`."""
 
     def all_of(rows: int, value: bool) -> Mask:
         return np.full(rows, value, np.bool_)
@@ -145,34 +129,6 @@ def _flagged(change: PredicateDelta) -> Iterator[tuple[list[Ids], Flags]]:
         if count:
             there = all_of(count, True)
             yield columns, (there, all_of(count, not explicit), there, all_of(count, explicit))
-
-
-def _change(table: Table, state: _State) -> PredicateDelta | None:
-    """A triple with several relations may have changed in some of them and not at all in sum."""
-    inserted, deleted = state.is_ & ~state.was, state.was & ~state.is_
-    stays = state.was & state.is_
-    gained, lost = (
-        stays & state.is_explicit & ~state.was_explicit,
-        stays & state.was_explicit & ~state.is_explicit,
-    )
-    if not (inserted.any() or deleted.any() or gained.any() or lost.any()):
-        return None
-
-    def columns(mask: Mask) -> list[Ids]:
-        return [np.ascontiguousarray(table[mask, place]) for place in range(3)]
-
-    return PredicateDelta(
-        columns(inserted),
-        int(inserted.sum()),
-        state.is_explicit[inserted],
-        columns(deleted),
-        int(deleted.sum()),
-        state.was_explicit[deleted],
-        columns(gained),
-        int(gained.sum()),
-        columns(lost),
-        int(lost.sum()),
-    )
 
 
 def _table(engine: EmbeddedEngine, layout: Layout, facts: Facts) -> Table:
@@ -221,23 +177,9 @@ def _part(engine: EmbeddedEngine, triples: PredicateDelta, iri: str, is_class: b
     """The members of a class, or the pairs of a property, among changed triples.  An IRI that no rule names
     is a class if there are members of it and no pairs."""
     name, type_ = engine.dictionary.id_of(IRI(iri)), engine.dictionary.id_of(IRI(RDF_TYPE))
-    parts = (triples.inserted, triples.deleted, triples.became_explicit, triples.became_implicit)
+    parts = parts_of(triples)
     members = [(columns[1] == type_) & (columns[2] == name) for columns in parts]
     pairs = [columns[1] == name for columns in parts]
     if not is_class:
         is_class = any(m.any() for m in members) and not any(p.any() for p in pairs)
-    chosen, wanted = (members, [0]) if is_class else (pairs, [0, 2])
-    picked = [[columns[c][mask] for c in wanted] for columns, mask in zip(parts, chosen, strict=True)]
-    counts = [int(mask.sum()) for mask in chosen]
-    return PredicateDelta(
-        picked[0],
-        counts[0],
-        triples.inserted_explicit[chosen[0]],
-        picked[1],
-        counts[1],
-        triples.deleted_explicit[chosen[1]],
-        picked[2],
-        counts[2],
-        picked[3],
-        counts[3],
-    )
+    return restricted(triples, members, [0]) if is_class else restricted(triples, pairs, [0, 2])

@@ -12,6 +12,7 @@ from collections.abc import Iterable, Iterator, Mapping
 import numpy as np
 import numpy.typing as npt
 
+from tidalog.api.transitions import parts_of, restricted
 from tidalog.maintain.delta import PredicateDelta
 from tidalog.model.facts import Facts, Ids
 from tidalog.model.update import EncodedUpdate
@@ -38,17 +39,8 @@ def inverse(delta: Mapping[str, PredicateDelta], keys: Ids | None = None) -> Enc
 
 
 def without_keys(change: PredicateDelta, keys: Ids) -> PredicateDelta:
-    """A delta without some keys, and without what became explicit or implicit."""
-    inserted = ~np.isin(change.inserted[0], keys)
-    deleted = ~np.isin(change.deleted[0], keys)
-    return PredicateDelta(
-        [column[inserted] for column in change.inserted],
-        int(inserted.sum()),
-        change.inserted_explicit[inserted],
-        [column[deleted] for column in change.deleted],
-        int(deleted.sum()),
-        change.deleted_explicit[deleted],
-    )
+    """A delta without some keys."""
+    return restricted(change, [~np.isin(part[0], keys) for part in parts_of(change)])
 
 
 def update_without(change: EncodedUpdate, keys: Ids) -> EncodedUpdate:

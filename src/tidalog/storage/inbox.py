@@ -31,6 +31,26 @@ class Position:
     label: Label | None
 
 
+@dataclass(frozen=True, slots=True)
+class Batch:
+    """A batch of updates that is logged as one record."""
+
+    source: str
+    number: int
+    """Ascending within its source."""
+    first: int
+    """The number of its first update among all changes of the store."""
+    labels: Sequence[Label | None]
+    contents: Sequence[Content] | None = None
+    goes_on: bool = False
+    """Whether its first update is more of the last one before."""
+
+    @property
+    def last(self) -> int:
+        """The number of its last update; one less than the first if there is none."""
+        return self.first + len(self.labels) - 1
+
+
 @dataclass(slots=True)
 class Waiting:
     """An update that is logged and not applied."""
@@ -40,7 +60,7 @@ class Waiting:
     update: EncodedUpdate
     first: int
     """The number of its first part."""
-    place: tuple[str, int]
+    start: tuple[str, int]
     """The file and offset of the record of its first part."""
     until: int
     """The number of the last update that it is applied as one with."""
@@ -92,40 +112,28 @@ class Inbox:
         self.last_label: Label | None = None
         self.labels = KnownLabels()
 
-    def add(
-        self,
-        position: Position,
-        update: EncodedUpdate,
-        place: tuple[str, int],
-        until: int,
-        goes_on: bool,
-    ) -> None:
-        """Adds an update that is logged, or more of the last one."""
-        if goes_on and self.waiting:
+    def add(self, batch: Batch, index: int, update: EncodedUpdate, start: tuple[str, int], until: int) -> int:
+        """Adds an update of a batch that is logged, or more of the last one.  Returns its number."""
+        number = batch.first + index
+        position = Position(number, batch.source, batch.number, index, batch.labels[index])
+        if batch.goes_on and not index and self.waiting:
             last = self.waiting.pop()
             whole = together(last.update, update)
-            self.waiting.append(Waiting(position, whole, last.first, last.place, until))
+            self.waiting.append(Waiting(position, whole, last.first, last.start, until))
         else:
-            self.waiting.append(Waiting(position, update, position.number, place, until))
+            self.waiting.append(Waiting(position, update, number, start, until))
+        return number
 
-    def note_batch(
-        self,
-        source: str,
-        batch: int,
-        last: int,
-        labels: Sequence[Label | None],
-        contents: Sequence[Content] | None,
-        applied_to: int,
-    ) -> None:
-        """Notes a batch that is logged, whose last update has the number `last`."""
-        self.last_applied(source, applied_to)  # which drops batches that are applied
-        state = self.sources.setdefault(source, SourceState(batch))
-        state.logged = batch
-        state.open.append((batch, last))
-        for index, label in enumerate(labels):
+    def note_batch(self, batch: Batch, applied_to: int) -> None:
+        """Notes a batch that is logged."""
+        self.last_applied(batch.source, applied_to)  # which drops batches that are applied
+        state = self.sources.setdefault(batch.source, SourceState(batch.number))
+        state.logged = batch.number
+        state.open.append((batch.number, batch.last))
+        for index, label in enumerate(batch.labels):
             if label is not None:
                 state.label = self.last_label = label
-                self.labels.note(label, contents[index] if contents is not None else None)
+                self.labels.note(label, batch.contents[index] if batch.contents is not None else None)
 
     def last_batch(self, source: str) -> int | None:
         """The last batch of a source that is logged."""

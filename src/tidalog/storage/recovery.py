@@ -15,7 +15,7 @@ from tidalog.engine.dictionary import Dictionary
 from tidalog.model.errors import StoreError
 from tidalog.model.update import EncodedUpdate
 from tidalog.storage import records
-from tidalog.storage.inbox import Inbox, Position, together
+from tidalog.storage.inbox import Batch, Inbox, together
 from tidalog.storage.lock import is_locked
 from tidalog.storage.manifest import SnapshotEntry
 from tidalog.storage.records import Record
@@ -121,7 +121,11 @@ def changes_to_redo(
         record = entry.record
         if record.kind not in records.CHANGES:
             continue
-        _note_batch(record, log, inbox)
+        batch = _batch_of(record)
+        if batch is not None:
+            known = inbox.last_batch(batch.source)
+            if known is None or batch.number > known:
+                inbox.note_batch(batch, log.applied_to)
         if record.last <= log.applied_to:
             continue
         updates = records.changes_of(record, dictionary)
@@ -141,8 +145,9 @@ def changes_to_redo(
                 _skip(log, number)
                 continue
             last = marks.last_of.get(number, number)
-            if record.source is not None and last > marks.done:
-                _wait(entry, index, update, last, log, inbox)
+            if batch is not None and last > marks.done:
+                start = entry.segment, entry.offset
+                log.logged_to = inbox.add(batch, index, update, start, last)
                 continue
             if last > marks.done and has_writer:
                 return
@@ -155,25 +160,13 @@ def changes_to_redo(
                 yield Redo(number, record, now, number <= marks.done)
 
 
-def _note_batch(record: Record, log: WriteAheadLog, inbox: Inbox) -> None:
-    if record.source is not None:
-        known = inbox.last_batch(record.source)
-        if known is None or record.batch > known:
-            inbox.note_batch(
-                record.source, record.batch, record.last, record.labels, record.contents, log.applied_to
-            )
+def _batch_of(record: Record) -> Batch | None:
+    if record.source is None:
+        return None
+    return Batch(
+        record.source, record.batch, record.first, record.labels, record.contents, goes_on=record.goes_on
+    )
 
 
 def _skip(log: WriteAheadLog, number: int) -> None:
     log.applied_to = log.logged_to = number
-
-
-def _wait(
-    entry: Entry, index: int, update: EncodedUpdate, last: int, log: WriteAheadLog, inbox: Inbox
-) -> None:
-    record = entry.record
-    position = Position(
-        record.first + index, record.text("source"), record.batch, index, record.labels[index]
-    )
-    inbox.add(position, update, (entry.segment, entry.offset), last, record.goes_on and index == 0)
-    log.logged_to = position.number

@@ -28,16 +28,17 @@ _SHARE: Final = 2
 
 @dataclass(frozen=True)
 class _Begun:
-    """A copy of everything up to a change, and where the log goes on."""
+    """A copy of everything up to a change, and where the log continues."""
 
     store: Store
     image: Image
     number: int
-    place: tuple[str, int]
+    start: tuple[str, int]
+    """The file and offset in the log of the first record after it."""
 
     def write(self) -> None:
         try:
-            entry = write_snapshot(self.store.folder, self.image, self.number, *self.place)
+            entry = write_snapshot(self.store.folder, self.image, self.number, *self.start)
         except OSError as error:
             why, state = error.strerror or str(error), "the store is as it was, with its log"
             raise StoreError(
@@ -104,8 +105,8 @@ class Snapshotter:
         image = self._image()
         faults.at("snapshot begun")
         store.rotate(self._log.logged_to + 1)
-        place = self._inbox.waiting[0].place if self._inbox.waiting else store.place
-        return _Begun(store, image, number, place)
+        start = self._inbox.waiting[0].start if self._inbox.waiting else store.end
+        return _Begun(store, image, number, start)
 
     def _write(self, begun: _Begun) -> None:
         try:

@@ -87,16 +87,16 @@ class Store:
         return self._log
 
     @property
-    def place(self) -> tuple[str, int]:
-        """Where the next record will stand."""
+    def end(self) -> tuple[str, int]:
+        """The file and offset of the next record."""
         return self.log.path.name, self.log.size
 
     def append(self, records: Sequence[list[bytes]], when: When) -> tuple[str, int]:
-        """Adds records to the log and gives where they begin."""
-        place = self.place
+        """Appends records to the log and returns the file and offset of the first."""
+        start = self.end
         self.log.append(records, when)
-        self.grown += self.log.size - place[1]
-        return place
+        self.grown += self.log.size - start[1]
+        return start
 
     def rotate(self, number: int) -> None:
         """The log goes on in a new file, which begins with a change."""
