@@ -49,6 +49,9 @@ _READINGS: Final = {
     "string": cells_in.READ_STRING,
     "iri": cells_in.READ_IRI,
 }
+_PLAIN_DOUBLE: Final = r"^-?([1-9][0-9]*\.(0|[0-9]*[1-9])|0\.0{0,3}[1-9]([0-9]*[1-9])?)$"
+_LENGTH_OF_PLAIN_DOUBLE: Final = 16
+"""Fifteen digits and a point: every such text between 0.0001 and 10^15 is how its double is written."""
 _MOST_TERMS: Final = 2**31 - 2
 _MOST_TEXT: Final = 2**36
 _INTEGERS: Final = 1 << kernels.INTEGER
@@ -251,8 +254,9 @@ class Dictionary:
         encoded = cells.dictionary_encode()
         distinct = encoded.dictionary
         numbers = np.empty(len(distinct), np.int32)
-        is_double = pc.match_substring_regex(
-            distinct, r"^-?[0-9]+(\.[0-9]+([eE][+-]?[0-9]+)?|[eE][+-]?[0-9]+)$"
+        is_double = pc.and_(
+            pc.match_substring_regex(distinct, _PLAIN_DOUBLE),
+            pc.less_equal(pc.binary_length(distinct), _LENGTH_OF_PLAIN_DOUBLE),
         )
         mask = _numpy_of(is_double.cast(pa.int8()), np.int8).astype(bool)
         if mask.any():

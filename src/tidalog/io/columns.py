@@ -23,6 +23,8 @@ from tidalog.model.errors import DataError
 from tidalog.model.terms import XSD
 
 FORMATS: Final = ("any", "string", "int", "double", "boolean", "iri", "skip")
+AS_IT_COMES: Final = ""
+"""The format of a column for which none is given: typed values keep their type."""
 _DESCRIPTIONS: Final = {
     "int": "an integer",
     "double": "a number",
@@ -50,6 +52,7 @@ class RawTable:
     """A file's columns as they were read, and how to find a row again.
 
     `locate(row, field)` gives the place of a field (from 0) in the file, and the text of its row.
+    `readings` says how text columns become terms: as strings, if nothing else is said.
     """
 
     path: str
@@ -57,6 +60,10 @@ class RawTable:
     rows: int
     locate: Callable[[int, int], tuple[Place, str]]
     names: tuple[str, ...] | None = None
+    readings: Sequence[Reading] | None = None
+
+    def reading(self, field: int) -> Reading:
+        return "string" if self.readings is None else self.readings[field]
 
 
 @dataclass(frozen=True)
@@ -92,7 +99,7 @@ def check_shape(
     """One format for each of the file's `width` columns, of which as many are kept as the predicate has
     arguments."""
     if formats is None:
-        formats = ("any",) * width
+        formats = (AS_IT_COMES,) * width
     elif len(formats) != width:
         raise DataError(
             WrongArity(
@@ -193,7 +200,7 @@ def _plain(table: RawTable, field: int, column: pa.ChunkedArray) -> tuple[pa.Chu
         decoded = [pc.run_end_decode(chunk) for chunk in column.chunks]
         return _plain(table, field, pa.chunked_array(decoded, kind.value_type))
     if types.is_null(kind):
-        return column.cast(pa.string()), "any"
+        return column.cast(pa.string()), "string"
     if types.is_boolean(kind):
         return column, "native"
     if types.is_integer(kind):
@@ -213,11 +220,11 @@ def _plain(table: RawTable, field: int, column: pa.ChunkedArray) -> tuple[pa.Chu
     if types.is_string(kind):
         if not _is_utf8(column):
             raise _no_term_for(table, field, "text that is not UTF-8")
-        return column, "any"
+        return column, table.reading(field)
     if types.is_large_string(kind) or types.is_string_view(kind) or types.is_binary(kind):
         text = _small_strings(column)
         if text is not None and _is_utf8(text):
-            return text, "any"
+            return text, table.reading(field)
     raise _no_term_for(table, field, f"values of type {kind}")
 
 
@@ -289,8 +296,10 @@ def _small_strings(column: pa.ChunkedArray) -> pa.ChunkedArray | None:
 def _formatted(column: pa.ChunkedArray, reading: Reading, format: str) -> _Converted:
     is_text = pa.types.is_string(column.type)
     match format:
-        case "any":
+        case "":
             return _Converted(column, reading)
+        case "any":
+            return _Converted(column, "any" if reading == "string" else reading)
         case "string":
             return _Converted(column_text(column), "string")
         case "int":

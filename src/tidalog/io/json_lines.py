@@ -1,6 +1,6 @@
 """JSON lines: one object or array a line.
 
-Fields of objects are arguments in the order of the first object.  Text follows the column's format; numbers
+Fields of objects are arguments in the order of the first object.  Text is text, numbers
 and booleans are what they are, so `1` is an integer and `1.0` a double.  Arrow reads files of objects with
 one type a field; where it cannot, or would blur that difference, lines are read one by one.
 """
@@ -19,7 +19,7 @@ from tidalog import arrow_compute as pc
 from tidalog.io.columns import RawTable, count, shown
 from tidalog.io.diagnostics import JsonSyntax, Place, WrongFieldCount, WrongValue
 from tidalog.io.encoding import as_bytes, require_utf8, without_mark
-from tidalog.io.result import BadRow, BadRowLog
+from tidalog.io.result import BadRow, BadRowLog, Reading
 from tidalog.io.row_scan import NO_DELIMITER, NO_QUOTE, survey
 from tidalog.io.update_diagnostics import NotAnObject
 from tidalog.io.values import column_of
@@ -149,7 +149,7 @@ def _by_line(lines: _Lines, log: BadRowLog) -> RawTable | None:
             continue
         kept.append(index)
         rows.append(row)
-    return _table(lines, names, width, rows, kept, bad, log)
+    return _table(lines, names, width, rows, kept, bad, log, "string")
 
 
 def _sparse_by_line(lines: _Lines, wanted: Wanted, log: BadRowLog) -> RawTable | None:
@@ -170,7 +170,7 @@ def _sparse_by_line(lines: _Lines, wanted: Wanted, log: BadRowLog) -> RawTable |
             bad.append(BadRow(NotAnObject(place, why="it is not an object"), None, text))
     names = tuple(dict.fromkeys(name for found in objects for name in found if wanted(name)))
     rows = [[found.get(name) for name in names] for found in objects]
-    return _table(lines, names, len(names) if objects else None, rows, kept, bad, log)
+    return _table(lines, names, len(names) if objects else None, rows, kept, bad, log, "any")
 
 
 def _table(
@@ -181,12 +181,13 @@ def _table(
     kept: list[int],
     bad: list[BadRow],
     log: BadRowLog,
+    text: Reading,
 ) -> RawTable | None:
     """The rows that were kept, as columns, without those that have a value which is not a term."""
     if width is None:
         log.add(bad, len(bad))
         return None
-    columns, strange = _columns(rows, width)
+    columns, readings, strange = _columns(rows, width, text)
     for row_number, (field, odd) in strange.items():
         bad.append(_odd_value(lines, kept[row_number], field, odd))
     log.add(bad, len(bad))
@@ -197,7 +198,7 @@ def _table(
     def locate(row: int, field: int) -> tuple[Place, str]:
         return lines.place(kept[good[row]])
 
-    return RawTable(str(lines.path), columns, len(good), locate, names)
+    return RawTable(str(lines.path), columns, len(good), locate, names, readings)
 
 
 def _unreadable(lines: _Lines, index: int, line: bytes, error: ValueError | RecursionError) -> BadRow:
@@ -223,17 +224,20 @@ def _wrong_width(lines: _Lines, index: int, found: int, width: int) -> BadRow:
 
 
 def _columns(
-    rows: list[list[object]], width: int
-) -> tuple[list[pa.ChunkedArray], dict[int, tuple[int, object]]]:
-    """Columns, and of each row with a value that is not a term the first such field."""
+    rows: list[list[object]], width: int, text: Reading
+) -> tuple[list[pa.ChunkedArray], list[Reading], dict[int, tuple[int, object]]]:
+    """Columns, how their text is read, and of each row with a value that is not a term the first such
+    field."""
     strange: dict[int, tuple[int, object]] = {}
-    columns = []
+    columns: list[pa.ChunkedArray] = []
+    readings: list[Reading] = []
     for field in range(width):
-        column, odd = column_of([row[field] for row in rows])
+        column, reading, odd = column_of([row[field] for row in rows], text)
         columns.append(column)
+        readings.append(reading)
         for row, value in odd.items():
             strange.setdefault(row, (field, value))
-    return columns, strange
+    return columns, readings, strange
 
 
 def _odd_value(lines: _Lines, index: int, field: int, value: object) -> BadRow:

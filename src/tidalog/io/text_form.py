@@ -7,13 +7,14 @@ A value has one text, in a column of its kind as beside others.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Final
 
 import pyarrow as pa
 
 from tidalog import arrow_compute as pc
 from tidalog.model.term_text import format_any, from_python
-from tidalog.model.terms import NAN, XSD, Double
+from tidalog.model.terms import IRI, NAN, XSD, Double, String
 
 _SPECIAL: Final = {
     "nan": format_any(Double(NAN)),
@@ -21,14 +22,14 @@ _SPECIAL: Final = {
     "inf": format_any(Double(float("inf"))),
     "-inf": format_any(Double(float("-inf"))),
 }
+_READS_AS_ANOTHER_TERM: Final = '^[-0-9"<_]|^true$|^false$'
+"""What a string may begin with, or be, that is not read as a string; a few too many."""
 _SMALL, _LARGE = 1e-4, 1e15
 """Between these everybody writes a double in the same way."""
 
 
 def value_text(value: object) -> str | None:
-    """A Python value in `any` form; text is taken as it is.  None for a value that is not a term."""
-    if isinstance(value, str):
-        return value
+    """A Python value in `any` form.  None for a value that is not a term."""
     try:
         return format_any(from_python(value))
     except TypeError:
@@ -40,6 +41,28 @@ def column_text(column: pa.ChunkedArray) -> pa.ChunkedArray:
     if pa.types.is_float64(column.type):
         return _double_column_text(column)
     return column if pa.types.is_string(column.type) else column.cast(pa.string())
+
+
+def any_text(column: pa.ChunkedArray, reading: str) -> pa.ChunkedArray:
+    """A column with its reading (`TermColumn`) as text in `any` form."""
+    text = column_text(column)
+    if reading == "iri":
+        return _of_distinct(text, lambda iri: format_any(IRI(iri)))
+    if reading != "string":
+        return text
+    odd = pc.match_substring_regex(text, _READS_AS_ANOTHER_TERM)
+    if not pc.any(odd, min_count=0).as_py():
+        return text
+    spelt = _of_distinct(text.filter(odd), lambda value: format_any(String(value)))
+    return pa.chunked_array(
+        [pc.replace_with_mask(text.combine_chunks(), odd.combine_chunks(), spelt.combine_chunks())]
+    )
+
+
+def _of_distinct(text: pa.ChunkedArray, write: Callable[[str], str]) -> pa.ChunkedArray:
+    encoded = text.combine_chunks().dictionary_encode()
+    words = pa.array([write(word) for word in encoded.dictionary.to_pylist()], pa.string())
+    return pa.chunked_array([words.take(encoded.indices)])
 
 
 def _double_column_text(column: pa.ChunkedArray) -> pa.ChunkedArray:

@@ -31,7 +31,7 @@ from tidalog.model.program import (
     variables,
 )
 from tidalog.model.term_text import NAME, TermWriter, iri_reference, is_absolute, quote
-from tidalog.model.terms import IRI, RDF_TYPE, BlankNode
+from tidalog.model.terms import IRI, RDF_TYPE, BlankNode, String
 
 LINE_LENGTH: Final = 100
 
@@ -87,7 +87,7 @@ class Printer:
             text = self.expression(operand, _UNARY)
             # -5 is the number; the minus of 5 is -(5)
             return (f"-({text})" if text[0].isdigit() or text[0] == "-" else f"-{text}"), _UNARY
-        name = function if NAME.match(function) else self.writer.full_iri(function)
+        name = function if NAME.match(function) else self.writer.iri(function)
         return f"{name}({self._list(arguments)})", _PRIMARY
 
     def _list(self, arguments: Iterable[Expression | Aggregate]) -> str:
@@ -104,7 +104,7 @@ class Printer:
             self.writer.relative = True
             name = iri_reference(atom.predicate)
         else:
-            name = self.writer.iri(atom.predicate)
+            name = self.writer.predicate(atom.predicate)
         return f"{name}({self._list(atom.arguments)})" if atom.arguments else name
 
     def _triple(self, arguments: tuple[Expression | Aggregate, ...]) -> str | None:
@@ -116,7 +116,7 @@ class Printer:
             return None
         if verb.value != RDF_TYPE and not is_absolute(verb.value):
             return None
-        middle = "a" if verb.value == RDF_TYPE else self.writer.full_iri(verb.value)
+        middle = "a" if verb.value == RDF_TYPE else self.writer.iri(verb.value)
         return f"{self.expression(subject)} {middle} {self.expression(value)}"
 
     def literal(self, literal: BodyLiteral) -> str:
@@ -148,10 +148,10 @@ class Printer:
 
     def binding(self, directive: str, binding: DataBinding) -> str:
         options = ", ".join(f"{name} = {_option(value)}" for name, value in binding.options.items())
-        return f"@{directive} {self.writer.iri(binding.predicate)} :- {binding.format}{{{options}}} ."
+        return f"@{directive} {self.writer.predicate(binding.predicate)} :- {binding.format}{{{options}}} ."
 
     def output(self, predicate: str) -> str:
-        return f"@output {self.writer.iri(predicate)} ."
+        return f"@output {self.writer.predicate(predicate)} ."
 
     def parameter(self, name: str, value: Expression | None) -> str:
         return (
@@ -185,7 +185,7 @@ def _reads_as_atom(condition: Condition) -> bool:
     if isinstance(expression, Call):
         operator = expression.function in _BINARY or expression.function == "neg"
         return not operator and not is_condition(expression.function)
-    return isinstance(expression, IRI)
+    return isinstance(expression, IRI | String)
 
 
 def _stands_without_arrow(rule: Rule) -> bool:

@@ -3,7 +3,7 @@
 Three laws, each with a test:
 
 *  `parse_any(format_any(t)) == t` for every term: what was written to a table reads back as it was;
-*  a bare name means the same constant in a table and in a program;
+*  a bare name is the same string in a table and in a program;
 *  `term_text(t)` stands for `t` when the main dialect reads it.
 
 A string is written without quotes in a table only if nothing else is read from that text.
@@ -54,6 +54,7 @@ NAME: Final = re.compile(rf"(?!_\Z){_NAME}\Z")
 _INTEGER = re.compile(r"-?[0-9]+\Z")
 _RADIX = re.compile(r"(-?)0(?:[xX][0-9A-Fa-f]+|[oO][0-7]+|[bB][01]+)\Z")
 _DOUBLE = re.compile(r"-?[0-9]+(?:\.[0-9]+(?:[eE][+-]?[0-9]+)?|[eE][+-]?[0-9]+)\Z")
+_CANONICAL_INTEGER = re.compile(r"(?:0|-?[1-9][0-9]*)\Z")
 _IRI = re.compile(rf'<((?:[^<>"{{}}|^`\\\x00-\x20]|{_ESCAPE})*)>\Z')
 _BLANK = re.compile(rf"_:((?:[\w.-]|{_ESCAPE})+)\Z")
 _QUOTED = re.compile(r'"((?:[^"\\]|\\.)*)"(?:@([A-Za-z]+(?:-[A-Za-z0-9]+)*)|\^\^(\S+))?\Z', re.DOTALL)
@@ -147,7 +148,7 @@ def parse_any(text: str) -> Term:
         return String("")
     first = text[0]
     if first in "-0123456789":
-        return parse_number(text) or String(text)
+        return _parse_canonical_number(text) or String(text)
     if first == '"':
         return _parse_quoted(text) or String(text)
     if first == "<":
@@ -156,9 +157,16 @@ def parse_any(text: str) -> Term:
     if first == "_" and text.startswith("_:"):
         found = _BLANK.match(text)
         return BlankNode(unescape(found[1])) if found and _codes_exist(found[1]) else String(text)
-    if NAME.match(text):
-        return TRUE if text == "true" else FALSE if text == "false" else IRI(text)
-    return String(text)
+    return TRUE if text == "true" else FALSE if text == "false" else String(text)
+
+
+def _parse_canonical_number(text: str) -> Term | None:
+    """The number that is written as this text and no other: `42`, `-7`, `2.5`, not `007`, `1e3` or `2.50`."""
+    if _CANONICAL_INTEGER.match(text):
+        return integer_of(text)
+    if _DOUBLE.match(text) and repr(value := float(text)) == text and value:
+        return Double(value)
+    return Double(0.0) if text == "0.0" else None
 
 
 def parse_number(text: str) -> Term | None:
@@ -207,17 +215,13 @@ def format_any(term: Term) -> str:
         case LangString(value, language):
             return f"{quote(value)}@{language}"
         case IRI(value):
-            return _bare_or_bracketed(value)
+            return iri_reference(value)
         case Literal(lexical, datatype) if not _is_big_integer(term):
             return f"{quote(lexical)}^^{iri_reference(datatype)}"
         case Double(value) if not math.isfinite(value):
             return f'"{_special_double(value)}"^^{iri_reference(XSD + "double")}'
         case _:
             return term_text(term)
-
-
-def _bare_or_bracketed(iri: str) -> str:
-    return iri if NAME.match(iri) and iri not in ("true", "false") else iri_reference(iri)
 
 
 def _is_big_integer(term: Term) -> bool:
@@ -238,6 +242,8 @@ def _special_double(value: float) -> str:
 class TermWriter:
     """Writes terms in the syntax of the main dialect, shortening IRIs by prefixes.
 
+    A string that begins with a small letter and reads as a name needs no quotes.
+
     `relative` tells whether some IRI was written that a @base would change.
     """
 
@@ -248,20 +254,18 @@ class TermWriter:
         self._written: dict[str, str] = {}
         self.relative = False
 
+    def predicate(self, name: str) -> str:
+        """A predicate: a bare name, a prefixed name, or its IRI in brackets."""
+        return name if NAME.match(name) and name not in ("true", "false") else self.iri(name)
+
     def iri(self, iri: str) -> str:
-        """A constant or predicate: a bare name, a prefixed name, or the IRI in brackets."""
+        """An IRI: a prefixed name, or the IRI in brackets."""
         text = self._written.get(iri)
         if text is None:
             text = self._written[iri] = self._write_iri(iri)
         return text
 
     def _write_iri(self, iri: str) -> str:
-        if NAME.match(iri) and iri not in ("true", "false"):
-            return iri
-        return self.full_iri(iri)
-
-    def full_iri(self, iri: str) -> str:
-        """An IRI that is not written as a bare name, for places where that would mean something else."""
         for name, space in self._spaces:
             if iri.startswith(space) and _LOCAL.match(iri, len(space)):
                 return f"{name}:{iri[len(space) :]}"
@@ -274,13 +278,13 @@ class TermWriter:
             case IRI(value):
                 return self.iri(value)
             case String(value):
-                return quote(value)
+                return value if _reads_as_string(value) else quote(value)
             case Integer(value):
                 return str(value)
             case Double(value):
                 if math.isfinite(value):
                     return repr(value)
-                return f'"{_special_double(value)}"^^{self.full_iri(XSD + "double")}'
+                return f'"{_special_double(value)}"^^{self.iri(XSD + "double")}'
             case Boolean(value):
                 return "true" if value else "false"
             case LangString(value, language):
@@ -290,7 +294,12 @@ class TermWriter:
             case Literal(lexical, datatype):
                 if _is_big_integer(term):
                     return lexical
-                return f"{quote(lexical)}^^{self.full_iri(datatype)}"
+                return f"{quote(lexical)}^^{self.iri(datatype)}"
+
+
+def _reads_as_string(text: str) -> bool:
+    """Whether a text needs no quotes in a program."""
+    return text[:1].islower() and NAME.match(text) is not None and text not in ("true", "false")
 
 
 _WITHOUT_PREFIXES: Final = TermWriter()
@@ -312,14 +321,14 @@ class _ScalarOfALibrary(Protocol):
 
 
 def from_python(value: object) -> Term:
-    """The term that a Python value stands for; a `str` is read like a cell of a table (`parse_any`).
+    """The term that a Python value stands for; a `str` is a string, whatever it looks like.
 
     Raises `TypeError` for a value that no term stands for, None among them.
     """
     if isinstance(value, str):
         if not is_text(value):
             raise TypeError("half a surrogate pair is not a character of a text")
-        return parse_any(value)
+        return String(value)
     if isinstance(value, IRI | BlankNode | String | LangString | Integer | Double | Boolean | Literal):
         return value
     if isinstance(value, bool):
