@@ -26,7 +26,7 @@ from tidalog import arrow_compute as pc
 from tidalog.io.diagnostics import NotWritable
 from tidalog.io.files import COMPRESSION_ENDINGS, AtomicFile, open_buffer
 from tidalog.io.formats import format_named
-from tidalog.io.json_lines import json_texts
+from tidalog.io.json_terms import json_texts
 from tidalog.io.text_form import column_text
 from tidalog.model.errors import DataError
 from tidalog.model.term_text import iri_reference

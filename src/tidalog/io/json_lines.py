@@ -1,8 +1,8 @@
 """JSON lines: one object or array a line.
 
-Fields of objects are arguments in the order of the first object.  Text is text, numbers
-and booleans are what they are, so `1` is an integer and `1.0` a double.  Arrow reads files of objects with
-one type a field; where it cannot, or would blur that difference, lines are read one by one.
+Fields of objects are arguments in the order of the first object.  Text is text, numbers and booleans are what
+they are, so `1` is an integer and `1.0` a double; other terms are objects (`json_terms`).  Arrow reads files
+of objects with one type a field; where it cannot, or would blur that difference, lines are read one by one.
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ from tidalog import arrow_compute as pc
 from tidalog.io.columns import RawTable, count, shown
 from tidalog.io.diagnostics import JsonSyntax, Place, WrongFieldCount, WrongValue
 from tidalog.io.encoding import as_bytes, require_utf8, without_mark
+from tidalog.io.json_terms import iris_of, term_of
 from tidalog.io.result import BadRow, BadRowLog, Reading
 from tidalog.io.row_scan import NO_DELIMITER, NO_QUOTE, survey
 from tidalog.io.update_diagnostics import NotAnObject
@@ -84,8 +85,13 @@ def _by_arrow(lines: _Lines, sparse: Wanted | None) -> RawTable | None:
         return None
     if sparse is not None:
         table = table.select([name for name in table.column_names if sparse(name)])
+    columns: list[pa.ChunkedArray] = []
+    readings: list[Reading] = []
     for column in table.columns:
-        if pa.types.is_nested(column.type) or _may_hide_integers(column):
+        iris = iris_of(column)
+        columns.append(column if iris is None else iris)
+        readings.append("string" if iris is None else "iri")
+        if pa.types.is_nested(columns[-1].type) or _may_hide_integers(column):
             return None
         if column.null_count and sparse is None:
             return None
@@ -93,7 +99,8 @@ def _by_arrow(lines: _Lines, sparse: Wanted | None) -> RawTable | None:
     def locate(row: int, field: int) -> tuple[Place, str]:
         return lines.place(row)
 
-    return RawTable(str(lines.path), list(table.columns), table.num_rows, locate, tuple(table.column_names))
+    names = tuple(table.column_names)
+    return RawTable(str(lines.path), columns, table.num_rows, locate, names, readings)
 
 
 def _arrow_table(buffer: pa.Buffer, schema: pa.Schema | None) -> pa.Table:
@@ -232,12 +239,18 @@ def _columns(
     columns: list[pa.ChunkedArray] = []
     readings: list[Reading] = []
     for field in range(width):
-        column, reading, odd = column_of([row[field] for row in rows], text)
+        values = [row[field] for row in rows]
+        column, reading, odd = column_of([_term_or_value(value) for value in values], text)
         columns.append(column)
         readings.append(reading)
         for row, value in odd.items():
             strange.setdefault(row, (field, value))
     return columns, readings, strange
+
+
+def _term_or_value(value: object) -> object:
+    """The term that an object stands for; other values as they are."""
+    return (term_of(value) or value) if isinstance(value, dict) else value
 
 
 def _odd_value(lines: _Lines, index: int, field: int, value: object) -> BadRow:
@@ -248,17 +261,6 @@ def _odd_value(lines: _Lines, index: int, field: int, value: object) -> BadRow:
         format="a term",
         format_name="a term",
         field=field + 1,
-        hint="values are text, numbers and booleans; nested objects and arrays are not terms",
+        hint='values are text, numbers, booleans, and objects such as {"@id": "http://example.org/a"}',
     )
     return BadRow(diagnostic, field + 1, text)
-
-
-def json_texts(text: pa.ChunkedArray) -> pa.ChunkedArray:
-    """Text as JSON strings."""
-    if pc.any(pc.match_substring_regex(text, r"[\x00-\x1f]")).as_py():
-        encoded = text.combine_chunks().dictionary_encode()
-        words = pa.array([json.dumps(w.as_py(), ensure_ascii=False) for w in encoded.dictionary], pa.string())
-        return pa.chunked_array([words.take(encoded.indices)])
-    for plain, escaped in (("\\", "\\\\"), ('"', '\\"')):
-        text = pc.replace_substring(text, plain, escaped)
-    return pc.binary_join_element_wise('"', text, '"', "")

@@ -21,11 +21,12 @@ _SPECIAL: Final = {
     "-nan": format_any(Double(NAN)),
     "inf": format_any(Double(float("inf"))),
     "-inf": format_any(Double(float("-inf"))),
+    "-0.0": format_any(Double(0.0)),
 }
 _READS_AS_ANOTHER_TERM: Final = '^[-0-9"<_]|^true$|^false$'
 """What a string may begin with, or be, that is not read as a string; a few too many."""
-_SMALL, _LARGE = 1e-4, 1e15
-"""Between these everybody writes a double in the same way."""
+_SMALL, _LARGE = 1e-4, 1e10
+"""Between these Arrow and Python write a double in the same way."""
 
 
 def value_text(value: object) -> str | None:
@@ -47,22 +48,32 @@ def any_text(column: pa.ChunkedArray, reading: str) -> pa.ChunkedArray:
     """A column with its reading (`TermColumn`) as text in `any` form."""
     text = column_text(column)
     if reading == "iri":
-        return _of_distinct(text, lambda iri: format_any(IRI(iri)))
-    if reading != "string":
-        return text
+        return pa.chunked_array([_of_distinct(chunk, _iri_text) for chunk in text.chunks], pa.string())
+    if reading == "string":
+        return pa.chunked_array([_strings_text(chunk) for chunk in text.chunks], pa.string())
+    return text
+
+
+def _strings_text(text: pa.Array) -> pa.Array:
     odd = pc.match_substring_regex(text, _READS_AS_ANOTHER_TERM)
     if not pc.any(odd, min_count=0).as_py():
         return text
-    spelt = _of_distinct(text.filter(odd), lambda value: format_any(String(value)))
-    return pa.chunked_array(
-        [pc.replace_with_mask(text.combine_chunks(), odd.combine_chunks(), spelt.combine_chunks())]
-    )
+    odd = pc.fill_null(odd, False)
+    return pc.replace_with_mask(text, odd, _of_distinct(text.filter(odd), _string_text))
 
 
-def _of_distinct(text: pa.ChunkedArray, write: Callable[[str], str]) -> pa.ChunkedArray:
-    encoded = text.combine_chunks().dictionary_encode()
+def _iri_text(value: str) -> str:
+    return format_any(IRI(value))
+
+
+def _string_text(value: str) -> str:
+    return format_any(String(value))
+
+
+def _of_distinct(text: pa.Array, write: Callable[[str], str]) -> pa.Array:
+    encoded = text.dictionary_encode()
     words = pa.array([write(word) for word in encoded.dictionary.to_pylist()], pa.string())
-    return pa.chunked_array([words.take(encoded.indices)])
+    return words.take(encoded.indices)
 
 
 def _double_column_text(column: pa.ChunkedArray) -> pa.ChunkedArray:

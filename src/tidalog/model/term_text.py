@@ -219,7 +219,7 @@ def format_any(term: Term) -> str:
         case Literal(lexical, datatype) if not _is_big_integer(term):
             return f"{quote(lexical)}^^{iri_reference(datatype)}"
         case Double(value) if not math.isfinite(value):
-            return f'"{_special_double(value)}"^^{iri_reference(XSD + "double")}'
+            return f'"{special_double(value)}"^^{iri_reference(XSD + "double")}'
         case _:
             return term_text(term)
 
@@ -232,7 +232,8 @@ def _is_big_integer(term: Term) -> bool:
     )
 
 
-def _special_double(value: float) -> str:
+def special_double(value: float) -> str:
+    """The lexical form of a double that is not a finite number."""
     return "NaN" if value != value else "INF" if value > 0 else "-INF"
 
 
@@ -284,7 +285,7 @@ class TermWriter:
             case Double(value):
                 if math.isfinite(value):
                     return repr(value)
-                return f'"{_special_double(value)}"^^{self.iri(XSD + "double")}'
+                return f'"{special_double(value)}"^^{self.iri(XSD + "double")}'
             case Boolean(value):
                 return "true" if value else "false"
             case LangString(value, language):
@@ -382,8 +383,8 @@ def _no_term(value: object) -> TypeError:
 
 
 def to_python(term: Term) -> int | float | bool | str:
-    """Numbers and booleans as such, anything else as the text of a table's cell."""
-    if isinstance(term, Integer | Double | Boolean):
+    """Numbers, booleans and strings as such, anything else as the text of a table's cell."""
+    if isinstance(term, Integer | Double | Boolean | String):
         return term.value
     if isinstance(term, Literal) and _is_big_integer(term) and len(term.lexical) < _LONGEST_INT:
         return int(term.lexical)
