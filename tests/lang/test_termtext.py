@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import math
+import subprocess
+import sys
 from datetime import UTC, date, datetime
 from decimal import Decimal
 
 import numpy as np
+import pyoxigraph as ox
 import pytest
+import rdflib
 import strategies
 from hypothesis import given
 
@@ -157,7 +161,50 @@ def test_a_python_value_stands_for(value: object, term: Term) -> None:
     assert from_python(value) == term
 
 
-@pytest.mark.parametrize("value", [None, object(), [1], {"a": 1}, b"bytes", 1j])
+@pytest.mark.parametrize(
+    ("ours", "pyoxigraph_term", "rdflib_term"),
+    [
+        (IRI("http://e/a"), ox.NamedNode("http://e/a"), rdflib.URIRef("http://e/a")),
+        (BlankNode("b1"), ox.BlankNode("b1"), rdflib.BNode("b1")),
+        (String("42"), ox.Literal("42"), rdflib.Literal("42")),
+        (String("a"), ox.Literal("a"), rdflib.Literal("a", datatype=rdflib.XSD.string)),
+        (LangString("a", "en"), ox.Literal("a", language="en"), rdflib.Literal("a", lang="en")),
+        (Integer(42), ox.Literal(42), rdflib.Literal(42)),
+        (Double(2.5), ox.Literal(2.5), rdflib.Literal(2.5)),
+        (TRUE, ox.Literal(True), rdflib.Literal(True)),
+        (
+            Literal("2024-02-29", XSD + "date"),
+            ox.Literal("2024-02-29", datatype=ox.NamedNode(XSD + "date")),
+            rdflib.Literal(date(2024, 2, 29)),
+        ),
+    ],
+)
+def test_terms_of_other_packages_are_the_same_terms(
+    ours: Term, pyoxigraph_term: object, rdflib_term: object
+) -> None:
+    assert from_python(pyoxigraph_term) == from_python(rdflib_term) == ours
+
+
+def test_a_class_that_extends_a_term_of_another_package_is_one() -> None:
+    class Place(rdflib.URIRef):
+        pass
+
+    assert from_python(Place("http://e/a")) == IRI("http://e/a")
+
+
+def test_other_packages_are_recognised_without_importing_them() -> None:
+    code = (
+        "import sys; from tidalog.model.term_text import from_python; from_python('a'); from_python(1);"
+        "print([name for name in ('rdflib', 'pyoxigraph') if name in sys.modules])"
+    )
+    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=60)
+    assert run.stdout == "[]\n"
+
+
+@pytest.mark.parametrize(
+    "value",
+    [None, object(), [1], {"a": 1}, b"bytes", 1j, rdflib.Variable("x"), ox.DefaultGraph(), rdflib.Graph()],
+)
 def test_other_python_values_are_refused_in_words(value: object) -> None:
     with pytest.raises(TypeError, match="cannot be a term"):
         from_python(value)

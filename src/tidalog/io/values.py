@@ -39,9 +39,11 @@ def column_of(
     for row, value in enumerate(values):
         written: str | None = None
         if isinstance(value, str) and text == "any":
-            written = value if is_text(value) else None
+            written = value
         elif not _missing(value):
             written = value_text(value)
+        if written is not None and not is_text(written):
+            written = None
         if written is None and not _missing(value):
             strange[row] = value
         texts.append(written)

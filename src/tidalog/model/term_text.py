@@ -19,6 +19,7 @@ from decimal import Decimal
 from numbers import Integral, Real
 from typing import Final, Protocol, runtime_checkable
 
+from tidalog.model.foreign_terms import foreign_term
 from tidalog.model.terms import (
     FALSE,
     IRI,
@@ -322,16 +323,19 @@ class _ScalarOfALibrary(Protocol):
 
 
 def from_python(value: object) -> Term:
-    """The term that a Python value stands for; a `str` is a string, whatever it looks like.
+    """The term that a Python value stands for; a `str` is a string, whatever it looks like, and terms of
+    pyoxigraph and rdflib are the same terms here.
 
     Raises `TypeError` for a value that no term stands for, None among them.
     """
+    if isinstance(value, IRI | BlankNode | String | LangString | Integer | Double | Boolean | Literal):
+        return value
+    if type(value) is not str and (found := foreign_term(value)) is not None:
+        return found
     if isinstance(value, str):
         if not is_text(value):
             raise TypeError("half a surrogate pair is not a character of a text")
-        return String(value)
-    if isinstance(value, IRI | BlankNode | String | LangString | Integer | Double | Boolean | Literal):
-        return value
+        return String(str(value))
     if isinstance(value, bool):
         return Boolean(value)
     if type(value).__name__ == "timedelta64":  # to numpy that is an integer
