@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from functools import lru_cache
 from typing import Final, Protocol, cast
 
 from tidalog.model.terms import IRI, BlankNode, LangString, String, Term, literal
@@ -31,19 +30,14 @@ def foreign_term(value: object) -> Term | None:
         case "BlankNode" | "BNode":
             return BlankNode(_text(value))
         case "Literal":
-            found = cast("_Literal", value)
+            text, found = _text(value), cast("_Literal", value)
             if found.language:
-                return LangString(_text(value), found.language)
-            return (
-                String(_text(value))
-                if found.datatype is None
-                else literal(_text(value), _text(found.datatype))
-            )
+                return LangString(text, found.language)
+            return String(text) if found.datatype is None else literal(text, _text(found.datatype))
         case kind:
             raise TypeError(f"a {kind} cannot be a term: give an IRI, a blank node or a literal")
 
 
-@lru_cache(maxsize=256)
 def _kind(of: type) -> str:
     """The name of the package's class that a class is or extends; empty for others."""
     for base in of.__mro__:
