@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Literal
+from typing import Final, Literal
 
 from tidalog.api.change import Change
 from tidalog.api.database import Database
@@ -14,8 +14,11 @@ from tidalog.maintain.materialise import Violated
 from tidalog.model.errors import ProgramError, RunError, StoreError, TidalogError
 from tidalog.storage import records
 from tidalog.storage.diagnostics import NotReplayed
+from tidalog.storage.manifest import FORMAT
 from tidalog.storage.recovery import Redo
 
+EARLIER: Final = "earlier format: "
+"""Begins the digest of a program that was loaded in an earlier format."""
 Unfinished = Literal["apply", "reject"]
 """What becomes of a change that was being applied when the writer ended."""
 
@@ -28,6 +31,8 @@ class Recovery:
     """The last change in the snapshot that was read."""
     replayed: int = 0
     """Changes of the log that were applied again."""
+    migrated: int | None = None
+    """The earlier format that the store had; what it holds is the same in the format of today."""
     truncated: int = 0
     """Bytes of an incomplete record at the end of the log, which are cut off."""
     damaged: tuple[str, ...] = ()
@@ -47,12 +52,18 @@ def change_of(redo: Redo, database: Database) -> Change:
         return Change(record.kind, redo.updates)
     read = ReadProgram(parse(record.text("text"), record.text("name")), (), Path(record.text("folder")))
     names, environment = record.sequence("parameters"), database.environment
-    given = dict(records.terms_of(names, record.arrays, database.dictionary))
+    given = dict(records.terms_of(names, record, database.dictionary))
     environment = replace(environment, parameters={**environment.parameters, **given})
     load = database.plan_load(joined(database.program, read.program), environment)
     for facts in update.insertions:
         load.add(facts)
-    return Change(record.kind, redo.updates, load, read, record.text("digest"))
+    return Change(record.kind, redo.updates, load, read, known_digest(record.text("digest"), record.format))
+
+
+def known_digest(digest: str, format: int) -> str:
+    """The digest of a program in a store.  In an earlier format it was that of a text with another meaning,
+    and is marked."""
+    return digest if format == FORMAT or digest.startswith(EARLIER) else EARLIER + digest
 
 
 def is_refusal(error: TidalogError, redo: Redo) -> bool:

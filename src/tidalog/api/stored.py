@@ -23,8 +23,16 @@ from tidalog.api.diagnostics import BadArgument
 from tidalog.api.engine import STORED, Capabilities
 from tidalog.api.knowledge_base import KnowledgeBase
 from tidalog.api.lock import locked
-from tidalog.api.recovery import Recovery, Unfinished, change_of, is_refusal, not_redone
-from tidalog.api.sources import ReadProgram
+from tidalog.api.recovery import (
+    EARLIER,
+    Recovery,
+    Unfinished,
+    change_of,
+    is_refusal,
+    known_digest,
+    not_redone,
+)
+from tidalog.api.sources import ReadProgram, says_nothing_new
 from tidalog.api.streams import AnyUpdate
 from tidalog.builtins import PythonFunction
 from tidalog.engine.limits import Limits, ProgressCallback
@@ -39,7 +47,7 @@ from tidalog.storage.dedup import Content, Seen
 from tidalog.storage.diagnostics import OtherProgram, UpdatesWaiting
 from tidalog.storage.inbox import Inbox, PendingUpdates, Position
 from tidalog.storage.lock import is_locked
-from tidalog.storage.manifest import SnapshotEntry
+from tidalog.storage.manifest import FORMAT, SnapshotEntry
 from tidalog.storage.recovery import Redo, changes_to_redo
 from tidalog.storage.segments import LogTail, When
 from tidalog.storage.snapshot import Image, Snapshot
@@ -165,7 +173,7 @@ class StoredKnowledgeBase(KnowledgeBase):
     # --- programs -----------------------------------------------------------------------------------
 
     def _has_loaded(self, read: ReadProgram, parameters: Mapping[str, Term]) -> bool:
-        if self._digest(read, parameters) in self._programs:
+        if self._is_loaded(read, parameters):
             own = read.program.exports
             self._exports = [(b, read.folder if b in own else folder) for b, folder in self._exports]
             return True
@@ -174,6 +182,22 @@ class StoredKnowledgeBase(KnowledgeBase):
             hint = "kb.rules shows its rules and adds others; facts go in with kb.insert"
             raise StoreError(OtherProgram(path=self.path, hint=hint))
         return False
+
+    def _is_loaded(self, read: ReadProgram, parameters: Mapping[str, Term]) -> bool:
+        """Whether a program was loaded.  Of those that were loaded in an earlier format no digest of today is
+        known: then a program that would add nothing to the rules is one of them."""
+        digest = self._digest(read, parameters)
+        if digest in self._programs:
+            return True
+        if not any(known.startswith(EARLIER) for known in self._programs):
+            return False
+        given = self._open().environment.parameters
+        if not says_nothing_new(self._open().program, read.program) or any(
+            given.get(name) != term for name, term in parameters.items()
+        ):
+            return False
+        self._programs.append(digest)
+        return True
 
     def _digest(self, read: ReadProgram, parameters: Mapping[str, Term]) -> str:
         """Equal for programs that say the same, whatever their layout, with the same parameters."""
@@ -409,12 +433,15 @@ class StoredKnowledgeBase(KnowledgeBase):
         self._writable("a snapshot")
         self._check_acknowledged("a snapshot")
         self._snapshotter.wait()
+        self._derive_for_snapshot()
+        self._snapshotter.take()
+        return self._log.applied_to
+
+    def _derive_for_snapshot(self) -> None:
         try:
             self.materialise()
         except RunError as error:
             _LOG.warning("%s: the snapshot holds explicit facts alone, for %s", self.path, error)
-        self._snapshotter.take()
-        return self._log.applied_to
 
     @locked
     def get_ready(self) -> None:
@@ -446,7 +473,7 @@ class StoredKnowledgeBase(KnowledgeBase):
         self._exports = [(exports[index], Path(folder)) for index, folder in meta.list("exports")]
         self._skipped = Counter(meta.mapping("skipped"))
         self._log.applied_to = self._log.logged_to = snapshot.number
-        self._programs = list(meta.list("programs"))
+        self._programs = [known_digest(digest, snapshot.format) for digest in meta.list("programs")]
         self._only_loaded = bool(meta.optional("only loaded", bool))
         labels = meta.optional("labels", dict)
         self._inbox.restore(meta.optional("label", int | str), labels, meta.mapping("sources"))
@@ -483,9 +510,20 @@ class StoredKnowledgeBase(KnowledgeBase):
                 _LOG.warning("%s: an earlier snapshot and more of the log are used: %s", self.path, problem)
                 reader.forget_snapshot(entry)
             self._mark_done()
+        format = reader.manifest.format if found is None else found[0].format
+        if isinstance(reader, Store) and format < FORMAT:
+            self._migrate()
         problems = tuple(str(other) for _, other in damaged)
         number = found[0].number if found is not None else None
-        self.recovery = Recovery(number, redone, truncated, problems, time.perf_counter() - start)
+        migrated = format if format < FORMAT else None
+        self.recovery = Recovery(number, redone, migrated, truncated, problems, time.perf_counter() - start)
+
+    def _migrate(self) -> None:
+        """Writes a snapshot in the format of today, and the log goes on in that format.  Files of the earlier
+        one are read until a later snapshot replaces them."""
+        _LOG.info("%s is of an earlier format; a snapshot of the format of today is written", self.path)
+        self._derive_for_snapshot()
+        self._snapshotter.take()
 
     def _intact_snapshot(
         self, reader: Store | StoreReader

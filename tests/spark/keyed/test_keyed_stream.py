@@ -162,6 +162,17 @@ def test_state_of_another_program_is_refused(place: KeyedPlace) -> None:
         other.start(checkpoint=place.checkpoint)
 
 
+def test_state_of_an_earlier_format_is_refused(place: KeyedPlace) -> None:
+    """In which bare names were IRIs."""
+    place.checkpoint.mkdir(parents=True)
+    note = {"program": "0123456789abcdef", "key": "farm", "labels": "integer", "buckets": 5}
+    (place.checkpoint / "tidalog-keyed.json").write_text(json.dumps(note), encoding="utf-8")
+    with pytest.raises(TidalogError, match=r"T123(.|\n)*earlier format(.|\n)*empty checkpoint"):
+        place.stream(place.frame(), buckets=5).start(checkpoint=place.checkpoint)
+    with pytest.raises(TidalogError, match=r"T123(.|\n)*earlier format"):
+        reshard(place.spark, place.checkpoint, place.root / "out", 2)
+
+
 def test_a_checkpoint_goes_on_with_another_number_of_buckets(place: KeyedPlace) -> None:
     """Twice, and with a run in between that does not say how many."""
     batches = in_batches(random_rows(POOL, 4, KEYS, 100), 4, 5)
