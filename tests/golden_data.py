@@ -108,7 +108,7 @@ def _native(value: object) -> Term:
         case float():
             return Double(value)
         case str():
-            return parse_any(value)
+            return String(value)
     raise AssertionError(f"no term for {value!r}")
 
 

@@ -25,7 +25,8 @@ TERMS = [
 
 def mixed() -> Result:
     texts = [format_any(term) for term in TERMS]
-    return Result(["x", "n"], [pa.array(texts), pa.array(range(len(texts)))], len(texts))
+    columns = [pa.array(texts), pa.array(range(len(texts)))]
+    return Result(["x", "n"], columns, len(texts), readings=["any", "native"])
 
 
 def test_text_in_a_mixed_column_is_the_term_it_says() -> None:
@@ -34,8 +35,21 @@ def test_text_in_a_mixed_column_is_the_term_it_says() -> None:
 
 def test_python_values_are_numbers_where_terms_are() -> None:
     values = [row[0] for row in mixed()]
-    assert values == ["a", "<http://e.org/x>", '"a"', '"7"', '"hi"@en', 7, 7.0]
+    assert values == ["<a>", "<http://e.org/x>", "a", "7", '"hi"@en', 7, 7.0]
     assert [type(value) for value in values[-2:]] == [int, float]
+
+
+def test_a_column_of_strings_is_what_they_hold() -> None:
+    texts = ["007", "1e3", "true", "<x>", '"a"']
+    result = Result(["x"], [pa.array(texts)], len(texts))
+    assert [value for (value,) in result.to_rows()] == texts
+    assert [term for (term,) in result.to_terms()] == [String(text) for text in texts]
+    assert [term for (term,) in result.sorted().to_terms()] == [String(text) for text in sorted(texts)]
+
+
+def test_a_column_says_which_terms_its_text_holds() -> None:
+    for result in (mixed(), mixed().sorted(), mixed().first(2)):
+        assert [field.metadata for field in result.to_arrow().schema] == [{b"tidalog.terms": b"any"}, None]
 
 
 def test_native_columns_keep_their_kind() -> None:
@@ -76,7 +90,7 @@ def test_a_long_result_is_cut_and_says_so() -> None:
 
 
 def test_markup_in_terms_is_text() -> None:
-    result = Result(["<x>"], [pa.array(['"<b>[red]&"'])], 1)
+    result = Result(["<x>"], [pa.array(["<b>[red]&"])], 1)
     assert "[red]" in repr(result)
     shown = result._repr_html_()
     assert "<b>" not in shown

@@ -12,7 +12,7 @@ import pyarrow as pa
 import pytest
 
 import tidalog
-from tidalog.model.terms import IRI, Integer, String
+from tidalog.model.terms import Integer, String
 
 
 def knowledge(text: str) -> tidalog.KnowledgeBase:
@@ -140,7 +140,7 @@ FORMS = [
     polars.DataFrame({"name": ["a", "b"], "size": [1, 2]}),
     pa.table({"name": ["a", "b"], "size": [1, 2]}),
     np.array([("a", 1), ("b", 2)], dtype=[("name", "U1"), ("size", "i8")]),
-    [(IRI("a"), Integer(1)), (IRI("b"), Integer(2))],
+    [(String("a"), Integer(1)), (String("b"), Integer(2))],
 ]
 
 
@@ -149,7 +149,7 @@ class TestData:
     def test_every_form_of_data_gives_the_same_facts(self, data: object) -> None:
         kb = knowledge("big(?x) :- size(?x, ?n), ?n > 1 .")
         assert kb.insert("size", data) == 2
-        assert kb.facts("big").to_terms() == [(IRI("b"),)]
+        assert kb.facts("big").to_terms() == [(String("b"),)]
 
     @pytest.mark.parametrize("ending", ["csv", "tsv", "parquet", "ndjson", "arrow", "csv.gz"])
     def test_what_is_exported_reads_back(self, ending: str, tmp_path: Path) -> None:
@@ -169,10 +169,10 @@ class TestData:
     def test_formats_and_columns_say_what_data_means(self, tmp_path: Path) -> None:
         kb = tidalog.open()
         kb.insert("s", {"a": ["x"], "b": ["7"]}, formats=("string", "any"), columns=["b", "a"])
-        assert kb.facts("s").to_terms() == [(String("7"), IRI("x"))]
+        assert kb.facts("s").to_terms() == [(String("7"), String("x"))]
         (tmp_path / "t.txt").write_text("name,size\nx,7\n")
         kb.insert("t", tmp_path / "t.txt", format="csv", header=True)
-        assert kb.facts("t").to_terms() == [(IRI("x"), Integer(7))]
+        assert kb.facts("t").to_terms() == [(String("x"), Integer(7))]
 
     def test_bad_rows_are_counted_and_kept(self, tmp_path: Path) -> None:
         (tmp_path / "n.csv").write_text("1\ntwo\n3\n")

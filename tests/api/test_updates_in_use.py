@@ -67,7 +67,7 @@ class TestBlocks:
             u.insert("flag", [()])
         assert u.delta["edge"].inserted_count == 2
         assert kb.count("path") == 10
-        assert kb.facts("name").to_terms() == [(tidalog.IRI("a"), tidalog.String("x"))]
+        assert kb.facts("name").to_terms() == [(tidalog.String("a"), tidalog.String("x"))]
         assert u.delta["flag"].inserted.to_rows() == [()]
 
     def test_a_fact_in_both_stays(self, kb: tidalog.KnowledgeBase) -> None:
@@ -387,9 +387,9 @@ class TestMaintenance:
     def test_a_function_registered_anew_is_used(self, kb: tidalog.KnowledgeBase) -> None:
         kb.register("longer", lambda text: f"{text}x")
         kb.load('name("a"). long(LONGER(?n)) :- name(?n) .')
-        kb.apply(Update(insertions={"name": [('"b"',)]}))
+        kb.apply(Update(insertions={"name": [("b",)]}))
         kb.register("longer", lambda text: f"{text}y")
-        delta = kb.apply(Update(insertions={"name": [('"c"',)]}))
+        delta = kb.apply(Update(insertions={"name": [("c",)]}))
         assert len(delta["long"].inserted) == 1
         assert {str(row[0].value) for row in kb.facts("long").to_terms()} == {"ay", "by", "cy"}
 

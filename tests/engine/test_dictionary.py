@@ -127,6 +127,17 @@ def test_a_column_of_one_kind_of_number_comes_back_as_numbers(some: list[Term]) 
             assert list(map(repr, column.to_pylist())) == [repr(term.value) for term in numbers]
 
 
+@MANY
+@given(st.one_of(st.lists(every_term, max_size=12), st.lists(cells.map(String), max_size=12)))
+@example([String("007"), String("1e3"), String("<x>"), String("true")])
+def test_a_decoded_column_with_its_reading_is_the_same_terms(some: list[Term]) -> None:
+    dictionary = Dictionary()
+    ids = dictionary.ids_of(some)
+    column, reading = dictionary.decode_plain(ids)
+    assert dictionary.encode(column, reading).tolist() == ids.tolist()
+    assert (reading == "string") == all(isinstance(term, String) for term in some)
+
+
 @pytest.mark.parametrize(
     ("values", "kind"),
     [
@@ -157,7 +168,7 @@ def test_no_cell_at_all(reading: str) -> None:
 def test_integers_are_written_in_base_ten_beside_anything_else(numbers: list[int]) -> None:
     dictionary = Dictionary()
     ids = dictionary.encode(pa.array(numbers, pa.int64()), "native")
-    name = dictionary.id_of(IRI("n"))
+    name = dictionary.id_of(String("n"))
     mixed = np.insert(ids, np.arange(len(ids)), name).astype(np.int32)
     assert dictionary.decode_text(mixed).to_pylist() == [t for n in numbers for t in ("n", str(n))]
 
@@ -247,7 +258,7 @@ def test_many_distinct_texts_and_numbers_grow_the_dictionary() -> None:
     assert dictionary.decode_text(first).equals(texts)
     dictionary.truncate(count // 2)
     assert np.array_equal(dictionary.encode(texts, "any"), first)
-    assert dictionary.term(count - 1) == IRI(f"n{count - 1}")
+    assert dictionary.term(count - 1) == String(f"n{count - 1}")
 
 
 class Terms(RuleBasedStateMachine):

@@ -21,6 +21,7 @@ from tidalog.io import diagnostics as all_diagnostics
 from tidalog.io.binding import read_binding, write_binding
 from tidalog.io.frames import from_python
 from tidalog.io.read import read_table
+from tidalog.io.term_fields import term_table
 from tidalog.io.write import write_table
 from tidalog.model.errors import DataError, Source, Span
 from tidalog.model.program import DataBinding, OptionValue
@@ -348,7 +349,7 @@ def _() -> object:
 
 @case("T047-format")
 def _() -> object:
-    table = pa.table({"a": ["a", '"b"']})
+    table = term_table(["a"], [pa.array(["b", "<http://example.org/a>"])], ["any"])
     return write_binding(binding("csv", format=("string",)), table, Path())
 
 

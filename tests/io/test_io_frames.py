@@ -52,7 +52,7 @@ def test_all_sources_give_the_same_facts(source: str) -> None:
     names = None if source in ("tuples", "lists", "generator") else NAMES
     result = from_python(SOURCES[source](), 4, names)
     assert rows_of(result) == ROWS
-    assert [column.reading for column in result.columns] == ["any", "native", "native", "native"]
+    assert [column.reading for column in result.columns] == ["string", "native", "native", "native"]
 
 
 @pytest.mark.parametrize(
@@ -87,7 +87,7 @@ def test_values_of_different_kinds_keep_their_kinds() -> None:
         "Integer(value=1)",
         "Double(value=1.0)",
         "Boolean(value=True)",
-        "Integer(value=1)",
+        "String(value='1')",
         "IRI(value='1')",
         "String(value='a')",
         "LangString(value='a', language='en')",

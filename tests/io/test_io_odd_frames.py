@@ -14,7 +14,7 @@ import pytest
 
 import tidalog
 from tidalog.model.errors import DataError
-from tidalog.model.terms import IRI, XSD, Double, Integer, Literal, Term
+from tidalog.model.terms import XSD, Double, Integer, Literal, String, Term
 
 
 def terms_of(data: object, **options: object) -> list[tuple[Term, ...]]:
@@ -34,7 +34,7 @@ def test_two_columns_of_one_name_are_two_columns() -> None:
 @pytest.mark.parametrize("kind", [pl.Categorical, pl.Enum(["x", "y"])])
 def test_categories_are_their_values(kind: pl.DataType) -> None:
     frame = pl.DataFrame({"a": pl.Series(["x", "y", None, "x"], dtype=kind)})
-    assert terms_of(frame, on_error="skip") == [(IRI("x"),), (IRI("y"),)]
+    assert terms_of(frame, on_error="skip") == [(String("x"),), (String("y"),)]
 
 
 def test_what_a_mask_hides_is_missing() -> None:

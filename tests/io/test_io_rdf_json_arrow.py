@@ -15,11 +15,12 @@ import pyoxigraph as ox
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from read_terms import terms_of
 
 from tidalog.io.read import read_table
 from tidalog.io.result import ReadResult
 from tidalog.model.errors import DataError
-from tidalog.model.terms import XSD
+from tidalog.model.terms import IRI, XSD, BlankNode, Integer, LangString, Literal, String
 
 
 def rows_of(result: ReadResult) -> list[tuple[object, ...]]:
@@ -169,7 +170,36 @@ class TestJsonLines:
     def test_a_column_of_one_type_keeps_it(self, tmp_path: Path) -> None:
         result = self.read(tmp_path, {"i": 1, "d": 1.5, "b": True, "s": "x"})
         assert rows_of(result) == [(1, 1.5, True, "x")]
-        assert [column.reading for column in result.columns] == ["native", "native", "native", "any"]
+        assert [column.reading for column in result.columns] == ["native", "native", "native", "string"]
+
+    def test_text_is_text_and_other_terms_are_objects(self, tmp_path: Path) -> None:
+        texts = ["007", "1e3", "00501", "501", "true", "<x>", '"a"']
+        assert terms_of(self.read(tmp_path, *({"s": text} for text in texts))) == [
+            (String(t),) for t in texts
+        ]
+        rows = [[text, 1] for text in texts]
+        assert terms_of(self.read(tmp_path, *rows)) == [(String(t), Integer(1)) for t in texts]
+        iris = [{"a": {"@id": f"http://e/{n}"}, "s": "<x>"} for n in range(2)]
+        assert terms_of(self.read(tmp_path, *iris)) == [
+            (IRI(f"http://e/{n}"), String("<x>")) for n in range(2)
+        ]
+        objects = [
+            {"@id": "_:b"},
+            {"@value": "a", "@language": "EN"},
+            {"@value": "2024-01-01", "@type": XSD + "date"},
+            {"@value": "7", "@type": XSD + "integer"},
+        ]
+        assert terms_of(self.read(tmp_path, *([o] for o in objects))) == [
+            (BlankNode("b"),),
+            (LangString("a", "en"),),
+            (Literal("2024-01-01", XSD + "date"),),
+            (Integer(7),),
+        ]
+
+    @pytest.mark.parametrize("odd", [{}, {"@id": 1}, {"@id": "a", "b": 1}, {"@value": "a"}, [1]])
+    def test_other_objects_are_bad_rows(self, odd: object, tmp_path: Path) -> None:
+        with pytest.raises(DataError, match="T036"):
+            self.read(tmp_path, [odd])
 
     def test_text_that_looks_like_a_time_is_text(self, tmp_path: Path) -> None:
         result = self.read(tmp_path, {"at": "2024-01-02T03:04:05"}, {"at": "2024-01-02T03:04:05"})
@@ -233,9 +263,9 @@ class TestArrowTypes:
             (pa.array([1, 2**63], pa.uint64()), ["1", str(2**63)], "any"),
             (pa.array([0.5], pa.float32()), [0.5], "native"),
             (pa.array([True]), [True], "native"),
-            (pa.array(["x"], pa.large_string()), ["x"], "any"),
-            (pa.array(["x", "y", "x"]).dictionary_encode(), ["x", "y", "x"], "any"),
-            (pa.array([b"x"], pa.binary()), ["x"], "any"),
+            (pa.array(["x"], pa.large_string()), ["x"], "string"),
+            (pa.array(["x", "y", "x"]).dictionary_encode(), ["x", "y", "x"], "string"),
+            (pa.array([b"x"], pa.binary()), ["x"], "string"),
             (pa.array([Decimal("1.50")]), [f'"1.50"^^<{XSD}decimal>'], "any"),
             (pa.array([Decimal("7")]), [7], "native"),
             (pa.array([date(2024, 2, 29)]), [f'"2024-02-29"^^<{XSD}date>'], "any"),

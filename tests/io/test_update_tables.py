@@ -23,7 +23,7 @@ from update_rows import Row, rows_of
 
 from tidalog.io.update_tables import UpdateTable, read_update_table
 from tidalog.model.errors import DataError
-from tidalog.model.terms import IRI, Boolean, Double, Integer, String
+from tidalog.model.terms import Boolean, Double, Integer, String
 
 GOLDENS = Path(__file__).parent / "update_errors"
 HEADER = "update,op,predicate,arg1,arg2\n"
@@ -39,11 +39,11 @@ def read(folder: Path, text: str, name: str = "u.csv") -> UpdateTable:
 
 
 def plus(predicate: str, *arguments: str) -> Row:
-    return "+", predicate, tuple(IRI(argument) for argument in arguments)
+    return "+", predicate, tuple(String(argument) for argument in arguments)
 
 
 def minus(predicate: str, *arguments: str) -> Row:
-    return "-", predicate, tuple(IRI(argument) for argument in arguments)
+    return "-", predicate, tuple(String(argument) for argument in arguments)
 
 
 class TestFormats:
@@ -57,7 +57,7 @@ class TestFormats:
         }
     )
     EXPECTED: ClassVar = [
-        (1, [("+", "edge", (IRI("a"), Integer(7))), minus("edge", "b", "c")]),
+        (1, [("+", "edge", (String("a"), Integer(7))), minus("edge", "b", "c")]),
         (2, [plus("node", "a"), plus("none")]),
     ]
     CSV = HEADER + "1,+,edge,a,7\n1,-,edge,b,c\n2,+,node,a,\n2,+,none,,\n"
@@ -93,7 +93,7 @@ class TestFormats:
         assert rows == [
             plus("p"),
             ("+", "p", (Integer(1), Double(2.0))),
-            ("-", "p", (IRI("a"), Boolean(True))),
+            ("-", "p", (String("a"), Boolean(True))),
         ]
 
     def test_parquet_and_arrow(self, tmp_path: Path) -> None:
@@ -124,7 +124,11 @@ class TestRows:
 
     def test_an_empty_field_before_the_last_argument_is_the_empty_text(self, tmp_path: Path) -> None:
         ((_, rows),) = rows_of(read(tmp_path, HEADER + '1,+,p,,b\n1,+,p,a,""""""\n1,+,p,"",\n'))
-        assert [arguments for _, _, arguments in rows] == [(String(""), IRI("b")), (IRI("a"), String("")), ()]
+        assert [arguments for _, _, arguments in rows] == [
+            (String(""), String("b")),
+            (String("a"), String("")),
+            (),
+        ]
 
     def test_a_predicate_may_be_an_iri_in_brackets(self, tmp_path: Path) -> None:
         table = read(tmp_path, HEADER + "1,+,<http://e/p>,a,\n1,+,http://e/p,b,\n")

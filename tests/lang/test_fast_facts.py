@@ -11,7 +11,7 @@ from tidalog.lang.fast_facts import FactReader
 from tidalog.lang.names import Names
 from tidalog.model.errors import Source
 from tidalog.model.program import Fact
-from tidalog.model.terms import IRI
+from tidalog.model.terms import IRI, String
 
 PLAIN = """
 @prefix ex: <http://example.org/> .
@@ -72,7 +72,7 @@ def test_plain_facts_take_the_fast_path() -> None:
 
 def test_facts_among_rules_keep_their_order() -> None:
     program = parse("p(a). q(?x) :- p(?x). p(b). p(c). @output q . p(d).")
-    assert [fact.arguments for fact in program.facts] == [(IRI(name),) for name in "abcd"]
+    assert [fact.arguments for fact in program.facts] == [(String(name),) for name in "abcd"]
 
 
 def test_a_prefix_means_what_its_last_declaration_says() -> None:

@@ -57,9 +57,9 @@ def body(text: str) -> tuple[Atom | Negation | Condition, ...]:
 @pytest.mark.parametrize(
     ("text", "term"),
     [
-        ("a", IRI("a")),
-        ("node-a", IRI("node-a")),
-        ("Été_2", IRI("Été_2")),
+        ("a", String("a")),
+        ("node-a", String("node-a")),
+        ("Été_2", String("Été_2")),
         ("<http://a.b/c?d=(1,2)#e>", IRI("http://a.b/c?d=(1,2)#e")),
         ("rdf:type", IRI(RDF_TYPE)),
         ("_:b1", BlankNode("b1")),
@@ -75,7 +75,7 @@ def body(text: str) -> tuple[Atom | Negation | Condition, ...]:
         ("123456789012345678901234567890", Literal("123456789012345678901234567890", XSD + "integer")),
         ("-9223372036854775808", Integer(-(2**63))),
         ("true", TRUE),
-        ("truelove", IRI("truelove")),
+        ("truelove", String("truelove")),
         ('"a.b, (c) % d"', String("a.b, (c) % d")),
         ('"a\\n\\t\\"\\\\\\u00e9\\U0001F600"', String('a\n\t"\\é😀')),
         ('""', String("")),
@@ -126,7 +126,7 @@ def test_operators_become_calls() -> None:
 
 
 def test_literals_of_a_body() -> None:
-    assert body("q(?x, a)") == (atom("q", X, IRI("a")),)
+    assert body("q(?x, a)") == (atom("q", X, String("a")),)
     assert body("q, r()") == (atom("q"), atom("r"))
     assert body("~q(?x)") == (Negation(atom("q", X)),)
     assert body("?x >= 3") == (Condition(call(">=", X, Integer(3))),)
@@ -147,7 +147,7 @@ def test_triple_patterns_and_iri_predicates() -> None:
         "?x a ex:C :- ?x ex:p ?y, ?x ?q 5, ex:D(?x), <http://other.org/r>(?x, ?y).\n"
         "ex:a ex:p -3 .\n"
         "ex:a a ex:C.\n"
-        "b ex:p 'x'.\n".replace("'", '"')
+        "_:b ex:p 'x'.\n".replace("'", '"')
     )
     ex = "http://example.org/"
     (rule,) = program.rules
@@ -161,7 +161,7 @@ def test_triple_patterns_and_iri_predicates() -> None:
     assert program.facts == (
         Fact("triple", (IRI(ex + "a"), IRI(ex + "p"), Integer(-3))),
         Fact("triple", (IRI(ex + "a"), IRI(RDF_TYPE), IRI(ex + "C"))),
-        Fact("triple", (IRI("b"), IRI(ex + "p"), String("x"))),
+        Fact("triple", (BlankNode("b"), IRI(ex + "p"), String("x"))),
     )
 
 
@@ -176,14 +176,14 @@ def test_rules_names_heads_and_constraints() -> None:
     assert second.heads == (atom("p", X), atom("s", X, Aggregate("count", (Y,))))
     assert constraint.is_constraint
     assert constraint.name == "c1"
-    assert start == Rule((atom("start", IRI("a")),), ())
+    assert start == Rule((atom("start", String("a")),), ())
     assert late == Rule((atom("late", Parameter("now")),), ())
-    assert named == Rule((atom("named", IRI("a")),), (), "n1")
+    assert named == Rule((atom("named", String("a")),), (), "n1")
     assert program.facts == ()
 
 
 def test_several_atoms_without_a_body_are_several_facts() -> None:
-    assert parse("p(a), q(b).").facts == (Fact("p", (IRI("a"),)), Fact("q", (IRI("b"),)))
+    assert parse("p(a), q(b).").facts == (Fact("p", (String("a"),)), Fact("q", (String("b"),)))
 
 
 def test_anonymous_variables_are_numbered_by_rule() -> None:
@@ -221,8 +221,8 @@ def test_comments_may_stand_anywhere() -> None:
         "% first\n// second\n/* third. p(b). */ p(a). % fourth\n"
         "q(?x) :- % fifth, with 3 words\n p(?x), /* sixth */ ?x != b // seventh\n . /* eighth */"
     )
-    assert program.facts == (Fact("p", (IRI("a"),)),)
-    assert program.rules == (Rule((atom("q", X),), (atom("p", X), Condition(call("!=", X, IRI("b"))))),)
+    assert program.facts == (Fact("p", (String("a"),)),)
+    assert program.rules == (Rule((atom("q", X),), (atom("p", X), Condition(call("!=", X, String("b"))))),)
 
 
 @pytest.mark.parametrize(

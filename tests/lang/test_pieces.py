@@ -7,7 +7,7 @@ import pytest
 from tidalog.lang import parse_fact, parse_query, parse_rule, parse_rules, print_rule
 from tidalog.model.errors import ProgramError
 from tidalog.model.program import Aggregate, Atom, Call, Fact, Rule, Variable
-from tidalog.model.terms import IRI, Integer
+from tidalog.model.terms import IRI, Integer, String
 
 X, Y = Variable("x"), Variable("y")
 
@@ -27,7 +27,7 @@ def answers(text: str) -> tuple[object, ...]:
         ("path(a, b)", ()),
         ("?x, #count(?y) :- edge(?x, ?y)", (X, Aggregate("count", (Y,)))),
         ("#sum(?y) :- size(_, ?y) .", (Aggregate("sum", (Y,)),)),
-        ("?x + 1, a :- size(_, ?x)", (Call("+", (X, Integer(1))), IRI("a"))),
+        ("?x + 1, a :- size(_, ?x)", (Call("+", (X, Integer(1))), String("a"))),
         ("ABS(?x) :- size(_, ?x)", (Call("ABS", (X,)),)),
         ("path(?x, ?y) :- edge(?x, ?y)", (X, Y)),
         ("size(?x, ?y), ?y > 3 % big ones\n", (X, Y)),
@@ -51,11 +51,11 @@ def test_a_wrong_query_is_refused(text: str) -> None:
 def test_a_rule_with_and_without_its_full_stop() -> None:
     rule = Rule((Atom("p", (X,)),), (Atom("q", (X,)),), "r9")
     assert parse_rule("r9: p(?x) :- q(?x).") == parse_rule("r9: p(?x) :- q(?x) % that is all") == rule
-    assert parse_rule("p(a)") == Rule((Atom("p", (IRI("a"),)),), ())
+    assert parse_rule("p(a)") == Rule((Atom("p", (String("a"),)),), ())
 
 
 def test_a_fact_with_and_without_its_full_stop() -> None:
-    assert parse_fact("edge(a, 3)") == parse_fact(" edge(a, 3) . ") == Fact("edge", (IRI("a"), Integer(3)))
+    assert parse_fact("edge(a, 3)") == parse_fact(" edge(a, 3) . ") == Fact("edge", (String("a"), Integer(3)))
 
 
 @pytest.mark.parametrize("text", ["", "p(a). p(b).", "@output p .", "p(?x)", "p(?x) :- q(?x)", "p(a), q(b)"])

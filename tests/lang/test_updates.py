@@ -28,7 +28,7 @@ UPDATES_PAGE = ERRORS_PAGE.with_name("updates.md")
 facts = st.one_of(
     strategies.facts,
     st.sampled_from(
-        [Fact("rule", ()), Fact("commit", ()), Fact("rule", (IRI("a"),)), Fact("commit", (IRI("a"),))]
+        [Fact("rule", ()), Fact("commit", ()), Fact("rule", (String("a"),)), Fact("commit", (String("a"),))]
     ),
     st.sampled_from(["rule", "commit"]).map(
         lambda name: Fact("triple", (IRI(name), IRI("http://example.org/p"), IRI("rule")))
@@ -73,8 +73,8 @@ class TestUpdates:
 
     def test_order_is_kept_within_each_part(self) -> None:
         (update,) = parse_updates("+p(c). -p(z). +p(a). -p(y). +p(b).")
-        assert [f.arguments for f in update.insertions] == [(IRI(name),) for name in "cab"]
-        assert [f.arguments for f in update.deletions] == [(IRI(name),) for name in "zy"]
+        assert [f.arguments for f in update.insertions] == [(String(name),) for name in "cab"]
+        assert [f.arguments for f in update.deletions] == [(String(name),) for name in "zy"]
 
     def test_a_sign_holds_for_all_facts_of_its_statement(self) -> None:
         (update,) = parse_updates("-p(a), q(b).")

@@ -98,7 +98,7 @@ def test_a_log_cut_at_any_byte_of_its_end_loses_nothing_else(
             kb.apply(edges("xy"))
         with tidalog.open(copy, fsync="off") as kb:
             assert kb.recovery.truncated == 0
-            assert (tidalog.IRI("x"), tidalog.IRI("y")) in state(kb)["edge"][0]
+            assert (tidalog.String("x"), tidalog.String("y")) in state(kb)["edge"][0]
 
 
 def test_a_changed_byte_is_found_wherever_it_is(made: tuple[Path, list[State]], copy: Path) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import Final
 
 from tidalog.api.change import Change
 from tidalog.api.database import Database
@@ -14,8 +15,12 @@ from tidalog.lang import parse, print_program
 from tidalog.model.update import EncodedUpdate
 from tidalog.storage import records
 from tidalog.storage.inbox import Batch
+from tidalog.storage.manifest import FORMAT
 from tidalog.storage.recovery import Redo
 from tidalog.storage.wal import as_one
+
+EARLIER: Final = "earlier format: "
+"""Begins the digest of a program that was loaded in an earlier format."""
 
 
 def records_of(change: Change, number: int, dictionary: Dictionary) -> list[list[bytes]]:
@@ -64,8 +69,14 @@ def change_of(redo: Redo, database: Database) -> Change:
     if record.kind != records.LOAD:
         return Change(record.kind, redo.updates)
     read = ReadProgram(parse(record.text("text"), record.text("name")), (), Path(record.text("folder")))
-    given = dict(records.terms_of(record.sequence("parameters"), record.arrays, database.dictionary))
+    given = dict(records.terms_of(record.sequence("parameters"), record, database.dictionary))
     environment = database.environment.with_parameters(given)
     load = database.plan_load(joined(database.program, read.program), environment)
     load.add(*update.insertions)
-    return Change(record.kind, redo.updates, load, read, record.text("digest"))
+    return Change(record.kind, redo.updates, load, read, known_digest(record.text("digest"), record.format))
+
+
+def known_digest(digest: str, format: int) -> str:
+    """The digest of a program in a store.  In an earlier format it was that of a text with another meaning,
+    and is marked."""
+    return digest if format == FORMAT or digest.startswith(EARLIER) else EARLIER + digest

@@ -19,7 +19,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from tidalog.api.results import SHOWN_ROWS, Result
+from tidalog.api.results import SHOWN_ROWS, Result, decoded_result
 from tidalog.io.change_feed import ADD_RULE, REMOVE_RULE, ChangeBatch, Kind
 from tidalog.model.errors import UsageError
 from tidalog.model.facts import Ids
@@ -127,7 +127,7 @@ class PredicateChange:
 
     def _result(self, columns: Sequence[Ids], rows: int) -> Result:
         names = [f"arg{number}" for number in range(1, len(columns) + 1)]
-        return Result(names, [self._dictionary.decode(column) for column in columns], rows, self._prefixes)
+        return decoded_result(self._dictionary, names, columns, rows, self._prefixes)
 
     def batches(self, label: Label) -> Iterator[ChangeBatch]:
         """The rows of a change feed (`io.change_feed`), deletions first."""

@@ -8,7 +8,7 @@ from tidalog.analysis import Analysis, RuleDiff
 from tidalog.api.load import Witness
 from tidalog.api.relations import explicit_rows
 from tidalog.engine.engine import EmbeddedEngine
-from tidalog.model.facts import Facts
+from tidalog.model.facts import Facts, Ids
 from tidalog.plan.lowering import constraint_rule
 from tidalog.rdf.columns import as_shorthand, split
 from tidalog.rdf.layout import TRIPLE, Layout
@@ -47,17 +47,26 @@ def can_stay_after(
 
 
 def moved(
-    engine: EmbeddedEngine, before: Layout, after: Layout, witnesses: Container[Witness]
+    engine: EmbeddedEngine,
+    before: Layout,
+    after: Layout,
+    witnesses: Container[Witness],
+    into: EmbeddedEngine | None = None,
+    ids: Ids | None = None,
 ) -> EmbeddedEngine:
     """A new engine with the explicit facts alone, in the relations of another layout.  A relation without any
-    gets its arity when it is needed.
+    gets its arity when it is needed.  An engine to move them `into` has a dictionary of its own, in which
+    terms have other `ids`.
 
     Once neither rules nor witnesses have `triple`, all triples were written with IRIs, as the witnesses say,
     and these are predicates like any other again."""
-    found, dictionary = EmbeddedEngine(engine.dictionary), engine.dictionary
+    found = into or EmbeddedEngine(engine.dictionary)
+    dictionary = found.dictionary
     for whole in explicit_rows(engine, before):
         if not whole.count:
             continue
+        if ids is not None:
+            whole = Facts(whole.predicate, [ids[column] for column in whole.columns], whole.count)
         if before.active and not after.active and whole.predicate == TRIPLE:
             parts = as_shorthand(whole, witnesses, dictionary)
         else:

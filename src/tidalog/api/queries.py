@@ -10,7 +10,7 @@ import pyarrow as pa
 from tidalog.api.database import Database
 from tidalog.api.naming import check_query, column_names, known_predicate, parameter_terms, user_predicates
 from tidalog.api.relations import count_of, rows_of
-from tidalog.api.results import Result
+from tidalog.api.results import Result, decoded_result
 from tidalog.api.stats import Stats
 from tidalog.engine.limits import ProgressCallback, RunStats
 from tidalog.lang import parse_query
@@ -42,8 +42,7 @@ def ask(
 
 
 def result_of(database: Database, names: Sequence[str], facts: Facts) -> Result:
-    columns = [database.dictionary.decode(column) for column in facts.columns]
-    return Result(names, columns, facts.count, database.program.prefixes)
+    return decoded_result(database.dictionary, names, facts.columns, facts.count, database.program.prefixes)
 
 
 def argument_names(facts: Facts) -> list[str]:

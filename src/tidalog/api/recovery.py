@@ -29,6 +29,8 @@ class Recovery:
     """The last change in the snapshot that was read."""
     replayed: int = 0
     """Changes of the log that were applied again."""
+    migrated: int | None = None
+    """The earlier format that the store had; what it holds is the same in the format of today."""
     truncated: int = 0
     """Bytes of an incomplete record at the end of the log, which are cut off."""
     damaged: tuple[str, ...] = ()

@@ -1,8 +1,9 @@
 """Results: a table of terms, Arrow underneath.
 
-A column is int64, double or boolean if every term in it is of that kind; otherwise it is text in the form
-that tables have (format `any`), in which every text says which term it is.  So a result needs nothing but its
-table: Python values and terms are read off it, and inserting a result gives the same facts again.
+A column is int64, double, boolean or plain text if every term in it is a number or boolean of that kind or a
+string; otherwise it is text in the form that tables have (format `any`), in which every text says which term
+it is, and its field's metadata says so (`io.term_fields`).  So a result needs nothing but its table: Python
+values and terms are read off it, and inserting a result gives the same facts again.
 """
 
 from __future__ import annotations
@@ -16,18 +17,22 @@ from typing import TYPE_CHECKING, Final, TypeVar
 import numpy as np
 import pyarrow as pa
 
+from tidalog.io.term_fields import reading_of, term_table
 from tidalog.model.errors import Diagnostic, UsageError
 from tidalog.model.term_text import TermWriter, parse_any, to_python
-from tidalog.model.terms import Boolean, Double, Integer, Term, sort_key
+from tidalog.model.terms import IRI, Boolean, Double, Integer, String, Term, sort_key
 
 if TYPE_CHECKING:
     import pandas
     import polars
     from rich.table import Table as RichTable
 
+    from tidalog.engine.dictionary import Dictionary
+    from tidalog.model.facts import Ids
+
 T = TypeVar("T")
 Value = int | float | bool | str
-"""What a term is to Python: a number or a boolean, or the text of a table's cell."""
+"""What a term is to Python: a number, a boolean or the text of a string, else the text of a table's cell."""
 
 SHOWN_ROWS: Final = 20
 """Rows of a result that print."""
@@ -53,11 +58,13 @@ class Result:
         columns: Sequence[pa.Array],
         rows: int,
         prefixes: Mapping[str, str] | None = None,
+        readings: Sequence[str] | None = None,
     ) -> None:
-        """`rows` counts where there are no columns; `prefixes` shorten IRIs that are printed."""
+        """`rows` counts where there are no columns; `prefixes` shorten IRIs that are printed; `readings` say
+        what columns of text hold, strings if there are none."""
         self._prefixes = dict(prefixes or {})
         if names:
-            self._table = pa.Table.from_arrays(list(columns), names=list(names))
+            self._table = term_table(names, columns, readings or ["string"] * len(names))
         else:
             empty = pa.StructArray.from_buffers(pa.struct([]), rows, [None])
             self._table = pa.Table.from_batches([pa.RecordBatch.from_struct_array(empty)])
@@ -103,12 +110,16 @@ class Result:
         return iter(self.to_rows())
 
     def to_rows(self) -> list[tuple[Value, ...]]:
-        """Rows of Python values: numbers and booleans as such, anything else as the text of a cell."""
-        return _rows([_python_values(column) for column in self._table.columns], len(self))
+        """Rows of Python values: numbers, booleans and strings as such, anything else as the text of a
+        cell."""
+        return _rows([_python_values(*column) for column in self._with_readings()], len(self))
 
     def to_terms(self) -> list[tuple[Term, ...]]:
         """Rows of terms."""
-        return _rows([_terms(column) for column in self._table.columns], len(self))
+        return _rows([_terms(*column) for column in self._with_readings()], len(self))
+
+    def _with_readings(self) -> Iterator[tuple[pa.ChunkedArray, str]]:
+        return zip(self._table.columns, map(reading_of, self._table.schema), strict=True)
 
     def to_pylist(self) -> list[dict[str, Value]]:
         """Rows as dictionaries by the names of the columns."""
@@ -132,7 +143,8 @@ class Result:
         if not self.columns:
             return self
         columns = [column.combine_chunks() for column in table.columns]
-        return Result(self.columns, columns, table.num_rows, self._prefixes)
+        readings = [reading_of(field) for field in table.schema]
+        return Result(self.columns, columns, table.num_rows, self._prefixes, readings)
 
     # --- for people ---------------------------------------------------------------------------------
 
@@ -203,7 +215,22 @@ class Result:
         return [tuple(map(write, row)) for row in shown.to_terms()]
 
 
+def decoded_result(
+    dictionary: Dictionary,
+    names: Sequence[str],
+    columns: Sequence[Ids],
+    rows: int,
+    prefixes: Mapping[str, str],
+) -> Result:
+    """The result that columns of term ids stand for."""
+    decoded = [dictionary.decode_plain(column) for column in columns]
+    arrays, readings = [array for array, _ in decoded], [reading for _, reading in decoded]
+    return Result(names, arrays, rows, prefixes, readings)
+
+
 _WIDTH: Final = 110
+_READ: Final[Mapping[str, Callable[[str], Term]]] = {"any": parse_any, "string": String, "iri": IRI}
+"""The term of a text, by the reading of its column."""
 
 
 def _is_text(column: pa.ChunkedArray) -> bool:
@@ -219,21 +246,21 @@ def _rows(columns: list[list[T]], rows: int) -> list[tuple[T, ...]]:
     return list(zip(*columns, strict=True)) if columns else [()] * rows
 
 
-def _python_values(column: pa.ChunkedArray) -> list[Value]:
-    if not _is_text(column):
+def _python_values(column: pa.ChunkedArray, reading: str) -> list[Value]:
+    if not _is_text(column) or reading == "string":
         values: list[Value] = column.to_pylist()
         return values
-    return _by_distinct(column, lambda text: to_python(parse_any(text)))
+    return _by_distinct(column, lambda text: to_python(_READ[reading](text)))
 
 
-def _terms(column: pa.ChunkedArray) -> list[Term]:
+def _terms(column: pa.ChunkedArray, reading: str) -> list[Term]:
     if pa.types.is_int64(column.type):
         return [Integer(value) for value in column.to_pylist()]
     if pa.types.is_float64(column.type):
         return [Double(value) for value in column.to_pylist()]
     if pa.types.is_boolean(column.type):
         return [Boolean(value) for value in column.to_pylist()]
-    return _by_distinct(column, parse_any)
+    return _by_distinct(column, _READ[reading])
 
 
 def _by_distinct(column: pa.ChunkedArray, read: Callable[[str], T]) -> list[T]:

@@ -117,6 +117,12 @@ def joined(old: Program, new: Program) -> Program:
     )
 
 
+def says_nothing_new(known: Program, program: Program) -> bool:
+    """Whether a program, but for its facts, is a part of one that is known."""
+    whole = joined(known, program)
+    return replace(whole, base=known.base) == replace(known, facts=())
+
+
 def _is_said(rule: Rule, rules: tuple[Rule, ...]) -> bool:
     """Whether a rule is there already; one without a name may have been given one since it was loaded."""
     if rule in rules:

@@ -5,15 +5,21 @@ from __future__ import annotations
 from dataclasses import asdict, replace
 from importlib.metadata import version
 
+import numpy as np
+
 from tidalog.api.load import analysed, witness_of
 from tidalog.api.maintenance import Maintenance
 from tidalog.api.placement import can_stay, moved
 from tidalog.api.state import State
+from tidalog.engine.engine import EmbeddedEngine
 from tidalog.engine.functions import is_native
 from tidalog.engine.limits import RunStats
 from tidalog.lang import parse, print_program
+from tidalog.model.facts import Ids
 from tidalog.plan.compile import compile
 from tidalog.rdf.layout import Layout
+from tidalog.storage.columns import ids_by_value, terms_by_value
+from tidalog.storage.manifest import FORMAT
 from tidalog.storage.snapshot import Snapshot
 
 
@@ -36,30 +42,43 @@ def meta_of(state: State) -> dict[str, object]:
 
 def restored(state: State, snapshot: Snapshot) -> State:
     """The state of a snapshot, whose facts go into the engine of an empty one.  Facts that another version
-    derived are derived again.  Raises `ProgramError` if the program does not fit any more."""
-    meta, engine = snapshot.meta, state.engine
+    derived are derived again, and so are those of an earlier format.  Raises `ProgramError` if the program
+    does not fit any more."""
+    meta, is_old = snapshot.meta, snapshot.format < FORMAT
+    engine = EmbeddedEngine() if is_old else state.engine
     snapshot.fill(engine)
+    into, ids = (state.engine, _migrated(engine, state.engine, snapshot.format)) if is_old else (None, None)
     program = parse(meta.text("program"), meta.text("name"))
-    term = engine.dictionary.term
-    parameters = {name: term(number) for name, number in meta.mapping("parameters").items()}
+    term = state.engine.dictionary.term
+    parameters = {
+        name: term(number if ids is None else int(ids[number]))
+        for name, number in meta.mapping("parameters").items()
+    }
     environment = replace(state.environment, parameters=parameters)
     witnesses = {(name, arity): witness_of(name, arity) for name, arity in meta.list("witnesses")}
     layout = Layout.from_json(**meta.mapping("triples"))
     analysis = analysed(program, environment, witnesses)
     run = meta.optional("run", dict)
     engine.derived = run is not None
-    stays = can_stay(engine, layout, analysis)
+    stays = not is_old and can_stay(engine, layout, analysis)
     state = replace(
         state,
         program=program,
         environment=environment,
         analysis=replace(analysis, program=program, facts=()),
         witnesses=witnesses,
-        engine=engine if stays else moved(engine, layout, analysis.triples, witnesses),
+        engine=engine if stays else moved(engine, layout, analysis.triples, witnesses, into, ids),
     )
     if not stays or run is None or meta.text("writer") != version("tidalog"):
         return state
     return _with_ranks(replace(state, run=RunStats(**run), tabled=False), set(meta.list("unranked")))
+
+
+def _migrated(old: EmbeddedEngine, new: EmbeddedEngine, format: int) -> Ids:
+    """Puts the terms of an engine of an earlier format into another one; for each id there, the id here."""
+    table, positions = terms_by_value(old.dictionary, np.arange(len(old.dictionary), dtype=np.int32))
+    ids: Ids = ids_by_value(new.dictionary, table, format)[positions]
+    return ids
 
 
 def _with_ranks(state: State, unranked: set[str]) -> State:

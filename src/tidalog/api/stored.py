@@ -19,14 +19,14 @@ from typing import Final
 
 from tidalog.api.arguments import check_batch, check_count, checked_options
 from tidalog.api.change import Change, delta_of, perform
-from tidalog.api.change_records import batch_record, records_of
+from tidalog.api.change_records import EARLIER, batch_record, known_digest, records_of
 from tidalog.api.delta import Delta
 from tidalog.api.diagnostics import bad_argument
 from tidalog.api.engine import STORED, Capabilities
 from tidalog.api.knowledge_base import KnowledgeBase
 from tidalog.api.lock import locked
 from tidalog.api.recovery import Recovery, Unfinished, apply_again, not_redone
-from tidalog.api.sources import ReadProgram
+from tidalog.api.sources import ReadProgram, says_nothing_new
 from tidalog.api.streams import AnyUpdate
 from tidalog.builtins import PythonFunction
 from tidalog.engine.limits import Limits, ProgressCallback
@@ -40,6 +40,7 @@ from tidalog.storage import faults, records
 from tidalog.storage.dedup import Content, Seen
 from tidalog.storage.diagnostics import OtherProgram
 from tidalog.storage.inbox import Batch, Inbox, PendingUpdates, Position
+from tidalog.storage.manifest import FORMAT
 from tidalog.storage.recovery import changes_to_redo, read_content
 from tidalog.storage.segments import When
 from tidalog.storage.snapshot import Image, Snapshot
@@ -132,7 +133,7 @@ class StoredKnowledgeBase(KnowledgeBase):
     # --- programs -----------------------------------------------------------------------------------
 
     def _has_loaded(self, read: ReadProgram, parameters: Mapping[str, Term]) -> bool:
-        if self._digest(read, parameters) in self._programs:
+        if self._is_loaded(read, parameters):
             own = read.program.exports
             self._exports = [(b, read.folder if b in own else folder) for b, folder in self._exports]
             return True
@@ -141,6 +142,22 @@ class StoredKnowledgeBase(KnowledgeBase):
             hint = "kb.rules shows its rules and adds others; facts go in with kb.insert"
             raise StoreError(OtherProgram(path=self.path, hint=hint))
         return False
+
+    def _is_loaded(self, read: ReadProgram, parameters: Mapping[str, Term]) -> bool:
+        """Whether a program was loaded.  Of those that were loaded in an earlier format no digest of today is
+        known: then a program that would add nothing to the rules is one of them."""
+        digest = self._digest(read, parameters)
+        if digest in self._programs:
+            return True
+        if not any(known.startswith(EARLIER) for known in self._programs):
+            return False
+        given = self._open().environment.parameters
+        if not says_nothing_new(self._open().program, read.program) or any(
+            given.get(name) != term for name, term in parameters.items()
+        ):
+            return False
+        self._programs.append(digest)
+        return True
 
     def _digest(self, read: ReadProgram, parameters: Mapping[str, Term]) -> str:
         """Equal for programs that say the same, whatever their layout, with the same parameters."""
@@ -344,12 +361,15 @@ class StoredKnowledgeBase(KnowledgeBase):
         self._writable("a snapshot")
         self._inbox.check_acknowledged("a snapshot")
         self._snapshotter.wait()
+        self._derive_for_snapshot()
+        self._snapshotter.take()
+        return self._log.applied_to
+
+    def _derive_for_snapshot(self) -> None:
         try:
             self.materialise()
         except RunError as error:
             _LOG.warning("%s: the snapshot holds explicit facts alone, for %s", self.path, error)
-        self._snapshotter.take()
-        return self._log.applied_to
 
     @locked
     def get_ready(self) -> None:
@@ -381,7 +401,7 @@ class StoredKnowledgeBase(KnowledgeBase):
         self._exports = [(exports[index], Path(folder)) for index, folder in meta.list("exports")]
         self._skipped = Counter(meta.mapping("skipped"))
         self._log.applied_to = self._log.logged_to = snapshot.number
-        self._programs = list(meta.list("programs"))
+        self._programs = [known_digest(digest, snapshot.format) for digest in meta.list("programs")]
         self._only_loaded = bool(meta.optional("only loaded", bool))
         labels = meta.optional("labels", dict)
         self._inbox.restore(meta.optional("label", int | str), labels, meta.mapping("sources"))
@@ -411,6 +431,18 @@ class StoredKnowledgeBase(KnowledgeBase):
                 _LOG.warning("%s: an earlier snapshot and more of the log are used: %s", self.path, problem)
                 reader.forget_snapshot(entry)
             self._mark_done()
+        format = reader.manifest.format if found.snapshot is None else found.snapshot.format
+        if isinstance(reader, Store) and format < FORMAT:
+            self._migrate()
         number = found.snapshot.number if found.snapshot is not None else None
         problems = tuple(str(problem) for _, problem in found.damaged)
-        self.recovery = Recovery(number, redone, found.truncated, problems, time.perf_counter() - start)
+        migrated = format if format < FORMAT else None
+        seconds = time.perf_counter() - start
+        self.recovery = Recovery(number, redone, migrated, found.truncated, problems, seconds)
+
+    def _migrate(self) -> None:
+        """Writes a snapshot in the current format, in which the log continues.  Files of the earlier format
+        are kept until a later snapshot replaces them."""
+        _LOG.info("%s has an earlier format; a snapshot in the current one is written", self.path)
+        self._derive_for_snapshot()
+        self._snapshotter.take()

@@ -7,7 +7,6 @@ as an outcome until a function needs it, so that special forms can inspect it.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from datetime import date, datetime
 from types import MappingProxyType
 from typing import Final
 
@@ -17,22 +16,15 @@ from tidalog.builtins.logic import BUILTINS as LOGIC
 from tidalog.builtins.numbers import BUILTINS as NUMBERS
 from tidalog.builtins.text import BUILTINS as TEXT
 from tidalog.model.program import Call, Expression, Parameter, Variable
+from tidalog.model.term_text import from_python
 from tidalog.model.terms import (
-    INT64_MAX,
-    INT64_MIN,
-    IRI,
     TRUE,
-    XSD,
-    BlankNode,
     Boolean,
     Double,
     Integer,
-    LangString,
     Literal,
     String,
     Term,
-    instant,
-    is_text,
 )
 
 BUILTINS: Final[Mapping[str, Builtin]] = MappingProxyType(
@@ -142,9 +134,9 @@ def call_python(function: PythonFunction, arguments: Sequence[Term]) -> Term:
     """The value of a registered function.
 
     Numbers, booleans and plain strings are passed as Python values, every other term as itself.  The function
-    returns an int, float, bool, str (a plain string), date, datetime or a term.  There is no value if it
-    returns None, anything else or an integer beyond 64 bits, or raises ArithmeticError, LookupError,
-    TypeError or ValueError; other exceptions propagate.
+    returns a value that stands for a term (`from_python`).  There is no value if it returns None, anything
+    else or an integer beyond 64 bits, or raises ArithmeticError, LookupError, TypeError or ValueError; other
+    exceptions propagate.
     """
     try:
         answer = function(*map(python_value, arguments))
@@ -159,29 +151,14 @@ def python_value(term: Term) -> object:
 
 
 def term_of_answer(answer: object) -> Term:
-    """The term of a registered function's result; a numpy scalar is converted first."""
-    if type(answer).__module__ == "numpy" and getattr(answer, "ndim", None) == 0:
-        answer = getattr(answer, "item", lambda: answer)()
-    match answer:
-        case IRI() | BlankNode() | String() | LangString() | Integer() | Double() | Boolean() | Literal():
-            return answer
-        case bool():
-            return Boolean(answer)
-        case int():
-            if INT64_MIN <= answer <= INT64_MAX:
-                return Integer(int(answer))
-            raise CannotCompute("the function's answer does not fit 64 bits")
-        case float():
-            return Double(float(answer))
-        case str():
-            if not is_text(answer):
-                raise CannotCompute("the function answered with half a surrogate pair, which is not text")
-            return String(str(answer))
-        case datetime():
-            return instant(answer)
-        case date():
-            return Literal(answer.isoformat(), XSD + "date")
-        case None:
-            raise CannotCompute("the function gave no answer")
-        case _:
-            raise CannotCompute(f"the function answered with a {type(answer).__name__}, which is not a term")
+    """The term of a registered function's result."""
+    if answer is None:
+        raise CannotCompute("the function gave no answer")
+    try:
+        term = from_python(answer)
+    except TypeError as error:
+        kind = type(answer).__name__
+        raise CannotCompute(f"the function answered with a {kind}, which is not a term") from error
+    if isinstance(answer, int) and isinstance(term, Literal):
+        raise CannotCompute("the function's answer does not fit 64 bits")
+    return term

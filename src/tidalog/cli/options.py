@@ -12,6 +12,8 @@ import typer
 
 from tidalog.api.diagnostics import BadArgument
 from tidalog.model.errors import UsageError
+from tidalog.model.term_text import parse_any
+from tidalog.model.terms import Term
 
 STANDARD_INPUT: Final = "-"
 SHOWN_ROWS: Final = 20
@@ -35,7 +37,8 @@ DialectName = Annotated[
     str | None, value("NAME", "main, zodiac, rdfox or jena.  Default: by the file extension.", "--dialect")
 ]
 Parameters = Annotated[
-    list[str] | None, value("NAME=VALUE", "The value of $NAME in the program.", "--parameter", "-p")
+    list[str] | None,
+    value("NAME=VALUE", "The value of $NAME, as in a cell of a table.", "--parameter", "-p"),
 ]
 RowLimit = Annotated[int, typer.Option("--rows", min=0, help="Rows to print of each table; 0 prints all.")]
 AsJson = Annotated[bool, flag("Print one JSON object on stdout, errors included.", "--json")]
@@ -168,5 +171,7 @@ def check_choice(option: str, value: str, known: Iterable[str]) -> None:
         raise bad_option(f"{option} {value} is not known", f"it is one of {', '.join(known)}", "see --help")
 
 
-def read_parameters(texts: Iterable[str] | None) -> dict[str, str]:
-    return dict(read_pairs(texts, "--parameter", "--parameter limit=10"))
+def read_parameters(texts: Iterable[str] | None) -> dict[str, Term]:
+    """Values are read as cells of a table are."""
+    pairs = read_pairs(texts, "--parameter", "--parameter limit=10")
+    return {name: parse_any(text) for name, text in pairs}

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from tidalog.api.knowledge_base import KnowledgeBase
     from tidalog.cli.report import Report
     from tidalog.io.result import OnError
+    from tidalog.model.terms import Term
 
 
 class Limits(TypedDict):
@@ -70,7 +71,7 @@ def _opened(work: Work) -> KnowledgeBase:
 
 
 def _fill(
-    kb: KnowledgeBase, work: Work, facts: Sequence[tuple[str, str]], parameters: Mapping[str, str]
+    kb: KnowledgeBase, work: Work, facts: Sequence[tuple[str, str]], parameters: Mapping[str, Term]
 ) -> None:
     bad = work.bad_rows
     on_error: OnError = "skip" if bad.skip else "error"

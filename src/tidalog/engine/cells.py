@@ -1,7 +1,7 @@
 """What a cell of a table holds, by its bytes.
 
-The meaning is `termtext.parse_any`; compiled code decides the plain cases (numbers in base ten, ASCII names,
-IRIs, texts that can be nothing but strings) and leaves the rest to it.
+The meaning is `termtext.parse_any`; compiled code decides the plain cases (integers, IRIs, texts that can be
+nothing but strings) and leaves the rest to it.
 """
 
 from __future__ import annotations
@@ -21,7 +21,9 @@ AS_TRUE: Final = 4
 AS_FALSE: Final = 5
 AS_SLOW: Final = 6
 
-_QUOTE, _LESS, _GREATER, _UNDERSCORE, _COLON, _MINUS, _BACKSLASH = (np.uint8(ord(c)) for c in '"<>_:-\\')
+_QUOTE, _LESS, _GREATER, _UNDERSCORE, _COLON, _MINUS, _BACKSLASH, _ZERO = (
+    np.uint8(ord(c)) for c in '"<>_:-\\0'
+)
 _MAX_DIGITS: Final = 18  # every number of so many digits fits 64 bits
 # What a byte may be, a bit for each; cells are many, so one look at a table says all.
 _LETTER, _DIGIT, _DASH, _BEYOND_ASCII, _OTHER, _NO_NUMERAL, _NOT_IN_IRI = (np.uint8(1 << n) for n in range(7))
@@ -37,8 +39,8 @@ def _byte_class(c: int) -> np.uint8:
         found |= _DASH
     else:
         found |= _BEYOND_ASCII if c >= 128 else _OTHER
-    # A dot, a sign, or a letter of an exponent or a radix may be part of a number.
-    if chr(c) not in "0123456789.+-ABCDEFabcdefoOxX":
+    # A dot, a sign or an exponent may be part of a number.
+    if chr(c) not in "0123456789.+-e":
         found |= _NO_NUMERAL
     if c <= 32 or c >= 127 or chr(c) in '"<>\\^`{|}':
         found |= _NOT_IN_IRI
@@ -93,30 +95,21 @@ def classify(text: np.ndarray, start: int, length: int) -> tuple[int, int, int]:
         if classes(text, start + 1, length - 2) & _NOT_IN_IRI:
             return AS_SLOW, start, length
         return AS_IRI, start + 1, length - 2
-    if first >= 128:
-        return AS_SLOW, start, length
     return AS_STRING, start, length
 
 
 @inlined
 def classify_word(text: np.ndarray, start: int, length: int) -> tuple[int, int, int]:
-    """What begins with a letter: a name, a boolean, a blank node, or a string."""
-    if text[start] == _UNDERSCORE and (length == 1 or text[start + 1] == _COLON):
-        if length < 3:
-            return AS_SLOW, start, length
+    """What begins with a letter: a boolean, a blank node, or a string."""
+    if text[start] == _UNDERSCORE and length > 2 and text[start + 1] == _COLON:
         if classes(text, start + 2, length - 2) & (_DASH | _BEYOND_ASCII | _OTHER):
             return AS_SLOW, start, length
         return AS_BLANK, start + 2, length - 2
-    found = classes(text, start, length)
-    if found & _OTHER:
-        return AS_STRING, start, length
-    if found & (_DASH | _BEYOND_ASCII):
-        return AS_SLOW, start, length
     if equals(text, start, length, _TRUE):
         return AS_TRUE, start, length
     if equals(text, start, length, _FALSE):
         return AS_FALSE, start, length
-    return AS_IRI, start, length
+    return AS_STRING, start, length
 
 
 @inlined
@@ -127,10 +120,10 @@ def classify_numeral(text: np.ndarray, start: int, length: int) -> tuple[int, in
     found = classes(text, start + sign, digits)
     if found & _NO_NUMERAL:
         return AS_STRING, start, length
+    if digits == 0 or (found == _DIGIT and text[start + sign] == _ZERO and length > 1):
+        return AS_STRING, start, length
     if found == _DIGIT and digits <= _MAX_DIGITS:
         return AS_INTEGER, start, length
-    if digits == 0:
-        return AS_STRING, start, length
     return AS_SLOW, start, length
 
 

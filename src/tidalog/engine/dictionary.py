@@ -49,11 +49,16 @@ _READINGS: Final = {
     "string": cells_in.READ_STRING,
     "iri": cells_in.READ_IRI,
 }
+_PLAIN_DOUBLE: Final = r"^-?([1-9][0-9]*\.(0|[0-9]*[1-9])|0\.0{0,3}[1-9]([0-9]*[1-9])?)$"
+_LENGTH_OF_PLAIN_DOUBLE: Final = 16
+"""Fifteen digits and a point: every such text between 0.0001 and 10^15 is how its double is written."""
 _MOST_TERMS: Final = 2**31 - 2
 _MOST_TEXT: Final = 2**36
 _INTEGERS: Final = 1 << kernels.INTEGER
 _DOUBLES: Final = 1 << kernels.DOUBLE
 _BOOLEANS: Final = 1 << kernels.BOOLEAN
+_STRINGS: Final = 1 << kernels.STRING
+_NATIVE: Final = (_INTEGERS, _DOUBLES, _BOOLEANS)
 
 
 class Dictionary:
@@ -251,8 +256,9 @@ class Dictionary:
         encoded = cells.dictionary_encode()
         distinct = encoded.dictionary
         numbers = np.empty(len(distinct), np.int32)
-        is_double = pc.match_substring_regex(
-            distinct, r"^-?[0-9]+(\.[0-9]+([eE][+-]?[0-9]+)?|[eE][+-]?[0-9]+)$"
+        is_double = pc.and_(
+            pc.match_substring_regex(distinct, _PLAIN_DOUBLE),
+            pc.less_equal(pc.binary_length(distinct), _LENGTH_OF_PLAIN_DOUBLE),
         )
         mask = _numpy_of(is_double.cast(pa.int8()), np.int8).astype(bool)
         if mask.any():
@@ -267,14 +273,25 @@ class Dictionary:
     def decode(self, ids: Ids) -> pa.Array:
         """A column of int64, double or boolean if every term is of that kind, else text of format `any`."""
         ids = np.ascontiguousarray(ids)  # of a delta, a column is a row of a table in the other order
+        return self._decode(ids, int(cells_out.kinds_among(self.arrays, ids)))
+
+    def decode_plain(self, ids: Ids) -> tuple[pa.Array, str]:
+        """As `decode`, but a column of strings alone is what they hold; and how to read the column
+        (`encode`)."""
+        ids = np.ascontiguousarray(ids)
         kinds = int(cells_out.kinds_among(self.arrays, ids))
-        if kinds in (_INTEGERS, _DOUBLES, _BOOLEANS):
-            numbers = np.empty(len(ids), np.int64)
-            cells_out.gather_numbers(self.arrays, ids, numbers)
-            if kinds == _BOOLEANS:
-                return _arrow_of(numbers).cast(pa.bool_())
-            return _arrow_of(numbers.view(np.float64) if kinds == _DOUBLES else numbers)
-        return self.decode_text(ids)
+        if kinds in (_STRINGS, 0):
+            return self.contents(ids), "string"
+        return self._decode(ids, kinds), "native" if kinds in _NATIVE else "any"
+
+    def _decode(self, ids: Ids, kinds: int) -> pa.Array:
+        if kinds not in _NATIVE:
+            return self.decode_text(ids)
+        numbers = np.empty(len(ids), np.int64)
+        cells_out.gather_numbers(self.arrays, ids, numbers)
+        if kinds == _BOOLEANS:
+            return _arrow_of(numbers).cast(pa.bool_())
+        return _arrow_of(numbers.view(np.float64) if kinds == _DOUBLES else numbers)
 
     def decode_text(self, ids: Ids, write: Callable[[Term], str] | None = None) -> pa.Array:
         """Text of format `any`, or what `write` makes of every distinct term."""

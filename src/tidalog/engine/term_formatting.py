@@ -11,8 +11,6 @@ import numpy as np
 
 from tidalog.engine.array_types import Int32s, Int64s, Uint8s, int64
 from tidalog.engine.cells import (
-    AS_IRI,
-    AS_SLOW,
     AS_STRING,
     classify,
     is_in_scheme,
@@ -37,11 +35,6 @@ def written_form(kind: int, text: np.ndarray, start: int, length: int) -> int:
         reading, _, size = classify(text, start, length)
         return RAW if reading == AS_STRING and size == length else BY_PYTHON
     if kind == IRI:
-        reading, _, size = classify(text, start, length)
-        if reading == AS_IRI and size == length:
-            return RAW
-        if reading == AS_SLOW:
-            return BY_PYTHON  # a name or not: only `format_any` knows
         absolute, scheme = False, length > 0 and is_letter(text[start])
         for i in range(length):
             c = text[start + i]

@@ -9,17 +9,20 @@ import pyarrow.ipc as ipc
 
 from tidalog.io.columns import RawTable
 from tidalog.io.diagnostics import BrokenFile, Position
+from tidalog.io.term_fields import reading_of
 from tidalog.model.errors import DataError
 
 
 def raw_table(table: pa.Table, name: str) -> RawTable:
-    """A table whose rows are located by their number; the text of a row is its values."""
+    """A table whose rows are located by their number; the text of a row is its values.  Fields may say how
+    their text is read."""
 
     def locate(row: int, field: int) -> tuple[Position, str]:
         values = [column[row].as_py() for column in table.columns]
         return Position(name, row + 1, unit="row"), repr(values)
 
-    return RawTable(name, list(table.columns), table.num_rows, locate, tuple(table.column_names))
+    names, readings = tuple(table.column_names), [reading_of(field) for field in table.schema]
+    return RawTable(name, list(table.columns), table.num_rows, locate, names, readings)
 
 
 def read_parquet(path: Path, buffer: pa.Buffer) -> RawTable:

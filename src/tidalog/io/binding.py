@@ -14,7 +14,6 @@ from urllib.parse import quote
 import pyarrow as pa
 
 from tidalog.io.diagnostics import DataDiagnostic, WrongOption
-from tidalog.io.export_form import as_formats
 from tidalog.io.files import COMPRESSION_ENDINGS
 from tidalog.io.formats import RDF, Format, check_option, format_named
 from tidalog.io.read import read_table
@@ -76,13 +75,11 @@ def write_binding(
     with _shown_at(binding.span):
         path = export_path(binding, base_dir)
         _, options = _checked(binding, base_dir, reading=False)
-        formats = cast("tuple[str, ...] | None", options.get("format"))
-        if formats is not None:
-            table = as_formats(table, formats, binding.predicate)
         write_table(
             table,
             path,
             binding.format,
+            formats=cast("tuple[str, ...] | None", options.get("format")),
             header=_header(options),
             delimiter=cast("str | None", options.get("delimiter")),
             quoting=cast("bool | None", options.get("quoting")),

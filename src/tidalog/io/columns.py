@@ -30,6 +30,8 @@ from tidalog.model.errors import DataError
 from tidalog.model.terms import XSD
 
 FORMATS: Final = ("any", "string", "int", "double", "boolean", "iri", "skip")
+AS_IT_COMES: Final = ""
+"""The format of a column for which none is given: typed values keep their type."""
 _DESCRIPTIONS: Final = {
     "int": "an integer",
     "double": "a number",
@@ -57,6 +59,7 @@ class RawTable:
     """A file's columns as they were read, and how to locate a row.
 
     `locate(row, field)` returns the position of a field (from 0) in the file, and the text of its row.
+    `readings` says how text columns become terms; without them, as strings.
     """
 
     path: str
@@ -64,6 +67,10 @@ class RawTable:
     rows: int
     locate: Callable[[int, int], tuple[Position, str]]
     names: tuple[str, ...] | None = None
+    readings: Sequence[Reading] | None = None
+
+    def reading(self, field: int) -> Reading:
+        return "string" if self.readings is None else self.readings[field]
 
 
 @dataclass(frozen=True)
@@ -99,7 +106,7 @@ def check_shape(
     """One format for each of the file's `width` columns.  The number of columns kept must be the arity of the
     predicate."""
     if formats is None:
-        formats = ("any",) * width
+        formats = (AS_IT_COMES,) * width
     elif len(formats) != width:
         raise DataError(
             WrongArity(
@@ -200,7 +207,7 @@ def _plain(table: RawTable, field: int, column: pa.ChunkedArray) -> tuple[pa.Chu
         decoded = [pc.run_end_decode(chunk) for chunk in column.chunks]
         return _plain(table, field, pa.chunked_array(decoded, kind.value_type))
     if types.is_null(kind):
-        return column.cast(pa.string()), "any"
+        return column.cast(pa.string()), "string"
     if types.is_boolean(kind):
         return column, "native"
     if types.is_integer(kind):
@@ -220,11 +227,11 @@ def _plain(table: RawTable, field: int, column: pa.ChunkedArray) -> tuple[pa.Chu
     if types.is_string(kind):
         if not _is_utf8(column):
             raise _no_term_for(table, field, "text that is not UTF-8")
-        return column, "any"
+        return column, table.reading(field)
     if types.is_large_string(kind) or types.is_string_view(kind) or types.is_binary(kind):
         text = _small_strings(column)
         if text is not None and _is_utf8(text):
-            return text, "any"
+            return text, table.reading(field)
     raise _no_term_for(table, field, f"values of type {kind}")
 
 
@@ -296,8 +303,10 @@ def _small_strings(column: pa.ChunkedArray) -> pa.ChunkedArray | None:
 def _formatted(column: pa.ChunkedArray, reading: Reading, format: str) -> _Converted:
     is_text = pa.types.is_string(column.type)
     match format:
-        case "any":
+        case "":
             return _Converted(column, reading)
+        case "any":
+            return _Converted(column, "any" if reading == "string" else reading)
         case "string":
             return _Converted(column_text(column), "string")
         case "int":

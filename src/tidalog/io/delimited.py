@@ -31,7 +31,7 @@ from tidalog.io.encoding import (
     position_of,
     without_mark,
 )
-from tidalog.io.result import BadRow, BadRowLog
+from tidalog.io.result import BadRow, BadRowLog, Reading
 from tidalog.io.row_scan import (
     NO_QUOTE,
     Positions,
@@ -154,7 +154,8 @@ def _read(
             rows = _index(text, count_rows)
         return _locate(text, rows, int(rows.good[row]), field)
 
-    return RawTable(str(text.path), columns, len(columns[0]), locate, names)
+    readings: list[Reading] = ["any"] * len(columns)
+    return RawTable(str(text.path), columns, len(columns[0]), locate, names, readings)
 
 
 def _no_columns(width: int) -> list[pa.ChunkedArray]:

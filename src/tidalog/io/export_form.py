@@ -14,6 +14,8 @@ import pyarrow as pa
 
 from tidalog.io.columns import check_shape
 from tidalog.io.diagnostics import NotWritable
+from tidalog.io.term_fields import reading_of, term_field
+from tidalog.io.text_form import any_text
 from tidalog.model.errors import DataError
 from tidalog.model.term_text import format_any, from_python, parse_any
 from tidalog.model.terms import IRI, Boolean, Double, Integer, String
@@ -30,23 +32,27 @@ _NOUNS: Final = {
 
 
 def as_formats(table: pa.Table, formats: Sequence[str], predicate: str) -> pa.Table:
-    """The table with each column in its format."""
+    """The table with each column in its format; text is the text of the cells."""
     check_shape(predicate, table.num_columns, formats, None)
-    kept = [
-        (name, _as_format(column, format, predicate))
-        for name, column, format in zip(table.column_names, table.columns, formats, strict=True)
-        if format != "skip"
-    ]
-    return pa.Table.from_arrays([column for _, column in kept], names=[name for name, _ in kept])
+    fields: list[pa.Field] = []
+    columns: list[pa.ChunkedArray] = []
+    for field, column, format in zip(table.schema, table.columns, formats, strict=True):
+        if format != "skip":
+            columns.append(_as_format(column, reading_of(field), format, predicate))
+            fields.append(term_field(field.name, columns[-1].type, format))
+    return pa.Table.from_arrays(columns, schema=pa.schema(fields))
 
 
-def _as_format(column: pa.ChunkedArray, format: str, predicate: str) -> pa.ChunkedArray:
-    if format == "any" or len(column) == 0 or column.type == _TYPES.get(format):
+def _as_format(column: pa.ChunkedArray, reading: str, format: str, predicate: str) -> pa.ChunkedArray:
+    is_text = pa.types.is_string(column.type) or pa.types.is_large_string(column.type)
+    if format == "any":
+        return any_text(column, reading) if is_text else column
+    if len(column) == 0 or column.type == _TYPES.get(format) or (is_text and reading == format):
         return column
-    if format in _TYPES or not (pa.types.is_string(column.type) or pa.types.is_large_string(column.type)):
+    if format in _TYPES or not is_text:
         raise _refusal(_first_unlike(column, format), format, predicate)
     wanted = String if format == "string" else IRI
-    encoded = column.combine_chunks().dictionary_encode()
+    encoded = any_text(column, reading).combine_chunks().dictionary_encode()
     plain: list[str] = []
     for text in encoded.dictionary.to_pylist():
         term = parse_any(text)

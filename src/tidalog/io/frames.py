@@ -1,9 +1,9 @@
 """Facts from Python: rows, data frames, Arrow, numpy.
 
 Data with an Arrow interface (pyarrow, polars, pandas, DuckDB and others, through `__arrow_c_stream__`) is
-converted column by column; rows of Python values become columns first.  Text is read in `any` form, as in a
-file; terms are used as they are.  pandas and polars are never imported here: the caller who passes a frame
-has imported them.
+converted column by column; rows of Python values become columns first.  Text is text, whatever it looks like;
+terms are used as they are.  pandas and polars are never imported here: the caller who passes a frame has
+imported them.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from tidalog.io.arrow_files import raw_table
 from tidalog.io.columns import RawTable, count, shown, to_terms
 from tidalog.io.diagnostics import NotRows, Position, WrongFieldCount, WrongValue
 from tidalog.io.formats import check_column_formats
-from tidalog.io.result import BadRow, BadRowLog, OnError, ReadResult, TermColumn
+from tidalog.io.result import BadRow, BadRowLog, OnError, Reading, ReadResult, TermColumn
 from tidalog.io.values import column_of
 from tidalog.model.errors import DataError
 
@@ -65,7 +65,7 @@ def from_python(
 
 
 def _empty(arity: int) -> list[TermColumn]:
-    return [TermColumn(pa.chunked_array([], pa.string()), "any") for _ in range(arity)]
+    return [TermColumn(pa.chunked_array([], pa.string()), "string") for _ in range(arity)]
 
 
 def _raw(data: object, arity: int | None, names: Sequence[str] | None, log: BadRowLog) -> RawTable:
@@ -265,13 +265,16 @@ def _checked(
 ) -> RawTable:
     """Columns as Arrow, without the rows that contain a value that is not a term."""
     arrays: list[pa.ChunkedArray] = []
+    readings: list[Reading] = []
     strange: dict[int, tuple[int, object]] = {}
     for field, column in enumerate(columns):
         if isinstance(column, pa.ChunkedArray):
             arrays.append(column)
+            readings.append("string")
             continue
-        array, odd = column_of(column)
+        array, reading, odd = column_of(column)
         arrays.append(array)
+        readings.append(reading)
         for row, value in odd.items():
             strange.setdefault(row, (field, value))
     numbers = range(rows)
@@ -286,7 +289,7 @@ def _checked(
         number = int(kept[row]) if kept is not None else row
         return Position(_SOURCE, number + 1, unit="row"), repr([array[row].as_py() for array in arrays])
 
-    return RawTable(_SOURCE, arrays, rows - len(strange), locate, names)
+    return RawTable(_SOURCE, arrays, rows - len(strange), locate, names, readings)
 
 
 def _no_term(row: int, field: int, value: object) -> BadRow:

@@ -1,8 +1,9 @@
 """JSON lines: one object or array per line.
 
-Fields of objects are arguments in the order of the first object.  Text is read in the column's format;
-numbers and booleans keep their type, so `1` is an integer and `1.0` a double.  Arrow reads files of objects
-with one type per field; if it cannot, or would lose that difference, lines are read one by one.
+Fields of objects are arguments in the order of the first object.  Text is text, numbers and booleans keep
+their type, so `1` is an integer and `1.0` a double; other terms are objects (`json_terms`).  Arrow reads
+files of objects with one type per field; if it cannot, or would lose that difference, lines are read one by
+one.
 """
 
 from __future__ import annotations
@@ -19,7 +20,8 @@ from tidalog import arrow_compute as pc
 from tidalog.io.columns import RawTable, count, shown
 from tidalog.io.diagnostics import JsonSyntax, Position, WrongFieldCount, WrongValue
 from tidalog.io.encoding import as_bytes, require_utf8, without_mark
-from tidalog.io.result import BadRow, BadRowLog
+from tidalog.io.json_terms import iris_of, term_of
+from tidalog.io.result import BadRow, BadRowLog, Reading
 from tidalog.io.row_scan import NO_DELIMITER, NO_QUOTE, survey
 from tidalog.io.update_diagnostics import NotAnObject
 from tidalog.io.values import column_of
@@ -84,8 +86,13 @@ def _by_arrow(lines: _Lines, sparse: Wanted | None) -> RawTable | None:
         return None
     if sparse is not None:
         table = table.select([name for name in table.column_names if sparse(name)])
+    columns: list[pa.ChunkedArray] = []
+    readings: list[Reading] = []
     for column in table.columns:
-        if pa.types.is_nested(column.type) or _may_hide_integers(column):
+        iris = iris_of(column)
+        columns.append(column if iris is None else iris)
+        readings.append("string" if iris is None else "iri")
+        if pa.types.is_nested(columns[-1].type) or _may_hide_integers(column):
             return None
         if column.null_count and sparse is None:
             return None
@@ -93,7 +100,8 @@ def _by_arrow(lines: _Lines, sparse: Wanted | None) -> RawTable | None:
     def locate(row: int, field: int) -> tuple[Position, str]:
         return lines.position(row)
 
-    return RawTable(str(lines.path), list(table.columns), table.num_rows, locate, tuple(table.column_names))
+    names = tuple(table.column_names)
+    return RawTable(str(lines.path), columns, table.num_rows, locate, names, readings)
 
 
 def _arrow_table(buffer: pa.Buffer, schema: pa.Schema | None) -> pa.Table:
@@ -153,7 +161,7 @@ def _by_line(lines: _Lines, log: BadRowLog) -> RawTable | None:
             continue
         kept.append(index)
         rows.append(row)
-    return _table(lines, names, width, rows, kept, bad, log)
+    return _table(lines, names, width, rows, kept, bad, log, "string")
 
 
 def _sparse_by_line(lines: _Lines, wanted: Wanted, log: BadRowLog) -> RawTable | None:
@@ -169,7 +177,7 @@ def _sparse_by_line(lines: _Lines, wanted: Wanted, log: BadRowLog) -> RawTable |
             bad.append(BadRow(NotAnObject(position, why="it is not an object"), None, text))
     names = tuple(dict.fromkeys(name for found in objects for name in found if wanted(name)))
     rows = [[found.get(name) for name in names] for found in objects]
-    return _table(lines, names, len(names) if objects else None, rows, kept, bad, log)
+    return _table(lines, names, len(names) if objects else None, rows, kept, bad, log, "any")
 
 
 def _table(
@@ -180,12 +188,13 @@ def _table(
     kept: list[int],
     bad: list[BadRow],
     log: BadRowLog,
+    text: Reading,
 ) -> RawTable | None:
     """The kept rows as columns, without those that contain a value that is not a term."""
     if width is None:
         log.add(bad, len(bad))
         return None
-    columns, strange = _columns(rows, width)
+    columns, readings, strange = _columns(rows, width, text)
     for row_number, (field, odd) in strange.items():
         bad.append(_odd_value(lines, kept[row_number], field, odd))
     log.add(bad, len(bad))
@@ -196,7 +205,7 @@ def _table(
     def locate(row: int, field: int) -> tuple[Position, str]:
         return lines.position(kept[good[row]])
 
-    return RawTable(str(lines.path), columns, len(good), locate, names)
+    return RawTable(str(lines.path), columns, len(good), locate, names, readings)
 
 
 def _unreadable(lines: _Lines, index: int, line: bytes, error: ValueError | RecursionError) -> BadRow:
@@ -222,17 +231,26 @@ def _wrong_width(lines: _Lines, index: int, found: int, width: int) -> BadRow:
 
 
 def _columns(
-    rows: list[list[object]], width: int
-) -> tuple[list[pa.ChunkedArray], dict[int, tuple[int, object]]]:
-    """Columns, and for each row with values that are not terms the first such field."""
+    rows: list[list[object]], width: int, text: Reading
+) -> tuple[list[pa.ChunkedArray], list[Reading], dict[int, tuple[int, object]]]:
+    """Columns, how their text is read, and of each row with a value that is not a term the first such
+    field."""
     strange: dict[int, tuple[int, object]] = {}
-    columns = []
+    columns: list[pa.ChunkedArray] = []
+    readings: list[Reading] = []
     for field in range(width):
-        column, odd = column_of([row[field] for row in rows])
+        values = [row[field] for row in rows]
+        column, reading, odd = column_of([_term_or_value(value) for value in values], text)
         columns.append(column)
+        readings.append(reading)
         for row, value in odd.items():
             strange.setdefault(row, (field, value))
-    return columns, strange
+    return columns, readings, strange
+
+
+def _term_or_value(value: object) -> object:
+    """The term that an object stands for; other values as they are."""
+    return (term_of(value) or value) if isinstance(value, dict) else value
 
 
 def _odd_value(lines: _Lines, index: int, field: int, value: object) -> BadRow:
@@ -243,6 +261,6 @@ def _odd_value(lines: _Lines, index: int, field: int, value: object) -> BadRow:
         format="a term",
         format_name="a term",
         field=field + 1,
-        hint="values are text, numbers and booleans; nested objects and arrays are not terms",
+        hint='values are text, numbers, booleans, and objects such as {"@id": "http://example.org/a"}',
     )
     return BadRow(diagnostic, field + 1, text)

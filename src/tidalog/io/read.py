@@ -19,7 +19,7 @@ from tidalog.io.formats import Format, check_column_formats, check_option, endin
 from tidalog.io.json_lines import read_json_lines
 from tidalog.io.rdf_read import NAMES, read_rdf
 from tidalog.io.result import BadRowLog, OnError, Progress, ReadResult, TermColumn
-from tidalog.io.text_form import column_text
+from tidalog.io.text_form import any_text
 from tidalog.model.errors import DataError
 
 Resource = str | os.PathLike[str]
@@ -192,7 +192,7 @@ def _joined_column(pieces: list[TermColumn]) -> TermColumn:
     if len(types) == 1:
         arrays, reading = [piece.array for piece in pieces], pieces[0].reading
     else:
-        arrays, reading = [column_text(piece.array) for piece in pieces], "any"
+        arrays, reading = [any_text(piece.array, piece.reading) for piece in pieces], "any"
     chunks = [chunk for array in arrays for chunk in array.chunks]
     return TermColumn(pa.chunked_array(chunks, arrays[0].type), reading)
 

@@ -7,28 +7,30 @@ A value has one text, whether its column is native or mixed.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Final
 
 import pyarrow as pa
 
 from tidalog import arrow_compute as pc
 from tidalog.model.term_text import format_any, from_python
-from tidalog.model.terms import NAN, XSD, Double
+from tidalog.model.terms import IRI, NAN, XSD, Double, String
 
 _SPECIAL: Final = {
     "nan": format_any(Double(NAN)),
     "-nan": format_any(Double(NAN)),
     "inf": format_any(Double(float("inf"))),
     "-inf": format_any(Double(float("-inf"))),
+    "-0.0": format_any(Double(0.0)),
 }
-_SMALL, _LARGE = 1e-4, 1e15
+_READS_AS_ANOTHER_TERM: Final = '^[-0-9"<_]|^true$|^false$'
+"""Matches every string that would be read as another term, and a few others."""
+_SMALL, _LARGE = 1e-4, 1e10
 """Between these bounds Arrow and Python write a double in the same way."""
 
 
 def value_text(value: object) -> str | None:
-    """A Python value in `any` form; text is unchanged.  None for a value that is not a term."""
-    if isinstance(value, str):
-        return value
+    """A Python value in `any` form.  None for a value that is not a term."""
     try:
         return format_any(from_python(value))
     except TypeError:
@@ -40,6 +42,38 @@ def column_text(column: pa.ChunkedArray) -> pa.ChunkedArray:
     if pa.types.is_float64(column.type):
         return _double_column_text(column)
     return column if pa.types.is_string(column.type) else column.cast(pa.string())
+
+
+def any_text(column: pa.ChunkedArray, reading: str) -> pa.ChunkedArray:
+    """A column with its reading (`TermColumn`) as text in `any` form."""
+    text = column_text(column)
+    if reading == "iri":
+        return pa.chunked_array([_of_distinct(chunk, _iri_text) for chunk in text.chunks], pa.string())
+    if reading == "string":
+        return pa.chunked_array([_strings_text(chunk) for chunk in text.chunks], pa.string())
+    return text
+
+
+def _strings_text(text: pa.Array) -> pa.Array:
+    odd = pc.match_substring_regex(text, _READS_AS_ANOTHER_TERM)
+    if not pc.any(odd, min_count=0).as_py():
+        return text
+    odd = pc.fill_null(odd, False)
+    return pc.replace_with_mask(text, odd, _of_distinct(text.filter(odd), _string_text))
+
+
+def _iri_text(value: str) -> str:
+    return format_any(IRI(value))
+
+
+def _string_text(value: str) -> str:
+    return format_any(String(value))
+
+
+def _of_distinct(text: pa.Array, write: Callable[[str], str]) -> pa.Array:
+    encoded = text.dictionary_encode()
+    words = pa.array([write(word) for word in encoded.dictionary.to_pylist()], pa.string())
+    return words.take(encoded.indices)
 
 
 def _double_column_text(column: pa.ChunkedArray) -> pa.ChunkedArray:

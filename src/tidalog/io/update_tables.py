@@ -31,7 +31,7 @@ from tidalog.io.files import find_files, open_buffer
 from tidalog.io.formats import FORMATS, Format, check_option, format_named
 from tidalog.io.read import Resource
 from tidalog.io.result import BadRow, BadRowLog, BadRows, OnError, Progress, TermColumn
-from tidalog.io.text_form import column_text
+from tidalog.io.text_form import any_text
 from tidalog.io.update_diagnostics import ComesTooLate, NotAnUpdateTable
 from tidalog.io.update_files import (
     ADD_RULE,
@@ -298,7 +298,7 @@ def _joined(pieces: list[TermColumn | None], lengths: list[int]) -> TermColumn |
         return None
     same = len({(piece.array.type, piece.reading) for piece in there}) == 1
     reading = there[0].reading if same else "any"
-    arrays = [piece.array if same else column_text(piece.array) for piece in there]
+    arrays = [piece.array if same else any_text(piece.array, piece.reading) for piece in there]
     stand_in = arrays[0][0]
     filled = iter(arrays)
     chunks: list[pa.Array] = []

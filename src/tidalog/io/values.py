@@ -13,6 +13,7 @@ from typing import Final
 import numpy as np
 import pyarrow as pa
 
+from tidalog.io.result import Reading
 from tidalog.io.text_form import value_text
 from tidalog.model.terms import is_text
 
@@ -20,26 +21,33 @@ _FEW: Final = 1000  # values from which Arrow's own conversion pays
 _ARROW_TYPES = {int: pa.int64(), float: pa.float64(), bool: pa.bool_(), str: pa.string()}
 
 
-def column_of(values: Sequence[object]) -> tuple[pa.ChunkedArray, dict[int, object]]:
-    """The column, with null for None and for values that are not terms; and the latter values."""
+def column_of(
+    values: Sequence[object], text: Reading = "string"
+) -> tuple[pa.ChunkedArray, Reading, dict[int, object]]:
+    """The column, with null for None and for values that are not terms; how its text is read; and those
+    values.  `text` says how a `str` is read: as the string that it is, or as `any`."""
     kinds = set(map(type, values))
     if not kinds:
-        return pa.chunked_array([], pa.string()), {}
+        return pa.chunked_array([], pa.string()), text, {}
     if len(kinds) == 1 and (arrow_type := _ARROW_TYPES.get(next(iter(kinds)))) is not None:
         try:
-            return pa.chunked_array([_array(values, arrow_type)]), {}
+            return pa.chunked_array([_array(values, arrow_type)]), text, {}
         except (OverflowError, pa.ArrowInvalid, UnicodeEncodeError):
             pass  # an integer beyond 64 bits, or half a surrogate pair
     texts: list[str | None] = []
     strange: dict[int, object] = {}
     for row, value in enumerate(values):
-        text = None if _missing(value) else value_text(value)
-        if text is not None and not is_text(text):
-            text = None
-        if text is None and not _missing(value):
+        written: str | None = None
+        if isinstance(value, str) and text == "any":
+            written = value
+        elif not _missing(value):
+            written = value_text(value)
+        if written is not None and not is_text(written):
+            written = None
+        if written is None and not _missing(value):
             strange[row] = value
-        texts.append(text)
-    return pa.chunked_array([_array(texts, pa.string())]), strange
+        texts.append(written)
+    return pa.chunked_array([_array(texts, pa.string())]), "any", strange
 
 
 def _array(values: Sequence[object], arrow_type: pa.DataType) -> pa.Array:

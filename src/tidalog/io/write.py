@@ -1,13 +1,15 @@
-"""Writes a table of terms in `any` form to a file, atomically.
+"""Writes a table of terms to a file, atomically.
 
-The table's columns are int64, float64, bool, or text in `any` form; for RDF they are three columns of text in
-N-Triples syntax.  Reading the file gives the same facts.
+The table's columns are int64, float64, bool, or text whose field says which terms it holds (`term_fields`);
+for RDF they are three columns of text in N-Triples syntax.  Reading the file gives the same facts: delimited
+text has terms in `any` form, Arrow and Parquet keep the fields, JSON has strings for strings and objects for
+other terms (`json_terms`).
 """
 
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -20,10 +22,14 @@ import pyoxigraph as ox
 from tidalog import arrow_compute as pc
 from tidalog.io.columns import shown
 from tidalog.io.diagnostics import NeedsQuoting, NotRdf, NotWritable
+from tidalog.io.export_form import as_formats
 from tidalog.io.files import COMPRESSION_ENDINGS, AtomicFile, writing
 from tidalog.io.formats import FORMATS, Format, check_option, format_named
-from tidalog.io.row_text import bytes_of, json_texts, json_values, needs_quotes, with_quotes
-from tidalog.io.text_form import column_text
+from tidalog.io.json_terms import json_texts, json_values
+from tidalog.io.result import Reading
+from tidalog.io.row_text import bytes_of, needs_quotes, with_quotes
+from tidalog.io.term_fields import reading_of
+from tidalog.io.text_form import any_text
 from tidalog.model.errors import DataError
 
 _SLICE: Final = 1 << 18
@@ -39,6 +45,8 @@ class _Target:
     quoting: bool
     header: bool
     prefixes: Mapping[str, str]
+    readings: list[Reading] | None
+    """What each column holds; None if text is that of cells already, as formats ask for."""
 
 
 def write_table(
@@ -46,6 +54,7 @@ def write_table(
     path: str | os.PathLike[str],
     format: str | None = None,
     *,
+    formats: Sequence[str] | None = None,
     header: bool | None = None,
     delimiter: str | None = None,
     quoting: bool | None = None,
@@ -56,7 +65,8 @@ def write_table(
     """Writes a table to a file; by default, the ending of its name selects the format.
 
     A table without columns is a predicate without arguments and is written as `true` if it has a row.
-    `prefixes` shorten IRIs in Turtle; messages name the `predicate`.
+    `formats` say how each column is written (`export_form`).  `prefixes` shorten IRIs in Turtle; messages
+    name the `predicate`.
     """
     path = Path(path)
     kind = format_named(format, path)
@@ -72,6 +82,8 @@ def write_table(
     ):
         if value is not None:
             check_option(kind, kind.write_options, name, value)
+    if formats is not None:
+        table = as_formats(table, formats, predicate)
     if table.num_columns == 0:
         table = pa.table({"holds": pa.array([True] * min(1, table.num_rows), pa.bool_())})
     target = _Target(
@@ -82,6 +94,7 @@ def write_table(
         quoting if quoting is not None else True,
         bool(header),
         prefixes or {},
+        None if formats is not None else [reading_of(field) for field in table.schema],
     )
     file = AtomicFile(path)
     with writing(path):
@@ -114,9 +127,9 @@ def _write(target: _Target, kind: Format, compression: str | None, stream: Binar
                     compressed.write(piece)
 
 
-def _slices(table: pa.Table) -> Iterator[list[pa.ChunkedArray]]:
-    for start in range(0, table.num_rows, _SLICE):
-        columns = table.slice(start, _SLICE).columns
+def _slices(target: _Target) -> Iterator[list[pa.ChunkedArray]]:
+    for start in range(0, target.table.num_rows, _SLICE):
+        columns = target.table.slice(start, _SLICE).columns
         yield [c.cast(pa.string()) if pa.types.is_large_string(c.type) else c for c in columns]
 
 
@@ -127,19 +140,20 @@ def _delimited_text(target: _Target) -> Iterator[bytes | memoryview]:
     names = pa.table({str(i): [name] for i, name in enumerate(target.table.column_names)})
     if target.header:
         yield from bytes_of(_delimited_lines(target, list(names.columns)))
-    for columns in _slices(target.table):
-        yield from bytes_of(_delimited_lines(target, columns))
+    readings = target.readings or ["any"] * target.table.num_columns
+    for columns in _slices(target):
+        texts = [any_text(column, reading) for column, reading in zip(columns, readings, strict=True)]
+        yield from bytes_of(_delimited_lines(target, texts))
 
 
 def _delimited_lines(target: _Target, columns: list[pa.ChunkedArray]) -> pa.ChunkedArray:
-    fields = [_fields(target, column, alone=len(columns) == 1) for column in columns]
+    fields = [_fields(target, text, alone=len(columns) == 1) for text in columns]
     row = pc.binary_join_element_wise(*fields, target.delimiter)
     return pc.binary_join_element_wise(row, "\n", "")
 
 
-def _fields(target: _Target, column: pa.ChunkedArray, alone: bool) -> pa.ChunkedArray:
+def _fields(target: _Target, text: pa.ChunkedArray, alone: bool) -> pa.ChunkedArray:
     """Fields, in quotes if necessary.  An empty line is not a row, so a single empty field needs quotes."""
-    text = column_text(column)
     special = needs_quotes(text, target.delimiter)
     if alone:
         special = pc.or_(special, pc.equal(text, ""))
@@ -154,10 +168,11 @@ def _fields(target: _Target, column: pa.ChunkedArray, alone: bool) -> pa.Chunked
 
 def _json_lines(target: _Target) -> Iterator[bytes | memoryview]:
     keys = json_texts(pa.chunked_array([pa.array(target.table.column_names, pa.string())])).to_pylist()
-    for columns in _slices(target.table):
+    readings = target.readings or ["string"] * target.table.num_columns
+    for columns in _slices(target):
         parts: list[object] = []
         for number, (key, column) in enumerate(zip(keys, columns, strict=True)):
-            parts += ["{" if number == 0 else ",", key, ":", json_values(column)]
+            parts += ["{" if number == 0 else ",", key, ":", json_values(column, readings[number])]
         yield from bytes_of(pc.binary_join_element_wise(*parts, "}\n", ""))
 
 
@@ -166,7 +181,7 @@ def _json_lines(target: _Target) -> Iterator[bytes | memoryview]:
 
 def _n_triples(target: _Target) -> Iterator[bytes | memoryview]:
     _check_rdf(target)
-    for columns in _slices(target.table):
+    for columns in _slices(target):
         row = pc.binary_join_element_wise(*columns, " ")
         yield from bytes_of(pc.binary_join_element_wise(row, " .\n", ""))
 

@@ -51,7 +51,7 @@ class _Terms(dict[str, Term]):
 
     def _read(self, text: str) -> Term:
         if NAME.match(text):
-            return TRUE if text == "true" else FALSE if text == "false" else IRI(text)
+            return TRUE if text == "true" else FALSE if text == "false" else String(text)
         number = parse_number(text) if text else None
         if number is not None:
             return number

@@ -11,7 +11,7 @@ from tidalog.lang.diagnostics import BuiltinAsPredicate, SingleVariable, UpperCa
 from tidalog.model.errors import Diagnostic, Span
 from tidalog.model.program import Atom, Condition, Negation, Rule, variables
 from tidalog.model.term_text import NAME
-from tidalog.model.terms import IRI
+from tidalog.model.terms import String
 
 
 def rule_warnings(rule: Rule) -> Iterator[Diagnostic]:
@@ -44,8 +44,9 @@ def _upper_case_constants(rule: Rule) -> Iterator[Diagnostic]:
         atom = part.atom if isinstance(part, Negation) else part
         if isinstance(atom, Atom):
             for argument in atom.arguments:
-                if isinstance(argument, IRI) and NAME.match(argument.value) and argument.value[0].isupper():
-                    names.setdefault(argument.value, _span_of(rf"\b{re.escape(argument.value)}\b", atom.span))
+                name = argument.value if isinstance(argument, String) else ""
+                if NAME.match(name) and name[0].isupper() and (span := _bare(name, atom.span)):
+                    names.setdefault(name, span)
     if names:
         first = next(iter(names))
         yield UpperCaseConstants(
@@ -54,6 +55,12 @@ def _upper_case_constants(rule: Rule) -> Iterator[Diagnostic]:
             are="are constants" if len(names) > 1 else "is a constant",
             example=f"?{first}",
         )
+
+
+def _bare(name: str, span: Span | None) -> Span | None:
+    """The span of a name without quotes within a literal, if there is one."""
+    found = _span_of(rf'(?<![\w"]){re.escape(name)}(?![\w"])', span)
+    return None if found == span else found
 
 
 def _span_of(pattern: str, span: Span | None) -> Span | None:

@@ -31,7 +31,7 @@ from tidalog.model.program import (
     variables,
 )
 from tidalog.model.term_text import NAME, TermWriter, iri_reference, is_absolute, quote
-from tidalog.model.terms import IRI, RDF_TYPE, BlankNode
+from tidalog.model.terms import IRI, RDF_TYPE, BlankNode, String
 
 LINE_LENGTH: Final = 100
 
@@ -51,7 +51,11 @@ _AFTER_PERCENT: Final = re.compile(r"(?:[?$]\w+|[0-9][\w.+-]*)\Z")
 
 
 class Printer:
-    """Prints nodes with one set of prefixes."""
+    """Prints nodes with one set of prefixes.
+
+    A string that reads as a name stands without quotes as an argument of a predicate; in a triple pattern
+    and in a computation it has them.
+    """
 
     def __init__(self, prefixes: Mapping[str, str] | None = None) -> None:
         self.writer = TermWriter(prefixes)
@@ -61,6 +65,11 @@ class Printer:
     def expression(self, expression: Expression | Aggregate, least: int = _COMPARISON) -> str:
         text, level = self._expression(expression)
         return text if level >= least else f"({text})"
+
+    def _operand(self, expression: Expression | Aggregate, least: int = _COMPARISON) -> str:
+        return (
+            quote(expression.value) if isinstance(expression, String) else self.expression(expression, least)
+        )
 
     def _expression(self, expression: Expression | Aggregate) -> tuple[str, int]:
         if isinstance(expression, Variable):
@@ -76,19 +85,19 @@ class Printer:
         if function in _BINARY and len(arguments) == 2:
             level, least_left, least_right = _BINARY[function]
             left, right = (
-                self.expression(arguments[0], least_left),
-                self.expression(arguments[1], least_right),
+                self._operand(arguments[0], least_left),
+                self._operand(arguments[1], least_right),
             )
             if function == "%" and not _AFTER_PERCENT.match(right):
                 return f"{left} %({right})", level  # % and a blank would start a comment
             return f"{left} {function} {right}", level
         if function == "neg":
             (operand,) = arguments
-            text = self.expression(operand, _UNARY)
+            text = self._operand(operand, _UNARY)
             # -5 is the number; the minus of 5 is -(5)
             return (f"-({text})" if text[0].isdigit() or text[0] == "-" else f"-{text}"), _UNARY
-        name = function if NAME.match(function) else self.writer.full_iri(function)
-        return f"{name}({self._list(arguments)})", _PRIMARY
+        name = function if NAME.match(function) else self.writer.iri(function)
+        return f"{name}({', '.join(map(self._operand, arguments))})", _PRIMARY
 
     def _list(self, arguments: Iterable[Expression | Aggregate]) -> str:
         return ", ".join([self.expression(argument) for argument in arguments])
@@ -104,7 +113,7 @@ class Printer:
             self.writer.relative = True
             name = iri_reference(atom.predicate)
         else:
-            name = self.writer.iri(atom.predicate)
+            name = self.writer.predicate(atom.predicate)
         return f"{name}({self._list(atom.arguments)})" if atom.arguments else name
 
     def _triple(self, arguments: tuple[Expression | Aggregate, ...]) -> str | None:
@@ -116,8 +125,8 @@ class Printer:
             return None
         if verb.value != RDF_TYPE and not is_absolute(verb.value):
             return None
-        middle = "a" if verb.value == RDF_TYPE else self.writer.full_iri(verb.value)
-        return f"{self.expression(subject)} {middle} {self.expression(value)}"
+        middle = "a" if verb.value == RDF_TYPE else self.writer.iri(verb.value)
+        return f"{self.expression(subject)} {middle} {self._operand(value)}"
 
     def literal(self, literal: BodyLiteral) -> str:
         if isinstance(literal, Atom):
@@ -148,10 +157,10 @@ class Printer:
 
     def binding(self, directive: str, binding: DataBinding) -> str:
         options = ", ".join(f"{name} = {_option(value)}" for name, value in binding.options.items())
-        return f"@{directive} {self.writer.iri(binding.predicate)} :- {binding.format}{{{options}}} ."
+        return f"@{directive} {self.writer.predicate(binding.predicate)} :- {binding.format}{{{options}}} ."
 
     def output(self, predicate: str) -> str:
-        return f"@output {self.writer.iri(predicate)} ."
+        return f"@output {self.writer.predicate(predicate)} ."
 
     def parameter(self, name: str, value: Expression | None) -> str:
         return (
@@ -185,7 +194,7 @@ def _reads_as_atom(condition: Condition) -> bool:
     if isinstance(expression, Call):
         operator = expression.function in _BINARY or expression.function == "neg"
         return not operator and not is_condition(expression.function)
-    return isinstance(expression, IRI)
+    return isinstance(expression, IRI | String)
 
 
 def _stands_without_arrow(rule: Rule) -> bool:

@@ -65,7 +65,9 @@ class TokenReader:
     def term(self, token: Token) -> Term:
         """The term that one token stands for."""
         match token.type:
-            case "NAME" | "PREFIXED_NAME" | "IRI_REFERENCE":
+            case "NAME":
+                return String(str(token))
+            case "PREFIXED_NAME" | "IRI_REFERENCE":
                 return IRI(self.iri(token))
             case "INTEGER" | "RADIX_INTEGER" | "DOUBLE":
                 return self.number(token)

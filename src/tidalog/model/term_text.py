@@ -3,7 +3,7 @@
 Three laws, each with a test:
 
 *  `parse_any(format_any(t)) == t` for every term: a table read back gives the terms that were written;
-*  a bare name means the same constant in a table and in a program;
+*  a bare name is the same string in a table and in a program;
 *  the main dialect reads `term_text(t)` as `t`.
 
 A string is written without quotes in a table only if that text has no other meaning.
@@ -19,6 +19,7 @@ from decimal import Decimal
 from numbers import Integral, Real
 from typing import Final, Protocol, runtime_checkable
 
+from tidalog.model.foreign_terms import foreign_term
 from tidalog.model.terms import (
     FALSE,
     IRI,
@@ -54,6 +55,7 @@ NAME: Final = re.compile(rf"(?!_\Z){_NAME}\Z")
 _INTEGER = re.compile(r"-?[0-9]+\Z")
 _RADIX = re.compile(r"(-?)0(?:[xX][0-9A-Fa-f]+|[oO][0-7]+|[bB][01]+)\Z")
 _DOUBLE = re.compile(r"-?[0-9]+(?:\.[0-9]+(?:[eE][+-]?[0-9]+)?|[eE][+-]?[0-9]+)\Z")
+_CANONICAL_INTEGER = re.compile(r"(?:0|-?[1-9][0-9]*)\Z")
 _IRI = re.compile(rf'<((?:[^<>"{{}}|^`\\\x00-\x20]|{_ESCAPE})*)>\Z')
 _BLANK = re.compile(rf"_:((?:[\w.-]|{_ESCAPE})+)\Z")
 _QUOTED = re.compile(r'"((?:[^"\\]|\\.)*)"(?:@([A-Za-z]+(?:-[A-Za-z0-9]+)*)|\^\^(\S+))?\Z', re.DOTALL)
@@ -147,7 +149,7 @@ def parse_any(text: str) -> Term:
         return String("")
     first = text[0]
     if first in "-0123456789":
-        return parse_number(text) or String(text)
+        return _parse_canonical_number(text) or String(text)
     if first == '"':
         return _parse_quoted(text) or String(text)
     if first == "<":
@@ -156,9 +158,16 @@ def parse_any(text: str) -> Term:
     if first == "_" and text.startswith("_:"):
         found = _BLANK.match(text)
         return BlankNode(unescape(found[1])) if found and _codes_exist(found[1]) else String(text)
-    if NAME.match(text):
-        return TRUE if text == "true" else FALSE if text == "false" else IRI(text)
-    return String(text)
+    return TRUE if text == "true" else FALSE if text == "false" else String(text)
+
+
+def _parse_canonical_number(text: str) -> Term | None:
+    """The number that is written as this text and no other: `42`, `-7`, `2.5`, not `007`, `1e3` or `2.50`."""
+    if _CANONICAL_INTEGER.match(text):
+        return integer_of(text)
+    if _DOUBLE.match(text) and repr(value := float(text)) == text and value:
+        return Double(value)
+    return Double(0.0) if text == "0.0" else None
 
 
 def parse_number(text: str) -> Term | None:
@@ -207,17 +216,13 @@ def format_any(term: Term) -> str:
         case LangString(value, language):
             return f"{quote(value)}@{language}"
         case IRI(value):
-            return _bare_or_bracketed(value)
+            return iri_reference(value)
         case Literal(lexical, datatype) if not _is_big_integer(term):
             return f"{quote(lexical)}^^{iri_reference(datatype)}"
         case Double(value) if not math.isfinite(value):
-            return f'"{_special_double(value)}"^^{iri_reference(XSD + "double")}'
+            return f'"{special_double(value)}"^^{iri_reference(XSD + "double")}'
         case _:
             return term_text(term)
-
-
-def _bare_or_bracketed(iri: str) -> str:
-    return iri if NAME.match(iri) and iri not in ("true", "false") else iri_reference(iri)
 
 
 def _is_big_integer(term: Term) -> bool:
@@ -228,7 +233,8 @@ def _is_big_integer(term: Term) -> bool:
     )
 
 
-def _special_double(value: float) -> str:
+def special_double(value: float) -> str:
+    """The lexical form of a double that is not a finite number."""
     return "NaN" if value != value else "INF" if value > 0 else "-INF"
 
 
@@ -237,6 +243,8 @@ def _special_double(value: float) -> str:
 
 class TermWriter:
     """Writes terms in the syntax of the main dialect, shortening IRIs by prefixes.
+
+    A string that begins with a small letter and reads as a name needs no quotes.
 
     `relative` is true if some IRI was written that a @base would change.
     """
@@ -248,20 +256,18 @@ class TermWriter:
         self._written: dict[str, str] = {}
         self.relative = False
 
+    def predicate(self, name: str) -> str:
+        """A predicate: a bare name, a prefixed name, or its IRI in brackets."""
+        return name if NAME.match(name) and name not in ("true", "false") else self.iri(name)
+
     def iri(self, iri: str) -> str:
-        """A constant or predicate: a bare name, a prefixed name, or the IRI in brackets."""
+        """An IRI: a prefixed name, or the IRI in brackets."""
         text = self._written.get(iri)
         if text is None:
             text = self._written[iri] = self._write_iri(iri)
         return text
 
     def _write_iri(self, iri: str) -> str:
-        if NAME.match(iri) and iri not in ("true", "false"):
-            return iri
-        return self.full_iri(iri)
-
-    def full_iri(self, iri: str) -> str:
-        """An IRI that is not written as a bare name, where a bare name would mean something else."""
         for name, space in self._spaces:
             if iri.startswith(space) and _LOCAL.match(iri, len(space)):
                 return f"{name}:{iri[len(space) :]}"
@@ -274,13 +280,13 @@ class TermWriter:
             case IRI(value):
                 return self.iri(value)
             case String(value):
-                return quote(value)
+                return value if _reads_as_string(value) else quote(value)
             case Integer(value):
                 return str(value)
             case Double(value):
                 if math.isfinite(value):
                     return repr(value)
-                return f'"{_special_double(value)}"^^{self.full_iri(XSD + "double")}'
+                return f'"{special_double(value)}"^^{self.iri(XSD + "double")}'
             case Boolean(value):
                 return "true" if value else "false"
             case LangString(value, language):
@@ -290,7 +296,12 @@ class TermWriter:
             case Literal(lexical, datatype):
                 if _is_big_integer(term):
                     return lexical
-                return f"{quote(lexical)}^^{self.full_iri(datatype)}"
+                return f"{quote(lexical)}^^{self.iri(datatype)}"
+
+
+def _reads_as_string(text: str) -> bool:
+    """Whether a text needs no quotes in a program."""
+    return text[:1].islower() and NAME.match(text) is not None and text not in ("true", "false")
 
 
 _WITHOUT_PREFIXES: Final = TermWriter()
@@ -312,16 +323,19 @@ class _ScalarOfALibrary(Protocol):
 
 
 def from_python(value: object) -> Term:
-    """The term of a Python value; a `str` is read like a cell of a table (`parse_any`).
+    """The term of a Python value; a `str` is a string, whatever it looks like, and terms of pyoxigraph and
+    rdflib are the same terms here.
 
     Raises `TypeError` for a value that is not a term, such as None.
     """
+    if isinstance(value, IRI | BlankNode | String | LangString | Integer | Double | Boolean | Literal):
+        return value
+    if type(value) is not str and (found := foreign_term(value)) is not None:
+        return found
     if isinstance(value, str):
         if not is_text(value):
             raise TypeError("half a surrogate pair is not a character of a text")
-        return parse_any(value)
-    if isinstance(value, IRI | BlankNode | String | LangString | Integer | Double | Boolean | Literal):
-        return value
+        return String(str(value))
     if isinstance(value, bool):
         return Boolean(value)
     if type(value).__name__ == "timedelta64":  # to numpy that is an integer
@@ -374,8 +388,8 @@ def _no_term(value: object) -> TypeError:
 
 
 def to_python(term: Term) -> int | float | bool | str:
-    """Numbers and booleans as Python values, any other term as the text of a table's cell."""
-    if isinstance(term, Integer | Double | Boolean):
+    """Numbers, booleans and strings as Python values, any other term as the text of a table's cell."""
+    if isinstance(term, Integer | Double | Boolean | String):
         return term.value
     if isinstance(term, Literal) and _is_big_integer(term) and len(term.lexical) < _LONGEST_INT:
         return int(term.lexical)

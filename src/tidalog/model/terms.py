@@ -9,7 +9,7 @@ literal.  Terms are immutable values.  Two invariants make equality of Python ob
 *  Terms of different classes are never equal: `Integer(1)`, `Double(1.0)` and `Boolean(True)` are three
    terms, although the first two are equal in a comparison (`?x = ?y`), which goes by value.
 
-A bare constant `a` of the language is `IRI("a")`.
+A bare name `ada` of the language is `String("ada")`: text is text, with or without quotes.
 """
 
 from __future__ import annotations
@@ -32,21 +32,37 @@ INT64_MIN: Final = -(2**63)
 INT64_MAX: Final = 2**63 - 1
 NAN: Final = math.nan
 _LONGEST_INT64: Final = 20  # characters of the longest numeral within 64 bits, with its sign
+_LANGUAGE: Final = re.compile(r"[A-Za-z]+(?:-[A-Za-z0-9]+)*\Z")
+
+
+def _require(kind: str, value: object, wanted: type) -> None:
+    """A term is never made of a value that stands for another term."""
+    if type(value) is not wanted and (not isinstance(value, wanted) or isinstance(value, bool)):
+        raise TypeError(f"{kind} takes a {wanted.__name__}, not {value!r} of type {type(value).__name__}")
 
 
 @dataclass(frozen=True, slots=True)
 class IRI:
     value: str
 
+    def __post_init__(self) -> None:
+        _require("IRI", self.value, str)
+
 
 @dataclass(frozen=True, slots=True)
 class BlankNode:
     label: str
 
+    def __post_init__(self) -> None:
+        _require("BlankNode", self.label, str)
+
 
 @dataclass(frozen=True, slots=True)
 class String:
     value: str
+
+    def __post_init__(self) -> None:
+        _require("String", self.value, str)
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,14 +71,23 @@ class LangString:
     language: str
 
     def __post_init__(self) -> None:
+        _require("LangString", self.value, str)
+        _require("LangString", self.language, str)
+        if not _LANGUAGE.match(self.language):
+            raise ValueError(f"{self.language!r} is not a language tag such as en or de-AT")
         object.__setattr__(self, "language", self.language.lower())
 
 
 @dataclass(frozen=True, slots=True)
 class Integer:
-    """A 64-bit integer."""
+    """A 64-bit integer; `integer()` takes larger ones too."""
 
     value: int
+
+    def __post_init__(self) -> None:
+        _require("Integer", self.value, int)
+        if not INT64_MIN <= self.value <= INT64_MAX:
+            raise ValueError("Integer holds 64 bits; tidalog.integer() takes an integer of any size")
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,15 +95,24 @@ class Double:
     value: float
 
     def __post_init__(self) -> None:
-        if self.value != self.value:
+        value = self.value
+        if type(value) is not float:
+            if isinstance(value, bool) or not isinstance(value, int | float):
+                _require("Double", value, float)
+            object.__setattr__(self, "value", float(value))
+        if value != value:
             object.__setattr__(self, "value", NAN)
-        elif self.value == 0.0:
+        elif value == 0.0:
             object.__setattr__(self, "value", 0.0)
 
 
 @dataclass(frozen=True, slots=True)
 class Boolean:
     value: bool
+
+    def __post_init__(self) -> None:
+        if type(self.value) is not bool:
+            raise TypeError(f"Boolean takes True or False, not {self.value!r}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,6 +121,10 @@ class Literal:
 
     lexical: str
     datatype: str
+
+    def __post_init__(self) -> None:
+        _require("Literal", self.lexical, str)
+        _require("Literal", self.datatype, str)
 
 
 Term = IRI | BlankNode | String | LangString | Integer | Double | Boolean | Literal

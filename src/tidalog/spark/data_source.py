@@ -81,7 +81,16 @@ def spark_schema(schema: pa.Schema) -> StructType:
     from pyspark.sql.types import BooleanType, DoubleType, LongType, StringType, StructField, StructType
 
     kinds = {"int64": LongType(), "double": DoubleType(), "bool": BooleanType()}
-    return StructType([StructField(field.name, kinds.get(str(field.type), StringType())) for field in schema])
+    return StructType(
+        [
+            StructField(
+                field.name,
+                kinds.get(str(field.type), StringType()),
+                metadata={key.decode(): value.decode() for key, value in (field.metadata or {}).items()},
+            )
+            for field in schema
+        ]
+    )
 
 
 def _local(path: str) -> Path:
@@ -132,19 +141,22 @@ def _plain(table: pa.Table) -> pa.Table:
     import pyarrow as pa
 
     large = pa.types.is_large_string
-    kinds = [pa.field(f.name, pa.string() if large(f.type) else f.type) for f in table.schema]
-    return table.cast(pa.schema(kinds))
+    return table.cast(pa.schema([f.with_type(pa.string()) if large(f.type) else f for f in table.schema]))
 
 
 def _all_facts(kb: StoredKnowledgeBase, schema: pa.Schema) -> Iterator[pa.Table]:
     import pyarrow as pa
 
-    from tidalog.io.text_form import column_text
+    from tidalog.io.term_fields import reading_of
+    from tidalog.io.text_form import any_text
 
     for name in kb.predicates:
         table = _plain(kb.facts(name).table)
         rows = kb.count(name)
-        columns = [column_text(table.column(folder)) for folder in range(table.num_columns)]
+        columns = [
+            any_text(column, reading_of(field))
+            for column, field in zip(table.columns, table.schema, strict=True)
+        ]
         empty = [pa.nulls(rows, pa.string())] * (len(schema) - 1 - len(columns))
         yield pa.table([pa.repeat(name, rows), *columns, *empty], schema=schema)
 
@@ -165,7 +177,7 @@ class _FactReader(DataSourceReader):
             else:
                 tables = [_plain(kb.facts(self._predicate).table)]
         for table in tables:
-            if table.schema != self._schema:
+            if not table.schema.equals(self._schema, check_metadata=True):
                 why = f"its columns were {_types(self._schema)} when the query was created"
                 what = f"facts of {self._predicate} of these types any more"
                 raise SparkError(NoFeed(path=self._store, what=what, why=why, hint="create the query again"))
@@ -173,7 +185,10 @@ class _FactReader(DataSourceReader):
 
 
 def _types(schema: pa.Schema) -> str:
-    return ", ".join(f"{field.name} {field.type}" for field in schema)
+    from tidalog.io.term_fields import reading_of
+
+    kinds = {field.name: "terms" if reading_of(field) == "any" else field.type for field in schema}
+    return ", ".join(f"{name} {kind}" for name, kind in kinds.items())
 
 
 # --- changes ----------------------------------------------------------------------------------------

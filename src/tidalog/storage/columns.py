@@ -13,12 +13,19 @@ from typing import Final
 import numpy as np
 import numpy.typing as npt
 
+from tidalog.engine.array_types import Int32s, Uint8s
 from tidalog.engine.dictionary import Dictionary
+from tidalog.engine.dictionary_kernels import IRI, STRING
 from tidalog.model.facts import Ids
+from tidalog.model.term_text import NAME
+from tidalog.model.terms import String
 from tidalog.storage.kernels.terms import gather_texts, intern_terms
+from tidalog.storage.manifest import FORMAT
 
 Arrays = dict[str, npt.NDArray[np.generic]]
 
+_NAMES_ARE_STRINGS: Final = 2
+"""The format from which on a bare name is a string; before, it was an IRI."""
 _SPARSE: Final = 4
 """Ids that are spread over this many times their number are looked up by search, not in a table."""
 
@@ -76,16 +83,35 @@ def _places(used: Ids, ids: Ids) -> Ids:
     return result
 
 
-def ids_by_value(dictionary: Dictionary, arrays: Mapping[str, npt.NDArray[np.generic]]) -> Ids:
-    """The ids of a table's terms, given out where they are new."""
+def ids_by_value(
+    dictionary: Dictionary, arrays: Mapping[str, npt.NDArray[np.generic]], format: int = FORMAT
+) -> Ids:
+    """The ids of a table's terms, given out where they are new.  The table is of a format."""
     # Copies: compiled code knows arrays that may be written to and lie where they should.
     kind, value, number, length, extra, text = (
         np.array(arrays[name]) for name in ("term_kind", "term_value", "term_number", *_TEXT_COLUMNS)
     )
+    names = _bare_names(kind, length, text) if format < _NAMES_ARE_STRINGS else {}
+    is_datatype = set(extra[extra >= 0].tolist())
+    for row in names.keys() - is_datatype:
+        kind[row] = STRING
     dictionary.ensure(len(kind), len(text))
     ids = np.empty(len(kind), np.int32)
     intern_terms(dictionary.arrays, kind, value, number, length, extra, text, ids)
+    for row in names.keys() & is_datatype:  # as such it stays an IRI
+        ids[row] = dictionary.id_of(String(names[row]))
     return ids
+
+
+def _bare_names(kind: Uint8s, length: Int32s, text: Uint8s) -> dict[int, str]:
+    """The rows of IRIs that were written as bare names, and these names."""
+    ends = np.cumsum(length, dtype=np.int64)
+    found: dict[int, str] = {}
+    for row in np.flatnonzero(kind == IRI).tolist():
+        name = text[ends[row] - length[row] : ends[row]].tobytes().decode("utf-8", "surrogatepass")
+        if NAME.match(name):
+            found[row] = name
+    return found
 
 
 _TEXT_COLUMNS: Final = ("term_length", "term_extra", "term_text")

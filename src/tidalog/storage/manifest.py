@@ -18,8 +18,9 @@ from tidalog.storage.diagnostics import DamagedStore, NewerFormat
 from tidalog.storage.files import replace_file
 
 NAME: Final = "MANIFEST"
-FORMAT: Final = 1
-"""The format that is written.  Every earlier one can be read."""
+FORMAT: Final = 2
+"""The format that is written.  Every earlier one can be read.  A file keeps the format it was written in;
+that of a store is the highest among its files."""
 
 
 @dataclass(frozen=True)
@@ -40,6 +41,7 @@ class SnapshotEntry:
     files: tuple[File, ...]
     segment: str
     offset: int
+    format: int = FORMAT
 
     @property
     def size(self) -> int:
@@ -57,7 +59,7 @@ class Manifest:
     writer: str = field(default_factory=lambda: version("tidalog"))
 
     def with_segment(self, name: str) -> Self:
-        return replace(self, segments=(*self.segments, name), writer=version("tidalog"))
+        return replace(self, segments=(*self.segments, name), format=FORMAT, writer=version("tidalog"))
 
     def with_snapshot(self, entry: SnapshotEntry) -> Self:
         """The snapshot is the newest; the one before stays, with all of the log that it needs, or all of the
@@ -66,7 +68,7 @@ class Manifest:
         segments = self.segments
         if len(kept) > 1:
             segments = segments[segments.index(kept[-1].segment) :]
-        return replace(self, snapshots=kept, segments=segments, writer=version("tidalog"))
+        return replace(self, snapshots=kept, segments=segments, format=FORMAT, writer=version("tidalog"))
 
     def write(self, folder: Path) -> None:
         line = json.dumps(asdict(self), separators=(",", ":")).encode()
@@ -96,6 +98,7 @@ def read_manifest(folder: Path) -> Manifest:
                 tuple(File(**file) for file in entry["files"]),
                 entry["segment"],
                 entry["offset"],
+                entry.get("format", 1),
             )
             for entry in raw["snapshots"]
         ),

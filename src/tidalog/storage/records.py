@@ -36,6 +36,7 @@ from tidalog.model.rule_edit import NO_EDIT, NamedRemoval, RuleEdit, RuleText
 from tidalog.model.terms import Term
 from tidalog.model.update import EncodedUpdate, Label
 from tidalog.storage.columns import Arrays, ids_by_value, terms_by_value
+from tidalog.storage.manifest import FORMAT
 
 LOAD: Final = "load"
 UPDATES: Final = "updates"
@@ -82,6 +83,8 @@ class Record:
 
     header: Mapping[str, Any]
     arrays: Arrays
+    format: int = FORMAT
+    """That of the file it stands in."""
 
     @property
     def kind(self) -> str:
@@ -166,7 +169,7 @@ def packed(header: Mapping[str, object], arrays: Mapping[str, npt.NDArray[np.gen
     return pieces
 
 
-def unpacked(payload: memoryview) -> Record:
+def unpacked(payload: memoryview, format: int = FORMAT) -> Record:
     """The counterpart of `packed`.  Raises `ValueError`, `KeyError` or `TypeError` for other bytes."""
     size = int.from_bytes(payload[:_HEADER_SIZE], "little")
     at = _HEADER_SIZE + size
@@ -177,7 +180,7 @@ def unpacked(payload: memoryview) -> Record:
         arrays[name] = np.frombuffer(payload, kind, length, at)
         at += kind.itemsize * length
     _check_header(header)
-    return Record(header, arrays)
+    return Record(header, arrays, format)
 
 
 # --- changes ----------------------------------------------------------------------------------------
@@ -220,7 +223,7 @@ def changes_of(record: Record, dictionary: Dictionary) -> list[EncodedUpdate]:
     edits = [_edit_of(*edit) for edit in record.sequence("rules")] or [NO_EDIT] * len(record.labels)
     parts: list[tuple[list[Facts], list[Facts]]] = [([], []) for _ in record.labels]
     names = record.sequence("predicates")
-    ids = ids_by_value(dictionary, record.arrays)
+    ids = ids_by_value(dictionary, record.arrays, record.format)
     arguments = ids[record.arrays["arguments"].astype(np.int32)]
     at = 0
     for number, sign, code, arity, count in record.arrays["groups"].reshape(-1, 5).tolist():
@@ -250,12 +253,10 @@ def terms_packed(terms: Mapping[str, Term], dictionary: Dictionary) -> Arrays:
     return {**{f"named_{name}": array for name, array in table.items()}, "named": places}
 
 
-def terms_of(
-    names: Iterable[str], arrays: Mapping[str, npt.NDArray[np.generic]], dictionary: Dictionary
-) -> Iterator[tuple[str, Term]]:
+def terms_of(names: Iterable[str], record: Record, dictionary: Dictionary) -> Iterator[tuple[str, Term]]:
     """The counterpart of `terms_packed`."""
-    start = "named_"
+    start, arrays = "named_", record.arrays
     table = {name[len(start) :]: array for name, array in arrays.items() if name.startswith(start)}
-    ids = ids_by_value(dictionary, table)[arrays["named"].astype(np.int32)]
+    ids = ids_by_value(dictionary, table, record.format)[arrays["named"].astype(np.int32)]
     for name, number in zip(names, ids.tolist(), strict=True):
         yield name, dictionary.term(number)

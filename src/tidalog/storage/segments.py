@@ -19,7 +19,7 @@ from tidalog.model.errors import StoreError
 from tidalog.storage import faults
 from tidalog.storage.diagnostics import DamagedLog, DamagedStore, NewerFormat, StoreNotWritable
 from tidalog.storage.files import sync_folder
-from tidalog.storage.frames import Flaw, Frames, framed
+from tidalog.storage.frames import Flaw, Frame, Frames, framed
 from tidalog.storage.manifest import FORMAT
 from tidalog.storage.records import CHANGES, KNOWN, Record, packed, unpacked
 
@@ -33,14 +33,13 @@ BEGIN: Final = "begin"
 """The kind of the first record of a file."""
 
 
-def segment_name(number: int) -> str:
-    """The file of the log that begins with a change."""
-    return f"log-{number:016d}.wal"
+def segment_name(number: int, *, again: bool = False) -> str:
+    """The file of the log that begins with a change; `again` if one of an earlier format does, too."""
+    return f"log-{number:016d}{f'-{FORMAT}' if again else ''}.wal"
 
 
-def create_segment(folder: Path, number: int, store: str) -> str:
+def create_segment(folder: Path, name: str, number: int, store: str) -> str:
     """A file for the log to go on in, on disk, with nothing but its beginning."""
-    name = segment_name(number)
     path = folder / name
     with open(path, "wb") as file:
         header = {"kind": BEGIN, "format": FORMAT, "store": store, "number": number}
@@ -185,7 +184,7 @@ def read_log(folder: Path, segments: Sequence[str], segment: str | None, offset:
             why = "the file ends before the place where the snapshot says that it goes on"
             raise StoreError(DamagedLog(path=folder / name, offset=len(data), why=why))
         frames = Frames(data, begin)
-        tail.entries += _entries(folder / name, name, frames)
+        tail.entries += _entries(folder / name, name, _format_of(folder / name, data, begin), frames)
         tail.size += frames.end - begin
         tail.end = frames.end
         if frames.flaw is not None:
@@ -198,23 +197,37 @@ def read_log(folder: Path, segments: Sequence[str], segment: str | None, offset:
     return tail
 
 
-def _entries(path: Path, name: str, frames: Frames) -> Iterator[Entry]:
+def _entries(path: Path, name: str, format: int, frames: Frames) -> Iterator[Entry]:
     for frame in frames:
-        try:
-            record = unpacked(frame.payload)
-        except (ValueError, KeyError, TypeError) as error:
-            raise StoreError(
-                DamagedLog(path=path, offset=frame.start, why="a record says nothing")
-            ) from error
+        record = _record(path, frame, format)
         if record.kind == BEGIN:
-            if record.integer("format") > FORMAT:
-                found = record.integer("format")
-                raise StoreError(NewerFormat(path=path, found=found, known=FORMAT, writer="a newer one"))
             continue
         if record.kind not in KNOWN:
             kinds = f"{FORMAT} with records of the kind {record.kind}"
             raise StoreError(NewerFormat(path=path, found=kinds, known=FORMAT, writer="a newer one"))
         yield Entry(record, name, frame.start)
+
+
+def _format_of(path: Path, data: memoryview, begin: int) -> int:
+    """The format of a segment, which its first record says; `begin` is the offset of the first one to be
+    read."""
+    frames = Frames(data, 0)
+    first = next(iter(frames), None)
+    if first is None:
+        if frames.flaw is not None and begin:
+            raise StoreError(DamagedLog(path=path, offset=0, why=frames.flaw.why))
+        return FORMAT  # there is none to be read
+    format = int(_record(path, first, FORMAT).header.get("format", FORMAT))
+    if format > FORMAT:
+        raise StoreError(NewerFormat(path=path, found=format, known=FORMAT, writer="a newer one"))
+    return format
+
+
+def _record(path: Path, frame: Frame, format: int) -> Record:
+    try:
+        return unpacked(frame.payload, format)
+    except (ValueError, KeyError, TypeError) as error:
+        raise StoreError(DamagedLog(path=path, offset=frame.start, why="a record says nothing")) from error
 
 
 def _check_order(folder: Path, entries: Sequence[Entry], after: int) -> None:

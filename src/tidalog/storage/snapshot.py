@@ -37,7 +37,7 @@ from tidalog.storage.diagnostics import DamagedStore
 from tidalog.storage.files import CheckedFile, sync_folder
 from tidalog.storage.kernels.facts import fill_fact_table, gather_facts, place_facts
 from tidalog.storage.kernels.terms import fill_table
-from tidalog.storage.manifest import File, SnapshotEntry
+from tidalog.storage.manifest import FORMAT, File, SnapshotEntry
 
 T = TypeVar("T")
 Columns = dict[str, npt.NDArray[np.generic]]
@@ -47,9 +47,9 @@ _FILES: Final = (_TERMS, _FACTS, _ARGUMENTS)
 _NUMBERS: Final = (INTEGER, DOUBLE, BOOLEAN)
 
 
-def folder_name(number: int) -> str:
-    """The folder of the snapshot of all changes up to one."""
-    return f"snapshot-{number:016d}"
+def folder_name(number: int, *, again: bool = False) -> str:
+    """The folder of the snapshot of all changes up to one; `again` if there is one of an earlier format."""
+    return f"snapshot-{number:016d}{f'-{FORMAT}' if again else ''}"
 
 
 @dataclass(frozen=True)
@@ -94,9 +94,11 @@ def image_of(engine: EmbeddedEngine, meta: Mapping[str, object], *, derived: boo
     return Image(whole, columns, text, facts, arguments[:used])
 
 
-def write_snapshot(store: Path, image: Image, number: int, segment: str, offset: int) -> SnapshotEntry:
-    """Writes the files of a snapshot and syncs them.  An error leaves no file."""
-    folder = store / folder_name(number)
+def write_snapshot(
+    store: Path, name: str, image: Image, number: int, segment: str, offset: int
+) -> SnapshotEntry:
+    """Writes the files of a snapshot into a folder and syncs them.  An error leaves no file."""
+    folder = store / name
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir()
     try:
@@ -192,7 +194,7 @@ class Snapshot:
 
     def __init__(self, store: Path, entry: SnapshotEntry) -> None:
         content = {file.name: _checked(store / entry.folder / file.name, file) for file in entry.files}
-        self.number = entry.number
+        self.number, self.format = entry.number, entry.format
         self.meta = Meta(store / entry.folder / META, json.loads(bytes(content[META])))
         self._columns = {name: _read_columns(content[name]) for name in _FILES}
 

@@ -17,7 +17,8 @@ from tidalog.model.errors import StoreError
 from tidalog.storage import faults
 from tidalog.storage.diagnostics import StoreNotWritable
 from tidalog.storage.inbox import Inbox
-from tidalog.storage.snapshot import Image, write_snapshot
+from tidalog.storage.manifest import FORMAT
+from tidalog.storage.snapshot import Image, folder_name, write_snapshot
 from tidalog.storage.store import Store
 from tidalog.storage.wal import WriteAheadLog
 
@@ -31,6 +32,7 @@ class _Begun:
     """A copy of everything up to a change, and where the log continues."""
 
     store: Store
+    folder: str
     image: Image
     number: int
     start: tuple[str, int]
@@ -38,7 +40,7 @@ class _Begun:
 
     def write(self) -> None:
         try:
-            entry = write_snapshot(self.store.folder, self.image, self.number, *self.start)
+            entry = write_snapshot(self.store.folder, self.folder, self.image, self.number, *self.start)
         except OSError as error:
             why, state = error.strerror or str(error), "the store is as it was, with its log"
             raise StoreError(
@@ -100,13 +102,14 @@ class Snapshotter:
     def _begin(self) -> _Begun | None:
         """Copies everything and starts a new file of the log."""
         store, number = self._log.writable("a snapshot"), self._log.applied_to
-        if any(entry.number == number for entry in store.manifest.snapshots):
+        formats = [entry.format for entry in store.manifest.snapshots if entry.number == number]
+        if FORMAT in formats:
             return None
         image = self._image()
         faults.at("snapshot begun")
         store.rotate(self._log.logged_to + 1)
         start = self._inbox.waiting[0].start if self._inbox.waiting else store.end
-        return _Begun(store, image, number, start)
+        return _Begun(store, folder_name(number, again=bool(formats)), image, number, start)
 
     def _write(self, begun: _Begun) -> None:
         try:

@@ -19,7 +19,7 @@ from tidalog.storage import faults
 from tidalog.storage import lock as locks
 from tidalog.storage import manifest as manifests
 from tidalog.storage.diagnostics import DamagedStore, NotAStore, StoreNotWritable
-from tidalog.storage.manifest import Manifest, SnapshotEntry, read_manifest
+from tidalog.storage.manifest import FORMAT, Manifest, SnapshotEntry, read_manifest
 from tidalog.storage.segments import Fsync, LogTail, LogWriter, When, create_segment, read_log, segment_name
 
 FIRST: Final = 1
@@ -49,7 +49,8 @@ class Store:
             """Bytes of the log since the last snapshot, or since the last try."""
             if is_new:
                 self.manifest = Manifest(())
-                self.manifest = self.manifest.with_segment(create_segment(folder, FIRST, self.manifest.store))
+                name = create_segment(folder, segment_name(FIRST), FIRST, self.manifest.store)
+                self.manifest = self.manifest.with_segment(name)
                 self.manifest.write(folder)
             else:
                 self.manifest = read_manifest(folder)
@@ -102,10 +103,12 @@ class Store:
         """The log goes on in a new file, which begins with a change."""
         name = segment_name(number)
         if name in self.manifest.segments:  # nothing but marks has come since
-            return
+            if self.manifest.format == FORMAT:
+                return
+            name = segment_name(number, again=True)
         try:
             self.log.force()
-            create_segment(self.folder, number, self.manifest.store)
+            create_segment(self.folder, name, number, self.manifest.store)
             with self._guard:
                 manifest = self.manifest.with_segment(name)
                 manifest.write(self.folder)

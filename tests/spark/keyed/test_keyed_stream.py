@@ -178,6 +178,17 @@ def test_state_of_another_program_is_refused(workspace: KeyedWorkspace) -> None:
         other.start(checkpoint=workspace.checkpoint)
 
 
+def test_state_of_an_earlier_format_is_refused(workspace: KeyedWorkspace) -> None:
+    """In which bare names were IRIs."""
+    workspace.checkpoint.mkdir(parents=True)
+    note = {"program": "0123456789abcdef", "key": "farm", "labels": "integer", "buckets": 5}
+    (workspace.checkpoint / "tidalog-keyed.json").write_text(json.dumps(note), encoding="utf-8")
+    with pytest.raises(TidalogError, match=r"T123(.|\n)*earlier format(.|\n)*empty checkpoint"):
+        workspace.stream(workspace.frame(), buckets=5).start(checkpoint=workspace.checkpoint)
+    with pytest.raises(TidalogError, match=r"T123(.|\n)*earlier format"):
+        reshard(workspace.spark, workspace.checkpoint, workspace.root / "out", 2)
+
+
 def test_a_checkpoint_goes_on_with_another_number_of_buckets(workspace: KeyedWorkspace) -> None:
     """Twice, and with a run in between that does not say how many."""
     batches = in_batches(random_rows(POOL, 4, KEYS, 100), 4, 5)

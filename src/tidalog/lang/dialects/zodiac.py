@@ -19,7 +19,7 @@ from tidalog.lang.dialects.common import Reader
 from tidalog.lang.lowering import AggregatedBody, BodyPart, Measure
 from tidalog.model.errors import Diagnostic, Source
 from tidalog.model.program import Atom, Call, Condition, Expression, Negation, Program, Variable
-from tidalog.model.terms import IRI
+from tidalog.model.terms import String
 
 _AGGREGATES: Final = {
     "COUNT": "count",
@@ -74,7 +74,7 @@ class _ZodiacReader(Reader):
         return Condition(self.compared(meta, left, str(comparator), right), self.span(meta))
 
     @v_args(meta=True, inline=True)
-    def binding(self, meta: Meta, value: Expression, target: Variable | IRI) -> Condition:
+    def binding(self, meta: Meta, value: Expression, target: Variable | String) -> Condition:
         variable = self.as_variable(meta, target)
         return Condition(self.compared(meta, variable, "=", value), self.span(meta))
 
@@ -86,7 +86,7 @@ class _ZodiacReader(Reader):
         groups: tuple[Variable, ...],
         operator: Token,
         value: Expression,
-        result: Variable | IRI,
+        result: Variable | String,
     ) -> AggregatedBody:
         name = self.aggregate_name(operator, _AGGREGATES)
         span = self.span(meta)
@@ -94,22 +94,22 @@ class _ZodiacReader(Reader):
         return AggregatedBody(body, groups, (measure,), span)
 
     @v_args(meta=True, inline=True)
-    def groups(self, meta: Meta, *names: Variable | IRI) -> tuple[Variable, ...]:
+    def groups(self, meta: Meta, *names: Variable | String) -> tuple[Variable, ...]:
         return tuple(self.as_variable(meta, name) for name in names)
 
     @v_args(meta=True, inline=True)
     def call(self, meta: Meta, name: Token, *arguments: Expression) -> Call:
         return Call(name.upper(), arguments, self.span(meta))
 
-    def variable(self, children: list[Variable | Token]) -> Variable | IRI:
+    def variable(self, children: list[Variable | Token]) -> Variable | String:
         (name,) = children
         if isinstance(name, Variable):
             return name
         if name == "_":
             return self.fresh()
-        return Variable(str(name)) if name[0].isupper() else IRI(str(name))
+        return Variable(str(name)) if name[0].isupper() else String(str(name))
 
-    def as_variable(self, meta: Meta, name: Variable | IRI) -> Variable:
+    def as_variable(self, meta: Meta, name: Variable | String) -> Variable:
         """A variable in a position where the grammar accepts any name."""
         if isinstance(name, Variable):
             return name

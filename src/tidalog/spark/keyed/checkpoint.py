@@ -17,17 +17,21 @@ from tidalog.keyed.config import BucketConfig
 from tidalog.keyed.diagnostics import BucketsFixed, NoKeyedState, StateOfAnotherProgram
 from tidalog.spark.checkpoints import read_checkpoint
 from tidalog.spark.diagnostics import SparkError
+from tidalog.storage.manifest import FORMAT
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 _NOTE: Final = "tidalog-keyed.json"
 _RESHARDED: Final = "tidalog-dealt"
+_FORMAT: Final = f"{FORMAT}:"
+"""Stands before the digest of a program; earlier formats had nothing there."""
 
 
 @dataclass(frozen=True)
 class Note:
     program: str
+    """The format of the state and the digest of the program."""
     key: str
     labels: str | None
     buckets: int
@@ -45,12 +49,19 @@ def read_note(checkpoint: Path) -> Note | None:
 
 
 def note_of(checkpoint: Path) -> Note:
-    """Raises `SparkError` (T124)."""
+    """Raises `SparkError` (T123, T124)."""
     found = read_note(checkpoint)
     if found is None:
         why = "no keyed stream was started with it"
         raise SparkError(NoKeyedState(path=checkpoint, why=why))
+    _check_format(checkpoint, found)
     return found
+
+
+def _check_format(checkpoint: Path, note: Note) -> None:
+    if not note.program.startswith(_FORMAT):
+        why = f"{checkpoint} is of an earlier format, in which a bare name was an IRI; it is a string now"
+        raise SparkError(StateOfAnotherProgram(why=why))
 
 
 def resharded_keys(checkpoint: Path, note: Note) -> Path | None:
@@ -65,11 +76,13 @@ def checked_note(spark: SparkSession, checkpoint: Path, config: BucketConfig, ke
     Raises `SparkError` if the state is that of another program (T123), or if keys cannot change their buckets
     (T125).
     """
-    new = Note(replace(config, buckets=1).digest, key, config.labels, config.buckets)
+    digest = _FORMAT + replace(config, buckets=1).digest
+    new = Note(digest, key, config.labels, config.buckets)
     found = read_note(checkpoint)
     if found is None:
         checkpoint.mkdir(parents=True, exist_ok=True)
         return _written(checkpoint, new)
+    _check_format(checkpoint, found)
     differs = [name for name in ("program", "key", "labels") if getattr(found, name) != getattr(new, name)]
     if differs:
         raise SparkError(StateOfAnotherProgram(why=f"{checkpoint} differs in {' and '.join(differs)}"))

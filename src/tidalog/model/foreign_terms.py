@@ -1,0 +1,51 @@
+"""Terms of pyoxigraph and rdflib, recognised without importing either."""
+
+from __future__ import annotations
+
+from typing import Final, Protocol, cast
+
+from tidalog.model.terms import IRI, BlankNode, LangString, String, Term, literal
+
+_PACKAGES: Final = ("pyoxigraph", "rdflib")
+
+
+class _Literal(Protocol):
+    """What literals of both packages have.  A datatype is an IRI of its package; rdflib has None for plain
+    strings."""
+
+    language: str | None
+    datatype: object
+
+
+def foreign_term(value: object) -> Term | None:
+    """The term that a term of pyoxigraph or rdflib stands for; None for any other value.
+
+    Raises `TypeError` for what these packages have besides: variables, triples, graphs.
+    """
+    match _kind(type(value)):
+        case "":
+            return None
+        case "NamedNode" | "URIRef":
+            return IRI(_text(value))
+        case "BlankNode" | "BNode":
+            return BlankNode(_text(value))
+        case "Literal":
+            text, found = _text(value), cast("_Literal", value)
+            if found.language:
+                return LangString(text, found.language)
+            return String(text) if found.datatype is None else literal(text, _text(found.datatype))
+        case kind:
+            raise TypeError(f"a {kind} cannot be a term: give an IRI, a blank node or a literal")
+
+
+def _kind(of: type) -> str:
+    """The name of the package's class that a class is or extends; empty for others."""
+    for base in of.__mro__:
+        if base.__module__.partition(".")[0] in _PACKAGES:
+            return base.__name__
+    return ""
+
+
+def _text(value: object) -> str:
+    """rdflib's terms are texts themselves; those of pyoxigraph have one."""
+    return str.__str__(value) if isinstance(value, str) else str(getattr(value, "value"))  # noqa: B009
