@@ -7,36 +7,23 @@ as an outcome until a function asks for it, so that special forms can look at it
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from datetime import date, datetime
 from types import MappingProxyType
 from typing import Final
 
 from tidalog.builtins.base import Builtin, CannotCompute, Outcome
+from tidalog.builtins.conversions import BUILTINS as CONVERSIONS
 from tidalog.builtins.kinds import BUILTINS as KINDS
 from tidalog.builtins.logic import BUILTINS as LOGIC
 from tidalog.builtins.numbers import BUILTINS as NUMBERS
 from tidalog.builtins.text import BUILTINS as TEXT
+from tidalog.builtins.times import BUILTINS as TIMES
+from tidalog.model.native import native_value
 from tidalog.model.program import Call, Expression, Parameter, Variable
-from tidalog.model.terms import (
-    INT64_MAX,
-    INT64_MIN,
-    IRI,
-    TRUE,
-    XSD,
-    BlankNode,
-    Boolean,
-    Double,
-    Integer,
-    LangString,
-    Literal,
-    String,
-    Term,
-    instant,
-    is_text,
-)
+from tidalog.model.term_text import from_python
+from tidalog.model.terms import INT64_MAX, INT64_MIN, TRUE, Term
 
 BUILTINS: Final[Mapping[str, Builtin]] = MappingProxyType(
-    {builtin.name: builtin for builtin in (*NUMBERS, *LOGIC, *TEXT, *KINDS)}
+    {builtin.name: builtin for builtin in (*NUMBERS, *CONVERSIONS, *LOGIC, *TEXT, *KINDS, *TIMES)}
 )
 """Every built-in by its name in upper case or its operator."""
 
@@ -141,10 +128,11 @@ def _all_computed(arguments: Sequence[Outcome]) -> list[Term]:
 def call_python(function: PythonFunction, arguments: Sequence[Term]) -> Term:
     """A registered function's answer.
 
-    Numbers, booleans and plain strings arrive as Python values, every other term as itself.  The answer is
-    an int, float, bool, str (a plain string), date, datetime or a term.  None, any other answer, an integer
-    beyond 64 bits and the exceptions of a function that cannot cope with its arguments (ArithmeticError,
-    LookupError, TypeError, ValueError) mean that there is no value; other exceptions are the caller's.
+    Numbers, booleans, plain strings, dates, times and durations arrive as Python values, every other term as
+    itself (`native_value`).  The answer is whatever a term can be made of (`from_python`).  None, any other
+    answer, an integer beyond 64 bits and the exceptions of a function that cannot cope with its arguments
+    (ArithmeticError, LookupError, TypeError, ValueError) mean that there is no value; other exceptions are
+    the caller's.
     """
     try:
         answer = function(*map(python_value, arguments))
@@ -155,33 +143,17 @@ def call_python(function: PythonFunction, arguments: Sequence[Term]) -> Term:
 
 def python_value(term: Term) -> object:
     """What a registered function sees of a term."""
-    return term.value if isinstance(term, Integer | Double | Boolean | String) else term
+    value = native_value(term)
+    return term if value is None else value
 
 
 def term_of_answer(answer: object) -> Term:
-    """The term that a registered function's answer stands for; a scalar of numpy is what it holds."""
-    if type(answer).__module__ == "numpy" and getattr(answer, "ndim", None) == 0:
-        answer = getattr(answer, "item", lambda: answer)()
-    match answer:
-        case IRI() | BlankNode() | String() | LangString() | Integer() | Double() | Boolean() | Literal():
-            return answer
-        case bool():
-            return Boolean(answer)
-        case int():
-            if INT64_MIN <= answer <= INT64_MAX:
-                return Integer(int(answer))
-            raise CannotCompute("the function's answer does not fit 64 bits")
-        case float():
-            return Double(float(answer))
-        case str():
-            if not is_text(answer):
-                raise CannotCompute("the function answered with half a surrogate pair, which is not text")
-            return String(str(answer))
-        case datetime():
-            return instant(answer)
-        case date():
-            return Literal(answer.isoformat(), XSD + "date")
-        case None:
-            raise CannotCompute("the function gave no answer")
-        case _:
-            raise CannotCompute(f"the function answered with a {type(answer).__name__}, which is not a term")
+    """The term that a registered function's answer stands for."""
+    if answer is None:
+        raise CannotCompute("the function gave no answer")
+    if type(answer) is int and not INT64_MIN <= answer <= INT64_MAX:
+        raise CannotCompute("the function's answer does not fit 64 bits")
+    try:
+        return from_python(answer)
+    except TypeError as error:
+        raise CannotCompute(f"the function's answer is not a term: {error}") from None

@@ -14,11 +14,12 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Mapping
-from datetime import date, datetime, time
+from datetime import date, datetime, time, timedelta
 from decimal import Decimal
 from numbers import Integral, Real
 from typing import Final, Protocol, runtime_checkable
 
+from tidalog.model.native import duration_of_numpy, duration_of_python
 from tidalog.model.terms import (
     FALSE,
     IRI,
@@ -328,13 +329,13 @@ def from_python(value: object) -> Term:
     if isinstance(value, str):
         if not is_text(value):
             raise TypeError("half a surrogate pair is not a character of a text")
-        return String(value)
+        return String(str.__str__(value))
     if isinstance(value, IRI | BlankNode | String | LangString | Integer | Double | Boolean | Literal):
         return value
     if isinstance(value, bool):
         return Boolean(value)
     if type(value).__name__ == "timedelta64":  # to numpy that is an integer
-        raise _no_term(value)
+        return duration_of_numpy(value)
     if isinstance(value, Integral):
         return integer(int(value))
     if isinstance(value, Real):
@@ -348,6 +349,8 @@ def from_python(value: object) -> Term:
     if isinstance(value, time):
         text = value.isoformat()
         return Literal(text.rstrip("0") if value.microsecond and not value.tzinfo else text, XSD + "time")
+    if isinstance(value, timedelta):
+        return duration_of_python(value)
     if isinstance(value, _ScalarOfALibrary):
         return _from_scalar(value)
     raise _no_term(value)
@@ -377,7 +380,8 @@ def _from_scalar(value: _ScalarOfALibrary) -> Term:
 def _no_term(value: object) -> TypeError:
     kind = type(value).__name__
     return TypeError(
-        f"a {kind} cannot be a term: give an int, float, bool, str, date, time, datetime or a tidalog term"
+        f"a {kind} cannot be a term: give an int, float, bool, str, Decimal, date, time, datetime, "
+        "timedelta or a tidalog term"
     )
 
 
