@@ -124,8 +124,8 @@ def test_a_running_sum_is_the_correctly_rounded_sum(values: list[float], data: s
     ids = np.array([dictionary.id_of(Double(v)) for v in values], np.int32)
     taken_out = np.array(data.draw(st.lists(st.booleans(), min_size=len(values), max_size=len(values))))
     running = RunningSum()
-    running.add(dictionary.arrays, ids, 1)
-    running.add(dictionary.arrays, ids[taken_out], -1)
+    running.add(dictionary, ids, 1)
+    running.add(dictionary, ids[taken_out], -1)
     left = [v for v, out in zip(values, taken_out.tolist(), strict=True) if not out]
     found = running.result(False)
     if found is not None:

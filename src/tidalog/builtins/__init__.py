@@ -57,7 +57,7 @@ Functions of the moment or of chance (NOW, RAND, UUID) are absent: they would ma
 when it is asked for.
 """
 
-from tidalog.builtins.aggregates import aggregate, rows_left_out
+from tidalog.builtins.aggregates import aggregate, exact_average, exact_total, rows_left_out
 from tidalog.builtins.base import Builtin, CannotCompute, Outcome, canonical_text
 from tidalog.builtins.evaluation import (
     BUILTINS,
@@ -85,6 +85,8 @@ __all__ = [
     "canonical_text",
     "equal",
     "evaluate",
+    "exact_average",
+    "exact_total",
     "holds",
     "python_value",
     "rows_left_out",

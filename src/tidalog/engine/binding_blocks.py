@@ -46,7 +46,10 @@ COUNTS_SIZE: Final = 12  # how many numbers are there
 QUEUE_AT: Final = 13  # RETRACT: address of the list that heads are added to
 QUEUE_CAPACITY: Final = 14
 QUEUED: Final = 15  # heads in it
-CONTROL: Final = 16
+LEFT_AT: Final = 16  # address of the groups that a fold leaves to Python: (fact, operator) for each
+LEFT_SIZE: Final = 17  # how many numbers are there
+LEFT: Final = 18  # how many groups it has left so far
+CONTROL: Final = 19
 
 FROM_SCRATCH: Final = 0  # every fact is live, and heads are added
 IN_UPDATE: Final = 1  # heads are added by `undo_log.insert_changes`, and what is dead or deleted is skipped

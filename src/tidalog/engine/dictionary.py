@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Callable, Iterable
+from decimal import Decimal
 from typing import Final, TypeVar
 
 import numpy as np
@@ -22,9 +23,12 @@ from tidalog.engine import term_parsing as cells_in
 from tidalog.engine.dictionary_kernels import TERMS, TEXT, Terms
 from tidalog.engine.hash_table import Table, has_capacity
 from tidalog.engine.memory import resized
+from tidalog.engine.questions import Questions
 from tidalog.model import term_text as termtext
 from tidalog.model.facts import Ids
 from tidalog.model.terms import (
+    INT64_MAX,
+    INT64_MIN,
     IRI,
     BlankNode,
     Boolean,
@@ -34,8 +38,11 @@ from tidalog.model.terms import (
     Literal,
     String,
     Term,
+    duration_value,
     instant_value,
+    nearest_double,
     numeric_value,
+    time_value,
 )
 
 Int64s = npt.NDArray[np.int64]
@@ -59,6 +66,35 @@ _DOUBLES: Final = 1 << kernels.DOUBLE
 _BOOLEANS: Final = 1 << kernels.BOOLEAN
 
 
+def value_of_literal(term: Literal) -> tuple[int, int]:
+    """What a typed literal counts as (`dictionary_kernels`), and its number."""
+    value = numeric_value(term)
+    if isinstance(value, int) and INT64_MIN <= value <= INT64_MAX:
+        return kernels.INT_VALUE, value
+    if isinstance(value, float):
+        return kernels.DOUBLE_VALUE, _bits(value)
+    if value is not None:
+        nearest = nearest_double(value)
+        exact = kernels.DECIMAL_VALUE if isinstance(value, Decimal) else kernels.BIG_VALUE
+        return exact + (value > nearest) - (value < nearest), _bits(nearest)
+    for kind, nanoseconds in ((kernels.INSTANT_VALUE, instant_value), (kernels.TIME_VALUE, time_value)):
+        found = nanoseconds(term)
+        if found is not None:
+            return kind, found // 1000
+    duration = duration_value(term)
+    if duration is None:
+        return kernels.NO_VALUE, 0
+    if duration.months and not duration.nanoseconds:
+        return kernels.YEAR_MONTH_VALUE, duration.months
+    kind = kernels.MIXED_VALUE if duration.months else kernels.DAY_TIME_VALUE
+    microseconds = abs(duration.length) // 1000
+    return kind, -microseconds if duration.length < 0 else microseconds
+
+
+def _bits(value: float) -> int:
+    return int(struct.unpack("<q", struct.pack("<d", value + 0.0))[0])
+
+
 class Dictionary:
     """Owns the arrays of terms and grows them."""
 
@@ -73,8 +109,9 @@ class Dictionary:
             extra=np.empty(capacity, np.int32),
             text=np.empty(capacity * 16, np.uint8),
             slots=self._table.slots,
-            state=np.zeros(2, np.int64),
+            state=np.zeros(kernels.STATE, np.int64),
         )
+        self.questions = Questions(self.arrays.state)
         self._ids: dict[Term, int] = {}
 
     def __len__(self) -> int:
@@ -85,7 +122,12 @@ class Dictionary:
         """Bytes in use."""
         a = self.arrays
         columns = (a.kind, a.value, a.number, a.start, a.length, a.extra)
-        return len(self) * sum(c.itemsize for c in columns) + int(a.state[TEXT]) + a.slots.nbytes
+        return (
+            len(self) * sum(c.itemsize for c in columns)
+            + int(a.state[TEXT])
+            + a.slots.nbytes
+            + self.questions.nbytes
+        )
 
     def ensure(self, more: int, text: int = 0) -> None:
         """Capacity for `more` terms with `text` bytes in all."""
@@ -111,6 +153,7 @@ class Dictionary:
     def truncate(self, length: int) -> None:
         """Forgets every term with an id of `length` or more."""
         kernels.truncate_terms(self.arrays, length)
+        self.questions.forget(few=True)
         self._ids = {term: number for term, number in self._ids.items() if number < length}
 
     # --- one by one ---------------------------------------------------------------------------------
@@ -152,18 +195,13 @@ class Dictionary:
         self.ensure(1, len(data))
         return int(kernels.intern_text(self.arrays, kind, extra, data, 0, len(data)))
 
+    def answer_questions(self) -> None:
+        """Answers what compiled expressions have asked; see `questions`."""
+        self.questions.answer(self.term, self.id_of)
+
     def _note_value(self, number: int, term: Literal) -> None:
         """What a typed literal counts as in arithmetic and comparison."""
-        a = self.arrays
-        value = numeric_value(term)
-        moment = instant_value(term)
-        if isinstance(value, int):
-            a.value[number], a.number[number] = kernels.INT_VALUE, value
-        elif value is not None:
-            bits = struct.unpack("<q", struct.pack("<d", value + 0.0))[0]
-            a.value[number], a.number[number] = kernels.DOUBLE_VALUE, bits
-        elif moment is not None:
-            a.value[number], a.number[number] = kernels.INSTANT_VALUE, moment
+        self.arrays.value[number], self.arrays.number[number] = value_of_literal(term)
 
     def term(self, number: int) -> Term:
         """The term of an id."""
