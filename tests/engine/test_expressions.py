@@ -74,7 +74,13 @@ LITERALS = tuple(
         *(("PT0.0000005S", "dayTimeDuration"), ("-PT0.0000005S", "duration"), ("P31D", "dayTimeDuration")),
         *(("P1M", "yearMonthDuration"), ("P0M", "yearMonthDuration"), ("-P14M", "yearMonthDuration")),
         *(("P1M", "duration"), ("P1M1D", "duration"), ("P30DT10H29M7S", "duration"), ("-P1M1D", "duration")),
-        *(("P292000Y", "yearMonthDuration"), ("P1Y1M", "dayTimeDuration"), ("P106751991DT4H", "duration")),
+        *(
+            ("P292000000000Y", "yearMonthDuration"),
+            ("P1Y1M", "dayTimeDuration"),
+            ("P106751991167300DT4H", "duration"),
+            ("PT0.9999999S", "duration"),
+            ("PT0.9999998S", "dayTimeDuration"),
+        ),
     )
 )
 OTHERS = (

@@ -60,7 +60,7 @@ DURATIONS = tuple(
     for lexical, name in (
         *(("P1D", "dayTimeDuration"), ("-PT36H", "dayTimeDuration"), ("PT0.000001S", "dayTimeDuration")),
         *(("PT1S", "duration"), ("P1M", "yearMonthDuration"), ("P3M", "yearMonthDuration")),
-        *(("P1M1D", "duration"), ("P292000Y", "yearMonthDuration"), ("P", "duration")),
+        *(("P1M1D", "duration"), ("P292000000000Y", "yearMonthDuration"), ("P", "duration")),
     )
 )
 NO_NUMBERS: tuple[Term, ...] = (String("2"), String(""), IRI("a"), IRI("b"), TRUE, LangString("a", "en"))

@@ -40,10 +40,12 @@ from tidalog.model.terms import (
     Term,
     duration_value,
     instant_value,
+    literal,
     nearest_double,
     numeric_value,
     time_value,
 )
+from tidalog.model.values import SECOND
 
 Int64s = npt.NDArray[np.int64]
 Bytes = npt.NDArray[np.uint8]
@@ -87,8 +89,8 @@ def value_of_literal(term: Literal) -> tuple[int, int]:
     if duration.months and not duration.nanoseconds:
         return kernels.YEAR_MONTH_VALUE, duration.months
     kind = kernels.MIXED_VALUE if duration.months else kernels.DAY_TIME_VALUE
-    microseconds = abs(duration.length) // 1000
-    return kind, -microseconds if duration.length < 0 else microseconds
+    seconds = abs(duration.length) // SECOND
+    return kind, -seconds if duration.length < 0 else seconds
 
 
 def _bits(value: float) -> int:
@@ -198,6 +200,15 @@ class Dictionary:
     def answer_questions(self) -> None:
         """Answers what compiled expressions have asked; see `questions`."""
         self.questions.answer(self.term, self.id_of)
+
+    def refreshed(self, ids: Ids) -> Ids:
+        """The ids of terms that come from an earlier version, which gave literals other texts and values."""
+        ids = ids.copy()
+        for place in np.flatnonzero(self.arrays.kind[ids] == kernels.LITERAL).tolist():
+            term = self.term(int(ids[place]))
+            assert isinstance(term, Literal)
+            ids[place] = self._intern(literal(term.lexical, term.datatype))
+        return ids
 
     def _note_value(self, number: int, term: Literal) -> None:
         """What a typed literal counts as in arithmetic and comparison."""

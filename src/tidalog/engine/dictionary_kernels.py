@@ -59,9 +59,9 @@ BIG_BELOW: Final = 8  # an integer beyond 64 bits, likewise
 BIG_VALUE: Final = 9
 BIG_ABOVE: Final = 10
 TIME_VALUE: Final = 11  # a time of day: microseconds since midnight UTC
-DAY_TIME_VALUE: Final = 12  # a duration without months: microseconds
+DAY_TIME_VALUE: Final = 12  # a duration without months: seconds
 YEAR_MONTH_VALUE: Final = 13  # a duration of months
-MIXED_VALUE: Final = 14  # a duration of both: microseconds, a month taken as the average one
+MIXED_VALUE: Final = 14  # a duration of both: seconds, a month taken as the average one
 
 # What `state` says.
 TERMS: Final = 0  # how many terms

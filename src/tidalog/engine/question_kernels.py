@@ -77,12 +77,12 @@ def ask(
         kinds += (DOUBLE if b_is_double else INTEGER) * KINDS
         right = double_bits(b_real) if b_is_double else np.int64(b_int)
     call = np.int64(function) * KINDS * KINDS + kinds
-    slots = terms.state[QUESTIONS]
-    calls, answers = int64_at(terms.state[CALLS_AT], slots * CALL), int32_at(terms.state[ANSWERS_AT], slots)
+    calls = int64_at(terms.state[CALLS_AT], terms.state[QUESTIONS] * CALL)
+    answers = int32_at(terms.state[ANSWERS_AT], terms.state[QUESTIONS])
     s = call_slot(calls, answers, call, left, right)
     if answers[s] != UNUSED:
         return np.int64(answers[s])
-    if terms.state[ASKED] * 2 < slots:
+    if terms.state[ASKED] * 2 < len(answers):
         calls[s * CALL], calls[s * CALL + 1], calls[s * CALL + 2] = call, left, right
         answers[s] = OPEN
         terms.state[ASKED] += 1

@@ -1,7 +1,8 @@
 """The order of terms by value in compiled code: numbers, points in time, durations; see `terms.sort_key`.
 
 A literal's value is kept as one number (`dictionary_kernels`): of a decimal or a large integer the nearest
-double, of a time its microseconds.  Where two of these are equal, the digits of the texts decide.
+double, of a time its microseconds, of a duration its seconds or months.  Where two of these are equal, the
+digits of the texts decide.
 """
 
 from __future__ import annotations
@@ -39,7 +40,7 @@ _ZERO: Final = 48
 _NINE: Final = 57
 _MICROSECONDS: Final = 6  # digits of a fraction that a time's number has
 _NANOSECONDS: Final = 9
-_MONTH: Final = 2_629_746_000_000  # microseconds, see `values.MONTH`
+_MONTH: Final = 2_629_746  # seconds, see `values.MONTH`
 _DIGITS: Final = 20
 
 NAN: Final = 2
@@ -195,19 +196,20 @@ def compare_numbers(
 
 
 @compiled
-def nanoseconds(terms: Terms, term: int) -> int:
-    """What a time or duration has beyond its microseconds, with the sign of a duration."""
+def rest_of(terms: Terms, term: int) -> int:
+    """The nanoseconds that a time or duration has beyond its number, with the sign of a duration."""
     start, end = terms.start[term], terms.start[term] + terms.length[term]
     at = start
     while at < end and terms.text[at] != _POINT:
         at += 1
+    at += 1
     found = 0
-    for i in range(_MICROSECONDS, _NANOSECONDS):
+    for i in range(0 if is_duration(terms.value[term]) else _MICROSECONDS, _NANOSECONDS):
         digit = _ZERO
-        if at + 1 + i < end and terms.text[at + 1 + i] >= _ZERO and terms.text[at + 1 + i] <= _NINE:
-            digit = terms.text[at + 1 + i]
-        elif i == _MICROSECONDS:
-            return 0
+        if at + i < end and terms.text[at + i] >= _ZERO and terms.text[at + i] <= _NINE:
+            digit = terms.text[at + i]
+        else:
+            end = at  # no digit follows
         found = 10 * found + (digit - _ZERO)
     return -found if terms.text[start] == _MINUS else found
 
@@ -217,15 +219,15 @@ def compare_times(terms: Terms, a: int, b: int) -> int:
     """-1, 0 or 1 of two terms whose numbers count the same."""
     if a == b:
         return 0
-    if terms.number[a] != terms.number[b]:
-        return -1 if terms.number[a] < terms.number[b] else 1
-    x, y = nanoseconds(terms, a), nanoseconds(terms, b)
+    x, y = length(terms, a), length(terms, b)
+    if x == y:
+        x, y = rest_of(terms, a), rest_of(terms, b)
     return -1 if x < y else (1 if x > y else 0)
 
 
 @inlined
 def length(terms: Terms, term: int) -> int:
-    """Microseconds of a duration, a month taken as the average one."""
+    """Seconds of a duration, a month taken as the average one; of a time its number."""
     number = terms.number[term]
     return number * _MONTH if terms.value[term] == YEAR_MONTH_VALUE else number
 
@@ -269,13 +271,7 @@ def compare_terms(terms: Terms, a: int, b: int) -> int:
             c = nan_last(terms, a) - nan_last(terms, b)
         if c == 0:
             c = among_equals(terms, a) - among_equals(terms, b)
-    elif ra == 5:
-        x, y = length(terms, a), length(terms, b)
-        if x != y:
-            return -1 if x < y else 1
-        x, y = nanoseconds(terms, a), nanoseconds(terms, b)
-        c = -1 if x < y else (1 if x > y else 0)
-    elif ra == 3 or ra == 4:
+    elif ra >= 3 and ra <= 5:
         c = compare_times(terms, a, b)
     if c != 0:
         return -1 if c < 0 else 1

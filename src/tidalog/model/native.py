@@ -77,7 +77,7 @@ def _timedelta_of(nanoseconds: int) -> timedelta | None:
 def duration_of_python(value: timedelta) -> Term:
     """An xsd:dayTimeDuration; those of pandas have nanoseconds."""
     seconds = value.days * 86_400 + value.seconds
-    return _day_time(seconds * SECOND + value.microseconds * 1000 + getattr(value, "nanoseconds", 0))
+    return day_time(seconds * SECOND + value.microseconds * 1000 + getattr(value, "nanoseconds", 0))
 
 
 def duration_of_numpy(value: object) -> Term:
@@ -88,14 +88,14 @@ def duration_of_numpy(value: object) -> Term:
         return _checked(Duration(months, 0), YEAR_MONTH)
     if unit not in _NUMPY_UNITS:
         raise TypeError(f"a timedelta64 of {unit or value} cannot be a term")
-    return _day_time(int(count) * _NUMPY_UNITS[unit])
+    return day_time(int(count) * _NUMPY_UNITS[unit])
 
 
-def _day_time(nanoseconds: int) -> Term:
+def day_time(nanoseconds: int) -> Term:
     return _checked(Duration(0, nanoseconds), DAY_TIME)
 
 
 def _checked(duration: Duration, datatype: str) -> Term:
     if not duration.exists:
-        raise TypeError("a duration beyond 292,000 years cannot be a term")
+        raise TypeError("a duration of more than 2^63 seconds cannot be a term")
     return Literal(duration_text(duration, datatype), datatype)

@@ -2,7 +2,7 @@
 
 Each type has a reading (text → value, or None if the text is ill-typed) and, where results are computed, a
 writing (value → its one text).  Times are exact to the nanosecond and lie in the years 1 to 9999; a finer
-fraction, a leap second and a duration beyond 292,000 years are not values here.
+fraction, a leap second and a duration of more than 2^63 seconds are not values here.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ MONTH: Final = 2_629_746 * SECOND
 """A twelfth of the average year: orders durations of months among durations of seconds."""
 EPOCH: Final = date(1970, 1, 1).toordinal()
 _END: Final = (date.max.toordinal() + 1 - EPOCH) * DAY
-_LONGEST: Final = 2**63 * 1000  # nanoseconds: microseconds of 64 bits
+_LONGEST: Final = 2**63 * SECOND
 
 EXACT: Final = Context(prec=MAX_PREC, Emax=MAX_EMAX, Emin=MIN_EMIN)
 """Sums and products of decimals: nothing is rounded."""
