@@ -10,15 +10,16 @@ import re
 from collections.abc import Iterable
 from pathlib import Path
 
-from tidalog.builtins import Builtin, kinds, logic, numbers, text
+from tidalog.builtins import Builtin, conversions, kinds, logic, numbers, text, times
 
 PAGE = Path(__file__).resolve().parent / "builtins.md"
 
 TABLES = {
-    "numbers": numbers.BUILTINS,
+    "numbers": (*numbers.BUILTINS, *conversions.BUILTINS),
     "logic": logic.BUILTINS,
     "text": text.BUILTINS,
     "kinds": kinds.BUILTINS,
+    "times": times.BUILTINS,
 }
 _REGION = re.compile(r"(<!-- table: (\w+) -->\n)(.*?)(<!-- end -->)", re.DOTALL)
 _ARGUMENTS = "xyzw"

@@ -55,7 +55,7 @@ def value(function: str, *arguments: Expression) -> Term | None:
         (String(""), "<=", String(""), TRUE),
         (FALSE, "<", TRUE, TRUE),
         (NOON, "<=", ALSO_NOON, TRUE),
-        (NOON, "=", ALSO_NOON, FALSE),
+        (NOON, "=", ALSO_NOON, TRUE),
         (MIDNIGHT, "<", NOON, TRUE),
         (IRI("a"), "<", IRI("b"), None),
         (String("1"), "<", Integer(2), None),

@@ -130,7 +130,8 @@ VALUES = [
     ("BITSHRU", (-1, 1), INT64_MAX),
     ("BITSHRU", (-1, 0), -1),
     ("+", (Literal("5", XSD + "int"), 1), 6),
-    ("+", (Literal("0.5", XSD + "decimal"), 1), 1.5),
+    ("+", (Literal("0.5", XSD + "decimal"), 1), Literal("1.5", XSD + "decimal")),
+    ("+", (Literal("0.5", XSD + "decimal"), 1.0), 1.5),
     ("ABS", (Literal("-5", XSD + "short"),), 5),
 ]
 

@@ -163,6 +163,13 @@ class HeadInBody(Diagnostic):
     hint = "remove the rule, or the literal"
 
 
+class UnusablePattern(Diagnostic):
+    number = "W015"
+    title = "{function} with this pattern is never computed"
+    reason = "{why}"
+    hint = "patterns are those of RE2, which searches in linear time: no back references, no look-around"
+
+
 def text_position(span: Span | None) -> str:
     """`file:line:column`, or words if the source is not known."""
     if span is None:

@@ -4,12 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from difflib import get_close_matches
+from typing import Final
 
-from tidalog.analysis.diagnostics import UnknownFunction, WrongArgumentCount, counted, locate
+from tidalog.analysis.diagnostics import (
+    UnknownFunction,
+    UnusablePattern,
+    WrongArgumentCount,
+    counted,
+    locate,
+)
 from tidalog.analysis.draft import ArgumentRange, Draft
 from tidalog.analysis.rewrite import rule_nodes
 from tidalog.builtins import BUILTINS
+from tidalog.builtins.patterns import problem
 from tidalog.model.program import Call
+from tidalog.model.terms import String
 
 
 def check_functions(draft: Draft) -> None:
@@ -32,6 +41,20 @@ def check_functions(draft: Draft) -> None:
                         given=given,
                     )
                 )
+            elif node.function in _FLAGS_OF and (why := _unusable_pattern(node)) is not None:
+                draft.report(UnusablePattern(span, function=node.function, why=why))
+
+
+_FLAGS_OF: Final = {"REGEX": 2, "REPLACE": 3}
+"""The functions that take a regular expression second, and the position of its flags."""
+
+
+def _unusable_pattern(call: Call) -> str | None:
+    """Why a constant regular expression has no value for any text; None if it has, or is not constant."""
+    pattern, *flags = call.arguments[1], *call.arguments[_FLAGS_OF[call.function] :]
+    if not isinstance(pattern, String) or not all(isinstance(flag, String) for flag in flags):
+        return None
+    return problem(pattern.value, "".join(flag.value for flag in flags if isinstance(flag, String)))
 
 
 def argument_range(function: str, registered: Mapping[str, ArgumentRange]) -> ArgumentRange | None:

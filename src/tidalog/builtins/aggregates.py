@@ -4,11 +4,24 @@ from __future__ import annotations
 
 import math
 from collections.abc import Collection
+from decimal import Decimal
 from fractions import Fraction
+from functools import reduce
 
-from tidalog.builtins.base import CannotCompute, double_result, integer_result, number_result
+from tidalog.builtins import times
+from tidalog.builtins.base import CannotCompute, Number, decimal_result, double_result, number_result
 from tidalog.model.program import AGGREGATES
-from tidalog.model.terms import Double, Integer, Term, numeric_value, sort_key
+from tidalog.model.terms import (
+    Double,
+    Integer,
+    Term,
+    duration_value,
+    integer,
+    nearest_double,
+    numeric_value,
+    sort_key,
+)
+from tidalog.model.values import EXACT, ROUNDED
 
 Row = tuple[Term, ...]
 
@@ -16,7 +29,7 @@ Row = tuple[Term, ...]
 def aggregate(operator: str, rows: Collection[Row]) -> Term:
     """The value of an aggregate over distinct rows; the first column is the value.
 
-    Raises `CannotCompute` if there is no row, or for sum, avg and median no row with a number: the group then
+    No row, or for sum, avg and median no row with a number or a duration, raises `CannotCompute`: the group
     has no fact.
     """
     if operator not in AGGREGATES:
@@ -31,7 +44,7 @@ def aggregate(operator: str, rows: Collection[Row]) -> Term:
         return max((row[0] for row in rows), key=sort_key)
     numbers = [value for row in rows if (value := numeric_value(row[0])) is not None]
     if not numbers:
-        raise CannotCompute(f"#{operator} has no number among its values")
+        return _of_durations(operator, [row[0] for row in rows if duration_value(row[0]) is not None])
     if operator == "sum":
         return total(numbers)
     if operator == "avg":
@@ -40,20 +53,41 @@ def aggregate(operator: str, rows: Collection[Row]) -> Term:
 
 
 def rows_left_out(operator: str, rows: Collection[Row]) -> int:
-    """The number of rows that the aggregate skips because their value is not a number."""
+    """How many rows the aggregate passes over because their value is not a number, or, where there is no
+    number, not a duration."""
     if operator not in ("sum", "avg", "median"):
         return 0
-    return sum(numeric_value(row[0]) is None for row in rows)
+    numbers = sum(numeric_value(row[0]) is not None for row in rows)
+    return len(rows) - (numbers or sum(duration_value(row[0]) is not None for row in rows))
 
 
-def total(numbers: Collection[int | float]) -> Term:
-    """Integers alone: the exact sum if it fits 64 bits.  Otherwise the exact sum of all, each integer
-    first converted to double, rounded once."""
-    whole = [value for value in numbers if isinstance(value, int)]
-    if len(whole) == len(numbers):
-        return integer_result(sum(whole))
-    doubles = [float(value) for value in numbers]
+def total(numbers: Collection[Number]) -> Term:
+    """With a double: the exact sum of all as doubles, rounded once.  Otherwise the exact sum."""
+    if not any(isinstance(value, float) for value in numbers):
+        return exact_total(_exact_sum(numbers))
+    doubles = [nearest_double(value) for value in numbers]
     return double_result(_rounded_sum(doubles), *doubles)
+
+
+def _exact_sum(numbers: Collection[Number]) -> int | Decimal:
+    whole = sum(value for value in numbers if isinstance(value, int))
+    decimals = [value for value in numbers if isinstance(value, Decimal)]
+    return reduce(EXACT.add, decimals, Decimal(whole)) if decimals else whole
+
+
+def exact_total(exact: int | Decimal) -> Term:
+    """A sum of integers, of any size, or of integers and decimals."""
+    return integer(exact) if isinstance(exact, int) else decimal_result(exact)
+
+
+def exact_average(exact: int | Decimal, count: int) -> Term:
+    """Of integers the double nearest to the exact average; with decimals a decimal of 34 digits."""
+    if isinstance(exact, Decimal):
+        return decimal_result(ROUNDED.divide(exact, Decimal(count)))
+    try:
+        return Double(exact / count)  # Python rounds a quotient of integers once
+    except OverflowError:
+        return Double(math.inf if exact > 0 else -math.inf)
 
 
 def _rounded_sum(doubles: list[float]) -> float:
@@ -70,21 +104,46 @@ def _rounded_sum(doubles: list[float]) -> float:
             return math.inf if exact > 0 else -math.inf
 
 
-def average(numbers: Collection[int | float]) -> Term:
+def average(numbers: Collection[Number]) -> Term:
+    if not any(isinstance(value, float) for value in numbers):
+        return exact_average(_exact_sum(numbers), len(numbers))
     whole = total(numbers)
-    assert isinstance(whole, Integer | Double)
-    return Double(float(whole.value) / len(numbers))
+    assert isinstance(whole, Double)
+    return Double(whole.value / len(numbers))
 
 
-def median(numbers: Collection[int | float]) -> Term:
-    """By value, equal ones integer first, NaN last; an even count gives the mean of the middle two."""
+def median(numbers: Collection[Number]) -> Term:
+    """By value, equal ones as in the order of terms, NaN last; an even count gives the mean of the middle
+    two, a decimal if both are exact and one is a decimal, else a double."""
     ordered = sorted(numbers, key=_position)
     middle = len(ordered) // 2
     if len(ordered) % 2 == 1:
         return number_result(ordered[middle])
-    low, high = float(ordered[middle - 1]), float(ordered[middle])
-    return double_result((low + high) / 2.0, low, high)
+    low, high = ordered[middle - 1], ordered[middle]
+    if not isinstance(low, float) and not isinstance(high, float) and Decimal in (type(low), type(high)):
+        return exact_average(EXACT.add(Decimal(low), Decimal(high)), 2)
+    a, b = nearest_double(low), nearest_double(high)
+    return double_result((a + b) / 2.0, a, b)
 
 
-def _position(value: int | float) -> tuple[bool, int | float, bool]:
-    return (value != value, 0 if value != value else value, isinstance(value, float))
+def _position(value: Number) -> tuple[bool, Number, int]:
+    return (value != value, 0 if value != value else value, (int, Decimal, float).index(type(value)))
+
+
+def _of_durations(operator: str, terms: list[Term]) -> Term:
+    if not terms:
+        raise CannotCompute(f"#{operator} has no number among its values")
+    if operator == "median":
+        return _median_of_durations(terms)
+    duration, types = times.total(terms)
+    return times.scaled(duration, Fraction(1, len(terms) if operator == "avg" else 1), types)
+
+
+def _median_of_durations(terms: list[Term]) -> Term:
+    """In the order of terms, which is by value among durations of days and time, or of years and months."""
+    ordered = sorted(terms, key=sort_key)
+    middle = len(ordered) // 2
+    if len(ordered) % 2 == 1:
+        return ordered[middle]
+    duration, types = times.total(ordered[middle - 1 : middle + 1])
+    return times.scaled(duration, Fraction(1, 2), types)

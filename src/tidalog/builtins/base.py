@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from decimal import Decimal
 
 from tidalog.model.terms import (
     INT64_MAX,
@@ -21,8 +22,12 @@ from tidalog.model.terms import (
     Literal,
     String,
     Term,
+    integer,
     numeric_value,
 )
+from tidalog.model.values import DECIMAL, MOST_DIGITS, decimal_text
+
+Number = int | float | Decimal
 
 
 class CannotCompute(Exception):
@@ -62,6 +67,14 @@ def special_form(
 ) -> Builtin:
     """A built-in that sees which of its arguments failed."""
     return Builtin(name, min_arity, max_arity, decide, summary, decide)
+
+
+def unary(name: str, function: Callable[[Term], Term], summary: str) -> Builtin:
+    return Builtin(name, 1, 1, lambda arguments: function(arguments[0]), summary)
+
+
+def binary(name: str, function: Callable[[Term, Term], Term], summary: str) -> Builtin:
+    return Builtin(name, 2, 2, lambda arguments: function(arguments[0], arguments[1]), summary)
 
 
 def shown(term: Term) -> str:
@@ -105,7 +118,7 @@ def canonical_text(term: Term) -> str:
             return repr(real)
 
 
-def number_of(term: Term) -> int | float:
+def number_of(term: Term) -> Number:
     value = numeric_value(term)
     if value is None:
         raise CannotCompute(f"{shown(term)} is not a number")
@@ -114,8 +127,8 @@ def number_of(term: Term) -> int | float:
 
 def whole_number_of(term: Term) -> int:
     value = number_of(term)
-    if not isinstance(value, int):
-        raise CannotCompute(f"{shown(term)} is not an integer")
+    if not isinstance(value, int) or not INT64_MIN <= value <= INT64_MAX:
+        raise CannotCompute(f"{shown(term)} is not an integer of 64 bits")
     return value
 
 
@@ -138,13 +151,23 @@ def integer_result(value: int) -> Term:
     raise CannotCompute("the result does not fit 64 bits")
 
 
-def double_result(value: float, *inputs: int | float) -> Term:
-    """A double; NaN is a result only if an input is NaN."""
+def decimal_result(value: Decimal) -> Term:
+    """A decimal; it has a limit so that a rule that multiplies in a cycle ends."""
+    whole, after = max(value.adjusted() + 1, 1), max(-int(value.as_tuple().exponent), 0)
+    if whole + after > MOST_DIGITS:
+        raise CannotCompute(f"the result has more than {MOST_DIGITS:,} digits")
+    return Literal(decimal_text(value), DECIMAL)
+
+
+def double_result(value: float, *inputs: Number) -> Term:
+    """A double; a NaN is a result only if a NaN went in."""
     if value != value and all(x == x for x in inputs):
         raise CannotCompute("the result is not a number")
     return Double(value)
 
 
-def number_result(value: int | float) -> Term:
-    """The number itself as a term: it came from a term, so it needs no check."""
-    return Integer(value) if isinstance(value, int) else Double(value)
+def number_result(value: Number) -> Term:
+    """The number itself as a plain term of its type: it came from a term, so it needs no check."""
+    if isinstance(value, int):
+        return integer(value)
+    return Double(value) if isinstance(value, float) else decimal_result(value)

@@ -11,24 +11,19 @@ from types import MappingProxyType
 from typing import Final
 
 from tidalog.builtins.base import Builtin, CannotCompute, Outcome
+from tidalog.builtins.conversions import BUILTINS as CONVERSIONS
 from tidalog.builtins.kinds import BUILTINS as KINDS
 from tidalog.builtins.logic import BUILTINS as LOGIC
 from tidalog.builtins.numbers import BUILTINS as NUMBERS
 from tidalog.builtins.text import BUILTINS as TEXT
+from tidalog.builtins.times import BUILTINS as TIMES
+from tidalog.model.native import native_value
 from tidalog.model.program import Call, Expression, Parameter, Variable
 from tidalog.model.term_text import from_python
-from tidalog.model.terms import (
-    TRUE,
-    Boolean,
-    Double,
-    Integer,
-    Literal,
-    String,
-    Term,
-)
+from tidalog.model.terms import INT64_MAX, INT64_MIN, TRUE, Term
 
 BUILTINS: Final[Mapping[str, Builtin]] = MappingProxyType(
-    {builtin.name: builtin for builtin in (*NUMBERS, *LOGIC, *TEXT, *KINDS)}
+    {builtin.name: builtin for builtin in (*NUMBERS, *CONVERSIONS, *LOGIC, *TEXT, *KINDS, *TIMES)}
 )
 """Every built-in by its name in upper case or its operator."""
 
@@ -133,10 +128,10 @@ def _all_computed(arguments: Sequence[Outcome]) -> list[Term]:
 def call_python(function: PythonFunction, arguments: Sequence[Term]) -> Term:
     """The value of a registered function.
 
-    Numbers, booleans and plain strings are passed as Python values, every other term as itself.  The function
-    returns a value that stands for a term (`from_python`).  There is no value if it returns None, anything
-    else or an integer beyond 64 bits, or raises ArithmeticError, LookupError, TypeError or ValueError; other
-    exceptions propagate.
+    Numbers, booleans, plain strings, dates, times and durations are passed as Python values, every other term
+    as itself (`native_value`).  The function returns a value that stands for a term (`from_python`).  There
+    is no value if it returns None, anything else or an integer beyond 64 bits, or raises ArithmeticError,
+    LookupError, TypeError or ValueError; other exceptions propagate.
     """
     try:
         answer = function(*map(python_value, arguments))
@@ -147,18 +142,17 @@ def call_python(function: PythonFunction, arguments: Sequence[Term]) -> Term:
 
 def python_value(term: Term) -> object:
     """A term as passed to a registered function."""
-    return term.value if isinstance(term, Integer | Double | Boolean | String) else term
+    value = native_value(term)
+    return term if value is None else value
 
 
 def term_of_answer(answer: object) -> Term:
     """The term of a registered function's result."""
     if answer is None:
         raise CannotCompute("the function gave no answer")
-    try:
-        term = from_python(answer)
-    except TypeError as error:
-        kind = type(answer).__name__
-        raise CannotCompute(f"the function answered with a {kind}, which is not a term") from error
-    if isinstance(answer, int) and isinstance(term, Literal):
+    if type(answer) is int and not INT64_MIN <= answer <= INT64_MAX:
         raise CannotCompute("the function's answer does not fit 64 bits")
-    return term
+    try:
+        return from_python(answer)
+    except TypeError as error:
+        raise CannotCompute(f"the function's answer is not a term: {error}") from None

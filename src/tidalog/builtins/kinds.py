@@ -1,9 +1,8 @@
-"""Kinds of terms, their parts, and the parts of a point in time."""
+"""Kinds of terms and their parts."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from datetime import date, datetime
 from functools import partial
 
 from tidalog.builtins.base import Builtin, CannotCompute, shown, text_of
@@ -89,41 +88,6 @@ def _is_float(term: Term) -> bool:
     return isinstance(term, Double) or (isinstance(term, Literal) and term.datatype == XSD + "float")
 
 
-def _moment(term: Term) -> datetime:
-    if isinstance(term, Literal) and term.datatype == XSD + "dateTime":
-        try:
-            return datetime.fromisoformat(term.lexical)
-        except ValueError:
-            pass
-    raise CannotCompute(f"{shown(term)} is not a point in time (xsd:dateTime)")
-
-
-def _day(term: Term) -> date:
-    if isinstance(term, Literal) and term.datatype == XSD + "date":
-        try:
-            return date.fromisoformat(term.lexical)
-        except ValueError:
-            pass
-    return _moment(term).date()
-
-
-def _seconds(arguments: Sequence[Term]) -> Term:
-    moment = _moment(arguments[0])
-    if moment.microsecond == 0:
-        return Integer(moment.second)
-    return Double((moment.second * 1_000_000 + moment.microsecond) / 1_000_000)
-
-
-def _zone(arguments: Sequence[Term]) -> Term:
-    _moment(arguments[0])
-    assert isinstance(arguments[0], Literal)
-    lexical = arguments[0].lexical
-    if lexical.endswith(("Z", "z")):
-        return String("Z")
-    zone = lexical[-6:]
-    return String(zone if zone[:1] in ("+", "-") and zone[3:4] == ":" else "")
-
-
 def _test(name: str, holds: Callable[[Term], bool], summary: str) -> Builtin:
     return Builtin(name, 1, 1, lambda a: Boolean(holds(a[0])), summary)
 
@@ -134,10 +98,6 @@ def _is(*classes: type) -> Callable[[Term], bool]:
 
 def _instance(classes: tuple[type, ...], term: Term) -> bool:
     return isinstance(term, classes)
-
-
-def _part(name: str, part: Callable[[Term], int], summary: str) -> Builtin:
-    return Builtin(name, 1, 1, lambda a: Integer(part(a[0])), summary)
 
 
 BUILTINS: tuple[Builtin, ...] = (
@@ -160,11 +120,4 @@ BUILTINS: tuple[Builtin, ...] = (
     _test("ISSTRING", _is(String), "whether it is a string without a language"),
     _test("ISLANGSTRING", _is(LangString), "whether it is a string with a language"),
     _test("ISBOOLEAN", _is(Boolean), "whether it is true or false"),
-    _part("YEAR", lambda term: _day(term).year, "year of a date or point in time"),
-    _part("MONTH", lambda term: _day(term).month, "month of a date or point in time"),
-    _part("DAY", lambda term: _day(term).day, "day of the month of a date or point in time"),
-    _part("HOURS", lambda term: _moment(term).hour, "hour of a point in time, in its own zone"),
-    _part("MINUTES", lambda term: _moment(term).minute, "minute of a point in time"),
-    Builtin("SECONDS", 1, 1, _seconds, "second of a point in time, a double if it has a fraction"),
-    Builtin("TZ", 1, 1, _zone, "zone of a point in time as written, empty if it has none"),
 )

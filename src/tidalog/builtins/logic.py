@@ -4,39 +4,71 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable, Sequence
+from decimal import Decimal
 
-from tidalog.builtins.base import Builtin, CannotCompute, Outcome, shown, special_form, truth_of
-from tidalog.model.terms import FALSE, TRUE, Boolean, String, Term, instant_value, numeric_value
+from tidalog.builtins import times
+from tidalog.builtins.base import Builtin, CannotCompute, Number, Outcome, shown, special_form, truth_of
+from tidalog.model.terms import FALSE, TRUE, Boolean, String, Term, nearest_double, numeric_value
 
 
 def equal(left: Term, right: Term) -> bool:
-    """Numbers by value (integer against double exactly, NaN with NaN), everything else by identity."""
+    """Numbers, points in time, times of day and durations by value (an integer and a double exactly, a
+    decimal and a double as doubles, NaN with NaN); everything else by identity."""
     if left == right:
         return True
     a, b = numeric_value(left), numeric_value(right)
-    if a is None or b is None:
-        return False
-    return a == b or (a != a and b != b)
+    if a is not None and b is not None:
+        return compare_numbers(a, b) == 0 or (a != a and b != b)
+    return times.order(left, right) == 0
 
 
-def _comparable(left: Term, right: Term) -> tuple[float | str, float | str]:
-    """Two values whose Python order is the order of the terms."""
+def compare_numbers(a: Number, b: Number) -> int | None:
+    """-1, 0 or 1; None if one is NaN.  A decimal that meets a double is rounded to one, as in arithmetic."""
+    if isinstance(a, Decimal) and isinstance(b, float):
+        a = nearest_double(a)
+    elif isinstance(b, Decimal) and isinstance(a, float):
+        b = nearest_double(b)
+    if a != a or b != b:
+        return None
+    return (a > b) - (a < b)
+
+
+def order(left: Term, right: Term) -> int | None:
+    """-1, 0 or 1; None if a NaN is among them, for which no comparison holds."""
     if isinstance(left, String) and isinstance(right, String):
-        return left.value, right.value
+        return (left.value > right.value) - (left.value < right.value)
     if isinstance(left, Boolean) and isinstance(right, Boolean):
-        return left.value, right.value
-    for reading in (numeric_value, instant_value):
-        a, b = reading(left), reading(right)
-        if a is not None and b is not None:
-            return a, b
-    raise CannotCompute(f"{shown(left)} and {shown(right)} have no order")
+        return left.value - right.value
+    a, b = numeric_value(left), numeric_value(right)
+    if a is not None and b is not None:
+        return compare_numbers(a, b)
+    found = times.order(left, right)
+    if found is None:
+        raise CannotCompute(f"{shown(left)} and {shown(right)} have no order")
+    return found
 
 
-def _ordering(name: str, holds: Callable[..., bool], summary: str) -> Builtin:
+def _equality(arguments: Sequence[Term]) -> Term:
+    return Boolean(equal(arguments[0], arguments[1]))
+
+
+def _inequality(arguments: Sequence[Term]) -> Term:
+    return Boolean(not equal(arguments[0], arguments[1]))
+
+
+def _ordering(holds: Callable[[int, int], bool]) -> Callable[[Sequence[Term]], Term]:
     def evaluate(arguments: Sequence[Term]) -> Term:
-        return Boolean(holds(*_comparable(arguments[0], arguments[1])))
+        found = order(arguments[0], arguments[1])
+        return Boolean(found is not None and holds(found, 0))
 
-    return Builtin(name, 2, 2, evaluate, summary)
+    return evaluate
+
+
+def _named(
+    names: Sequence[str], evaluate: Callable[[Sequence[Term]], Term], summary: str
+) -> tuple[Builtin, ...]:
+    """A comparison by its sign and by the name that it has in Nemo."""
+    return tuple(Builtin(name, 2, 2, evaluate, summary) for name in names)
 
 
 def conjunction(arguments: Sequence[Outcome]) -> Term:
@@ -88,12 +120,16 @@ def _computed(outcome: Outcome) -> Term:
 
 
 BUILTINS: tuple[Builtin, ...] = (
-    Builtin("=", 2, 2, lambda a: Boolean(equal(a[0], a[1])), "equal: numbers by value, else the same term"),
-    Builtin("!=", 2, 2, lambda a: Boolean(not equal(a[0], a[1])), "not equal"),
-    _ordering("<", operator.lt, "less than: two numbers, strings, booleans or instants"),
-    _ordering("<=", operator.le, "less than or equal"),
-    _ordering(">", operator.gt, "greater than"),
-    _ordering(">=", operator.ge, "greater than or equal"),
+    *_named(("=", "EQUALITY"), _equality, "equal: numbers and times by value, else the same term"),
+    *_named(("!=", "UNEQUALITY"), _inequality, "not equal"),
+    *_named(
+        ("<", "NUMLESS"),
+        _ordering(operator.lt),
+        "less than: two numbers, strings, booleans, points in time or durations",
+    ),
+    *_named(("<=", "NUMLESSEQ"), _ordering(operator.le), "less than or equal"),
+    *_named((">", "NUMGREATER"), _ordering(operator.gt), "greater than"),
+    *_named((">=", "NUMGREATEREQ"), _ordering(operator.ge), "greater than or equal"),
     special_form("AND", 1, None, conjunction, "all are true; false if any is false, even if others fail"),
     special_form("OR", 1, None, disjunction, "any is true; true if any is true, even if others fail"),
     Builtin("NOT", 1, 1, lambda a: Boolean(not truth_of(a[0])), "true for false and false for true"),

@@ -7,11 +7,10 @@ keep its language; CONCAT, STR and the digests give plain strings.
 from __future__ import annotations
 
 import hashlib
-import re
 from collections.abc import Callable, Sequence
-from functools import lru_cache
 from urllib.parse import quote, unquote
 
+from tidalog.builtins import patterns
 from tidalog.builtins.base import Builtin, CannotCompute, canonical_text, text_of, whole_number_of
 from tidalog.model.terms import (
     IRI,
@@ -26,9 +25,7 @@ from tidalog.model.terms import (
     Term,
 )
 
-_FLAGS = {"i": re.IGNORECASE, "m": re.MULTILINE, "s": re.DOTALL, "x": re.VERBOSE}
 _ESCAPES = {'"': '\\"', "\\": "\\\\", "\n": "\\n", "\r": "\\r", "\t": "\\t"}
-_GROUP = re.compile(r"\\([\\$])|\$([0-9])|([\\$])")
 
 
 def _like(original: Term, text: str) -> Term:
@@ -37,7 +34,9 @@ def _like(original: Term, text: str) -> Term:
 
 
 def concatenate(arguments: Sequence[Term]) -> Term:
-    return String("".join(map(canonical_text, arguments)))
+    texts = [canonical_text(argument) for argument in arguments]
+    patterns.check_size(sum(map(len, texts)))
+    return String("".join(texts))
 
 
 def full_text(term: Term) -> str:
@@ -91,41 +90,15 @@ def compare(arguments: Sequence[Term]) -> Term:
     return Integer((left > right) - (left < right))
 
 
-@lru_cache(maxsize=256)
-def _pattern(pattern: str, flags: str) -> re.Pattern[str]:
-    value = re.RegexFlag(0)
-    for flag in flags:
-        if flag not in _FLAGS:
-            raise CannotCompute(f"a regular expression has no flag '{flag}'; there are i, m, s and x")
-        value |= _FLAGS[flag]
-    try:
-        return re.compile(pattern, value)
-    except (re.error, OverflowError, RecursionError) as error:
-        raise CannotCompute(f"the regular expression does not read: {error}") from None
-
-
 def matches(arguments: Sequence[Term]) -> Term:
     flags = text_of(arguments[2]) if len(arguments) == 3 else ""
-    return Boolean(_pattern(text_of(arguments[1]), flags).search(text_of(arguments[0])) is not None)
+    return Boolean(patterns.search(text_of(arguments[1]), flags, text_of(arguments[0])))
 
 
 def replace(arguments: Sequence[Term]) -> Term:
-    text, replacement = text_of(arguments[0]), text_of(arguments[2])
+    text, pattern, replacement = map(text_of, arguments[:3])
     flags = text_of(arguments[3]) if len(arguments) == 4 else ""
-    pattern = _pattern(text_of(arguments[1]), flags)
-
-    def filled(found: re.Match[str]) -> str:
-        def part(mark: re.Match[str]) -> str:
-            if mark[3]:
-                raise CannotCompute(f"'{mark[3]}' in a replacement is written '\\{mark[3]}'")
-            if mark[1]:
-                return mark[1]
-            number = int(mark[2])
-            return (found[number] or "") if number <= pattern.groups else ""
-
-        return _GROUP.sub(part, replacement)
-
-    return _like(arguments[0], pattern.sub(filled, text))
+    return _like(arguments[0], patterns.replace(pattern, flags, replacement, text))
 
 
 def edit_distance(arguments: Sequence[Term]) -> Term:
@@ -191,7 +164,7 @@ BUILTINS: tuple[Builtin, ...] = (
     Builtin("STRBEFORE", 2, 2, before, "what stands before the second, empty if it does not occur"),
     Builtin("STRAFTER", 2, 2, after, "what stands after the second, empty if it does not occur"),
     Builtin("COMPARE", 2, 2, compare, "-1, 0 or 1 as the first is before, equal to or after the second"),
-    Builtin("REGEX", 2, 3, matches, "whether a regular expression matches somewhere; flags i, m, s, x"),
+    Builtin("REGEX", 2, 3, matches, "whether a regular expression matches somewhere; flags i, m, q, s, x"),
     Builtin("REPLACE", 3, 4, replace, "every match replaced; $1 to $9 are groups, $0 the match"),
     Builtin("LEVENSHTEIN", 2, 2, edit_distance, "edit distance of two texts"),
     _plain("URIENCODE", encode_for_uri, "percent-encoded for use in a URI"),

@@ -17,13 +17,13 @@ from tidalog.engine.dictionary_kernels import (
     INTEGER,
     Terms,
     compare_int_double,
-    compare_terms,
     intern_double,
     intern_integer,
 )
 from tidalog.engine.fact_kernels import Facts
 from tidalog.engine.index_kernels import fact_of_run
 from tidalog.engine.jit import bits_double, compiled, entry, hash_add, hash_end, hash_start
+from tidalog.engine.value_order import compare_terms, is_duration, is_exact
 
 COUNT: Final = 0
 SUM: Final = 1
@@ -33,6 +33,10 @@ AVG: Final = 4
 MEDIAN: Final = 5
 OPERATORS: Final = {"count": COUNT, "sum": SUM, "min": MIN, "max": MAX, "avg": AVG, "median": MEDIAN}
 
+LEFT_TO_PYTHON: Final = -2
+"""The result of a group with decimals, large integers or durations, and of sums that leave 64 bits."""
+EXACT_AVERAGE: Final = 2**53
+"""Sums up to this are doubles, so that their averages are rounded once."""
 _PARTIALS: Final = 64  # 2098 bits of exponent range in steps of 53
 _FEW: Final = 48  # values that are sorted in by hand
 _SCALE: Final = 2.0**-100  # of doubles whose partial sums overflow
@@ -224,7 +228,8 @@ def fold_extreme(terms: Terms, values: Int32s, sign: int) -> int:
 
 @compiled
 def fold_sum(terms: Terms, values: np.ndarray, average: bool) -> tuple[int, int]:
-    """The sum or the average of the numbers in a group; what is not a number is left out and counted."""
+    """The sum or the average of the numbers in a group; what is not a number is left out and counted.  An
+    average of integers is exact until it is rounded to a double."""
     low, high = np.uint64(0), int64(0)  # an exact sum of integers
     numbers = 0
     has_double = False
@@ -239,19 +244,22 @@ def fold_sum(terms: Terms, values: np.ndarray, average: bool) -> tuple[int, int]
         elif kind == DOUBLE_VALUE:
             numbers += 1
             has_double = True
+        elif is_exact(kind) or is_duration(kind):
+            return LEFT_TO_PYTHON, 0
     failed = len(values) - numbers
     if numbers == 0:
         return -1, failed
     if has_double:
-        computed, total = sum_doubles(terms, values)
+        computed, real = sum_doubles(terms, values)
         if not computed:
             return -1, failed + 1
-        return intern_double(terms, total / numbers if average else total), failed
-    if high != int64(low) >> 63:
-        return -1, failed + 1
+        return intern_double(terms, real / numbers if average else real), failed
+    total = int64(low)
+    if high != total >> 63 or (average and (total > EXACT_AVERAGE or total < -EXACT_AVERAGE)):
+        return LEFT_TO_PYTHON, 0
     if average:
-        return intern_double(terms, np.float64(int64(low)) / numbers), failed
-    return intern_integer(terms, int64(low)), failed
+        return intern_double(terms, np.float64(total) / numbers), failed
+    return intern_integer(terms, total), failed
 
 
 @compiled
@@ -318,6 +326,8 @@ def fold_median(terms: Terms, values: np.ndarray) -> tuple[int, int]:
         if terms.value[t] == INT_VALUE or terms.value[t] == DOUBLE_VALUE:
             numbers[n] = t
             n += 1
+        elif is_exact(terms.value[t]) or is_duration(terms.value[t]):
+            return LEFT_TO_PYTHON, 0
     failed = len(values) - n
     if n == 0:
         return -1, failed
@@ -345,7 +355,7 @@ def fold_run(
     columns: np.ndarray,
     distinct: bool,
 ) -> tuple[int, int]:
-    """(the term, or -1 for none; how many values could not be used)."""
+    """(the term, -1 for none or LEFT_TO_PYTHON; how many values could not be used)."""
     if operator == COUNT and not distinct:
         return intern_integer(terms, length), 0
     values = gather_values(facts, pool, start, length, columns, distinct)

@@ -16,11 +16,13 @@ from tidalog.engine.functions import (
     ABSOLUTE,
     ADD,
     CEIL,
+    DIV,
     DIVIDE,
     EXP,
     FAILED,
     FLOOR,
     INT,
+    MOD,
     MULTIPLY,
     NEGATE,
     POWER,
@@ -96,14 +98,16 @@ def integer_arithmetic(function: int, a: int, b: int) -> tuple[int, int, float]:
     if b == 0:
         return FAILED, 0, 0.0
     if b == -1:
-        if function == REMAINDER:
+        if function == REMAINDER or function == MOD:
             return INT, 0, 0.0
         return (FAILED, 0, 0.0) if a == _MIN64 else (INT, -a, 0.0)
     m = a % b
-    if function == REMAINDER:
-        if m != 0 and (a < 0) != (b < 0):
-            m -= b
+    if m != 0 and (a < 0) != (b < 0):
+        m -= b
+    if function == REMAINDER or function == MOD:
         return INT, m, 0.0
+    if function == DIV:
+        return INT, (a - m) // b, 0.0
     if m == 0:
         return INT, a // b, 0.0
     return REAL, 0, np.float64(a) / np.float64(b)
@@ -112,6 +116,8 @@ def integer_arithmetic(function: int, a: int, b: int) -> tuple[int, int, float]:
 @compiled
 def double_arithmetic(function: int, a: float, b: float) -> tuple[int, int, float]:
     """A NaN that arises from numbers is a failure; a NaN that comes in goes out."""
+    if function == DIV or function == MOD:
+        return FAILED, 0, 0.0
     if function == ADD:
         r = a + b
     elif function == SUBTRACT:

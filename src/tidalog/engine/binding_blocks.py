@@ -47,7 +47,10 @@ QUEUE_AT: Final = 13  # RETRACT: address of the list that heads are added to
 QUEUE_CAPACITY: Final = 14
 QUEUED: Final = 15  # heads in it
 KEPT_BY: Final = 16  # bits that keep a head out of it
-CONTROL: Final = 17
+LEFT_AT: Final = 17  # address of the groups that a fold leaves to Python: (fact, operator) for each
+LEFT_SIZE: Final = 18  # how many numbers are there
+LEFT: Final = 19  # how many groups it has left so far
+CONTROL: Final = 20
 
 FROM_SCRATCH: Final = 0  # every fact is live, and heads are added
 IN_UPDATE: Final = 1  # heads are added by `undo_log.insert_changes`, and what is dead or deleted is skipped

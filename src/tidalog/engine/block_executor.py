@@ -189,6 +189,8 @@ def run_plan(
             if opcode == COMPUTE and not has_term_capacity(terms, cursor[ROWS]):
                 return GROW_TERMS
             kept = run_test_or_compute(terms, code, pc, blocks, level)
+            if kept < 0:
+                return GROW_TERMS
         else:
             if not has_term_capacity(terms, cursor[ROWS]):
                 return GROW_TERMS

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Callable, Iterable
+from decimal import Decimal
 from typing import Final, TypeVar
 
 import numpy as np
@@ -22,9 +23,12 @@ from tidalog.engine import term_parsing as cells_in
 from tidalog.engine.dictionary_kernels import TERMS, TEXT, Terms
 from tidalog.engine.hash_table import Table, has_capacity
 from tidalog.engine.memory import resized
+from tidalog.engine.questions import Questions
 from tidalog.model import term_text as termtext
 from tidalog.model.facts import Ids
 from tidalog.model.terms import (
+    INT64_MAX,
+    INT64_MIN,
     IRI,
     BlankNode,
     Boolean,
@@ -34,9 +38,14 @@ from tidalog.model.terms import (
     Literal,
     String,
     Term,
+    duration_value,
     instant_value,
+    literal,
+    nearest_double,
     numeric_value,
+    time_value,
 )
+from tidalog.model.values import SECOND
 
 Int64s = npt.NDArray[np.int64]
 Bytes = npt.NDArray[np.uint8]
@@ -61,6 +70,35 @@ _STRINGS: Final = 1 << kernels.STRING
 _NATIVE: Final = (_INTEGERS, _DOUBLES, _BOOLEANS)
 
 
+def value_of_literal(term: Literal) -> tuple[int, int]:
+    """What a typed literal counts as (`dictionary_kernels`), and its number."""
+    value = numeric_value(term)
+    if isinstance(value, int) and INT64_MIN <= value <= INT64_MAX:
+        return kernels.INT_VALUE, value
+    if isinstance(value, float):
+        return kernels.DOUBLE_VALUE, _bits(value)
+    if value is not None:
+        nearest = nearest_double(value)
+        exact = kernels.DECIMAL_VALUE if isinstance(value, Decimal) else kernels.BIG_VALUE
+        return exact + (value > nearest) - (value < nearest), _bits(nearest)
+    for kind, nanoseconds in ((kernels.INSTANT_VALUE, instant_value), (kernels.TIME_VALUE, time_value)):
+        found = nanoseconds(term)
+        if found is not None:
+            return kind, found // 1000
+    duration = duration_value(term)
+    if duration is None:
+        return kernels.NO_VALUE, 0
+    if duration.months and not duration.nanoseconds:
+        return kernels.YEAR_MONTH_VALUE, duration.months
+    kind = kernels.MIXED_VALUE if duration.months else kernels.DAY_TIME_VALUE
+    seconds = abs(duration.length) // SECOND
+    return kind, -seconds if duration.length < 0 else seconds
+
+
+def _bits(value: float) -> int:
+    return int(struct.unpack("<q", struct.pack("<d", value + 0.0))[0])
+
+
 class Dictionary:
     """Owns the arrays of terms and grows them."""
 
@@ -75,8 +113,9 @@ class Dictionary:
             extra=np.empty(capacity, np.int32),
             text=np.empty(capacity * 16, np.uint8),
             slots=self._table.slots,
-            state=np.zeros(2, np.int64),
+            state=np.zeros(kernels.STATE, np.int64),
         )
+        self.questions = Questions(self.arrays.state)
         self._ids: dict[Term, int] = {}
 
     def __len__(self) -> int:
@@ -87,7 +126,12 @@ class Dictionary:
         """Bytes in use."""
         a = self.arrays
         columns = (a.kind, a.value, a.number, a.start, a.length, a.extra)
-        return len(self) * sum(c.itemsize for c in columns) + int(a.state[TEXT]) + a.slots.nbytes
+        return (
+            len(self) * sum(c.itemsize for c in columns)
+            + int(a.state[TEXT])
+            + a.slots.nbytes
+            + self.questions.nbytes
+        )
 
     def ensure(self, more: int, text: int = 0) -> None:
         """Capacity for `more` terms with `text` bytes in all."""
@@ -113,6 +157,7 @@ class Dictionary:
     def truncate(self, length: int) -> None:
         """Forgets every term with an id of `length` or more."""
         kernels.truncate_terms(self.arrays, length)
+        self.questions.forget(few=True)
         self._ids = {term: number for term, number in self._ids.items() if number < length}
 
     # --- one by one ---------------------------------------------------------------------------------
@@ -154,18 +199,22 @@ class Dictionary:
         self.ensure(1, len(data))
         return int(kernels.intern_text(self.arrays, kind, extra, data, 0, len(data)))
 
+    def answer_questions(self) -> None:
+        """Answers what compiled expressions have asked; see `questions`."""
+        self.questions.answer(self.term, self.id_of)
+
+    def refreshed(self, ids: Ids) -> Ids:
+        """The ids of terms that come from an earlier version, which gave literals other texts and values."""
+        ids = ids.copy()
+        for place in np.flatnonzero(self.arrays.kind[ids] == kernels.LITERAL).tolist():
+            term = self.term(int(ids[place]))
+            assert isinstance(term, Literal)
+            ids[place] = self._intern(literal(term.lexical, term.datatype))
+        return ids
+
     def _note_value(self, number: int, term: Literal) -> None:
         """What a typed literal counts as in arithmetic and comparison."""
-        a = self.arrays
-        value = numeric_value(term)
-        moment = instant_value(term)
-        if isinstance(value, int):
-            a.value[number], a.number[number] = kernels.INT_VALUE, value
-        elif value is not None:
-            bits = struct.unpack("<q", struct.pack("<d", value + 0.0))[0]
-            a.value[number], a.number[number] = kernels.DOUBLE_VALUE, bits
-        elif moment is not None:
-            a.value[number], a.number[number] = kernels.INSTANT_VALUE, moment
+        self.arrays.value[number], self.arrays.number[number] = value_of_literal(term)
 
     def term(self, number: int) -> Term:
         """The term of an id."""

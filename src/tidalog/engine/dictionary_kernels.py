@@ -1,7 +1,8 @@
 """The dictionary's arrays and what compiled code does with them.
 
 A term is a 32-bit id.  Its *kind* says what it is; a number keeps its value in `number` (an integer, the bits
-of a double, microseconds of an instant), text lies in one arena of UTF-8 bytes.  Invariants:
+of a double), text lies in one arena of UTF-8 bytes.  What a typed literal counts as is its *value*, and then
+`number` has as much of it as fits 64 bits; see `value_order` for the rest.  Invariants:
 
 *  equal terms have equal ids: an integer or double is found by (kind, number), a text by (kind, extra,
    bytes), where `extra` is the term id of a literal's datatype or language tag;
@@ -26,7 +27,6 @@ from tidalog.engine.hash_table import (
     table_shift,
 )
 from tidalog.engine.jit import (
-    bits_double,
     compiled,
     double_bits,
     entry,
@@ -52,9 +52,25 @@ INT_VALUE: Final = 1
 DOUBLE_VALUE: Final = 2
 INSTANT_VALUE: Final = 3
 BOOLEAN_VALUE: Final = 4
+DECIMAL_BELOW: Final = 5  # a decimal: the bits of the nearest double, than which it is less
+DECIMAL_VALUE: Final = 6  # … to which it is equal
+DECIMAL_ABOVE: Final = 7  # … than which it is greater
+BIG_BELOW: Final = 8  # an integer beyond 64 bits, likewise
+BIG_VALUE: Final = 9
+BIG_ABOVE: Final = 10
+TIME_VALUE: Final = 11  # a time of day: microseconds since midnight UTC
+DAY_TIME_VALUE: Final = 12  # a duration without months: seconds
+YEAR_MONTH_VALUE: Final = 13  # a duration of months
+MIXED_VALUE: Final = 14  # a duration of both: seconds, a month taken as the average one
 
-TERMS: Final = 0  # state[TERMS]: how many terms
-TEXT: Final = 1  # state[TEXT]: how many bytes of text
+# What `state` says.
+TERMS: Final = 0  # how many terms
+TEXT: Final = 1  # how many bytes of text
+CALLS_AT: Final = 2  # address of the calls of `questions`
+ANSWERS_AT: Final = 3  # address of their answers
+QUESTIONS: Final = 4  # how many slots these have
+ASKED: Final = 5  # how many of them are used
+STATE: Final = 6
 
 
 class Terms(NamedTuple):
@@ -247,40 +263,3 @@ def compare_text(terms: Terms, a: int, b: int) -> int:
     if m == n:
         return 0
     return -1 if m < n else 1
-
-
-_RANK: Final = (5, 6, 2, 4, 1, 1, 0, 3)  # kind → rank in the order of terms (terms.sort_key)
-
-
-@compiled
-def compare_terms(terms: Terms, a: int, b: int) -> int:
-    """The total order of terms: see `terms.sort_key`."""
-    if a == b:
-        return 0
-    ka, kb = terms.kind[a], terms.kind[b]
-    ra, rb = _RANK[ka], _RANK[kb]
-    if ra != rb:
-        return -1 if ra < rb else 1
-    if ka == BOOLEAN or (ka == INTEGER and kb == INTEGER):
-        return -1 if terms.number[a] < terms.number[b] else 1
-    if ra == 1:
-        if ka == DOUBLE and kb == DOUBLE:
-            x, y = bits_double(terms.number[a]), bits_double(terms.number[b])
-            if x != x:
-                return 1
-            if y != y:
-                return -1
-            return -1 if x < y else 1
-        if ka == INTEGER:
-            y = bits_double(terms.number[b])
-            c = -1 if y != y else compare_int_double(terms.number[a], y)
-            return -1 if c == 0 else c
-        x = bits_double(terms.number[a])
-        c = 1 if x != x else -compare_int_double(terms.number[b], x)
-        return 1 if c == 0 else c
-    if ka == LITERAL and terms.extra[a] != terms.extra[b]:
-        return compare_text(terms, terms.extra[a], terms.extra[b])
-    c = compare_text(terms, a, b)
-    if c == 0:
-        return compare_text(terms, terms.extra[a], terms.extra[b])
-    return c

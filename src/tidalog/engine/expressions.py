@@ -2,13 +2,15 @@
 
 An expression is postfix code for a small stack: `LOAD, operand` or `function, number of arguments`.  A stack
 entry is a tagged value and, if it came from a term unchanged, that term's id.  The meaning is that of
-`tidalog.builtins`, written a second time; what stands in `NATIVE` is computed here, anything else by Python
-through a memo relation.
+`tidalog.builtins`, written a second time; what stands in `NATIVE` is computed here for integers and doubles
+and asked of Python for other numbers, times and durations (`questions`).  Any other function is computed by
+Python through a memo relation.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Final
 
 import numpy as np
 
@@ -16,13 +18,12 @@ from tidalog.engine.arithmetic import compare_values, double_arithmetic, integer
 from tidalog.engine.array_types import Int32s, Int32Table, int64
 from tidalog.engine.dictionary_kernels import (
     BLANK,
-    BOOLEAN_VALUE,
     DOUBLE,
-    DOUBLE_VALUE,
     INSTANT_VALUE,
-    INT_VALUE,
     IRI,
+    MIXED_VALUE,
     STRING,
+    TIME_VALUE,
     Terms,
     compare_text,
     intern_boolean,
@@ -38,7 +39,6 @@ from tidalog.engine.functions import (
     GREATER,
     GREATER_EQUAL,
     IF,
-    INSTANT,
     INT,
     IS_BLANK,
     IS_DOUBLE,
@@ -49,21 +49,27 @@ from tidalog.engine.functions import (
     LOAD,
     MAXIMUM,
     MINIMUM,
+    MOD,
     NATIVE,
     NO_TERM,
     NOT,
     OR,
     OTHER,
-    POWER,
     REAL,
     STACK,
     TRUTH,
     UNEQUAL,
+    WAITING,
     postfix,
 )
-from tidalog.engine.jit import bits_double, compiled, entry
+from tidalog.engine.jit import bits_double, compiled, double_bits, entry, inlined
+from tidalog.engine.question_kernels import OPEN, ask
+from tidalog.engine.value_order import NAN, compare_numbers, compare_times, is_duration, is_exact
 from tidalog.model.program import Call, Expression, Parameter, Variable
 from tidalog.model.terms import Term
+
+UNORDERED: Final = 3
+UNKNOWN: Final = 4
 
 
 def encode(
@@ -85,36 +91,55 @@ def encode(
 # --- compiled ---------------------------------------------------------------------------------------
 
 
-@compiled
-def equal_values(ta: int, ia: int, xa: float, term_a: int, tb: int, ib: int, xb: float, term_b: int) -> bool:
-    if (ta == INT or ta == REAL) and (tb == INT or tb == REAL):
-        c = compare_values(ta, ia, xa, tb, ib, xb)
-        if c == 2:
-            return ta == REAL and tb == REAL and xa != xa and xb != xb
-        return c == 0
-    if ta == TRUTH and tb == TRUTH:
-        return ia == ib
-    return term_a == term_b and term_a != NO_TERM
+@inlined
+def is_number(tag: int) -> bool:
+    return tag == INT or tag == REAL or is_exact(tag)
 
 
 @compiled
 def order_values(
     terms: Terms, ta: int, ia: int, xa: float, term_a: int, tb: int, ib: int, xb: float, term_b: int
 ) -> int:
-    """-1, 0, 1, 2 (a NaN: no comparison holds), 3 (no order)."""
+    """-1, 0, 1, NAN (no comparison holds), UNORDERED, or UNKNOWN: Python must say."""
     if (ta == INT or ta == REAL) and (tb == INT or tb == REAL):
         return compare_values(ta, ia, xa, tb, ib, xb)
-    if ta == tb and (ta == TRUTH or ta == INSTANT):
-        return -1 if ia < ib else (1 if ia > ib else 0)
-    if ta == OTHER and tb == OTHER and terms.kind[term_a] == STRING and terms.kind[term_b] == STRING:
-        return compare_text(terms, term_a, term_b)
-    return 3
+    if is_number(ta) and is_number(tb):
+        a = double_bits(xa) if ta == REAL else int64(ia)
+        b = double_bits(xb) if tb == REAL else int64(ib)
+        return compare_numbers(terms, ta, a, term_a, tb, b, term_b, False)
+    if is_duration(ta) and is_duration(tb):
+        if ta != tb or ta == MIXED_VALUE:
+            return UNKNOWN
+        return compare_times(terms, term_a, term_b)
+    if ta == tb:
+        if ta == TRUTH:
+            return -1 if ia < ib else (1 if ia > ib else 0)
+        if ta == INSTANT_VALUE or ta == TIME_VALUE:
+            return compare_times(terms, term_a, term_b)
+        if ta == OTHER and terms.kind[term_a] == STRING and terms.kind[term_b] == STRING:
+            return compare_text(terms, term_a, term_b)
+    return UNORDERED
+
+
+@compiled
+def equal_values(
+    terms: Terms, ta: int, ia: int, xa: float, term_a: int, tb: int, ib: int, xb: float, term_b: int
+) -> int:
+    """0, 1, or UNKNOWN."""
+    if ta == OTHER or tb == OTHER:
+        return 1 if term_a == term_b and term_a != NO_TERM else 0
+    c = order_values(terms, ta, ia, xa, term_a, tb, ib, xb, term_b)
+    if c == NAN:
+        return 1 if ta == REAL and tb == REAL and xa != xa and xb != xb else 0
+    if c == UNKNOWN and term_a != term_b:
+        return UNKNOWN
+    return 1 if c == 0 or c == UNKNOWN else 0
 
 
 @compiled
 def is_of_kind(function: int, terms: Terms, tag: int, term: int) -> bool:
     if function == IS_NUMERIC:
-        return tag == INT or tag == REAL
+        return is_number(tag)
     if term == NO_TERM:
         return function == IS_DOUBLE and tag == REAL
     kind = terms.kind[term]
@@ -125,6 +150,53 @@ def is_of_kind(function: int, terms: Terms, tag: int, term: int) -> bool:
     if function == IS_DOUBLE:
         return bool(kind == DOUBLE)
     return bool(kind == STRING)
+
+
+@inlined
+def can_compute(tag: int) -> bool:
+    """Whether arithmetic may know the value: it is a number or a time."""
+    return tag > OTHER and tag != TRUTH
+
+
+@inlined
+def put_term(
+    terms: Terms,
+    term: int,
+    at: int,
+    tags: np.ndarray,
+    ints: np.ndarray,
+    reals: np.ndarray,
+    ids: np.ndarray,
+) -> None:
+    tags[at], ids[at], ints[at] = terms.value[term], term, terms.number[term]
+    reals[at] = bits_double(terms.number[term]) if tags[at] == REAL else 0.0
+
+
+@compiled
+def ask_pair(
+    terms: Terms,
+    function: int,
+    a: int,
+    b: int,
+    tags: np.ndarray,
+    ints: np.ndarray,
+    reals: np.ndarray,
+    ids: np.ndarray,
+) -> int:
+    """The answer of Python for two values on the stack."""
+    return ask(
+        terms,
+        function,
+        ids[a],
+        ints[a],
+        tags[a] == REAL,
+        reals[a],
+        ids[b],
+        ints[b],
+        tags[b] == REAL,
+        reals[b],
+        False,
+    )
 
 
 @compiled
@@ -140,32 +212,19 @@ def run_expression(
     reals: np.ndarray,
     ids: np.ndarray,
 ) -> None:
-    """Leaves the value at the bottom of the stack."""
+    """Leaves the value at the bottom of the stack; WAITING if Python must answer first."""
     top = 0
     for pc in range(at, at + length, 2):
         function, argument = code[pc], code[pc + 1]
         if function == LOAD:
             term = int64(block[argument, row]) if argument >= 0 else int64(-1 - argument)
-            value = terms.value[term]
-            ids[top] = term
-            ints[top] = terms.number[term]
-            reals[top] = 0.0
-            if value == INT_VALUE:
-                tags[top] = INT
-            elif value == DOUBLE_VALUE:
-                tags[top] = REAL
-                reals[top] = bits_double(terms.number[term])
-            elif value == BOOLEAN_VALUE:
-                tags[top] = TRUTH
-            elif value == INSTANT_VALUE:
-                tags[top] = INSTANT
-            else:
-                tags[top] = OTHER
+            put_term(terms, term, top, tags, ints, reals, ids)
             top += 1
             continue
         first = top - argument
         tag, i, x, term = FAILED, int64(0), 0.0, int64(NO_TERM)
-        if function <= POWER:
+        asked = False
+        if function <= MOD:
             ta, tb = tags[first], tags[first + 1]
             if ta == INT and tb == INT:
                 tag, i, x = integer_arithmetic(function, ints[first], ints[first + 1])
@@ -173,16 +232,30 @@ def run_expression(
                 a = np.float64(ints[first]) if ta == INT else reals[first]
                 b = np.float64(ints[first + 1]) if tb == INT else reals[first + 1]
                 tag, i, x = double_arithmetic(function, a, b)
+            elif can_compute(ta) and can_compute(tb):
+                asked = True
+                term = ask_pair(terms, function, first, first + 1, tags, ints, reals, ids)
         elif function <= EXP:
-            tag, i, x = unary_number(function, tags[first], ints[first], reals[first])
+            if tags[first] == INT or tags[first] == REAL:
+                tag, i, x = unary_number(function, tags[first], ints[first], reals[first])
+            elif can_compute(tags[first]):
+                asked = True
+                term = ask(terms, function, ids[first], 0, False, 0.0, NO_TERM, 0, False, 0.0, True)
         elif function == MINIMUM or function == MAXIMUM:
             sign = -1 if function == MINIMUM else 1
             best = first
             failed = False
             for k in range(first, top):
-                if tags[k] != INT and tags[k] != REAL:
-                    failed = True
-            if not failed:
+                failed = failed or not can_compute(tags[k])
+                asked = asked or not (tags[k] == INT or tags[k] == REAL)
+            asked = asked and not failed
+            if asked:
+                for k in range(first, top):
+                    term = ask_pair(terms, function, first, k, tags, ints, reals, ids)
+                    if term < 0:
+                        break
+                    put_term(terms, term, first, tags, ints, reals, ids)
+            elif not failed:
                 for k in range(first, top):
                     if tags[k] == REAL and reals[k] != reals[k]:
                         best = k
@@ -191,43 +264,48 @@ def run_expression(
                     if c == sign or (c == 0 and tags[k] == INT):
                         best = k
                 tag, i, x = tags[best], ints[best], reals[best]
-        elif function == EQUAL or function == UNEQUAL:
-            if tags[first] != FAILED and tags[first + 1] != FAILED:
-                same = equal_values(
-                    tags[first],
-                    ints[first],
-                    reals[first],
-                    ids[first],
-                    tags[first + 1],
-                    ints[first + 1],
-                    reals[first + 1],
-                    ids[first + 1],
-                )
-                tag = TRUTH
-                i = int64(1) if same == (function == EQUAL) else int64(0)
         elif function <= GREATER_EQUAL:
-            c = order_values(
-                terms,
-                tags[first],
-                ints[first],
-                reals[first],
-                ids[first],
-                tags[first + 1],
-                ints[first + 1],
-                reals[first + 1],
-                ids[first + 1],
-            )
-            if c != 3:
-                tag = TRUTH
-                if function == LESS:
-                    holds = c == -1
-                elif function == LESS_EQUAL:
-                    holds = c == -1 or c == 0
-                elif function == GREATER:
-                    holds = c == 1
+            if tags[first] != FAILED and tags[first + 1] != FAILED:
+                by_value = function == EQUAL or function == UNEQUAL
+                if by_value:
+                    c = equal_values(
+                        terms,
+                        tags[first],
+                        ints[first],
+                        reals[first],
+                        ids[first],
+                        tags[first + 1],
+                        ints[first + 1],
+                        reals[first + 1],
+                        ids[first + 1],
+                    )
                 else:
-                    holds = c == 1 or c == 0
-                i = int64(1) if holds else int64(0)
+                    c = order_values(
+                        terms,
+                        tags[first],
+                        ints[first],
+                        reals[first],
+                        ids[first],
+                        tags[first + 1],
+                        ints[first + 1],
+                        reals[first + 1],
+                        ids[first + 1],
+                    )
+                if c == UNKNOWN:
+                    asked = True
+                    term = ask_pair(terms, function, first, first + 1, tags, ints, reals, ids)
+                elif by_value:
+                    tag, i = TRUTH, int64(1) if (c == 1) == (function == EQUAL) else int64(0)
+                elif c != UNORDERED:
+                    if function == LESS:
+                        holds = c == -1
+                    elif function == LESS_EQUAL:
+                        holds = c == -1 or c == 0
+                    elif function == GREATER:
+                        holds = c == 1
+                    else:
+                        holds = c == 1 or c == 0
+                    tag, i = TRUTH, int64(1) if holds else int64(0)
         elif function == AND or function == OR:
             decisive = int64(0) if function == AND else int64(1)
             tag, i = TRUTH, 1 - decisive
@@ -253,7 +331,16 @@ def run_expression(
         elif tags[first] != FAILED:
             tag = TRUTH
             i = int64(1) if is_of_kind(function, terms, tags[first], ids[first]) else int64(0)
-        tags[first], ints[first], reals[first], ids[first] = tag, i, x, term
+        if asked:
+            if term == OPEN:
+                tags[0] = WAITING
+                return
+            if term >= 0:
+                put_term(terms, term, first, tags, ints, reals, ids)
+            else:
+                tags[first], ids[first] = FAILED, NO_TERM
+        else:
+            tags[first], ints[first], reals[first], ids[first] = tag, i, x, term
         top = first + 1
 
 
@@ -281,13 +368,17 @@ def evaluate_rows(
     values: Int32s,
 ) -> tuple[int, int]:
     """Selects the rows where the expression (code[at] is its length) is true or, if `compute`, has a value,
-    which goes to `values`.  Returns how many, and how many rows failed."""
+    which goes to `values`.  Returns how many, and how many rows failed; (-1, 0) if Python must answer first.
+    """
     tags, ints = np.empty(STACK, np.int64), np.empty(STACK, np.int64)
     reals, ids = np.empty(STACK, np.float64), np.empty(STACK, np.int64)
     kept = failed = 0
+    waiting = False
     for row in range(rows):
         run_expression(terms, code, at + 1, code[at], block, row, tags, ints, reals, ids)
-        if tags[0] == FAILED:
+        if tags[0] == WAITING:
+            waiting = True
+        elif tags[0] == FAILED:
             failed += 1
         elif compute:
             values[kept] = term_of(terms, tags[0], ints[0], reals[0], ids[0])
@@ -296,4 +387,6 @@ def evaluate_rows(
         elif tags[0] == TRUTH and ints[0] == 1:
             selected[kept] = row
             kept += 1
+    if waiting:
+        return -1, 0
     return kept, failed

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
+from tidalog.engine.dictionary_kernels import BOOLEAN_VALUE, DOUBLE_VALUE, INT_VALUE, NO_VALUE
 from tidalog.model.program import Call, Expression
 
 LOAD: Final = 0
@@ -13,42 +14,49 @@ MULTIPLY: Final = 3
 DIVIDE: Final = 4
 REMAINDER: Final = 5
 POWER: Final = 6
-NEGATE: Final = 7
-ABSOLUTE: Final = 8
-ROUND: Final = 9
-FLOOR: Final = 10
-CEIL: Final = 11
-SQRT: Final = 12
-EXP: Final = 13
-MINIMUM: Final = 14
-MAXIMUM: Final = 15
-EQUAL: Final = 16
-UNEQUAL: Final = 17
-LESS: Final = 18
-LESS_EQUAL: Final = 19
-GREATER: Final = 20
-GREATER_EQUAL: Final = 21
-AND: Final = 22
-OR: Final = 23
-NOT: Final = 24
-IF: Final = 25
-COALESCE: Final = 26
-IS_IRI: Final = 28
-IS_BLANK: Final = 29
-IS_STRING: Final = 30
-IS_NUMERIC: Final = 31
-IS_DOUBLE: Final = 32
+DIV: Final = 7
+MOD: Final = 8
+NEGATE: Final = 9
+ABSOLUTE: Final = 10
+ROUND: Final = 11
+FLOOR: Final = 12
+CEIL: Final = 13
+SQRT: Final = 14
+EXP: Final = 15
+MINIMUM: Final = 16
+MAXIMUM: Final = 17
+EQUAL: Final = 18
+UNEQUAL: Final = 19
+LESS: Final = 20
+LESS_EQUAL: Final = 21
+GREATER: Final = 22
+GREATER_EQUAL: Final = 23
+AND: Final = 24
+OR: Final = 25
+NOT: Final = 26
+IF: Final = 27
+COALESCE: Final = 28
+IS_IRI: Final = 29
+IS_BLANK: Final = 30
+IS_STRING: Final = 31
+IS_NUMERIC: Final = 32
+IS_DOUBLE: Final = 33
 
 NATIVE: Final = {
     "+": ADD,
     "-": SUBTRACT,
+    "SUBTRACTION": SUBTRACT,
     "*": MULTIPLY,
     "/": DIVIDE,
+    "DIVISION": DIVIDE,
     "%": REMAINDER,
     "REM": REMAINDER,
     "**": POWER,
     "POW": POWER,
+    "DIV": DIV,
+    "MOD": MOD,
     "neg": NEGATE,
+    "INVERTSIGN": NEGATE,
     "ABS": ABSOLUTE,
     "ROUND": ROUND,
     "FLOOR": FLOOR,
@@ -58,11 +66,17 @@ NATIVE: Final = {
     "MIN": MINIMUM,
     "MAX": MAXIMUM,
     "=": EQUAL,
+    "EQUALITY": EQUAL,
     "!=": UNEQUAL,
+    "UNEQUALITY": UNEQUAL,
     "<": LESS,
+    "NUMLESS": LESS,
     "<=": LESS_EQUAL,
+    "NUMLESSEQ": LESS_EQUAL,
     ">": GREATER,
+    "NUMGREATER": GREATER,
     ">=": GREATER_EQUAL,
+    "NUMGREATEREQ": GREATER_EQUAL,
     "AND": AND,
     "OR": OR,
     "NOT": NOT,
@@ -78,13 +92,16 @@ NATIVE: Final = {
 }
 STACK: Final = 64
 
-# Tags of values.
-FAILED: Final = 0
-INT: Final = 1
-REAL: Final = 2
-TRUTH: Final = 3
-INSTANT: Final = 4
-OTHER: Final = 5
+NAMES: Final = {number: name for name, number in reversed(NATIVE.items())}
+"""The name of each function, the first that it has."""
+
+# Tags of values on the stack: what a term counts as (`dictionary_kernels`), or that there is no value.
+WAITING: Final = -2  # Python has been asked, see `questions`
+FAILED: Final = -1
+OTHER: Final = NO_VALUE
+INT: Final = INT_VALUE
+REAL: Final = DOUBLE_VALUE
+TRUTH: Final = BOOLEAN_VALUE
 
 NO_TERM: Final = -1
 

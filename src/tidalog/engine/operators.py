@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import numpy as np
 
-from tidalog.engine.aggregates import fold_run
+from tidalog.engine.aggregates import LEFT_TO_PYTHON, fold_run
 from tidalog.engine.array_types import int64
 from tidalog.engine.binding_blocks import (
     EXPANDING,
     FAILED,
     IN_UPDATE,
+    LEFT,
+    LEFT_AT,
+    LEFT_SIZE,
     MODE,
     PC,
     PIVOT_REGISTER,
@@ -24,7 +27,7 @@ from tidalog.engine.dictionary_kernels import Terms
 from tidalog.engine.expressions import evaluate_rows
 from tidalog.engine.fact_kernels import FACTS, Facts, append_rows, insert_pairs, insert_rows, note_extent
 from tidalog.engine.index_kernels import fact_of_run, pool_at
-from tidalog.engine.jit import compiled
+from tidalog.engine.jit import compiled, int32_at
 from tidalog.engine.opcodes import (
     BELOW_PIVOT,
     FILTER_MASK,
@@ -198,13 +201,16 @@ def run_absent(
 
 @compiled
 def run_test_or_compute(terms: Terms, code: np.ndarray, pc: int, blocks: BindingBlocks, level: int) -> int:
-    """TEST and COMPUTE: keeps the rows where the expression is true, or has a value."""
+    """TEST and COMPUTE: keeps the rows where the expression is true, or has a value.  -1: Python must answer
+    first, and nothing is done."""
     block, rows = blocks.registers[level], blocks.cursors[level, ROWS]
     if code[pc] == TEST:
         target, at = -1, pc + 2
     else:
         target, at = code[pc + 2], pc + 3
     kept, failed = evaluate_rows(terms, code, at, block, rows, target >= 0, blocks.source, blocks.match)
+    if kept < 0:
+        return kept
     blocks.control[FAILED] += failed
     keep_rows(block, code, at + 1 + code[at], blocks.source, kept)
     if target >= 0:
@@ -261,6 +267,10 @@ def run_fold(
             blocks.match[kept] = value
             blocks.source[kept] = i
             kept += 1
+        elif value == LEFT_TO_PYTHON:
+            left, n = int32_at(blocks.control[LEFT_AT], blocks.control[LEFT_SIZE]), blocks.control[LEFT]
+            left[2 * n], left[2 * n + 1] = block[PIVOT_REGISTER, i], pc
+            blocks.control[LEFT] = n + 1
     keep_rows(block, code, at + 4 + count, blocks.source, kept)
     for i in range(kept):
         block[target, i] = blocks.match[i]

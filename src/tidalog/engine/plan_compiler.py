@@ -336,7 +336,7 @@ class _Writer:
                     *(OPERATORS[column.operator], target, int(column.distinct)),
                     *(len(column.columns), *column.columns),
                 ],
-                set(keys),
+                {PIVOT_REGISTER, *keys},  # the pivot stands for a group that is left to Python
                 {target},
             )
         )

@@ -19,7 +19,7 @@ from tidalog.engine.array_types import int64
 from tidalog.engine.delta_scan import plans_of
 from tidalog.engine.dictionary_kernels import Terms, has_term_capacity
 from tidalog.engine.expressions import run_expression, term_of
-from tidalog.engine.functions import FAILED, STACK, TRUTH
+from tidalog.engine.functions import FAILED, STACK, TRUTH, WAITING
 from tidalog.engine.index_kernels import fact_of_run, pool_at
 from tidalog.engine.jit import compiled, float64_at, inlined, int32_at, int32_table, int64_at, int64_table
 from tidalog.engine.opcodes import (
@@ -76,7 +76,7 @@ SEARCHING: Final = 2  # a plan is under way
 
 FOUND: Final = 1
 NO_MORE: Final = 0
-FULL: Final = -1  # the dictionary has no capacity for a computed term: grow it and call again
+FULL: Final = -1  # the dictionary has no capacity for a computed term or lacks an answer: call again then
 EXPRESSION: Final = -2
 
 
@@ -296,6 +296,8 @@ def evaluate_operator(
         terms, code, at + 1, code[at], block, 0, scratch.tags, scratch.ints, scratch.reals, scratch.ids
     )
     tag = scratch.tags[0]
+    if tag == WAITING:
+        return FULL
     if tag == FAILED or (not compute and not (tag == TRUTH and scratch.ints[0] == 1)):
         cursor[PC] = -1
         return FOUND

@@ -25,7 +25,14 @@ from tidalog.io.diagnostics import (
     WrongValue,
 )
 from tidalog.io.result import BadRow, BadRowLog, Reading, TermColumn
-from tidalog.io.text_form import column_text, days_text, decimals_text, instants_text, times_text
+from tidalog.io.text_form import (
+    column_text,
+    days_text,
+    decimals_text,
+    durations_text,
+    instants_text,
+    times_text,
+)
 from tidalog.model.errors import DataError
 from tidalog.model.terms import XSD
 
@@ -224,6 +231,8 @@ def _plain(table: RawTable, field: int, column: pa.ChunkedArray) -> tuple[pa.Chu
         return days_text(column), "any"
     if types.is_time(kind):
         return times_text(column), "any"
+    if types.is_duration(kind):
+        return durations_text(column), "any"
     if types.is_string(kind):
         if not _is_utf8(column):
             raise _no_term_for(table, field, "text that is not UTF-8")

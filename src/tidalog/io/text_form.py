@@ -13,6 +13,7 @@ from typing import Final
 import pyarrow as pa
 
 from tidalog import arrow_compute as pc
+from tidalog.model.native import day_time
 from tidalog.model.term_text import format_any, from_python
 from tidalog.model.terms import IRI, NAN, XSD, Double, String
 
@@ -25,6 +26,7 @@ _SPECIAL: Final = {
 }
 _READS_AS_ANOTHER_TERM: Final = '^[-0-9"<_]|^true$|^false$'
 """Matches every string that would be read as another term, and a few others."""
+_NANOSECONDS: Final = {"s": 10**9, "ms": 10**6, "us": 1000, "ns": 1}
 _SMALL, _LARGE = 1e-4, 1e10
 """Between these bounds Arrow and Python write a double in the same way."""
 
@@ -121,7 +123,17 @@ def decimals_text(column: pa.ChunkedArray) -> pa.ChunkedArray:
     if pc.any(pc.match_substring(text, "E")).as_py():
         plain = [None if value is None else f"{value:f}" for value in column.to_pylist()]
         text = pa.chunked_array([pa.array(plain, pa.string())])
+    for zeros, kept in ((r"(\.[0-9]*?)0+$", r"\1"), (r"\.$", ""), ("^-0$", "0")):
+        text = pc.replace_substring_regex(text, zeros, kept)
     return _as_literals(text, "", "decimal")
+
+
+def durations_text(column: pa.ChunkedArray) -> pa.ChunkedArray:
+    """Durations as xsd:dayTimeDuration literals."""
+    unit = _NANOSECONDS[column.type.unit]
+    encoded = column.cast(pa.int64()).combine_chunks().dictionary_encode()
+    words = [format_any(day_time(count * unit)) for count in encoded.dictionary.to_pylist()]
+    return pa.chunked_array([pa.array(words, pa.string()).take(encoded.indices)])
 
 
 def _as_literals(text: pa.ChunkedArray, zone: str, kind: str) -> pa.ChunkedArray:

@@ -25,9 +25,9 @@ from tidalog.io.diagnostics import NeedsQuoting, NotRdf, NotWritable
 from tidalog.io.export_form import as_formats
 from tidalog.io.files import COMPRESSION_ENDINGS, AtomicFile, writing
 from tidalog.io.formats import FORMATS, Format, check_option, format_named
-from tidalog.io.json_terms import json_texts, json_values
+from tidalog.io.json_terms import json_values
 from tidalog.io.result import Reading
-from tidalog.io.row_text import bytes_of, needs_quotes, with_quotes
+from tidalog.io.row_text import bytes_of, json_texts, needs_quotes, with_quotes
 from tidalog.io.term_fields import reading_of
 from tidalog.io.text_form import any_text
 from tidalog.model.errors import DataError

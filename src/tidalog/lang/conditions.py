@@ -24,6 +24,12 @@ CONDITIONS: Final = frozenset(
         "REGEX",
         "LANGMATCHES",
         "SAMETERM",
+        "EQUALITY",
+        "UNEQUALITY",
+        "NUMLESS",
+        "NUMLESSEQ",
+        "NUMGREATER",
+        "NUMGREATEREQ",
     )
 )
 """The built-ins that return true or false.  `CONTAINS(?x, "a")`, in any letter case, is a condition in a

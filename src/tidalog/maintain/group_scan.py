@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from tidalog.engine.aggregates import AVG, COUNT, MAX, MIN, OPERATORS, SUM
+from tidalog.engine.aggregates import AVG, COUNT, EXACT_AVERAGE, MAX, MIN, OPERATORS, SUM
 from tidalog.engine.bits import STATUS_DERIVED
 from tidalog.engine.engine import EmbeddedEngine
 from tidalog.engine.fact_kernels import COUNT as FACT_COUNT
@@ -113,6 +113,8 @@ class GroupedFolds:
         if total is None:
             return None
         if operator == AVG:
+            if np.abs(total).max() > EXACT_AVERAGE:
+                return None
             count = self._numbers(relation, column, COUNT)
             assert count is not None
             return self.engine.dictionary.encode(pa.array(total.astype(np.float64) / count), "native")

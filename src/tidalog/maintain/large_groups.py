@@ -42,7 +42,7 @@ def read_group(engine: EmbeddedEngine, fold: Fold, facts: dict[str, Ids]) -> Lar
         values = _values(engine, column, facts[column.relation])
         if column.operator in ("sum", "avg"):
             group.sums[column] = RunningSum()
-            group.sums[column].add(engine.dictionary.arrays, values, 1)
+            group.sums[column].add(engine.dictionary, values, 1)
         elif column.operator in ("min", "max"):
             group.extremes[column] = _extreme(engine, column, values)
     return group
@@ -53,7 +53,6 @@ def follow(
 ) -> bool:
     """Brings a group up to date with the facts of each relation that are deleted and new.  False: it must be
     read again."""
-    terms = engine.dictionary.arrays
     for relation in group.facts:
         group.facts[relation] += len(new[relation]) - len(deleted[relation])
     if min(group.facts.values()) <= 0:
@@ -62,7 +61,8 @@ def follow(
         gone = _values(engine, column, deleted[column.relation])
         come = _values(engine, column, new[column.relation])
         if column in group.sums:
-            numbers = group.sums[column].add(terms, gone, -1) + group.sums[column].add(terms, come, 1)
+            kept = group.sums[column]
+            numbers = kept.add(engine.dictionary, gone, -1) + kept.add(engine.dictionary, come, 1)
             if numbers < len(gone) + len(come):
                 return False
         elif column in group.extremes:

@@ -95,6 +95,7 @@ class Runner:
         self.searches: int | None = None
         """Facts that may still be looked at, if there is a better way."""
         self.rule = ""
+        engine.dictionary.questions.forget(few=False)
         self._start, self._cpu_start = time.perf_counter(), time.process_time() if counting else 0.0
         self._counts = counting
         self._looks = counting or progress is not None or limits != _NO_LIMITS
@@ -134,6 +135,7 @@ class Runner:
                 self.engine.log.ensure_capacity(len(self.engine.store), int(control[WANTED]))
             elif reason == op.GROW_TERMS:
                 self.engine.dictionary.ensure(BLOCK * 4)
+                self.engine.dictionary.answer_questions()
             self.look(rounds())
 
     def drive_search(
@@ -165,6 +167,7 @@ class Runner:
             self.rule = rule()
             if reason == op.GROW_TERMS:
                 self.engine.dictionary.ensure(BLOCK * 4)
+                self.engine.dictionary.answer_questions()
             elif reason == op.GROW_LOG:
                 self.engine.log.ensure_capacity(len(self.engine.store))
             self.look()

@@ -1,24 +1,29 @@
 """Sums that are kept while values come and go: exact, so that nothing drifts.
 
-An integer sum is a Python integer.  A sum with doubles is an integer too, in units of the smallest double,
-and is rounded once when it is asked for; that is the correctly rounded sum which `engine.folds` computes.
+An integer sum is a Python integer, a sum with decimals an exact decimal.  A sum with doubles is an integer
+too, in units of the smallest double, and is rounded once when it is asked for; that is the correctly rounded
+sum which `engine.aggregates` computes.  A group of durations is folded again.
 """
 
 from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from decimal import Decimal
 from typing import Final
 
 import numpy as np
 import numpy.typing as npt
 
-from tidalog.engine.dictionary_kernels import DOUBLE_VALUE, INT_VALUE, Terms
-from tidalog.model.terms import Double, Integer, Term
+from tidalog.builtins import CannotCompute, exact_average, exact_total
+from tidalog.engine.dictionary import Dictionary
+from tidalog.engine.dictionary_kernels import BIG_ABOVE, DECIMAL_BELOW, DOUBLE_VALUE, INT_VALUE
+from tidalog.model.terms import Double, Term, numeric_value
+from tidalog.model.values import EXACT
 
 _UNIT: Final = 1074  # the smallest double is 2 ** -1074
 _HALF: Final = 27
-_SMALLEST, _LARGEST = -(2**63), 2**63 - 1
+_ZERO: Final = Decimal(0)
 
 
 @dataclass
@@ -26,8 +31,10 @@ class RunningSum:
     """The numbers among some values.  What is not a number is not counted."""
 
     integers: int = 0
+    decimals: int = 0
     doubles: int = 0
     of_integers: int = 0
+    of_decimals: Decimal = _ZERO
     as_doubles: int = 0
     """The sum of all finite numbers, each as a double, in units."""
     infinite: int = 0
@@ -36,31 +43,49 @@ class RunningSum:
 
     @property
     def numbers(self) -> int:
-        return self.integers + self.doubles
+        return self.integers + self.decimals + self.doubles
 
-    def add(self, terms: Terms, values: npt.NDArray[np.int32], sign: int) -> int:
+    def add(self, dictionary: Dictionary, values: npt.NDArray[np.int32], sign: int) -> int:
         """Adds values, or takes them out; how many are numbers."""
+        terms = dictionary.arrays
         kinds, bits = terms.value[values], terms.number[values]
         integers = bits[kinds == INT_VALUE]
+        is_exact = (kinds >= DECIMAL_BELOW) & (kinds <= BIG_ABOVE)
         doubles = bits[kinds == DOUBLE_VALUE].view(np.float64)
         self.integers += sign * len(integers)
         self.doubles += sign * len(doubles)
         self.of_integers += sign * _exact_integers(integers)
-        finite = doubles[np.isfinite(doubles)]
+        for value in values[is_exact].tolist():
+            self._add_exact(numeric_value(dictionary.term(value)), sign)
+        as_doubles = np.concatenate([doubles, bits[is_exact].view(np.float64)])
+        finite = as_doubles[np.isfinite(as_doubles)]
         self.as_doubles += sign * (_exact(finite) + _exact(integers.astype(np.float64)))
-        self.infinite += sign * int(np.count_nonzero(doubles == math.inf))
-        self.negative_infinite += sign * int(np.count_nonzero(doubles == -math.inf))
-        self.not_a_number += sign * int(np.count_nonzero(np.isnan(doubles)))
-        return len(integers) + len(doubles)
+        self.infinite += sign * int(np.count_nonzero(as_doubles == math.inf))
+        self.negative_infinite += sign * int(np.count_nonzero(as_doubles == -math.inf))
+        self.not_a_number += sign * int(np.count_nonzero(np.isnan(as_doubles)))
+        return len(integers) + len(as_doubles)
+
+    def _add_exact(self, value: object, sign: int) -> None:
+        if isinstance(value, Decimal):
+            self.decimals += sign
+            self.of_decimals = (EXACT.add if sign > 0 else EXACT.subtract)(self.of_decimals, value)
+        else:
+            assert isinstance(value, int)
+            self.integers += sign
+            self.of_integers += sign * value
 
     def result(self, average: bool) -> Term | None:
         """None: there is no sum, or it takes more to say which."""
         if self.numbers == 0:
             return None
         if self.doubles == 0:
-            if not _SMALLEST <= self.of_integers <= _LARGEST:
+            exact: int | Decimal = self.of_integers
+            if self.decimals:
+                exact = EXACT.add(Decimal(self.of_integers), self.of_decimals)
+            try:
+                return exact_average(exact, self.numbers) if average else exact_total(exact)
+            except CannotCompute:
                 return None
-            return Double(float(self.of_integers) / self.numbers) if average else Integer(self.of_integers)
         total = self._total()
         if total is None:
             return None

@@ -24,6 +24,9 @@ from tidalog.engine.binding_blocks import (
     COUNTS_SIZE,
     FROM_SCRATCH,
     IN_UPDATE,
+    LEFT,
+    LEFT_AT,
+    LEFT_SIZE,
     MODE,
     BindingBlocks,
     new_blocks,
@@ -42,6 +45,7 @@ from tidalog.engine.delta_scan import (
 from tidalog.engine.engine import EmbeddedEngine
 from tidalog.engine.fact_kernels import FIRST, LAST
 from tidalog.engine.plan_compiler import Code, Filters, compile_fold, compile_plan, group_index
+from tidalog.maintain.exact_groups import fold_groups_exactly
 from tidalog.maintain.group_scan import GroupedFolds
 from tidalog.maintain.memos import answer_all
 from tidalog.maintain.runner import Runner
@@ -165,7 +169,11 @@ class SemiNaive:
         plans = _Plans()
         compile_fold(fold, self.engine.catalogue, plans.code, is_new)
         plans.logical.append(fold)
-        self._run_list(plans, facts)
+        left = self._run_list(plans, facts)
+        if len(left):
+            operators = plans.code.operators[0]
+            groups = [(int(fact), operators.index(at)) for fact, at in left.tolist()]
+            fold_groups_exactly(self.engine, self.runner, fold, groups, self._status)
 
     def _declare(self, rules: Sequence[NormalRule], memos: Sequence[Memo]) -> None:
         for memo in memos:
@@ -193,14 +201,17 @@ class SemiNaive:
                 self._run_plan(arrays, blocks, plans.code, number)
             self._finish(plans)
 
-    def _run_list(self, plans: _Plans, ids: npt.NDArray[np.int32]) -> None:
-        """One plan over given facts."""
+    def _run_list(self, plans: _Plans, ids: npt.NDArray[np.int32]) -> npt.NDArray[np.int32]:
+        """One plan over given facts.  Returns those that it leaves to Python, and the operator that did."""
         arrays, blocks = self._start(plans)
+        left = np.empty((len(ids), 2), np.int32)
+        blocks.control[LEFT_AT], blocks.control[LEFT_SIZE] = left.ctypes.data, left.size
         for begin in range(0, len(ids), BLOCK):
             block = ids[begin : begin + BLOCK]
             start_plan(self.engine.store.arrays, arrays.filters, arrays.code, 0, block, len(block), blocks)
             self._run_plan(arrays, blocks, plans.code, 0)
         self._finish(plans)
+        return left[: int(blocks.control[LEFT])]
 
     def _run_plan(self, plans: Plans, blocks: BindingBlocks, code: Code, number: int) -> None:
         engine = self.engine

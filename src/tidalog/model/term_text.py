@@ -14,12 +14,13 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Mapping
-from datetime import date, datetime, time
+from datetime import date, datetime, time, timedelta
 from decimal import Decimal
 from numbers import Integral, Real
 from typing import Final, Protocol, runtime_checkable
 
 from tidalog.model.foreign_terms import foreign_term
+from tidalog.model.native import duration_of_numpy, duration_of_python
 from tidalog.model.terms import (
     FALSE,
     IRI,
@@ -335,11 +336,11 @@ def from_python(value: object) -> Term:
     if isinstance(value, str):
         if not is_text(value):
             raise TypeError("half a surrogate pair is not a character of a text")
-        return String(str(value))
+        return String(str.__str__(value))
     if isinstance(value, bool):
         return Boolean(value)
     if type(value).__name__ == "timedelta64":  # to numpy that is an integer
-        raise _no_term(value)
+        return duration_of_numpy(value)
     if isinstance(value, Integral):
         return integer(int(value))
     if isinstance(value, Real):
@@ -353,6 +354,8 @@ def from_python(value: object) -> Term:
     if isinstance(value, time):
         text = value.isoformat()
         return Literal(text.rstrip("0") if value.microsecond and not value.tzinfo else text, XSD + "time")
+    if isinstance(value, timedelta):
+        return duration_of_python(value)
     if isinstance(value, _ScalarOfALibrary):
         return _from_scalar(value)
     raise _no_term(value)
@@ -383,7 +386,8 @@ def _from_scalar(value: _ScalarOfALibrary) -> Term:
 def _no_term(value: object) -> TypeError:
     kind = type(value).__name__
     return TypeError(
-        f"a {kind} cannot be a term: give an int, float, bool, str, date, time, datetime or a tidalog term"
+        f"a {kind} cannot be a term: give an int, float, bool, str, Decimal, date, time, datetime, "
+        "timedelta or a tidalog term"
     )
 
 

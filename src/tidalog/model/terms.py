@@ -5,7 +5,8 @@ literal.  Terms are immutable values.  Two invariants make equality of Python ob
 
 *  Every term has one form only.  The factories below normalise: a literal of type xsd:integer that fits
    64 bits is an `Integer`, xsd:double a `Double`, xsd:boolean a `Boolean`, xsd:string a `String`; beyond 64
-   bits an integer stays an exact `Literal`.  There is one NaN, and -0.0 is 0.0.
+   bits an integer stays an exact `Literal`.  There is one NaN, and -0.0 is 0.0.  Decimals and durations have
+   one text each: 2.50 and 2.5, PT24H and P1D are the same term.
 *  Terms of different classes are never equal: `Integer(1)`, `Double(1.0)` and `Boolean(True)` are three
    terms, although the first two are equal in a comparison (`?x = ?y`), which goes by value.
 
@@ -18,11 +19,14 @@ import math
 import re
 from contextlib import suppress
 from dataclasses import dataclass
-from datetime import UTC, date, datetime
+from datetime import UTC, datetime
 from decimal import Decimal
 from typing import Final
 
-XSD: Final = "http://www.w3.org/2001/XMLSchema#"
+from tidalog.model import values
+from tidalog.model.values import Duration
+
+XSD: Final = values.XSD
 RDF: Final = "http://www.w3.org/1999/02/22-rdf-syntax-ns#"
 RDFS: Final = "http://www.w3.org/2000/01/rdf-schema#"
 OWL: Final = "http://www.w3.org/2002/07/owl#"
@@ -32,6 +36,7 @@ INT64_MIN: Final = -(2**63)
 INT64_MAX: Final = 2**63 - 1
 NAN: Final = math.nan
 _LONGEST_INT64: Final = 20  # characters of the longest numeral within 64 bits, with its sign
+_LONGEST_NUMBER: Final = values.MOST_DIGITS + 2  # with a sign and a point
 _LANGUAGE: Final = re.compile(r"[A-Za-z]+(?:-[A-Za-z0-9]+)*\Z")
 
 
@@ -125,6 +130,9 @@ class Literal:
     def __post_init__(self) -> None:
         _require("Literal", self.lexical, str)
         _require("Literal", self.datatype, str)
+        canonical = values.CANONICAL.get(self.datatype)
+        if canonical is not None:
+            object.__setattr__(self, "lexical", canonical(self.lexical) or self.lexical)
 
 
 Term = IRI | BlankNode | String | LangString | Integer | Double | Boolean | Literal
@@ -135,6 +143,7 @@ FALSE: Final = Boolean(False)
 _INTEGER_TYPES = frozenset(
     XSD + name
     for name in (
+        "integer",
         "int",
         "long",
         "short",
@@ -218,77 +227,100 @@ def double_value(lexical: str) -> float | None:
     return float(lexical) if _DOUBLE.match(lexical) else None
 
 
-def numeric_value(term: Term) -> int | float | None:
+def numeric_value(term: Term) -> int | float | Decimal | None:
     """The numeric value of a term in arithmetic and comparison, or None.
 
-    `Integer` and `Double` are numbers, and so are literals of the other numeric XML Schema types, as long
-    as an integer fits 64 bits.
+    `Integer` and `Double` are numbers, and so are literals of the other numeric XML Schema types: integers
+    beyond 64 bits, decimals, floats.  A literal of more than 1,000 digits is a term without a value.
     """
     if isinstance(term, Integer | Double):
         return term.value
-    if isinstance(term, Literal):
+    if isinstance(term, Literal) and len(term.lexical) <= _LONGEST_NUMBER:
+        if term.datatype == values.DECIMAL:
+            return None if values.canonical_decimal(term.lexical) is None else Decimal(term.lexical)
         if term.datatype in _INTEGER_TYPES and _INTEGER.match(term.lexical):
-            value = int(term.lexical)
-            return value if INT64_MIN <= value <= INT64_MAX else None
-        if term.datatype in (XSD + "decimal", XSD + "float"):
+            return int(term.lexical)
+        if term.datatype == XSD + "float":
             return double_value(term.lexical)
     return None
 
 
-def instant_value(term: Term) -> int | None:
-    """Microseconds since 1970 of an xsd:dateTime or xsd:date (taken as UTC without a zone), or None."""
-    if not isinstance(term, Literal):
-        return None
+def nearest_double(value: int | float | Decimal) -> float:
+    """The double nearest to a number; infinite beyond the largest one."""
     try:
-        if term.datatype == XSD + "dateTime":
-            moment = datetime.fromisoformat(term.lexical)
-        elif term.datatype == XSD + "date":
-            day = date.fromisoformat(term.lexical)
-            moment = datetime(day.year, day.month, day.day)
+        return float(value)
+    except OverflowError:
+        return math.inf if value > 0 else -math.inf
+
+
+def instant_value(term: Term) -> int | None:
+    """Nanoseconds since 1970 of an xsd:dateTime or xsd:date (taken as UTC without a zone), or None."""
+    if isinstance(term, Literal):
+        if term.datatype == values.DATE_TIME:
+            moment = values.moment_value(term.lexical)
+        elif term.datatype == values.DATE:
+            moment = values.day_value(term.lexical)
         else:
             return None
-    except ValueError:
-        return None
-    if moment.tzinfo is None:
-        moment = moment.replace(tzinfo=UTC)
-    delta = moment - datetime(1970, 1, 1, tzinfo=UTC)
-    return (delta.days * 86_400 + delta.seconds) * 1_000_000 + delta.microseconds
+        return None if moment is None else moment.instant
+    return None
+
+
+def time_value(term: Term) -> int | None:
+    """Nanoseconds since midnight UTC of an xsd:time, or None; a zone may put it outside of the day."""
+    if isinstance(term, Literal) and term.datatype == values.TIME:
+        moment = values.time_value(term.lexical)
+        return None if moment is None else moment.instant
+    return None
+
+
+def duration_value(term: Term) -> Duration | None:
+    """The value of an xsd:duration, xsd:dayTimeDuration or xsd:yearMonthDuration, or None."""
+    if isinstance(term, Literal) and term.datatype in values.DURATIONS:
+        return values.duration_value(term.lexical, term.datatype)
+    return None
 
 
 # --- order ------------------------------------------------------------------------------------------
 
-_RANK: Final[dict[type, int]] = {
-    Boolean: 0,
-    Integer: 1,
-    Double: 1,
-    Literal: 3,
-    String: 2,
-    LangString: 4,
-    IRI: 5,
-    BlankNode: 6,
-}
+_RANK: Final[dict[type, int]] = {Boolean: 0, String: 2, Literal: 6, LangString: 7, IRI: 8, BlankNode: 9}
+_NUMBER, _INSTANT, _TIME, _DURATION = 1, 3, 4, 5
+_FIRST_OF_EQUALS: Final[dict[type, int]] = {Integer: 0, Literal: 1, Double: 2}
+_AFTER_NUMBERS: Final = 3  # added for a NaN
+
+SortKey = tuple[int, int | float | str | Decimal, int, str, str]
 
 
-def sort_key(term: Term) -> tuple[int, float | int | str, int, str]:
-    """A total order of all terms: booleans, numbers by value (equal ones: integer first, NaN last),
-    strings by code point, other literals, language strings, IRIs, blank nodes."""
-    rank = _RANK[type(term)]
+def sort_key(term: Term) -> SortKey:
+    """A total order of all terms: booleans, numbers by value (equal ones: integers, typed literals, doubles;
+    NaN last), strings by code point, points in time, times of day, durations, other literals, language
+    strings, IRIs, blank nodes.  Literals of equal value are in the order of their types and texts."""
     match term:
         case Boolean(value):
-            return (rank, int(value), 0, "")
-        case Integer(value):
-            return (rank, value, 0, "")
-        case Double(value):
-            if value != value:
-                return (rank, math.inf, 2, "")
-            return (rank, value, 1, "")
-        case String(value):
-            return (rank, value, 0, "")
-        case LangString(value, language):
-            return (rank, value, 0, language)
+            return (0, value, 0, "", "")
+        case Integer(value) | Double(value):
+            return _number_key(term, value, "", "")
         case Literal(lexical, datatype):
-            return (rank, datatype, 0, lexical)
-        case IRI(value):
-            return (rank, value, 0, "")
-        case BlankNode(label):
-            return (rank, label, 0, "")
+            number = numeric_value(term)
+            if number is not None:
+                return _number_key(term, number, datatype, lexical)
+            duration = duration_value(term)
+            for rank, count in (
+                (_INSTANT, instant_value(term)),
+                (_TIME, time_value(term)),
+                (_DURATION, None if duration is None else duration.length),
+            ):
+                if count is not None:
+                    return (rank, count, 0, datatype, lexical)
+            return (_RANK[Literal], 0, 0, datatype, lexical)
+        case LangString(text, language):
+            return (_RANK[LangString], text, 0, language, "")
+        case IRI(text) | BlankNode(text) | String(text):
+            return (_RANK[type(term)], text, 0, "", "")
+
+
+def _number_key(term: Term, value: int | float | Decimal, datatype: str, lexical: str) -> SortKey:
+    place = _FIRST_OF_EQUALS[type(term)]
+    if value != value:
+        return (_NUMBER, math.inf, place + _AFTER_NUMBERS, datatype, lexical)
+    return (_NUMBER, value, place, datatype, lexical)

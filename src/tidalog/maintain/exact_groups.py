@@ -1,0 +1,97 @@
+"""Groups whose aggregates compiled code leaves to Python: decimals, durations, sums beyond 64 bits.
+
+The group is read as it is in the new state, and `builtins.aggregate` folds it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import numpy.typing as npt
+
+from tidalog.builtins import CannotCompute, aggregate, rows_left_out
+from tidalog.engine.bits import NEW
+from tidalog.engine.engine import EmbeddedEngine
+from tidalog.engine.plan_compiler import group_index
+from tidalog.maintain.kernels.groups import live_facts
+from tidalog.maintain.runner import Runner
+from tidalog.maintain.transaction import put_rows
+from tidalog.model.facts import Ids
+from tidalog.model.program import Variable
+from tidalog.model.terms import Term
+from tidalog.plan.lowering import Fold, FoldColumn
+
+_AT_ONCE = 256
+"""Groups between two looks at limits."""
+
+
+def fold_groups_exactly(
+    engine: EmbeddedEngine, runner: Runner, fold: Fold, groups: Sequence[tuple[int, int]], status: int
+) -> None:
+    """Derives the facts of some groups.  Each is given by one of its facts and the first column of the fold
+    that is left: what failed in those before has been counted."""
+    number = engine.predicate(fold.head.predicate, len(fold.head.arguments))
+    runner.rule = fold.name
+    terms: dict[int, Term] = {}
+    rows: list[list[int]] = []
+    for place, (fact, column) in enumerate(groups):
+        if place % _AT_ONCE == _AT_ONCE - 1:
+            runner.look()
+        row = _fold_group(engine, runner, fold, fact, column, terms)
+        if row is not None:
+            rows.append(row)
+    if not rows:
+        return
+    table = np.ascontiguousarray(np.array(rows, np.int32).reshape(len(rows), -1).T)
+    if status & NEW:
+        put_rows(engine, number, table, len(rows), status)
+    else:
+        engine.store.insert(number, list(table), len(rows), status)
+    runner.stats.derivations += len(rows)
+    runner.look()
+
+
+def _fold_group(
+    engine: EmbeddedEngine, runner: Runner, fold: Fold, fact: int, left: int, terms: dict[int, Term]
+) -> list[int] | None:
+    """The head fact of a group; None if an aggregate has no value."""
+    first = fold.columns[0]
+    pivot = np.array([fact], np.int32)
+    key = [int(engine.store.column(pivot, c)[0]) for c in first.group]
+    known: dict[Variable, int] = dict(zip(fold.group, key, strict=True))
+    for place, column in enumerate(fold.columns):
+        values = [_term(engine, t, terms) for t in _values(engine, column, key).tolist()]
+        rows = [(value,) for value in values]
+        failures = rows_left_out(column.operator, rows)
+        try:
+            known[column.variable] = engine.dictionary.id_of(aggregate(column.operator, rows))
+        except CannotCompute:
+            failures += failures < len(rows)
+        if failures and place >= left:
+            runner.count_failures(failures)
+        if column.variable not in known:
+            return None
+    return [known[a] if isinstance(a, Variable) else engine.dictionary.id_of(a) for a in fold.head.arguments]
+
+
+def _term(engine: EmbeddedEngine, number: int, terms: dict[int, Term]) -> Term:
+    if number not in terms:
+        terms[number] = engine.dictionary.term(number)
+    return terms[number]
+
+
+def _values(engine: EmbeddedEngine, column: FoldColumn, key: list[int]) -> Ids:
+    """The values of a group: the first column of its tuples, each of which counts once."""
+    index = group_index(column, engine.catalogue)
+    engine.indexes.catch_up(index, engine.store.arrays)
+    out = np.empty(engine.store.count(engine.predicate(column.relation)), np.int32)
+    order = np.argsort(np.array(column.group, np.int64), kind="stable")
+    positions = np.arange(len(key) + 1, dtype=np.int32)
+    ordered = np.array(key, np.int32)[order]
+    found = live_facts(engine.store.arrays, engine.indexes.meta, positions, index, ordered, out)
+    facts = out[:found]
+    if not column.distinct:
+        return engine.store.column(facts, column.columns[0])
+    tuples: npt.NDArray[np.int32] = np.stack([engine.store.column(facts, c) for c in column.columns], axis=1)
+    return np.unique(tuples, axis=0)[:, 0]
