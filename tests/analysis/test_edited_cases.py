@@ -9,7 +9,7 @@ from analysis_programs import verdict
 from edited_rules import same_as_from_scratch
 
 from tidalog.analysis import EditedProgram, RuleDiff, analyse
-from tidalog.analysis.component_graph import LONGEST_PLACE, ComponentGraph
+from tidalog.analysis.component_graph import LONGEST_KEY, ComponentGraph
 from tidalog.lang import parse, parse_rule
 from tidalog.model.errors import ProgramError
 from tidalog.model.program import Fact
@@ -194,12 +194,12 @@ def test_a_name_that_another_head_has_is_taken() -> None:
     assert verdict(parse('#[name("a#2")] p(?x) :- q(?x). a: r(?x), s(?x) :- q(?x).')) == ["T017"]
 
 
-def test_splitting_and_merging_for_ever_keeps_places_short() -> None:
+def test_splitting_and_merging_for_ever_keeps_order_keys_short() -> None:
     edited = EditedProgram(analyse(parse("a: p(?x) :- q(?x). q(?x) :- e(?x). s(?x) :- p(?x), ~t(?x).")))
-    for _ in range(3 * LONGEST_PLACE):
+    for _ in range(3 * LONGEST_KEY):
         added(edited, "back: q(?x) :- p(?x).")
         added(edited, removed=("back",))
-        assert all(len(c.place) <= LONGEST_PLACE + 1 for c in components_of(edited).clusters.values())
+        assert all(len(c.order_key) <= LONGEST_KEY + 1 for c in components_of(edited).clusters.values())
     same_as_from_scratch(edited)
 
 

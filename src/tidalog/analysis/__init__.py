@@ -1,6 +1,7 @@
-"""What a program means before any fact is seen: its passes, its graphs, its strata.
+"""Static analysis of a program: passes, graphs, strata.
 
-Reads the AST (`tidalog.model.program`), gives an `Analysis`.  No data, no plans and no engine enter here.
+Reads the AST (`tidalog.model.program`) and returns an `Analysis`.  Nothing here sees data, plans or the
+engine.
 """
 
 from tidalog.analysis.components import Component

@@ -1,7 +1,7 @@
-"""How the components of one program become those of another: what maintenance needs to know of a rule edit.
+"""The difference between the components of two programs: what maintenance needs to know about a rule edit.
 
-`diff_of_edit` reads the diff off a graph that was just edited, at a cost that follows the edit;
-`diff_of_analyses` compares two analyses as a whole.
+`diff_of_edit` takes the diff from a graph that was just edited, at a cost proportional to the edit;
+`diff_of_analyses` compares two whole analyses.
 """
 
 from __future__ import annotations
@@ -9,19 +9,19 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from tidalog.analysis.component_graph import Place
+from tidalog.analysis.component_graph import OrderKey
 from tidalog.analysis.model import Analysis
 from tidalog.analysis.normal import NormalRule
 from tidalog.analysis.rule_graph import GraphDiff, RuleGraph
 from tidalog.analysis.scc import natural_key
 
-Order = Callable[[str], Place]
-"""Sorts predicates so that a component comes after all that it reads."""
+Order = Callable[[str], OrderKey]
+"""A sort key for predicates: each component comes after everything it reads."""
 
 
 @dataclass(frozen=True, slots=True)
 class RuleGroup:
-    """A component with its rules in the order of the text."""
+    """A component with its rules in text order."""
 
     predicates: tuple[str, ...]
     rules: tuple[NormalRule, ...]
@@ -30,23 +30,22 @@ class RuleGroup:
 
 @dataclass(frozen=True, slots=True)
 class ComponentDiff:
-    """Invariant: a component with none of its predicates in `affected` has the predicates and the rules that
-    it had before."""
+    """Invariant: a component with no predicate in `affected` has the same predicates and rules as before."""
 
     components: tuple[RuleGroup, ...]
-    """Those that are new or have other predicates or rules than before, in the order of evaluation."""
+    """New components, and those whose predicates or rules changed, in evaluation order."""
     affected: frozenset[str]
-    """Their predicates, and those that have no component any more."""
+    """Their predicates, and those that no longer have a component."""
     constraints_added: tuple[NormalRule, ...]
     constraints_removed: tuple[NormalRule, ...]
     order: Order
-    """From now on, of all predicates."""
+    """The order of all predicates after the edit."""
 
 
 def diff_of_edit(
     graph: RuleGraph, diff: GraphDiff, text_order: Callable[[NormalRule], tuple[int, int]]
 ) -> ComponentDiff:
-    """The diff of the last edit of a graph; `order` goes on following the graph."""
+    """The diff of a graph's last edit; `order` follows later edits of the graph too."""
     numbers = changed_components(graph, diff)
     components = tuple(
         RuleGroup(
@@ -54,19 +53,19 @@ def diff_of_edit(
             tuple(sorted(graph.rules_of_component(number), key=text_order)),
             graph.is_recursive(number),
         )
-        for number in sorted(numbers, key=graph.place_of_component)
+        for number in sorted(numbers, key=graph.component_order_key)
     )
     return ComponentDiff(
         components,
         frozenset(p for group in components for p in group.predicates).union(diff.old_components),
         tuple(rule for rule in diff.added if rule.head is None),
         tuple(rule for rule in diff.removed if rule.head is None),
-        graph.place,
+        graph.order_key,
     )
 
 
 def changed_components(graph: RuleGraph, diff: GraphDiff) -> set[int]:
-    """The components after an edit that have other predicates or rules than before."""
+    """The components whose predicates or rules an edit changed, by their numbers after the edit."""
     known = graph.predicates
     heads = (rule.head.predicate for rule in (*diff.added, *diff.removed) if rule.head is not None)
     found = {graph.component_of(name) for name in (*diff.old_components, *heads) if name in known}
@@ -101,6 +100,6 @@ def diff_of_analyses(before: Analysis, after: Analysis) -> ComponentDiff:
 
 
 def order_of(analysis: Analysis) -> Order:
-    """The order of a program whose rules stay."""
+    """The order of a program whose rules do not change."""
     component_of = analysis.component_of
     return lambda predicate: (component_of[predicate],)

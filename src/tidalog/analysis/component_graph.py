@@ -1,12 +1,12 @@
-"""Components of the predicate graph that are kept in step with its rules.
+"""The components of the predicate graph, updated as rules are added and removed.
 
-A component has a *place*; what a rule reads stands in a component of a smaller place or in that of its head.
-Places are tuples in lexicographic order.  They change only where a new edge points backwards: the search for
-a cycle goes forward from the rule's head and backward from what the rule reads, and never leaves the places
-between the two (Pearce and Kelly, 2006, with cycles merged instead of refused).  A component that falls apart
-gives its place to its pieces, each with one more number behind it.
+Each component has an *order key*.  A rule reads only components whose key is smaller than that of its head's
+component, or that component itself.  Keys are tuples in lexicographic order.  They change only if a new edge
+points backwards: the search for a cycle goes forward from the rule's head and backward from the predicates it
+reads, and stays between the keys of the two (Pearce and Kelly, 2006, with cycles merged instead of refused).
+When a component is split, each part gets the old key with one number appended.
 
-The edges are not kept: they are read off the rules that derive and read a predicate.
+Edges are not stored: they follow from the rules that derive and read a predicate.
 """
 
 from __future__ import annotations
@@ -20,39 +20,39 @@ from tidalog.analysis.normal import NormalRule
 from tidalog.analysis.scc import natural_key, strongly_connected
 from tidalog.analysis.undo_journal import Journal
 
-Place = tuple[int, ...]
+OrderKey = tuple[int, ...]
 
-LONGEST_PLACE: Final = 24
-"""Splitting the same predicates again and again makes places longer; beyond this all get new ones."""
+LONGEST_KEY: Final = 24
+"""Repeated splits make keys longer; beyond this length all components get new keys."""
 
 
 @dataclass(frozen=True, slots=True)
 class Cluster:
-    """A component as it stands; `number` is kept for as long as the component is neither merged into one
-    with a smaller number nor, on a split, left with the fewer predicates."""
+    """The current state of a component.  It keeps its `number` until it is merged into one with a smaller
+    number; when it is split, the part with the most predicates keeps the number."""
 
     number: int
     predicates: frozenset[str]
-    place: Place
+    order_key: OrderKey
 
 
 class ComponentGraph:
     """Invariant: the clusters are the strongly connected components of the graph with an edge from each
-    predicate that a rule reads to the predicate of its head, and their places are a topological order."""
+    predicate that a rule reads to the predicate of its head, and their order keys sort them topologically."""
 
     def __init__(self) -> None:
         self.rules: dict[str, NormalRule] = {}
         self.derivers: dict[str, dict[str, None]] = {}
         """predicate → names of the rules with it in their head."""
         self.readers: dict[str, dict[str, None]] = {}
-        """predicate → names of the rules with it in their body, constraints too."""
+        """predicate → names of the rules with it in their body, including constraints."""
         self.clusters: dict[int, Cluster] = {}
         self.cluster_of: dict[str, int] = {}
         self._counters: dict[str, int] = {"cluster": 0, "front": 0, "back": 0}
         self._journal = Journal()
 
     def load(self, rules: Iterable[NormalRule], groups: Iterable[Iterable[str]]) -> None:
-        """The components of a fixed program, in an order in which they can be evaluated."""
+        """Loads the components of a fixed program, given in evaluation order."""
         for rule in rules:
             self.rules[rule.name] = rule
             for predicate in read_predicates(rule):
@@ -63,10 +63,10 @@ class ComponentGraph:
             number = self._count("cluster")
             self._put(Cluster(number, frozenset(predicates), (self._count("back"),)))
 
-    # --- looking ------------------------------------------------------------------------------------
+    # --- reading ------------------------------------------------------------------------------------
 
     def loops(self, rule: NormalRule) -> bool:
-        """Whether a rule reads its own component, so that it belongs to the hyper-node that goes round."""
+        """Whether a rule reads its own component, and so belongs to the component's recursive hyper-node."""
         if rule.head is None:
             return False
         own = self.cluster_of[rule.head.predicate]
@@ -78,7 +78,7 @@ class ComponentGraph:
                 yield self.rules[name]
 
     def above(self, number: int) -> Iterator[int]:
-        """The clusters that read this one, itself perhaps among them; with repetitions."""
+        """The clusters that read this one, perhaps including itself; with repetitions."""
         for predicate in self.clusters[number].predicates:
             for name in self.readers.get(predicate, ()):
                 head = self.rules[name].head
@@ -86,7 +86,7 @@ class ComponentGraph:
                     yield self.cluster_of[head.predicate]
 
     def below(self, number: int) -> Iterator[int]:
-        """The clusters that this one reads, itself perhaps among them; with repetitions."""
+        """The clusters that this one reads, perhaps including itself; with repetitions."""
         for rule in self.rules_of(self.clusters[number]):
             for predicate in read_predicates(rule):
                 yield self.cluster_of[predicate]
@@ -94,18 +94,18 @@ class ComponentGraph:
     # --- changing -----------------------------------------------------------------------------------
 
     def add_predicate(self, predicate: str, first: bool) -> None:
-        """A predicate that no rule has yet.  Where it is put decides no more than how long a later search
-        takes: what is only read stands well before all others, what is derived behind them."""
+        """Adds a predicate that no rule has yet.  Its key only affects how long a later search takes: a
+        predicate that is only read goes before all others, a derived one after them."""
         if predicate in self.cluster_of:
             return
         number = self._count("cluster")
-        place = (-self._count("front"),) if first else (self._count("back"),)
-        self._put(Cluster(number, frozenset([predicate]), place))
+        key = (-self._count("front"),) if first else (self._count("back"),)
+        self._put(Cluster(number, frozenset([predicate]), key))
 
     def drop_predicate(self, predicate: str) -> None:
-        """Forgets a predicate that no rule has any more."""
+        """Removes a predicate that no rule has any more."""
         number = self.cluster_of[predicate]
-        assert len(self.clusters[number].predicates) == 1, "what no rule has is in no cycle"
+        assert len(self.clusters[number].predicates) == 1, "a predicate without rules is in no cycle"
         self._journal.drop(self.clusters, number)
         self._journal.drop(self.cluster_of, predicate)
         for rules in (self.derivers, self.readers):
@@ -113,8 +113,7 @@ class ComponentGraph:
                 self._journal.drop(rules, predicate)
 
     def add_rule(self, rule: NormalRule) -> frozenset[int]:
-        """Adds a rule.  Gives the numbers of the clusters that it merged, of which the smallest goes on;
-        none if it merged none."""
+        """Adds a rule.  Returns the numbers of the clusters that it merged, of which the smallest is kept."""
         put = self._journal.put
         reads = read_predicates(rule)
         put(self.rules, rule.name, rule)
@@ -128,7 +127,7 @@ class ComponentGraph:
         return self._restore_order(self.cluster_of[rule.head.predicate], {self.cluster_of[p] for p in reads})
 
     def remove_rule(self, name: str) -> NormalRule:
-        """Removes a rule; `split` looks at what that leaves of its component."""
+        """Removes a rule; its component may then need a `split`."""
         drop = self._journal.drop
         rule = self.rules[name]
         for predicate in read_predicates(rule):
@@ -139,7 +138,7 @@ class ComponentGraph:
         return rule
 
     def split(self, number: int) -> tuple[int, ...]:
-        """Looks for cycles anew inside one cluster; the numbers of what it is now, in topological order."""
+        """Splits a cluster into its strongly connected components; their numbers in topological order."""
         cluster = self.clusters[number]
         members = sorted(cluster.predicates, key=natural_key)
         at = {predicate: index for index, predicate in enumerate(members)}
@@ -156,55 +155,56 @@ class ComponentGraph:
         for index, piece in enumerate(pieces):
             own = number if index == largest else self._count("cluster")
             numbers.append(own)
-            self._put(Cluster(own, frozenset(members[m] for m in piece), (*cluster.place, index)))
-        if len(cluster.place) >= LONGEST_PLACE:
-            self._shorten_places()
+            self._put(Cluster(own, frozenset(members[m] for m in piece), (*cluster.order_key, index)))
+        if len(cluster.order_key) >= LONGEST_KEY:
+            self._shorten_keys()
         return tuple(numbers)
 
     def begin(self) -> Journal:
-        """What follows is noted in a journal of its own."""
+        """Starts a new journal for the changes that follow."""
         self._journal = Journal()
         return self._journal
 
     # --- order --------------------------------------------------------------------------------------
 
     def _restore_order(self, head: int, sources: Set[int]) -> frozenset[int]:
-        """Makes the places right again after a rule that leads from `sources` to `head` was added."""
+        """Restores the topological order after an edge from each of `sources` to `head` was added.  Returns
+        the clusters that now lie on one cycle."""
         clusters = self.clusters
-        low = clusters[head].place
-        behind = [source for source in sources if clusters[source].place > low]
-        if not behind:
+        low = clusters[head].order_key
+        later = [source for source in sources if clusters[source].order_key > low]
+        if not later:
             return frozenset()
-        high = max(clusters[source].place for source in behind)
-        forward = _reach([head], self.above, lambda number: clusters[number].place <= high)
-        backward = _reach(behind, self.below, lambda number: clusters[number].place >= low)
+        high = max(clusters[source].order_key for source in later)
+        forward = _reach([head], self.above, lambda number: clusters[number].order_key <= high)
+        backward = _reach(later, self.below, lambda number: clusters[number].order_key >= low)
         cycle = forward & backward
-        places = sorted(clusters[number].place for number in forward | backward)
+        keys = sorted(clusters[number].order_key for number in forward | backward)
 
-        def by_place(numbers: Iterable[int]) -> list[int]:
-            return sorted(numbers, key=lambda number: clusters[number].place)
+        def in_order(numbers: Iterable[int]) -> list[int]:
+            return sorted(numbers, key=lambda number: clusters[number].order_key)
 
-        before, after = by_place(backward - cycle), by_place(forward - cycle)
-        # The ones before move only towards the front and the ones after only towards the back, so that
-        # whatever stands outside the places of the search is still on the right side of them.
-        for number, place in zip(before, places, strict=False):
-            self._move(number, place)
-        for number, place in zip(reversed(after), reversed(places), strict=False):
-            self._move(number, place)
+        before, after = in_order(backward - cycle), in_order(forward - cycle)
+        # `before` only moves to smaller keys and `after` only to larger ones, so that the order relative to
+        # clusters outside the search stays correct.
+        for number, key in zip(before, keys, strict=False):
+            self._move(number, key)
+        for number, key in zip(reversed(after), reversed(keys), strict=False):
+            self._move(number, key)
         if cycle:
-            self._merge(cycle, places[len(before)])
+            self._merge(cycle, keys[len(before)])
         return frozenset(cycle)
 
-    def _merge(self, cycle: Set[int], place: Place) -> None:
+    def _merge(self, cycle: Set[int], key: OrderKey) -> None:
         predicates = frozenset().union(*(self.clusters[number].predicates for number in cycle))
         for number in cycle:
             self._journal.drop(self.clusters, number)
-        self._put(Cluster(min(cycle), predicates, place))
+        self._put(Cluster(min(cycle), predicates, key))
 
-    def _move(self, number: int, place: Place) -> None:
+    def _move(self, number: int, key: OrderKey) -> None:
         cluster = self.clusters[number]
-        if cluster.place != place:
-            self._journal.put(self.clusters, number, Cluster(number, cluster.predicates, place))
+        if cluster.order_key != key:
+            self._journal.put(self.clusters, number, Cluster(number, cluster.predicates, key))
 
     def _put(self, cluster: Cluster) -> None:
         self._journal.put(self.clusters, cluster.number, cluster)
@@ -212,8 +212,8 @@ class ComponentGraph:
             if self.cluster_of.get(predicate) != cluster.number:
                 self._journal.put(self.cluster_of, predicate, cluster.number)
 
-    def _shorten_places(self) -> None:
-        ordered = sorted(self.clusters.values(), key=lambda cluster: cluster.place)
+    def _shorten_keys(self) -> None:
+        ordered = sorted(self.clusters.values(), key=lambda cluster: cluster.order_key)
         for at, cluster in enumerate(ordered, 1):
             self._move(cluster.number, (at,))
         self._journal.put(self._counters, "front", 0)

@@ -29,7 +29,7 @@ class Component:
     positive: frozenset[int]
     """Other components that its rules read."""
     negative: frozenset[int]
-    """Components that its rules read under a negation or an aggregate: these must be complete before."""
+    """Components that its rules read under a negation or an aggregate: these must be complete first."""
     stratum: int
 
     @property
@@ -50,7 +50,7 @@ def build_components(predicates: Iterable[str], rules: Sequence[NormalRule]) -> 
 
 
 def ordered_components(groups: Sequence[list[str]], rules: Sequence[NormalRule]) -> tuple[Component, ...]:
-    """The components of rules whose predicates are grouped already, each group in its natural order."""
+    """The components of rules whose predicates are already grouped, each group in natural order."""
     group_of = {name: at for at, members in enumerate(groups) for name in members}
     positive: list[set[int]] = [set() for _ in groups]
     negative: list[set[int]] = [set() for _ in groups]
@@ -92,7 +92,7 @@ def ordered_components(groups: Sequence[list[str]], rules: Sequence[NormalRule])
 
 
 def reads(rule: NormalRule) -> Iterator[tuple[str, bool]]:
-    """The predicates of a body, and whether they must be complete before the rule can be applied."""
+    """The predicates of a body, and whether each must be complete before the rule can be applied."""
     aggregates = bool(rule.aggregates)
     for atom in rule.atoms:
         yield atom.predicate, aggregates

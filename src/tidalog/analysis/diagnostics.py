@@ -1,6 +1,6 @@
-"""What analysis can say to the author of a program: T010–T029 and W010–W029.
+"""The errors and warnings of analysis: T010–T029 and W010–W029.
 
-One class per number; numbers are never given a second meaning.
+One class per number; a number is never reused.
 """
 
 from __future__ import annotations
@@ -13,14 +13,14 @@ from tidalog.model.errors import Diagnostic, Source, Span
 class ArityDiffers(Diagnostic):
     number = "T010"
     title = "{predicate} has {arity} here and {first_arity} elsewhere"
-    reason = "{arity}, but {first_arity} at {first_place}"
+    reason = "{arity}, but {first_arity} at {first_position}"
     hint = "a predicate has one number of arguments; rename one of the two, or add what is missing"
 
 
 class ImportArityDiffers(Diagnostic):
     number = "T011"
     title = "the import of {predicate} gives {arity}, its uses have {first_arity}"
-    reason = "{arity} from the format of the import, but {first_arity} at {first_place}"
+    reason = "{arity} from the format of the import, but {first_arity} at {first_position}"
     hint = "let the format name one type per argument; `skip` leaves a column of the file out"
 
 
@@ -68,7 +68,7 @@ class UnboundAggregateVariable(Diagnostic):
 class DuplicateRuleName(Diagnostic):
     number = "T017"
     title = "two rules are named {name}"
-    reason = "the first one is at {first_place}"
+    reason = "the first one is at {first_position}"
     hint = "rules are removed and reported by name: give this one a name of its own"
 
 
@@ -145,7 +145,7 @@ class UnusedParameter(Diagnostic):
 class RuleTwice(Diagnostic):
     number = "W012"
     title = "rule {name} says the same as rule {first_name}"
-    reason = "equal up to the names of variables; the first one is at {first_place}"
+    reason = "equal up to the names of variables; the first one is at {first_position}"
     hint = "remove one of the two"
 
 
@@ -163,8 +163,8 @@ class HeadInBody(Diagnostic):
     hint = "remove the rule, or the literal"
 
 
-def place(span: Span | None) -> str:
-    """`file:line:column`, or words where the source is not known."""
+def text_position(span: Span | None) -> str:
+    """`file:line:column`, or words if the source is not known."""
     if span is None:
         return "another place"
     line, column = span.source.position(span.start)
@@ -174,8 +174,8 @@ def place(span: Span | None) -> str:
 def locate(span: Span | None, text: str) -> Span | None:
     """The first whole occurrence of a name within a span; the span itself if it is not found there.
 
-    Variables carry no place of their own in the syntax tree.  Dialects that write them without `?` are
-    served by a second look for the bare name.
+    Variables have no span of their own in the syntax tree.  For dialects that write them without `?`, a
+    second search looks for the bare name.
     """
     if span is None:
         return None
@@ -188,7 +188,7 @@ def locate(span: Span | None, text: str) -> Span | None:
 
 
 def _whole_word(text: str, word: str) -> int:
-    """Where a word first stands by itself, not as a part of another; -1 if nowhere."""
+    """The offset of the first occurrence of a whole word; -1 if there is none."""
     at = text.find(word)
     while at >= 0:
         before, after = text[at - 1 : at], text[at + len(word) : at + len(word) + 1]
@@ -203,7 +203,7 @@ def _in_word(character: str) -> bool:
 
 
 def locate_directive(source: Source | None, directive: str, name: str) -> Span | None:
-    """Where a directive such as `@parameter` names something; programs keep no place for these."""
+    """The span of the name in a directive such as `@parameter`; programs do not store these spans."""
     if source is None:
         return None
     found = re.search(rf"@{directive}\s+({re.escape(name)})(?!\w)", source.text)

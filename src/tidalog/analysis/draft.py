@@ -1,4 +1,4 @@
-"""What the passes work on: rules on their way from the text to normal form, and what was found wrong."""
+"""The state that the passes work on: rules between text and normal form, and the errors found."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from tidalog.model.terms import Term
 from tidalog.rdf.layout import Layout
 
 ArgumentRange = tuple[int, int | None]
-"""Least and greatest number of arguments of a function; None is any number."""
+"""The smallest and largest number of arguments of a function; None means no limit."""
 
 
 @dataclass(frozen=True, slots=True)
 class WorkingRule:
-    """A rule as the passes have left it so far.  `origin` is what the author wrote, None for a rule that
-    no author wrote."""
+    """A rule in the state the passes have brought it to.  `origin` is the rule as the author wrote it, None
+    for a generated rule."""
 
     name: str
     rule: Rule
@@ -30,7 +30,7 @@ class WorkingRule:
 
 @dataclass(frozen=True, slots=True)
 class Use:
-    """One place where a predicate has a number of arguments."""
+    """One use of a predicate with a number of arguments."""
 
     arity: int
     span: Span | None
@@ -38,8 +38,8 @@ class Use:
 
 @dataclass
 class Draft:
-    """The state between two passes.  A pass replaces fields and appends diagnostics; it never stops the
-    ones after it, so that all errors of a program show in one run."""
+    """The state between two passes.  A pass replaces fields and appends diagnostics; it never stops later
+    passes, so that one run shows all errors of a program."""
 
     program: Program
     parameters: Mapping[str, Term]
@@ -48,7 +48,7 @@ class Draft:
     facts: Sequence[Fact] = ()
     layout: Layout = field(default_factory=Layout)
     kept: Layout | None = None
-    """Where triples are to stay, whatever rules speak of."""
+    """A layout of triples to keep, whatever the rules mention."""
     uses: dict[str, Use] = field(default_factory=dict)
     """The first use of every predicate."""
     normal: list[NormalRule] = field(default_factory=list)

@@ -1,14 +1,14 @@
-"""What a change of rules means for the graphs: which hyper-nodes and components it touches, which it can
-reach, and in what order these are to be visited.
+"""The impact of a rule edit on the graphs: which hyper-nodes and components it changes, which it can reach,
+and in what order to visit them.
 
-*Dirty* is a hyper-node that lost a rule.  *Directly impacted* (DIHN) are, after the change: what is left of
-a dirty one; what reads a dirty one that fell apart or lost all its rules; and each hyper-node with a new
-rule, those merged by it included.  The *plan* is everything that can be reached from these, in topological
-order (Xu and Curé, "ZodiacEdge", 2023, Algorithms 2–4; the loop of Algorithm 3 goes over dirty hyper-nodes).
-What reads a dirty hyper-node that stays whole reads the same hyper-node as before: it is reached by what
-changes there, and is not impacted directly.
+A hyper-node is *dirty* if the edit removed one of its rules.  *Directly impacted* (DIHN) are, after the edit:
+what is left of a dirty hyper-node; the readers of a dirty one that was split or lost all its rules; and each
+hyper-node with a new rule, including those merged by it.  The *plan* is everything reachable from these, in
+topological order (Xu and Curé, "ZodiacEdge", 2023, Algorithms 2–4; the loop of Algorithm 3 runs over dirty
+hyper-nodes).  The readers of a dirty hyper-node that stays whole still read the same hyper-node: they are
+reached by its changes, but not directly impacted.
 
-Facts live in components, so these are what an update visits; hyper-nodes say what a rule can reach.
+Facts belong to components, so an update visits components; hyper-nodes show what a rule can reach.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from tidalog.analysis.scc import natural_key, topological_order
 
 @dataclass(frozen=True, slots=True)
 class NodeState:
-    """A hyper-node at one moment."""
+    """A hyper-node before or after the edit."""
 
     number: int
     rules: tuple[str, ...]
@@ -38,20 +38,20 @@ class NodeState:
 class NodeMerge:
     before: tuple[NodeState, ...]
     rules: tuple[str, ...]
-    """New rules that it has as well."""
+    """The new rules in it."""
     after: NodeState
 
 
 @dataclass(frozen=True, slots=True)
 class NodeSplit:
     before: NodeState
-    """With the rules that were removed."""
+    """Including the removed rules."""
     after: tuple[NodeState, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class ComponentState:
-    """A component at one moment."""
+    """A component before or after the edit."""
 
     number: int
     predicates: tuple[str, ...]
@@ -59,12 +59,12 @@ class ComponentState:
 
 @dataclass(frozen=True, slots=True)
 class ComponentVisit:
-    """A component after the change that the change touches or can reach."""
+    """A component, after the edit, that the edit changes or can reach."""
 
     number: int
     predicates: tuple[str, ...]
     came_from: tuple[ComponentState, ...]
-    """The components that its predicates were in; none for new predicates."""
+    """The components that its predicates belonged to; empty if all are new."""
     rules_added: tuple[str, ...]
     rules_removed: tuple[str, ...]
     merged: bool
@@ -73,7 +73,7 @@ class ComponentVisit:
 
     @property
     def direct(self) -> bool:
-        """Whether the change touches it; else no more than deltas of other components do."""
+        """Whether the edit itself changes it; otherwise only deltas of other components reach it."""
         return bool(self.rules_added or self.rules_removed or self.merged or self.split or self.is_new)
 
     @property
@@ -83,38 +83,38 @@ class ComponentVisit:
 
 @dataclass(frozen=True, slots=True)
 class EditImpact:
-    """All hyper-nodes and components are those after the change, unless told."""
+    """Hyper-nodes and components are those after the edit, unless stated otherwise."""
 
     added: tuple[NormalRule, ...]
     removed: tuple[NormalRule, ...]
     dirty: tuple[NodeState, ...]
-    """Before the change: the hyper-nodes that lose a rule."""
+    """Before the edit: the hyper-nodes that lose a rule."""
     dropped: tuple[NodeState, ...]
-    """Before the change: the hyper-nodes that lose all their rules, whose facts go without reasoning
-    unless another rule derives them."""
+    """Before the edit: the hyper-nodes that lose all their rules.  Their facts are removed without
+    reasoning, unless another rule derives them."""
     splits: tuple[NodeSplit, ...]
     merges: tuple[NodeMerge, ...]
     directly_impacted: tuple[NodeState, ...]
     plan: tuple[NodeState, ...]
-    """Every hyper-node that the change can reach, in an order in which they can be evaluated."""
+    """Every hyper-node that the edit can reach, in evaluation order."""
     visits: tuple[ComponentVisit, ...]
-    """Every component that the change can reach, in an order in which they can be evaluated."""
+    """Every component that the edit can reach, in evaluation order."""
     gone: tuple[ComponentState, ...]
-    """Components whose predicates are in no rule any more and were not declared."""
+    """Components whose predicates are no longer in any rule and are not declared."""
     without_rules: tuple[str, ...]
-    """Predicates that had rules and have none: what was derived of them goes without reasoning."""
+    """Predicates that lost all their rules: their derived facts are removed without reasoning."""
 
 
-def impact_of_edit(graph: RuleGraph, movement: GraphDiff) -> EditImpact:
-    """What the last edit of a graph can reach.  The cost follows that, not the edit."""
-    assert graph.is_at(movement), "the graph has been edited since"
-    nodes = _Nodes(graph, movement)
-    components = _Components(graph, movement)
+def impact_of_edit(graph: RuleGraph, diff: GraphDiff) -> EditImpact:
+    """What a graph's last edit can reach.  The cost is proportional to that, not to the edit."""
+    assert graph.is_at(diff), "the graph has been edited since"
+    nodes = _Nodes(graph, diff)
+    components = _Components(graph, diff)
     impacted = nodes.directly_impacted()
-    heads = dict.fromkeys(rule.head.predicate for rule in movement.removed if rule.head is not None)
+    heads = dict.fromkeys(rule.head.predicate for rule in diff.removed if rule.head is not None)
     return EditImpact(
-        added=movement.added,
-        removed=movement.removed,
+        added=diff.added,
+        removed=diff.removed,
         dirty=tuple(nodes.before(number) for number in nodes.dirty),
         dropped=tuple(nodes.before(number) for number in nodes.dirty if not nodes.left_of(number)),
         splits=tuple(
@@ -138,7 +138,7 @@ def _naturally(names: Iterable[str]) -> tuple[str, ...]:
 def _reached(
     start: Iterable[int], feeds: Callable[[int], set[int]], first_name: Callable[[int], str]
 ) -> list[int]:
-    """What can be reached, in the topological order that prefers small names."""
+    """Everything reachable, in topological order; ties are broken by name."""
     found = dict.fromkeys(start)
     edges: dict[int, set[int]] = {}
     stack = list(found)
@@ -157,14 +157,14 @@ def _reached(
 
 
 class _Nodes:
-    """Hyper-nodes before and after a movement."""
+    """Hyper-nodes before and after an edit."""
 
-    def __init__(self, graph: RuleGraph, movement: GraphDiff) -> None:
+    def __init__(self, graph: RuleGraph, diff: GraphDiff) -> None:
         self.graph = graph
-        self.old = movement.old_nodes
+        self.old = diff.old_nodes
         self.left = _grouped(self.old)
-        self.added = {rule.name for rule in movement.added}
-        self.removed = {rule.name: rule for rule in movement.removed}
+        self.added = {rule.name for rule in diff.added}
+        self.removed = {rule.name: rule for rule in diff.removed}
         self.dirty = sorted({n for name in self.removed if (n := self.old[name]) is not None})
 
     def before(self, number: int) -> NodeState:
@@ -185,7 +185,7 @@ class _Nodes:
         return name in self.graph.rules and name not in self.added
 
     def left_of(self, number: int) -> set[int]:
-        """The hyper-nodes that now hold what was in one."""
+        """The hyper-nodes that now hold the rules of an old one."""
         return {self.graph.node_of(name) for name in self._rules_before(number) if self._stays(name)}
 
     def directly_impacted(self) -> set[int]:
@@ -223,19 +223,19 @@ class _Nodes:
 
     def _old(self, name: str, now: int) -> int:
         old = self.old.get(name, now)
-        assert old is not None, "a rule that is not new was somewhere before"
+        assert old is not None, "a rule that is not new had a hyper-node"
         return old
 
 
 class _Components:
-    """Components before and after a movement."""
+    """Components before and after an edit."""
 
-    def __init__(self, graph: RuleGraph, movement: GraphDiff) -> None:
-        self.graph, self.diff = graph, movement
-        self.old = movement.old_components
+    def __init__(self, graph: RuleGraph, diff: GraphDiff) -> None:
+        self.graph, self.diff = graph, diff
+        self.old = diff.old_components
         self.left = _grouped(self.old)
-        self.added = _by_component(graph, movement.added)
-        self.removed = _by_component(graph, movement.removed)
+        self.added = _by_component(graph, diff.added)
+        self.removed = _by_component(graph, diff.removed)
 
     def before(self, number: int) -> ComponentState:
         names = set(self.left.get(number, ()))
@@ -283,7 +283,7 @@ def _by_component(graph: RuleGraph, rules: Sequence[NormalRule]) -> dict[int, tu
 
 
 def _grouped(old: Mapping[str, int | None]) -> dict[int, list[str]]:
-    """The names that left each of the old numbers."""
+    """The names by their old number."""
     found: dict[int, list[str]] = {}
     for name, number in old.items():
         if number is not None:

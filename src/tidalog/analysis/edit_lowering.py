@@ -1,7 +1,7 @@
-"""Lowering the new rules of an edit, against the program that they join.
+"""Lowering the new rules of an edit in the context of the program that they join.
 
-`lower_new` lowers these rules alone.  `lower_all` lowers the whole program as `analyse` does, which is needed
-where an edit changes the relations that hold triples.
+`lower_new` lowers only these rules.  `lower_all` lowers the whole program as `analyse` does, which is needed
+if an edit changes the relations that hold triples.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Collection, Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from tidalog.analysis.diagnostics import DuplicateRuleName, UnusedParameter, locate, place
+from tidalog.analysis.diagnostics import DuplicateRuleName, UnusedParameter, locate, text_position
 from tidalog.analysis.draft import Draft, Use, WorkingRule
 from tidalog.analysis.functions import check_functions
 from tidalog.analysis.normal import NormalRule
@@ -31,15 +31,15 @@ from tidalog.model.program import Fact, Rule
 from tidalog.rdf.layout import TRIPLE
 
 
-def speaks_of_triples(rules: Iterable[WorkingRule], facts: Container[tuple[str, int]]) -> bool:
+def uses_triples(rules: Iterable[WorkingRule], facts: Container[tuple[str, int]]) -> bool:
     """Whether a rule has an atom of `triple` with three arguments, or there is a fact of it."""
     named = (atom for working in rules for atom in atoms(working.rule))
     return (TRIPLE, 3) in facts or any(atom.predicate == TRIPLE and atom.arity == 3 for atom in named)
 
 
 def lower_new(draft: Draft, graph: RuleGraph, leaving: Container[str], fixed: Mapping[str, int]) -> None:
-    """From rules with names and without parameters to normal form.  `leaving` are rules of the graph that do
-    not count any more; `fixed` the arities of predicates that are there without rules."""
+    """From rules with names and without parameters to normal form.  `leaving` are rules of the graph that the
+    edit removes; `fixed` has the arities of predicates that exist without rules."""
     check_functions(draft)
     warn_of_useless_rules(draft)
     if draft.layout.active:
@@ -70,7 +70,7 @@ def lower_new(draft: Draft, graph: RuleGraph, leaving: Container[str], fixed: Ma
 
 @dataclass(frozen=True, slots=True)
 class _Defined(Collection[str]):
-    """The predicates of a program and of new rules, without a copy of the first."""
+    """The predicates of a program and of new rules, without copying the former."""
 
     known: Collection[str]
     new: set[str]
@@ -86,7 +86,7 @@ class _Defined(Collection[str]):
 
 
 def lower_all(draft: Draft, rules: Sequence[Rule], facts: Sequence[Fact]) -> Draft:
-    """The whole program, with the rules of `draft` at its end, as the passes leave it."""
+    """The whole program with the rules of `draft` appended, after all passes."""
     new = [replace(w.origin, name=w.name) for w in draft.rules if w.origin is not None]
     program = replace(draft.program, rules=(*rules, *new), facts=tuple(facts))
     whole = Draft(program, draft.parameters, draft.functions, facts=program.facts)
@@ -97,13 +97,13 @@ def lower_all(draft: Draft, rules: Sequence[Rule], facts: Sequence[Fact]) -> Dra
 
 def name_taken(working: WorkingRule, first: Rule | None) -> DuplicateRuleName:
     span = working.origin.span if working.origin is not None else None
-    where = place(first.span if first is not None else None)
-    return DuplicateRuleName(locate(span, working.name), name=working.name, first_place=where)
+    where = text_position(first.span if first is not None else None)
+    return DuplicateRuleName(locate(span, working.name), name=working.name, first_position=where)
 
 
 def about_the_change(diagnostics: Iterable[Diagnostic], new: Sequence[Rule]) -> list[Diagnostic]:
-    """Errors, and the warnings that stand within the new rules.  What the program says elsewhere was told
-    before, and a parameter that these rules do not use may be used by others."""
+    """Errors, and the warnings about the new rules.  Warnings about other rules were reported before, and a
+    parameter that the new rules do not use may be used elsewhere."""
     return [
         d
         for d in diagnostics
@@ -119,7 +119,7 @@ def _within(diagnostic: Diagnostic, rule: Rule) -> bool:
 
 
 def _use(predicate: str, graph: RuleGraph, leaving: Container[str], fixed: Mapping[str, int]) -> Use | None:
-    """One place where a predicate is used already, if there is one."""
+    """An existing use of a predicate, if there is one."""
     for names in (graph.derivers(predicate), graph.readers(predicate)):
         for name in names:
             if name not in leaving:

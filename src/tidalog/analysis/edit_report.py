@@ -1,4 +1,4 @@
-"""What `tidalog check --rule-change` says about a change of rules."""
+"""The report of `tidalog check --rule-change` on a rule edit."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ Label = Callable[[str], str]
 
 
 def describe_rule_change(change: RuleDiff, title: str, label: Label, prefixes: Mapping[str, str]) -> str:
-    """The change in words.  Hyper-nodes have the numbers that they keep: those of the program before, and
-    new ones for new ones.  `label` gives the name that the author has for a predicate."""
+    """The edit in words.  Hyper-nodes keep their numbers from before the edit; new ones get new numbers.
+    `label` gives the author's name for a predicate."""
     graph = change.impact
     lines = [f"{title}: {_headline(change)}"]
     lines += [f"  + {_one_line(print_rule(rule, prefixes))}" for rule in change.added]
@@ -24,9 +24,7 @@ def describe_rule_change(change: RuleDiff, title: str, label: Label, prefixes: M
         text = _one_line(print_rule(there.rule, prefixes))
         lines.append(f"  = {text}  is there as {there.name}")
     if change.moved_triples:
-        lines.append(
-            "  other relations than before hold the triples; all rules over them were looked at anew"
-        )
+        lines.append("  the triples are now held in other relations; all rules over them were analysed again")
     if change:
         lines += ["", "hyper-nodes", *columns(_node_rows(graph))]
         if graph.visits or graph.gone:
@@ -35,7 +33,7 @@ def describe_rule_change(change: RuleDiff, title: str, label: Label, prefixes: M
 
 
 def rule_change_json(change: RuleDiff, prefixes: Mapping[str, str]) -> dict[str, object]:
-    """The same for programs."""
+    """The same as JSON."""
     graph = change.impact
     return {
         "added": [{"name": rule.name, "rule": print_rule(rule, prefixes)} for rule in change.added],

@@ -1,4 +1,4 @@
-"""The rules that an update of a script adds and removes, with the places where it says so."""
+"""The rules that an update of a script adds and removes, with their positions in the script."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from tidalog.model.term_text import quote
 
 
 def changed_rules(update: ScriptUpdate) -> tuple[tuple[Rule, ...], tuple[NamedRemoval, ...]]:
-    """What `EditedProgram.change` takes."""
-    removed = tuple(NamedRemoval(name, _place(update.span, name)) for name in update.rules_removed)
+    """The arguments of `EditedProgram.change`."""
+    removed = tuple(NamedRemoval(name, _position(update.span, name)) for name in update.rules_removed)
     return update.rules_added, removed
 
 
-def _place(span: Span | None, name: str) -> Span | None:
-    """Where a removal names its rule; the update as a whole if the name is written in another way."""
+def _position(span: Span | None, name: str) -> Span | None:
+    """The span of the rule's name in its removal; the whole update if the name is written differently."""
     if span is None:
         return None
     written = span.source.text

@@ -1,13 +1,13 @@
-"""A program whose rules are edited one by one.
+"""A program whose rules are edited incrementally.
 
 `EditedProgram` starts from an analysed program, adds and removes rules, and keeps names, normal forms, graphs
-and components up to date.  An edit is applied as a whole or not at all: what `analyse` would refuse in the
-program after the edit (an unsafe rule, another arity, a negation in a cycle) is refused with the same
-message, and everything is as before.  Law: `edited.analysis` equals `analyse(edited.program)`.
+and components up to date.  An edit is atomic: if `analyse` would refuse the program after the edit (an unsafe
+rule, another arity, a negation in a cycle), the edit is refused with the same message and changes nothing.
+Law: `edited.analysis` equals `analyse(edited.program)`.
 
-The cost follows the edit: only the new rules are lowered.  In a program over triples a rule may change which
-relations hold them, and with that the normal form of other rules.  Only then all rules are lowered, and those
-with another normal form are removed from the graph and added again.
+The cost is proportional to the edit: only the new rules are lowered.  In a program over triples a rule may
+change which relations hold them, and with that the normal form of other rules.  Only then are all rules
+lowered; those whose normal form changed are removed from the graph and added again.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from tidalog.analysis.edit_lowering import (
     about_the_change,
     lower_all,
     lower_new,
-    speaks_of_triples,
+    uses_triples,
 )
 from tidalog.analysis.model import Analysis, PredicateInfo
 from tidalog.analysis.normal import NormalRule
@@ -66,8 +66,8 @@ class EditedProgram:
         functions: RegisteredFunctions = (),
         facts: Sequence[Fact] | None = None,
     ) -> None:
-        """`parameters` and `functions` are those of the analysis.  `facts` say which predicates have explicit
-        facts, one of each is enough; without them, the facts of the program do."""
+        """`parameters` and `functions` are those of the analysis.  `facts` (by default those of the program)
+        show which predicates have explicit facts; one fact per predicate is enough."""
         program = analysis.program
         known = tuple(program.facts if facts is None else facts)
         self._program = replace(program, rules=(), facts=())
@@ -110,17 +110,17 @@ class EditedProgram:
 
     @property
     def rules(self) -> Mapping[str, Rule]:
-        """The written rules by name, in the order in which they came."""
+        """The written rules by name, in the order in which they were added."""
         return MappingProxyType({entry.name: entry.rule for entry in self._state.written})
 
     @property
     def program(self) -> Program:
-        """The program as it stands; every rule has its name."""
+        """The current program; every rule has a name."""
         return replace(self._program, rules=self._state.rules, facts=self._state.facts)
 
     @property
     def analysis(self) -> Analysis:
-        """What `analyse` says of the program as it stands, without the warnings."""
+        """The analysis of the current program, as `analyse` gives it, without the warnings."""
         state = self._state
         if state.analysis is not None:
             return state.analysis
@@ -145,15 +145,15 @@ class EditedProgram:
     ) -> RuleDiff:
         """Removes rules by name, then adds rules, which get names if they have none.
 
-        `facts` are of predicates that have explicit facts from now on; one of each is enough.  A rule that is
-        there already, up to the names of variables, is not added again.  Raises `ProgramError` with every
-        error found, and then changes nothing.
+        `facts` show which predicates have explicit facts after the edit; one fact per predicate is enough.  A
+        rule that exists already, up to the names of variables, is not added again.  Raises `ProgramError`
+        with every error found, and then changes nothing.
         """
         draft = Draft(replace(self._program, rules=tuple(added)), self._parameters, self._functions)
         draft.facts = [fact for fact in facts if _witness(fact) not in self._witnesses]
         leaving = self._written.leaving(draft, removed)
         chosen, already_there = self._written.choose(draft, added, leaving)
-        # Nothing is refused before the end, so that all errors show in one run.
+        # All errors are raised together at the end.
         errors, draft.diagnostics = draft.diagnostics, []
         lowered = self._lowered(draft, leaving)
         undo = self._apply(chosen, leaving, lowered)
@@ -204,17 +204,17 @@ class EditedProgram:
         return Lowered(layout, self._coming(whole.normal, out), out, facts, bridges)
 
     def _coming(self, normal: Iterable[NormalRule], going: Container[str]) -> list[NormalRule]:
-        """The rules that are not in the graph; one under a name that is taken is reported elsewhere."""
+        """The rules that are not in the graph; a name that is taken is reported elsewhere."""
         new = {rule.name: rule for rule in normal}
         return [rule for name, rule in new.items() if name not in self.graph.rules or name in going]
 
     def _keeps_layout(
         self, draft: Draft, leaving: Mapping[str, Entry], facts: Mapping[tuple[str, int], Fact]
     ) -> bool:
-        """Whether the same relations hold the triples after the edit, whatever else the program says."""
+        """Whether the same relations hold the triples after the edit."""
         layout = self._state.layout
         if not layout.active:
-            return not speaks_of_triples(draft.rules, facts)
+            return not uses_triples(draft.rules, facts)
         if facts:
             return False
         came = (working.rule for working in draft.rules)
@@ -245,7 +245,7 @@ class EditedProgram:
         self._written.enter_bridges(lowered.bridges or (), self._journal)
         if layout.active != before.layout.active:
             written_rules = (e.canonical for e in self._written.entries.values() if layout.active)
-            self._triple_uses.count_anew(written_rules, layout.tables, self._journal)
+            self._triple_uses.recount(written_rules, layout.tables, self._journal)
         if lowered.bridges is not None:
             normal = tuple(sorted(self.graph.rules.values(), key=self._written.text_order))
         written, rules = before.written, before.rules
@@ -267,7 +267,8 @@ class EditedProgram:
         return undo
 
     def _spliced(self, normal: tuple[NormalRule, ...], diff: GraphDiff) -> tuple[NormalRule, ...]:
-        """The normal rules after an edit that leaves the bridges alone, whose rules still have positions."""
+        """The normal rules after an edit that does not change the bridges; removed rules still have
+        positions."""
         if not (diff.added or diff.removed):
             return normal
         kept = list(normal)
@@ -307,7 +308,7 @@ class EditedProgram:
         self._state = undo.state
 
     def _check_strata(self, draft: Draft, diff: GraphDiff) -> None:
-        """Reports cycles through a negation or an aggregate, which only a new rule can have closed."""
+        """Reports cycles through a negation or an aggregate.  Only a new rule can close one."""
         components = [
             Component(
                 number,
@@ -323,8 +324,8 @@ class EditedProgram:
         check_stratification(draft, components)
 
     def _fixed(self, routed: Sequence[Fact], layout: Layout) -> tuple[dict[str, int], frozenset[str]]:
-        """The predicates that are there whatever the rules, with their arities; and those of them that have
-        facts from outside the rules."""
+        """The predicates that exist independently of the rules, with their arities; and those of them that
+        have explicit facts."""
         infos = predicate_infos(self._program, layout, routed, (), self._uses())
         given = {fact.predicate for fact in routed}
         given.update(binding.predicate for binding in self._program.imports)
@@ -340,7 +341,7 @@ def _witness(fact: Fact) -> tuple[str, int]:
 
 
 def _routed(facts: tuple[Fact, ...], layout: Layout) -> tuple[Fact, ...]:
-    """Facts by the relations that hold them."""
+    """The facts as facts of the relations that hold them."""
     if not layout.active:
         return facts
     return tuple(layout.routed(lower_fact(fact, layout.tables)) for fact in facts)

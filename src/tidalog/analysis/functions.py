@@ -1,4 +1,4 @@
-"""Functions exist and take as many arguments as they are given."""
+"""Checks that functions exist and take the number of arguments they are given."""
 
 from __future__ import annotations
 

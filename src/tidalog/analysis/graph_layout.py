@@ -1,8 +1,8 @@
-"""Where the boxes of a layered picture stand.
+"""The layout of a layered graph.
 
-Layers by longest path, so that every arrow points down; an arrow that passes a layer gets a point of its
-own there, so that it goes around boxes; within a layer, barycentre ordering against crossings; then boxes
-are drawn towards the middle of what they are connected to, without overlapping.
+Layers follow the longest path, so that every arrow points down.  An arrow that crosses a layer gets a point
+of its own there, so that it goes around boxes.  Within a layer, barycentre ordering reduces crossings; then
+boxes move towards the middle of their neighbours, without overlapping.
 """
 
 from __future__ import annotations
@@ -18,14 +18,14 @@ LAYER_GAP: Final = 64.0
 POINT_WIDTH: Final = 8.0
 SWEEPS: Final = 8
 MOST_POINTS: Final = 20_000
-"""Beyond this many points arrows are drawn straight: such a picture is not for reading box by box."""
+"""With more points than this, arrows are drawn straight: such a large picture is not read box by box."""
 
 Point = tuple[float, float]
 
 
 @dataclass
 class Layout:
-    """`boxes` are the top left corners; `routes` the points an arrow passes between its two boxes."""
+    """`boxes` are the top left corners; `routes` are the points of each arrow between its two boxes."""
 
     boxes: list[Point]
     routes: list[list[Point]]
@@ -35,7 +35,7 @@ class Layout:
 
 @dataclass
 class _Cell:
-    """A box, or the point of a passing arrow (`box` is None)."""
+    """A box, or the point at which an arrow crosses a layer (`box` is None)."""
 
     width: float
     height: float
@@ -50,7 +50,7 @@ class _Cell:
 
 
 def lay_out(sizes: Sequence[tuple[float, float]], arrows: Sequence[tuple[int, int]]) -> Layout:
-    """`sizes` in an order in which every arrow leads from an earlier box to a later one."""
+    """`sizes` must be ordered so that every arrow leads from an earlier box to a later one."""
     layer_of = _layers(len(sizes), arrows)
     cells = [_Cell(width, height, at) for at, (width, height) in enumerate(sizes)]
     layers: list[list[int]] = [[] for _ in range(1 + max(layer_of, default=-1))]
@@ -152,7 +152,7 @@ def _positions(cells: list[_Cell], layers: list[list[int]], through: list[list[i
         top += height + LAYER_GAP
     return Layout(
         boxes=[(cells[c].left + shift, top_of[c]) for c in range(boxes)],
-        # An arrow passes a layer straight from top to bottom, so that it keeps clear of the boxes there.
+        # An arrow crosses a layer vertically, so that it does not touch the boxes there.
         routes=[[(cells[c].middle + shift, y) for c in chain for y in layer_of[c]] for chain in through],
         width=max((cell.left + cell.width for cell in cells), default=0.0) + shift,
         height=max(0.0, top - LAYER_GAP),

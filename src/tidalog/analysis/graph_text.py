@@ -1,8 +1,8 @@
 """The graph of hyper-nodes as text: Mermaid, DOT or SVG.
 
-A box is a hyper-node: its rules, the predicates they derive, and what they read that no rule derives.  An
-arrow leads from a hyper-node to one it feeds; it is dashed if that one reads it under a negation or an
-aggregate.  After a change of rules the hyper-nodes that it impacts directly are marked, and those it reaches.
+A box is a hyper-node: its rules, the predicates they derive, and the input predicates they read.  An arrow
+leads from a hyper-node to one that reads it; it is dashed if the reader uses it under a negation or an
+aggregate.  After a rule edit, the hyper-nodes that it impacts directly and those that it reaches are marked.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from tidalog.analysis.svg import MARK_COLOURS, Arrow, Box, Mark, draw
 GraphFormat = Literal["mermaid", "dot", "svg"]
 GRAPH_FORMATS: Final[tuple[GraphFormat, ...]] = ("mermaid", "dot", "svg")
 LINE_WIDTH: Final = 44
-"""Characters after which the text in a box goes on in a new line."""
+"""The width in characters at which the text in a box is wrapped."""
 
 
 def render_graph(analysis: Analysis, format: GraphFormat) -> str:
@@ -30,8 +30,8 @@ def render_graph(analysis: Analysis, format: GraphFormat) -> str:
 
 @dataclass(frozen=True)
 class GraphPicture:
-    """The hyper-nodes of a program.  `numbers` has the number of each rule's hyper-node where these are kept
-    over changes of rules; the sets are numbers of hyper-nodes too."""
+    """The hyper-nodes of a program.  `numbers` has the number of each rule's hyper-node if numbers are kept
+    across rule edits; `impacted` and `reached` are such numbers."""
 
     analysis: Analysis
     numbers: Mapping[str, int] | None = None

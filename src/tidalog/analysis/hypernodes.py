@@ -74,7 +74,7 @@ def rule_edges(rules: Sequence[NormalRule]) -> RuleEdges:
 
 @dataclass(frozen=True, slots=True)
 class _Groups:
-    """Rules by hyper-node, in an order in which they can be evaluated."""
+    """Rules by hyper-node, in evaluation order."""
 
     names: list[tuple[str, ...]]
     recursive: list[bool]
@@ -83,14 +83,14 @@ class _Groups:
 
 
 def rule_groups(rules: Sequence[NormalRule]) -> list[tuple[tuple[str, ...], bool]]:
-    """The names of each hyper-node's rules and whether it is recursive, in an order in which they can be
-    evaluated.  The cost follows the size of the program."""
+    """The names of each hyper-node's rules and whether it is recursive, in evaluation order.  The cost is
+    proportional to the size of the program."""
     groups = _groups(rules, *readers(rules))
     return list(zip(groups.names, groups.recursive, strict=True))
 
 
 def hyper_nodes(rules: Sequence[NormalRule]) -> tuple[HyperNode, ...]:
-    """The cost follows the number of edges between hyper-nodes."""
+    """The cost is proportional to the number of edges between hyper-nodes."""
     positive, negative = readers(rules)
     groups = _groups(rules, positive, negative)
     derived: list[set[str]] = [set() for _ in groups.names]
@@ -133,7 +133,7 @@ def _groups(
     for node, targets in enumerate(successors):
         own = component_of[node]
         between[own].extend(component_of[target] for target in targets if component_of[target] != own)
-    # A component of a predicate alone holds no rule: its turn comes at once, before any rule it frees.
+    # The component of a predicate node holds no rule; the key takes it before the rules that wait for it.
     order = topological_order(between, lambda c: (1, natural_key(names[c][0])) if names[c] else (0, ()))
     kept = [component for component in order if names[component]]
     index = {component: at for at, component in enumerate(kept)}

@@ -7,11 +7,11 @@
 
 Law.  Over the union of keyed facts, with one fact `<keyed:key>(k)` for every key k, the program derives for
 each key what the original derives from that key's facts alone; and `<keyed:violated>(k, c)` exactly if these
-violate the constraint c.  So one key's violation can be told, and stops no other key.
+violate the constraint c.  So a violation is reported for its key and does not stop the others.
 
-Rules alone are rewritten.  Facts that the original has belong to every key: whoever makes a key known inserts
-them for it, so that a key can delete them and the others keep them.  Triples have been put into relations of
-their own before (`specialise`); here these are predicates like any other, with names that no program has.
+Only rules are rewritten.  The facts of the original program belong to every key: the caller inserts a copy
+of them for each new key, so that one key can delete them while the others keep them.  Triples were assigned
+to relations before (`specialise`); here these are ordinary predicates with names that no program has.
 """
 
 from __future__ import annotations
@@ -40,8 +40,8 @@ _PREFIX: Final = "keyed:"
 
 @dataclass(frozen=True)
 class KeyedProgram:
-    """`program` has the rewritten rules.  `layout` says which relations hold the triples of the original,
-    `names` what a relation that could not keep its name is called now."""
+    """`program` has the rewritten rules.  `layout` says which relations hold the triples of the original;
+    `names` has the new names of the relations that were renamed."""
 
     program: Program
     layout: Layout
@@ -52,7 +52,7 @@ class KeyedProgram:
     """The predicate of keys and the names of constraints that they violate."""
 
     def name(self, relation: str) -> str:
-        """What a relation of the original is called."""
+        """The name of a relation of the original."""
         return self.names.get(relation, relation)
 
 
@@ -62,15 +62,15 @@ def keyed_program(
     functions: RegisteredFunctions = (),
     kept: Layout | None = None,
 ) -> KeyedProgram:
-    """Raises `ProgramError` with every error of the original, as its author wrote it.  Triples stay in the
-    relations of a layout that is to be `kept`."""
+    """Raises `ProgramError` with every error of the original program.  With `kept`, triples stay in the
+    relations of that layout."""
     analyse(program, parameters, functions)
     draft = Draft(program, parameters or {}, function_ranges(functions), facts=program.facts, kept=kept)
     for step in (name_rules, substitute_parameters, lower_rdf_atoms, check_arity, specialise_triples):
         step(draft)
     layout = draft.layout
     prefix = _free_prefix(draft)
-    # `triple` itself is renamed too: with a key, one of two arguments would be taken for RDF.
+    # `triple` itself is renamed too: with a key, `triple` of two arguments would look like RDF.
     names = layout.renamed(prefix)
     rewriting = _Rewriting(names, f"{prefix}key", f"{prefix}violated")
     rules = tuple(
@@ -96,7 +96,7 @@ class _Rewriting:
     violated: str
 
     def rule(self, rule: Rule, name: str, *, written: bool) -> Rule:
-        """`written` says that the rule has an author, who knows it by its name."""
+        """`written`: the author wrote the rule and knows it by its name."""
         key = _free_variable(rule)
         changed = map_atoms(rule, self._with(key))
         heads, body = changed.heads, changed.body

@@ -16,8 +16,8 @@ from tidalog.rdf.layout import Layout
 
 @dataclass(frozen=True, slots=True)
 class PredicateInfo:
-    """`explicit`: facts can come from outside the rules, because the program has facts or an import for
-    it or because no rule derives it.  `derived`: at least one rule derives it."""
+    """`explicit`: it can have explicit facts, because the program has facts or an import for it or because
+    no rule derives it.  `derived`: at least one rule derives it."""
 
     name: str
     arity: int
@@ -27,24 +27,24 @@ class PredicateInfo:
 
 @dataclass(frozen=True)
 class Analysis:
-    """What the planner, the engine and the reports work from.
+    """The input of the planner, the engine and the reports.
 
-    `facts` are the program's facts by the relations that hold them, which differ from `program.facts` only
-    where triples have relations of their own (`triples`).
+    `facts` are the program's facts as facts of the relations that hold them; they differ from `program.facts`
+    only where triples have relations of their own (`triples`).
     """
 
     program: Program
     rules: tuple[NormalRule, ...]
-    """All rules in the order of the text, constraints and the bridges between triple relations too."""
+    """All rules in text order, including constraints and the bridges between relations of triples."""
     facts: Sequence[Fact]
     predicates: Mapping[str, PredicateInfo]
-    """By name, in no order that means anything."""
+    """By name; the order has no meaning."""
     triples: Layout
     warnings: tuple[Diagnostic, ...]
 
     @cached_property
     def components(self) -> tuple[Component, ...]:
-        """In an order in which they can be evaluated."""
+        """In evaluation order."""
         return build_components(self.predicates, self.rules)
 
     def of_program(self, program: Program) -> Analysis:
@@ -56,12 +56,12 @@ class Analysis:
 
     @property
     def has_bridges(self) -> bool:
-        """Whether rules copy triples between the relations that hold them; these rules come last."""
+        """Whether there are bridges: rules that copy triples between relations.  They come last."""
         return bool(self.rules) and self.rules[-1].origin is None
 
     @cached_property
     def constraints(self) -> tuple[NormalRule, ...]:
-        """Rules without a head; they are looked at when all components are done."""
+        """Rules without a head; they are checked after all components."""
         return tuple(rule for rule in self.rules if rule.head is None)
 
     @cached_property
@@ -80,7 +80,7 @@ class Analysis:
 
     @cached_property
     def hyper_nodes(self) -> tuple[HyperNode, ...]:
-        """Strongly connected components of the rule graph, in an order in which they can be evaluated."""
+        """Strongly connected components of the rule graph, in evaluation order."""
         return hyper_nodes(self.rules)
 
     @cached_property
@@ -89,5 +89,5 @@ class Analysis:
         return rule_edges(self.rules)
 
     def label(self, predicate: str) -> str:
-        """What the author of the program calls a predicate or a relation of triples."""
+        """The author's name for a predicate or a relation of triples."""
         return self.triples.label(predicate, self.program.prefixes)

@@ -1,13 +1,13 @@
-"""Normal form: what the passes leave for the planner.
+"""Normal form: the output of the passes and the input of the planner.
 
-A normal rule has one head (or none: a constraint) and a body sorted by kind.  Arguments of atoms are
-variables or terms only; what stood there as an expression has become a computation.  Invariants:
+A normal rule has one head (or none: a constraint) and a body grouped by kind.  Arguments of atoms are
+variables or terms only; every expression has become a computation.  Invariants:
 
 *  every variable of the head, of a negation's shared part, of a test or of a computation's input is bound
    by a positive atom or by an *earlier* computation;
-*  the variable of a computation is bound by nothing else: no atom has it and no other computation gives it;
+*  the variable of a computation is bound by nothing else: neither by an atom nor by another computation;
 *  a variable of a negation that occurs nowhere else in the rule is local to it;
-*  the place of an aggregate in the head holds a variable of its own that the body does not have.
+*  the head argument of an aggregate is a variable of its own that does not occur in the body.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ class NormalAtom:
 
 @dataclass(frozen=True, slots=True)
 class Computation:
-    """`variable` takes the value of `expression`; if that cannot be computed, the instance is none."""
+    """`variable` takes the value of `expression`; if that is undefined, there is no rule instance."""
 
     variable: Variable
     expression: Expression

@@ -1,13 +1,13 @@
 """From a rule with one head to normal form (see `normal`).
 
 *  An expression in the head, in a negated atom or in an aggregate becomes a computation of a fresh variable.
-*  An expression in a positive atom, `p(?x + 1)`, becomes a fresh variable with a *test*: the atom gives the
-   variable its value and the test compares by value, so that 3 and 3.0 both match `?x + 1` for ?x = 2.
+*  An expression in a positive atom, `p(?x + 1)`, becomes a fresh variable with a *test*: the atom binds the
+   variable and the test compares by value, so that 3 and 3.0 both match `?x + 1` for ?x = 2.
 *  A condition `?v = e` or `e = ?v` is a computation if ?v has no other source, else a test.
 
-Which condition computes a variable does not depend on the order of the body: conditions are taken in
-rounds, a round looks only at what was bound before it, and of several conditions for one variable the
-simplest wins, judged by its shape and by where its variables occur, never by their names.
+Which condition computes a variable does not depend on the order of the body.  Conditions are classified in
+rounds; a round uses only variables that were bound before it.  If several conditions can compute a variable,
+the simplest wins, by its shape and by where its variables occur, never by their names.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
-from tidalog.analysis.diagnostics import DuplicateRuleName, locate, place
+from tidalog.analysis.diagnostics import DuplicateRuleName, locate, text_position
 from tidalog.analysis.draft import Draft, WorkingRule
 from tidalog.analysis.normal import AggregateColumn, Argument, Computation, NormalAtom, NormalRule
 from tidalog.analysis.shapes import Shapes
@@ -33,7 +33,7 @@ from tidalog.model.program import (
 from tidalog.model.program import variables as variables_of
 
 LIFTED = "@"
-"""Starts the name of a variable that stands for an expression; no user can write it."""
+"""The prefix of variables that stand for expressions; no user can write it."""
 
 
 def split_heads(draft: Draft) -> None:
@@ -48,8 +48,8 @@ def split_heads(draft: Draft) -> None:
         for number, head in enumerate(rule.heads, 1):
             name = working.name if number == 1 else f"{working.name}#{number}"
             if taken.get(name, working) is not working:
-                span, first = taken[name].rule.span, place(rule.span)
-                draft.report(DuplicateRuleName(locate(span, name), name=name, first_place=first))
+                span, first = taken[name].rule.span, text_position(rule.span)
+                draft.report(DuplicateRuleName(locate(span, name), name=name, first_position=first))
             split.append(WorkingRule(name, Rule((head,), rule.body, name, rule.span), working.origin))
     draft.rules = split
 
@@ -59,8 +59,8 @@ def normalise_rules(draft: Draft) -> None:
 
 
 def normal_rule(working: WorkingRule) -> NormalRule:
-    """The normal form of a rule with at most one head.  For an unsafe rule it breaks the invariants of
-    `normal`; `safety` finds out where."""
+    """The normal form of a rule with at most one head.  If the rule is unsafe, the invariants of `normal` do
+    not hold; `safety` reports why."""
     rule = working.rule
     lifting = _Lifting()
     head: NormalAtom | None = None
@@ -86,7 +86,7 @@ def normal_rule(working: WorkingRule) -> NormalRule:
 
 @dataclass
 class _Lifting:
-    """Takes expressions out of the arguments of one rule's atoms."""
+    """Lifts expressions out of the arguments of one rule's atoms."""
 
     lifted: dict[Expression, Variable] = field(default_factory=dict)
     tests: list[Expression] = field(default_factory=list)
@@ -131,7 +131,7 @@ class _Lifting:
 
 
 def _plain(atom: Atom) -> Iterable[Expression]:
-    """The arguments of a body atom, where the parsers let no aggregate stand."""
+    """The arguments of a body atom, in which the parsers allow no aggregate."""
     return (argument for argument in atom.arguments if not isinstance(argument, Aggregate))
 
 
@@ -140,13 +140,14 @@ class _Candidate:
     variable: Variable
     expression: Expression
     condition: int
-    """Which of the open conditions it comes from."""
+    """The index of its condition."""
 
 
 def _classify(
     rule: Rule, bound: set[Variable], lifted: dict[Expression, Variable], conditions: list[Expression]
 ) -> tuple[tuple[Computation, ...], tuple[Expression, ...]]:
-    """Conditions and lifted expressions as computations in an order that can be followed, and tests."""
+    """Conditions and lifted expressions as computations, in an order in which they can be evaluated, and
+    tests."""
     bound = set(bound)
     computations: list[Computation] = []
     waiting = {variable: expression for expression, variable in lifted.items()}
@@ -166,7 +167,7 @@ def _classify(
             del open_[candidate.condition]
         bound.update(c.variable for c in computations)
     computed = {number for number, c in enumerate(conditions) if _is_equation(c) and number not in open_}
-    # What still waits lacks an input; it stays in the rule for `safety` to explain.
+    # The remaining conditions lack an input; they stay in the rule for `safety` to report.
     computations.extend(Computation(variable, expression) for variable, expression in waiting.items())
     tests = tuple(c for number, c in enumerate(conditions) if number not in computed)
     return tuple(computations), tests

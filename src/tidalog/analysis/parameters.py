@@ -1,7 +1,7 @@
-"""Parameters: `$limit` gives way to its value.
+"""Parameters: replaces `$limit` by its value.
 
-A value given from outside goes before the one that the program declares.  After this pass no parameter is
-left anywhere; one without a value is reported once, where it is used first.
+A value given by the caller overrides the one that the program declares.  After this pass no parameter is
+left; one without a value is reported once, at its first use.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ def substitute_parameters(draft: Draft) -> None:
 
     def replaced(leaf: Expression) -> Expression:
         if isinstance(leaf, Parameter):
-            # The stand-in for a missing value lets the passes after this one look for further errors.
+            # The placeholder for a missing value lets later passes look for further errors.
             return values.get(leaf.name, IRI(f"${leaf.name}"))
         return leaf
 
@@ -74,8 +74,8 @@ def _parameters_in(expression: Expression) -> list[str]:
 
 
 def _values(draft: Draft) -> dict[str, Term]:
-    """The value of every parameter that has one.  Parameters may be given in terms of each other: values
-    are found in rounds, and what is left when a round finds none goes in a circle."""
+    """The value of every parameter that has one.  Parameters may be defined in terms of each other: values
+    are computed in rounds, and the parameters left when a round finds none depend on each other."""
     values: dict[str, Term] = dict(draft.parameters)
     open_: dict[str, Expression] = {
         name: expression

@@ -1,4 +1,4 @@
-"""The passes from a program to its analysis, in order, in one place."""
+"""The passes from a program to its analysis, as one ordered tuple."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ from tidalog.rdf.shorthand import lower_atom, lower_fact
 Pass = Callable[[Draft], None]
 
 RegisteredFunctions = Mapping[str, ArgumentRange] | Collection[str]
-"""Names of registered functions, with the least and the greatest number of arguments if these are known."""
+"""Names of registered functions, with their smallest and largest number of arguments if known."""
 
 
 def lower_rdf_atoms(draft: Draft) -> None:
@@ -51,7 +51,7 @@ def lower_rdf_atoms(draft: Draft) -> None:
 
 
 def specialise_triples(draft: Draft) -> None:
-    """Triples of a property that rules name go to a relation of their own (see `rdf.layout`)."""
+    """Gives the triples of each property that rules name a relation of their own (see `rdf.layout`)."""
     if not draft.layout.active:
         return
     if draft.uses.get(TRIPLE) is not None and draft.uses[TRIPLE].arity != 3:
@@ -90,14 +90,14 @@ PASSES: tuple[Pass, ...] = (
     warn_of_useless_rules,
     lower_rdf_atoms,  # ex:p(?x, ?y) → triple(?x, ex:p, ?y)
     check_arity,
-    refuse_reserved_names,  # <#p> is none of the user's
+    refuse_reserved_names,  # <#p> is reserved
     specialise_triples,  # triple(?x, ex:p, ?y) → a relation of ex:p alone
     warn_of_undefined_predicates,
     split_heads,  # several heads → several rules
     normalise_rules,  # expressions out of atoms; conditions → computations and tests
     check_safety,
 )
-"""Components and strata follow from what these leave; see `analyse`."""
+"""Components and strata are computed from their output; see `analyse`."""
 
 
 def analyse(
@@ -105,10 +105,10 @@ def analyse(
     parameters: Mapping[str, Term] | None = None,
     functions: RegisteredFunctions = (),
 ) -> Analysis:
-    """Everything that is known about a program before any fact is seen.
+    """The analysis of a program.
 
-    `parameters` are values from outside, which go before declared ones; `functions` the registered
-    functions that rules may call.  Raises `ProgramError` with every error found.
+    `parameters` override the values that the program declares; `functions` are the registered functions that
+    rules may call.  Raises `ProgramError` with every error found.
     """
     draft = Draft(program, parameters or {}, function_ranges(functions), facts=program.facts)
     for step in PASSES:
@@ -124,7 +124,7 @@ def analyse(
         triples=draft.layout,
         warnings=refuse_errors(draft.diagnostics),
     )
-    analysis.__dict__["components"] = components  # what the property would build again
+    analysis.__dict__["components"] = components  # fills the cached property
     return analysis
 
 
@@ -135,7 +135,7 @@ def function_ranges(functions: RegisteredFunctions) -> dict[str, ArgumentRange]:
 
 
 def refuse_errors(diagnostics: Iterable[Diagnostic]) -> tuple[Diagnostic, ...]:
-    """The warnings in the order of the text; raises if there is an error among the diagnostics."""
+    """The warnings in text order; raises if there is an error among the diagnostics."""
     in_order = sorted(diagnostics, key=lambda d: -1 if d.span is None else d.span.start)
     errors = [diagnostic for diagnostic in in_order if not diagnostic.is_warning]
     if errors:

@@ -1,4 +1,4 @@
-"""Predicates: one arity each, defined if used, rules named once and written once."""
+"""Checks of predicates and rule names: one arity each, defined if used, no name or rule twice."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from tidalog.analysis.diagnostics import (
     counted,
     locate,
     locate_directive,
-    place,
+    text_position,
 )
 from tidalog.analysis.draft import Draft, Use, WorkingRule
 from tidalog.analysis.rewrite import canonical_rule, placed_atoms
@@ -32,8 +32,10 @@ def name_rules(draft: Draft) -> None:
         if rule.name is None:
             continue
         if rule.name in first:
-            where = place(first[rule.name].span)
-            draft.report(DuplicateRuleName(locate(rule.span, rule.name), name=rule.name, first_place=where))
+            where = text_position(first[rule.name].span)
+            draft.report(
+                DuplicateRuleName(locate(rule.span, rule.name), name=rule.name, first_position=where)
+            )
         else:
             first[rule.name] = rule
     for number, rule in enumerate(draft.program.rules, 1):
@@ -42,7 +44,7 @@ def name_rules(draft: Draft) -> None:
 
 
 def free_name(wanted: str, taken: Container[str]) -> str:
-    """The name, lengthened until nobody has it."""
+    """The name, lengthened until it is unused."""
     while wanted in taken:
         wanted += "_"
     return wanted
@@ -58,7 +60,7 @@ def warn_of_useless_rules(draft: Draft) -> None:
                     working.rule.span,
                     name=working.name,
                     first_name=earlier.name,
-                    first_place=place(earlier.rule.span),
+                    first_position=text_position(earlier.rule.span),
                 )
             )
         for head in working.rule.heads:
@@ -67,8 +69,8 @@ def warn_of_useless_rules(draft: Draft) -> None:
 
 
 def check_arity(draft: Draft) -> None:
-    """Every use of a predicate has as many arguments as its first one: in a rule, else in a fact, else in
-    the format of an import."""
+    """Every use of a predicate must have as many arguments as its first use: in a rule, else in a fact, else
+    in the format of an import."""
     reported: set[tuple[str, int]] = set()
     uses = draft.uses
     for predicate, use in _uses_in_order(draft):
@@ -91,7 +93,7 @@ def check_arity(draft: Draft) -> None:
 
 
 def refuse_reserved_names(draft: Draft) -> None:
-    """Memo relations, groups and views have names that start with `#` or `?`; no other predicate has."""
+    """Names that start with `#` or `?` are reserved for memo relations, groups and views."""
     spans = {binding.predicate: binding.span for binding in draft.program.imports}
     spans.update((predicate, use.span) for predicate, use in draft.uses.items())
     for predicate, span in spans.items():
@@ -110,12 +112,12 @@ def _arity_words(draft: Draft, predicate: str, use: Use, first: Use) -> dict[str
         "predicate": draft.label(predicate),
         "arity": counted(use.arity, "argument"),
         "first_arity": counted(first.arity, "argument"),
-        "first_place": place(first.span),
+        "first_position": text_position(first.span),
     }
 
 
 def binding_uses(program: Program) -> Iterator[tuple[str, Use]]:
-    """The predicates of imports and exports whose format says how many arguments there are."""
+    """The predicates of imports and exports whose format gives the number of arguments."""
     for binding in (*program.imports, *program.exports):
         arity = binding_arity(binding)
         if arity is not None:
@@ -123,7 +125,7 @@ def binding_uses(program: Program) -> Iterator[tuple[str, Use]]:
 
 
 def binding_arity(binding: DataBinding) -> int | None:
-    """How many arguments the format of an import or export speaks of, if it says so."""
+    """The number of arguments in the format of an import or export, if it gives one."""
     if binding.format in RDF_FORMATS:
         return 3
     columns = binding.options.get("format")
@@ -133,11 +135,11 @@ def binding_arity(binding: DataBinding) -> int | None:
 
 
 def warn_of_undefined_predicates(draft: Draft) -> None:
-    """A predicate that no rule, fact or import defines is empty, and mostly a slip of the pen."""
+    """A predicate that no rule, fact or import defines is empty, and most often a typing error."""
     defined = {fact.predicate for fact in draft.facts}
     defined.update(binding.predicate for binding in draft.program.imports)
     if draft.layout.active:
-        # Triples come from data, and which properties there are only the data knows.
+        # Triples come from data, and only the data shows which properties there are.
         defined |= draft.layout.relations
     defined.update(head.predicate for working in draft.rules for head in working.rule.heads)
     suggestions = Suggestions(defined)
@@ -153,7 +155,7 @@ def warn_of_undefined_predicates(draft: Draft) -> None:
 
 
 def warn_of_undefined_in_rules(draft: Draft, defined: Container[str], suggestions: Suggestions) -> set[str]:
-    """Gives the predicates that the rules read and nothing defines; each is warned of once."""
+    """Warns once about each predicate that the rules read and nothing defines; returns these predicates."""
     warned: set[str] = set()
     for working in draft.rules:
         for atom, in_head in placed_atoms(working.rule):

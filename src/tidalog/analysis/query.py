@@ -1,7 +1,7 @@
-"""Ad-hoc queries: one rule, read against a program that is analysed and perhaps loaded already.
+"""Ad-hoc queries: one rule, analysed in the context of an analysed program that may hold facts already.
 
-The query meets the relations as they are.  Where triples of one pattern are spread over several relations
-and the program itself had no reason to bring them together, rules for a union of the query's own do so.
+The query uses the relations as they are.  If the triples of a pattern are spread over several relations, and
+the program has no view that unites them, the query gets rules of its own for the union.
 """
 
 from __future__ import annotations
@@ -45,9 +45,9 @@ def analyse_query(
     parameters: Mapping[str, Term] | None = None,
     functions: RegisteredFunctions = (),
 ) -> tuple[NormalRule, ...]:
-    """The rules that answer a query, in order of evaluation; the last one has the head of the query.
+    """The rules that answer a query, in evaluation order; the last one has the head of the query.
 
-    The ones before it, if any, derive `?triple` or `?type`, the union of relations that hold triples.
+    Earlier ones, if any, derive `?triple` or `?type`, the union of relations that hold triples.
     Raises `ProgramError` like `analyse`; warnings about the rest of the program are not repeated.
     """
     program = replace(analysis.program, rules=(query,), facts=(), imports=(), exports=(), outputs=())
@@ -64,8 +64,8 @@ def analyse_query(
 
 
 def _unite_triples(analysis: Analysis, draft: Draft) -> list[NormalRule]:
-    """Turns atoms of `triple` into atoms of the relations that hold them; gives the rules of the unions
-    that this takes."""
+    """Replaces atoms of `triple` by atoms of the relations that hold them; returns the rules of the unions
+    that this needs."""
     layout = analysis.triples
     if not layout.active:
         return []
@@ -81,7 +81,7 @@ def _unite_triples(analysis: Analysis, draft: Draft) -> list[NormalRule]:
         )
         for working in draft.rules
     ]
-    # A view that the program's own rules keep is there already.
+    # The program's own rules may already maintain this view.
     wanted = {atom.predicate for working in draft.rules for atom in atoms(working.rule)} - complete
     return [
         normal_rule(WorkingRule(view.name or "", view, None))

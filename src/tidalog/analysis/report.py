@@ -1,4 +1,4 @@
-"""What `tidalog check` says about a program."""
+"""The report of `tidalog check` on a program."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ MOST_NAMES: Final = 12
 
 
 def describe(analysis: Analysis) -> str:
-    """Components and hyper-nodes in order of evaluation, and what each depends on.  Components and
-    hyper-nodes are counted from 1; `~` before a number says that it is needed complete, because it is
-    read under a negation or an aggregate."""
+    """Components and hyper-nodes in evaluation order, and what each depends on.  Both are numbered from 1;
+    `~` before a number means that it must be complete first, because it is read under a negation or an
+    aggregate."""
     lines = [_headline(analysis)]
     lines += columns([_component_row(analysis, component) for component in analysis.components])
     if analysis.constraints:
@@ -29,7 +29,7 @@ def describe(analysis: Analysis) -> str:
 
 
 def describe_json(analysis: Analysis) -> dict[str, object]:
-    """The same facts for programs: indices are 0-based positions in the lists."""
+    """The same as JSON; indices are 0-based positions in the lists."""
     return {
         "program": _program_name(analysis),
         "rules": [
@@ -116,7 +116,7 @@ def _component_row(analysis: Analysis, component: Component) -> list[str]:
 
 
 def _recursive_rules(component: Component) -> str:
-    """First the rules that start the recursion, then those that go round in it."""
+    """First the rules that start the recursion, then the recursive ones."""
     within = set(component.predicates)
 
     def goes_round(rule: NormalRule) -> bool:
@@ -157,14 +157,14 @@ def _dependencies(start: str, positive: Iterable[int], negative: Iterable[int]) 
 
 
 def shortened_list(names: Sequence[str], between: str = " ") -> str:
-    """The names in a row; of very many the first ones, the last one and how many there are."""
+    """The names in a row; a long list is cut to the first names, the last one and the number of names."""
     if len(names) <= MOST_NAMES:
         return between.join(names)
     return f"{between.join(names[: MOST_NAMES - 2])}{between}… {names[-1]} ({len(names):,} in all)"
 
 
 def columns(rows: list[list[str]]) -> list[str]:
-    """Rows with their columns lined up; one very long cell does not push the others away."""
+    """The rows with aligned columns; one very long cell does not widen its column."""
     if not rows:
         return []
     widths = [min(40, max(len(row[at]) for row in rows)) for at in range(len(rows[0]))]

@@ -21,7 +21,7 @@ Node = Expression | Aggregate
 
 
 def placed_atoms(rule: Rule) -> Iterator[tuple[Atom, bool]]:
-    """Every atom of a rule, negated ones too, and whether it stands in the head."""
+    """Every atom of a rule, including negated ones, and whether it is in the head."""
     for head in rule.heads:
         yield head, True
     for literal in rule.body:
@@ -36,7 +36,7 @@ def atoms(rule: Rule) -> Iterator[Atom]:
 
 
 def nodes(root: Node | BodyLiteral) -> Iterator[Node]:
-    """Every expression and aggregate inside, from the outside in and from left to right."""
+    """Every expression and aggregate inside, outermost first, from left to right."""
     stack: list[Node | BodyLiteral] = [root]
     while stack:
         item = stack.pop()
@@ -53,7 +53,7 @@ def nodes(root: Node | BodyLiteral) -> Iterator[Node]:
 
 
 def rule_nodes(rule: Rule) -> Iterator[tuple[Node, Atom | BodyLiteral]]:
-    """Every expression of a rule with the literal that it stands in."""
+    """Every expression of a rule with the literal that contains it."""
     literals: tuple[Atom | BodyLiteral, ...] = (*rule.heads, *rule.body)
     for literal in literals:
         for node in nodes(literal):

@@ -1,4 +1,4 @@
-"""What a rule edit did to an edited program."""
+"""The result of a rule edit, and the state that it replaces."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _NUMBERED: Final = re.compile(r"r([1-9][0-9]*)")
 
 @dataclass(frozen=True, slots=True)
 class AlreadyThere:
-    """A rule that was to be added and is there, up to the names of variables, as `name`."""
+    """A rule that was not added because `name` is the same rule up to the names of variables."""
 
     rule: Rule
     name: str
@@ -34,28 +34,28 @@ class RuleDiff:
     """The one account of a rule edit: maintenance follows `components`, reports follow `impact`."""
 
     added: tuple[Rule, ...]
-    """Each with the name that it has from now on."""
+    """Each with its name after the edit."""
     removed: tuple[Rule, ...]
     already_there: tuple[AlreadyThere, ...]
     components: ComponentDiff
     moved_triples: bool
-    """Whether other relations than before hold the triples, so that facts have to move."""
+    """Whether the relations that hold the triples change, so that facts have to move."""
     warnings: tuple[Diagnostic, ...]
     graph: RuleGraph = field(repr=False, compare=False)
     undo: Undo = field(repr=False, compare=False)
 
     def __bool__(self) -> bool:
-        """Whether the rules are others than before."""
+        """Whether the edit changes any rule."""
         return bool(self.added or self.removed)
 
     @property
     def normal_added(self) -> tuple[NormalRule, ...]:
-        """Normal rules that are new or have another form."""
+        """Normal rules that are new or changed."""
         return self.undo.graph.added
 
     @cached_property
     def impact(self) -> EditImpact:
-        """All that the edit can reach.  To be asked for before the next edit."""
+        """Everything that the edit can reach.  Valid only before the next edit."""
         return impact_of_edit(self.graph, self.undo.graph)
 
 
@@ -73,41 +73,41 @@ class State:
     """The parts of an edited program that an edit replaces as a whole."""
 
     written: tuple[Entry, ...]
-    """In the order in which they came."""
+    """In the order in which they were added."""
     rules: tuple[Rule, ...]
-    """Those of `written`."""
+    """The entries of `written`."""
     normal: tuple[NormalRule, ...]
     """In the same order; the bridges between relations of triples come last."""
     facts: tuple[Fact, ...]
-    """Of the predicates that have explicit facts."""
+    """One fact for each predicate that has explicit facts."""
     routed: tuple[Fact, ...]
-    """The same facts by the relations that hold them."""
+    """The same, as facts of the relations that hold them."""
     layout: Layout
     fixed: Mapping[str, int]
-    """The arities of predicates that are there whatever the rules."""
+    """The arities of predicates that exist independently of the rules."""
     given: frozenset[str]
-    """Predicates that have facts from outside the rules."""
+    """Predicates that have explicit facts."""
     predicates: Mapping[str, PredicateInfo]
     analysis: Analysis | None = None
-    """What follows from the rest, if it was asked for."""
+    """Derived from the other fields on first use."""
 
 
 @dataclass(frozen=True, slots=True)
 class Lowered:
-    """Which relations hold triples from now on, and the normal rules that come and go."""
+    """The layout of triples after the edit, and the normal rules to add and remove."""
 
     layout: Layout
     coming: list[NormalRule]
     going: set[str]
     facts: dict[tuple[str, int], Fact]
-    """Predicates that have had no explicit facts, with the number of their arguments."""
+    """Predicates that get explicit facts for the first time, with their arities."""
     bridges: list[str] | None = None
-    """All of them, in order; None if they stay as they are."""
+    """All of them, in order; None if they do not change."""
 
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """A written rule: when it came, the rule with its name, and the rule without any names."""
+    """A written rule: its sequence number, the rule with its name, and its canonical form without names."""
 
     sequence: int
     rule: Rule

@@ -1,13 +1,13 @@
-"""The rule graph and the predicate graph of rules that come and go.
+"""The rule graph and the predicate graph under rule edits.
 
-`RuleGraph` is changed in place, at a cost that follows the change: a new rule is a hyper-node of its own
-until a cycle merges it with others, and a hyper-node that loses a rule is searched for cycles anew, it alone.
-(Xu and Curé, "ZodiacEdge", 2023, Algorithms 2–4.)  Law: whatever the changes were, the graph is the one that
-`hyper_nodes`, `rule_edges` and `build_components` build from the rules that are left.
+`RuleGraph` is changed in place, at a cost proportional to the edit: a new rule is a hyper-node of its own
+until a cycle merges it with others, and only a hyper-node that loses a rule is searched for cycles again (Xu
+and Curé, "ZodiacEdge", 2023, Algorithms 2–4).  Law: after any sequence of edits, the graph is the one that
+`hyper_nodes`, `rule_edges` and `build_components` build from the remaining rules.
 
-Hyper-nodes follow from components.  The rules of a component that read it are one hyper-node, its *loop*, and
-every other rule is one by itself: two rules feed each other, directly or not, exactly if the predicates of
-their heads need each other and each of the two reads one of these.
+Hyper-nodes follow from components.  The rules of a component that read it form one hyper-node, its *loop*;
+every other rule is a hyper-node by itself.  For two rules feed each other, directly or indirectly, exactly if
+the predicates of their heads are in one component and both rules read that component.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
-from tidalog.analysis.component_graph import ComponentGraph, Place
+from tidalog.analysis.component_graph import ComponentGraph, OrderKey
 from tidalog.analysis.components import Component, build_components, read_predicates, reads
 from tidalog.analysis.hypernodes import Edge, RuleEdges, rule_groups
 from tidalog.analysis.normal import NormalRule
@@ -25,25 +25,24 @@ from tidalog.analysis.undo_journal import Journal
 
 @dataclass(frozen=True, slots=True)
 class GraphDiff:
-    """What one change did to a graph, as far as it must be noted while it is done."""
+    """The part of an edit's effect on a graph that must be recorded during the edit."""
 
     added: tuple[NormalRule, ...]
     removed: tuple[NormalRule, ...]
     old_nodes: dict[str, int | None]
-    """The rules whose hyper-node is another one now, with the number it had before: None for new rules."""
+    """The rules whose hyper-node changed, with its number before the edit; None for new rules."""
     old_components: dict[str, int | None]
-    """The predicates whose component is another one now; None for new predicates."""
+    """The predicates whose component changed, likewise; None for new predicates."""
     looped: frozenset[int]
-    """Components that have a rule in a cycle that had none there before: only these can break strata."""
+    """Components in which a new rule lies on a cycle: only these can violate stratification."""
     journal: Journal = field(repr=False, compare=False)
 
 
 class RuleGraph:
     """Rules by name, their hyper-nodes and their components.
 
-    Hyper-nodes and components have numbers that they keep.  One that several are merged into has the
-    smallest of their numbers; of one that is split a piece goes on under its number, and the others get
-    numbers that were never used.
+    Hyper-nodes and components have stable numbers.  A merged one has the smallest number of its parts; after
+    a split one part keeps the number, and the others get numbers that were never used.
     """
 
     def __init__(
@@ -52,23 +51,23 @@ class RuleGraph:
         predicates: Iterable[str] = (),
         components: Sequence[Component] | None = None,
     ) -> None:
-        """`predicates` are there whether a rule has them or not; `components` those of the rules, if they are
-        known.  Hyper-nodes start with the numbers that `hyper_nodes` gives them."""
+        """`predicates` exist even if no rule has them; `components` are those of the rules, if already known.
+        Hyper-nodes start with the numbers that `hyper_nodes` gives them."""
         self._components = ComponentGraph()
         self._node_of: dict[str, int] = {}
         self._nodes: dict[int, dict[str, None]] = {}
         self._loop: dict[int, int] = {}
-        """component → the hyper-node of its rules that read it."""
+        """component → its recursive hyper-node."""
         self._declared: dict[str, None] = {}
         self._last = {"node": 0}
         self._journal = Journal()
         self._build(rules, predicates, components)
 
-    # --- what there is ------------------------------------------------------------------------------
+    # --- reading ------------------------------------------------------------------------------------
 
     @property
     def rules(self) -> dict[str, NormalRule]:
-        """Rules by name.  To be read only."""
+        """Rules by name.  Read only."""
         return self._components.rules
 
     @property
@@ -100,7 +99,7 @@ class RuleGraph:
         return {self._node_of[name] for p in heads for name in self.readers(p)} - {number}
 
     def rule_edges(self) -> RuleEdges:
-        """The rule dependency graph, read off the rules that read what a rule derives."""
+        """The rule dependency graph, computed from derivers and readers."""
         positive: set[Edge] = set()
         negative: set[Edge] = set()
         for rule in self.rules.values():
@@ -123,33 +122,33 @@ class RuleGraph:
         return self._components.rules_of(self._components.clusters[number])
 
     def component_feeds(self, number: int) -> set[int]:
-        """The numbers of the other components that read one."""
+        """The numbers of the other components that read a component."""
         return set(self._components.above(number)) - {number}
 
     def is_recursive(self, number: int) -> bool:
-        """Whether a component has a rule that reads it."""
+        """Whether a rule of a component reads it."""
         return number in self._loop
 
-    def place(self, predicate: str) -> Place:
-        """Sorts predicates so that a component comes after all that it reads."""
-        return self._components.clusters[self._components.cluster_of[predicate]].place
+    def order_key(self, predicate: str) -> OrderKey:
+        """A sort key for predicates: each component comes after everything it reads."""
+        return self._components.clusters[self._components.cluster_of[predicate]].order_key
 
-    def place_of_component(self, number: int) -> Place:
-        return self._components.clusters[number].place
+    def component_order_key(self, number: int) -> OrderKey:
+        return self._components.clusters[number].order_key
 
     def components_in_order(self) -> list[int]:
-        """Component numbers in an order in which they can be evaluated, which depends on what happened."""
+        """Component numbers in an evaluation order, which depends on the history of edits."""
         clusters = self._components.clusters
-        return sorted(clusters, key=lambda number: clusters[number].place)
+        return sorted(clusters, key=lambda number: clusters[number].order_key)
 
-    # --- changes ------------------------------------------------------------------------------------
+    # --- edits --------------------------------------------------------------------------------------
 
     def change(
         self, added: Sequence[NormalRule], removed: Iterable[str], declared: Iterable[str] | None = None
     ) -> GraphDiff:
-        """Removes rules by name, then adds rules, whose names must be free by then.
+        """Removes rules by name, then adds rules, whose names must then be free.
 
-        `declared` replaces the predicates that are there without a rule.  Nothing is judged here: a cycle
+        `declared` replaces the predicates that exist without a rule.  Nothing is checked here: a cycle
         through a negation is a component like any other.
         """
         self._journal = self._components.begin()
@@ -170,12 +169,12 @@ class RuleGraph:
         )
 
     def is_at(self, diff: GraphDiff) -> bool:
-        """Whether a diff is that of the last change."""
+        """Whether a diff is that of the last edit."""
         return diff.journal is self._journal
 
     def undo(self, diff: GraphDiff) -> None:
-        """Undoes the last change."""
-        assert self.is_at(diff), "only the last change can be undone"
+        """Undoes the last edit."""
+        assert self.is_at(diff), "only the last edit can be undone"
         self._journal.roll_back()
         self._journal = self._components.begin()
 
@@ -199,7 +198,7 @@ class RuleGraph:
         return gone
 
     def _separate(self, component: int) -> None:
-        """Splits a component that lost a rule of its loop, and with it the loop."""
+        """Splits a component that lost a recursive rule, and its loop with it."""
         pieces = self._components.split(component)
         loop = self._loop[component]
         left = list(self._nodes.get(loop, ()))
@@ -226,7 +225,7 @@ class RuleGraph:
             self._journal.put(self._loop, piece, self._node_of[group[0]])
 
     def _add(self, rules: Iterable[NormalRule]) -> list[str]:
-        """Gives the heads of new rules that lie on a cycle; at the end these tell where cycles grew."""
+        """Adds rules; returns the heads of those that lie on a cycle."""
         looped: list[str] = []
         for rule in rules:
             assert rule.name not in self.rules, f"there is a rule {rule.name} already"
@@ -239,10 +238,10 @@ class RuleGraph:
         return looped
 
     def _join(self, rule: NormalRule, component: int, merged: frozenset[int]) -> None:
-        """Merges the hyper-nodes that a new rule has brought onto one cycle."""
+        """Merges the hyper-nodes that a new rule connects to one cycle."""
         together = {self._loop[number] for number in merged | {component} if number in self._loop}
         if merged:
-            # Rules that started one of the components may go round in all of them together.
+            # A rule that was not recursive in its old component may be recursive in the merged one.
             loops = self._components.loops
             round_ = [r.name for r in self.rules_of_component(component) if loops(r)]
             together.update(self._node_of[name] for name in round_ if name != rule.name)
@@ -296,7 +295,7 @@ class RuleGraph:
         predicates: Iterable[str],
         components: Sequence[Component] | None,
     ) -> None:
-        """The first graph, from the builders of a fixed program."""
+        """Builds the initial graph as for a fixed program."""
         self._declared = dict.fromkeys(predicates)
         if components is None:
             known = {*self._declared, *(predicate for rule in rules for predicate in mentioned(rule))}

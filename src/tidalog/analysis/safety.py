@@ -2,7 +2,7 @@
 
 A variable is *bound* by a positive atom or by a computation whose inputs are bound.  The head, aggregates,
 tests, inputs of computations and variables that negated atoms share need bound variables.  An unbound
-variable is reported once per rule, at the place that says most about it.
+variable is reported once per rule, at its most telling position.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ def check_safety(draft: Draft) -> None:
     reported: set[tuple[int, Variable]] = set()
     for working, normal in zip(draft.rules, draft.normal, strict=True):
         for variable in unbound_variables(normal):
-            # A rule with several heads is several normal rules; what is wrong in its body is said once.
+            # A rule with several heads is several normal rules; an error in its body is reported once.
             mark = (id(working.origin), variable)
             if mark not in reported:
                 reported.add(mark)
@@ -37,8 +37,8 @@ def check_safety(draft: Draft) -> None:
 
 
 def unbound_variables(rule: NormalRule) -> list[Variable]:
-    """The variables that need a value and have none, in order of occurrence; of variables that would
-    follow from each other by computation only those at the root of the trouble."""
+    """The variables that need a value and have none, in order of occurrence, without those that could be
+    computed if other unbound variables had values."""
     bound = {variable for atom in rule.atoms for variable in atom.variables}
     for computation in rule.computations:
         if bound.issuperset(variables_of(computation.expression)):
@@ -69,7 +69,7 @@ def _needing(rule: NormalRule) -> Iterator[Variable]:
 
 
 def _consequences(rule: NormalRule, bound: set[Variable]) -> set[Variable]:
-    """Variables that would have a value if other ones had."""
+    """Variables that would have a value if other unbound ones had."""
     found = {c.variable for c in rule.computations if c.variable not in bound}
     for test in rule.tests:
         if isinstance(test, Call) and test.function == "=" and len(test.arguments) == 2:

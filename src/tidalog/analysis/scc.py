@@ -23,7 +23,7 @@ def natural_key(name: str) -> NaturalKey:
 
 
 def strongly_connected(successors: Sequence[Sequence[int]]) -> list[list[int]]:
-    """Tarjan's algorithm with an explicit stack; the members of a component in rising order."""
+    """Tarjan's algorithm with an explicit stack; the members of a component in ascending order."""
     unvisited = -1
     count = len(successors)
     order = [unvisited] * count
@@ -47,7 +47,7 @@ def strongly_connected(successors: Sequence[Sequence[int]]) -> list[list[int]]:
             if next_edge[node] < len(successors[node]):
                 target = successors[node][next_edge[node]]
                 if order[target] == unvisited:
-                    # The edge is not passed yet: it is looked at again when the target is done.
+                    # The edge stays: it is visited again when the target is done.
                     path.append(target)
                     continue
                 if on_stack[target]:
@@ -66,8 +66,8 @@ def strongly_connected(successors: Sequence[Sequence[int]]) -> list[list[int]]:
 
 
 def topological_order(successors: Sequence[Sequence[int]], key: Callable[[int], OrderKey]) -> list[int]:
-    """The one order of an acyclic graph that always takes the smallest node by `key` that is free, so
-    that it does not depend on how the graph was written down."""
+    """The topological order that always takes the available node with the smallest `key`; it does not depend
+    on the order in which nodes and edges are given."""
     waiting_for = [0] * len(successors)
     for targets in successors:
         for target in targets:

@@ -1,8 +1,8 @@
-"""The shape of an expression within its rule, free of the names of variables and the order of literals.
+"""The shape of an expression within its rule, independent of variable names and the order of literals.
 
-A variable is described by where it occurs (which predicate, which argument, head, body or negation), refined
-by the descriptions of the variables it stands beside, a few rounds deep.  Two variables with the same
-description are interchangeable in all but contrived rules.
+A variable is described by where it occurs (predicate, argument, head, body or negation), refined a few rounds
+by the descriptions of the variables it occurs with.  Two variables with the same description are
+interchangeable in all but contrived rules.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ ShapeKey = tuple[int, str]
 
 
 class Shapes:
-    """Descriptions are made when a choice first needs them, which is rare."""
+    """Descriptions are computed when a choice first needs them, which is rare."""
 
     def __init__(self, rule: Rule) -> None:
         self._rule = rule
@@ -36,7 +36,7 @@ class Shapes:
         self._defined: dict[Variable, Expression] = {}
 
     def define(self, variable: Variable, expression: Expression) -> None:
-        """From now on a computed variable is described by its expression as well."""
+        """Adds its expression to the description of a computed variable."""
         self._defined[variable] = expression
         if self._colours is not None:
             self._colours[variable] = _digest(self._colours.get(variable, ""), *self._text(expression))
@@ -90,7 +90,7 @@ def _leaf_text(node: Expression | Aggregate, colours: dict[Variable, str]) -> st
 
 
 def _digest(*texts: str) -> str:
-    """A fixed-length stand-in for a sequence of texts; the same on every run and machine."""
+    """A fixed-length digest of a sequence of texts; the same on every run and machine."""
     state = blake2b(digest_size=12)
     for text in texts:
         state.update(text.encode("utf-8", "surrogatepass"))

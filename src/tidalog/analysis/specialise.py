@@ -1,13 +1,13 @@
-"""The pass that chooses which relations hold triples, and writes rules over these.
+"""The pass that chooses which relations hold triples, and rewrites rules over these relations.
 
 A rule may *read* triples with a variable in the position of a property or class, or *derive* such triples.
 The general relation is then connected with the special ones (`rdf.bridges`):
 
 *  read, not derived:  the special relations are copied up into the general one;
 *  derived, not read:  what belongs to a special relation is copied down into it;
-*  both:  everything would stand twice and in one component, so that level has no special relations at all,
-   which is as good and takes half the memory, unless negation or aggregation then lies in a cycle.  In that
-   case copies go down as above, and what is read is a third relation, a view of them all.
+*  both:  everything would be stored twice and in one component.  That level then has no special relations at
+   all, which is as good and takes half the memory, unless this puts a negation or an aggregate in a cycle.
+   In that case triples are copied down as above, and rules read a third relation, a view of all of them.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from tidalog.rdf.shorthand import lower_atom
 
 @dataclass(frozen=True, slots=True)
 class Specialised:
-    """Rules over relations of triples in the order of the rules given, and the bridges they need."""
+    """Rules over relations of triples, in the order of the given rules, and the bridges they need."""
 
     layout: Layout
     rules: list[Rule]
@@ -42,8 +42,8 @@ def specialise(
     prefixes: Mapping[str, str],
     kept: Layout | None = None,
 ) -> Specialised:
-    """The leanest relations for rules over `triple` under which the rules are stratified, if they can be; or
-    those of a layout that is to be kept, if it can be."""
+    """The smallest layout under which the rules are stratified, if there is one; or the `kept` layout, if it
+    fits the rules."""
     if kept is not None and kept.active and _Census.of(rules).fits(kept):
         return _with_layout(rules, kept, prefixes)
     census = _Census.of(rules)
@@ -55,8 +55,8 @@ def specialise(
 
 
 TripleUse = tuple[str, str | bool]
-"""What an atom of `triple` names: ("class", IRI), ("property", IRI), or nothing: ("types", in the head?) and
-("triples", in the head?)."""
+"""What an atom of `triple` names: ("class", IRI) or ("property", IRI).  An atom with a variable there names
+neither: ("types", in the head?) or ("triples", in the head?)."""
 
 
 def triple_use(atom: Atom, in_head: bool) -> TripleUse | None:
@@ -71,8 +71,9 @@ def triple_use(atom: Atom, in_head: bool) -> TripleUse | None:
 
 
 class TripleUses:
-    """How many atoms use triples in which way, while rules come and go.  The uses decide on the layout and
-    its bridges, except where triples are both read and derived at large: there strata do too."""
+    """How many atoms use triples in which way, updated with each rule edit.  The uses determine the layout
+    and its bridges, except where general triples are both read and derived: there stratification matters
+    too."""
 
     def __init__(self) -> None:
         self._counts: dict[TripleUse, int] = {}
@@ -85,14 +86,14 @@ class TripleUses:
         for use, count in _uses_of(rule, tables).items():
             journal.put(self._counts, use, self._counts[use] - count)
 
-    def count_anew(self, rules: Iterable[Rule], tables: frozenset[str], journal: Journal) -> None:
+    def recount(self, rules: Iterable[Rule], tables: frozenset[str], journal: Journal) -> None:
         for use in list(self._counts):
             journal.drop(self._counts, use)
         for rule in rules:
             self.add(rule, tables, journal)
 
     def stay(self, came: Iterable[Rule], went: Iterable[Rule], tables: frozenset[str]) -> bool:
-        """Whether an edit leaves the layout and its bridges as they are."""
+        """Whether an edit leaves the layout and its bridges unchanged."""
         change: Counter[TripleUse] = Counter()
         for rule in came:
             change.update(_uses_of(rule, tables))
@@ -112,7 +113,7 @@ _AT_LARGE: Final[tuple[TripleUse, ...]] = (
 
 
 _WRITTEN: Final[TripleUse] = "written", True
-"""An atom of `triple` itself: without any, shorthands are predicates like any other."""
+"""An atom of `triple` itself: a program without any treats shorthands as ordinary predicates."""
 
 
 def _uses_of(rule: Rule, tables: frozenset[str]) -> Counter[TripleUse]:
@@ -160,8 +161,7 @@ class _Census:
         return census
 
     def fits(self, layout: Layout) -> bool:
-        """Whether a layout has a place for all that is spoken of: types at large have a relation beside those
-        of classes."""
+        """Whether a layout can hold every use: general types need a relation beside those of classes."""
         return not (self.types_named and layout.classes and layout.types is None)
 
     @property

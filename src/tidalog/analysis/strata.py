@@ -15,7 +15,7 @@ from tidalog.model.errors import Span
 from tidalog.model.program import Aggregate, Negation
 
 CYCLES_COMPARED = 64
-"""Of very many negative edges in one component only the first are searched for the shortest cycle."""
+"""If a component has very many negative edges, only the first are searched for the shortest cycle."""
 
 
 def check_stratification(draft: Draft, components: Sequence[Component]) -> None:
@@ -116,7 +116,7 @@ def _path(uses: dict[str, dict[str, str]], start: str, goal: str) -> list[tuple[
 
 
 def _literal_span(offender: _Offender) -> Span | None:
-    """Where the author wrote it: passes keep the order of a rule's negations."""
+    """The span of the negation in the text: passes keep the order of a rule's negations."""
     origin = offender.rule.origin
     if origin is None:
         return None

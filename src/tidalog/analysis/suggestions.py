@@ -1,8 +1,8 @@
-"""`did you mean …?` for a name that nothing defines, at a cost that does not follow the size of the program.
+"""`did you mean …?` for a name that nothing defines, at a cost independent of the size of the program.
 
-A slip of the pen changes a letter or two, so that the name meant is near in alphabetical order, read forwards
-or backwards: only the names near in one of these orders are compared.  A program with hundreds of undefined
-predicates has no slip of the pen but data yet to come: it gets suggestions for the first of them.
+A typing error changes a letter or two, so the intended name is close in alphabetical order, read forwards or
+backwards: only the names close in one of these orders are compared.  In a program with hundreds of undefined
+predicates these are not typing errors but data yet to come: only the first few get suggestions.
 """
 
 from __future__ import annotations
@@ -14,13 +14,13 @@ from functools import cached_property
 from typing import Final
 
 COMPARED: Final = 256
-"""Names compared in each of the two orders; a program with fewer names has all of them compared."""
+"""How many names are compared in each of the two orders; with fewer names, all are compared."""
 SEARCHES: Final = 64
-"""Names that are looked for; the others get no suggestion."""
+"""How many undefined names get a suggestion."""
 
 
 class Suggestions:
-    """Finds the name that was meant among those defined."""
+    """Finds the intended name among those defined."""
 
     def __init__(self, defined: Iterable[str]) -> None:
         self._defined = defined

@@ -1,7 +1,7 @@
-"""A layered graph as an SVG picture, drawn here without help from outside.
+"""A layered graph as an SVG picture, without external programs.
 
-Text is monospaced, so that its width is known without a font at hand.  Colours follow the reader's light or
-dark setting.
+Text is monospaced, so that its width is known without the font.  Colours follow the reader's light or dark
+mode.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ LEGEND_WIDTH: Final = 470.0
 
 Mark = Literal["", "impacted", "reached"]
 MARK_COLOURS: Final[dict[Mark, str]] = {"impacted": "#f6c5bf", "reached": "#d3e6f8"}
-"""What a change of rules means to a hyper-node, and its colour by day."""
+"""How a rule edit affects a hyper-node, and the colour for it in light mode."""
 
 STYLE: Final = """
   .back { fill: #ffffff } .box { fill: #f4f7fa; stroke: #5b7083; stroke-width: 1.2 }
@@ -55,7 +55,7 @@ class Box:
 
 @dataclass(frozen=True, slots=True)
 class Arrow:
-    """From one box to a later one, both by index; `predicates` is what it stands for, in words."""
+    """From one box to a later one, both by index; `predicates` labels the arrow."""
 
     source: int
     target: int
@@ -105,8 +105,8 @@ def _heading(box: Box) -> str:
 def _ports(
     corners: list[Point], sizes: list[tuple[float, float]], arrows: Sequence[Arrow], routes: list[list[Point]]
 ) -> list[list[Point]]:
-    """The full course of every arrow; arrows of one box leave and enter side by side, in the order of where
-    they go and come from."""
+    """The full route of every arrow.  The arrows of a box leave and enter side by side, ordered by their
+    other ends."""
     courses: list[list[Point]] = [[] for _ in arrows]
     leaving: dict[int, list[int]] = {}
     entering: dict[int, list[int]] = {}
@@ -122,26 +122,26 @@ def _ports(
     ends: dict[int, Point] = {}
     for box, out in leaving.items():
         out.sort(key=lambda at: (routes[at][0][0] if routes[at] else middle(arrows[at].target), at))
-        for place, at in enumerate(out, 1):
-            x = corners[box][0] + sizes[box][0] * place / (len(out) + 1)
+        for port, at in enumerate(out, 1):
+            x = corners[box][0] + sizes[box][0] * port / (len(out) + 1)
             starts[at] = (x, corners[box][1] + sizes[box][1])
     for box, into in entering.items():
         into.sort(key=lambda at: (routes[at][-1][0] if routes[at] else middle(arrows[at].source), at))
-        for place, at in enumerate(into, 1):
-            x = corners[box][0] + sizes[box][0] * place / (len(into) + 1)
+        for port, at in enumerate(into, 1):
+            x = corners[box][0] + sizes[box][0] * port / (len(into) + 1)
             ends[at] = (x, corners[box][1])
     return [[starts[at], *courses[at], ends[at]] for at in range(len(arrows))]
 
 
 def _arrow(arrow: Arrow, points: list[Point]) -> str:
-    """A curve that passes every point in the vertical."""
+    """A curve that is vertical at each of its points."""
     path = [f"M{points[0][0]:.1f},{points[0][1]:.1f}"]
     for (x0, y0), (x1, y1) in pairwise(points):
         bend = (y1 - y0) / 2
         path.append(f"C{x0:.1f},{y0 + bend:.1f} {x1:.1f},{y1 - bend:.1f} {x1:.1f},{y1:.1f}")
     kind, tip = ("arrow negative", "negative-tip") if arrow.negative else ("arrow", "tip")
-    told = _text(", ".join(arrow.predicates))
-    return f'<path class="{kind}" d="{" ".join(path)}" marker-end="url(#{tip})"><title>{told}</title></path>'
+    title = _text(", ".join(arrow.predicates))
+    return f'<path class="{kind}" d="{" ".join(path)}" marker-end="url(#{tip})"><title>{title}</title></path>'
 
 
 def _box(box: Box, corner: Point, size: tuple[float, float]) -> str:
@@ -175,5 +175,5 @@ def _legend(y: float) -> str:
 
 
 def _text(text: str) -> str:
-    """Escaped; what XML cannot hold is shown as a replacement character."""
+    """The text with XML escapes; characters that XML does not allow become replacement characters."""
     return _NOT_XML.sub("\ufffd", text).replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")

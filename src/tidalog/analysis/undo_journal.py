@@ -1,4 +1,4 @@
-"""Changes of dictionaries that can be taken back, so that what is refused leaves nothing behind."""
+"""An undo log for dictionaries: a refused edit leaves no trace."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ _MISSING: Final = object()
 
 
 class Journal:
-    """Notes what each entry was before.  Invariant: `roll_back` gives every dictionary that was changed
-    through the journal, and through nothing else since, the entries it had at first."""
+    """Records the old value of each entry.  Invariant: `roll_back` restores every dictionary that was changed
+    only through the journal."""
 
     def __init__(self) -> None:
         self._before: list[tuple[dict[Any, Any], Any, Any]] = []
@@ -25,7 +25,7 @@ class Journal:
         self._before.append((entries, key, entries.pop(key)))
 
     def before(self, entries: dict[K, V]) -> dict[K, V | None]:
-        """What the changed entries of a dictionary were at first; None for those that are new."""
+        """The original values of the changed entries of a dictionary; None for new entries."""
         found: dict[K, V | None] = {}
         for changed, key, value in self._before:
             if changed is entries and key not in found:

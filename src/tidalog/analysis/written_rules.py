@@ -29,15 +29,15 @@ class WrittenRules:
         self._equal: dict[Rule, dict[str, None]] = {}
         """canonical form → names of the rules that have it."""
         self._positions: dict[str, tuple[int, int]] = {}
-        """normal rule → when its rule came, and which head it has."""
+        """normal rule → the sequence number of its written rule, and which head it has."""
         self._counter = {"rules": 0}
 
     def text_order(self, rule: NormalRule) -> tuple[int, int]:
-        """Sorts normal rules as the text has them."""
+        """A sort key that puts normal rules in text order."""
         return self._positions.get(rule.name, (BRIDGES, 0))
 
     def new_entry(self, rule: Rule, canonical: Rule, after: int = 0) -> Entry:
-        """An entry that comes last, or after some others that do."""
+        """A new last entry; `after` counts entries that are added before it."""
         return Entry(self._counter["rules"] + after + 1, rule, canonical, number_of(rule.name or ""))
 
     def enter(self, entry: Entry, journal: Journal) -> None:
@@ -76,8 +76,8 @@ class WrittenRules:
     def choose(
         self, draft: Draft, added: Sequence[Rule], leaving: dict[str, Entry]
     ) -> tuple[list[Entry], tuple[AlreadyThere, ...]]:
-        """Which rules are new, with their names, left in the draft without parameters; and which are not.
-        One that is removed and added again as it was does not leave at all."""
+        """Which rules are new, with their names, left in the draft without parameters; and which exist
+        already.  A rule that is removed and added again unchanged simply stays."""
         draft.rules = [WorkingRule(rule.name or "", rule, rule) for rule in added]
         substitute_parameters(draft)
         canonical_forms = [canonical_rule(working.rule) for working in draft.rules]
@@ -109,8 +109,8 @@ class WrittenRules:
         return list(chosen.values()), tuple(already_there)
 
     def _free_name(self, leaving: Mapping[str, Entry], chosen: Mapping[str, Entry], given: set[str]) -> str:
-        """`r8` in a program of seven rules, or more if there is a rule of a higher number: the rules that are
-        there decide, not those that once were."""
+        """`r8` in a program of seven rules, or a higher number if one is in use.  Only current rules count,
+        not removed ones."""
         names = {*(self.entries.keys() - leaving.keys()), *chosen}
         staying = (entry.number for entry in self.entries.values() if entry.name not in leaving)
         numbers = (*staying, *map(number_of, chosen), *map(number_of, given))

@@ -1,8 +1,8 @@
-"""Text in and out: grammars, statements, printer; one module per dialect, all lowering to one AST.
+"""Parsing and printing: grammars, statements, printer; one module per dialect, all lowering to one AST.
 
     text ──statements──▶ statement ──grammar──▶ tree ──builder──▶ Program        facts: the fast path
 
-Nothing here looks at what a program means beyond its text; that is analysis.
+What a program means beyond its text is the subject of analysis.
 """
 
 from __future__ import annotations
@@ -25,14 +25,14 @@ from tidalog.model.program import Program
 
 
 def parse(text: str, name: str = "<text>", dialect: str = "main") -> Program:
-    """The program that a text says.  Raises `ProgramError` with all errors there are."""
+    """Parses a program.  Raises `ProgramError` with all errors found."""
     return parse_with_warnings(text, name, dialect)[0]
 
 
 def parse_with_warnings(
     text: str, name: str = "<text>", dialect: str = "main"
 ) -> tuple[Program, tuple[Diagnostic, ...]]:
-    """`parse`, and what is odd about the text though not wrong."""
+    """`parse`, with warnings."""
     program, found = DIALECTS[dialect].parse_source(Source(name, text))
     errors = [diagnostic for diagnostic in found if not diagnostic.is_warning]
     if errors:
@@ -41,15 +41,14 @@ def parse_with_warnings(
 
 
 def parse_file(path: str | Path, dialect: str | None = None) -> Program:
-    """The program in a file, in the dialect of its ending, or the one given."""
+    """Parses a file in the given dialect; by default, the file's ending selects it."""
     return parse_file_with_warnings(path, dialect)[0]
 
 
 def parse_file_with_warnings(
     path: str | Path, dialect: str | None = None
 ) -> tuple[Program, tuple[Diagnostic, ...]]:
-    """`parse_file`, and what is odd about the text though not wrong.  A file that cannot be read raises
-    the `OSError` or `UnicodeDecodeError` of Python."""
+    """`parse_file`, with warnings.  A file that cannot be read raises `OSError` or `UnicodeDecodeError`."""
     text = Path(path).read_text(encoding="utf-8-sig")
     return parse_with_warnings(text, str(path), dialect or dialect_of(path).name)
 

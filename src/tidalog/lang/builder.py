@@ -1,8 +1,8 @@
-"""Trees of the main grammar to atoms, literals and expressions.
+"""Builds atoms, literals and expressions from parse trees of the main grammar.
 
-One builder serves one statement: it numbers the anonymous variables in order of occurrence, and collects
-what the grammar lets pass but the language does not.  Recursion follows the nesting of the text, which the
-statement reader has limited.
+One builder serves one statement: it numbers the anonymous variables in order of occurrence, and reports
+errors that the grammar cannot express.  Recursion follows the nesting of the text, which the statement reader
+limits.
 """
 
 from __future__ import annotations
@@ -66,7 +66,7 @@ class Builder(TokenReader):
                 advice = "a rule is written head :- body"
                 if not _is_arrow(node):
                     advice = "move it into the body, after :-"
-                self._not_an_atom(node, "in a head stand atoms only", advice)
+                self._not_an_atom(node, "a head has atoms only", advice)
             else:
                 atoms.append(atom)
         return tuple(atoms)
@@ -98,28 +98,28 @@ class Builder(TokenReader):
             return name.type == "NAME" and is_condition(name)
         return False
 
-    def _atom(self, node: Node, place: str) -> Atom | None:
-        """An atom, or None if the node is none: a comparison, a number, a negation."""
+    def _atom(self, node: Node, clause_part: str) -> Atom | None:
+        """An atom, or None if the node is not one: a comparison, a number, a negation."""
         if isinstance(node, Token):
             if node.type not in _PREDICATES:
                 return None
             return Atom(self.iri(node), (), self.span(node))
         span = self.span(node)
         if node.data == "call":
-            arguments = tuple(self._argument(child, place) for child in _arguments(node))
+            arguments = tuple(self._argument(child, clause_part) for child in _arguments(node))
             return Atom(self.iri(self._predicate_token(node)), arguments, span)
         if node.data == "triple":
             subject, verb, value = node.children
             first = self.expression(_only(subject))
             second = self._verb(_only(verb))
-            return Atom(TRIPLE, (first, second, self._argument(value, place)), span)
+            return Atom(TRIPLE, (first, second, self._argument(value, clause_part)), span)
         return None
 
     def _verb(self, token: Token) -> Expression:
         return IRI(RDF_TYPE) if token.type == "A" else self.expression(token)
 
-    def _argument(self, node: Node, place: str) -> Expression | Aggregate:
-        if place == HEAD and isinstance(node, Tree) and node.data == "aggregate":
+    def _argument(self, node: Node, clause_part: str) -> Expression | Aggregate:
+        if clause_part == HEAD and isinstance(node, Tree) and node.data == "aggregate":
             return self.aggregate(node)
         return self.expression(node)
 
@@ -134,7 +134,7 @@ class Builder(TokenReader):
     # --- expressions --------------------------------------------------------------------------------
 
     def aggregate(self, node: Tree[Token]) -> Aggregate:
-        """An aggregate where one may stand."""
+        """An aggregate in a position where one is allowed."""
         token = node.children[0]
         assert isinstance(token, Token)
         operator = token[1:].lower()
@@ -190,7 +190,7 @@ class Builder(TokenReader):
                 self.errors.append(
                     MisplacedAggregate(
                         self.span(node),
-                        problem="an aggregate cannot stand here",
+                        problem="an aggregate is not allowed here",
                         why="an aggregate is an argument of a head atom, by itself",
                         advice="compute it in a rule of its own, n(#count(?x)) :- …, and use n here",
                     )

@@ -1,4 +1,4 @@
-"""Which names, standing alone as a body literal, are built-in conditions and not predicates."""
+"""The names that are built-in conditions, not predicates, when they form a body literal by themselves."""
 
 from __future__ import annotations
 
@@ -26,8 +26,8 @@ CONDITIONS: Final = frozenset(
         "SAMETERM",
     )
 )
-"""The built-ins that answer true or false.  `CONTAINS(?x, "a")`, in any letter case, is a condition in a
-body; a predicate of that name is written `<contains>(?x, ?y)` there."""
+"""The built-ins that return true or false.  `CONTAINS(?x, "a")`, in any letter case, is a condition in a
+body; there a predicate of that name is written `<contains>(?x, ?y)`."""
 
 
 def is_condition(name: str) -> bool:

@@ -1,4 +1,4 @@
-"""What can be wrong with a text (T001–T009), and what is odd about it (W001–…)."""
+"""Errors (T001–T009) and warnings (W001–…) about the text of a program."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ class VariableInFact(Diagnostic):
 
 
 class BadStatement(Diagnostic):
-    """What the grammar lets pass and the language does not: directives, options, names, dialect limits."""
+    """Errors that the grammar cannot express: directives, options, names, limits of a dialect."""
 
     number = "T009"
     title = "{problem}"
@@ -99,7 +99,7 @@ class IdleAttribute(Diagnostic):
 
 
 def half_character(source: Source) -> Diagnostic | None:
-    """Half a surrogate pair, which a `str` of Python can hold and no text can; None if there is none."""
+    """An error for half a surrogate pair, which a Python `str` can hold but no encoded text; else None."""
     try:
         source.text.encode()
     except UnicodeEncodeError as error:

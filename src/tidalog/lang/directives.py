@@ -16,7 +16,7 @@ from tidalog.model.terms import Double, Integer, Literal
 
 
 class DirectiveReader:
-    """Collects what directives say, in the order of the text."""
+    """Collects the contents of directives, in text order."""
 
     def __init__(self, source: Source, names: Names, errors: list[Diagnostic]) -> None:
         self.source = source
@@ -28,7 +28,7 @@ class DirectiveReader:
         self.parameters: dict[str, Expression | None] = {}
 
     def take(self, directive: Node, offset: int) -> None:
-        """Adds what one directive says; `offset` is where its statement stands."""
+        """Adds the contents of one directive; `offset` is that of its statement."""
         assert isinstance(directive, Tree)
         builder = Builder(self.source, offset, self.names, self.errors)
         before = len(self.errors)

@@ -1,8 +1,8 @@
 """The fast path: runs of ground facts, read by two regular expressions and a cache of terms.
 
-It reads `p(a, 3, "x y").` and `ex:a ex:p "b" .` wherever statements begin, and stops before anything else;
-what it leaves, faulty facts included, the grammar reads.  So it reports nothing itself, and whatever it
-accepts means what the grammar would say (a test holds the two against each other).
+It reads `p(a, 3, "x y").` and `ex:a ex:p "b" .` wherever statements begin, and stops before anything else.
+The grammar reads the rest, including faulty facts, so the fast path reports nothing itself.  Whatever it
+accepts means the same as under the grammar (a test compares the two).
 """
 
 from __future__ import annotations
@@ -36,11 +36,11 @@ _BLANK: Final = re.compile(r"_:((?:[\w-]|\.(?=[\w-]))+)\Z")
 
 
 class _NotPlain(Exception):
-    """Something that the fast path does not read, or that is wrong."""
+    """The text is wrong, or too complex for the fast path."""
 
 
 class _Terms(dict[str, Term]):
-    """Terms by the text they have as arguments, blanks around them included."""
+    """Terms by their text as arguments, including surrounding blanks."""
 
     def __init__(self, names: Names) -> None:
         self.names = names
@@ -83,16 +83,16 @@ class _Terms(dict[str, Term]):
 
 
 class FactReader:
-    """Reads runs of facts.  `first_places` has where each predicate stood first."""
+    """Reads runs of facts.  `first_spans` has the first occurrence of each predicate."""
 
     def __init__(self, source: Source, names: Names) -> None:
         self.source = source
         self.names = names
-        self.first_places: dict[str, Span] = {}
+        self.first_spans: dict[str, Span] = {}
         self.names_changed()
 
     def names_changed(self) -> None:
-        """To be called after a @prefix or @base: what was read before may mean something else now."""
+        """Clears the cache.  Must be called after a @prefix or @base, which may change what a text means."""
         self._terms = _Terms(self.names)
         self._predicates: dict[str, str] = {}
 
@@ -116,7 +116,7 @@ class FactReader:
             return None
 
     def read_alone(self, text: str, start: int) -> Fact | None:
-        """The plain fact that a whole statement is, or None."""
+        """The whole statement as a plain fact, or None if it is not one."""
         found = _FACT.fullmatch(text)
         try:
             return self._fact(found, start) if found else None
@@ -140,7 +140,7 @@ class FactReader:
         else:
             predicate = self._terms.iri(written)
         self._predicates[written] = predicate
-        self.first_places.setdefault(predicate, span)
+        self.first_spans.setdefault(predicate, span)
         return predicate
 
     def _triple(self, subject: str, verb: str, value: str, span: Span) -> Fact:

@@ -1,8 +1,7 @@
-"""The formatter: one text of the main dialect, tidied, its order and comments kept.
+"""The formatter of the main dialect; it keeps order and comments.
 
 Each statement is printed on lines of its own.  A comment stays before or after its statement; one
-from inside a statement moves before it.  A blank line between statements stays one.  Formatting formatted
-text changes nothing.
+inside a statement moves before it.  Blank lines between statements become one.  Formatting is idempotent.
 """
 
 from __future__ import annotations
@@ -16,8 +15,8 @@ from tidalog.model.term_text import iri_reference
 
 
 def format_text(text: str, name: str = "<text>", dialect: str = "main") -> str:
-    """A text of any dialect as tidy text of the main dialect.  Comments are kept for the main dialect.
-    Raises `ProgramError` if the text has errors."""
+    """A text of any dialect as formatted text of the main dialect.  Comments are kept only if the text is of
+    the main dialect.  Raises `ProgramError` if the text has errors."""
     source = Source(name, text)
     if dialect != "main":
         program, found = DIALECTS[dialect].parse_source(source)
@@ -65,12 +64,12 @@ class _Formatter:
             self.last_end = max(self.last_end, statement.start if inside else end)
 
     def _gap(self, start: int) -> None:
-        """Keeps one blank line where the text has some."""
+        """Keeps one blank line if the text has any."""
         if self.lines and self.source.text.count("\n", self.last_end, start) > 1:
             self.lines.append("")
 
     def _printed(self, statement: Statement) -> list[str]:
-        """The lines of one statement, as it is understood at its place."""
+        """The lines of one statement, with the prefixes that hold at its position."""
         reader = self.reader
         plain = reader.fact_reader.read_alone(statement.text, statement.start)
         if plain is not None:

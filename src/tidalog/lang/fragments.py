@@ -29,15 +29,15 @@ from tidalog.model.program import (
 )
 
 QUERY = "?"
-"""The predicate of a query's head: no program can have it."""
+"""The predicate of a query's head, which no program can use."""
 _DIRECTIVE: Final = re.compile(r"@(?:import|export|output|parameter)\b")
 
 
 def parse_query(text: str, prefixes: Mapping[str, str] | None = None, name: str = "<query>") -> Rule:
     """An ad-hoc query as a rule whose head has the predicate `?`.
 
-    `?x, #count(?y) :- edge(?x, ?y)` says what is asked for; of a body alone, the answers are its named
-    variables in order of occurrence, those that only a negation has left out.
+    `?x, #count(?y) :- edge(?x, ?y)` names the answers.  If there is only a body, the answers are its named
+    variables in order of occurrence, except those that occur only in a negation.
     """
     source = Source(name, text)
     errors: list[Diagnostic] = []
@@ -170,7 +170,7 @@ def _query(tree: Tree[Token], builder: Builder, span: Span) -> Rule:
 
 
 def _answers(literals: Tree[Token], builder: Builder) -> tuple[Expression | Aggregate, ...]:
-    """What stands before `:-`: terms, computations, aggregates; or one atom, whose arguments are meant."""
+    """The answers before `:-`: terms, expressions, aggregates; or the arguments of one atom."""
     nodes = literals.children
     if len(nodes) == 1 and _is_plain_atom(nodes[0]):
         (atom,) = builder.heads(literals)

@@ -1,4 +1,4 @@
-"""Grammars: a lark file becomes a parser when first needed, and its complaints become T001 in words."""
+"""Grammars: builds a parser from a lark file on first use, and turns its errors into T001."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from tidalog.model.errors import Diagnostic, Source, Span
 from tidalog.user_cache import cache_folder, write_whole
 
 Node = Tree[Token] | Token
-"""What a grammar gives: a tree over tokens, or a token where a rule was only one."""
+"""The result of a grammar: a tree over tokens, or a token where a rule matched only one."""
 
 _FOLDER: Final = Path(__file__).parent
 
@@ -74,7 +74,7 @@ _ADVICE: Final = (
     ("->", "a rule is written head :- body"),
     ("==", "equality is a single ="),
     ("<>", "inequality is !="),
-    ("'", 'strings stand in double quotes: "text"'),
+    ("'", 'strings are written in double quotes: "text"'),
     (";", "literals are separated by commas"),
     ("&", "literals are separated by commas"),
     ("∧", "literals are separated by commas, or read the file with --dialect zodiac"),
@@ -92,8 +92,8 @@ class Grammar:
     def parse(
         self, start: str, text: str, source: Source, offset: int, errors: list[Diagnostic]
     ) -> Tree[Token] | None:
-        """The tree of `text`, which stands at `offset` of the source (blanked comments apart).  None and
-        one more error if it does not follow the grammar."""
+        """The tree of `text`, which is at `offset` of the source (with comments blanked).  If it does not
+        follow the grammar, adds an error and returns None."""
         try:
             return self._lark.parse(text, start=start)
         except UnexpectedInput as error:
@@ -103,9 +103,9 @@ class Grammar:
     def _unexpected(
         self, error: UnexpectedInput, start: str, text: str, source: Source, offset: int
     ) -> UnexpectedText:
-        at, length, accepted = _place(error, text)
+        at, length, accepted = _unexpected_text(error, text)
         if isinstance(error, UnexpectedCharacters):
-            accepted = self._accepted_behind(text[:at], start) or accepted
+            accepted = self._accepted_after(text[:at], start) or accepted
         found = "end of the text" if at >= len(text) else _shown(text[at : at + length])
         expected = self._in_words(accepted)
         return UnexpectedText(
@@ -115,8 +115,8 @@ class Grammar:
             advice=_advice(text, at, length, expected),
         )
 
-    def _accepted_behind(self, text: str, start: str) -> set[str]:
-        """The terminals that can follow a text, as far as that can be said."""
+    def _accepted_after(self, text: str, start: str) -> set[str]:
+        """The terminals that can follow a text, as far as known."""
         parser = self._lark.parse_interactive(text, start=start)
         try:
             parser.exhaust_lexer()
@@ -158,7 +158,7 @@ def grammar(name: str, *starts: str) -> Grammar:
 
 
 def _parser(name: str, starts: tuple[str, ...]) -> Lark:
-    """The parser of a grammar.  Its tables are computed once and stored in the cache."""
+    """The parser of a grammar.  Its tables are computed once and stored in the user's cache."""
     tables = cache_folder() / f"grammar-{name}-{_digest_of_grammars(starts)}"
     try:
         with tables.open("rb") as file:
@@ -180,15 +180,15 @@ def _parser(name: str, starts: tuple[str, ...]) -> Lark:
 
 
 def _digest_of_grammars(starts: tuple[str, ...]) -> str:
-    """Of what decides the tables: the grammars, which import each other, and what computes and reads them."""
+    """A digest of everything the tables depend on: the grammars, which import each other, lark and Python."""
     digest = hashlib.sha256(f"{starts} {lark.__version__} {sys.version_info[:2]}".encode())
     for file in (*sorted(_FOLDER.glob("*.lark")), Path(__file__)):
         digest.update(file.read_bytes())
     return digest.hexdigest()[:24]
 
 
-def _place(error: UnexpectedInput, text: str) -> tuple[int, int, Iterable[str]]:
-    """Offset and length of what was not expected, and the terminals that were."""
+def _unexpected_text(error: UnexpectedInput, text: str) -> tuple[int, int, Iterable[str]]:
+    """The offset and length of the unexpected text, and the terminals that were expected."""
     if isinstance(error, UnexpectedToken) and error.token.type != "$END":
         return int(error.token.start_pos or 0), max(1, len(error.token)), error.accepts or error.expected
     if isinstance(error, UnexpectedCharacters):
@@ -224,7 +224,7 @@ def _advice(text: str, at: int, length: int, expected: str) -> str:
         return "literals are separated by commas, and a negated one starts with ~"
     new_line = "\n" in text[len(before) : at]
     if rest[:1].isalnum() and "`,`" in expected and not new_line:
-        quotes = " A text of several words stands in double quotes" if before[-1:].isalnum() else ""
+        quotes = " A text of several words is written in double quotes" if before[-1:].isalnum() else ""
         return f"is a comma missing before it?{quotes}"
     if "`.`" in expected and (at >= len(text) or new_line):
         return "a statement ends with a full stop"

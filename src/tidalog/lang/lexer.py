@@ -1,11 +1,11 @@
-"""Where statements begin and end.
+"""Splits a text into statements.
 
-A text is cut at each full stop that is not inside a string, a comment, an IRI, a number or a name; every
-piece is then parsed by itself.  So an error costs its own statement only, and what a grammar would trip
-over badly is found here, before it runs: a string or comment that never ends, a malformed number, and
-nesting deeper than `MAX_DEPTH`, which bounds the recursion of everything that comes after.
+A text is split at each full stop that is not inside a string, a comment, an IRI, a number or a name; each
+statement is then parsed by itself.  So an error affects only its own statement.  Errors that a grammar would
+report badly are found here first: a string or comment that never ends, a malformed number, and nesting deeper
+than `MAX_DEPTH`, which bounds the recursion of all later stages.
 
-Comments are blanked out (offsets stay), so grammars know nothing of them.
+Comments are blanked out without changing offsets, so grammars need no rules for them.
 """
 
 from __future__ import annotations
@@ -23,11 +23,11 @@ MAX_DEPTH: Final = 200
 
 @dataclass(frozen=True, slots=True)
 class Statement:
-    """Offsets [start, end) of a statement in its source, its full stop included if it has one.
+    """Offsets [start, end) of a statement in its source, including its full stop if it has one.
 
-    `text` is as long as that, with blanks for comments.  `comments` are the places of the comments before
-    it (since the statement before) and inside it.  `broken`: an error was reported already and there is
-    nothing to parse.  Only comments at the end of the text: `text` is empty.
+    `text` has the same length, with blanks for comments.  `comments` are the offsets of the comments before
+    the statement (since the previous one) and inside it.  `broken`: an error was already reported and there
+    is nothing to parse.  If only comments are left at the end of the source, `text` is empty.
     """
 
     start: int
@@ -38,10 +38,10 @@ class Statement:
 
 
 class StatementReader:
-    """Cuts statements off a source, one after the other, from any offset.
+    """Reads the statements of a source one by one, from any offset.
 
-    `line_comments` are the marks that start a comment.  `%` is the remainder operator after an
-    operand and before another (`?n % 2`, `ABS(?n) %(?m + 1)`), and a comment everywhere else.
+    `line_comments` are the markers that start a comment.  `%` is the remainder operator between two operands
+    (`?n % 2`, `ABS(?n) %(?m + 1)`), and starts a comment everywhere else.
     """
 
     def __init__(
@@ -128,7 +128,7 @@ class StatementReader:
 
 
 def nesting(text: str) -> int:
-    """How deep the tree of a text without comments can be: for text inside an f-string."""
+    """The maximal depth of the tree of a text without comments: for text inside an f-string."""
     levels = _Nesting()
     deepest = 0
     for found in _PLAIN_TOKEN.finditer(text):
@@ -138,8 +138,8 @@ def nesting(text: str) -> int:
 
 
 class _Nesting:
-    """How deep the tree of the text read so far can be: open brackets, plus the operators chained at each
-    open level since its last comma."""
+    """The maximal depth of the tree of the text read so far: open brackets, plus the operators chained at
+    each open level since its last comma."""
 
     def __init__(self) -> None:
         self.depth = 0
@@ -162,7 +162,7 @@ class _Nesting:
 
 
 def _is_remainder(text: str, at: int, before: str) -> bool:
-    """Whether a `%` is an operator: after an operand of the same line and before another."""
+    """Whether a `%` is an operator: between two operands of the same line."""
     if text[at] != "%" or before not in _OPERANDS:
         return False
     found = _REMAINDER.match(text, at)
@@ -191,7 +191,7 @@ _REMAINDER = re.compile(
     r"|%(?P<blank>[ \t]+)?\("
 )
 """A variable or number after which an expression can continue or end, or a parenthesis; a blank before the
-parenthesis makes it a comment, unless what stands before the % is surely a number."""
+parenthesis makes it a comment, unless the operand before the % is surely a number."""
 
 # One token at a time; the first alternative that matches is taken.
 _TOKEN = r"""(?x)

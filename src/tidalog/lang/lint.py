@@ -1,4 +1,4 @@
-"""Warnings: texts that are right but probably not meant."""
+"""Warnings: valid text that is probably not what the author meant."""
 
 from __future__ import annotations
 
@@ -15,25 +15,25 @@ from tidalog.model.terms import String
 
 
 def rule_warnings(rule: Rule) -> Iterator[Diagnostic]:
-    """What is odd about one rule."""
+    """Warnings about one rule."""
     occurrences = Counter(variable for part in (*rule.heads, *rule.body) for variable in variables(part))
     if rule.body and not occurrences:
         yield from _upper_case_constants(rule)
     in_heads = {variable for head in rule.heads for variable in variables(head)}
     if rule.is_constraint:
-        return  # a name there shows in the message when it is violated
+        return  # the name of a constraint's variable appears in the message when it is violated
     for literal in rule.body:
         if isinstance(literal, Condition):
             continue
         for variable in variables(literal):
             once = occurrences[variable] == 1 and variable not in in_heads
             if once and not variable.name.startswith("_"):
-                place = _place_of(rf"\?{re.escape(variable.name)}(?!\w)", literal.span)
-                yield SingleVariable(place, variable=f"?{variable.name}")
+                span = _span_of(rf"\?{re.escape(variable.name)}(?!\w)", literal.span)
+                yield SingleVariable(span, variable=f"?{variable.name}")
 
 
 def predicate_warning(predicate: str, span: Span | None) -> Iterator[Diagnostic]:
-    """What is odd about a predicate that has facts, rules or imported data."""
+    """Warnings about a predicate that has facts, rules or imported data."""
     if is_condition(predicate):
         yield BuiltinAsPredicate(span, name=predicate, function=predicate.upper())
 
@@ -59,12 +59,12 @@ def _upper_case_constants(rule: Rule) -> Iterator[Diagnostic]:
 
 def _bare(name: str, span: Span | None) -> Span | None:
     """Where a name stands in a literal without quotes; None if it does not."""
-    found = _place_of(rf'(?<![\w"]){re.escape(name)}(?![\w"])', span)
+    found = _span_of(rf'(?<![\w"]){re.escape(name)}(?![\w"])', span)
     return None if found == span else found
 
 
-def _place_of(pattern: str, span: Span | None) -> Span | None:
-    """Where a pattern stands within a literal; the literal itself if it is not found as such."""
+def _span_of(pattern: str, span: Span | None) -> Span | None:
+    """The span of a pattern within a literal; that of the literal if the pattern is not found."""
     if span is None:
         return None
     text = span.source.text[span.start : span.end]

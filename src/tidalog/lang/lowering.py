@@ -1,7 +1,7 @@
 """From a dialect's rule to rules of the one syntax tree.
 
 Other dialects write aggregates and negated conjunctions inside a body; the tree has aggregates in heads
-and negates single atoms.  What stands inside becomes an auxiliary predicate with a rule of its own:
+and negates single atoms.  Each nested part becomes an auxiliary predicate with a rule of its own:
 
     r3:  far(?x) :- p(?x), NOT (q(?x, ?y), s(?y))
     →    far(?x) :- p(?x), ~r3_negation1(?x)        r3_negation1(?x) :- q(?x, ?y), s(?y)
@@ -10,11 +10,11 @@ Names of auxiliary predicates follow from the rule's name (or its number in the 
 every run.  Auxiliary rules come after all rules of the text, so that `r3` stays the third rule.
 
 An aggregate is over *matches* of its body, that is, distinct bindings of all the body's variables; so its
-argument list names them all.  Where repetition cannot matter (`min`, `max`, DISTINCT) the value stands
-alone.  If the aggregate is all of the body and the head has just its groups, results and constants, it goes
-straight into the head and no auxiliary predicate is made.
+argument list names them all.  If repetition cannot matter (`min`, `max`, DISTINCT), the value is the only
+argument.  If the aggregate is the whole body and the head has just its groups, results and constants, it goes
+straight into the head, without an auxiliary predicate.
 
-Recursion here follows the nesting of bodies, which the reader of the text has limited.
+Recursion here follows the nesting of bodies, which the reader of the text limits.
 """
 
 from __future__ import annotations
@@ -75,7 +75,7 @@ BodyPart = Atom | Negation | Condition | NegatedBody | AggregatedBody
 
 @dataclass(frozen=True, slots=True)
 class DialectRule:
-    """A rule as its dialect has it, before lowering."""
+    """A rule of a dialect, before lowering."""
 
     heads: tuple[Atom, ...]
     body: tuple[BodyPart, ...]
@@ -84,8 +84,8 @@ class DialectRule:
 
 
 def lower_rules(rules: Sequence[DialectRule], taken: Iterable[str] = ()) -> tuple[Rule, ...]:
-    """The rules in their order, then the auxiliary ones.  `taken` are names no auxiliary predicate may
-    have, besides the predicates and names of the rules themselves."""
+    """The rules in their order, then the auxiliary ones.  No auxiliary predicate has a name in `taken`, or
+    that of a predicate or rule."""
     names = set(taken)
     for rule in rules:
         names.update(_predicates(rule))
@@ -101,7 +101,7 @@ def lower_rules(rules: Sequence[DialectRule], taken: Iterable[str] = ()) -> tupl
 
 
 class _Lowering:
-    """Lowers one rule; `auxiliary` collects what it needs besides."""
+    """Lowers one rule; `auxiliary` collects its auxiliary rules."""
 
     def __init__(self, stem: str, taken: set[str]) -> None:
         self.stem = re.sub(r"\W", "_", stem)
@@ -125,8 +125,8 @@ class _Lowering:
         outside: Iterable[Variable],
         context: tuple[BodyLiteral, ...] = (),
     ) -> tuple[BodyLiteral, ...]:
-        """The parts as literals.  `outside` are the variables that the rest of the rule has, `context` the
-        positive literals around the parts, which hold wherever these are looked at."""
+        """The parts as literals.  `outside` are the variables of the rest of the rule, `context` the positive
+        literals around the parts, which hold wherever the parts are evaluated."""
         used = {*outside, *(v for literal in context for v in variables(literal))}
         for part in parts:
             used.update(_free(part))
@@ -150,9 +150,9 @@ class _Lowering:
         others: set[Variable],
         positive: tuple[BodyLiteral, ...],
     ) -> Negation:
-        """`part` as one negated atom.  A quantified variable that is also used elsewhere in the rule is
-        another variable and gets a name of its own.  Where the negated body alone does not bind a shared
-        variable (`NOT (q(?y), FILTER(?y > ?x))`), the auxiliary rule takes the positive part around it in."""
+        """`part` as one negated atom.  A quantified variable whose name is also used elsewhere in the rule is
+        a different variable and is renamed.  If the negated body does not bind a shared variable
+        (`NOT (q(?y), FILTER(?y > ?x))`), the auxiliary rule includes the positive part around it."""
         renaming = {v: _fresh(v.name, used) for v in part.local if v in used}
         parts = tuple(_rename_part(p, renaming) for p in part.body) if renaming else part.body
         if len(parts) == 1 and isinstance(parts[0], Atom):
@@ -171,16 +171,16 @@ class _Lowering:
         """The atom of an auxiliary predicate that holds the aggregate's groups and results."""
         results = tuple(measure.result for measure in part.measures)
         atom = Atom(self.name("aggregate"), (*part.groups, *results), part.span)
-        # Within the defining head a result that is named like a group must still be a place of its own.
-        places = tuple(Variable(f"#{index}") for index in range(len(results)))
-        measures = tuple(replace(m, result=p) for m, p in zip(part.measures, places, strict=True))
-        head = Atom(atom.predicate, (*part.groups, *places), part.span)
+        # In the defining head a result that has the name of a group still needs an argument of its own.
+        columns = tuple(Variable(f"#{index}") for index in range(len(results)))
+        measures = tuple(replace(m, result=p) for m, p in zip(part.measures, columns, strict=True))
+        head = Atom(atom.predicate, (*part.groups, *columns), part.span)
         inner = replace(part, measures=measures)
         self.auxiliary.append(self.aggregate_rule(head, inner, atom.predicate, part.span))
         return atom
 
     def aggregate_rule(self, head: Atom, part: AggregatedBody, name: str | None, span: Span | None) -> Rule:
-        """The rule whose head has the measures in the place of their results."""
+        """The rule whose head has the measures instead of their results."""
         outside = [
             *part.groups,
             *(v for m in part.measures if m.value is not None for v in variables(m.value)),
@@ -206,21 +206,21 @@ class _Lowering:
 
 
 def _fits_into_head(head: Atom, part: AggregatedBody) -> bool:
-    places = [a for a in head.arguments if isinstance(a, Variable)]
+    variables = [a for a in head.arguments if isinstance(a, Variable)]
     results = [measure.result for measure in part.measures]
     return (
         not any(isinstance(a, Call | Aggregate | Parameter) for a in head.arguments)
         and len(set(results)) == len(results)
         and not set(results) & set(part.groups)
-        and all(places.count(result) == 1 for result in results)
-        and set(places) == {*part.groups, *results}
+        and all(variables.count(result) == 1 for result in results)
+        and set(variables) == {*part.groups, *results}
     )
 
 
 def _arguments(
     measure: Measure, matched: Sequence[Variable], groups: Sequence[Variable]
 ) -> tuple[Expression, ...]:
-    """The tuples the measure is over; the variables of a group are the same in all of them."""
+    """The tuples that the measure aggregates; the variables of the group are constant within it."""
     if measure.value is None:
         return tuple(matched) or tuple(groups) or (Integer(1),)
     if measure.distinct or measure.operator in ("min", "max"):
@@ -254,7 +254,7 @@ def _fresh(name: str, used: set[Variable]) -> Variable:
 
 
 def _bound(literals: Sequence[BodyLiteral]) -> set[Variable]:
-    """What positive atoms and, from there, equations bind."""
+    """The variables that positive atoms bind, and those that equations then bind."""
     bound = {v for literal in literals if isinstance(literal, Atom) for v in variables(literal)}
     equations = [
         literal.expression.arguments
@@ -318,7 +318,7 @@ def _rename_literal(literal: BodyLiteral, renaming: Renaming) -> BodyLiteral:
 
 
 def _rename_part(part: BodyPart, renaming: Renaming) -> BodyPart:
-    """Renames free occurrences: what a nested negation quantifies or an aggregate hides is its own."""
+    """Renames free occurrences, not variables that a nested negation quantifies or an aggregate hides."""
     if isinstance(part, NegatedBody):
         visible = {old: new for old, new in renaming.items() if old not in part.local}
         return replace(part, body=tuple(_rename_part(p, visible) for p in part.body))
@@ -341,7 +341,7 @@ def _rename_part(part: BodyPart, renaming: Renaming) -> BodyPart:
 
 
 def _name_anonymous(body: tuple[BodyLiteral, ...]) -> tuple[BodyLiteral, ...]:
-    """Names for the anonymous variables of positive atoms: matches differ by them too."""
+    """Names the anonymous variables of positive atoms: they distinguish matches too."""
     used = {v for literal in body for v in variables(literal)}
     renaming: dict[Variable, Variable] = {}
     for literal in body:

@@ -1,6 +1,6 @@
-"""What names stand for at one place of a text: prefixes and the base.
+"""The meaning of names at a position of a text: prefixes and the base.
 
-Declarations hold from where they stand to the end; a later one for the same prefix wins from there on.
+A declaration holds until the end of the text, or until a later one for the same prefix.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from tidalog.model.term_text import STANDARD_PREFIXES, is_absolute
 
 
 class Names:
-    """`declared` are the prefixes of the text itself, as the program keeps them."""
+    """`declared` are the prefixes that the text declares, which become the program's."""
 
     def __init__(self, declared: dict[str, str] | None = None, base: str | None = None) -> None:
         self.declared: dict[str, str] = dict(declared or {})
@@ -26,7 +26,7 @@ class Names:
         return self.declared[prefix] if prefix in self.declared else STANDARD_PREFIXES.get(prefix)
 
     def resolve(self, reference: str) -> str:
-        """An IRI as it stood in angle brackets, against the base if it has no scheme."""
+        """The IRI of a reference in angle brackets, resolved against the base if it has no scheme."""
         if self.base is None or is_absolute(reference):
             return reference
         joined = urljoin(self.base, reference)

@@ -1,8 +1,8 @@
 """The printer: any program as text of the main dialect.
 
-Law: `parse(print_program(p)) == p`, and printing what was parsed from printed text changes nothing.  Where
-the plain form would mean something else, another is used that does not: `<contains>(?x)` for a predicate
-with the name of a built-in condition, parentheses for a function call that is a condition by itself.
+Law: `parse(print_program(p)) == p`, and printing is idempotent.  If the plain form would mean something else,
+another form is used: `<contains>(?x)` for a predicate with the name of a built-in condition, parentheses for
+a function call that is a condition by itself.
 """
 
 from __future__ import annotations
@@ -35,10 +35,10 @@ from tidalog.model.terms import IRI, RDF_TYPE, BlankNode, String
 
 LINE_LENGTH: Final = 100
 
-# How tightly an expression holds together; an operand that holds less tightly than its place asks for
-# stands in parentheses.
+# Binding strength of expressions; an operand that binds less tightly than its operator requires gets
+# parentheses.
 _COMPARISON, _SUM, _PRODUCT, _UNARY, _POWER, _PRIMARY = range(6)
-_BINARY: Final = {  # operator: what it makes, what its left and its right operand must be at least
+_BINARY: Final = {  # operator: its own strength, the least strength of its left and right operand
     "+": (_SUM, _SUM, _PRODUCT),
     "-": (_SUM, _SUM, _PRODUCT),
     "*": (_PRODUCT, _PRODUCT, _UNARY),
@@ -108,7 +108,7 @@ class Printer:
         return f"{name}({self._list(atom.arguments)})" if atom.arguments else name
 
     def _triple(self, arguments: tuple[Expression | Aggregate, ...]) -> str | None:
-        """`?x ex:p ?y`, where all three parts can be written so."""
+        """`?x ex:p ?y`, if all three parts can be written in this form."""
         subject, verb, value = arguments
         if not isinstance(verb, IRI) or isinstance(value, Aggregate | Call):
             return None
@@ -175,7 +175,7 @@ class Printer:
         ]
         if program.base is not None:
             base = [f"@base {iri_reference(program.base)} ."]
-            # a base changes the relative IRIs after it, which are already resolved
+            # a base would change the relative IRIs after it, which are already resolved
             groups.insert(len(groups) if self.writer.relative else 0, base)
         return "\n".join("\n".join(group) + "\n" for group in groups if group)
 
@@ -189,7 +189,7 @@ def _reads_as_atom(condition: Condition) -> bool:
 
 
 def _stands_without_arrow(rule: Rule) -> bool:
-    """Whether a rule without a body reads back as one when written like a fact."""
+    """Whether a rule without a body is parsed as a rule when written like a fact."""
     arguments = [argument for head in rule.heads for argument in head.arguments]
     if any(isinstance(a, Aggregate) or next(variables(a), None) for a in arguments):
         return False
@@ -207,7 +207,7 @@ def _option(value: OptionValue) -> str:
 
 
 def _item(value: OptionValue) -> str:
-    """A name in a list stands without quotes: format = (string, int)."""
+    """A name in a list has no quotes: format = (string, int)."""
     bare = isinstance(value, str) and NAME.match(value) and value not in ("true", "false")
     return str(value) if bare else _option(value)
 

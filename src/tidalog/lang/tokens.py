@@ -1,7 +1,7 @@
-"""Tokens to terms: names, numbers and strings of one statement, with their places.
+"""Tokens to terms: names, numbers and strings of one statement, with their spans.
 
-A token that means nothing (an unknown prefix, a bad escape) is reported and stands for itself, so that the
-rest of its statement is still looked at; the caller throws the statement away when errors were added.
+A token without a meaning (an unknown prefix, a bad escape) is reported and stands for itself, so that the
+rest of its statement is still checked; the caller discards a statement with errors.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ _WELL_KNOWN: Final = {
 
 
 class TokenReader:
-    """Reads the tokens of a statement that stands at `offset` of its source."""
+    """Reads the tokens of a statement at `offset` of its source."""
 
     def __init__(self, source: Source, offset: int, names: Names, errors: list[Diagnostic]) -> None:
         self.source = source
@@ -38,7 +38,7 @@ class TokenReader:
         self.errors = errors
 
     def span(self, node: Node) -> Span:
-        """The place of a token, or of a tree, in the source."""
+        """The span of a token, or of a tree, in the source."""
         if isinstance(node, Token):
             start = self.offset + (node.start_pos or 0)
             return Span(self.source, start, start + len(node))
@@ -57,8 +57,8 @@ class TokenReader:
         namespace = self.names.namespace(prefix)
         if namespace is None:
             start = self.offset + (token.start_pos or 0)
-            place = Span(self.source, start, start + len(prefix) + 1)
-            self.errors.append(UnknownPrefix(place, prefix=prefix, advice=self._prefix_advice(prefix, token)))
+            span = Span(self.source, start, start + len(prefix) + 1)
+            self.errors.append(UnknownPrefix(span, prefix=prefix, advice=self._prefix_advice(prefix, token)))
             return str(token)
         return namespace + local
 
@@ -83,7 +83,7 @@ class TokenReader:
                 raise AssertionError(f"{token.type} is not a term")
 
     def number(self, token: Token, sign: str = "") -> Term:
-        """A number; `sign` is `-` if a minus stands before it."""
+        """A number; `sign` is `-` if a minus precedes it."""
         number = parse_number(sign + token)
         if number is None:
             self.errors.append(
@@ -104,7 +104,7 @@ class TokenReader:
         return literal(self.string(text), self.iri(datatype))
 
     def unescape_at(self, text: str, start: int) -> str:
-        """`unescape` with an error at its place; `start` is where the text stands in the statement."""
+        """`unescape`, with errors at their spans; `start` is the offset of the text in the statement."""
         try:
             return unescape(text)
         except BadEscape as bad:

@@ -1,6 +1,6 @@
-"""What can be wrong with an update script beyond what any text can have (T025–T029).
+"""Errors that only update scripts can have (T025–T029).
 
-`MissingSigns` and `VariableInUpdate` share the number of the message that they make fit for scripts.
+`MissingSigns` and `VariableInUpdate` have the numbers of the messages that they adapt to scripts.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ class MissingSign(Diagnostic):
 
 
 class MissingSigns(MissingSign):
-    """Stands for all that came after the first few."""
+    """One message for all missing signs after the first few."""
 
     title = "{count} more statements without a sign"
     reason = "this is the first of them"
@@ -47,7 +47,7 @@ class NotConstant(Diagnostic):
 
 class DirectiveInScript(Diagnostic):
     number = "T029"
-    title = "@{name} cannot stand in an update script"
+    title = "@{name} is not allowed in an update script"
     reason = "a script has @prefix and @base, facts and rules with a sign, and commit"
     hint = "put @{name} into the program"
 

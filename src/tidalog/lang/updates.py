@@ -1,12 +1,12 @@
-"""Update scripts (`.upd`): signed facts and rules, cut into updates by `commit.`
+"""Update scripts (`.upd`): signed facts and rules, grouped into updates by `commit.`
 
     +edge(a, b).  -edge(b, c).
     commit.
     +rule r9: far(?x) :- path(a, ?x).  -rule r3.
 
 A statement is one of the main dialect with a sign before it; terms, triples, comments, @prefix and @base are
-that dialect's, and so is the code that reads them.  The word `rule` after a sign starts a rule, unless a
-parenthesis follows: `+rule(a).` is a fact.  Without arguments such a predicate is written `+<rule>.`
+those of the main dialect, read by the same code.  The word `rule` after a sign starts a rule, unless a
+parenthesis follows: `+rule(a).` is a fact.  A fact of a predicate `rule` without arguments is `+<rule>.`
 
 Law: `parse_updates(print_updates(u)) == u`.
 """
@@ -51,13 +51,13 @@ _INSTEAD: Final = {
     "+": "one statement has one sign",
 }
 _SHOWN: Final = 10
-"""Statements without a sign that are reported one by one: a program read as a script has thousands."""
+"""How many missing signs are reported one by one: a program read as a script has thousands."""
 
 
 @dataclass(frozen=True, slots=True)
 class ScriptUpdate:
-    """One update of a script, each part in the order of the text.  Deletions apply before insertions, and
-    rules are removed before others are added, wherever they stood."""
+    """One update of a script, each part in text order.  Deletions apply before insertions, and rules are
+    removed before others are added, whatever their order in the text."""
 
     deletions: tuple[Fact, ...] = ()
     insertions: tuple[Fact, ...] = ()
@@ -69,10 +69,10 @@ class ScriptUpdate:
 def parse_updates(
     text: str, name: str = "<updates>", prefixes: Mapping[str, str] | None = None
 ) -> list[ScriptUpdate]:
-    """The updates of a script.  `prefixes` are those that hold where it begins.
+    """The updates of a script.  `prefixes` hold at its beginning.
 
-    Each `commit.` ends an update, which may be empty; what follows the last one is an update if there is
-    anything.  Raises `ProgramError` with all errors there are.
+    Each `commit.` ends an update, which may be empty; statements after the last `commit.` are an update too.
+    Raises `ProgramError` with all errors found.
     """
     updates, found = read_updates(Source(name, text), prefixes)
     errors = [diagnostic for diagnostic in found if not diagnostic.is_warning]
@@ -82,15 +82,14 @@ def parse_updates(
 
 
 def parse_updates_file(path: str | Path, prefixes: Mapping[str, str] | None = None) -> list[ScriptUpdate]:
-    """The updates of a file.  One that cannot be read raises the `OSError` or `UnicodeDecodeError` of
-    Python."""
+    """The updates of a file.  One that cannot be read raises `OSError` or `UnicodeDecodeError`."""
     return parse_updates(Path(path).read_text(encoding="utf-8-sig"), str(path), prefixes)
 
 
 def read_updates(
     source: Source, prefixes: Mapping[str, str] | None = None
 ) -> tuple[list[ScriptUpdate], list[Diagnostic]]:
-    """The updates that could be read, and all that is wrong or odd about the text."""
+    """The updates that could be read, with all errors and warnings."""
     reader = _ScriptReader(source, Names(dict(prefixes or {})))
     with collector_paused():
         reader.read()
@@ -98,7 +97,7 @@ def read_updates(
 
 
 def print_updates(updates: Iterable[ScriptUpdate], prefixes: Mapping[str, str] | None = None) -> str:
-    """Updates as a script, one statement a line, each update with its `commit.`"""
+    """Updates as a script, one statement per line, each update with its `commit.`"""
     printer = Printer(prefixes)
     lines = [printer.prefix(name, iri) for name, iri in (prefixes or {}).items()]
     for update in updates:
@@ -111,14 +110,14 @@ def print_updates(updates: Iterable[ScriptUpdate], prefixes: Mapping[str, str] |
 
 
 def _fact_text(printer: Printer, fact: Fact) -> str:
-    """A fact that does not start like a rule: a predicate or a subject may have the name `rule`."""
+    """The text of a fact, in a form that does not start like a rule if its predicate or subject is `rule`."""
     text = printer.fact(fact)
     return f"<rule>{text[4:]}" if _RULE_WORD.match(text) else text
 
 
 class _ScriptReader:
-    """Reads one script.  Plain facts take the fast path; every other statement loses its sign and goes to
-    the reader of the main dialect."""
+    """Reads one script.  Plain facts take the fast path; of every other statement, the part after the sign
+    goes to the reader of the main dialect."""
 
     def __init__(self, source: Source, names: Names) -> None:
         self.source = source
@@ -135,7 +134,7 @@ class _ScriptReader:
         self._start: int | None = None
 
     def _end(self, start: int, end: int) -> None:
-        """Ends an update whose last statement stands at [start, end)."""
+        """Ends an update whose last statement has the offsets [start, end)."""
         first = start if self._start is None else self._start
         parts = (self._deletions, self._insertions, self._added, self._removed)
         deletions, insertions, added, removed = parts
@@ -159,12 +158,12 @@ class _ScriptReader:
             self._end(size, len(self.source.text.rstrip()))
 
     def diagnostics(self) -> list[Diagnostic]:
-        """Errors, then warnings, each in the order of the text."""
+        """Errors, then warnings, each in text order."""
         shown, more = self._without_sign[:_SHOWN], self._without_sign[_SHOWN:]
         for statement in shown:
             self._error(MissingSign(self._span(statement), advice=_sign_advice(statement.text)))
         if more:
-            advice = "is this a program and no script?"
+            advice = "is this a program, not a script?"
             self._error(MissingSigns(self._span(more[0]), count=f"{len(more):,}", advice=advice))
         self._without_sign = []
         return self.main.diagnostics()
@@ -212,12 +211,12 @@ class _ScriptReader:
             else:
                 self._remove_rule(rest)
 
-    def _commit(self, statement: Statement, behind: int) -> None:
-        if statement.text[behind:] == ".":
+    def _commit(self, statement: Statement, after: int) -> None:
+        if statement.text[after:] == ".":
             self._end(statement.start, statement.end)
             return
-        at = statement.start + behind
-        found = statement.text[behind : behind + 1]
+        at = statement.start + after
+        found = statement.text[after : after + 1]
         self._error(
             UnexpectedText(
                 Span(self.source, at, at + 1),
@@ -275,7 +274,7 @@ class _ScriptReader:
             self._error(RuleToRemove(self._span(rest), problem="this name has a backslash too many"))
 
     def _read(self, rest: Statement, expected: str) -> tuple[list[Rule], list[Fact]] | None:
-        """What a statement without its sign says in the main dialect; None if it has errors."""
+        """The rules and facts of a statement without its sign; None if it has errors."""
         main = self.main
         if rest.text[:1] in ("", "@", "+"):
             span = Span(self.source, rest.start, rest.start + 1)
@@ -306,7 +305,7 @@ def _from(statement: Statement, shift: int) -> Statement:
 
 
 def _fit_for_scripts(error: Diagnostic) -> Diagnostic:
-    """The same message, with advice that helps in a script."""
+    """The same message with advice for scripts."""
     if isinstance(error, VariableInFact):
         return VariableInUpdate(error.span, **error.values)
     if isinstance(error, BadStatement) and error.values.get("problem") == "this is not an atom":
@@ -316,7 +315,7 @@ def _fit_for_scripts(error: Diagnostic) -> Diagnostic:
 
 
 def _not_constant(rule: Rule) -> NotConstant:
-    """The message about a fact with something in it that would have to be computed."""
+    """The error for a fact that contains an expression or a parameter."""
     computed = any(isinstance(argument, Call) for head in rule.heads for argument in head.arguments)
     what = "something to compute" if computed else "a parameter"
     advice = "write the value itself" + (", or add a rule that computes it: +rule …" if computed else "")

@@ -4,8 +4,8 @@ A dialect is a module with one function
 
     parse_source(source: Source) -> tuple[Program, list[Diagnostic]]
 
-that never raises for what the text says: errors and warnings alike are in the list, and the program holds
-what could be read.  Modules are imported when first asked for, so a dialect costs nothing unless used.
+that never raises for errors in the text: errors and warnings are in the list, and the program holds
+what could be read.  Modules are imported on first use, so an unused dialect costs nothing.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ ParseSource = Callable[[Source], tuple[Program, list[Diagnostic]]]
 
 @dataclass(frozen=True, slots=True)
 class Dialect:
-    """`suffix` is the file ending that picks the dialect; `module` has its `parse_source`."""
+    """`suffix` is the file ending that selects the dialect; `module` has its `parse_source`."""
 
     name: str
     suffix: str
@@ -47,7 +47,7 @@ DIALECTS: Final[dict[str, Dialect]] = {
 
 
 def dialect_of(path: str | PurePath) -> Dialect:
-    """The dialect that a file's ending says; the main dialect where it says nothing."""
+    """The dialect that a file's ending selects; by default, the main dialect."""
     suffix = PurePath(path).suffix.lower()
     for dialect in DIALECTS.values():
         if dialect.suffix == suffix:

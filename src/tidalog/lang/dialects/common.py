@@ -1,6 +1,6 @@
-"""What the readers of the other dialects share: terms, arithmetic, rules and facts.
+"""The common base of the readers of other dialects: terms, arithmetic, rules and facts.
 
-Statements are cut and parsed one by one, so that an error costs its own statement only.  Parse trees are
+Statements are split and parsed one by one, so that an error affects only its own statement.  Parse trees are
 walked without recursion.
 """
 
@@ -53,7 +53,7 @@ def rdf_number(text: str) -> Term:
 
 
 def by_value(expression: Expression) -> Expression:
-    """A decimal constant as a double, for a place where numbers count by value."""
+    """A decimal constant as a double, where only the value of a number matters."""
     if isinstance(expression, Literal) and expression.datatype == _DECIMAL:
         value = numeric_value(expression)
         return expression if value is None else Double(float(value))
@@ -63,8 +63,8 @@ def by_value(expression: Expression) -> Expression:
 class Reader(Transformer_NonRecursive[Token, object]):
     """Turns the parse trees of one text into rules and facts.
 
-    A subclass gives the class variables and a method for each rule of its grammar.  What is wrong goes to
-    `diagnostics`; what a method returns then is never run, since a text with errors is refused.
+    A subclass has the class variables and a method for each rule of its grammar.  Errors go to `diagnostics`;
+    the result of a method that reported one is never used, since a text with errors is refused.
     """
 
     dialect: ClassVar[str]
@@ -118,7 +118,7 @@ class Reader(Transformer_NonRecursive[Token, object]):
             self.report(wrong.UnexpectedText(problem.span, **{**problem.values, "advice": advice}))
 
     def prepared(self, text: str) -> str:
-        """The text of a statement as the grammar shall see it; offsets must stay."""
+        """The text of a statement to parse; offsets must not change."""
         return text
 
     def _unknown_directive(self, statement: Statement) -> bool:
@@ -135,16 +135,16 @@ class Reader(Transformer_NonRecursive[Token, object]):
         )
         return True
 
-    # --- places and complaints ----------------------------------------------------------------------
+    # --- spans and errors ---------------------------------------------------------------------------
 
     def report(self, diagnostic: Diagnostic) -> None:
         self.diagnostics.append(diagnostic)
 
-    def refuse(self, place: Meta | Token, problem: str, why: str, advice: str) -> None:
-        self.report(wrong.BadStatement(self.span(place), problem=problem, why=why, advice=advice))
+    def refuse(self, at: Meta | Token, problem: str, why: str, advice: str) -> None:
+        self.report(wrong.BadStatement(self.span(at), problem=problem, why=why, advice=advice))
 
-    def span(self, place: Meta | Token) -> Span:
-        start, end = cast(int, place.start_pos), cast(int, place.end_pos)
+    def span(self, at: Meta | Token) -> Span:
+        start, end = cast(int, at.start_pos), cast(int, at.end_pos)
         return Span(self.source, self.tokens.offset + start, self.tokens.offset + end)
 
     # --- statements ---------------------------------------------------------------------------------
@@ -157,7 +157,7 @@ class Reader(Transformer_NonRecursive[Token, object]):
         return str(children[0]).rstrip(":")
 
     def body(self, children: list[BodyPart | tuple[BodyPart, ...]]) -> tuple[BodyPart, ...]:
-        """The parts of a body; what the dialect writes as one part may be several, or none."""
+        """The parts of a body; one part of the dialect's text may become several, or none."""
         parts: list[BodyPart] = []
         for child in children:
             parts.extend(child if isinstance(child, tuple) else (child,))
@@ -166,7 +166,7 @@ class Reader(Transformer_NonRecursive[Token, object]):
     def add(
         self, meta: Meta, heads: tuple[Atom, ...], body: tuple[BodyPart, ...] | None, name: str | None = None
     ) -> None:
-        """A rule, or facts where there is no body."""
+        """Adds a rule, or facts if there is no body."""
         if body is not None:
             self.rules.append(DialectRule(heads, body, name, self.span(meta)))
             return
@@ -194,7 +194,7 @@ class Reader(Transformer_NonRecursive[Token, object]):
     IRI_REFERENCE = BLANK_NODE = INTEGER = DOUBLE = TRUE = FALSE = PREFIXED_NAME
 
     def string(self, children: list[Token | IRI]) -> Term:
-        """Alone, with a language, or with a datatype."""
+        """A plain string, or one with a language or a datatype."""
         value = self.tokens.string(cast(Token, children[0]))
         mark = children[1] if len(children) > 1 else None
         if isinstance(mark, IRI):
@@ -221,7 +221,7 @@ class Reader(Transformer_NonRecursive[Token, object]):
 
     @v_args(meta=True, inline=True)
     def minus(self, meta: Meta, sign: Token, operand: Expression) -> Expression:
-        """The opposite; of a number, the negative number itself."""
+        """The negated operand; for a number, the negative number itself."""
         if isinstance(operand, Integer):
             return integer(-operand.value)
         if isinstance(operand, Double):
@@ -235,14 +235,14 @@ class Reader(Transformer_NonRecursive[Token, object]):
     def compared(self, meta: Meta, left: Expression, comparator: str, right: Expression) -> Call:
         return Call(comparator, (left, right), self.span(meta))
 
-    def aggregate_name(self, place: Token, known: dict[str, str]) -> str:
-        """The aggregate that a dialect's word stands for."""
-        operator = known.get(place.upper())
+    def aggregate_name(self, word: Token, known: dict[str, str]) -> str:
+        """The aggregate that a dialect's word denotes."""
+        operator = known.get(word.upper())
         if operator is None:
             self.report(
                 wrong.MisplacedAggregate(
-                    self.span(place),
-                    problem=f"unknown aggregate {place}",
+                    self.span(word),
+                    problem=f"unknown aggregate {word}",
                     why="no aggregate has this name",
                     advice=f"the aggregates of this dialect are {', '.join(known)}",
                 )

@@ -2,8 +2,8 @@
 
     [adult: (?x eg:age ?n) ge(?n, 18) noValue(?x eg:ward) -> (?x rdf:type eg:Adult)]
 
-A built-in that acts (drop, print, makeTemp …) and a backward rule have no meaning in a materialisation that
-is kept right by itself; each is refused with what to do instead.
+Built-ins with side effects (drop, print, makeTemp …) and backward rules have no meaning in an incrementally
+maintained materialisation; each is refused with a hint what to do instead.
 """
 
 from __future__ import annotations
@@ -34,11 +34,11 @@ def parse_source(source: Source) -> tuple[Program, list[Diagnostic]]:
 
 @dataclass(frozen=True, slots=True)
 class _BuiltinUse:
-    """A built-in as written; whether it stands in a body or a head shows later."""
+    """A built-in as written; whether it is in a body or a head is known later."""
 
     name: Token
     arguments: tuple[Expression, ...]
-    place: Meta
+    at: Meta
 
 
 _Part = Atom | _BuiltinUse
@@ -77,7 +77,7 @@ class _JenaReader(Reader):
         return (heads, body) if heads else None
 
     def backward(self, children: list[Token | tuple[BodyPart, ...]]) -> Token:
-        """Its arrow: all that is said about it is where it stands."""
+        """Its arrow, whose position is all that an error needs."""
         return cast(Token, children[1])
 
     @v_args(meta=True, inline=True)
@@ -90,7 +90,7 @@ class _JenaReader(Reader):
         )
 
     def heads(self, children: list[_Part | None]) -> tuple[Atom, ...] | None:
-        """The triples of a head; None if something else is there."""
+        """The triples of a head; None if it has anything else."""
         for child in children:
             if isinstance(child, _BuiltinUse):
                 self._refuse_in_head(child)
@@ -101,7 +101,7 @@ class _JenaReader(Reader):
         why, advice = "a head has triples only", "test and compute in the body, before ->"
         if use.name in REFUSED:
             why, advice = REFUSED[str(use.name)]
-        self.refuse(use.place, f"built-in {use.name} in a head", why, advice)
+        self.refuse(use.at, f"built-in {use.name} in a head", why, advice)
 
     def parts(self, children: list[_Part]) -> tuple[BodyPart, ...]:
         return self.body([self._lowered(c) if isinstance(c, _BuiltinUse) else c for c in children])
@@ -117,7 +117,7 @@ class _JenaReader(Reader):
             if builtin.most != builtin.least:
                 wanted = f"{builtin.least} or more" if builtin.most is None else f"{wanted} or {builtin.most}"
             self.refuse(
-                use.place,
+                use.at,
                 f"{name} with {count} argument{'' if count == 1 else 's'}",
                 f"{name} takes {wanted}",
                 "add or remove arguments",
@@ -126,13 +126,13 @@ class _JenaReader(Reader):
         arguments = use.arguments
         if name == "noValue" and count == 2:
             arguments = (*arguments, self.fresh())
-        return builtin.lower(arguments, self.span(use.place))
+        return builtin.lower(arguments, self.span(use.at))
 
     def _refuse_name(self, use: _BuiltinUse) -> None:
         name = str(use.name)
         if name in REFUSED:
             why, advice = REFUSED[name]
-            self.refuse(use.place, f"built-in {name} has no place here", why, advice)
+            self.refuse(use.at, f"built-in {name} is not supported", why, advice)
             return
         close = get_close_matches(name, BUILTINS, n=1, cutoff=0.7)
         advice = f"did you mean {close[0]}?" if close else f"known are {', '.join(sorted(BUILTINS))}"
@@ -170,8 +170,9 @@ class _JenaReader(Reader):
 
 # --- statements -------------------------------------------------------------------------------------
 
-# Strings have either quote, a comment starts a line or follows a blank (an IRI needs no brackets and may
-# hold // and #), and a rule in square brackets needs no full stop: so Jena's text is cut by rules of its own.
+# Jena's text needs its own statement splitting: strings have either quote, a comment starts a line or follows
+# a blank (an IRI needs no brackets and may contain // and #), and a rule in square brackets needs no full
+# stop.
 _TOKEN: Final = re.compile(
     r"""(?x)
   (?P<comment>(?<!\S)(?:\#|//)[^\n]*)
@@ -189,8 +190,8 @@ _TOKEN: Final = re.compile(
 
 
 def _statements(source: Source, errors: list[Diagnostic]) -> Iterator[Statement]:
-    """Statements end with a full stop, with the bracket that closes them, or before a bracket that starts
-    a line: another rule begins there, even if the one before is faulty."""
+    """Statements end with a full stop, with their closing bracket, or before a bracket that starts a line:
+    there the next rule begins, even if this one is faulty."""
     text = source.text
     pieces: list[str] = []
     start = depth = square = 0

@@ -1,8 +1,8 @@
-"""Jena's built-ins: what each becomes in a body, and why some cannot.
+"""Jena's built-ins: how each is lowered in a body, and why some are not supported.
 
 `BUILTINS` holds those that only test or compute.  Arithmetic is that of the main language: `quotient` of
-two integers that do not divide is a double, where Jena would cut it off.  `noValue` comes with all three
-nodes: the reader puts an anonymous variable where the third is left out.
+two integers that do not divide is a double, where Jena would truncate.  `noValue` always has three nodes: the
+reader adds an anonymous variable if the third is left out.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ Lowered = tuple[BodyPart, ...]
 
 @dataclass(frozen=True, slots=True)
 class JenaBuiltin:
-    """Takes `least` to `most` arguments (None: any number) and becomes literals of a body."""
+    """Takes `least` to `most` arguments (None: any number) and is lowered to literals of a body."""
 
     least: int
     most: int | None

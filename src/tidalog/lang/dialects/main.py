@@ -33,14 +33,14 @@ _DIRECTIVE: Final = re.compile(r"@(\w*)")
 _DIRECTIVES: Final = ("prefix", "base", "import", "export", "output", "parameter")
 _INSTEAD: Final = {
     "source": 'data is read with @import p :- csv{resource = "p.csv"} .',
-    "declare": "predicates need no declaration; the format of data stands in its @import",
+    "declare": "predicates need no declaration; the @import of data gives its format",
     "sink": "data is written with @export p :- csv{} .",
     "include": "give several files on the command line instead",
 }
 
 
 def parse_source(source: Source) -> tuple[Program, list[Diagnostic]]:
-    """The program that a text says, and all that is wrong or odd about it."""
+    """The program of a text, with its errors and warnings."""
     reading = MainReader(source)
     with collector_paused():
         reading.read()
@@ -49,8 +49,8 @@ def parse_source(source: Source) -> tuple[Program, list[Diagnostic]]:
 
 @contextmanager
 def collector_paused() -> Iterator[None]:
-    """A syntax tree has no cycles; looking for them again and again would double the time that millions of
-    facts take."""
+    """Pauses garbage collection: a syntax tree has no cycles, and looking for them would double the time to
+    read millions of facts."""
     was_enabled = gc.isenabled()
     gc.disable()
     try:
@@ -61,7 +61,7 @@ def collector_paused() -> Iterator[None]:
 
 
 class MainReader:
-    """Reads one text; what statements say collects in its lists."""
+    """Reads one text; its lists collect the contents of the statements."""
 
     def __init__(self, source: Source, names: Names | None = None) -> None:
         self.source = source
@@ -99,22 +99,22 @@ class MainReader:
         )
 
     def diagnostics(self) -> list[Diagnostic]:
-        """Errors, then warnings, each in the order of the text."""
-        places = dict(self.fact_reader.first_places)
+        """Errors, then warnings, each in text order."""
+        spans = dict(self.fact_reader.first_spans)
         for rule in self.rules:
             for head in rule.heads:
                 if head.span is not None:
-                    places.setdefault(head.predicate, head.span)
+                    spans.setdefault(head.predicate, head.span)
         for binding in self.directives.imports:
             if binding.span is not None:
-                places.setdefault(binding.predicate, binding.span)
+                spans.setdefault(binding.predicate, binding.span)
         warnings = list(self.warnings)
-        for predicate, span in places.items():
+        for predicate, span in spans.items():
             warnings.extend(predicate_warning(predicate, span))
         return sorted(self.errors, key=_offset) + sorted(warnings, key=_offset)
 
     def take(self, statement: Statement) -> None:
-        """Adds what one statement says."""
+        """Adds the contents of one statement."""
         if statement.broken or not statement.text:
             return
         directive = _DIRECTIVE.match(statement.text)
@@ -155,8 +155,8 @@ class MainReader:
         self.facts += facts
 
     def _facts(self, heads: tuple[Atom, ...], name: str | None, span: Span) -> tuple[list[Rule], list[Fact]]:
-        """Atoms without a body: facts, or a rule without conditions if a name, a parameter or something to
-        compute stands in them."""
+        """Atoms without a body: facts, or a rule without conditions if they have a name, a parameter or an
+        expression."""
         facts = []
         for head in heads:
             terms = []
@@ -165,19 +165,19 @@ class MainReader:
                     self._aggregate_in_fact(argument)
                 for variable in variables(argument):
                     text = "_" if variable.anonymous else f"?{variable.name}"
-                    self.errors.append(VariableInFact(_variable_place(head, text), variable=text))
+                    self.errors.append(VariableInFact(_variable_span(head, text), variable=text))
                 if not isinstance(argument, Aggregate | Variable | Call | Parameter):
                     terms.append(argument)
             facts.append(Fact(head.predicate, tuple(terms), head.span))
         if name is None and all(len(f.arguments) == h.arity for f, h in zip(facts, heads, strict=True)):
             for fact, head in zip(facts, heads, strict=True):
                 if head.span is not None:
-                    self.fact_reader.first_places.setdefault(fact.predicate, head.span)
+                    self.fact_reader.first_spans.setdefault(fact.predicate, head.span)
             return [], facts
         return [Rule(heads, (), name, span)], []
 
     def _name(self, nodes: list[Node], builder: Builder) -> str | None:
-        """The name that a label or a name attribute gives."""
+        """The rule's name from a label or a name attribute."""
         names: list[tuple[str, Span]] = []
         for node in nodes:
             assert isinstance(node, Tree)
@@ -218,7 +218,7 @@ class MainReader:
         self.errors.append(UnknownDirective(span, name=name, advice=advice))
 
 
-def _variable_place(head: Atom, text: str) -> Span | None:
+def _variable_span(head: Atom, text: str) -> Span | None:
     if head.span is None:
         return None
     written = head.span.source.text[head.span.start : head.span.end]

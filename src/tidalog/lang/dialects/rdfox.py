@@ -83,7 +83,7 @@ class _RdfoxReader(Reader):
         if predicate.upper() == "SKOLEM":
             self.refuse(
                 meta,
-                "SKOLEM has no place here",
+                "SKOLEM is not supported",
                 "it makes new nodes",
                 'build its IRI from what it depends on: BIND(IRI(CONCAT("http://…", STR(?x))) AS ?node)',
             )
@@ -195,6 +195,6 @@ class _RdfoxReader(Reader):
 
 
 class _Variables(tuple[Variable, ...]):
-    """Variables of EXISTS or ON, told apart from a body by their class."""
+    """Variables of EXISTS or ON; the class distinguishes them from a body."""
 
     __slots__ = ()

@@ -2,7 +2,7 @@
 
     r3: number(X, Z) :- AGGREGATE(near(X, Y) ∧ temp(Y, T)) ON X WITH COUNT(T) AS Z .
 
-An upper-case name is a variable where a term stands and part of the name where a predicate stands; `X` and
+An upper-case name is a variable in the position of a term, and a name in the position of a predicate; `X` and
 `?X` are the same variable.  AGGREGATE is over the matches of its body (lowering.py).
 """
 
@@ -110,7 +110,7 @@ class _ZodiacReader(Reader):
         return Variable(str(name)) if name[0].isupper() else String(str(name))
 
     def as_variable(self, meta: Meta, name: Variable | String) -> Variable:
-        """A variable where the grammar had to take any name."""
+        """A variable in a position where the grammar accepts any name."""
         if isinstance(name, Variable):
             return name
         self.refuse(
