@@ -16,7 +16,7 @@ from tidalog.builtins.kinds import BUILTINS as KINDS
 from tidalog.builtins.logic import BUILTINS as LOGIC
 from tidalog.builtins.numbers import BUILTINS as NUMBERS
 from tidalog.builtins.text import BUILTINS as TEXT
-from tidalog.model.program import Call, Expression, Parameter, Variable
+from tidalog.model.program import Aggregate, Call, Expression, Parameter, Variable
 from tidalog.model.terms import (
     INT64_MAX,
     INT64_MIN,
@@ -98,7 +98,7 @@ def _leaf(node: Expression, bindings: Mapping[Variable, Term]) -> Outcome:
         return CannotCompute(f"?{node.name} has no value") if term is None else term
     if isinstance(node, Parameter):
         return CannotCompute(f"the parameter ${node.name} has no value")
-    assert not isinstance(node, Call)
+    assert not isinstance(node, Call | Aggregate)
     return node
 
 

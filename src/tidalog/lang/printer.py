@@ -20,6 +20,7 @@ from tidalog.model.program import (
     Call,
     Condition,
     DataBinding,
+    Disjunction,
     Expression,
     Fact,
     Negation,
@@ -82,6 +83,9 @@ class Printer:
             if function == "%" and not _AFTER_PERCENT.match(right):
                 return f"{left} %({right})", level  # % and a blank would start a comment
             return f"{left} {function} {right}", level
+        if function == "IN" and arguments:
+            member = self.expression(arguments[0], _COMPARISON + 1)
+            return f"{member} IN ({self._list(arguments[1:])})", _COMPARISON
         if function == "neg":
             (operand,) = arguments
             text = self.expression(operand, _UNARY)
@@ -124,8 +128,13 @@ class Printer:
             return self.atom(literal, in_body=True)
         if isinstance(literal, Negation):
             return f"~{self.atom(literal.atom, in_body=True)}"
+        if isinstance(literal, Disjunction):
+            return f"({self.alternatives(literal)})"
         text = self.expression(literal.expression)
         return f"({text})" if _reads_as_atom(literal) else text
+
+    def alternatives(self, disjunction: Disjunction) -> str:
+        return " ; ".join(", ".join(map(self.literal, part)) for part in disjunction.alternatives)
 
     # --- statements ---------------------------------------------------------------------------------
 
@@ -135,6 +144,8 @@ class Printer:
             name = f"{rule.name}: " if NAME.match(rule.name) else f"#[name({quote(rule.name)})] "
         head = ", ".join([self.atom(atom) for atom in rule.heads])
         body = [self.literal(literal) for literal in rule.body]
+        if len(rule.body) == 1 and isinstance(rule.body[0], Disjunction):
+            body = [self.alternatives(rule.body[0])]
         if not body:
             return f"{name}{head}." if _stands_without_arrow(rule) else f"{name}{head} :- ."
         start = f"{name}{head} :-" if head else f"{name}:-"

@@ -184,11 +184,6 @@ def _unpickled(
     return Layout(active, MappingProxyType(properties), MappingProxyType(classes), tables, views)
 
 
-def is_view(relation: str) -> bool:
-    """Whether a relation is a view of triples."""
-    return relation in (ALL_TRIPLES, ALL_TYPES)
-
-
 def shortened(iri: str, prefixes: Mapping[str, str]) -> str:
     """`ex:p` if a prefix fits (the longest), else `<iri>`."""
     fitting = [name for name, start in prefixes.items() if start and iri.startswith(start)]
