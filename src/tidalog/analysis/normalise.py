@@ -13,13 +13,15 @@ the simplest wins, by its shape and by where its variables occur, never by their
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from tidalog.analysis.diagnostics import DuplicateRuleName, TooManyAlternatives, locate, text_position
 from tidalog.analysis.draft import Draft, WorkingRule
 from tidalog.analysis.expand import MOST_ALTERNATIVES, count_alternatives, expanded
 from tidalog.analysis.normal import AggregateColumn, Argument, Computation, NormalAtom, NormalRule
+from tidalog.analysis.rewrite import map_calls, rule_nodes
 from tidalog.analysis.shapes import Shapes
+from tidalog.builtins import GENERATORS
 from tidalog.model.program import (
     Aggregate,
     Atom,
@@ -33,6 +35,7 @@ from tidalog.model.program import (
 )
 from tidalog.model.program import variables as variables_of
 
+GENERATED = "@each"
 LIFTED = "@"
 """The prefix of variables that stand for expressions; no user can write it."""
 
@@ -63,7 +66,7 @@ def normalise_rules(draft: Draft) -> None:
 def normal_rule(working: WorkingRule) -> NormalRule:
     """The normal form of a rule with at most one head.  If the rule is unsafe, the invariants of `normal` do
     not hold; `safety` reports why."""
-    rule = working.rule
+    rule = _with_generators_apart(working.rule)
     lifting = _Lifting()
     head: NormalAtom | None = None
     aggregates: tuple[AggregateColumn, ...] = ()
@@ -84,6 +87,22 @@ def normal_rule(working: WorkingRule) -> NormalRule:
         aggregates,
         working.origin,
     )
+
+
+def _with_generators_apart(rule: Rule) -> Rule:
+    """Every call with several values becomes a variable with an equation of its own."""
+    equations: dict[Call, Variable] = {}
+
+    def apart(call: Call) -> Expression:
+        if not _is_generator(call):
+            return call
+        return equations.setdefault(call, Variable(f"{GENERATED}{len(equations) + 1}"))
+
+    if not any(_is_generator(node) for node, _ in rule_nodes(rule)):
+        return rule
+    changed = map_calls(rule, apart)
+    added = (Condition(Call("=", (variable, call)), call.span) for call, variable in equations.items())
+    return replace(changed, body=(*changed.body, *added))
 
 
 @dataclass
@@ -198,10 +217,15 @@ def _candidates(open_: dict[int, Expression], bound: set[Variable]) -> dict[Vari
             if (
                 isinstance(target, Variable)
                 and target not in bound
+                and (not target.name.startswith(GENERATED) or _is_generator(source))
                 and bound.issuperset(variables_of(source))
             ):
                 found.setdefault(target, []).append(_Candidate(target, source, number))
     return found
+
+
+def _is_generator(expression: Expression) -> bool:
+    return isinstance(expression, Call) and expression.function in GENERATORS
 
 
 def _choose(candidates: dict[Variable, list[_Candidate]], shapes: Shapes) -> list[_Candidate]:

@@ -96,16 +96,24 @@ def _map_alternatives(literal: Disjunction, change: Callable[[BodyLiteral], Body
 
 def map_leaves(rule: Rule, change: Callable[[Expression], Expression]) -> Rule:
     """The rule with every variable, parameter and term replaced."""
+    return _map_arguments(rule, lambda argument: rebuilt(argument, change))
 
+
+def map_calls(rule: Rule, change: Callable[[Call], Expression]) -> Rule:
+    """The rule with every call replaced, inner ones first."""
+    return _map_arguments(rule, lambda argument: rebuilt(argument, lambda leaf: leaf, call=change))
+
+
+def _map_arguments(rule: Rule, change: Callable[[Expression], Expression]) -> Rule:
     def change_atom(atom: Atom) -> Atom:
-        return replace(atom, arguments=tuple(rebuilt(argument, change) for argument in atom.arguments))
+        return replace(atom, arguments=tuple(map(change, atom.arguments)))
 
     def change_condition(literal: BodyLiteral) -> BodyLiteral:
         if isinstance(literal, Disjunction):
             return _map_alternatives(literal, change_condition)
         if not isinstance(literal, Condition):
             return literal
-        return Condition(expression_with(literal.expression, change), literal.span)
+        return Condition(change(literal.expression), literal.span)
 
     changed = map_atoms(rule, change_atom)
     return replace(changed, body=tuple(change_condition(literal) for literal in changed.body))
@@ -120,8 +128,10 @@ def rebuilt(
     root: Node,
     change: Callable[[Expression], Expression],
     fold: Callable[[Aggregate], Expression] | None = None,
+    call: Callable[[Call], Expression] | None = None,
 ) -> Node:
-    """The expression with every leaf replaced; with `fold`, every aggregate as a whole."""
+    """The expression with every leaf replaced; with `fold` every aggregate as a whole, with `call` every
+    call, inner ones first."""
     done: list[Node] = []
     work: list[tuple[Node, bool]] = [(root, False)]
     while work:
@@ -137,7 +147,8 @@ def rebuilt(
             cut = len(done) - len(node.arguments)
             arguments = tuple(done[cut:])
             del done[cut:]
-            done.append(replace(node, arguments=arguments))
+            changed = replace(node, arguments=arguments)
+            done.append(call(changed) if call is not None and isinstance(changed, Call) else changed)
     return done[0]
 
 

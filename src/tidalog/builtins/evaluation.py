@@ -12,6 +12,8 @@ from types import MappingProxyType
 from typing import Final
 
 from tidalog.builtins.base import Builtin, CannotCompute, Outcome
+from tidalog.builtins.generators import BUILTINS as SEVERAL
+from tidalog.builtins.generators import GENERATORS
 from tidalog.builtins.kinds import BUILTINS as KINDS
 from tidalog.builtins.logic import BUILTINS as LOGIC
 from tidalog.builtins.numbers import BUILTINS as NUMBERS
@@ -36,7 +38,7 @@ from tidalog.model.terms import (
 )
 
 BUILTINS: Final[Mapping[str, Builtin]] = MappingProxyType(
-    {builtin.name: builtin for builtin in (*NUMBERS, *LOGIC, *TEXT, *KINDS)}
+    {builtin.name: builtin for builtin in (*NUMBERS, *LOGIC, *TEXT, *KINDS, *SEVERAL)}
 )
 """Every built-in by its name in upper case or its operator."""
 
@@ -59,6 +61,18 @@ def evaluate(
     if isinstance(outcome, CannotCompute):
         raise outcome
     return outcome
+
+
+def evaluate_all(
+    expression: Expression,
+    bindings: Mapping[Variable, Term],
+    functions: Mapping[str, PythonFunction] = NO_FUNCTIONS,
+) -> range | tuple[Term]:
+    """The values of an expression, integers as such: one, or those of a generator."""
+    if not isinstance(expression, Call) or expression.function not in GENERATORS:
+        return (evaluate(expression, bindings, functions),)
+    arguments = [evaluate(argument, bindings, functions) for argument in expression.arguments]
+    return GENERATORS[expression.function](arguments)
 
 
 def holds(

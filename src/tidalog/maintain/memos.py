@@ -10,9 +10,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 import numpy as np
+import pyarrow as pa
 
-from tidalog.builtins import CannotCompute, PythonFunction, evaluate
+from tidalog.builtins import CannotCompute, PythonFunction, evaluate_all
 from tidalog.engine.bits import NEW
+from tidalog.engine.dictionary import Dictionary
 from tidalog.engine.engine import EmbeddedEngine
 from tidalog.maintain.runner import Runner
 from tidalog.maintain.transaction import put_rows
@@ -53,6 +55,7 @@ def _answer(
     """Evaluates an expression for distinct inputs and stores the values that there are."""
     dictionary = engine.dictionary
     runner.rule = memo.name
+    failures = 0
     kept: list[int] = []
     values: list[int] = []
     known: dict[int, Term] = {}
@@ -68,13 +71,17 @@ def _answer(
                 term = known[number] = dictionary.term(number)
             bindings[variable] = term
         try:
-            value = evaluate(memo.expression, bindings, functions)
+            found = evaluate_all(memo.expression, bindings, functions)
         except CannotCompute:
+            failures += 1
             continue
-        kept.append(row)
-        values.append(dictionary.id_of(value))
-    if len(kept) < rows:
-        runner.count_failures(rows - len(kept))
+        kept += [row] * len(found)
+        if isinstance(found, range):
+            values += _ids_of_range(dictionary, found)
+        else:
+            values += [dictionary.id_of(value) for value in found]
+    if failures:
+        runner.count_failures(failures)
     table = np.empty((len(inputs) + 1, len(kept)), np.int32)
     for c, column in enumerate(inputs):
         table[c] = column[kept]
@@ -84,3 +91,12 @@ def _answer(
         put_rows(engine, number, table, len(kept), status)
     else:
         engine.store.insert(number, list(table), len(kept), status)
+
+
+def _ids_of_range(dictionary: Dictionary, numbers: range) -> list[int]:
+    ids: list[int] = dictionary.encode(pa.array(np.arange(*_bounds(numbers))), "native").tolist()
+    return ids
+
+
+def _bounds(numbers: range) -> tuple[int, int, int]:
+    return numbers.start, numbers.stop, numbers.step

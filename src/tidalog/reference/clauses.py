@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 
-from tidalog.builtins import CannotCompute, evaluate
+from tidalog.builtins import GENERATORS, CannotCompute, evaluate
 from tidalog.model.program import (
     Aggregate,
     Atom,
@@ -32,6 +32,8 @@ from tidalog.model.program import (
 from tidalog.model.terms import IRI, RDF_TYPE, Term
 
 TRIPLE = "triple"
+EACH = "_#each "
+"""Variables that stand for a call with several values."""
 TYPE = IRI(RDF_TYPE)
 
 
@@ -134,6 +136,7 @@ def _choices(body: tuple[BodyLiteral, ...]) -> Iterator[tuple[FlatLiteral, ...]]
 
 
 def _clause(head: Atom | None, body: tuple[FlatLiteral, ...], rule: Rule) -> Clause:
+    head, body = _generators_apart(head, body)
     atoms, conditions = [], [literal.expression for literal in body if isinstance(literal, Condition)]
     for number, literal in enumerate(body):
         if isinstance(literal, Atom):
@@ -148,6 +151,37 @@ def _clause(head: Atom | None, body: tuple[FlatLiteral, ...], rule: Rule) -> Cla
             atoms.append(replace(literal, arguments=tuple(arguments)))
     negations = tuple(literal.atom for literal in body if isinstance(literal, Negation))
     return Clause(head, tuple(atoms), negations, tuple(conditions), rule)
+
+
+def _generators_apart(
+    head: Atom | None, body: tuple[FlatLiteral, ...]
+) -> tuple[Atom | None, tuple[FlatLiteral, ...]]:
+    """Calls with several values, each as a variable that an equation gives those values."""
+    calls: list[Call] = []
+
+    def expression(item: Expression) -> Expression:
+        if isinstance(item, Call | Aggregate):
+            item = replace(item, arguments=tuple(map(expression, item.arguments)))
+        if isinstance(item, Call) and item.function in GENERATORS:
+            if item not in calls:
+                calls.append(item)
+            return Variable(f"{EACH}{calls.index(item)}")
+        return item
+
+    def atom(item: Atom) -> Atom:
+        return replace(item, arguments=tuple(map(expression, item.arguments)))
+
+    def literal(item: FlatLiteral) -> FlatLiteral:
+        if isinstance(item, Atom):
+            return atom(item)
+        if isinstance(item, Negation):
+            return replace(item, atom=atom(item.atom))
+        return replace(item, expression=expression(item.expression))
+
+    head = None if head is None else atom(head)
+    literals = tuple(map(literal, body))
+    equations = (Condition(Call("=", (Variable(f"{EACH}{n}"), call))) for n, call in enumerate(calls))
+    return head, (*literals, *equations)
 
 
 # --- parameters -------------------------------------------------------------------------------------
