@@ -18,6 +18,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Final, TypeVar, overload
 
+from tidalog.analysis.parameters import with_option_values
 from tidalog.api.change import Change, delta_of, perform
 from tidalog.api.data import DataOptions, read_data
 from tidalog.api.delta import Delta
@@ -150,15 +151,17 @@ class KnowledgeBase(Reader):
         check_on_error(on_error)
         read = read_program(source, dialect, Path(base_dir) if base_dir is not None else None)
         given = parameter_terms(parameters or {})
-        if self._has_loaded(read, given):
-            return
         environment = database.environment
         environment = replace(environment, parameters={**environment.parameters, **given})
-        program = joined(database.program, read.program)
-        load = database.plan_load(program, environment, read.program.facts)
+        written = read.program
+        read = replace(read, program=with_option_values(written, environment.parameters))
+        if self._has_loaded(read, given):
+            return
+        program = joined(database.program, written)
+        load = database.plan_load(program, environment, written.facts)
         skipped: Counter[str] = Counter()
         with bar_for(progress) as bar:
-            for binding in read.program.imports:
+            for own, binding in zip(written.imports, read.program.imports, strict=True):
                 known = load.analysis.predicates.get(binding.predicate)
                 table = read_binding(
                     binding,
@@ -166,7 +169,7 @@ class KnowledgeBase(Reader):
                     arity=known.arity if known is not None else None,
                     on_error=on_error,
                     quarantine_dir=Path(quarantine_dir) if quarantine_dir is not None else None,
-                    number=import_number(program, binding),
+                    number=import_number(program, own),
                     progress=bar.on_read(binding.predicate),
                 )
                 skipped[binding.predicate] += table.bad.count

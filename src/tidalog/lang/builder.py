@@ -271,8 +271,9 @@ class Builder(TokenReader):
         """`f"{?x} km"` is CONCAT(STR(?x), " km"); `{{` and `}}` are braces."""
         parts: list[Expression] = []
         text = ""
-        inside = (token.start_pos or 0) + 2
-        for found in _FORMAT_PART.finditer(token[2:-1]):
+        width = 3 if token.startswith('f"""') and len(token) >= 7 else 1
+        inside = (token.start_pos or 0) + 1 + width
+        for found in _FORMAT_PART.finditer(token[1 + width : -width]):
             if found[1] is not None:
                 value = self._format_value(found[1], inside + found.start(1))
                 if value is not None:

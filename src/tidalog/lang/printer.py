@@ -158,8 +158,35 @@ class Printer:
         return f"{self.atom(fact)}."
 
     def binding(self, directive: str, binding: DataBinding) -> str:
-        options = ", ".join(f"{name} = {_option(value)}" for name, value in binding.options.items())
+        options = ", ".join(f"{name} = {self._option(value)}" for name, value in binding.options.items())
         return f"@{directive} {self.writer.predicate(binding.predicate)} :- {binding.format}{{{options}}} ."
+
+    def _option(self, value: OptionValue) -> str:
+        if isinstance(value, bool):
+            return "true" if value else "false"
+        if isinstance(value, str):
+            return quote(value)
+        if isinstance(value, tuple):
+            return "(" + ", ".join(map(self._item, value)) + ")"
+        if isinstance(value, Parameter):
+            return self.expression(value)
+        return self._format_string(value) if isinstance(value, Call) else repr(value)
+
+    def _item(self, value: OptionValue) -> str:
+        """A name in a list has no quotes: format = (string, int)."""
+        bare = isinstance(value, str) and NAME.match(value) and value not in ("true", "false")
+        return str(value) if bare else self._option(value)
+
+    def _format_string(self, call: Call) -> str:
+        """An f-string, which is the one call that an option has: CONCAT of texts and STR(…)."""
+        parts = []
+        for part in call.arguments:
+            if isinstance(part, String):
+                parts.append(quote(part.value)[1:-1].replace("{", "{{").replace("}", "}}"))
+            else:
+                assert isinstance(part, Call)
+                parts.append(f"{{{self.expression(part.arguments[0])}}}")
+        return f'f"{"".join(parts)}"'
 
     def output(self, predicate: str) -> str:
         return f"@output {self.writer.predicate(predicate)} ."
@@ -205,22 +232,6 @@ def _stands_without_arrow(rule: Rule) -> bool:
     if any(isinstance(a, Aggregate) or next(variables(a), None) for a in arguments):
         return False
     return rule.name is not None or any(isinstance(a, Call | Parameter) for a in arguments)
-
-
-def _option(value: OptionValue) -> str:
-    if isinstance(value, bool):
-        return "true" if value else "false"
-    if isinstance(value, str):
-        return quote(value)
-    if isinstance(value, tuple):
-        return "(" + ", ".join(_item(item) for item in value) + ")"
-    return repr(value)
-
-
-def _item(value: OptionValue) -> str:
-    """A name in a list has no quotes: format = (string, int)."""
-    bare = isinstance(value, str) and NAME.match(value) and value not in ("true", "false")
-    return str(value) if bare else _option(value)
 
 
 def print_program(program: Program) -> str:

@@ -125,7 +125,8 @@ class Fact:
     span: Span | None = field(default=None, compare=False, repr=False)
 
 
-OptionValue = str | int | float | bool | tuple["OptionValue", ...]
+OptionValue = str | int | float | bool | Call | Parameter | tuple["OptionValue", ...]
+"""A call or a parameter is replaced by its value when the program is loaded."""
 
 
 @dataclass(frozen=True, slots=True)
