@@ -342,7 +342,7 @@ def _inside(disjunction: Tree[Token]) -> Node:
 
 
 def _is_value(parenthesis: Tree[Token]) -> bool:
-    """Whether parentheses of a body enclose an expression and not literals: `(?x)`, `(?x + 1 > 3)`."""
+    """Whether parentheses of a body enclose an expression and not literals: `(?x + 1 > 3)`, `(F(?x))`."""
     (inner,) = parenthesis.children
     assert isinstance(inner, Tree)
     if not _is_one(inner):
@@ -350,7 +350,7 @@ def _is_value(parenthesis: Tree[Token]) -> bool:
     node = _inside(inner)
     if isinstance(node, Tree) and node.data == "parenthesis":
         return _is_value(node)
-    return not (isinstance(node, Tree) and node.data in ("negation", "triple", "call"))
+    return not (isinstance(node, Tree) and node.data in ("negation", "triple"))
 
 
 def _arguments(node: Tree[Token]) -> list[Node]:
