@@ -1,8 +1,8 @@
 """Rule instances of positive programs: ρ(P, I), matchHead and matchBody of papers 001 and 003.
 
 A rule instance rσ is known by its rule, its head and the facts that its body atoms became: conditions are
-tests on these, and a computed value follows from them.  A clause with several body atoms can be matched from any of
-them; `match_body` annotates the atoms before the pivot, so that excluding the pivot's facts there
+tests on these, and a computed value follows from them.  A clause with several body atoms can be matched from
+any of them; `match_body` annotates the atoms before the pivot, so that excluding the pivot's facts there
 enumerates each instance once.
 """
 
