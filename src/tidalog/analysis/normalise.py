@@ -52,7 +52,7 @@ def expand_rules(draft: Draft) -> None:
             continue
         for one in expanded(rule, working.name):
             assert one.name is not None
-            if taken.get(one.name, working) is not working:
+            if one.name != working.name and taken.get(one.name, working) is not working:
                 span, first = taken[one.name].rule.span, text_position(rule.span)
                 draft.report(DuplicateRuleName(locate(span, one.name), name=one.name, first_position=first))
             flat.append(WorkingRule(one.name, one, working.origin))
