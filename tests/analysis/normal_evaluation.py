@@ -7,9 +7,9 @@ from collections import defaultdict
 from collections.abc import Iterator, Sequence
 
 from tidalog.analysis import Analysis, NormalAtom, NormalRule
-from tidalog.builtins import CannotCompute, aggregate, evaluate, holds
-from tidalog.model.program import Variable
-from tidalog.model.terms import Term
+from tidalog.builtins import CannotCompute, aggregate, evaluate_all, holds
+from tidalog.model.program import Expression, Variable
+from tidalog.model.terms import Integer, Term
 
 Row = tuple[Term, ...]
 Model = dict[str, set[Row]]
@@ -66,9 +66,10 @@ def matches(rule: NormalRule, model: Model) -> Iterator[Binding]:
     for atom in rule.atoms:
         extended = [extension(atom, row, old) for old in bindings for row in model[atom.predicate]]
         bindings = [binding for binding in extended if binding is not None]
-    for binding in bindings:
-        if computed(rule, binding) and not any(present(atom, binding, model) for atom in rule.negations):
-            yield binding
+    for joined in bindings:
+        for binding in computed(rule, joined):
+            if not any(present(atom, binding, model) for atom in rule.negations):
+                yield binding
 
 
 def extension(atom: NormalAtom, row: Row, binding: Binding) -> Binding | None:
@@ -81,14 +82,23 @@ def extension(atom: NormalAtom, row: Row, binding: Binding) -> Binding | None:
     return new
 
 
-def computed(rule: NormalRule, binding: Binding) -> bool:
-    """Adds what the rule computes; whether everything could be computed and every test holds."""
+def computed(rule: NormalRule, joined: Binding) -> list[Binding]:
+    """The bindings with what the rule computes, where everything can be computed and every test holds."""
+    bindings = [joined]
+    for computation in rule.computations:
+        bindings = [
+            {**binding, computation.variable: Integer(found) if isinstance(found, int) else found}
+            for binding in bindings
+            for found in values(computation.expression, binding)
+        ]
+    return [binding for binding in bindings if all(holds(test, binding) for test in rule.tests)]
+
+
+def values(expression: Expression, binding: Binding) -> range | tuple[Term, ...]:
     try:
-        for computation in rule.computations:
-            binding[computation.variable] = evaluate(computation.expression, binding)
-        return all(holds(test, binding) for test in rule.tests)
+        return evaluate_all(expression, binding)
     except CannotCompute:
-        return False
+        return ()
 
 
 def present(atom: NormalAtom, binding: Binding, model: Model) -> bool:

@@ -24,8 +24,8 @@ from tidalog.reference.clauses import clauses_of
 from tidalog.reference.matching import matches
 
 FEW = settings(max_examples=40, deadline=None, suppress_health_check=list(HealthCheck))
-JUDGED = Features(aggregates=JUDGED_AGGREGATES, functions=False, all_terms=False)
-NO_HIDDEN_RULES = Features(aggregates=(), functions=False)
+JUDGED = Features(aggregates=JUDGED_AGGREGATES, functions=False, all_terms=False, choices=False)
+NO_HIDDEN_RULES = Features(aggregates=(), functions=False, choices=False)
 """Without aggregates and Python functions every derivation is of a rule of the program."""
 
 

@@ -29,6 +29,7 @@ from tidalog.model.program import (
     BodyLiteral,
     Call,
     Condition,
+    Disjunction,
     Expression,
     Fact,
     Negation,
@@ -67,10 +68,12 @@ class Features:
     all_terms: bool = True
     wide: bool = True
     several_heads: bool = True
+    choices: bool = True
+    """Disjunctions, lists of values, ranges, and aggregates inside expressions."""
 
 
 EVERYTHING = Features()
-PLAIN = Features(False, (), False, False, False, False, False)
+PLAIN = Features(False, (), False, False, False, False, False, False)
 
 
 # --- terms ------------------------------------------------------------------------------------------
@@ -206,6 +209,42 @@ class RuleBuilder:
         sides = (left, self.pick(others) if others and not self.sometimes(3) else self.constant())
         self.body.append(Condition(Call(operator, sides)))
 
+    def add_choice(self, sources: Sequence[Predicate]) -> None:
+        """One of two literals over what is bound."""
+        before, self.body = self.body, []
+        parts: list[tuple[BodyLiteral, ...]] = []
+        for _ in range(2):
+            if self.sometimes(3):
+                self.add_comparison()
+            else:
+                predicate = self.pick(sources)
+                arguments = tuple(
+                    self.anonymous() if self.sometimes(4) else self.bound_argument()
+                    for _ in range(predicate.arity)
+                )
+                self.body.append(Atom(predicate.name, arguments))
+            parts.append(tuple(self.body))
+            self.body = []
+        self.body = [*before, Disjunction(tuple(parts))]
+
+    def add_membership(self) -> None:
+        values = tuple(self.constant() for _ in range(self.draw(st.integers(1, 3))))
+        member = self.bound_argument()
+        if self.sometimes(4):
+            member = self.new_variable()
+            self.bound.append(member)
+        self.body.append(Condition(Call("IN", (member, *values))))
+
+    def add_range(self) -> None:
+        first, last = (Integer(self.draw(st.integers(-1, 4))) for _ in range(2))
+        variable = self.pick(self.bound) if self.bound and self.sometimes(3) else self.new_variable()
+        end: Expression = last if self.sometimes(2) else self.bound_argument()
+        if not isinstance(end, Integer) and not self.features.arithmetic:
+            end = last
+        self.body.append(Condition(Call("=", (variable, Call("RANGE", (first, Call("MIN", (end, last))))))))
+        if variable not in self.bound:
+            self.bound.append(variable)
+
     def add_counter_step(self) -> None:
         """`?m = ?n + k, ?n >= 0, ?n < 20`: the only way to a new value within a cycle."""
         if not self.bound:
@@ -252,8 +291,15 @@ class RuleBuilder:
             places.add(self.draw(st.integers(0, predicate.arity - 1)))
         return Atom(
             predicate.name,
-            tuple(self.aggregate() if n in places else self.bound_argument() for n in range(predicate.arity)),
+            tuple(self.folded() if n in places else self.bound_argument() for n in range(predicate.arity)),
         )
+
+    def folded(self) -> Expression:
+        """An aggregate, or seldom an expression over one."""
+        if not self.features.choices or not self.sometimes(4):
+            return self.aggregate()
+        beside = self.aggregate() if self.sometimes(3) else self.bound_argument()
+        return Call(self.pick(("+", "-", "MAX")), (self.aggregate(), beside))
 
     def aggregate(self) -> Aggregate:
         operator = self.pick(self.features.aggregates)
@@ -282,6 +328,12 @@ def _rule(
         builder.add_negation(negated)
     if builder.sometimes(4):
         builder.add_comparison()
+    if features.choices and builder.sometimes(6):
+        builder.add_choice(sources)
+    if features.choices and builder.sometimes(8):
+        builder.add_membership()
+    if features.choices and not recursive and builder.sometimes(8):
+        builder.add_range()
     if recursive:
         if features.arithmetic and builder.sometimes(3):
             builder.add_counter_step()

@@ -11,6 +11,7 @@ from tidalog.model.program import (
     Atom,
     BodyLiteral,
     Call,
+    Disjunction,
     Expression,
     Negation,
     Program,
@@ -56,23 +57,20 @@ def _renamed(rule: Rule, chance: random.Random) -> Rule:
             if node.name not in names:
                 names[node.name] = candidates.pop()
             return Variable(names[node.name])
-        if isinstance(node, Call):
+        if isinstance(node, Call | Aggregate):
             return replace(node, arguments=tuple(map(expression, node.arguments)))
         return node
 
-    def argument(node: Expression | Aggregate) -> Expression | Aggregate:
-        if isinstance(node, Aggregate):
-            return replace(node, arguments=tuple(map(expression, node.arguments)))
-        return expression(node)
-
     def atom(node: Atom) -> Atom:
-        return replace(node, arguments=tuple(map(argument, node.arguments)))
+        return replace(node, arguments=tuple(map(expression, node.arguments)))
 
     def literal(node: BodyLiteral) -> BodyLiteral:
         if isinstance(node, Atom):
             return atom(node)
         if isinstance(node, Negation):
             return replace(node, atom=atom(node.atom))
+        if isinstance(node, Disjunction):
+            return Disjunction(tuple(tuple(map(literal, part)) for part in node.alternatives))
         return replace(node, expression=expression(node.expression))
 
     return replace(rule, heads=tuple(map(atom, rule.heads)), body=tuple(map(literal, rule.body)))

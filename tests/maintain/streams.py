@@ -43,7 +43,7 @@ LARGEST = 3  # no rule counts further
 ARITIES = {"p": 2, "e": 2, "q": 1, "f": 1, "r": 2, "z": 0, "t": 3}
 HEADS = ("p", "q", "r", "p", "q", "r", "z", "t", "e")
 UNHEARD_OF: tuple[Fact, ...] = (("new", (TERMS[0],)), ("new", (TERMS[1],)), ("newer", ()))
-POSITIVE = Features(negation=False, aggregates=(), functions=False, wide=False)
+POSITIVE = Features(negation=False, aggregates=(), functions=False, wide=False, choices=False)
 
 Argument = Variable | Term
 

@@ -31,7 +31,7 @@ from tidalog.reference import (
 RELAXED = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
 TERMS = tuple(map(IRI, "abc"))
 ARITIES = {"e": 2, "f": 1, "p": 2, "q": 1, "r": 2}
-POSITIVE = Features(negation=False, aggregates=(), functions=False, wide=False)
+POSITIVE = Features(negation=False, aggregates=(), functions=False, wide=False, choices=False)
 
 
 @st.composite

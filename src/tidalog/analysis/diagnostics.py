@@ -72,6 +72,13 @@ class DuplicateRuleName(Diagnostic):
     hint = "rules are removed and reported by name: give this one a name of its own"
 
 
+class TooManyAlternatives(Diagnostic):
+    number = "T137"
+    title = "this body has {count:,} alternatives"
+    reason = "each is a rule of its own, and one rule may become at most {most}"
+    hint = "give a disjunction a predicate of its own: either(?x) :- p(?x) ; q(?x)."
+
+
 class UnknownFunction(Diagnostic):
     number = "T018"
     title = "there is no function {function}"

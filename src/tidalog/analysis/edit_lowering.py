@@ -13,7 +13,7 @@ from tidalog.analysis.diagnostics import DuplicateRuleName, UnusedParameter, loc
 from tidalog.analysis.draft import Draft, Use, WorkingRule
 from tidalog.analysis.functions import check_functions
 from tidalog.analysis.normal import NormalRule
-from tidalog.analysis.normalise import normalise_rules, split_heads
+from tidalog.analysis.normalise import expand_rules, normalise_rules
 from tidalog.analysis.passes import PASSES, lower_rdf_atoms
 from tidalog.analysis.predicates import (
     check_arity,
@@ -59,7 +59,7 @@ def lower_new(draft: Draft, graph: RuleGraph, leaving: Container[str], fixed: Ma
         heads = {head.predicate for working in draft.rules for head in working.rule.heads}
         defined = _Defined(graph.predicates, heads | given)
         warn_of_undefined_in_rules(draft, defined, Suggestions(defined))
-    split_heads(draft)
+    expand_rules(draft)
     for working in draft.rules:
         if working.name in graph.rules and working.name not in leaving:
             first = graph.rules[working.name].origin

@@ -13,12 +13,15 @@ the simplest wins, by its shape and by where its variables occur, never by their
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
-from tidalog.analysis.diagnostics import DuplicateRuleName, locate, text_position
+from tidalog.analysis.diagnostics import DuplicateRuleName, TooManyAlternatives, locate, text_position
 from tidalog.analysis.draft import Draft, WorkingRule
+from tidalog.analysis.expand import MOST_ALTERNATIVES, count_alternatives, expanded
 from tidalog.analysis.normal import AggregateColumn, Argument, Computation, NormalAtom, NormalRule
+from tidalog.analysis.rewrite import map_calls, rule_nodes
 from tidalog.analysis.shapes import Shapes
+from tidalog.builtins import GENERATORS
 from tidalog.model.program import (
     Aggregate,
     Atom,
@@ -32,26 +35,28 @@ from tidalog.model.program import (
 )
 from tidalog.model.program import variables as variables_of
 
+GENERATED = "@each"
 LIFTED = "@"
 """The prefix of variables that stand for expressions; no user can write it."""
 
 
-def split_heads(draft: Draft) -> None:
-    """Several heads become several rules: `r1`, `r1#2`, …"""
-    split: list[WorkingRule] = []
+def expand_rules(draft: Draft) -> None:
+    """One head and a flat body a rule (see `expand`): `r1`, `r1#2`, …"""
+    flat: list[WorkingRule] = []
     taken = {working.name: working for working in draft.rules}
     for working in draft.rules:
         rule = working.rule
-        if len(rule.heads) <= 1:
-            split.append(working)
+        count = count_alternatives(rule.body)
+        if count > MOST_ALTERNATIVES:
+            draft.report(TooManyAlternatives(rule.span, count=count, most=MOST_ALTERNATIVES))
             continue
-        for number, head in enumerate(rule.heads, 1):
-            name = working.name if number == 1 else f"{working.name}#{number}"
-            if taken.get(name, working) is not working:
-                span, first = taken[name].rule.span, text_position(rule.span)
-                draft.report(DuplicateRuleName(locate(span, name), name=name, first_position=first))
-            split.append(WorkingRule(name, Rule((head,), rule.body, name, rule.span), working.origin))
-    draft.rules = split
+        for one in expanded(rule, working.name):
+            assert one.name is not None
+            if one.name != working.name and taken.get(one.name, working) is not working:
+                span, first = taken[one.name].rule.span, text_position(rule.span)
+                draft.report(DuplicateRuleName(locate(span, one.name), name=one.name, first_position=first))
+            flat.append(WorkingRule(one.name, one, working.origin))
+    draft.rules = flat
 
 
 def normalise_rules(draft: Draft) -> None:
@@ -61,7 +66,7 @@ def normalise_rules(draft: Draft) -> None:
 def normal_rule(working: WorkingRule) -> NormalRule:
     """The normal form of a rule with at most one head.  If the rule is unsafe, the invariants of `normal` do
     not hold; `safety` reports why."""
-    rule = working.rule
+    rule = _with_generators_apart(working.rule)
     lifting = _Lifting()
     head: NormalAtom | None = None
     aggregates: tuple[AggregateColumn, ...] = ()
@@ -69,7 +74,7 @@ def normal_rule(working: WorkingRule) -> NormalRule:
         head, aggregates = lifting.head(rule.heads[0])
     atoms = tuple(lifting.positive(literal) for literal in rule.body if isinstance(literal, Atom))
     negations = tuple(lifting.negated(literal.atom) for literal in rule.body if isinstance(literal, Negation))
-    conditions = [literal.expression for literal in rule.body if isinstance(literal, Condition)]
+    conditions = [_comparing(lit.expression) for lit in rule.body if isinstance(lit, Condition)]
     bound = {variable for atom in atoms for variable in atom.variables}
     computations, tests = _classify(rule, bound, lifting.lifted, conditions)
     return NormalRule(
@@ -82,6 +87,22 @@ def normal_rule(working: WorkingRule) -> NormalRule:
         aggregates,
         working.origin,
     )
+
+
+def _with_generators_apart(rule: Rule) -> Rule:
+    """Every call with several values becomes a variable with an equation of its own."""
+    equations: dict[Call, Variable] = {}
+
+    def apart(call: Call) -> Expression:
+        if not _is_generator(call):
+            return call
+        return equations.setdefault(call, Variable(f"{GENERATED}{len(equations) + 1}"))
+
+    if not any(_is_generator(node) for node, _ in rule_nodes(rule)):
+        return rule
+    changed = map_calls(rule, apart)
+    added = (Condition(Call("=", (variable, call)), call.span) for call, variable in equations.items())
+    return replace(changed, body=(*changed.body, *added))
 
 
 @dataclass
@@ -111,6 +132,7 @@ class _Lifting:
         return NormalAtom(atom.predicate, tuple(self._computed(a) for a in _plain(atom)))
 
     def _computed(self, argument: Expression) -> Argument:
+        assert not isinstance(argument, Aggregate)
         if not isinstance(argument, Call | Parameter):
             return argument
         variable = self.lifted.get(argument)
@@ -119,6 +141,7 @@ class _Lifting:
         return variable
 
     def _matched(self, argument: Expression) -> Argument:
+        assert not isinstance(argument, Aggregate)
         if not isinstance(argument, Call | Parameter):
             return argument
         variable = self._fresh()
@@ -128,6 +151,14 @@ class _Lifting:
     def _fresh(self) -> Variable:
         self.count += 1
         return Variable(f"{LIFTED}{self.count}")
+
+
+def _comparing(condition: Expression) -> Expression:
+    """`?x IN (1, 2)` as `OR(?x = 1, ?x = 2)`."""
+    if not isinstance(condition, Call) or condition.function != "IN" or len(condition.arguments) < 2:
+        return condition
+    member, *values = condition.arguments
+    return Call("OR", tuple(Call("=", (member, value)) for value in values), condition.span)
 
 
 def _plain(atom: Atom) -> Iterable[Expression]:
@@ -186,10 +217,15 @@ def _candidates(open_: dict[int, Expression], bound: set[Variable]) -> dict[Vari
             if (
                 isinstance(target, Variable)
                 and target not in bound
+                and (not target.name.startswith(GENERATED) or _is_generator(source))
                 and bound.issuperset(variables_of(source))
             ):
                 found.setdefault(target, []).append(_Candidate(target, source, number))
     return found
+
+
+def _is_generator(expression: Expression) -> bool:
+    return isinstance(expression, Call) and expression.function in GENERATORS
 
 
 def _choose(candidates: dict[Variable, list[_Candidate]], shapes: Shapes) -> list[_Candidate]:

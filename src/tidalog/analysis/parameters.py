@@ -6,8 +6,10 @@ left; one without a value is reported once, at its first use.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
 from difflib import get_close_matches
+from types import MappingProxyType
 
 from tidalog.analysis.diagnostics import (
     ParameterNotComputable,
@@ -19,9 +21,18 @@ from tidalog.analysis.diagnostics import (
 from tidalog.analysis.draft import Draft
 from tidalog.analysis.rewrite import expression_with, map_leaves, nodes, rule_nodes
 from tidalog.builtins import BUILTINS, CannotCompute, evaluate
-from tidalog.model.errors import Span
-from tidalog.model.program import Call, Expression, Parameter, Rule, Variable
-from tidalog.model.terms import IRI, Term
+from tidalog.model.errors import ProgramError, Span
+from tidalog.model.program import (
+    Call,
+    DataBinding,
+    Expression,
+    OptionValue,
+    Parameter,
+    Program,
+    Rule,
+    Variable,
+)
+from tidalog.model.terms import IRI, Boolean, Double, Integer, String, Term
 
 
 def substitute_parameters(draft: Draft) -> None:
@@ -33,7 +44,7 @@ def substitute_parameters(draft: Draft) -> None:
             near = get_close_matches(name, [n for n in values if n != name], 1)
             suggestion = f"; did you mean ${near[0]}?" if near else ""
             draft.report(UndefinedParameter(locate(span, f"${name}"), name=name, suggestion=suggestion))
-    needed = set(used)
+    needed = {*used, *options_use(draft.program)}
     for expression in declared.values():
         if expression is not None:
             needed.update(_parameters_in(expression))
@@ -122,3 +133,60 @@ def _why_not_constant(expression: Expression) -> str | None:
             if not builtin.accepts(len(node.arguments)):
                 return f"{node.function} does not take {len(node.arguments)} arguments"
     return None
+
+
+def with_option_values(program: Program, given: Mapping[str, Term]) -> Program:
+    """The program with the values of f-strings and parameters in the options of its imports and exports.
+    Raises `ProgramError` for one that has none."""
+    bindings = (*program.imports, *program.exports)
+    if not any(isinstance(value, Call | Parameter) for binding in bindings for value in _options(binding)):
+        return program
+    draft = Draft(program, given, {})
+    values = _values(draft)
+
+    def value_of(binding: DataBinding, option: OptionValue) -> OptionValue:
+        if isinstance(option, tuple):
+            return tuple(value_of(binding, item) for item in option)
+        if not isinstance(option, Call | Parameter):
+            return option
+        for name in _parameters_in(option):
+            if name not in values:
+                draft.report(UndefinedParameter(locate(binding.span, f"${name}"), name=name, suggestion=""))
+                return ""
+        try:
+            found = evaluate(expression_with(option, lambda leaf: _filled(leaf, values)), {})
+        except CannotCompute as failure:
+            draft.report(ParameterNotComputable(binding.span, name="…", why=str(failure)))
+            return ""
+        if isinstance(found, String | Integer | Double | Boolean):
+            return found.value
+        return found.value if isinstance(found, IRI) else ""
+
+    def resolved(binding: DataBinding) -> DataBinding:
+        options = {name: value_of(binding, value) for name, value in binding.options.items()}
+        return replace(binding, options=MappingProxyType(options))
+
+    imports, exports = tuple(map(resolved, program.imports)), tuple(map(resolved, program.exports))
+    if draft.diagnostics:
+        raise ProgramError(draft.diagnostics)
+    return replace(program, imports=imports, exports=exports)
+
+
+def _filled(leaf: Expression, values: Mapping[str, Term]) -> Expression:
+    return values[leaf.name] if isinstance(leaf, Parameter) else leaf
+
+
+def _options(binding: DataBinding) -> Iterator[OptionValue]:
+    stack = list(binding.options.values())
+    while stack:
+        value = stack.pop()
+        if isinstance(value, tuple):
+            stack.extend(value)
+        else:
+            yield value
+
+
+def options_use(program: Program) -> set[str]:
+    """The parameters in the options of imports and exports."""
+    found = (value for binding in (*program.imports, *program.exports) for value in _options(binding))
+    return {name for value in found if isinstance(value, Call | Parameter) for name in _parameters_in(value)}

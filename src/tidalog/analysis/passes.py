@@ -10,7 +10,7 @@ from tidalog.analysis.draft import ArgumentRange, Draft, Use, WorkingRule
 from tidalog.analysis.functions import check_functions
 from tidalog.analysis.model import Analysis, PredicateInfo
 from tidalog.analysis.normal import NormalRule
-from tidalog.analysis.normalise import normalise_rules, split_heads
+from tidalog.analysis.normalise import expand_rules, normalise_rules
 from tidalog.analysis.parameters import substitute_parameters
 from tidalog.analysis.predicates import (
     check_arity,
@@ -93,7 +93,7 @@ PASSES: tuple[Pass, ...] = (
     refuse_reserved_names,  # <#p> is reserved
     specialise_triples,  # triple(?x, ex:p, ?y) → a relation of ex:p alone
     warn_of_undefined_predicates,
-    split_heads,  # several heads → several rules
+    expand_rules,  # several heads, disjunctions, aggregates in expressions → several rules
     normalise_rules,  # expressions out of atoms; conditions → computations and tests
     check_safety,
 )

@@ -10,11 +10,13 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Final
 
+from tidalog.analysis.diagnostics import TooManyAlternatives
 from tidalog.analysis.draft import Draft, Use, WorkingRule
+from tidalog.analysis.expand import MOST_ALTERNATIVES, count_alternatives, expanded
 from tidalog.analysis.functions import check_functions
 from tidalog.analysis.model import Analysis
 from tidalog.analysis.normal import NormalRule
-from tidalog.analysis.normalise import normal_rule, normalise_rules, split_heads
+from tidalog.analysis.normalise import normal_rule, normalise_rules
 from tidalog.analysis.parameters import substitute_parameters
 from tidalog.analysis.passes import (
     Pass,
@@ -56,7 +58,14 @@ def analyse_query(
     for step in QUERY_PASSES:
         step(draft)
     unions = _unite_triples(analysis, draft)
-    split_heads(draft)
+    (working,) = draft.rules
+    if (count := count_alternatives(query.body)) > MOST_ALTERNATIVES:
+        draft.report(TooManyAlternatives(query.span, count=count, most=MOST_ALTERNATIVES))
+    # Hidden rules first: the last one answers.
+    draft.rules = [
+        WorkingRule(one.name or "", one, working.origin)
+        for one in reversed(expanded(working.rule, working.name, alone=True))
+    ]
     normalise_rules(draft)
     check_safety(draft)
     refuse_errors(draft.diagnostics)

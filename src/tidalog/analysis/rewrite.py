@@ -11,20 +11,23 @@ from tidalog.model.program import (
     BodyLiteral,
     Call,
     Condition,
+    Disjunction,
     Expression,
+    FlatLiteral,
     Negation,
     Rule,
     Variable,
+    flat_literals,
 )
 
-Node = Expression | Aggregate
+Node = Expression
 
 
 def placed_atoms(rule: Rule) -> Iterator[tuple[Atom, bool]]:
     """Every atom of a rule, including negated ones, and whether it is in the head."""
     for head in rule.heads:
         yield head, True
-    for literal in rule.body:
+    for literal in flat_literals(rule.body):
         if isinstance(literal, Atom):
             yield literal, False
         elif isinstance(literal, Negation):
@@ -46,15 +49,17 @@ def nodes(root: Node | BodyLiteral) -> Iterator[Node]:
             stack.append(item.expression)
         elif isinstance(item, Atom):
             stack.extend(reversed(item.arguments))
+        elif isinstance(item, Disjunction):
+            stack.extend(reversed(list(flat_literals([item]))))
         else:
             yield item
             if isinstance(item, Call | Aggregate):
                 stack.extend(reversed(item.arguments))
 
 
-def rule_nodes(rule: Rule) -> Iterator[tuple[Node, Atom | BodyLiteral]]:
+def rule_nodes(rule: Rule) -> Iterator[tuple[Node, FlatLiteral]]:
     """Every expression of a rule with the literal that contains it."""
-    literals: tuple[Atom | BodyLiteral, ...] = (*rule.heads, *rule.body)
+    literals: tuple[FlatLiteral, ...] = (*rule.heads, *flat_literals(rule.body))
     for literal in literals:
         for node in nodes(literal):
             yield node, literal
@@ -74,19 +79,41 @@ def _map_literal(literal: BodyLiteral, change: Callable[[Atom], Atom]) -> BodyLi
     if isinstance(literal, Negation):
         atom = change(literal.atom)
         return literal if atom is literal.atom else Negation(atom, literal.span)
+    if isinstance(literal, Disjunction):
+        return _map_alternatives(literal, lambda inner: _map_literal(inner, change))
     return literal
+
+
+def _map_alternatives(literal: Disjunction, change: Callable[[BodyLiteral], BodyLiteral]) -> Disjunction:
+    parts = tuple(tuple(map(change, part)) for part in literal.alternatives)
+    same = all(
+        a is b
+        for old, new in zip(literal.alternatives, parts, strict=True)
+        for a, b in zip(old, new, strict=True)
+    )
+    return literal if same else Disjunction(parts, literal.span)
 
 
 def map_leaves(rule: Rule, change: Callable[[Expression], Expression]) -> Rule:
     """The rule with every variable, parameter and term replaced."""
+    return _map_arguments(rule, lambda argument: rebuilt(argument, change))
 
+
+def map_calls(rule: Rule, change: Callable[[Call], Expression]) -> Rule:
+    """The rule with every call replaced, inner ones first."""
+    return _map_arguments(rule, lambda argument: rebuilt(argument, lambda leaf: leaf, call=change))
+
+
+def _map_arguments(rule: Rule, change: Callable[[Expression], Expression]) -> Rule:
     def change_atom(atom: Atom) -> Atom:
-        return replace(atom, arguments=tuple(_rebuilt(argument, change) for argument in atom.arguments))
+        return replace(atom, arguments=tuple(map(change, atom.arguments)))
 
     def change_condition(literal: BodyLiteral) -> BodyLiteral:
+        if isinstance(literal, Disjunction):
+            return _map_alternatives(literal, change_condition)
         if not isinstance(literal, Condition):
             return literal
-        return Condition(expression_with(literal.expression, change), literal.span)
+        return Condition(change(literal.expression), literal.span)
 
     changed = map_atoms(rule, change_atom)
     return replace(changed, body=tuple(change_condition(literal) for literal in changed.body))
@@ -94,26 +121,34 @@ def map_leaves(rule: Rule, change: Callable[[Expression], Expression]) -> Rule:
 
 def expression_with(expression: Expression, change: Callable[[Expression], Expression]) -> Expression:
     """The expression with every leaf replaced."""
-    changed = _rebuilt(expression, change)
-    assert not isinstance(changed, Aggregate)
-    return changed
+    return rebuilt(expression, change)
 
 
-def _rebuilt(root: Node, change: Callable[[Expression], Expression]) -> Node:
+def rebuilt(
+    root: Node,
+    change: Callable[[Expression], Expression],
+    fold: Callable[[Aggregate], Expression] | None = None,
+    call: Callable[[Call], Expression] | None = None,
+) -> Node:
+    """The expression with every leaf replaced; with `fold` every aggregate as a whole, with `call` every
+    call, inner ones first."""
     done: list[Node] = []
     work: list[tuple[Node, bool]] = [(root, False)]
     while work:
         node, arguments_done = work.pop()
-        if not isinstance(node, Call | Aggregate):
+        if fold is not None and isinstance(node, Aggregate):
+            done.append(fold(node))
+        elif not isinstance(node, Call | Aggregate):
             done.append(change(node))
         elif not arguments_done:
             work.append((node, True))
             work.extend((argument, False) for argument in reversed(node.arguments))
         else:
             cut = len(done) - len(node.arguments)
-            arguments = tuple(a for a in done[cut:] if not isinstance(a, Aggregate))
+            arguments = tuple(done[cut:])
             del done[cut:]
-            done.append(replace(node, arguments=arguments))
+            changed = replace(node, arguments=arguments)
+            done.append(call(changed) if call is not None and isinstance(changed, Call) else changed)
     return done[0]
 
 

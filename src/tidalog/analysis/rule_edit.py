@@ -10,6 +10,7 @@ from typing import Final
 
 from tidalog.analysis.component_diff import ComponentDiff
 from tidalog.analysis.edit_impact import EditImpact, impact_of_edit
+from tidalog.analysis.expand import expanded
 from tidalog.analysis.model import Analysis, PredicateInfo
 from tidalog.analysis.normal import NormalRule
 from tidalog.analysis.rule_graph import GraphDiff, RuleGraph
@@ -122,8 +123,8 @@ class Entry:
 
     @property
     def normal_names(self) -> list[str]:
-        """The names of its normal rules, one for each head."""
-        return [self.name, *(f"{self.name}#{number}" for number in range(2, len(self.rule.heads) + 1))]
+        """The names of its normal rules."""
+        return [rule.name or "" for rule in expanded(self.canonical, self.name)]
 
 
 def number_of(name: str) -> int:

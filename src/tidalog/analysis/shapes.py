@@ -12,14 +12,14 @@ from hashlib import blake2b
 from tidalog.analysis.rewrite import nodes
 from tidalog.model.program import (
     Aggregate,
-    Atom,
-    BodyLiteral,
     Call,
     Condition,
     Expression,
+    FlatLiteral,
     Negation,
     Rule,
     Variable,
+    flat_literals,
 )
 
 ROUNDS = 3
@@ -55,8 +55,8 @@ class Shapes:
 
 
 def _describe(rule: Rule) -> dict[Variable, str]:
-    places: list[tuple[str, Atom | BodyLiteral]] = [("head", head) for head in rule.heads]
-    places += [(type(literal).__name__, literal) for literal in rule.body]
+    places: list[tuple[str, FlatLiteral]] = [("head", head) for head in rule.heads]
+    places += [(type(literal).__name__, literal) for literal in flat_literals(rule.body)]
     colours: dict[Variable, str] = {}
     for _ in range(ROUNDS):
         seen: dict[Variable, list[str]] = {}
@@ -71,7 +71,7 @@ def _describe(rule: Rule) -> dict[Variable, str]:
     return colours
 
 
-def _literal_texts(kind: str, literal: Atom | BodyLiteral, colours: dict[Variable, str]) -> list[str]:
+def _literal_texts(kind: str, literal: FlatLiteral, colours: dict[Variable, str]) -> list[str]:
     if isinstance(literal, Condition):
         predicate = ""
     else:

@@ -20,7 +20,7 @@ from typing import Final
 from tidalog.analysis.rewrite import map_atoms, placed_atoms
 from tidalog.analysis.scc import strongly_connected
 from tidalog.analysis.undo_journal import Journal
-from tidalog.model.program import Aggregate, Atom, Negation, Rule
+from tidalog.model.program import Aggregate, Atom, Negation, Rule, flat_literals
 from tidalog.model.terms import IRI, RDF_TYPE, Term
 from tidalog.rdf.bridges import bridges, read_atom, special_atom, view_rules
 from tidalog.rdf.layout import TRIPLE, TYPE, Layout
@@ -213,7 +213,7 @@ def is_stratified(rules: Sequence[Rule]) -> bool:
     for rule in rules:
         for head in rule.heads:
             aggregates = any(isinstance(argument, Aggregate) for argument in head.arguments)
-            for literal in rule.body:
+            for literal in flat_literals(rule.body):
                 if isinstance(literal, Atom | Negation):
                     atom = literal if isinstance(literal, Atom) else literal.atom
                     edge = (number[atom.predicate], number[head.predicate])

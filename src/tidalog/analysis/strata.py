@@ -12,7 +12,7 @@ from tidalog.analysis.draft import Draft
 from tidalog.analysis.normal import NormalRule
 from tidalog.analysis.scc import natural_key
 from tidalog.model.errors import Span
-from tidalog.model.program import Aggregate, Negation
+from tidalog.model.program import Aggregate, Disjunction, Negation, flat_literals
 
 CYCLES_COMPARED = 64
 """If a component has very many negative edges, only the first are searched for the shortest cycle."""
@@ -121,7 +121,9 @@ def _literal_span(offender: _Offender) -> Span | None:
     if origin is None:
         return None
     if offender.negation is not None:
-        negations = [literal for literal in origin.body if isinstance(literal, Negation)]
+        negations = [literal for literal in flat_literals(origin.body) if isinstance(literal, Negation)]
+        if any(isinstance(literal, Disjunction) for literal in origin.body):
+            return origin.span
         literal = negations[offender.negation]
         return literal.span or literal.atom.span or origin.span
     spans = (a.span for head in origin.heads for a in head.arguments if isinstance(a, Aggregate))

@@ -18,6 +18,7 @@ from tidalog.io.binding import read_binding
 from tidalog.io.frames import from_python
 from tidalog.io.read import read_table
 from tidalog.io.result import OnError, ReadResult
+from tidalog.model.program import Program
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,15 +64,17 @@ def read_data(name: str, data: object, arity: int | None, options: DataOptions) 
 
 def add_imports(
     load: Load,
+    written: Program,
     read: ReadProgram,
     dictionary: Dictionary,
     on_error: OnError,
     quarantine_dir: Path | None,
     bar: ProgressBar,
 ) -> Counter[str]:
-    """Adds the data that a program imports to its load.  Counts rows that are not facts, by predicate."""
+    """Adds the data that a program imports to its load.  Counts rows that are not facts, by predicate.  What
+    is read has values where the `written` program has parameters."""
     skipped: Counter[str] = Counter()
-    for binding in read.program.imports:
+    for own, binding in zip(written.imports, read.program.imports, strict=True):
         known = load.analysis.predicates.get(binding.predicate)
         table = read_binding(
             binding,
@@ -79,7 +82,7 @@ def add_imports(
             arity=known.arity if known is not None else None,
             on_error=on_error,
             quarantine_dir=quarantine_dir,
-            number=import_number(load.program, binding),
+            number=import_number(load.program, own),
             progress=bar.on_read(binding.predicate),
         )
         skipped[binding.predicate] += table.bad.count

@@ -15,8 +15,9 @@ from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, Protocol
 
+from tidalog.analysis.expand import has_aggregate
 from tidalog.analysis.passes import mentions_triples
-from tidalog.model.program import Aggregate, Atom, Negation, Program, Rule
+from tidalog.model.program import Atom, Negation, Program, Rule, flat_literals
 from tidalog.model.terms import Term
 
 if TYPE_CHECKING:
@@ -116,9 +117,11 @@ def required_capabilities(program: Program) -> Capabilities:
     """What an engine must support to run a program."""
     needs = {
         Capability.RECURSION: _is_recursive(program.rules),
-        Capability.NEGATION: any(isinstance(part, Negation) for rule in program.rules for part in rule.body),
+        Capability.NEGATION: any(
+            isinstance(part, Negation) for rule in program.rules for part in flat_literals(rule.body)
+        ),
         Capability.AGGREGATES: any(
-            isinstance(argument, Aggregate)
+            has_aggregate(argument)
             for rule in program.rules
             for head in rule.heads
             for argument in head.arguments
@@ -144,7 +147,7 @@ def _is_recursive(rules: Sequence[Rule]) -> bool:
 
 
 def body_atoms(rule: Rule) -> Iterator[Atom]:
-    for literal in rule.body:
+    for literal in flat_literals(rule.body):
         if isinstance(literal, Atom):
             yield literal
         elif isinstance(literal, Negation):

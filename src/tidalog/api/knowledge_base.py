@@ -13,10 +13,12 @@ import os
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Final, TypeVar, overload
 
+from tidalog.analysis.parameters import with_option_values
 from tidalog.api.arguments import check_on_error, checked_options
 from tidalog.api.change import Change, delta_of, perform
 from tidalog.api.data import DataOptions, add_imports, read_data
@@ -149,14 +151,15 @@ class KnowledgeBase(Reader):
         check_on_error(on_error)
         read = read_program(source, dialect, Path(base_dir) if base_dir is not None else None)
         given = parameter_terms(parameters or {})
+        environment = database.environment.with_parameters(given)
+        written = read.program
+        read = replace(read, program=with_option_values(written, environment.parameters))
         if self._has_loaded(read, given):
             return
-        environment = database.environment.with_parameters(given)
-        program = joined(database.program, read.program)
-        load = database.plan_load(program, environment, read.program.facts)
+        load = database.plan_load(joined(database.program, written), environment, written.facts)
         quarantine = Path(quarantine_dir) if quarantine_dir is not None else None
         with bar_for(progress) as bar:
-            skipped = add_imports(load, read, database.dictionary, on_error, quarantine, bar)
+            skipped = add_imports(load, written, read, database.dictionary, on_error, quarantine, bar)
             update = EncodedUpdate(insertions=load.facts)
             self._perform(Change(LOAD, [update], load, read, self._digest(read, given), skipped))
         shown = {warning.render() for warning in self._text_warnings}

@@ -11,10 +11,10 @@ from tidalog.analysis import Analysis, PredicateInfo
 from tidalog.api.diagnostics import bad_argument
 from tidalog.io.update_diagnostics import UnknownPredicate
 from tidalog.model.errors import UsageError
-from tidalog.model.program import Aggregate, Atom, Negation, Rule, Variable
+from tidalog.model.program import Aggregate, Atom, Negation, Rule, Variable, flat_literals
 from tidalog.model.term_text import NAME, STANDARD_PREFIXES, from_python
 from tidalog.model.terms import Term
-from tidalog.rdf.layout import TRIPLE, is_view
+from tidalog.rdf.layout import TRIPLE
 
 _NOT_IN_AN_IRI: Final = re.compile(r'[\x00-\x20<>"{}|^`\\\ud800-\udfff]')
 _PREFIXED: Final = re.compile(r"([\w-]*):(.*)", re.DOTALL)
@@ -70,7 +70,7 @@ _LISTED: Final = 12
 
 def check_query(rule: Rule, analysis: Analysis) -> None:
     """Every predicate of a query is known."""
-    for literal in rule.body:
+    for literal in flat_literals(rule.body):
         atom = literal.atom if isinstance(literal, Negation) else literal
         if isinstance(atom, Atom):
             known_predicate(atom.predicate, analysis)
@@ -78,7 +78,9 @@ def check_query(rule: Rule, analysis: Analysis) -> None:
 
 def predicates_read(rule: Rule, analysis: Analysis) -> frozenset[str]:
     """The predicates whose facts a query depends on, by the names that a delta has for them."""
-    atoms = [literal.atom if isinstance(literal, Negation) else literal for literal in rule.body]
+    atoms = [
+        literal.atom if isinstance(literal, Negation) else literal for literal in flat_literals(rule.body)
+    ]
     names = {atom.predicate for atom in atoms if isinstance(atom, Atom)}
     return frozenset(TRIPLE if holds_triples(analysis, name) else name for name in names)
 
@@ -115,7 +117,7 @@ def parameter_terms(parameters: Mapping[str, object]) -> dict[str, Term]:
 
 def is_hidden(relation: str) -> bool:
     """Whether a relation is internal: memo relations, groups, views of triples."""
-    return relation.startswith("#") or is_view(relation)
+    return relation.startswith(("#", "?"))
 
 
 def holds_triples(analysis: Analysis, predicate: str) -> bool:

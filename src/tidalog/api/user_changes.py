@@ -22,7 +22,7 @@ from tidalog.maintain.delta import PredicateDelta, no_change
 from tidalog.model.facts import Facts, Ids
 from tidalog.model.terms import IRI, RDF_TYPE
 from tidalog.rdf.columns import as_triples, constants
-from tidalog.rdf.layout import TRIPLE, VIEWS, Layout
+from tidalog.rdf.layout import TRIPLE, Layout
 
 Flags = tuple[Mask, Mask, Mask, Mask]
 """What facts were and are, as the fields of `Transitions`."""
@@ -35,9 +35,9 @@ def user_changes(
     before: Analysis | None = None,
 ) -> Mapping[str, PredicateDelta]:
     """The changes of an update by predicate, those of triples as `triple`: `delta` itself if there are no
-    triples.  `before` is the analysis that held before the update, if another one did."""
+    triples and nothing hidden.  `before` is the analysis that held before the update, if another one did."""
     layout = analysis.triples
-    if not layout.active and not any(view in delta for view in VIEWS):
+    if not layout.active and not any(map(is_hidden, delta)):
         return delta
     triples = layout.relations
     found = {name: c for name, c in delta.items() if name not in triples and not is_hidden(name)}

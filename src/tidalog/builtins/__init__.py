@@ -63,6 +63,8 @@ and a decimal, compare exactly; a decimal and a double as doubles, so that 0.1 i
 not boolean; else a failure stays one.  IF fails only with its condition or the branch taken; COALESCE skips
 failed arguments; BOUND says whether its argument has a value.  A condition holds if its value is `true`.
 
+**Several values.**  `?i = RANGE(1, 3)` gives ?i every integer from 1 to 3, both included; see `generators`.
+
 **Text.**  See `text`: functions take strings and language strings, STR makes a text of any term.
 
 **Aggregates** run over the *distinct* rows of a group; the first column of a row is the value.
@@ -92,14 +94,17 @@ from tidalog.builtins.evaluation import (
     apply,
     call_python,
     evaluate,
+    evaluate_all,
     holds,
     python_value,
     term_of_answer,
 )
+from tidalog.builtins.generators import GENERATORS
 from tidalog.builtins.logic import equal
 
 __all__ = [
     "BUILTINS",
+    "GENERATORS",
     "NO_FUNCTIONS",
     "Builtin",
     "CannotCompute",
@@ -111,6 +116,7 @@ __all__ = [
     "canonical_text",
     "equal",
     "evaluate",
+    "evaluate_all",
     "exact_average",
     "exact_total",
     "holds",

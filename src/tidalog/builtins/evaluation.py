@@ -12,18 +12,20 @@ from typing import Final
 
 from tidalog.builtins.base import Builtin, CannotCompute, Outcome
 from tidalog.builtins.conversions import BUILTINS as CONVERSIONS
+from tidalog.builtins.generators import BUILTINS as SEVERAL
+from tidalog.builtins.generators import GENERATORS
 from tidalog.builtins.kinds import BUILTINS as KINDS
 from tidalog.builtins.logic import BUILTINS as LOGIC
 from tidalog.builtins.numbers import BUILTINS as NUMBERS
 from tidalog.builtins.text import BUILTINS as TEXT
 from tidalog.builtins.times import BUILTINS as TIMES
 from tidalog.model.native import native_value
-from tidalog.model.program import Call, Expression, Parameter, Variable
+from tidalog.model.program import Aggregate, Call, Expression, Parameter, Variable
 from tidalog.model.term_text import from_python
 from tidalog.model.terms import INT64_MAX, INT64_MIN, TRUE, Term
 
 BUILTINS: Final[Mapping[str, Builtin]] = MappingProxyType(
-    {builtin.name: builtin for builtin in (*NUMBERS, *CONVERSIONS, *LOGIC, *TEXT, *KINDS, *TIMES)}
+    {builtin.name: builtin for builtin in (*NUMBERS, *CONVERSIONS, *LOGIC, *TEXT, *KINDS, *TIMES, *SEVERAL)}
 )
 """Every built-in by its name in upper case or its operator."""
 
@@ -46,6 +48,18 @@ def evaluate(
     if isinstance(outcome, CannotCompute):
         raise outcome
     return outcome
+
+
+def evaluate_all(
+    expression: Expression,
+    bindings: Mapping[Variable, Term],
+    functions: Mapping[str, PythonFunction] = NO_FUNCTIONS,
+) -> range | tuple[Term]:
+    """The values of an expression, integers as such: one, or those of a generator."""
+    if not isinstance(expression, Call) or expression.function not in GENERATORS:
+        return (evaluate(expression, bindings, functions),)
+    arguments = [evaluate(argument, bindings, functions) for argument in expression.arguments]
+    return GENERATORS[expression.function](arguments)
 
 
 def holds(
@@ -85,7 +99,7 @@ def _leaf(node: Expression, bindings: Mapping[Variable, Term]) -> Outcome:
         return CannotCompute(f"?{node.name} has no value") if term is None else term
     if isinstance(node, Parameter):
         return CannotCompute(f"the parameter ${node.name} has no value")
-    assert not isinstance(node, Call)
+    assert not isinstance(node, Call | Aggregate)
     return node
 
 

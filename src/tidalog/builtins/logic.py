@@ -81,6 +81,14 @@ def disjunction(arguments: Sequence[Outcome]) -> Term:
     return _connective(arguments, decisive=True)
 
 
+def membership(arguments: Sequence[Outcome]) -> Term:
+    """Whether the first argument equals one of the others, even if another has no value."""
+    member, values = _computed(arguments[0]), arguments[1:]
+    return disjunction(
+        [FALSE, *(v if isinstance(v, CannotCompute) else Boolean(equal(member, v)) for v in values)]
+    )
+
+
 def _connective(arguments: Sequence[Outcome], decisive: bool) -> Term:
     failure: CannotCompute | None = None
     for argument in arguments:
@@ -132,6 +140,7 @@ BUILTINS: tuple[Builtin, ...] = (
     *_named((">=", "NUMGREATEREQ"), _ordering(operator.ge), "greater than or equal"),
     special_form("AND", 1, None, conjunction, "all are true; false if any is false, even if others fail"),
     special_form("OR", 1, None, disjunction, "any is true; true if any is true, even if others fail"),
+    special_form("IN", 1, None, membership, "equal to one of the others: `?x IN (1, 2)`"),
     Builtin("NOT", 1, 1, lambda a: Boolean(not truth_of(a[0])), "true for false and false for true"),
     special_form("IF", 3, 3, choose, "the second if the first is true, the third if it is false"),
     special_form("COALESCE", 1, None, first_computed, "the first argument that can be computed"),

@@ -65,7 +65,7 @@ from tidalog.engine.functions import (
 from tidalog.engine.jit import bits_double, compiled, double_bits, entry, inlined
 from tidalog.engine.question_kernels import OPEN, ask
 from tidalog.engine.value_order import NAN, compare_numbers, compare_times, is_duration, is_exact
-from tidalog.model.program import Call, Expression, Parameter, Variable
+from tidalog.model.program import Aggregate, Call, Expression, Parameter, Variable
 from tidalog.model.terms import Term
 
 UNORDERED: Final = 3
@@ -83,7 +83,8 @@ def encode(
         elif isinstance(node, Variable):
             code += [LOAD, register(node)]
         else:
-            assert not isinstance(node, Parameter)  # they have values before rules are compiled
+            # Parameters have values and aggregates are apart before rules are compiled.
+            assert not isinstance(node, Parameter | Aggregate)
             code += [LOAD, -1 - term(node)]
     return code
 

@@ -26,6 +26,7 @@ from tidalog.model.program import (
     BodyLiteral,
     Call,
     Condition,
+    Disjunction,
     Expression,
     Negation,
     Parameter,
@@ -54,13 +55,14 @@ class Builder(TokenReader):
     """Builds the syntax tree of one statement."""
 
     _anonymous = 0
+    _may_aggregate = False
 
     # --- literals -----------------------------------------------------------------------------------
 
-    def heads(self, literals: Tree[Token]) -> tuple[Atom, ...]:
+    def heads(self, disjunction: Tree[Token]) -> tuple[Atom, ...]:
         """The literals before `:-`, each of which must be an atom."""
         atoms = []
-        for node in literals.children:
+        for node in self.conjunction(disjunction):
             atom = self._atom(node, HEAD)
             if atom is None:
                 advice = "a rule is written head :- body"
@@ -71,8 +73,30 @@ class Builder(TokenReader):
                 atoms.append(atom)
         return tuple(atoms)
 
-    def body(self, literals: Tree[Token]) -> tuple[BodyLiteral, ...]:
-        return tuple(literal for node in literals.children if (literal := self._body_literal(node)))
+    def conjunction(self, disjunction: Tree[Token]) -> list[Node]:
+        """The literals of a head, where nothing is an alternative."""
+        first, *others = disjunction.children
+        if others:
+            self._not_an_atom(others[0], "a head has no alternatives", "write a rule for each of them")
+        assert isinstance(first, Tree)
+        return first.children
+
+    def body(self, disjunction: Tree[Token]) -> tuple[BodyLiteral, ...]:
+        parts = tuple(map(self._conjunction, disjunction.children))
+        return parts[0] if len(parts) == 1 else (Disjunction(parts, self.span(disjunction)),)
+
+    def _conjunction(self, node: Node) -> tuple[BodyLiteral, ...]:
+        assert isinstance(node, Tree)
+        return tuple(literal for child in node.children for literal in self._body_literals(child))
+
+    def _body_literals(self, node: Node) -> tuple[BodyLiteral, ...]:
+        """A literal, or those in parentheses."""
+        if isinstance(node, Tree) and node.data == "parenthesis" and not _is_value(node):
+            (inner,) = node.children
+            assert isinstance(inner, Tree)
+            return self.body(inner)
+        literal = self._body_literal(node)
+        return () if literal is None else (literal,)
 
     def _body_literal(self, node: Node) -> BodyLiteral | None:
         if isinstance(node, Tree) and node.data == "negation":
@@ -118,10 +142,16 @@ class Builder(TokenReader):
     def _verb(self, token: Token) -> Expression:
         return IRI(RDF_TYPE) if token.type == "A" else self.expression(token)
 
-    def _argument(self, node: Node, clause_part: str) -> Expression | Aggregate:
-        if clause_part == HEAD and isinstance(node, Tree) and node.data == "aggregate":
-            return self.aggregate(node)
-        return self.expression(node)
+    def _argument(self, node: Node, clause_part: str) -> Expression:
+        return self.answer(node) if clause_part == HEAD else self.expression(node)
+
+    def answer(self, node: Node) -> Expression:
+        """An argument of a head: an expression that may have aggregates in it."""
+        self._may_aggregate = True
+        try:
+            return self.expression(node)
+        finally:
+            self._may_aggregate = False
 
     def _not_an_atom(self, node: Node, why: str, advice: str) -> None:
         self.errors.append(
@@ -173,7 +203,17 @@ class Builder(TokenReader):
                 arguments = tuple(self.expression(child) for child in _arguments(node))
                 return Call(function, arguments, self.span(node))
             case "parenthesis":
-                return self.expression(children[0])
+                (inner,) = children
+                assert isinstance(inner, Tree)
+                if not _is_one(inner):
+                    why = "alternatives and lists of literals are not a value"
+                    self._not_an_atom(node, why, "put them into the body as literals of their own")
+                    return String("")
+                return self.expression(_inside(inner))
+            case "membership":
+                member, _, *listed = children
+                values = listed[0].children if listed and isinstance(listed[0], Tree) else []
+                return Call("IN", tuple(map(self.expression, [member, *values])), self.span(node))
             case "comparison":
                 left, operator, right = children
                 return Call(str(operator), (self.expression(left), self.expression(right)), self.span(node))
@@ -186,12 +226,17 @@ class Builder(TokenReader):
                 return self.language_string(_token(children[0]), _token(children[1]))
             case "typed_literal":
                 return self.typed_literal(_token(children[0]), _token(children[1]))
+            case "aggregate" if self._may_aggregate:
+                self._may_aggregate = False  # not inside another one
+                found = self.aggregate(node)
+                self._may_aggregate = True
+                return found
             case "aggregate":
                 self.errors.append(
                     MisplacedAggregate(
                         self.span(node),
                         problem="an aggregate is not allowed here",
-                        why="an aggregate is an argument of a head atom, by itself",
+                        why="aggregates stand in the arguments of a head, and not inside one another",
                         advice="compute it in a rule of its own, n(#count(?x)) :- …, and use n here",
                     )
                 )
@@ -226,8 +271,9 @@ class Builder(TokenReader):
         """`f"{?x} km"` is CONCAT(STR(?x), " km"); `{{` and `}}` are braces."""
         parts: list[Expression] = []
         text = ""
-        inside = (token.start_pos or 0) + 2
-        for found in _FORMAT_PART.finditer(token[2:-1]):
+        width = 3 if token.startswith('f"""') and len(token) >= 7 else 1
+        inside = (token.start_pos or 0) + 1 + width
+        for found in _FORMAT_PART.finditer(token[1 + width : -width]):
             if found[1] is not None:
                 value = self._format_value(found[1], inside + found.start(1))
                 if value is not None:
@@ -281,6 +327,30 @@ def _is_arrow(node: Node) -> bool:
         return False
     right = node.children[2]
     return isinstance(right, Tree) and right.data == "negate"
+
+
+def _is_one(disjunction: Tree[Token]) -> bool:
+    """Whether there is one literal in parentheses."""
+    (first, *others) = disjunction.children
+    return not others and isinstance(first, Tree) and len(first.children) == 1
+
+
+def _inside(disjunction: Tree[Token]) -> Node:
+    (conjunction,) = disjunction.children
+    assert isinstance(conjunction, Tree)
+    return conjunction.children[0]
+
+
+def _is_value(parenthesis: Tree[Token]) -> bool:
+    """Whether parentheses of a body enclose an expression and not literals: `(?x + 1 > 3)`, `(F(?x))`."""
+    (inner,) = parenthesis.children
+    assert isinstance(inner, Tree)
+    if not _is_one(inner):
+        return False
+    node = _inside(inner)
+    if isinstance(node, Tree) and node.data == "parenthesis":
+        return _is_value(node)
+    return not (isinstance(node, Tree) and node.data in ("negation", "triple"))
 
 
 def _arguments(node: Tree[Token]) -> list[Node]:

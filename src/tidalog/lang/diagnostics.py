@@ -70,11 +70,11 @@ class BadStatement(Diagnostic):
     hint = "{advice}"
 
 
-class UpperCaseConstants(Diagnostic):
+class NoVariable(Diagnostic):
     number = "W001"
-    title = "this rule has no variable: {names} {are}"
+    title = "this rule has no variable{constants}"
     reason = "a name without ? is a constant"
-    hint = "write {example} for a variable, or read the file with --dialect zodiac"
+    hint = "{advice}"
 
 
 class SingleVariable(Diagnostic):

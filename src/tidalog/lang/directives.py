@@ -11,8 +11,8 @@ from tidalog.lang.diagnostics import BadStatement
 from tidalog.lang.grammar import Node
 from tidalog.lang.names import Names
 from tidalog.model.errors import Diagnostic, Source, Span
-from tidalog.model.program import DataBinding, Expression, OptionValue, variables
-from tidalog.model.terms import Double, Integer, Literal
+from tidalog.model.program import Call, DataBinding, Expression, OptionValue, Parameter, variables
+from tidalog.model.terms import Double, Integer, Literal, String
 
 
 class DirectiveReader:
@@ -81,6 +81,10 @@ class DirectiveReader:
         match node.type:
             case "STRING" | "LONG_STRING":
                 return builder.string(node)
+            case "FORMAT_STRING" | "PARAMETER":
+                value = builder.expression(node)
+                assert isinstance(value, Call | Parameter | String)
+                return value.value if isinstance(value, String) else value
             case "TRUE" | "FALSE":
                 return node.type == "TRUE"
             case "NAME" | "PREFIXED_NAME" | "IRI_REFERENCE":

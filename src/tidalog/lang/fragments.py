@@ -171,16 +171,11 @@ def _query(tree: Tree[Token], builder: Builder, span: Span) -> Rule:
 
 def _answers(literals: Tree[Token], builder: Builder) -> tuple[Expression | Aggregate, ...]:
     """The answers before `:-`: terms, expressions, aggregates; or the arguments of one atom."""
-    nodes = literals.children
+    nodes = builder.conjunction(literals)
     if len(nodes) == 1 and _is_plain_atom(nodes[0]):
         (atom,) = builder.heads(literals)
         return atom.arguments
-    return tuple(
-        builder.aggregate(node)
-        if isinstance(node, Tree) and node.data == "aggregate"
-        else builder.expression(node)
-        for node in nodes
-    )
+    return tuple(map(builder.answer, nodes))
 
 
 def _is_plain_atom(node: Node) -> bool:

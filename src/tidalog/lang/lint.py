@@ -7,9 +7,9 @@ from collections import Counter
 from collections.abc import Iterator
 
 from tidalog.lang.conditions import is_condition
-from tidalog.lang.diagnostics import BuiltinAsPredicate, SingleVariable, UpperCaseConstants
+from tidalog.lang.diagnostics import BuiltinAsPredicate, NoVariable, SingleVariable
 from tidalog.model.errors import Diagnostic, Span
-from tidalog.model.program import Atom, Condition, Negation, Rule, variables
+from tidalog.model.program import Atom, Condition, Negation, Rule, flat_literals, variables
 from tidalog.model.term_text import NAME
 from tidalog.model.terms import String
 
@@ -17,12 +17,13 @@ from tidalog.model.terms import String
 def rule_warnings(rule: Rule) -> Iterator[Diagnostic]:
     """Warnings about one rule."""
     occurrences = Counter(variable for part in (*rule.heads, *rule.body) for variable in variables(part))
-    if rule.body and not occurrences:
-        yield from _upper_case_constants(rule)
+    atoms = (*rule.heads, *flat_literals(rule.body))
+    if rule.body and not occurrences and any(isinstance(a, Atom) and a.arguments for a in atoms):
+        yield from _no_variable(rule)
     in_heads = {variable for head in rule.heads for variable in variables(head)}
     if rule.is_constraint:
         return  # the name of a constraint's variable appears in the message when it is violated
-    for literal in rule.body:
+    for literal in flat_literals(rule.body):
         if isinstance(literal, Condition):
             continue
         for variable in variables(literal):
@@ -38,23 +39,27 @@ def predicate_warning(predicate: str, span: Span | None) -> Iterator[Diagnostic]
         yield BuiltinAsPredicate(span, name=predicate, function=predicate.upper())
 
 
-def _upper_case_constants(rule: Rule) -> Iterator[Diagnostic]:
-    names: dict[str, Span | None] = {}
-    for part in (*rule.heads, *rule.body):
+def _no_variable(rule: Rule) -> Iterator[Diagnostic]:
+    """A rule about constants alone: in other languages its names would be variables."""
+    names: dict[str, Span] = {}
+    for part in (*rule.heads, *flat_literals(rule.body)):
         atom = part.atom if isinstance(part, Negation) else part
         if isinstance(atom, Atom):
             for argument in atom.arguments:
                 name = argument.value if isinstance(argument, String) else ""
-                if NAME.match(name) and name[0].isupper() and (span := _bare(name, atom.span)):
+                if NAME.match(name) and (span := _bare(name, atom.span)):
                     names.setdefault(name, span)
-    if names:
-        first = next(iter(names))
-        yield UpperCaseConstants(
-            names[first],
-            names=", ".join(names),
-            are="are constants" if len(names) > 1 else "is a constant",
-            example=f"?{first}",
-        )
+    upper = [name for name in names if name[0].isupper()]
+    shown = upper or list(names)
+    if not shown:
+        yield NoVariable(rule.span, constants="", advice="a variable is written ?x")
+        return
+    advice = f"write ?{shown[0]} for a variable"
+    yield NoVariable(
+        names[shown[0]],
+        constants=f": {', '.join(shown)} {'are constants' if len(shown) > 1 else 'is a constant'}",
+        advice=f"{advice}, or read the file with --dialect zodiac" if upper else advice,
+    )
 
 
 def _bare(name: str, span: Span | None) -> Span | None:

@@ -27,14 +27,15 @@ from tidalog.model.errors import Span
 from tidalog.model.program import (
     Aggregate,
     Atom,
-    BodyLiteral,
     Call,
     Condition,
     Expression,
+    FlatLiteral,
     Negation,
     Parameter,
     Rule,
     Variable,
+    flat_literals,
     variables,
 )
 from tidalog.model.terms import Integer
@@ -123,18 +124,18 @@ class _Lowering:
         self,
         parts: Sequence[BodyPart],
         outside: Iterable[Variable],
-        context: tuple[BodyLiteral, ...] = (),
-    ) -> tuple[BodyLiteral, ...]:
+        context: tuple[FlatLiteral, ...] = (),
+    ) -> tuple[FlatLiteral, ...]:
         """The parts as literals.  `outside` are the variables of the rest of the rule, `context` the positive
         literals around the parts, which hold wherever the parts are evaluated."""
         used = {*outside, *(v for literal in context for v in variables(literal))}
         for part in parts:
             used.update(_free(part))
-        flat: list[BodyLiteral | NegatedBody] = [
+        flat: list[FlatLiteral | NegatedBody] = [
             self.aggregate_atom(part) if isinstance(part, AggregatedBody) else part for part in parts
         ]
         positive = (*context, *(part for part in flat if isinstance(part, Atom | Condition)))
-        literals: list[BodyLiteral] = []
+        literals: list[FlatLiteral] = []
         for index, part in enumerate(flat):
             if isinstance(part, NegatedBody):
                 others = set(outside).union(*(_free(p) for i, p in enumerate(flat) if i != index))
@@ -148,7 +149,7 @@ class _Lowering:
         part: NegatedBody,
         used: set[Variable],
         others: set[Variable],
-        positive: tuple[BodyLiteral, ...],
+        positive: tuple[FlatLiteral, ...],
     ) -> Negation:
         """`part` as one negated atom.  A quantified variable whose name is also used elsewhere in the rule is
         a different variable and is renamed.  If the negated body does not bind a shared variable
@@ -253,7 +254,7 @@ def _fresh(name: str, used: set[Variable]) -> Variable:
     return candidate
 
 
-def _bound(literals: Sequence[BodyLiteral]) -> set[Variable]:
+def _bound(literals: Sequence[FlatLiteral]) -> set[Variable]:
     """The variables that positive atoms bind, and those that equations then bind."""
     bound = {v for literal in literals if isinstance(literal, Atom) for v in variables(literal)}
     equations = [
@@ -309,7 +310,7 @@ def _rename_atom(atom: Atom, renaming: Renaming) -> Atom:
     return Atom(atom.predicate, arguments, atom.span)
 
 
-def _rename_literal(literal: BodyLiteral, renaming: Renaming) -> BodyLiteral:
+def _rename_literal(literal: FlatLiteral, renaming: Renaming) -> FlatLiteral:
     if isinstance(literal, Atom):
         return _rename_atom(literal, renaming)
     if isinstance(literal, Negation):
@@ -340,7 +341,7 @@ def _rename_part(part: BodyPart, renaming: Renaming) -> BodyPart:
     return _rename_literal(part, renaming)
 
 
-def _name_anonymous(body: tuple[BodyLiteral, ...]) -> tuple[BodyLiteral, ...]:
+def _name_anonymous(body: tuple[FlatLiteral, ...]) -> tuple[FlatLiteral, ...]:
     """Names the anonymous variables of positive atoms: they distinguish matches too."""
     used = {v for literal in body for v in variables(literal)}
     renaming: dict[Variable, Variable] = {}
@@ -359,4 +360,6 @@ def _number_anonymous(rule: Rule) -> Rule:
     if all(old == new for old, new in renaming.items()):
         return rule
     heads = tuple(_rename_atom(head, renaming) for head in rule.heads)
-    return replace(rule, heads=heads, body=tuple(_rename_literal(b, renaming) for b in rule.body))
+    return replace(
+        rule, heads=heads, body=tuple(_rename_literal(b, renaming) for b in flat_literals(rule.body))
+    )

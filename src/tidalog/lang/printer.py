@@ -20,6 +20,7 @@ from tidalog.model.program import (
     Call,
     Condition,
     DataBinding,
+    Disjunction,
     Expression,
     Fact,
     Negation,
@@ -91,6 +92,9 @@ class Printer:
             if function == "%" and not _AFTER_PERCENT.match(right):
                 return f"{left} %({right})", level  # % and a blank would start a comment
             return f"{left} {function} {right}", level
+        if function == "IN" and arguments:
+            member = self.expression(arguments[0], _COMPARISON + 1)
+            return f"{member} IN ({self._list(arguments[1:])})", _COMPARISON
         if function == "neg":
             (operand,) = arguments
             text = self._operand(operand, _UNARY)
@@ -133,8 +137,13 @@ class Printer:
             return self.atom(literal, in_body=True)
         if isinstance(literal, Negation):
             return f"~{self.atom(literal.atom, in_body=True)}"
+        if isinstance(literal, Disjunction):
+            return f"({self.alternatives(literal)})"
         text = self.expression(literal.expression)
         return f"({text})" if _reads_as_atom(literal) else text
+
+    def alternatives(self, disjunction: Disjunction) -> str:
+        return " ; ".join(", ".join(map(self.literal, part)) for part in disjunction.alternatives)
 
     # --- statements ---------------------------------------------------------------------------------
 
@@ -144,6 +153,8 @@ class Printer:
             name = f"{rule.name}: " if NAME.match(rule.name) else f"#[name({quote(rule.name)})] "
         head = ", ".join([self.atom(atom) for atom in rule.heads])
         body = [self.literal(literal) for literal in rule.body]
+        if len(rule.body) == 1 and isinstance(rule.body[0], Disjunction):
+            body = [self.alternatives(rule.body[0])]
         if not body:
             return f"{name}{head}." if _stands_without_arrow(rule) else f"{name}{head} :- ."
         start = f"{name}{head} :-" if head else f"{name}:-"
@@ -156,8 +167,35 @@ class Printer:
         return f"{self.atom(fact)}."
 
     def binding(self, directive: str, binding: DataBinding) -> str:
-        options = ", ".join(f"{name} = {_option(value)}" for name, value in binding.options.items())
+        options = ", ".join(f"{name} = {self._option(value)}" for name, value in binding.options.items())
         return f"@{directive} {self.writer.predicate(binding.predicate)} :- {binding.format}{{{options}}} ."
+
+    def _option(self, value: OptionValue) -> str:
+        if isinstance(value, bool):
+            return "true" if value else "false"
+        if isinstance(value, str):
+            return quote(value)
+        if isinstance(value, tuple):
+            return "(" + ", ".join(map(self._item, value)) + ")"
+        if isinstance(value, Parameter):
+            return self.expression(value)
+        return self._format_string(value) if isinstance(value, Call) else repr(value)
+
+    def _item(self, value: OptionValue) -> str:
+        """A name in a list has no quotes: format = (string, int)."""
+        bare = isinstance(value, str) and NAME.match(value) and value not in ("true", "false")
+        return str(value) if bare else self._option(value)
+
+    def _format_string(self, call: Call) -> str:
+        """An f-string, which is the one call that an option has: CONCAT of texts and STR(…)."""
+        parts = []
+        for part in call.arguments:
+            if isinstance(part, String):
+                parts.append(quote(part.value)[1:-1].replace("{", "{{").replace("}", "}}"))
+            else:
+                assert isinstance(part, Call)
+                parts.append(f"{{{self.expression(part.arguments[0])}}}")
+        return f'f"{"".join(parts)}"'
 
     def output(self, predicate: str) -> str:
         return f"@output {self.writer.predicate(predicate)} ."
@@ -203,22 +241,6 @@ def _stands_without_arrow(rule: Rule) -> bool:
     if any(isinstance(a, Aggregate) or next(variables(a), None) for a in arguments):
         return False
     return rule.name is not None or any(isinstance(a, Call | Parameter) for a in arguments)
-
-
-def _option(value: OptionValue) -> str:
-    if isinstance(value, bool):
-        return "true" if value else "false"
-    if isinstance(value, str):
-        return quote(value)
-    if isinstance(value, tuple):
-        return "(" + ", ".join(_item(item) for item in value) + ")"
-    return repr(value)
-
-
-def _item(value: OptionValue) -> str:
-    """A name in a list has no quotes: format = (string, int)."""
-    bare = isinstance(value, str) and NAME.match(value) and value not in ("true", "false")
-    return str(value) if bare else _option(value)
 
 
 def print_program(program: Program) -> str:

@@ -10,13 +10,16 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 import numpy as np
+import pyarrow as pa
 
-from tidalog.builtins import CannotCompute, PythonFunction, evaluate
+from tidalog.builtins import CannotCompute, PythonFunction, evaluate_all
 from tidalog.engine.bits import NEW
+from tidalog.engine.dictionary import Dictionary
 from tidalog.engine.engine import EmbeddedEngine
 from tidalog.engine.interrupts import anywhere
 from tidalog.maintain.runner import Runner
 from tidalog.maintain.transaction import put_rows
+from tidalog.model.facts import Ids
 from tidalog.model.program import Variable
 from tidalog.model.terms import Term
 from tidalog.plan.lowering import Memo
@@ -54,8 +57,9 @@ def _answer(
     """Evaluates an expression for distinct inputs and stores the values that there are."""
     dictionary = engine.dictionary
     runner.rule = memo.name
+    failures = 0
     kept: list[int] = []
-    values: list[Term] = []
+    values: list[range | tuple[Term]] = []
     known: dict[int, Term] = {}
     columns = [column.tolist() for column in inputs]
     with anywhere():  # functions of the user run here
@@ -70,19 +74,33 @@ def _answer(
                     term = known[number] = dictionary.term(number)
                 bindings[variable] = term
             try:
-                value = evaluate(memo.expression, bindings, functions)
+                found = evaluate_all(memo.expression, bindings, functions)
             except CannotCompute:
+                failures += 1
                 continue
-            kept.append(row)
-            values.append(value)
-    if len(kept) < rows:
-        runner.count_failures(rows - len(kept))
+            kept += [row] * len(found)
+            values.append(found)
+    if failures:
+        runner.count_failures(failures)
     table = np.empty((len(inputs) + 1, len(kept)), np.int32)
     for c, column in enumerate(inputs):
         table[c] = column[kept]
-    table[-1] = dictionary.ids_of(values)
+    table[-1] = _ids_of(dictionary, values)
     number = engine.predicate(memo.memo)
     if status & NEW:
         put_rows(engine, number, table, len(kept), status)
     else:
         engine.store.insert(number, list(table), len(kept), status)
+
+
+def _ids_of(dictionary: Dictionary, values: Sequence[range | tuple[Term]]) -> Ids:
+    """The ids of values, those of a range in bulk."""
+    if not any(isinstance(found, range) for found in values):
+        return dictionary.ids_of(found[0] for found in values if isinstance(found, tuple))
+    parts = [
+        dictionary.encode(pa.array(np.arange(found.start, found.stop, found.step)), "native")
+        if isinstance(found, range)
+        else dictionary.ids_of(found)
+        for found in values
+    ]
+    return np.concatenate(parts)

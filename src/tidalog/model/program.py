@@ -6,7 +6,7 @@ Nothing here computes.  Equality is structural and ignores positions in the sour
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Final
@@ -50,16 +50,17 @@ class Call:
     span: Span | None = field(default=None, compare=False, repr=False)
 
 
-Expression = Term | Variable | Parameter | Call
-
-
 @dataclass(frozen=True, slots=True)
 class Aggregate:
-    """`#sum(?v, ?id)`: over the distinct tuples of `arguments`; the first is the value."""
+    """`#sum(?v, ?id)`: over the distinct tuples of `arguments`; the first is the value.  It stands in a head,
+    as an argument or inside an expression (`#count(?y) * 2`, a call among whose arguments it is)."""
 
     operator: str
     arguments: tuple[Expression, ...]
     span: Span | None = field(default=None, compare=False, repr=False)
+
+
+Expression = Term | Variable | Parameter | Call | Aggregate
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +68,7 @@ class Atom:
     """`predicate(arguments)`; aggregates only in heads.  `predicate` is an identifier or a full IRI."""
 
     predicate: str
-    arguments: tuple[Expression | Aggregate, ...]
+    arguments: tuple[Expression, ...]
     span: Span | None = field(default=None, compare=False, repr=False)
 
     @property
@@ -91,7 +92,16 @@ class Condition:
     span: Span | None = field(default=None, compare=False, repr=False)
 
 
-BodyLiteral = Atom | Negation | Condition
+@dataclass(frozen=True, slots=True)
+class Disjunction:
+    """`(p(?x) ; q(?x), ?x > 3)`: one of the alternatives holds.  There are at least two, none empty."""
+
+    alternatives: tuple[tuple[BodyLiteral, ...], ...]
+    span: Span | None = field(default=None, compare=False, repr=False)
+
+
+FlatLiteral = Atom | Negation | Condition
+BodyLiteral = FlatLiteral | Disjunction
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,7 +125,8 @@ class Fact:
     span: Span | None = field(default=None, compare=False, repr=False)
 
 
-OptionValue = str | int | float | bool | tuple["OptionValue", ...]
+OptionValue = str | int | float | bool | Call | Parameter | tuple["OptionValue", ...]
+"""A call or a parameter is replaced by its value when the program is loaded."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,9 +155,20 @@ class Program:
     source: Source | None = field(default=None, compare=False, repr=False)
 
 
-def variables(node: Expression | Aggregate | BodyLiteral) -> Iterator[Variable]:
+def flat_literals(body: Sequence[BodyLiteral]) -> Iterator[FlatLiteral]:
+    """The literals of a body and of the alternatives inside it, in order of occurrence."""
+    stack = list(reversed(body))
+    while stack:
+        item = stack.pop()
+        if isinstance(item, Disjunction):
+            stack.extend(reversed([literal for part in item.alternatives for literal in part]))
+        else:
+            yield item
+
+
+def variables(node: Expression | BodyLiteral) -> Iterator[Variable]:
     """The variables in a node in order of occurrence, with repetitions.  Does not recurse on depth."""
-    stack: list[Expression | Aggregate | BodyLiteral] = [node]
+    stack: list[Expression | BodyLiteral] = [node]
     while stack:
         item = stack.pop()
         if isinstance(item, Variable):
@@ -157,3 +179,5 @@ def variables(node: Expression | Aggregate | BodyLiteral) -> Iterator[Variable]:
             stack.append(item.atom)
         elif isinstance(item, Condition):
             stack.append(item.expression)
+        elif isinstance(item, Disjunction):
+            stack.extend(reversed([literal for body in item.alternatives for literal in body]))

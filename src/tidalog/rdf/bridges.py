@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
 
-from tidalog.model.program import Atom, Negation, Rule, Variable
+from tidalog.model.program import Atom, Negation, Rule, Variable, flat_literals
 from tidalog.model.terms import IRI, Term
 from tidalog.rdf.layout import ALL_TRIPLES, ALL_TYPES, TRIPLE, TYPE, Layout, shortened
 
@@ -105,6 +105,6 @@ def _bridge(name: str, special: Atom, general: Atom, read: set[str], derived: se
 def _atoms(rule: Rule) -> Iterator[tuple[Atom, bool]]:
     """Every atom of a rule, and whether it is in the head."""
     yield from ((head, True) for head in rule.heads)
-    for literal in rule.body:
+    for literal in flat_literals(rule.body):
         if isinstance(literal, Atom | Negation):
             yield literal.atom if isinstance(literal, Negation) else literal, False

@@ -26,8 +26,6 @@ TRIPLE: Final = "triple"
 TYPE: Final = IRI(RDF_TYPE)
 ALL_TRIPLES: Final = "?triple"
 ALL_TYPES: Final = "?type"
-VIEWS: Final = (ALL_TRIPLES, ALL_TYPES)
-"""Views: the union of all relations of triples, and of all that hold types."""
 
 
 class Origin(NamedTuple):
@@ -183,11 +181,6 @@ def _unpickled(
     active: bool, properties: dict[str, str], classes: dict[str, str], tables: frozenset[str], views: bool
 ) -> Layout:
     return Layout(active, MappingProxyType(properties), MappingProxyType(classes), tables, views)
-
-
-def is_view(relation: str) -> bool:
-    """Whether a relation is a view of triples."""
-    return relation in VIEWS
 
 
 def shortened(iri: str, prefixes: Mapping[str, str]) -> str:

@@ -10,24 +10,30 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 
-from tidalog.builtins import CannotCompute, evaluate
+from tidalog.builtins import GENERATORS, CannotCompute, evaluate
 from tidalog.model.program import (
     Aggregate,
     Atom,
     BodyLiteral,
     Call,
     Condition,
+    Disjunction,
     Expression,
     Fact,
+    FlatLiteral,
     Negation,
     Parameter,
     Program,
     Rule,
     Variable,
+    flat_literals,
+    variables,
 )
 from tidalog.model.terms import IRI, RDF_TYPE, Term
 
 TRIPLE = "triple"
+EACH = "_#each "
+"""Variables that stand for a call with several values."""
 TYPE = IRI(RDF_TYPE)
 
 
@@ -46,14 +52,31 @@ class Clause:
     negations: tuple[Atom, ...]
     conditions: tuple[Expression, ...]
     rule: Rule
+    others: tuple[Clause, ...] = ()
+    """The other alternatives of a clause that aggregates."""
 
     @property
     def all_atoms(self) -> tuple[Atom, ...]:
-        return (*(() if self.head is None else (self.head,)), *self.atoms, *self.negations)
+        heads = () if self.head is None else (self.head,)
+        return (*heads, *(a for part in self.parts for a in (*part.atoms, *part.negations)))
+
+    @property
+    def parts(self) -> tuple[Clause, ...]:
+        """All alternatives."""
+        return (self, *self.others)
 
     @property
     def aggregates(self) -> bool:
-        return self.head is not None and any(isinstance(a, Aggregate) for a in self.head.arguments)
+        return self.head is not None and any(map(aggregates_in, self.head.arguments))
+
+
+def aggregates_in(expression: Expression) -> list[Aggregate]:
+    """The aggregates inside an expression, from left to right."""
+    if isinstance(expression, Aggregate):
+        return [expression]
+    if isinstance(expression, Call):
+        return [found for argument in expression.arguments for found in aggregates_in(argument)]
+    return []
 
 
 def clauses_of(program: Program, parameters: Mapping[str, Term]) -> tuple[Clause, ...]:
@@ -67,11 +90,53 @@ def clauses_of(program: Program, parameters: Mapping[str, Term]) -> tuple[Clause
         if triples:
             filled = _with_triples(filled, tables)
         heads: tuple[Atom | None, ...] = filled.heads or (None,)
-        result.extend(_clause(head, filled.body, rule) for head in heads)
+        for head in heads:
+            first, *others = (_clause(head, body, rule) for body in _choices(_listed(filled.body)))
+            if first.aggregates:  # over the matches of all alternatives
+                result.append(replace(first, others=tuple(others)))
+            else:
+                result += [first, *others]
     return tuple(result)
 
 
-def _clause(head: Atom | None, body: tuple[BodyLiteral, ...], rule: Rule) -> Clause:
+def _listed(body: tuple[BodyLiteral, ...]) -> tuple[BodyLiteral, ...]:
+    """`?x IN (1, 2)` gives ?x its values where no atom and no equation does."""
+    bound: set[Variable] = set()
+    for literal in flat_literals(body):
+        if isinstance(literal, Atom):
+            bound.update(variables(literal))
+        elif isinstance(literal, Condition):
+            match literal.expression:
+                case Call("=", sides):
+                    bound.update(side for side in sides if isinstance(side, Variable))
+
+    def written_out(literal: BodyLiteral) -> BodyLiteral:
+        if isinstance(literal, Disjunction):
+            return Disjunction(tuple(tuple(map(written_out, part)) for part in literal.alternatives))
+        match literal:
+            case Condition(Call("IN", (Variable() as member, *values))) if values and member not in bound:
+                return Disjunction(tuple((Condition(Call("=", (member, value))),) for value in values))
+        return literal
+
+    return tuple(map(written_out, body))
+
+
+def _choices(body: tuple[BodyLiteral, ...]) -> Iterator[tuple[FlatLiteral, ...]]:
+    """The body with one alternative of every disjunction, in all ways."""
+    if not body:
+        yield ()
+        return
+    first, *rest = body
+    for end in _choices(tuple(rest)):
+        if isinstance(first, Disjunction):
+            for part in first.alternatives:
+                yield from ((*start, *end) for start in _choices(part))
+        else:
+            yield (first, *end)
+
+
+def _clause(head: Atom | None, body: tuple[FlatLiteral, ...], rule: Rule) -> Clause:
+    head, body = _generators_apart(head, body)
     atoms, conditions = [], [literal.expression for literal in body if isinstance(literal, Condition)]
     for number, literal in enumerate(body):
         if isinstance(literal, Atom):
@@ -86,6 +151,37 @@ def _clause(head: Atom | None, body: tuple[BodyLiteral, ...], rule: Rule) -> Cla
             atoms.append(replace(literal, arguments=tuple(arguments)))
     negations = tuple(literal.atom for literal in body if isinstance(literal, Negation))
     return Clause(head, tuple(atoms), negations, tuple(conditions), rule)
+
+
+def _generators_apart(
+    head: Atom | None, body: tuple[FlatLiteral, ...]
+) -> tuple[Atom | None, tuple[FlatLiteral, ...]]:
+    """Calls with several values, each as a variable that an equation gives those values."""
+    calls: list[Call] = []
+
+    def expression(item: Expression) -> Expression:
+        if isinstance(item, Call | Aggregate):
+            item = replace(item, arguments=tuple(map(expression, item.arguments)))
+        if isinstance(item, Call) and item.function in GENERATORS:
+            if item not in calls:
+                calls.append(item)
+            return Variable(f"{EACH}{calls.index(item)}")
+        return item
+
+    def atom(item: Atom) -> Atom:
+        return replace(item, arguments=tuple(map(expression, item.arguments)))
+
+    def literal(item: FlatLiteral) -> FlatLiteral:
+        if isinstance(item, Atom):
+            return atom(item)
+        if isinstance(item, Negation):
+            return replace(item, atom=atom(item.atom))
+        return replace(item, expression=expression(item.expression))
+
+    head = None if head is None else atom(head)
+    literals = tuple(map(literal, body))
+    equations = (Condition(Call("=", (Variable(f"{EACH}{n}"), call))) for n, call in enumerate(calls))
+    return head, (*literals, *equations)
 
 
 # --- parameters -------------------------------------------------------------------------------------
@@ -121,25 +217,22 @@ def _filled(expression: Expression, values: Mapping[str, Term]) -> Expression:
         if expression.name not in values:
             raise NotEvaluable(f"no value for the parameter {expression.name}")
         return values[expression.name]
-    if isinstance(expression, Call):
+    if isinstance(expression, Call | Aggregate):
         return replace(expression, arguments=tuple(_filled(a, values) for a in expression.arguments))
     return expression
 
 
 def _with_parameters(rule: Rule, values: Mapping[str, Term]) -> Rule:
-    def argument(item: Expression | Aggregate) -> Expression | Aggregate:
-        if isinstance(item, Aggregate):
-            return replace(item, arguments=tuple(_filled(a, values) for a in item.arguments))
-        return _filled(item, values)
-
     def atom(item: Atom) -> Atom:
-        return replace(item, arguments=tuple(map(argument, item.arguments)))
+        return replace(item, arguments=tuple(_filled(a, values) for a in item.arguments))
 
     def literal(item: BodyLiteral) -> BodyLiteral:
         if isinstance(item, Atom):
             return atom(item)
         if isinstance(item, Negation):
             return replace(item, atom=atom(item.atom))
+        if isinstance(item, Disjunction):
+            return Disjunction(tuple(tuple(map(literal, part)) for part in item.alternatives))
         return replace(item, expression=_filled(item.expression, values))
 
     return replace(rule, heads=tuple(map(atom, rule.heads)), body=tuple(map(literal, rule.body)))
@@ -163,7 +256,7 @@ def _tables(program: Program) -> frozenset[str]:
 
 def _atoms(rule: Rule) -> Iterator[Atom]:
     yield from rule.heads
-    for literal in rule.body:
+    for literal in flat_literals(rule.body):
         if isinstance(literal, Atom):
             yield literal
         elif isinstance(literal, Negation):
@@ -182,6 +275,8 @@ def _with_triples(rule: Rule, tables: frozenset[str]) -> Rule:
     def literal(item: BodyLiteral) -> BodyLiteral:
         if isinstance(item, Atom):
             return atom(item)
+        if isinstance(item, Disjunction):
+            return Disjunction(tuple(tuple(map(literal, part)) for part in item.alternatives))
         return replace(item, atom=atom(item.atom)) if isinstance(item, Negation) else item
 
     return replace(rule, heads=tuple(map(atom, rule.heads)), body=tuple(map(literal, rule.body)))

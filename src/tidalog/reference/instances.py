@@ -1,8 +1,8 @@
 """Rule instances of positive programs: ρ(P, I), matchHead and matchBody of papers 001 and 003.
 
-A rule instance rσ is known by its rule and by the facts that its body atoms became: conditions are tests on
-these, and a computed value follows from them.  A clause with several body atoms can be matched from any of
-them; `match_body` annotates the atoms before the pivot, so that excluding the pivot's facts there
+A rule instance rσ is known by its rule, its head and the facts that its body atoms became: conditions are
+tests on these, and a computed value follows from them.  A clause with several body atoms can be matched from
+any of them; `match_body` annotates the atoms before the pivot, so that excluding the pivot's facts there
 enumerates each instance once.
 """
 
@@ -68,7 +68,8 @@ class PositiveProgram:
         self.axioms = frozenset(
             instance.head
             for clause in self.clauses
-            if not clause.atoms and (instance := _instance(Match(clause, (), {}), {})) is not None
+            if not clause.atoms
+            for instance in _instances(Match(clause, (), {}), {})
         )
         """Heads of clauses without atoms: true for any facts."""
 
@@ -96,9 +97,7 @@ class PositiveProgram:
     def instances(self, facts: Queryable, match: Match, excluded: Container[Fact]) -> Iterator[Instance]:
         """The instances rτ for τ in `facts.eval(Q, excluded, σ)` whose conditions hold."""
         for tau in facts.eval(match.query, excluded, match.sigma):
-            instance = _instance(match, tau)
-            if instance is not None:
-                yield instance
+            yield from _instances(match, tau)
 
     def deriving(self, facts: Queryable, fact: Fact) -> Iterator[Instance]:
         """The instances of ρ(P, facts) whose head is the fact."""
@@ -135,17 +134,18 @@ def _positive(number: int, clause: Clause) -> PositiveClause:
     return PositiveClause(number, clause.head, clause.atoms, schedule(clause), columns)
 
 
-def _instance(match: Match, tau: Bindings) -> Instance | None:
-    """rτ; None if a condition is false, the head cannot be computed or is not the goal."""
+def _instances(match: Match, tau: Bindings) -> Iterator[Instance]:
+    """rτ, one for each value of what has several; none if a condition is false, the head cannot be computed
+    or is not the goal."""
     clause = match.clause
     body = tuple(_ground(atom, tau) for atom in clause.atoms)
-    if not _take(clause.steps, tau, NO_FUNCTIONS):
-        return None
-    try:
-        head = _ground(clause.head, tau)
-    except CannotCompute:
-        return None
-    return Instance(clause.number, body, head) if match.goal in (None, head) else None
+    for bindings in _take(clause.steps, tau, NO_FUNCTIONS):
+        try:
+            head = _ground(clause.head, bindings)
+        except CannotCompute:
+            continue
+        if match.goal in (None, head):
+            yield Instance(clause.number, body, head)
 
 
 def _ground(atom: Atom, bindings: Bindings) -> Fact:

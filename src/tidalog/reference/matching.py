@@ -9,10 +9,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
-from tidalog.builtins import CannotCompute, PythonFunction, evaluate, holds
+from tidalog.builtins import GENERATORS, CannotCompute, PythonFunction, evaluate, evaluate_all, holds
 from tidalog.model.program import Aggregate, Atom, Call, Condition, Expression, Variable, variables
-from tidalog.model.terms import Term
-from tidalog.reference.clauses import Clause, NotEvaluable
+from tidalog.model.terms import Integer, Term
+from tidalog.reference.clauses import EACH, Clause, NotEvaluable
 
 Row = tuple[Term, ...]
 Facts = Mapping[str, set[Row]]
@@ -60,9 +60,15 @@ def _options(
             left, right = condition.arguments
             for side, other in ((left, right), (right, left)):
                 computable = set(variables(Condition(other))) <= bound
+                if isinstance(side, Variable) and side.name.startswith(EACH) and not _has_several(other):
+                    continue  # it takes the values of its generator and no others
                 if computable and isinstance(side, Variable) and side not in bound:
                     found.setdefault(side, []).append((condition, other))
     return found
+
+
+def _has_several(expression: Expression) -> bool:
+    return isinstance(expression, Call) and expression.function in GENERATORS
 
 
 def _form(expression: Expression) -> tuple[int, str]:
@@ -92,11 +98,10 @@ def _name(clause: Clause) -> str:
 def matches(clause: Clause, facts: Facts, functions: Mapping[str, PythonFunction]) -> Iterator[Bindings]:
     """Every match of the body, each once."""
     steps = schedule(clause)
-    for bindings in _join(clause.atoms, facts):
-        if _take(steps, bindings, functions) and not any(
-            _has_match(atom, bindings, facts, functions) for atom in clause.negations
-        ):
-            yield bindings
+    for joined in _join(clause.atoms, facts):
+        for bindings in _take(steps, joined, functions):
+            if not any(_has_match(atom, bindings, facts, functions) for atom in clause.negations):
+                yield bindings
 
 
 def _join(atoms: tuple[Atom, ...], facts: Facts) -> Iterator[Bindings]:
@@ -128,17 +133,25 @@ def _unified(
     return {**bindings, **added}
 
 
-def _take(steps: tuple[Step, ...], bindings: Bindings, functions: Mapping[str, PythonFunction]) -> bool:
-    for step in steps:
-        if step.variable is None:
-            if not holds(step.expression, bindings, functions):
-                return False
-        else:
-            try:
-                bindings[step.variable] = evaluate(step.expression, bindings, functions)
-            except CannotCompute:
-                return False
-    return True
+def _take(
+    steps: tuple[Step, ...], bindings: Bindings, functions: Mapping[str, PythonFunction]
+) -> Iterator[Bindings]:
+    """The bindings after all steps; a step with several values goes on with each."""
+    if not steps:
+        yield bindings
+        return
+    step, *rest = steps
+    if step.variable is None:
+        if holds(step.expression, bindings, functions):
+            yield from _take(tuple(rest), bindings, functions)
+        return
+    try:
+        values = evaluate_all(step.expression, bindings, functions)
+    except CannotCompute:
+        return
+    for value in values:
+        term = Integer(value) if isinstance(value, int) else value
+        yield from _take(tuple(rest), {**bindings, step.variable: term}, functions)
 
 
 def _has_match(atom: Atom, bindings: Bindings, facts: Facts, functions: Mapping[str, PythonFunction]) -> bool:

@@ -7,15 +7,15 @@ new is derived.  A clause with an aggregate or a negation reads lower strata onl
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
 from types import MappingProxyType
 
 from tidalog.builtins import BUILTINS, NO_FUNCTIONS, CannotCompute, PythonFunction, aggregate
 from tidalog.builtins import evaluate as value_of
-from tidalog.model.program import Aggregate, Atom, Call, Expression, Program, Rule
+from tidalog.model.program import Aggregate, Atom, Call, Expression, Program, Rule, Variable
 from tidalog.model.terms import Term
-from tidalog.reference.clauses import Clause, NotEvaluable, clauses_of, explicit_facts
+from tidalog.reference.clauses import Clause, NotEvaluable, aggregates_in, clauses_of, explicit_facts
 from tidalog.reference.matching import Bindings, Facts, Row, matches, schedule
 from tidalog.reference.strata import strata
 
@@ -40,8 +40,9 @@ def evaluate(
     clauses = clauses_of(program, parameters)
     by_name = _by_name(functions)
     for clause in clauses:
-        _check_functions(clause, by_name)
-        schedule(clause)
+        for part in clause.parts:
+            _check_functions(part, by_name)
+            schedule(part)
     known: dict[str, set[Row]] = defaultdict(set, explicit_facts(program, facts or {}))
     for clause in clauses:
         for atom in clause.all_atoms:
@@ -93,12 +94,14 @@ def _values(
 def _aggregated(
     clause: Clause, head: Atom, facts: Facts, functions: Mapping[str, PythonFunction]
 ) -> set[Row]:
-    """One row for each group: each distinct value of the head's other arguments."""
-    plain = tuple(a for a in head.arguments if not isinstance(a, Aggregate))
-    folds = tuple(a for a in head.arguments if isinstance(a, Aggregate))
+    """One row for each group: each distinct value of the arguments without an aggregate, and of the variables
+    beside the aggregates in the others."""
+    plain = tuple(a for a in head.arguments if not aggregates_in(a))
+    beside = tuple(v for a in head.arguments if aggregates_in(a) for v in _beside(a))
+    folds = tuple(f for a in head.arguments for f in aggregates_in(a))
     groups: dict[Row, list[set[Row]]] = {}
-    for bindings in matches(clause, facts, functions):
-        group = _values(plain, bindings, functions)
+    for bindings in (found for part in clause.parts for found in matches(part, facts, functions)):
+        group = _values((*plain, *beside), bindings, functions)
         parts = [_values(fold.arguments, bindings, functions) for fold in folds]
         if group is None or any(part is None for part in parts):
             continue
@@ -112,8 +115,33 @@ def _aggregated(
         except CannotCompute:
             continue
         others = iter(group)
-        result.add(tuple(next(folded if isinstance(a, Aggregate) else others) for a in head.arguments))
+        known = dict(zip(beside, group[len(plain) :], strict=True))
+        row = _values(
+            tuple(_with_results(a, folded) if aggregates_in(a) else next(others) for a in head.arguments),
+            known,
+            functions,
+        )
+        if row is not None:
+            result.add(row)
     return result
+
+
+def _beside(expression: Expression) -> Iterator[Variable]:
+    """The variables of an expression that are not inside an aggregate."""
+    if isinstance(expression, Variable):
+        yield expression
+    elif isinstance(expression, Call):
+        for argument in expression.arguments:
+            yield from _beside(argument)
+
+
+def _with_results(expression: Expression, results: Iterator[Term]) -> Expression:
+    """The expression with the results of its aggregates in their stead."""
+    if isinstance(expression, Aggregate):
+        return next(results)
+    if isinstance(expression, Call):
+        return replace(expression, arguments=tuple(_with_results(a, results) for a in expression.arguments))
+    return expression
 
 
 # --- constraints ------------------------------------------------------------------------------------

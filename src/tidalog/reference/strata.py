@@ -43,8 +43,9 @@ def strata(clauses: tuple[Clause, ...]) -> tuple[tuple[Clause, ...], ...]:
     rules = [(clause, relation_of(clause.head)) for clause in clauses if clause.head is not None]
     needs: set[tuple[Relation, Relation, int]] = set()  # (upper, lower, distance at least)
     for clause, head in rules:
-        needs |= {(head, relation_of(atom), int(clause.aggregates)) for atom in clause.atoms}
-        needs |= {(head, relation_of(atom), 1) for atom in clause.negations}
+        for part in clause.parts:
+            needs |= {(head, relation_of(atom), int(clause.aggregates)) for atom in part.atoms}
+            needs |= {(head, relation_of(atom), 1) for atom in part.negations}
     derived = {head for _, head in rules}
     read = {lower for _, lower, _ in needs}
     needs |= {(upper, lower, 0) for upper in read for lower in derived if overlap(upper, lower)}

@@ -30,6 +30,7 @@ from tidalog.model.errors import Diagnostic, Source, Span
 from tidalog.model.program import Aggregate, Atom, Call, Fact, Parameter, Program, Rule, Variable, variables
 
 _DIRECTIVE: Final = re.compile(r"@(\w*)")
+_SOUFFLE: Final = re.compile(r"^[ \t]*(\.(?:decl|input|output|type|comp|printsize|functor)\b)", re.MULTILINE)
 _DIRECTIVES: Final = ("prefix", "base", "import", "export", "output", "parameter")
 _INSTEAD: Final = {
     "source": 'data is read with @import p :- csv{resource = "p.csv"} .',
@@ -44,7 +45,19 @@ def parse_source(source: Source) -> tuple[Program, list[Diagnostic]]:
     reading = MainReader(source)
     with collector_paused():
         reading.read()
+    souffle = _SOUFFLE.search(source.text) if reading.errors else None
+    if souffle is not None:
+        return reading.program(), [_is_souffle(Span(source, souffle.start(1), souffle.end(1)))]
     return reading.program(), reading.diagnostics()
+
+
+def _is_souffle(span: Span) -> Diagnostic:
+    return BadStatement(
+        span,
+        problem="this is a Soufflé program",
+        why="its declarations begin with a full stop",
+        advice="variables are ?x here, .decl is @declare, .input is @import and .output is @output",
+    )
 
 
 @contextmanager
