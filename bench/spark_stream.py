@@ -49,7 +49,7 @@ LIFE = 2
 
 
 def chains(first: int, count: int, op: str, label: int, term: str) -> pa.Table:
-    """The edges of so many chains."""
+    """The edges of `count` chains."""
     starts = (np.arange(first, first + count)[:, None] * NODES + np.arange(NODES - 1)).reshape(-1)
     ends = [starts, starts + 1]
     nodes = [pa.array(end) if term == "long" else pa.array(end).cast(pa.string()) for end in ends]

@@ -1,10 +1,9 @@
 """A crowded bucket of a Java HashSet: a red-black tree over hashes that also keeps its items in a row.
 
-Iteration follows the row, and the row follows the tree: an item comes in behind its parent, and whatever is
-the root stands first.  So the order can only be had by keeping the very tree that Java keeps; two of the 48
-synthetic streams depend on it.
+Iteration follows the row, and the row depends on the tree: an item is inserted after its parent, and the root
+is always first.  So the order requires the same tree as Java's; two of the 48 synthetic streams depend on it.
 
-Invariants: a red node has no red child; every way down from the root passes the same number of black nodes.
+Invariants: a red node has no red child; every path down from the root has the same number of black nodes.
 """
 
 from __future__ import annotations

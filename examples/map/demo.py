@@ -181,7 +181,7 @@ def svg(series: Sequence[int], width: int = 800, height: int = 260) -> str:
 
 
 def verify(folder: Path, wanted: int, totals: tidalog.spark.Totals, picture: Path) -> int:
-    """The store holds what a run without Spark, store or maintenance derives from the last facts."""
+    """Compares the store with a run from scratch on the final facts, without Spark, store or maintenance."""
     with tidalog.open(folder / "city.tidalog", read_only=True) as kb, tidalog.open() as scratch:
         scratch.load(PROGRAM)
         scratch.insert("nextInWay", kb.facts("nextInWay", explicit=True))
@@ -189,7 +189,7 @@ def verify(folder: Path, wanted: int, totals: tidalog.spark.Totals, picture: Pat
     if totals.updates != wanted or not same:
         print(f"{totals.updates} of {wanted} updates were applied", file=sys.stderr)
         return 1
-    print("Derived anew from scratch, the connections are the same.")
+    print("A run from scratch derives the same connections.")
     print(f"Plot: {picture}   store and change feed: {folder}")
     return 0
 
