@@ -53,8 +53,8 @@ class Phase:
 
 @dataclass
 class Stopwatch:
-    """Phases by name: `start` (imports), `load`, `evaluate`.  A runner calls `settle` once its results
-    stand, so that the memory for checking them is not counted; `notes` are figures of its own."""
+    """Phases by name: `start` (imports), `load`, `evaluate`.  A runner calls `finish` when its results
+    are complete, so that the memory for checking them is not counted; `notes` are figures of its own."""
 
     phases: dict[str, Phase] = field(default_factory=dict)
     notes: dict[str, float] = field(default_factory=dict)
@@ -71,5 +71,5 @@ class Stopwatch:
             phase.wall += time.perf_counter() - wall
             phase.cpu += cpu_seconds() - cpu
 
-    def settle(self) -> None:
+    def finish(self) -> None:
         self.peak_bytes, self.final_bytes = peak_bytes(), resident_bytes()

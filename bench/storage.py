@@ -109,9 +109,9 @@ def opening(folder: Path, facts: int) -> Section:
 def batches(rows: int) -> Iterator[pa.Table]:
     """Chains of three edges with names for nodes."""
     for number in range(BATCHES):
-        places = np.arange(rows // 3 * 4) + number * rows * 4
-        places = places[places % 4 != 3]
-        yield pa.table({"a": [f"node{n}" for n in places], "b": [f"node{n + 1}" for n in places]})
+        numbers = np.arange(rows // 3 * 4) + number * rows * 4
+        numbers = numbers[numbers % 4 != 3]
+        yield pa.table({"a": [f"node{n}" for n in numbers], "b": [f"node{n + 1}" for n in numbers]})
 
 
 def logging(folder: Path, rows: int) -> Section:

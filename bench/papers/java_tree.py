@@ -110,7 +110,7 @@ class TreeBucket(Generic[T]):
         self._root.red = False
 
     def _cut(self, node: Node[T]) -> None:
-        """Take a node out; one with two children first changes places and colours with the next larger."""
+        """Remove a node; one with two children first swaps position and colour with the next larger."""
         left, right = node.children
         if left is not None and right is not None:
             larger = right
@@ -159,7 +159,7 @@ class TreeBucket(Generic[T]):
         node.red = False
 
     def _rotate(self, node: Node[T], side: int) -> None:
-        """Let a node sink to `side`; its child on the other side takes its place."""
+        """Rotate a node towards `side`; its child on the other side replaces it."""
         riser = node.children[1 - side]
         assert riser is not None
         inner = riser.children[side]
@@ -170,7 +170,7 @@ class TreeBucket(Generic[T]):
             inner.parent = node
 
     def _replace(self, node: Node[T], other: Node[T] | None) -> None:
-        """Let the parent of a node have another child in its place."""
+        """Replace a node by another child of its parent."""
         if node.parent is None:
             self._root = other
         else:
