@@ -26,7 +26,7 @@ def main(system: str, folder: str, threads: str, output: str) -> None:
     base = resident_bytes()
     contents = runner(job, Path(folder), int(threads), watch)
     if not watch.final_bytes:
-        watch.settle()
+        watch.finish()
     report = {
         "phases": {name: asdict(phase) for name, phase in watch.phases.items()},
         "notes": watch.notes,

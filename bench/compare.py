@@ -14,7 +14,7 @@ from bench.systems import System
 NOT_INSTALLED = "not installed"
 INEXPRESSIBLE = "cannot say it"
 _LONG_ENOUGH_SECONDS = 30.0
-"""A system whose run took longer is not run again: its best of three would tell nothing new."""
+"""A system whose run took longer is not run again: repeating it would show nothing new."""
 
 
 @dataclass(frozen=True)

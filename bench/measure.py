@@ -29,7 +29,7 @@ def peak_bytes() -> int:
     """The largest resident size so far, of this process or of its largest child.
 
     Linux hands `ru_maxrss` of the parent down to a new process, which would show the parent's size;
-    the high-water mark in /proc starts anew and is taken where there is one.
+    the high-water mark in /proc starts again and is used where there is one.
     """
     unit = 1 if sys.platform == "darwin" else 1024
     children = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss * unit
@@ -53,8 +53,8 @@ class Phase:
 
 @dataclass
 class Stopwatch:
-    """Phases by name: `start` (imports), `load`, `evaluate`.  A runner calls `settle` once its results
-    stand, so that the memory of checking them is nobody's; `notes` are figures of its own."""
+    """Phases by name: `start` (imports), `load`, `evaluate`.  A runner calls `finish` when its results
+    are complete, so that the memory for checking them is not counted; `notes` are figures of its own."""
 
     phases: dict[str, Phase] = field(default_factory=dict)
     notes: dict[str, float] = field(default_factory=dict)
@@ -71,5 +71,5 @@ class Stopwatch:
             phase.wall += time.perf_counter() - wall
             phase.cpu += cpu_seconds() - cpu
 
-    def settle(self) -> None:
+    def finish(self) -> None:
         self.peak_bytes, self.final_bytes = peak_bytes(), resident_bytes()

@@ -66,11 +66,11 @@ def bars(
     group = len(series) * _BAR + _GAP
     height = group * len(labels)
     parts = _upright_lines(scale, left, height)
-    for place, label in enumerate(labels):
-        y = _TOP + place * group + _GAP / 2
+    for number, label in enumerate(labels):
+        y = _TOP + number * group + _GAP / 2
         parts.append(_text(left - 8, y + len(series) * _BAR / 2 + 4, label, anchor="end"))
         for number, values in enumerate(series.values()):
-            value = values[place]
+            value = values[number]
             if value is None:
                 continue
             width = max(1.0, scale(value) * _PLOT)
@@ -95,12 +95,12 @@ def lines(
         y = _TOP + (1 - scale(value)) * _PLOT_HEIGHT
         parts.append(_line(left, y, left + _PLOT, y))
         parts.append(_text(left - 8, y + 4, text, "small", "end"))
-    for place, label in enumerate(labels):
-        parts.append(_text(left + place * step, _TOP + _PLOT_HEIGHT + 18, label, "small", "middle"))
+    for number, label in enumerate(labels):
+        parts.append(_text(left + number * step, _TOP + _PLOT_HEIGHT + 18, label, "small", "middle"))
     for number, values in enumerate(series.values()):
         points = [
-            (left + place * step, _TOP + (1 - scale(value)) * _PLOT_HEIGHT)
-            for place, value in enumerate(values)
+            (left + number * step, _TOP + (1 - scale(value)) * _PLOT_HEIGHT)
+            for number, value in enumerate(values)
             if value is not None
         ]
         way = " ".join(f"{x:.1f},{y:.1f}" for x, y in points)

@@ -1,6 +1,6 @@
 """Tables on the terminal, as Markdown and as JSON.
 
-A `Section` is a finished table.  Cells are text already; `records` are the raw figures behind it, every
+A `Section` is a finished table.  Cells are text already; `records` are its raw figures, every
 run included, and go to the JSON file as they are.
 """
 

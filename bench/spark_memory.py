@@ -2,15 +2,15 @@
 
     python -m bench.spark_memory [--batches 1000] [--rows 1000] [--master local[2]] [--keys N] [--new-terms]
 
-Small batches, one update each, half of whose rows insert chains and half delete those of some batches before.
-Chains come again after a while, so that facts and terms stay as many as they are: whatever grows is a leak.
-Chains that never come again (`--new-terms`) show what a term costs, for no term is ever forgotten.  With
-`--keys` chains belong to so many keys, each of which is a knowledge base of its own on the executors.
+Small batches, one update each; half of the rows insert chains, half delete those of earlier batches.  Chains
+repeat after a while, so that the numbers of facts and terms stay constant: any growth is a leak.  Chains that
+never repeat (`--new-terms`) show the cost of a term, since the dictionary never drops terms.  With `--keys`
+the chains belong to that many keys, each a knowledge base of its own on the executors.
 
-Measured behind each batch, resident: this process, the JVM of the driver, and each executor with a process of
-its own (a master such as `local-cluster[2,1,1024]`).  Behind every so many batches the JVMs are asked to
-collect their garbage, and what is left is measured: that is what they really hold.  Early are the batches
-from a fifth to two fifths of the way, when everything is warm; late are those of the last fifth.
+Measured after each batch, resident: this process, the JVM of the driver, and each executor with a process of
+its own (a master such as `local-cluster[2,1,1024]`).  At intervals the JVMs are asked to collect their
+garbage, and the live heap is measured.  Early are the batches from a fifth to two fifths of the way, when
+everything is warm; late are those of the last fifth.
 """
 
 from __future__ import annotations

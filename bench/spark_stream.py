@@ -49,7 +49,7 @@ LIFE = 2
 
 
 def chains(first: int, count: int, op: str, label: int, term: str) -> pa.Table:
-    """The edges of so many chains."""
+    """The edges of `count` chains."""
     starts = (np.arange(first, first + count)[:, None] * NODES + np.arange(NODES - 1)).reshape(-1)
     ends = [starts, starts + 1]
     nodes = [pa.array(end) if term == "long" else pa.array(end).cast(pa.string()) for end in ends]
@@ -98,9 +98,9 @@ def grown(memory: list[tuple[int, int]]) -> dict[str, float]:
     """Megabytes early and late, and their quotient."""
     tenth = max(1, len(memory) // 10)
     found: dict[str, float] = {}
-    for place, name in enumerate(("python", "jvm")):
+    for column, name in enumerate(("python", "jvm")):
         early, late = (
-            statistics.median(sample[place] for sample in part) / 1e6
+            statistics.median(sample[column] for sample in part) / 1e6
             for part in (memory[tenth : 2 * tenth] or memory, memory[-tenth:])
         )
         found |= {f"{name}_mb_early": early, f"{name}_mb_late": late, f"{name}_growth": late / early}

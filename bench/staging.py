@@ -23,7 +23,7 @@ from bench.workload import Workload
 
 @dataclass(frozen=True)
 class Job:
-    """What a child process is told.  `kind` is `evaluate`, or `load-csv`, `load-parquet` for loading
+    """The instructions for a child process.  `kind` is `evaluate`, or `load-csv`, `load-parquet` for loading
     alone; `columns` gives names and Arrow types of the columns of each fact table."""
 
     kind: str

@@ -1,7 +1,7 @@
 """Stores beside the same work in memory: `python -m bench.storage [--facts N] [--rows N] [--folder PATH]`, or
 the suite `storage` of `python -m bench`.
 
-Opening         a closure of short chains with about N facts, from a snapshot, beside deriving it anew
+Opening         a closure of short chains with about N facts, from a snapshot, compared with deriving it
 The log         batches of update rows with texts for terms: to ids, to the log, through the engine
 The policies    updates of one row each, one by one and as a stream, under each policy of `fsync`
 """
@@ -89,13 +89,13 @@ def opening(folder: Path, facts: int) -> Section:
         kb.close()
     shutil.rmtree(path)
     title = f"A store of {held:,} facts, {size / 1e6:,.0f} MB"
-    table = Section(title, ("", "seconds", "of deriving anew"), text_columns=1)
+    table = Section(title, ("", "seconds", "of deriving"), text_columns=1)
     for name, value in (
         ("facts into an empty store", insert),
         ("deriving everything", derive),
         ("writing a snapshot", write),
         ("opening", statistics.median(seconds)),
-        ("the first update behind it", first),
+        ("the first update after it", first),
         ("the second update", second),
     ):
         table.add(name, f"{value:.4f}", f"{value / derive:.2f}")
@@ -109,9 +109,9 @@ def opening(folder: Path, facts: int) -> Section:
 def batches(rows: int) -> Iterator[pa.Table]:
     """Chains of three edges with names for nodes."""
     for number in range(BATCHES):
-        places = np.arange(rows // 3 * 4) + number * rows * 4
-        places = places[places % 4 != 3]
-        yield pa.table({"a": [f"node{n}" for n in places], "b": [f"node{n + 1}" for n in places]})
+        numbers = np.arange(rows // 3 * 4) + number * rows * 4
+        numbers = numbers[numbers % 4 != 3]
+        yield pa.table({"a": [f"node{n}" for n in numbers], "b": [f"node{n + 1}" for n in numbers]})
 
 
 def logging(folder: Path, rows: int) -> Section:

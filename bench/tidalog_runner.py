@@ -36,7 +36,7 @@ def run(job: Job, folder: Path, threads: int, watch: Stopwatch) -> dict[str, Con
     stats = kb.stats()
     watch.notes["facts"] = stats.facts
     watch.notes["engine_bytes"] = stats.bytes
-    watch.settle()
+    watch.finish()
     return {predicate: _content(kb, job, predicate) for predicate in job.results}
 
 

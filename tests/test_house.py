@@ -13,6 +13,7 @@ import shutil
 import subprocess
 import sys
 import tomllib
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -129,6 +130,37 @@ class TestGeneratedFiles:
         assert page == script["refreshed"](page)
         for name in BUILTINS:
             assert name == "neg" or re.search(rf"`(x )?{re.escape(name)}[( ]", page), f"{name} is not there"
+
+    def test_the_import_graph_is_that_of_the_code(self) -> None:
+        script = runpy.run_path(str(ROOT / "docs" / "make_import_graph.py"))
+        page = script["PAGE"].read_text(encoding="utf-8")
+        assert page == script["page"](page)
+        assert "cli         spark, " in page
+
+
+def defined_in(path: Path) -> set[str]:
+    """The functions, classes and constants of a module, methods with the name of their class."""
+
+    def names(node: ast.AST, prefix: str) -> Iterator[str]:
+        for child in ast.iter_child_nodes(node):
+            if isinstance(child, ast.ClassDef | ast.FunctionDef):
+                yield prefix + child.name
+                yield from names(child, f"{prefix}{child.name}.")
+            elif isinstance(child, ast.AnnAssign | ast.Assign):
+                targets = child.targets if isinstance(child, ast.Assign) else [child.target]
+                yield from (prefix + target.id for target in targets if isinstance(target, ast.Name))
+
+    return set(names(ast.parse(path.read_text(encoding="utf-8")), ""))
+
+
+def test_the_walkthrough_names_functions_that_exist() -> None:
+    page = (ROOT / "docs" / "walkthrough.md").read_text(encoding="utf-8")
+    named = re.findall(r"`([\w/]+\.py):([\w.]+)`", page)
+    assert len(named) > 60
+    missing = [
+        f"{file}:{name}" for file, name in named if name not in defined_in(ROOT / "src/tidalog" / file)
+    ]
+    assert missing == []
 
 
 def numbers_in_the_code() -> dict[str, str]:

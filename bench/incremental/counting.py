@@ -19,7 +19,7 @@ STRATEGIES = ("ranked", "counting")
 
 @dataclass(frozen=True)
 class Shape:
-    """`e(x, y)` for so many x and y of each, `f(y, z)` for a share of the y, into so many z."""
+    """`e(x, y)` for a number of x and of y per x, `f(y, z)` for a share of the y, into a number of z."""
 
     sources: int
     fan: int
@@ -64,7 +64,7 @@ SHAPES = {
 
 
 def run(pairs: int, repeat: int, shapes: Sequence[str] = tuple(SHAPES)) -> dict[str, dict[str, float]]:
-    """CPU milliseconds per pair of updates, by shape and strategy; the best of so many runs, in turn."""
+    """CPU milliseconds per pair of updates, by shape and strategy; the best of several runs, taking turns."""
     found: dict[str, dict[str, float]] = {}
     for name in shapes:
         shape = SHAPES[name]

@@ -107,7 +107,7 @@ def as_rows(rows: Sequence[Sequence[int]]) -> Rows:
 def drive(program: str, stream: Stream, options: Options) -> tuple[Counters, float]:
     """A stream from no facts to its end: what was counted, CPU seconds of all updates.
 
-    As in the paper, the first update is carried out before anything else is read.
+    As in the paper, the first update is applied before anything else is read.
     """
     kept = Kept(program, {}, options)
     updates = [

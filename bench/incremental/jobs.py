@@ -14,7 +14,7 @@ from bench.process import OK, Limits, watched
 from bench.report import Section
 
 _COMPILING_SECONDS = 900.0
-"""The first run after a change of the compiled code makes it anew, which is no part of any figure."""
+"""The first run after a change of the compiled code compiles it, which no figure includes."""
 
 
 @dataclass(frozen=True)

@@ -146,7 +146,7 @@ def _sorted(columns: Sequence[np.ndarray]) -> Rows:
 
 
 class Base:
-    """A whole rule set on some facts: derived anew for every operation, and once to compare with."""
+    """A whole rule set on some facts: derived again for every operation, and once for comparison."""
 
     def __init__(self, name: str, facts: Facts) -> None:
         self.name, self.facts = name, facts
@@ -283,7 +283,7 @@ def _one_size(n: int, repeat: int) -> dict[str, object]:
 
 
 def more_turbines(n: int, percents: Sequence[int], repeat: int) -> dict[str, object]:
-    """Fig. 10: so many percent more turbines come, and go again."""
+    """Fig. 10: some percent more turbines are inserted, then deleted."""
     if n > _SMALL:
         more_turbines(_SMALL, [50], 1)
     base = Base("RS1", rule_sets.turbines(n))

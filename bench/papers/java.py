@@ -136,11 +136,11 @@ class HashSet(Generic[T]):
             halves: tuple[list[T], list[T]] = ([], [])
             for item in _items(bucket):
                 halves[self._number(item) != number].append(item)
-            for half, place in zip(halves, (number, number + len(old)), strict=True):
+            for half, bucket_number in zip(halves, (number, number + len(old)), strict=True):
                 if isinstance(bucket, TreeBucket) and len(half) > self._LARGEST_TREE_TO_UNDO:
-                    self._buckets[place] = self._tree(half) if all(halves) else bucket
+                    self._buckets[bucket_number] = self._tree(half) if all(halves) else bucket
                 else:
-                    self._buckets[place] = half
+                    self._buckets[bucket_number] = half
 
 
 def _items(bucket: list[T] | TreeBucket[T]) -> list[T]:

@@ -1,10 +1,9 @@
 """A crowded bucket of a Java HashSet: a red-black tree over hashes that also keeps its items in a row.
 
-Iteration follows the row, and the row follows the tree: an item comes in behind its parent, and whatever is
-the root stands first.  So the order can only be had by keeping the very tree that Java keeps; two of the 48
-synthetic streams depend on it.
+Iteration follows the row, and the row depends on the tree: an item is inserted after its parent, and the root
+is always first.  So the order requires the same tree as Java's; two of the 48 synthetic streams depend on it.
 
-Invariants: a red node has no red child; every way down from the root passes the same number of black nodes.
+Invariants: a red node has no red child; every path down from the root has the same number of black nodes.
 """
 
 from __future__ import annotations
@@ -111,7 +110,7 @@ class TreeBucket(Generic[T]):
         self._root.red = False
 
     def _cut(self, node: Node[T]) -> None:
-        """Take a node out; one with two children first changes places and colours with the next larger."""
+        """Remove a node; one with two children first swaps position and colour with the next larger."""
         left, right = node.children
         if left is not None and right is not None:
             larger = right
@@ -160,7 +159,7 @@ class TreeBucket(Generic[T]):
         node.red = False
 
     def _rotate(self, node: Node[T], side: int) -> None:
-        """Let a node sink to `side`; its child on the other side takes its place."""
+        """Rotate a node towards `side`; its child on the other side replaces it."""
         riser = node.children[1 - side]
         assert riser is not None
         inner = riser.children[side]
@@ -171,7 +170,7 @@ class TreeBucket(Generic[T]):
             inner.parent = node
 
     def _replace(self, node: Node[T], other: Node[T] | None) -> None:
-        """Let the parent of a node have another child in its place."""
+        """Replace a node by another child of its parent."""
         if node.parent is None:
             self._root = other
         else:

@@ -23,6 +23,6 @@ endsAtStart: connection(?v, ?w) :- nextInWay(_, ?x, ?v), nextInWay(?x, _, ?w), ?
 sameEnd:     connection(?v, ?w) :- nextInWay(_, ?x, ?v), nextInWay(_, ?x, ?w), ?v != ?w .
 onward:      connection(?u, ?w) :- connection(?u, ?v), connection(?v, ?w) .
 """
-"""Which ways of a map hang together: the program of the real tracks, and of `examples/map`."""
+"""Which ways of a map are connected: the program of the real tracks, and of `examples/map`."""
 
 PROGRAMS = {"trans": P_TRANS, "seq": P_SEQ, "map": P_MAP}

@@ -89,7 +89,7 @@ def heads(name: str) -> tuple[str, ...]:
 
 def chains(n: int) -> dict[str, Rows]:
     """The data of rule sets 2 and 3."""
-    return {chain: _steps(place * n, n) for place, chain in enumerate(CHAINS)}
+    return {chain: _steps(number * n, n) for number, chain in enumerate(CHAINS)}
 
 
 def extra_fact(n: int) -> Rows:

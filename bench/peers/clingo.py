@@ -26,7 +26,7 @@ def run(job: Job, folder: Path, threads: int, watch: Stopwatch) -> dict[str, Con
         with watch.phase("evaluate"):
             control.add("rules", [], "\n".join(job.scripts["clingo"]))
             control.ground([("rules", [])])
-    watch.settle()
+    watch.finish()
     if job.kind != "evaluate":
         return {predicate: Content(loaded) for predicate in job.results}
     derived = len(control.symbolic_atoms) - loaded

@@ -28,7 +28,7 @@ def run(job: Job, folder: Path, threads: int, watch: Stopwatch) -> dict[str, Con
     with watch.phase("evaluate"):
         for query in job.scripts.get("cozo", ()):
             database.run(query)
-    watch.settle()
+    watch.finish()
     textual = {name for name, columns in job.columns.items() if "string" in columns.values()}
     return {predicate: _content(database, predicate, predicate in textual) for predicate in job.results}
 

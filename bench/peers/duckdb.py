@@ -24,7 +24,7 @@ def run(job: Job, folder: Path, threads: int, watch: Stopwatch) -> dict[str, Con
     with watch.phase("evaluate"):
         for statement in job.scripts.get("duckdb", ()):
             connection.execute(statement)
-    watch.settle()
+    watch.finish()
     return {predicate: _content(connection, predicate) for predicate in job.results}
 
 

@@ -27,7 +27,7 @@ def run(job: Job, folder: Path, threads: int, watch: Stopwatch) -> dict[str, Con
         with watch.phase("evaluate"):
             _execute(graph, "(ruleset rules)\n" + "\n".join(job.scripts["egglog"]))
             _execute(graph, "(run-schedule (saturate rules))")
-    watch.settle()
+    watch.finish()
     return {predicate: _content(graph, job, predicate) for predicate in job.results}
 
 

@@ -25,7 +25,7 @@ def run(job: Job, folder: Path, threads: int, watch: Stopwatch) -> dict[str, Con
     command = [str(program), "-F", str(folder), "-D", str(folder), "-j", str(threads)]
     with watch.phase("evaluate" if job.kind == "evaluate" else "load"):
         output = subprocess.run(command, check=True, capture_output=True, text=True).stdout
-    watch.settle()
+    watch.finish()
     sizes = dict(line.split("\t") for line in output.splitlines() if "\t" in line)
     return {predicate: Content(int(sizes[predicate])) for predicate in job.results}
 

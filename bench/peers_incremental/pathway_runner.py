@@ -111,7 +111,7 @@ class _Source(pw.io.python.ConnectorSubject):  # type: ignore[misc]
 
 
 def _longer(path: pw.Table, edge: pw.Table) -> dict[str, pw.Table]:
-    """One round: every edge is a path, and so is a path with an edge behind it."""
+    """One round: every edge is a path, and so is a path followed by an edge."""
     further = path.join(edge, path.y == edge.x).select(x=path.x, y=edge.y)
     every = edge.select(edge.x, edge.y).concat_reindex(further)
     return {"path": every.groupby(every.x, every.y).reduce(every.x, every.y), "edge": edge}

@@ -194,7 +194,7 @@ def _add_peers(
 
 
 def _lesser(one: Sequence[float], other: Sequence[float]) -> list[float]:
-    """The row with the smaller sum: wall or CPU time, whichever speaks for the peer."""
+    """The row with the smaller sum: wall or CPU time, whichever favours the peer."""
     return list(min(one, other, key=sum))
 
 

@@ -41,7 +41,7 @@ _COLUMNS = (
 _OLD = "without marks"
 _SHOWN = (_OLD, "paper", "linked", "complete", "ours", "ranked")
 _COMPARED = (("ours, auto", "ours, no marks"), ("ranked", "ranked, no marks"))
-"""With marks where they pay and without any: run more often, so that a twentieth can be told from nothing."""
+"""With marks where they pay and without any: run more often, so that a difference of a twentieth shows."""
 _ALWAYS = ("ours", "ours, no marks")
 """The same with marks in every update."""
 _SAME_INSERTIONS = (_OLD, "paper", "linked", "complete", "ours")

@@ -99,7 +99,7 @@ def main(folder: Path, pause: float = PAUSE) -> int:
     print(f"Spark {spark.version} is up. {wanted} positions of a GPS track, one at a time:")
     columns = "update long, op string, predicate string, arg1 long, arg2 long, arg3 long"
     stream = spark.readStream.schema(columns).option("header", True).csv(str(updates))
-    # Each file has a whole update, so none need wait for the file behind it.
+    # Each file has a whole update, so that none waits for the next file.
     maintained = tidalog.spark.maintain(stream, PROGRAM, folder / "city.tidalog", update_wait=0)
     screen = Screen(wanted)
     query = maintained.start(folder / "changes", listener=screen.show)
@@ -166,9 +166,9 @@ def svg(series: Sequence[int], width: int = 800, height: int = 260) -> str:
     step = (width - left - 20) / max(1, len(series))
     scale = (height - bottom - 30) / top
     bars = "".join(
-        f'<rect x="{left + place * step:.1f}" y="{height - bottom - value * scale:.1f}" '
+        f'<rect x="{left + number * step:.1f}" y="{height - bottom - value * scale:.1f}" '
         f'width="{step * 0.8:.1f}" height="{value * scale:.1f}"/>'
-        for place, value in enumerate(series)
+        for number, value in enumerate(series)
     )
     return (
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" font-family="sans-serif" '
@@ -181,7 +181,7 @@ def svg(series: Sequence[int], width: int = 800, height: int = 260) -> str:
 
 
 def verify(folder: Path, wanted: int, totals: tidalog.spark.Totals, picture: Path) -> int:
-    """The store holds what a run without Spark, store or maintenance derives from the last facts."""
+    """Compares the store with a run from scratch on the final facts, without Spark, store or maintenance."""
     with tidalog.open(folder / "city.tidalog", read_only=True) as kb, tidalog.open() as scratch:
         scratch.load(PROGRAM)
         scratch.insert("nextInWay", kb.facts("nextInWay", explicit=True))
@@ -189,7 +189,7 @@ def verify(folder: Path, wanted: int, totals: tidalog.spark.Totals, picture: Pat
     if totals.updates != wanted or not same:
         print(f"{totals.updates} of {wanted} updates were applied", file=sys.stderr)
         return 1
-    print("Derived anew from scratch, the connections are the same.")
+    print("A run from scratch derives the same connections.")
     print(f"Plot: {picture}   store and change feed: {folder}")
     return 0
 

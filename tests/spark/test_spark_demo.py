@@ -22,5 +22,5 @@ def test_the_demo_streams_the_whole_track_and_ends(tmp_path: Path) -> None:
     assert (ended.returncode, ended.stderr) == (0, "")
     assert "55 updates in" in ended.stdout
     assert re.search(r"connection │ +\+4,636 │ +−4,498 │ +138 │", ended.stdout), ended.stdout
-    assert "Derived anew from scratch, the connections are the same." in ended.stdout
+    assert "A run from scratch derives the same connections." in ended.stdout
     assert (tmp_path / "demo" / "connections.svg").read_text().count("<rect") == 55

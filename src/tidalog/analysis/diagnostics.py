@@ -180,7 +180,7 @@ class UnusablePattern(Diagnostic):
 def text_position(span: Span | None) -> str:
     """`file:line:column`, or words if the source is not known."""
     if span is None:
-        return "another place"
+        return "another position"
     line, column = span.source.position(span.start)
     return f"{span.source.name}:{line}:{column}"
 

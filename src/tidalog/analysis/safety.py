@@ -2,7 +2,7 @@
 
 A variable is *bound* by a positive atom or by a computation whose inputs are bound.  The head, aggregates,
 tests, inputs of computations and variables that negated atoms share need bound variables.  An unbound
-variable is reported once per rule, at its most telling position.
+variable is reported once per rule, at the position that shows it best.
 """
 
 from __future__ import annotations

@@ -55,12 +55,12 @@ class Shapes:
 
 
 def _describe(rule: Rule) -> dict[Variable, str]:
-    places: list[tuple[str, FlatLiteral]] = [("head", head) for head in rule.heads]
-    places += [(type(literal).__name__, literal) for literal in flat_literals(rule.body)]
+    literals: list[tuple[str, FlatLiteral]] = [("head", head) for head in rule.heads]
+    literals += [(type(literal).__name__, literal) for literal in flat_literals(rule.body)]
     colours: dict[Variable, str] = {}
     for _ in range(ROUNDS):
         seen: dict[Variable, list[str]] = {}
-        for kind, literal in places:
+        for kind, literal in literals:
             texts = _literal_texts(kind, literal, colours)
             for number, node in enumerate(nodes(literal)):
                 if isinstance(node, Variable):

@@ -140,17 +140,17 @@ def _environment(java: Java) -> dict[str, str]:
 
 
 def _not_started(error: Exception, log: Path, settings: Mapping[str, str]) -> SparkNotStarted:
-    said = [line.strip() for line in log.read_text(encoding="utf-8", errors="replace").splitlines()]
-    telling = [line for line in said if _is_telling(line)]
-    lines = (telling or said)[:_SHOWN_LINES] or [str(error).strip().split("\n")[0]]
+    found = [line.strip() for line in log.read_text(encoding="utf-8", errors="replace").splitlines()]
+    messages = [line for line in found if _is_message(line)]
+    lines = (messages or found)[:_SHOWN_LINES] or [str(error).strip().split("\n")[0]]
     hint = "check the settings of Spark that you gave"
     packages = settings.get("spark.jars.packages")
-    if packages is not None and any("unresolved" in line.lower() for line in said):
+    if packages is not None and any("unresolved" in line.lower() for line in found):
         hint = f"{packages} could not be fetched: check the name and the network"
     return SparkNotStarted(master=settings["spark.master"], why=" / ".join(lines), hint=hint)
 
 
-def _is_telling(line: str) -> bool:
+def _is_message(line: str) -> bool:
     """Whether a line of the log is a message, and not a stack frame."""
     return not line.startswith("at ") and any(word in line for word in ("Exception", "rror", "unresolved"))
 
