@@ -1,4 +1,4 @@
-"""The state of a database in a snapshot: what is not columns, and back."""
+"""The state of a database as the metadata of a snapshot, and back."""
 
 from __future__ import annotations
 
@@ -35,8 +35,8 @@ def meta_of(state: State) -> dict[str, object]:
 
 
 def restored(state: State, snapshot: Snapshot) -> State:
-    """The state of a snapshot, whose facts go into the engine of an empty one.  Facts that another version
-    derived are derived again.  Raises `ProgramError` if the program does not fit any more."""
+    """The state of a snapshot, whose facts are loaded into the engine of an empty one.  Facts that another
+    version derived are derived again.  Raises `ProgramError` if this version refuses the program."""
     meta, engine = snapshot.meta, state.engine
     snapshot.fill(engine)
     program = parse(meta.text("program"), meta.text("name"))
@@ -63,7 +63,7 @@ def restored(state: State, snapshot: Snapshot) -> State:
 
 
 def _with_ranks(state: State, unranked: set[str]) -> State:
-    """Ids are ranks, except in components where they were not."""
+    """Ids are ranks, except in the components that say otherwise."""
     if not unranked:
         return state
     maintenance = Maintenance(state.engine, compile(state.analysis, is_native), state.environment.functions)
