@@ -210,7 +210,7 @@ def test_without_snapshots_the_whole_log_is_read_as_long_as_it_is_there(
     """Two snapshots damaged: the log goes back to the first of them alone."""
     for _, file in list(snapshot_files(snapshot_copy)):
         file.write_bytes(b"")
-    with pytest.raises(tidalog.StoreError, match="does not go back to the beginning") as error:
+    with pytest.raises(tidalog.StoreError, match="does not go back to the first change") as error:
         tidalog.open(snapshot_copy)
     assert number_of(error) == "T094"
     assert "meta.json" in str(error.value), "what is wrong with the snapshots is said too"

@@ -70,12 +70,12 @@ def open(
     `functions` are Python functions that rules call, by name, as `register` takes them.
 
     A folder is a store: what it holds is there without loading anything, and every change is on disk before
-    it is applied.  `fsync` says what a change waits for: `always` its own way to the disk; `batch`, the usual
-    one, the same, but a stream is synced ten times a second and when it ends; `off` nothing, so that it
-    survives the end of the process but not of the machine.  One process writes to a store; `read_only=True`
-    looks at it, also while that process is at work.  A snapshot is written in the background whenever the log
-    has grown by `snapshot_after` bytes, and by half of the last snapshot.  A change that was being applied
-    when the writer ended is applied again, or dropped with `unfinished="reject"`.
+    it is applied.  `fsync` says when a change is synced: `always` before it is applied; `batch`, the default,
+    the same, but a stream is synced ten times a second and when it ends; `off` never, so that it survives a
+    crash of the process but not of the machine.  One process writes to a store; `read_only=True` reads it,
+    also while that process writes.  A snapshot is written in the background whenever the log has grown by
+    `snapshot_after` bytes, and by half of the last snapshot.  A change that was being applied when the writer
+    ended is applied again, or dropped with `unfinished="reject"`.
     """
     from tidalog.api.arguments import checked_limits, checked_options
     from tidalog.api.knowledge_base import KnowledgeBase

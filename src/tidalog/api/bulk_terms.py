@@ -1,8 +1,8 @@
 """Many terms to ids at once.
 
-Interning a term by itself costs a call into compiled code; a program may hold a million of them.  Terms of
-the common kinds go to the dictionary as one Arrow column a kind, in the order in which they stand; the rest
-one by one.  The ids are those that `Dictionary.ids_of` would give: a term has one id whichever way it came.
+Interning one term costs a call into compiled code, and a program may have a million.  Terms of the common
+kinds go to the dictionary as one Arrow column for each kind, in order; the others one by one.  The ids are
+those of `Dictionary.ids_of`.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from typing import Final
 
 import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 
 from tidalog.engine.dictionary import Dictionary
@@ -22,23 +23,25 @@ _FEW: Final = 256
 
 
 def ids_of_many(dictionary: Dictionary, terms: Sequence[Term]) -> Ids:
-    """The ids of terms, given out where they are new."""
+    """The ids of terms; new terms get new ids."""
     if len(terms) <= _FEW:
         return dictionary.ids_of(terms)
-    places: dict[type[Term], list[int]] = {}
-    for place, term in enumerate(terms):
-        places.setdefault(type(term), []).append(place)
+    of_kind: dict[type[Term], list[int]] = {}
+    for row, term in enumerate(terms):
+        of_kind.setdefault(type(term), []).append(row)
     ids = np.empty(len(terms), np.int32)
-    for kind, rows in places.items():
+    for kind, rows in of_kind.items():
         ids[rows] = _ids_of_kind(dictionary, kind, [terms[row] for row in rows])
     return ids
 
 
 def _ids_of_kind(dictionary: Dictionary, kind: type[Term], terms: list[Term]) -> Ids:
     if kind is Integer:
-        return dictionary.encode(_integers([t.value for t in terms if isinstance(t, Integer)]), "native")
+        values = np.array([t.value for t in terms if isinstance(t, Integer)], np.int64)
+        return dictionary.encode(_numbers(values, pa.int64()), "native")
     if kind is Double:
-        return dictionary.encode(_doubles([t.value for t in terms if isinstance(t, Double)]), "native")
+        doubles = np.array([t.value for t in terms if isinstance(t, Double)], np.float64)
+        return dictionary.encode(_numbers(doubles, pa.float64()), "native")
     if kind is String:
         return dictionary.encode(_texts([t.value for t in terms if isinstance(t, String)]), "string")
     if kind is IRI:
@@ -49,14 +52,8 @@ def _ids_of_kind(dictionary: Dictionary, kind: type[Term], terms: list[Term]) ->
 # Arrow's own constructors ask pandas first, where it is installed, and importing it takes longer than a run.
 
 
-def _integers(values: list[int]) -> pa.Array:
-    return pa.Array.from_buffers(pa.int64(), len(values), [None, pa.py_buffer(np.array(values, np.int64))])
-
-
-def _doubles(values: list[float]) -> pa.Array:
-    return pa.Array.from_buffers(
-        pa.float64(), len(values), [None, pa.py_buffer(np.array(values, np.float64))]
-    )
+def _numbers(values: npt.NDArray[np.generic], kind: pa.DataType) -> pa.Array:
+    return pa.Array.from_buffers(kind, len(values), [None, pa.py_buffer(values)])
 
 
 def _texts(values: list[str]) -> pa.Array:

@@ -1,4 +1,4 @@
-"""Data on its way in: what is given to `insert` and `delete`, and what programs import."""
+"""Reads data: for `insert` and `delete`, and what programs import."""
 
 from __future__ import annotations
 

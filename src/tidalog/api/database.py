@@ -129,8 +129,8 @@ class Database:
     # --- derive and ask -----------------------------------------------------------------------------
 
     def materialise(self, limits: Limits | None = None, progress: ProgressCallback | None = None) -> RunStats:
-        """Derives everything that follows, if something changed since.  A run that stops raises `RunError`
-        and leaves explicit facts alone."""
+        """Derives everything that follows, if something changed since.  A run that is stopped raises
+        `RunError`; then only explicit facts are left."""
         limits = limits or self.limits
         if self._state.run is not None and self.is_current(limits):
             return self._state.run
@@ -147,7 +147,7 @@ class Database:
         return run
 
     def is_current(self, limits: Limits) -> bool:
-        """Whether everything is derived, and strictly so if that is wanted."""
+        """Whether everything is derived, and without failed computations if the limits are strict."""
         run = self._state.run
         return run is not None and not (limits.strict and run.uncomputed)
 
@@ -183,8 +183,8 @@ class Database:
         return image_of(self.engine, {**meta_of(self._state), **more}, derived=self.run is not None)
 
     def restore(self, snapshot: Snapshot) -> None:
-        """Takes over a snapshot, if this database is empty.  Raises `ProgramError` if its program does not
-        fit any more."""
+        """Loads a snapshot into an empty database.  Raises `ProgramError` if its program is refused by this
+        version."""
         self._state = restored(self._state, snapshot)
 
     # --- programs and explicit facts ----------------------------------------------------------------
@@ -207,8 +207,8 @@ class Database:
         return load
 
     def load(self, load: Load, *, fresh: bool = False) -> int:
-        """Takes over a program and its facts, and derives nothing.  Returns the number of explicit facts that
-        are new.  With `fresh` the engine is a new one, and the old one stays as it is."""
+        """Replaces the program, inserts facts, and derives nothing.  Returns the number of explicit facts
+        that are new.  With `fresh` the engine is a new one, and the old one stays as it is."""
         before, layout = self._state, load.analysis.triples
         parts = routed_facts(load.facts, layout, self.dictionary)
         moves = fresh or not can_stay(before.engine, before.analysis.triples, load.analysis)
@@ -231,7 +231,7 @@ class Database:
             return self._explicit_facts.insert(self.engine, parts)
 
     def delete(self, facts: Iterable[Facts]) -> int:
-        """Makes facts explicit no longer, and derives nothing.  Returns the number of those that were."""
+        """Deletes explicit facts and derives nothing.  Returns the number of those that were explicit."""
         parts = routed_facts(facts, self.analysis.triples, self.dictionary)
         if not parts:
             return 0
@@ -240,7 +240,7 @@ class Database:
         return sum(no_longer_explicit(change) for change in delta.values())
 
     def register(self, name: str, function: PythonFunction, arguments: ArgumentRange) -> None:
-        """Makes a Python function known to rules and queries."""
+        """Registers a Python function for rules and queries."""
         is_known = name in self.environment.functions
         environment = self.environment.with_function(name, function, arguments)
         self.load(self.plan_load(self.program, environment))
@@ -259,7 +259,7 @@ class Database:
         options: Options = DEFAULT,
         progress: ProgressCallback | None = None,
     ) -> Outcome:
-        """Applies updates as one and derives what follows.  `upcoming` updates are only looked at.
+        """Applies updates as one and derives what follows.  `upcoming` updates are not applied.
 
         An update with a rule edit is applied by itself.  Raises `ProgramError` or `RunError`; then everything
         is as it was.
@@ -395,7 +395,7 @@ class Database:
             raise
 
     def _outdate(self) -> None:
-        """Everything derived is to be derived again before it is used."""
+        """Everything derived must be derived again before it is used."""
         epoch = self._state.epoch + 1
         self._state = replace(self._state, run=None, maintenance=None, epoch=epoch, tabled=True)
 

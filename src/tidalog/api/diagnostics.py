@@ -67,22 +67,22 @@ class OutputNotWritable(Diagnostic):
 
 class InUse(Diagnostic):
     number = "T081"
-    title = "this knowledge base is at work"
-    reason = "a function that its rules call, or a callback of its progress, asks it for something"
-    hint = "let functions work with their arguments alone"
+    title = "this knowledge base is in use"
+    reason = "a function that its rules call, or a progress callback, calls it"
+    hint = "let functions use their arguments only"
 
 
 class OutOfMemory(Diagnostic):
     number = "T079"
     title = "the memory of this machine is used up"
     reason = "every fact is as it was before"
-    hint = "set a limit with max_memory to be told which rule takes so much"
+    hint = "set a limit with max_memory to see which rule needs so much"
 
 
 class Stopped(Diagnostic):
     number = "T080"
     title = "interrupted"
-    reason = "no rule was at work; nothing was changed"
+    reason = "no rule was running; nothing was changed"
 
 
 class NotApplied(Diagnostic):
@@ -95,7 +95,7 @@ class NotApplied(Diagnostic):
 class OtherKnowledgeBase(Diagnostic):
     number = "T085"
     title = "these updates were read for another knowledge base"
-    reason = "their terms have the numbers that the other one gave them"
+    reason = "their terms have the ids of the other one"
     hint = "read them with the knowledge base that applies them"
 
 
@@ -103,4 +103,4 @@ class TwoNames(Diagnostic):
     number = "T131"
     title = "the name {name} does not fit the text of the rule"
     reason = "the text is {written}"
-    hint = "give the name once: before the colon, or beside the text"
+    hint = "write the name once: before the colon, or beside the text"

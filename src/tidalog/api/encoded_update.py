@@ -129,7 +129,7 @@ def _edit(rule: RuleRow) -> RuleEdit:
 def encoded_script(
     script: Sequence[ScriptUpdate], dictionary: Dictionary, first: int = 1
 ) -> list[EncodedUpdate]:
-    """The updates of a script, which are called by their numbers, `first` and up."""
+    """The updates of a script, whose labels are their numbers, from `first` on."""
     updates: list[EncodedUpdate] = []
     groups: dict[tuple[str, int], _Group] = {}
     for label, update in enumerate(script, first):
@@ -145,7 +145,7 @@ def encoded_script(
                     group = groups[key] = _Group()
                 group.add(fact, target)
     for (predicate, arity), group in groups.items():
-        group.hand_out(predicate, arity, dictionary)
+        group.distribute(predicate, arity, dictionary)
     return updates
 
 
@@ -163,8 +163,8 @@ class _Group:
             self._starts.append(len(self._rows))
         self._rows.append(fact.arguments)
 
-    def hand_out(self, predicate: str, arity: int, dictionary: Dictionary) -> None:
-        columns = [ids_of_many(dictionary, [row[place] for row in self._rows]) for place in range(arity)]
+    def distribute(self, predicate: str, arity: int, dictionary: Dictionary) -> None:
+        columns = [ids_of_many(dictionary, [row[column] for row in self._rows]) for column in range(arity)]
         ends = [*self._starts[1:], len(self._rows)]
         for target, start, end in zip(self._targets, self._starts, ends, strict=True):
             target.append(Facts(predicate, [column[start:end] for column in columns], end - start))
@@ -195,8 +195,8 @@ def net_update(updates: Sequence[EncodedUpdate]) -> EncodedUpdate:
             continue
         table = np.stack([np.concatenate([b.columns[c] for _, b in parts]) for c in range(arity)], axis=1)
         wanted_rows = np.repeat([wanted for wanted, _ in parts], [batch.count for _, batch in parts])
-        _, place = np.unique(table[::-1], axis=0, return_index=True)
-        last = np.sort(len(table) - 1 - place)
+        _, from_end = np.unique(table[::-1], axis=0, return_index=True)
+        last = np.sort(len(table) - 1 - from_end)
         for chosen, target in ((last[~wanted_rows[last]], deletions), (last[wanted_rows[last]], insertions)):
             if len(chosen):
                 columns = [np.ascontiguousarray(table[chosen, c]) for c in range(arity)]

@@ -53,9 +53,9 @@ from tidalog.storage.segments import When
 
 F = TypeVar("F", bound=Callable[..., object])
 _FEW: Final = 256
-"""Facts that are maintained however few there are to derive again."""
+"""Facts that are maintained however few there are in all."""
 _BULK_SHARE: Final = 4
-"""From one in this many of all facts on, deriving everything is taken to be less work."""
+"""More than one in this many of all facts are not maintained: everything is derived again."""
 
 
 class KnowledgeBase(Reader):
@@ -89,7 +89,7 @@ class KnowledgeBase(Reader):
             return outcome
 
     def _note(self, change: Change) -> None:
-        """A change is applied; its outcome is not logged yet."""
+        """Called when a change is applied, before its outcome is logged."""
         if change.read is not None:
             self._skipped += change.skipped
             bound = [(binding, change.read.folder) for binding in change.read.program.exports]
@@ -100,7 +100,7 @@ class KnowledgeBase(Reader):
         return nullcontext()
 
     def _flush(self) -> None:
-        """A stream has ended."""
+        """Called when a stream has ended."""
 
     def _maintain(
         self,
@@ -144,7 +144,7 @@ class KnowledgeBase(Reader):
 
         A `str` that names a file is a path.  Without `dialect` the file's ending decides.  @import reads its
         data now; relative paths start at `base_dir`, or at the folder of the file.  `parameters` are values
-        of `$name`, which override those that the program declares.  Rows of data that are no facts are an
+        of `$name`, which override those that the program declares.  Rows of data that are not facts are an
         error, or with `on_error="skip"` are counted and go to `PREDICATE.quarantine.csv` in `quarantine_dir`.
         """
         database = self._open()
@@ -175,10 +175,10 @@ class KnowledgeBase(Reader):
 
     @locked
     def register(self, name: str, function: PythonFunction) -> None:
-        """Makes a Python function known to rules and queries as `name`, in any case.
+        """Registers a Python function for rules and queries; upper and lower case of `name` are the same.
 
-        It must be pure: equal arguments, equal answer.  Numbers, booleans and strings arrive as Python
-        values, other terms as themselves; None means that there is no value.  Register a function before the
+        It must be pure: equal arguments, equal result.  Numbers, booleans and strings are passed as Python
+        values, other terms as they are; None means that there is no value.  Register a function before the
         rules that call it are loaded.
         """
         database = self._open()
@@ -212,8 +212,7 @@ class KnowledgeBase(Reader):
 
     @locked
     def _edit_rules(self, edit: RuleEdit) -> Delta:
-        """An update that is nothing but a rule edit.  If nothing is derived yet, it only changes the
-        program."""
+        """Applies a rule edit as an update.  If nothing is derived yet, it only changes the program."""
         database, update = self._open(), EncodedUpdate(rules=edit)
         if database.run is not None or self._subscriptions:
             return self._maintain_shown([update])
@@ -238,10 +237,10 @@ class KnowledgeBase(Reader):
     ) -> int:
         """Adds explicit facts and returns the number of those that were not explicit before.
 
-        `data` is rows, a mapping of columns, a pandas or polars frame, anything that speaks Arrow, a numpy
+        `data` is rows, a mapping of columns, a pandas or polars frame, an Arrow table or stream, a numpy
         array, or the path of a file (`format` names its format, `header` says that delimited text has one).
-        `formats` says what each column means (`any`, `string`, `int` …); `columns` picks columns by name.
-        Rows that are no facts are an error, or with `on_error="skip"` are counted and written to the file
+        `formats` says what each column means (`any`, `string`, `int` …); `columns` selects columns by name.
+        Rows that are not facts are an error, or with `on_error="skip"` are counted and written to the file
         `quarantine`.
 
         If everything is derived already, what follows from the new facts is derived now; a run that is
@@ -270,7 +269,7 @@ class KnowledgeBase(Reader):
         quarantine: str | os.PathLike[str] | None = None,
         progress: bool | None = None,
     ) -> int:
-        """Makes facts explicit no longer and returns the number of those that were.  The arguments are those
+        """Deletes explicit facts and returns the number of those that were explicit.  The arguments are those
         of `insert`.  A fact that rules derive stays true, and one that is not explicit is ignored."""
         options = DataOptions(format, formats, header, columns, on_error, quarantine, progress)
         facts = self._encoded(predicate, data, options)
@@ -294,8 +293,8 @@ class KnowledgeBase(Reader):
         return None if known is None or analysis.triples.is_shorthand(name) else known.arity
 
     def _maintains(self, rows: int) -> bool:
-        """Whether facts are maintained, rather than everything derived again.  Subscribers hear of changes
-        only if they are."""
+        """Whether an insertion or deletion is maintained, rather than everything derived again.  Only then
+        can it be published to subscribers."""
         database = self._open()
         if not rows or self._subscriptions:
             return rows > 0
@@ -304,7 +303,7 @@ class KnowledgeBase(Reader):
     # --- updates ------------------------------------------------------------------------------------
 
     def update(self, *, label: Label | None = None) -> OpenUpdate:
-        """An update to fill in a `with` block, which is applied where the block ends:
+        """An update to fill in a `with` block, which is applied at the end of the block:
 
         with kb.update() as u:
             u.delete("edge", [("a", "b")])
@@ -419,7 +418,7 @@ class KnowledgeBase(Reader):
 
         For a predicate it gets the change, `callback(change)`, as `delta[predicate]` has it; for a query the
         answers that came and those that went, `callback(inserted, deleted)`.  An exception in it is logged
-        and does no harm.  It may use the knowledge base.  It does not hear of `load`.
+        and has no other effect.  It may use the knowledge base.  It is not called for `load`.
         """
         database = self._open()
         if is_predicate(what):

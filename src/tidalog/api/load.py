@@ -1,7 +1,7 @@
-"""`Load`: a program and facts on their way into a database.
+"""`Load`: a program and facts to load into a database.
 
-Facts live in the engine alone.  The analysis sees one *witness* for each predicate and number of arguments
-that has explicit facts, which is all it needs to know of them.
+Only the engine has facts.  The analysis gets one *witness* for each predicate and number of arguments that
+has explicit facts.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ class Environment:
 
 @dataclass
 class Load:
-    """A program to have from now on, and facts to add.
+    """A program, and facts to insert.
 
     Invariant.  `analysis` fits the program, the witnesses and the facts; nothing changes before
     `Database.load`.
@@ -52,7 +52,7 @@ class Load:
     witnesses: dict[Witness, Fact]
     analysis: Analysis
     text_facts: Sequence[Fact] = ()
-    """Facts of the program's own text, which `facts` has too."""
+    """Facts of the program's text; they are among `facts` too."""
     facts: list[Facts] = field(default_factory=list)
 
     def add(self, *facts: Facts) -> None:

@@ -1,8 +1,7 @@
 """The lock of a knowledge base: one call at a time.
 
-The engine's arrays move while it works, so a second thread waits until the first one is out.  The thread that
-holds the lock may call again, except while rules run (from a registered function or a callback): that is
-refused.
+The arrays of the engine move while it works, so a second thread waits for the first.  The thread that holds
+the lock may call again, except while rules run (from a registered function or a callback): that is refused.
 """
 
 from __future__ import annotations

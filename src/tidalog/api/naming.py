@@ -1,4 +1,4 @@
-"""Names that users write: of predicates, of the columns of a result, of parameters; and other arguments."""
+"""Names that users write: of predicates, of the columns of a result, of parameters."""
 
 from __future__ import annotations
 
@@ -86,7 +86,7 @@ def predicates_read(rule: Rule, analysis: Analysis) -> frozenset[str]:
 
 
 def column_names(head: Atom) -> list[str]:
-    """Variables give their names, aggregates `count_y`, anything else `arg3`; none occurs twice."""
+    """The names of columns: those of variables, `count_y` for an aggregate, else `arg3`; each once."""
     names: list[str] = []
     for position, argument in enumerate(head.arguments, 1):
         match argument:
@@ -103,7 +103,7 @@ def column_names(head: Atom) -> list[str]:
 
 
 def parameter_terms(parameters: Mapping[str, object]) -> dict[str, Term]:
-    """The terms that values of parameters stand for."""
+    """The values of parameters as terms."""
     terms: dict[str, Term] = {}
     for name, value in parameters.items():
         try:

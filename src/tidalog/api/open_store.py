@@ -55,7 +55,7 @@ def _for_reading(
     functions: Mapping[str, PythonFunction],
     unfinished: Unfinished,
 ) -> StoredKnowledgeBase:
-    """A writer may replace files while they are looked for; then there are new ones."""
+    """Tries again if a writer has replaced files in the meantime."""
     for attempt in range(_ATTEMPTS):
         reader = StoreReader(path)
         kb = StoredKnowledgeBase(limits, options, path, None, 1)

@@ -1,4 +1,4 @@
-"""`with kb.update() as u:`: an update that is applied when its block ends well."""
+"""`with kb.update() as u:`: an update that is applied when its block ends without an exception."""
 
 from __future__ import annotations
 

@@ -15,8 +15,8 @@ from tidalog.rdf.layout import TRIPLE, Layout
 
 
 def can_stay(engine: EmbeddedEngine, before: Layout, analysis: Analysis) -> bool:
-    """Whether facts can stay where they are: triples are in the same relations, and predicates and
-    constraints have the arities that the engine knows."""
+    """Whether facts can stay in their relations: those of triples are the same, and predicates and
+    constraints have the arities that the engine has for them."""
     if not before.same_relations(analysis.triples):
         return False
     wanted = {name: info.arity for name, info in analysis.predicates.items()}
@@ -54,9 +54,9 @@ def moved(
     into: EmbeddedEngine | None = None,
     ids: Ids | None = None,
 ) -> EmbeddedEngine:
-    """A new engine with the explicit facts alone, in the relations of another layout.  A relation without any
-    gets its arity when it is needed.  An engine to move them `into` has a dictionary of its own, in which
-    terms have other `ids`.
+    """A new engine with the explicit facts, in the relations of another layout.  A relation without any gets
+    its arity when it is needed.  An engine to move them `into` has a dictionary of its own, in which terms
+    have other `ids`.
 
     Once neither rules nor witnesses have `triple`, all triples were written with IRIs, as the witnesses say,
     and these are predicates like any other again."""

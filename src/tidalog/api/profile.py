@@ -1,4 +1,4 @@
-"""`kb.profile()`: how each part of a program is maintained, and why so."""
+"""`kb.profile()`: how each component of a program is maintained, and why."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from dataclasses import asdict, dataclass, field
 from typing import Final, overload
 
 from tidalog.analysis import Analysis
+from tidalog.api.results import text_table
 from tidalog.maintain.component import MaintainedComponent
 from tidalog.model.update import Label
 from tidalog.plan.lowering import constraint_predicate
@@ -18,7 +19,7 @@ _UNREACHED: Final = "no update has reached it"
 
 @dataclass
 class Choice:
-    """The last strategy of a part, and how often it has had which."""
+    """The last strategy of a component, and how often each was chosen."""
 
     strategy: str
     reason: str
@@ -27,17 +28,15 @@ class Choice:
 
 
 class Choices(dict[str, Choice]):
-    """What was chosen for each part, by its name."""
+    """What was chosen for each component, by its name."""
 
-    def note(self, nodes: Iterable[MaintainedComponent], label: Label | None) -> None:
-        """An update is done."""
-        for node in nodes:
-            if node.chosen:
-                known = self.get(node.name)
-                if known is None:
-                    known = self[node.name] = Choice(node.chosen, node.reason, label)
-                known.strategy, known.reason, known.update = node.chosen, node.reason, label
-                known.times[node.chosen] += 1
+    def note(self, components: Iterable[MaintainedComponent], label: Label | None) -> None:
+        """Notes the components that an update has reached."""
+        for one in components:
+            if one.chosen:
+                known = self.setdefault(one.name, Choice(one.chosen, one.reason, label))
+                known.strategy, known.reason, known.update = one.chosen, one.reason, label
+                known.times[one.chosen] += 1
 
 
 @dataclass(frozen=True)
@@ -64,11 +63,11 @@ class Profile(Sequence[PartProfile]):
         self._parts = tuple(parts)
 
     @overload
-    def __getitem__(self, place: int, /) -> PartProfile: ...
+    def __getitem__(self, index: int, /) -> PartProfile: ...
     @overload
-    def __getitem__(self, place: slice, /) -> Sequence[PartProfile]: ...
-    def __getitem__(self, place: int | slice, /) -> PartProfile | Sequence[PartProfile]:
-        return self._parts[place]
+    def __getitem__(self, index: slice, /) -> Sequence[PartProfile]: ...
+    def __getitem__(self, index: int | slice, /) -> PartProfile | Sequence[PartProfile]:
+        return self._parts[index]
 
     def __len__(self) -> int:
         return len(self._parts)
@@ -77,18 +76,7 @@ class Profile(Sequence[PartProfile]):
         return [asdict(part) for part in self._parts]
 
     def __repr__(self) -> str:
-        rows = [_COLUMNS, *self._cells()]
-        if len(rows) == 1:
-            return "no rules"
-        widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-        lines = [
-            "   ".join(
-                cell.rjust(width) if place == 2 else cell.ljust(width)
-                for place, (cell, width) in enumerate(zip(row, widths, strict=True))
-            ).rstrip()
-            for row in rows
-        ]
-        return "\n".join([lines[0], "─" * (sum(widths) + 3 * (len(widths) - 1)), *lines[1:]])
+        return "\n".join(text_table(_COLUMNS, list(self._cells()), right={2})) if self._parts else "no rules"
 
     def _cells(self) -> Iterator[tuple[str, ...]]:
         for part in self._parts:
@@ -97,27 +85,21 @@ class Profile(Sequence[PartProfile]):
             yield part.name, rules, f"{part.facts:,}", part.strategy or "", part.reason, times
 
 
-def profile_of(nodes: Sequence[MaintainedComponent], choices: Choices, analysis: Analysis) -> Profile:
+def profile_of(components: Sequence[MaintainedComponent], choices: Choices, analysis: Analysis) -> Profile:
     constraints = {constraint_predicate(rule.name): rule.name for rule in analysis.constraints}
 
-    def part(node: MaintainedComponent) -> PartProfile:
-        choice = choices.get(node.name)
-        fold = node.stage.fold
-        rules = tuple(dict.fromkeys(rule.name for rule in node.rules)) or ((fold.name,) if fold else ())
-        shown = [analysis.label(name) for name in sorted(node.predicates) if not name.startswith("#")]
-        if node.name in constraints:
-            name = f"constraint {constraints[node.name]}"
+    def part(component: MaintainedComponent) -> PartProfile:
+        choice = choices.get(component.name)
+        fold = component.stage.fold
+        rules = tuple(dict.fromkeys(rule.name for rule in component.rules)) or ((fold.name,) if fold else ())
+        shown = [analysis.label(name) for name in sorted(component.predicates) if not name.startswith("#")]
+        if component.name in constraints:
+            name = f"constraint {constraints[component.name]}"
         else:
             name = " ".join(shown) or f"groups of {rules[0]}"
-        return PartProfile(
-            name,
-            rules,
-            node.recursive,
-            node.facts,
-            choice.strategy if choice is not None else None,
-            choice.reason if choice is not None else _UNREACHED,
-            choice.update if choice is not None else None,
-            dict(choice.times) if choice is not None else {},
-        )
+        what = (name, rules, component.recursive, component.facts)
+        if choice is None:
+            return PartProfile(*what, None, _UNREACHED, None, {})
+        return PartProfile(*what, choice.strategy, choice.reason, choice.update, dict(choice.times))
 
-    return Profile(map(part, nodes))
+    return Profile(map(part, components))

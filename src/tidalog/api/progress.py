@@ -1,7 +1,7 @@
-"""A progress bar on stderr for whatever takes longer than two seconds, on a terminal only.
+"""A progress bar on stderr for calls of more than two seconds, on a terminal only.
 
-The bar is shown by a timer, so that one long step without any news is covered too; news arrive at the
-engine's safe points.  Nothing of rich is imported unless the bar is shown.
+A timer shows the bar, so that it also appears if nothing is reported; progress is reported at the engine's
+safe points.  rich is imported only if the bar is shown.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ DELAY: Final = 2.0
 
 
 class ProgressBar:
-    """Shows a bar from `DELAY` seconds on until it is left."""
+    """Shows a bar after `DELAY` seconds, until the end of its block."""
 
     def __init__(self, *, always: bool = False, never: bool = False) -> None:
         self._active = not never and (always or sys.stderr.isatty())
@@ -63,14 +63,14 @@ class ProgressBar:
         return self.on_run if self._active else None
 
     def on_run(self, progress: Progress) -> None:
-        """News of a materialisation."""
+        """Progress of a materialisation or an update."""
         rate = progress.facts / progress.seconds if progress.seconds > 0 else 0.0
         details = f"{progress.facts:,} facts · {progress.rounds:,} rounds · {rate:,.0f} facts/s"
         rule = f"rule {progress.rule}" if progress.rule else "materialising"
         self._update(rule, details, progress.component, progress.components)
 
     def on_read(self, label: str) -> Callable[[str, int], None]:
-        """News of reading the files of one predicate."""
+        """Progress of reading the files of one predicate."""
         start = time.perf_counter()
         self._update(f"reading {label}", "", 0, 1)
 
@@ -82,7 +82,7 @@ class ProgressBar:
         return read
 
     def on_updates(self, label: object, done: int, total: int, facts: int) -> None:
-        """News of a stream of updates."""
+        """Progress of a stream of updates."""
         self._update(f"update {label}", f"{done:,} of {total:,} updates · {facts:,} facts", done, total)
 
     def _update(self, description: str, details: str, completed: int, total: int) -> None:

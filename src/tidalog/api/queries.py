@@ -1,4 +1,4 @@
-"""What comes out of a database: answers, tables, figures."""
+"""Answers, tables and figures of a database."""
 
 from __future__ import annotations
 

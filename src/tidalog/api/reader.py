@@ -56,7 +56,7 @@ class Reader:
 
     @locked
     def close(self) -> None:
-        """Lets go of all facts.  Results that were handed out stay."""
+        """Releases all facts.  Results that were returned stay valid."""
         self._database = None
 
     def __repr__(self) -> str:
@@ -117,7 +117,7 @@ class Reader:
     def query(self, text: str, /, **parameters: object) -> Result:
         """The answers to a query such as `?x, #count(?y) :- edge(?x, ?y), ~old(?y), ?x != b`.
 
-        Of a body alone the answers are its variables.  `$name` in it is the value of the keyword `name`.
+        Without a head, the answers are the variables of the body.  `$name` is the keyword argument `name`.
         """
         names, found = self._ask(text, parameters)
         return result_of(self._open(), names, found)
@@ -138,8 +138,8 @@ class Reader:
         *,
         header: bool | None = None,
     ) -> Path:
-        """Writes the facts of a predicate to a file, whole or not at all.  Its ending says the format unless
-        `format` does."""
+        """Writes the facts of a predicate to a file, whole or not at all.  Without `format`, the ending of
+        the file decides."""
         self.materialise()
         database, target = self._open(), Path(path)
         table = written_table(database, facts_of(database, predicate, None), format_named(format, target).rdf)
@@ -175,14 +175,14 @@ class Reader:
 
     @locked
     def stats(self) -> Stats:
-        """Figures of what is held and of the last materialisation."""
+        """Figures of the facts and of the last materialisation."""
         self.materialise()
         return stats_of(self._open(), self._skipped)
 
     @locked
     def profile(self) -> Profile:
-        """How each part of the program is maintained: the strategy that the last update which reached it had,
-        why it had this one, and how often each was chosen since the last materialisation."""
+        """How each component of the program is maintained: the strategy for the last update that reached it,
+        why it was chosen, and how often each was chosen since the last materialisation."""
         self.materialise()
         database = self._open()
         maintenance = database.maintained()

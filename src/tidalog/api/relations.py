@@ -1,7 +1,7 @@
 """Facts by the predicates that users know, over the relations that hold them, in columns of term ids.
 
 To a user `triple(s, p, o)` is one predicate and `ex:p(s, o)` is another way to write it; the engine keeps
-triples in several relations, which a `Layout` knows.
+triples in several relations, which a `Layout` lists.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ def count_of(engine: EmbeddedEngine, analysis: Analysis, predicate: str, explici
 
 
 def explicit_rows(engine: EmbeddedEngine, layout: Layout) -> Iterator[Facts]:
-    """All explicit facts by the predicates that users know: what `rdf.columns.split` was given."""
+    """All explicit facts by the predicates that users know, before `rdf.columns.split`."""
     triples = layout.relations
     if layout.active:
         yield _all_triples(engine, layout, True)

@@ -3,14 +3,14 @@
 A column is int64, double, boolean or plain text if every term in it is a number or boolean of that kind or a
 string; otherwise it is text in the form that tables have (format `any`), in which every text says which term
 it is, and its field's metadata says so (`io.term_fields`).  So a result needs nothing but its table: Python
-values and terms are read off it, and inserting a result gives the same facts again.
+values and terms are read from it, and inserting a result yields the same facts again.
 """
 
 from __future__ import annotations
 
 import html
 import io
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Container, Iterator, Mapping, Sequence
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Final, TypeVar
 
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 Value = int | float | bool | str
-"""What a term is to Python: a number, a boolean or the text of a string, else the text of a table's cell."""
+"""A term as a Python value: a number, a boolean or the text of a string, else the text of a table's cell."""
 
 SHOWN_ROWS: Final = 20
 """Rows of a result that print."""
@@ -45,7 +45,7 @@ _FEW: Final = 256
 class NotInstalled(Diagnostic):
     number = "T082"
     title = "{package} is not installed"
-    reason = "Tidalog itself does without it; this conversion does not"
+    reason = "Tidalog itself does not need it; this conversion does"
     hint = "install it with: pip install 'tidalog[{package}]', or use to_arrow()"
 
 
@@ -60,7 +60,7 @@ class Result:
         prefixes: Mapping[str, str] | None = None,
         readings: Sequence[str] | None = None,
     ) -> None:
-        """`rows` counts where there are no columns; `prefixes` shorten IRIs that are printed; `readings` say
+        """`rows` counts if there are no columns; `prefixes` shorten IRIs that are printed; `readings` say
         what columns of text hold, strings if there are none."""
         self._prefixes = dict(prefixes or {})
         if names:
@@ -167,19 +167,8 @@ class Result:
 
     def lines(self, rows: int | None = SHOWN_ROWS) -> Iterator[str]:
         """The same table as lines of any length, for files, pipes and many rows."""
-        cells = self._shown(rows)
-        widths = [max(map(len, column)) for column in zip(self.columns, *cells, strict=True)]
-        to_the_left = [_is_text(column) for column in self._table.columns]
-
-        def line(row: Sequence[str]) -> str:
-            padded = zip(row, widths, to_the_left, strict=True)
-            return "   ".join(
-                c.ljust(width) if left else c.rjust(width) for c, width, left in padded
-            ).rstrip()
-
-        yield line(self.columns)
-        yield "─" * (sum(widths) + 3 * (len(widths) - 1))
-        yield from map(line, cells)
+        right = {number for number, column in enumerate(self._table.columns) if not _is_text(column)}
+        return text_table(self.columns, self._shown(rows), right)
 
     def __repr__(self) -> str:
         if not self.columns:
@@ -233,6 +222,20 @@ _READ: Final[Mapping[str, Callable[[str], Term]]] = {"any": parse_any, "string":
 """The term of a text, by the reading of its column."""
 
 
+def text_table(header: Sequence[str], rows: Sequence[Sequence[str]], right: Container[int]) -> Iterator[str]:
+    """The lines of a table of texts.  Columns with a number in `right` are aligned to the right."""
+    widths = [max(map(len, column)) for column in zip(header, *rows, strict=True)]
+
+    def line(row: Sequence[str]) -> str:
+        cells = zip(row, widths, strict=True)
+        padded = (c.rjust(w) if n in right else c.ljust(w) for n, (c, w) in enumerate(cells))
+        return "   ".join(padded).rstrip()
+
+    yield line(header)
+    yield "─" * (sum(widths) + 3 * (len(widths) - 1))
+    yield from map(line, rows)
+
+
 def _is_text(column: pa.ChunkedArray) -> bool:
     return bool(pa.types.is_string(column.type) or pa.types.is_large_string(column.type))
 
@@ -264,7 +267,7 @@ def _terms(column: pa.ChunkedArray, reading: str) -> list[Term]:
 
 
 def _by_distinct(column: pa.ChunkedArray, read: Callable[[str], T]) -> list[T]:
-    """What `read` makes of each text, asked once for each distinct one of many."""
+    """What `read` returns for each text, called once for each distinct one of many."""
     if len(column) <= _FEW:
         return [read(text) for text in column.to_pylist()]
     encoded = column.combine_chunks().dictionary_encode()

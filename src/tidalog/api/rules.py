@@ -1,4 +1,4 @@
-"""`kb.rules`, and rule edits: built from text, parsed, and put into words."""
+"""`kb.rules`, and rule edits: from text, parsed, and as text again."""
 
 from __future__ import annotations
 

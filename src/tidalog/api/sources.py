@@ -18,14 +18,14 @@ from tidalog.model.program import DataBinding, Program, Rule
 
 ProgramSource = str | os.PathLike[str] | Program
 _PATH: Final = re.compile(r"[^\n(){}<>?\"]+\.(?:rls|rules|dlog|jrules)")
-"""A text that no statement looks like, but a path to a program does."""
+"""A text that looks like the path of a program, and like no statement."""
 _LONGEST_PATH: Final = 4096
 T = TypeVar("T")
 
 
 @dataclass(frozen=True)
 class ReadProgram:
-    """A program, what is odd about its text, and the folder that its relative paths start from."""
+    """A program, the warnings about its text, and the folder that its relative paths start from."""
 
     program: Program
     warnings: tuple[Diagnostic, ...]
@@ -60,7 +60,7 @@ def read_program_file(path: Path, dialect: str | None) -> tuple[Program, tuple[D
 
 
 def read_program_text(path: Path) -> str:
-    """The text of a file; what keeps it from being read is a `UsageError`."""
+    """The text of a file.  Raises `UsageError` if it cannot be read."""
     try:
         return path.read_text(encoding="utf-8-sig")
     except FileNotFoundError:
@@ -102,11 +102,11 @@ def _similar_files(path: Path) -> str:
 
 
 def joined(old: Program, new: Program) -> Program:
-    """What two programs say together, without facts.  What the old one says already is not said twice; a
-    prefix or parameter that both declare has the value of the new one."""
+    """Two programs as one, without facts.  What is in both occurs once; a prefix or parameter that both
+    declare has the value of the new one."""
     return replace(
         new,
-        rules=(*old.rules, *(rule for rule in new.rules if not _is_said(rule, old.rules))),
+        rules=(*old.rules, *(rule for rule in new.rules if not _is_among(rule, old.rules))),
         facts=(),
         prefixes=MappingProxyType({**old.prefixes, **new.prefixes}),
         base=new.base if old == Program() or old.base == new.base else None,
@@ -123,15 +123,15 @@ def says_nothing_new(known: Program, program: Program) -> bool:
     return replace(whole, base=known.base) == replace(known, facts=())
 
 
-def _is_said(rule: Rule, rules: tuple[Rule, ...]) -> bool:
-    """Whether a rule is there already; one without a name may have been given one since it was loaded."""
+def _is_among(rule: Rule, rules: tuple[Rule, ...]) -> bool:
+    """Whether a rule is among others.  One without a name may have got one since it was loaded."""
     if rule in rules:
         return True
     return rule.name is None and any(replace(known, name=None) == rule for known in rules)
 
 
 def _added(old: tuple[T, ...], new: Iterable[T]) -> tuple[T, ...]:
-    """Order stays; what the new program itself says twice is kept, for analysis to warn of."""
+    """In order.  What occurs twice in the new program is kept: the analysis warns of it."""
     return (*old, *(item for item in new if item not in old))
 
 

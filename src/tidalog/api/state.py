@@ -1,4 +1,4 @@
-"""`State`: what changes as a whole in a database."""
+"""`State`: what a database replaces as a whole."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from tidalog.model.program import Fact, Program
 
 @dataclass(frozen=True)
 class State:
-    """What changes as a whole."""
+    """Immutable: to roll back is to keep the old one."""
 
     program: Program = field(default_factory=Program)
     analysis: Analysis = field(default_factory=lambda: analyse(Program()))
@@ -30,6 +30,6 @@ class State:
     """Figures of the materialisation; None if there is none or it is out of date."""
     maintenance: Maintenance | None = None
     tabled: bool = True
-    """Whether the table has all facts; those of a snapshot enter it when something is to be changed."""
+    """Whether the table has all facts; those of a snapshot enter it before the first change."""
     epoch: int = 0
     """How often everything derived went out of date."""

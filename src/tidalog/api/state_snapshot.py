@@ -1,4 +1,4 @@
-"""The state of a database in a snapshot: what is not columns, and back."""
+"""The state of a database as the metadata of a snapshot, and back."""
 
 from __future__ import annotations
 
@@ -41,9 +41,9 @@ def meta_of(state: State) -> dict[str, object]:
 
 
 def restored(state: State, snapshot: Snapshot) -> State:
-    """The state of a snapshot, whose facts go into the engine of an empty one.  Facts that another version
-    derived are derived again, and so are those of an earlier format.  Raises `ProgramError` if the program
-    does not fit any more."""
+    """The state of a snapshot, whose facts are loaded into the engine of an empty one.  Facts that another
+    version derived, or of an earlier format, are derived again.  Raises `ProgramError` if this version
+    refuses the program."""
     meta, is_old = snapshot.meta, snapshot.format < FORMAT
     engine = EmbeddedEngine() if is_old else state.engine
     snapshot.fill(engine)
@@ -82,7 +82,7 @@ def _migrated(old: EmbeddedEngine, new: EmbeddedEngine, format: int) -> Ids:
 
 
 def _with_ranks(state: State, unranked: set[str]) -> State:
-    """Ids are ranks, except in components where they were not."""
+    """Ids are ranks, except in the components that say otherwise."""
     if not unranked:
         return state
     maintenance = Maintenance(state.engine, compile(state.analysis, is_native), state.environment.functions)

@@ -1,4 +1,4 @@
-"""A knowledge base that is a folder on disk, which `tidalog.open(path)` gives; see `storage`.
+"""A knowledge base in a folder on disk: `tidalog.open(path)`; see `storage`.
 
 It is a knowledge base that has a write-ahead log, an inbox and a snapshotter.  A live change is appended to
 the log, applied, and its outcome appended; recovery reads the log and applies the same changes.
@@ -81,7 +81,7 @@ class StoredKnowledgeBase(KnowledgeBase):
 
     @locked
     def close(self) -> None:
-        """Lets go of all facts and of the store.  Results that were handed out stay."""
+        """Releases all facts and the store.  Results that were returned stay valid."""
         store = self._log.store
         if store is not None:
             self._snapshotter.wait()
@@ -176,15 +176,15 @@ class StoredKnowledgeBase(KnowledgeBase):
         goes_on: bool = False,
         contents: Sequence[Content] | None = None,
     ) -> int | None:
-        """Makes a batch of updates durable without applying it, and returns their number.
+        """Logs a batch of updates without applying it, and returns their number.
 
         `source` names where batches come from, such as the id of a streaming query; `batch` is the number of
         the batch, and numbers of a source ascend.  A batch that is there already, or is older than one that
         is, is a duplicate: nothing is logged, and None is returned.
 
-        With `goes_on` the first of them is not an update of its own, but more of the last one that waits:
-        they are applied as one.  `contents` tell the updates of a batch from others with the same labels, for
-        `seen`.
+        With `goes_on` the first of them is not an update of its own, but continues the last one that waits:
+        they are applied as one.  `contents` distinguish the updates of a batch from others with the same
+        labels, for `seen`.
         """
         check_batch(source, batch)
         store = self._writable("a batch of updates")
@@ -209,8 +209,8 @@ class StoredKnowledgeBase(KnowledgeBase):
         waiting = self._inbox.waiting
         last = waiting[-1] if waiting else None
         if last is None or last.until != last.position.number or not prepared:
-            why = "there is no update that waits" if last is None else "it is being applied, or there is none"
-            raise bad_argument("an update cannot go on", why, "log it as an update of its own")
+            why = "no update waits" if last is None else "it is logged as one with others, or nothing follows"
+            raise bad_argument("the last update cannot be continued", why, "log it as an update of its own")
 
     def _received(self) -> Inbox:
         """The inbox, if the store is open."""
@@ -282,13 +282,13 @@ class StoredKnowledgeBase(KnowledgeBase):
     ) -> Iterator[tuple[Position, Delta]]:
         """Applies updates that wait, in order, and yields the position and the delta of each, on demand.
 
-        The last `keep` of them stay, to be looked at in advance when more have come.  `look_ahead`,
+        The last `keep` of them stay, as the upcoming updates of those before.  `look_ahead`,
         `latest_only`, `strategy`, `marking`, `order` and `progress` are those of `stream`; of updates that
         are applied as one, the position is that of the last.
 
         With `acknowledge=False` an update counts as done only when `acknowledge` says so; until then it waits
         again after the store is reopened.  An update that violates a constraint or exceeds a limit raises, is
-        refused for good, and the next call goes on after it; one that was interrupted still waits.
+        refused for good, and the next call continues after it; one that was interrupted still waits.
         """
         options = checked_options(strategy, marking, order, look_ahead, self._options)
         check_count("keep", keep, "a number of updates", "write keep=1")
@@ -304,7 +304,7 @@ class StoredKnowledgeBase(KnowledgeBase):
         acknowledge: bool,
         progress: ProgressCallback | None,
     ) -> tuple[Position, Delta] | None:
-        """Applies what waits, which is logged already, and appends the outcome."""
+        """Applies what waits, which is logged already, and logs the outcome."""
         store, inbox, database = self._writable("applying updates"), self._inbox, self._open()
         count = inbox.next_count(keep, latest_only)
         if not count:
@@ -315,7 +315,7 @@ class StoredKnowledgeBase(KnowledgeBase):
         change = Change(records.UPDATES, [waiting.update for waiting in taken])
         with self._lock.at_work():
             if count > 1 and taken[0].until != last.number:
-                # Before it is applied: after a crash the same updates are to be one change again.
+                # Logged before they are applied: after a crash the same updates must be one change again.
                 store.append([as_one(first, last.number)], "now")
                 for waiting in taken:
                     waiting.until = last.number
@@ -356,8 +356,8 @@ class StoredKnowledgeBase(KnowledgeBase):
 
     @locked
     def snapshot(self) -> int:
-        """Writes a snapshot of everything that has been applied, so that opening the store begins there, and
-        returns the number of the last change in it."""
+        """Writes a snapshot of everything that has been applied, from which the store is opened next time,
+        and returns the number of the last change in it."""
         self._writable("a snapshot")
         self._inbox.check_acknowledged("a snapshot")
         self._snapshotter.wait()
@@ -391,7 +391,7 @@ class StoredKnowledgeBase(KnowledgeBase):
         )
 
     def _restore(self, snapshot: Snapshot) -> None:
-        """Takes over a snapshot."""
+        """Loads a snapshot."""
         database, meta = self._open(), snapshot.meta
         try:
             database.restore(snapshot)

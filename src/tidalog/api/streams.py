@@ -1,4 +1,4 @@
-"""Streams of updates: from Python, from files, from a source that others fill."""
+"""Streams of updates: from Python, from files, from a source that another thread fills."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ Updates = (
     Iterable[AnyUpdate] | Source[AnyUpdate] | Source[Update] | Source[EncodedUpdate] | UpdatePath | Update
 )
 _MANY: Final = 1 << 20
-"""Waiting updates that are applied as one at most."""
+"""The most updates that are applied as one."""
 
 
 @runtime_checkable
@@ -62,8 +62,8 @@ def source_of(
 def taken_from(
     source: Source[AnyUpdate], look_ahead: int, wait: float, latest_only: bool
 ) -> Iterator[tuple[list[AnyUpdate], Sequence[AnyUpdate]]]:
-    """The updates to apply as one, and those that follow, until the source ends.  Runs outside the lock: who
-    fills the source may need it."""
+    """The updates to apply as one, and those that follow, until the source ends.  Runs outside the lock: the
+    thread that fills the source may need it."""
     try:
         while (update := source.next()) is not None:
             taken = [update]

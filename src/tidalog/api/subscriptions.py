@@ -1,6 +1,6 @@
 """Subscriptions to predicates and to queries.
 
-Subscribers are called after an update, so they cannot harm it: an error of one is logged (logger `tidalog`)
+Subscribers are called after an update, so they cannot break it: an error of one is logged (logger `tidalog`)
 and the others are still called.  A subscriber may use the knowledge base.  Its own updates are applied at
 once and published after the current one, so that every subscriber sees changes in order.
 """
@@ -114,7 +114,7 @@ class PredicateWatch:
         self._predicate, self._callback = predicate, callback
 
     def __call__(self, delta: Delta, /) -> None:
-        if self._predicate in delta:  # not while no rule or fact has it
+        if self._predicate in delta:
             self._callback(delta[self._predicate])
 
 

@@ -1,4 +1,4 @@
-"""Where exports go.  Apart from `sources`, so that reading a program does not load what writes data."""
+"""The files of exports.  Separate from `sources`, so that reading a program does not import the writers."""
 
 from __future__ import annotations
 

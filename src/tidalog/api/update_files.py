@@ -62,7 +62,7 @@ def _is_script(path: UpdatePath) -> bool:
 
 
 def _expanded(paths: Iterable[UpdatePath]) -> Iterator[UpdatePath]:
-    """A folder with scripts is these, by name."""
+    """The paths, with the scripts of each folder that has some, by name."""
     for path in paths:
         folder = Path(path).expanduser()
         if folder.is_dir() and any(_is_script(child) for child in folder.iterdir()):

@@ -1,8 +1,8 @@
 """Changes by the predicates that users know, from changes of relations.
 
-A predicate that is a relation of its own changes as that does.  Triples stand in several relations, and rules
-that copy between these (`rdf.bridges`) may put a triple into more than one: it became true if it was
-in none of them before and is in one now.  That is found out at once, before the next update.
+A predicate that is a relation of its own changes as that does.  Triples are in several relations, and bridges
+(`rdf.bridges`) may copy a triple into more than one: it became true if it was in none of them before and is
+in one now.  That is found before the next update.
 """
 
 from __future__ import annotations
@@ -87,13 +87,13 @@ def _triples(
         return Transitions(*(np.concatenate(part) for part in flags)).delta(table)
     table, which = np.unique(table, axis=0, return_inverse=True)
     state = Transitions.none(len(table))
-    places = np.split(which.reshape(-1), np.cumsum([len(rows) for _, rows, _ in entries])[:-1])
+    rows_of = np.split(which.reshape(-1), np.cumsum([len(rows) for _, rows, _ in entries])[:-1])
     for relation in layout.relations:
         rows, there = _present(engine, layout, relation, table)
         present = np.zeros(len(table), np.bool_)
         present[rows] = there
         before = present.copy()
-        for (name, _, (was, was_explicit, is_, is_explicit)), at in zip(entries, places, strict=True):
+        for (name, _, (was, was_explicit, is_, is_explicit)), at in zip(entries, rows_of, strict=True):
             if name == relation:
                 before[at] = was
                 present[at] = is_

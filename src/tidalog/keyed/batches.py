@@ -3,8 +3,8 @@
 The rows of a key with one label are one update of it.  The i-th new update of a key belongs to sub-batch i:
 the updates of a sub-batch are of different keys, do not see each other, and are applied together.
 
-A change of rules has a sub-batch of its own.  Updates with lower labels, of whatever key, are in sub-batches
-before it, those with its label in it, and all others in sub-batches after it.
+A rule edit has a sub-batch of its own.  Updates with lower labels, of any key, are in sub-batches before it,
+those with its label in it, and all others in sub-batches after it.
 """
 
 from __future__ import annotations
@@ -81,7 +81,7 @@ def split_batch(
 def _around(
     edits: Numbers, label: Numbers, other_key: npt.NDArray[np.bool_], update: Numbers
 ) -> tuple[Numbers, Numbers]:
-    """The sub-batches of rows before, in and after changes of rules; and those of the changes."""
+    """The sub-batches of rows before, in and after rule edits; and those of the edits."""
     part = np.searchsorted(edits, label) + np.searchsorted(edits, label, side="right")
     begins = other_key.copy()
     begins[1:] |= part[1:] != part[:-1]

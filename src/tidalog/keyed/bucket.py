@@ -57,16 +57,16 @@ class BatchOutcome:
     refused: pa.Table
     """Updates that violate a constraint: key, update, and the name of the constraint."""
     record: bytes
-    """Replaying it on the bucket before gives the bucket after."""
+    """Replayed on the bucket before, it restores the bucket after."""
     rows: int = 0
     updates: int = 0
-    """Of keys, that were applied."""
+    """Updates of keys that were applied."""
     skipped: int = 0
     refused_rows: int = 0
     expired: int = 0
     """Keys that were removed."""
     bad: list[str] = field(default_factory=list)
-    """Faults of doubtful rows that are not right."""
+    """Faults of doubtful rows that are wrong."""
     changes_rules: bool = False
     rule_rows: Sequence[int] = (0, 0, 0)
     """Rows about rules: all, those of edits that were applied before, and those of refused edits."""
@@ -81,7 +81,7 @@ class _Collected:
 
     changes: KeyedChanges
     labels: pa.Array
-    """Of the updates."""
+    """Labels of the updates."""
     applied: list[EncodedUpdate] = field(default_factory=list)
     """Updates that were applied, for the record."""
     refused: list[tuple[Numbers, list[str]]] = field(default_factory=list)
@@ -154,7 +154,7 @@ class Bucket:
     def _order(self, keys: Ids, labels: pa.Array, new: Mask, changes: Sequence[PlannedEdit]) -> SubBatches:
         if not changes:
             return split_batch(keys, codes_of(labels), new)
-        if self.config.labels is None:  # then the batch is one update of each key, and the change is in it
+        if self.config.labels is None:  # then the batch is one update of each key, and the edit is part of it
             return split_batch(keys, np.zeros(len(keys), np.int64), new, np.zeros(1, np.int64))
         own = pa.array([change.label for change in changes], labels.type)
         codes = codes_of(pa.concat_arrays([labels, own]))
@@ -184,8 +184,8 @@ class Bucket:
             yield EncodedUpdate(deletions, insertions)
 
     def _routed(self, facts: Facts) -> Iterator[Facts]:
-        """Facts with keys by relation.  Of triples, the number of the row stands for the subject while they
-        are routed, so that the key of each is found again."""
+        """Facts with keys by relation.  While triples are routed, the number of the row replaces the subject,
+        so that the key of each is found again."""
         config = self.config
         keys, *arguments = facts.columns
         if not config.layout.active or not arguments:
@@ -220,7 +220,7 @@ class Bucket:
     def _apply_rule_edit(
         self, change: PlannedEdit, number: int, update: EncodedUpdate, order: SubBatches, work: _Collected
     ) -> None:
-        """A sub-batch in which rules change."""
+        """Applies a sub-batch in which rules change."""
         before, self.rules = self.rules, change.rules
         updated = order.keys[order.sub_batches == number]
         if change.why is not None:
@@ -236,7 +236,7 @@ class Bucket:
         if violated is not None and violated.inserted_rows:
             keys, names = violated.inserted
             mine = np.isin(keys, updated)
-            # What the edit does to these keys without their updates is known only if it is made again.
+            # Undo everything and apply it again without the updates of these keys: that is the net change.
             self._maintain(inverse(delta), before)
             work.applied[-1] = update_without(update, np.unique(keys[mine]))
             delta = self._maintain(work.applied[-1], change.rules)
@@ -307,7 +307,7 @@ class Bucket:
         return self._maintain(update, rules)
 
     def _maintain(self, update: EncodedUpdate, rules: Rules | None = None) -> Mapping[str, PredicateDelta]:
-        """With `rules`, these hold from now on."""
+        """With `rules`, an edit replaces the present ones by these."""
         if rules is not None:
             update = replace(update, rules=rules.edit_of(self.database))
         return self.database.apply([update]).changes
@@ -332,15 +332,15 @@ class Bucket:
     def snapshot(self, keys: Ids | None = None) -> bytes:
         """A record that restores this bucket from an empty one, or a bucket with some of its keys.
 
-        It has explicit facts alone, and not what a store keeps in a snapshot: keys of one bucket go to others
-        by it, and Spark writes it again with every checkpoint.
+        Unlike the snapshot of a store it has explicit facts only: it must be small, for Spark copies it, and
+        its keys may go to other buckets, whose ids are different.
         """
         batches = self._explicit() if keys is None else self._facts_of(keys)
         own = self.keys.ids if keys is None else keys
         return self._record(own, np.empty(0, np.int32), [EncodedUpdate(insertions=list(batches))])
 
     def replay(self, record: bytes) -> None:
-        """Applies what a batch did once more, or loads a snapshot."""
+        """Applies what a batch did, or loads a snapshot."""
         read, database = unpacked(memoryview(record)), self.database
         about, *updates = changes_of(read, database.dictionary)
         rules = rules_of(self.config, read.header)
@@ -363,7 +363,7 @@ class Bucket:
 
     @property
     def garbage(self) -> float:
-        """The share of terms in no explicit fact."""
+        """The share of terms that no explicit fact has."""
         used = np.zeros(len(self.engine.dictionary), np.bool_)
         for batch in self._explicit():
             for column in batch.columns:

@@ -58,7 +58,7 @@ class KeyedChanges:
         self._triples = TripleRows(layout, dictionary, leading=1) if layout.active else None
 
     def add_first(self, delta: Mapping[str, PredicateDelta]) -> None:
-        """What new keys have from the program alone: their update 0."""
+        """The facts that new keys get from the program: their update 0."""
         self._add(_FIRST, delta, lambda keys: np.full(len(keys), self._zero))
 
     def add(self, number: int, delta: Mapping[str, PredicateDelta]) -> None:
@@ -90,7 +90,7 @@ class KeyedChanges:
         self._add(number, delta, label_of)
 
     def _more_labels(self, labels: pa.Array) -> int:
-        """The number of the first of them."""
+        """Adds labels and returns the number of the first."""
         start = sum(map(len, self._labels))
         self._labels.append(labels)
         return start
@@ -157,7 +157,7 @@ class KeyedChanges:
 
 
 def plain_texts(dictionary: Dictionary, ids: Ids) -> pa.Array:
-    """The content of strings, which is what keys are."""
+    """The content of strings, such as keys."""
     return _text(dictionary.contents(ids))
 
 

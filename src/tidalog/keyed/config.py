@@ -32,7 +32,7 @@ _CACHED: Final = ("digest", "first_entry")
 
 @dataclass(frozen=True)
 class BucketConfig:
-    """`text` is the rewritten program, `facts` those that every key starts with, as a record of storage."""
+    """`text` is the rewritten program, `facts` a record of those that every key starts with."""
 
     text: str
     facts: bytes
@@ -63,7 +63,7 @@ class BucketConfig:
 
     @cached_property
     def digest(self) -> str:
-        """Identifies the program: state of one cannot be used by another."""
+        """Identifies the program; the state of one cannot be used by another."""
         return sha256(f"{self.buckets} {self.labels} {self.text}".encode() + self.facts).hexdigest()[:16]
 
     @property
@@ -77,7 +77,7 @@ class BucketConfig:
 
     @cached_property
     def first_entry(self) -> int:
-        """The entry of the bucket that reports what is the same in all of them."""
+        """The entry of the bucket that reports what is the same in all buckets."""
         return int(entry_of_bucket(self.buckets)[0])
 
     def shared_facts(self, dictionary: Dictionary) -> list[Facts]:

@@ -30,7 +30,7 @@ class RuleTooWide(Diagnostic):
     number = "T133"
     title = "{predicate} has {arity} arguments, and the changes of this stream have {arguments}"
     reason = "the columns of a running stream are fixed"
-    hint = "say arguments={arity} (--arguments {arity}), and start again"
+    hint = "set arguments={arity} (--arguments {arity}), and start again"
 
 
 class RuleMovesTriples(Diagnostic):
@@ -51,8 +51,8 @@ class RuleForbidsFacts(Diagnostic):
 
 class RuleViolated(Diagnostic):
     number = "T135"
-    title = "the change of rules of {update} makes {keys} violate the constraint {constraint}"
-    reason = "rules apply to every key, so a key cannot refuse the change by itself: {examples}"
+    title = "the rule edit of {update} makes {keys} violate the constraint {constraint}"
+    reason = "rules hold for every key, so a key cannot refuse the edit by itself: {examples}"
     hint = "fix the facts of these keys, or remove the rule from the stream; nothing of the batch was applied"
 
 
@@ -62,4 +62,4 @@ class BucketsFixed(Diagnostic):
     reason = (
         "the source would be read again from its start, and updates without labels would be applied twice"
     )
-    hint = "leave the number of buckets as it is, or give the updates a column update"
+    hint = "leave the number of buckets as it is, or add a column update to the updates"

@@ -1,5 +1,5 @@
-"""The engines that a process caches, and a batch of one of them: bytes in and bytes out, so that another
-process than the one to which Spark has given the bucket can apply it.
+"""The engines that a process caches, and the batches of one: bytes in and bytes out, so that the process that
+has the engine can apply a batch that Spark has sent to another.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ class BatchResult:
     holds: bool
     """Whether there is anything to keep: keys, or rules from the stream."""
     record: bytes
-    """Replaying it on the content before gives the content after."""
+    """Replayed on the content before, it restores the content after."""
     snapshot: bytes
     """The whole content, if the log is to be compacted."""
     counts: str
@@ -79,7 +79,7 @@ class CachedEngine:
 
 
 class EngineCache:
-    """The engines of this process, by query and bucket.  Whoever uses one holds the lock: the thread of
+    """The engines of this process, by query and bucket.  A thread that uses one holds the lock: that of
     Spark, or one that serves another process."""
 
     def __init__(self) -> None:

@@ -1,6 +1,6 @@
 """The keys of a bucket: the label of the last update of each, and when that came.
 
-Keys are ids of the bucket's dictionary, ascending; everything is whole arrays.
+Keys are ids of the bucket's dictionary, ascending.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ class KeyTable:
         return result
 
     def note(self, keys: Ids, labels: pa.Array, seen: Numbers) -> None:
-        """Keys, ascending and each once, have had these updates."""
+        """Notes the last updates of keys, which are ascending and each once."""
         old = ~np.isin(self.ids, keys)
         kept = np.flatnonzero(old)
         ids = np.concatenate([self.ids[kept], keys])

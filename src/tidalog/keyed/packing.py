@@ -1,7 +1,7 @@
-"""Rows on their way to a bucket and back, many packed into one, so that Spark's state sees few of them.
+"""Rows to a bucket and from it, many packed into one, so that Spark's state handles few.
 
 In: a task packs its rows by bucket into Arrow streams.  Out: a bucket packs its report likewise, and other
-workers unpack it, for creating rows one by one in Python would cost more than everything else.
+workers unpack it: to create rows one by one in Python would cost more than everything else.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ def packer(entries: Numbers, every: bool) -> Callable[[Iterator[pa.RecordBatch]]
 
 
 def _to_every_bucket(table: pa.Table) -> pa.Table:
-    """Right rows about rules get the bucket EVERY."""
+    """Valid rows about rules get the bucket EVERY."""
     about_rules = pc.is_in(table.column("op"), value_set=_ABOUT_RULES)
     if not pc.any(about_rules).as_py():
         return table

@@ -55,7 +55,7 @@ def plan_edits(rules: Rules, rows: EditRows) -> list[PlannedEdit]:
 
 
 def with_learnt(table: pa.Table, doubtful: pa.Table | None, rules: Rules) -> tuple[pa.Table, list[str]]:
-    """Rows, with the doubtful ones whose predicates rules have brought; and the faults of the others."""
+    """Rows, with the doubtful ones whose predicates edited rules have; and the faults of the others."""
     if doubtful is None or not doubtful.num_rows:
         return table, []
     if not rules.edited:

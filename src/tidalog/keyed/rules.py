@@ -2,8 +2,8 @@
 
 Every bucket gets every such row, and the effect of a row depends only on the rules before it.  So all buckets
 have the same rules after each batch, or refuse the same edit.  Rules are kept as the text that users know, so
-that they mean the same wherever a bucket is restored; its database has them with keys, and goes from one
-version to the next by a rule edit, as any other does.
+that they mean the same wherever a bucket is restored; its database has them with keys, and gets from one
+version to the next by a rule edit, as the knowledge base does.
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ class Rules:
         return replace(program, rules=tuple(named))
 
     def database(self) -> Database:
-        """An empty database with these rules.  It lets all their predicates have explicit facts."""
+        """An empty database with these rules, in which all their predicates may have explicit facts."""
         config = self.config
         environment = Environment(functions=config.known_functions, arguments=config.ranges)
         return _database(self.program, environment, {config.key: 1, **_arities(self.program)})
@@ -136,7 +136,8 @@ def rules_of(config: BucketConfig, header: Mapping[str, object] | None = None) -
     if header is None or PROGRAM not in header:
         return Rules(config, config.original, config.known)
     text, known, label = header[PROGRAM], header[KNOWN], header[LABEL]
-    assert isinstance(text, str) and isinstance(known, dict) and isinstance(label, int | str | None)
+    if not (isinstance(text, str) and isinstance(known, dict) and isinstance(label, int | str | None)):
+        raise ValueError("the rules of a record are damaged")
     return Rules(config, text, known, label, edited=True)
 
 

@@ -1,8 +1,8 @@
-"""Columns of term ids by value: what they say stays true without the dictionary that gave the ids.
+"""Columns of term ids by value: independent of the dictionary that gave the ids.
 
 A *table of terms* is every distinct term once, as columns: kind, number, text, and for a literal's datatype
-or language the place of that term in the same table, which is an earlier one.  Ids become places in it.  Both
-ways are a few passes over whole arrays.
+or language the position of that term in the same table, which is an earlier one.  Ids become positions in it.
+Both ways are a few passes over whole arrays.
 """
 
 from __future__ import annotations
@@ -31,14 +31,14 @@ _SPARSE: Final = 4
 
 
 def terms_by_value(dictionary: Dictionary, ids: Ids) -> tuple[Arrays, Ids]:
-    """The table of the terms that some ids stand for, and the places of the ids in it."""
+    """The table of the terms of some ids, and the positions of the ids in it."""
     terms = dictionary.arrays
     used = _distinct(ids)
     extras = terms.extra[used]
     extras = extras[extras >= 0]
     if len(extras):
         used = _distinct(np.concatenate([used, _distinct(extras)]))
-    places = _places(used, ids)
+    positions = _positions(used, ids)
     own = terms.extra[used]
     extra = np.full(len(used), -1, np.int32)
     extra[own >= 0] = np.searchsorted(used, own[own >= 0])
@@ -53,7 +53,7 @@ def terms_by_value(dictionary: Dictionary, ids: Ids) -> tuple[Arrays, Ids]:
         "term_extra": extra,
         "term_text": text,
     }
-    return arrays, places
+    return arrays, positions
 
 
 def _distinct(ids: Ids) -> Ids:
@@ -70,8 +70,8 @@ def _distinct(ids: Ids) -> Ids:
     return (np.flatnonzero(seen) + first).astype(np.int32)
 
 
-def _places(used: Ids, ids: Ids) -> Ids:
-    """Where each id stands among all that are used, which are sorted."""
+def _positions(used: Ids, ids: Ids) -> Ids:
+    """The position of each id among all that are used, which are sorted."""
     if not len(used):
         return np.empty(0, np.int32)
     first, last = int(used[0]), int(used[-1])
@@ -86,8 +86,8 @@ def _places(used: Ids, ids: Ids) -> Ids:
 def ids_by_value(
     dictionary: Dictionary, arrays: Mapping[str, npt.NDArray[np.generic]], format: int = FORMAT
 ) -> Ids:
-    """The ids of a table's terms, given out where they are new.  The table is of a format."""
-    # Copies: compiled code knows arrays that may be written to and lie where they should.
+    """The ids of the terms of a table in some format; new terms get new ids."""
+    # Copies: compiled code needs arrays that are writable and aligned.
     kind, value, number, length, extra, text = (
         np.array(arrays[name]) for name in ("term_kind", "term_value", "term_number", *_TEXT_COLUMNS)
     )

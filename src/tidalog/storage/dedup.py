@@ -1,7 +1,7 @@
 """Deduplication of updates that come in batches: the last labels, each with a hash of its content.
 
-A label that comes again is the same update, or rows that came too late for it.  Only the last labels are
-kept; earlier ones are forgotten.
+A label that comes again is the same update, or rows of it that came too late.  Only the last labels are
+kept.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ class KnownLabels:
         self.complete = complete
 
     def note(self, label: Label, content: Content | None) -> None:
-        """Notes an update or a part of one; without content it cannot be told from another."""
+        """Notes an update or a part of one; without content it cannot be distinguished from another."""
         if content is None:
             self._contents.pop(label, None)
             self.complete = False

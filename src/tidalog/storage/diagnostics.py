@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from tidalog.model.errors import Diagnostic
+from pathlib import Path
+
+from tidalog.model.errors import Diagnostic, StoreError
 
 
 class NotAStore(Diagnostic):
     number = "T090"
-    title = "{path} is no store"
+    title = "{path} is not a store"
     reason = "{why}"
     hint = "{hint}"
 
@@ -16,7 +18,7 @@ class StoreInUse(Diagnostic):
     number = "T091"
     title = "{path} is being written to"
     reason = "{who}"
-    hint = "wait until that process closes it, or look at it with read_only=True"
+    hint = "wait until that process closes it, or open it with read_only=True"
 
 
 class NewerFormat(Diagnostic):
@@ -29,15 +31,19 @@ class NewerFormat(Diagnostic):
 class DamagedLog(Diagnostic):
     number = "T093"
     title = "{path} is damaged at byte {offset:,}"
-    reason = "{why}, and this is no write that was cut short at the end"
-    hint = "nothing was changed; put this file back from a copy of the store"
+    reason = "{why}, and it is not an incomplete record at the end of the log"
+    hint = "nothing was changed; restore this file from a copy of the store"
 
 
 class DamagedStore(Diagnostic):
     number = "T094"
     title = "{path} {problem}"
     reason = "{why}"
-    hint = "put the file back from a copy of the store"
+    hint = "restore the file from a copy of the store"
+
+
+def damaged(path: Path, why: str, problem: str = "is damaged") -> StoreError:
+    return StoreError(DamagedStore(path=path, problem=problem, why=why))
 
 
 class ReadOnlyStore(Diagnostic):
@@ -59,6 +65,11 @@ class StoreNotWritable(Diagnostic):
     title = "{path} cannot be written"
     reason = "{why}; {state}"
     hint = "{hint}"
+
+
+def not_writable(path: Path, error: OSError, state: str, hint: str) -> StoreError:
+    why = error.strerror or str(error)
+    return StoreError(StoreNotWritable(path=path, why=why, state=state, hint=hint))
 
 
 class UpdatesWaiting(Diagnostic):

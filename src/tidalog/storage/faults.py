@@ -1,23 +1,23 @@
-"""Named points on the way of an update to disk, for tests that stop the world there.
+"""Named points on the way of an update to disk, for tests that fail there.
 
-`at` is called with the name of each point as it is passed; by itself it does nothing.
+`at` is called with the name of each point; by itself it does nothing.
 
-    log written        a record is handed to the system, not yet synced
+    log written        a record is written and not synced
     log synced         a record is on disk
-    applied            an update is applied, which the log does not say yet
+    applied            an update is applied, and its outcome not logged
     snapshot begun     the arrays of a snapshot are copied
-    snapshot written   the files of a snapshot are on disk, the manifest does not name them
-    manifest replaced  the manifest names the new files, the old ones are there still
+    snapshot written   the files of a snapshot are on disk, and not in the manifest
+    manifest replaced  the manifest names the new files, and the old ones still exist
 
 and on the way of a batch of a stream, or of the files of all facts:
 
-    batch begun        a batch has come, and is to be read
+    batch begun        a batch has come, and is not read
     batch read         its rows are at the driver
     batch logged       they are in the log
     changes written    what was applied is in the change feed and in the files
     acknowledged       and the log says so
-    facts written      a version of the files is whole, and the link leads to the one before
-    facts linked       the link leads to it
+    facts written      a version of the files is complete, and the link names the one before
+    facts linked       the link names it
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from typing import Final
 
 
 def _pass(point: str) -> None:
-    """Goes on."""
+    """Does nothing."""
 
 
 POINTS: Final = (

@@ -1,4 +1,4 @@
-"""Files that are there after the lights go out: written whole, synced, named in one step."""
+"""Files that survive a power cut: written whole, synced, and renamed in one step."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from pathlib import Path
 
 
 def sync_folder(folder: Path) -> None:
-    """The names in a folder are on disk from here on."""
+    """Makes the names in a folder durable."""
     number = os.open(folder, os.O_RDONLY)
     try:
         os.fsync(number)
@@ -17,7 +17,7 @@ def sync_folder(folder: Path) -> None:
 
 
 def replace_file(path: Path, data: bytes) -> None:
-    """A file has this content from here on, or still the old one if anything fails."""
+    """Replaces the content of a file, whole or not at all."""
     part = path.with_name(path.name + ".part")
     try:
         with open(part, "wb") as file:
@@ -32,7 +32,7 @@ def replace_file(path: Path, data: bytes) -> None:
 
 
 class CheckedFile:
-    """A file under way that keeps the checksum of what is written; `close` syncs it."""
+    """A new file that keeps the checksum of what is written; `close` syncs it."""
 
     def __init__(self, path: Path) -> None:
         self._file = open(path, "xb")  # noqa: SIM115 - closed by close

@@ -2,8 +2,8 @@
 
     marker (4)   length (8)   checksum of the payload (4)   checksum of these 16 bytes (4)   payload
 
-A file that was cut short ends in part of a frame: its *torn tail*.  A frame that is wrong and has a right one
-after it is damage, for frames are written one after the other.
+A file that was cut short ends in part of a frame: its *torn tail*.  A wrong frame with an intact one after it
+is damage, for frames are written one after the other.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ def framed(pieces: Iterable[bytes]) -> bytes:
 
 
 class Frames:
-    """The frames of a file's content from a place on.  After the last one, `flaw` says what is wrong."""
+    """The frames of a file's content from an offset on.  After the last one, `flaw` says what is wrong."""
 
     def __init__(self, data: memoryview, start: int = 0) -> None:
         self._data = data
@@ -54,7 +54,7 @@ class Frames:
 
     @property
     def end(self) -> int:
-        """Where the last right frame ended."""
+        """The offset at which the last intact frame ends."""
         return self._at
 
     def __iter__(self) -> Iterator[Frame]:
@@ -68,7 +68,7 @@ class Frames:
 
 
 def _frame_at(data: memoryview, at: int) -> Frame | str:
-    """The frame at a place, or what is wrong with it."""
+    """The frame at an offset, or what is wrong with it."""
     after = at + HEADER
     if after > len(data):
         return "a record is cut short"
@@ -80,7 +80,7 @@ def _frame_at(data: memoryview, at: int) -> Frame | str:
         return "a record is cut short"
     payload = data[after : after + length]
     if zlib.crc32(payload) != checksum:
-        return "the checksum of a record does not fit"
+        return "the checksum of a record does not match"
     return Frame(at, after + length, payload)
 
 

@@ -1,6 +1,6 @@
 """The inbox of a store: batches of updates that are logged first and applied later.
 
-An update of a batch is *logged*, then *applied*, then *acknowledged*: its receiver has dealt with its delta.
+An update of a batch is *logged*, then *applied*, then *acknowledged*: its receiver has processed its delta.
 Recovery applies what was acknowledged and leaves the rest in the inbox, so that its deltas are delivered
 again.
 """
@@ -43,7 +43,7 @@ class Batch:
     labels: Sequence[Label | None]
     contents: Sequence[Content] | None = None
     goes_on: bool = False
-    """Whether its first update is more of the last one before."""
+    """Whether its first update continues the last one before."""
 
     @property
     def last(self) -> int:
@@ -56,7 +56,7 @@ class Waiting:
     """An update that is logged and not applied."""
 
     position: Position
-    """Of its last part, if it went on from one batch to the next."""
+    """Of its last part, if the next batch continued it."""
     update: EncodedUpdate
     first: int
     """The number of its first part."""
@@ -113,7 +113,7 @@ class Inbox:
         self.labels = KnownLabels()
 
     def add(self, batch: Batch, index: int, update: EncodedUpdate, start: tuple[str, int], until: int) -> int:
-        """Adds an update of a batch that is logged, or more of the last one.  Returns its number."""
+        """Adds an update of a batch that is logged, or continues the last one.  Returns its number."""
         number = batch.first + index
         position = Position(number, batch.source, batch.number, index, batch.labels[index])
         if batch.goes_on and not index and self.waiting:
@@ -155,7 +155,7 @@ class Inbox:
         if free <= 0:
             return 0
         first = self.waiting[0]
-        if first.until != first.position.number:  # once begun as one, they stay one
+        if first.until != first.position.number:  # they are logged as one
             return sum(waiting.position.number <= first.until for waiting in self.waiting)
         if not latest_only or first.update.changes_rules:
             return 1

@@ -1,7 +1,6 @@
 """The lock of a store: one writer at a time, and who it is.
 
-The system holds the lock for the process and lets go of it when the process ends, however it ends; the file's
-content is only for people.
+The system releases the lock when the process ends, however it ends.  The content of the file is for people.
 """
 
 from __future__ import annotations
@@ -22,12 +21,12 @@ from tidalog.storage.diagnostics import StoreInUse
 
 NAME: Final = "LOCK"
 _PATIENCE: Final = 0.5
-"""Seconds in which a reader that only looks whether there is a writer lets go again."""
+"""Seconds in which a reader that only looks for a writer has released it again."""
 _PAUSE: Final = 0.02
 
 
 class Lock:
-    """Held from its making to `release`."""
+    """Held until `release`."""
 
     def __init__(self, folder: Path) -> None:
         path = folder / NAME
@@ -42,7 +41,7 @@ class Lock:
         os.pwrite(self._number, _description(), 0)
 
     def release(self) -> None:
-        """Lets others write; a second time does nothing."""
+        """A second time does nothing."""
         if self._number >= 0:
             os.ftruncate(self._number, 0)
             os.close(self._number)
@@ -86,7 +85,7 @@ def _holder(path: Path) -> str:
         shown = command if len(command) <= _SHOWN else f"{command[:_SHOWN]} …"
         return f"by process {about['pid']} on {about['host']} since {about['since']}: {shown}"
     except (OSError, ValueError, KeyError, TypeError):
-        return "by another process that has only just begun"
+        return "by another process that has just started"
 
 
 _SHOWN: Final = 200

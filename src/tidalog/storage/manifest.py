@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Final, Self
 
 from tidalog.model.errors import StoreError
-from tidalog.storage.diagnostics import DamagedStore, NewerFormat
+from tidalog.storage.diagnostics import NewerFormat, damaged
 from tidalog.storage.files import replace_file
 
 NAME: Final = "MANIFEST"
@@ -34,7 +34,7 @@ class File:
 
 @dataclass(frozen=True)
 class SnapshotEntry:
-    """A snapshot: the state after the changes up to a number, and where the log goes on."""
+    """A snapshot: the state after the changes up to a number, and where the log continues."""
 
     folder: str
     number: int
@@ -81,9 +81,7 @@ def read_manifest(folder: Path) -> Manifest:
     data = path.read_bytes()
     line, _, rest = data.partition(b"\n")
     if rest.strip() != b"%08x" % zlib.crc32(line):
-        raise StoreError(
-            DamagedStore(path=path, problem="is damaged", why="its content does not fit its checksum")
-        )
+        raise damaged(path, "its content does not match its checksum")
     raw = json.loads(line)
     if raw["format"] > FORMAT:
         raise StoreError(

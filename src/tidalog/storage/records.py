@@ -1,12 +1,12 @@
-"""Records: what the log says, as bytes.
+"""Records: the entries of the log, as bytes.
 
 A record is a header, which is JSON, and arrays.  Kinds:
 
     load      a program as text, its parameters, and the facts that it and its imports have
     updates   updates, each a change of its own; `source` and `batch` say where a batch came from, `goes on`
-              that its first one is more of the last of the batch before
+              that its first one continues the last of the batch before
     updates with rules
-              the same where some of them change rules; a version that knows no such updates refuses the log
+              the same if some of them change rules; a version without such updates refuses the log
     insert    explicit facts that are only stored; what follows from them is derived later
     delete    explicit facts that are only removed
     rules     a rule edit that derives nothing
@@ -60,7 +60,7 @@ _TYPES: Final[Mapping[str, type]] = MappingProxyType(
         **dict.fromkeys(("labels", "contents", "predicates", "rules", "parameters"), list),
     }
 )
-"""What the fields of a header are."""
+"""The types of the fields of a header."""
 _CHANGE: Final = ("number", "labels", "predicates")
 _REQUIRED: Final[Mapping[str, tuple[str, ...]]] = MappingProxyType(
     {
@@ -76,7 +76,7 @@ _REQUIRED: Final[Mapping[str, tuple[str, ...]]] = MappingProxyType(
 
 @dataclass(frozen=True, slots=True)
 class Record:
-    """A record as it was read; arrays are views of its bytes.
+    """A record that was read; arrays are views of its bytes.
 
     Invariant.  Its header has the fields of its kind, with the types of `_TYPES`: `unpacked` checks it.
     """
@@ -128,7 +128,7 @@ class Record:
 
     @property
     def goes_on(self) -> bool:
-        """Whether the first update is more of the one before it."""
+        """Whether the first update continues the one before it."""
         return bool(self.header.get("goes on"))
 
     @property
@@ -209,13 +209,13 @@ def changes_packed(
     ).reshape(-1)
     columns = [column for _, _, facts in groups for column in facts.columns]
     ids = np.concatenate(columns) if columns else np.empty(0, np.int32)
-    terms, places = terms_by_value(dictionary, ids)
+    terms, positions = terms_by_value(dictionary, ids)
     whole = {**header, "labels": [change.label for change in changes], "predicates": list(codes)}
     if any(change.rules for change in changes):
         whole["rules"] = [edit_packed(change.rules) for change in changes]
         if whole["kind"] == UPDATES:
             whole["kind"] = UPDATES_WITH_RULES
-    return packed(whole, {"groups": table, **terms, "arguments": places, **more})
+    return packed(whole, {"groups": table, **terms, "arguments": positions, **more})
 
 
 def changes_of(record: Record, dictionary: Dictionary) -> list[EncodedUpdate]:
@@ -249,8 +249,8 @@ def _edit_of(added: Sequence[tuple[str, str | None]], removed: Sequence[str]) ->
 
 def terms_packed(terms: Mapping[str, Term], dictionary: Dictionary) -> Arrays:
     """Named terms as arrays; the names go into a header."""
-    table, places = terms_by_value(dictionary, dictionary.ids_of(terms.values()))
-    return {**{f"named_{name}": array for name, array in table.items()}, "named": places}
+    table, positions = terms_by_value(dictionary, dictionary.ids_of(terms.values()))
+    return {**{f"named_{name}": array for name, array in table.items()}, "named": positions}
 
 
 def terms_of(names: Iterable[str], record: Record, dictionary: Dictionary) -> Iterator[tuple[str, Term]]:

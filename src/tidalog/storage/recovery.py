@@ -70,7 +70,7 @@ def read_content(reader: Store | StoreReader) -> Content:
 
 @dataclass
 class Marks:
-    """What the log says about its changes."""
+    """What the log says about the outcome of its changes."""
 
     done: int = 0
     rejected: set[int] = field(default_factory=set)
@@ -81,7 +81,7 @@ class Marks:
     def of(cls, entries: Iterable[Entry]) -> Marks:
         marks = cls()
         begun: dict[int, int] = {}
-        """The last part of an update that goes on → its first."""
+        """The last part of an update that is continued → its first."""
         for entry in entries:
             record = entry.record
             if record.goes_on:
@@ -114,7 +114,7 @@ def changes_to_redo(
     entries: Sequence[Entry], log: WriteAheadLog, inbox: Inbox, dictionary: Dictionary, has_writer: bool
 ) -> Iterator[Redo]:
     """The changes after `log.applied_to` to apply again, in order.  Updates that were not acknowledged go to
-    the inbox.  A writer at work takes care of a change that is not done."""
+    the inbox.  If there is a writer, a change that is not done is left to it."""
     marks = Marks.of(entries)
     gathered: list[EncodedUpdate] = []
     for entry in entries:

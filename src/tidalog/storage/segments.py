@@ -17,7 +17,7 @@ from typing import Final, Literal
 
 from tidalog.model.errors import StoreError
 from tidalog.storage import faults
-from tidalog.storage.diagnostics import DamagedLog, DamagedStore, NewerFormat, StoreNotWritable
+from tidalog.storage.diagnostics import DamagedLog, NewerFormat, StoreNotWritable, damaged, not_writable
 from tidalog.storage.files import sync_folder
 from tidalog.storage.frames import Flaw, Frame, Frames, framed
 from tidalog.storage.manifest import FORMAT
@@ -29,6 +29,7 @@ When = Literal["now", "soon", "never"]
 """When a record is to be on disk: before `append` returns; within a moment, as part of a stream; with what
 comes next."""
 _MOMENT: Final = 0.1
+_UNCHANGED: Final = "nothing was changed"
 BEGIN: Final = "begin"
 """The kind of the first record of a file."""
 
@@ -39,7 +40,7 @@ def segment_name(number: int, *, again: bool = False) -> str:
 
 
 def create_segment(folder: Path, name: str, number: int, store: str) -> str:
-    """A file for the log to go on in, on disk, with nothing but its beginning."""
+    """Creates the next file of the log, on disk, with nothing but its first record."""
     path = folder / name
     with open(path, "wb") as file:
         header = {"kind": BEGIN, "format": FORMAT, "store": store, "number": number}
@@ -66,9 +67,11 @@ class LogWriter:
         self._broken = ""
 
     def append(self, records: Sequence[list[bytes]], when: When) -> int:
-        """Adds records in one piece and gives where they begin.  Raises `StoreError` if that cannot be."""
+        """Appends records in one piece and returns the offset of the first.  Raises `StoreError` if it fails:
+        then nothing is appended."""
         if self._broken:
-            raise self._error(self._broken, "nothing was changed", "open the store again")
+            hint = "open the store again"
+            raise StoreError(StoreNotWritable(path=self.path, why=self._broken, state=_UNCHANGED, hint=hint))
         data = b"".join([framed(record) for record in records])
         start = self.size
         try:
@@ -81,14 +84,13 @@ class LogWriter:
                 self.sync()
             self.size = start + len(data)
         except OSError as error:
-            self._take_back(start)
-            why = error.strerror or str(error)
-            hint = "free space on the disk, then do it again"
-            raise self._error(why, "nothing was changed", hint) from error
+            self._truncate(start)
+            hint = "free space on the disk, then try again"
+            raise not_writable(self.path, error, _UNCHANGED, hint) from error
         except StoreError:
             raise
-        except BaseException:  # Ctrl-C: it will not be applied
-            self._take_back(start)
+        except BaseException:  # it will not be applied
+            self._truncate(start)
             raise
         return start
 
@@ -103,33 +105,28 @@ class LogWriter:
         try:
             os.fsync(self._number)
         except OSError as error:
-            # What the system has dropped once it does not write later: what is on disk is unknown.
+            # The system may have dropped the data and never writes it later: what is on disk is unknown.
             self._broken = f"the disk failed before: {error.strerror or error}"
-            raise self._error(
-                error.strerror or str(error),
-                "whether the last record is on disk will be known when the store is opened again",
-                "look after the disk, then open the store again",
-            ) from error
+            state = "whether the last record is on disk will be known when the store is opened again"
+            hint = "check the disk, then open the store again"
+            raise not_writable(self.path, error, state, hint) from error
         self._is_synced, self._synced_at = True, time.monotonic()
         faults.at("log synced")
 
     def give_up(self, why: str) -> None:
-        """Nothing more is appended: what the log says is not what was done."""
+        """Nothing more is appended: the log does not say what was done."""
         self._broken = why
 
-    def _take_back(self, start: int) -> None:
-        """The file ends here again; until that is so, nothing is appended."""
+    def _truncate(self, start: int) -> None:
+        """Cuts the file off at an offset.  If that fails, nothing more is appended."""
         self._broken = "an earlier write could not be undone"
         with contextlib.suppress(OSError):
             os.ftruncate(self._number, start)
             os.lseek(self._number, start, os.SEEK_SET)
             self.size, self._broken = start, ""
 
-    def _error(self, why: str, state: str, hint: str) -> StoreError:
-        return StoreError(StoreNotWritable(path=self.path, why=why, state=state, hint=hint))
-
     def close(self) -> None:
-        """Syncs and lets go; a second time does nothing."""
+        """Syncs and closes the file; a second time does nothing."""
         if self._number >= 0:
             try:
                 if not self._broken:
@@ -150,7 +147,7 @@ def _write_all(number: int, data: bytes) -> None:
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """A record and where it stands."""
+    """A record, and its file and offset."""
 
     record: Record
     segment: str
@@ -159,17 +156,17 @@ class Entry:
 
 @dataclass
 class LogTail:
-    """What the log says from a place on."""
+    """The end of the log, from an offset on."""
 
     entries: list[Entry] = field(default_factory=list)
     torn: Flaw | None = None
     """What is wrong with the end of the last file."""
     end: int = 0
-    """Where the last right record of the last file ends."""
+    """The offset at which the last intact record of the last file ends."""
     torn_size: int = 0
     """Bytes after that."""
     size: int = 0
-    """Bytes of right records."""
+    """Bytes of intact records."""
 
 
 def read_log(folder: Path, segments: Sequence[str], segment: str | None, offset: int, after: int) -> LogTail:
@@ -177,18 +174,18 @@ def read_log(folder: Path, segments: Sequence[str], segment: str | None, offset:
     them, if any is.  Raises `StoreError` for damage; a torn tail of the last file is none."""
     tail = LogTail()
     first = segments.index(segment) if segment is not None else 0
-    for place, name in enumerate(segments[first:], first):
+    for number, name in enumerate(segments[first:], first):
         data = _content(folder / name)
-        begin = offset if place == first else 0
+        begin = offset if number == first else 0
         if begin > len(data):
-            why = "the file ends before the place where the snapshot says that it goes on"
+            why = "the file ends before the offset at which the snapshot says that it continues"
             raise StoreError(DamagedLog(path=folder / name, offset=len(data), why=why))
         frames = Frames(data, begin)
         tail.entries += _entries(folder / name, name, _format_of(folder / name, data, begin), frames)
         tail.size += frames.end - begin
         tail.end = frames.end
         if frames.flaw is not None:
-            if not frames.flaw.is_torn or place + 1 < len(segments):
+            if not frames.flaw.is_torn or number + 1 < len(segments):
                 raise StoreError(
                     DamagedLog(path=folder / name, offset=frames.flaw.start, why=frames.flaw.why)
                 )
@@ -227,7 +224,9 @@ def _record(path: Path, frame: Frame, format: int) -> Record:
     try:
         return unpacked(frame.payload, format)
     except (ValueError, KeyError, TypeError) as error:
-        raise StoreError(DamagedLog(path=path, offset=frame.start, why="a record says nothing")) from error
+        raise StoreError(
+            DamagedLog(path=path, offset=frame.start, why="a record cannot be decoded")
+        ) from error
 
 
 def _check_order(folder: Path, entries: Sequence[Entry], after: int) -> None:
@@ -241,7 +240,7 @@ def _check_order(folder: Path, entries: Sequence[Entry], after: int) -> None:
         in_order = record.first <= following if is_first else record.first == following
         is_first = False
         if not in_order:
-            why = f"change {following:,} should stand here, and it is change {record.first:,}"
+            why = f"change {following:,} is expected here, and it is change {record.first:,}"
             raise StoreError(DamagedLog(path=folder / entry.segment, offset=entry.offset, why=why))
         following = record.last + 1
 
@@ -253,8 +252,6 @@ def _content(path: Path) -> memoryview:
                 return memoryview(b"")
             return memoryview(mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ))
     except FileNotFoundError:
-        why = "the manifest names it as a part of the log"
-        raise StoreError(DamagedStore(path=path, problem="is missing", why=why)) from None
+        raise damaged(path, "the manifest names it as a part of the log", "is missing") from None
     except OSError as error:
-        why = error.strerror or str(error)
-        raise StoreError(DamagedStore(path=path, problem="cannot be read", why=why)) from error
+        raise damaged(path, error.strerror or str(error), "cannot be read") from error

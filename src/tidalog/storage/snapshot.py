@@ -5,9 +5,9 @@
     facts.arrow       relation and whether it is explicit, of every fact, in order of id
     arguments.arrow   the arguments of all facts one after the other, as ids of terms
 
-Invariant.  Facts keep their order, so ids that were ranks are ranks again; nothing is derived again.  Indexes
-are built when they are first needed; the table of facts is built when something is to be changed
-(`fill_table_of`), for what is deleted must be in it.
+Invariant.  Facts keep their order, so ids that were ranks are ranks again, and nothing is derived again.
+Indexes are built when they are first needed; the table of facts is built before the first change
+(`fill_table_of`).
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ import mmap
 import shutil
 import zlib
 from collections.abc import Mapping
+from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 from types import UnionType
@@ -33,7 +34,7 @@ from tidalog.engine.engine import EmbeddedEngine
 from tidalog.engine.fact_kernels import ENTRIES, FACTS, HEADER, USED
 from tidalog.model.errors import StoreError
 from tidalog.storage import faults
-from tidalog.storage.diagnostics import DamagedStore
+from tidalog.storage.diagnostics import damaged
 from tidalog.storage.files import CheckedFile, sync_folder
 from tidalog.storage.kernels.facts import fill_fact_table, gather_facts, place_facts
 from tidalog.storage.kernels.terms import fill_table
@@ -67,7 +68,7 @@ class Image:
 
 
 def image_of(engine: EmbeddedEngine, meta: Mapping[str, object], *, derived: bool) -> Image:
-    """A copy of all facts, or of the explicit ones alone, between two updates."""
+    """A copy of all facts, or of the explicit ones, between two updates."""
     arrays, count = engine.store.arrays, len(engine.store)
     arities = np.array([*engine.arities, 0], np.int64)
     wanted = np.array([derived or not name.startswith(("#", "?")) for name in [*engine.names, ""]])
@@ -124,22 +125,16 @@ def write_snapshot(
 
 
 def _write_json(path: Path, content: Mapping[str, object]) -> File:
-    file = CheckedFile(path)
-    try:
+    with closing(CheckedFile(path)) as file:
         file.write(json.dumps(content).encode())
-    finally:
-        file.close()
     return File(path.name, file.size, file.checksum)
 
 
 def _write_columns(path: Path, columns: Mapping[str, pa.Array]) -> File:
-    file = CheckedFile(path)
-    try:
+    with closing(CheckedFile(path)) as file:
         batch = pa.RecordBatch.from_arrays(list(columns.values()), list(columns))
         with pa.ipc.new_file(pa.PythonFile(file, "w"), batch.schema) as writer:
             writer.write_batch(batch)
-    finally:
-        file.close()
     return File(path.name, file.size, file.checksum)
 
 
@@ -157,7 +152,7 @@ class Meta:
     def __init__(self, path: Path, content: object) -> None:
         self._path = path
         if not isinstance(content, dict):
-            raise self.damaged("it is no object")
+            raise self.damaged("it is not an object")
         self._content: dict[str, Any] = content
 
     def text(self, name: str) -> str:
@@ -186,7 +181,7 @@ class Meta:
         return value
 
     def damaged(self, why: str) -> StoreError:
-        return StoreError(DamagedStore(path=self._path, problem="is damaged", why=why))
+        return damaged(self._path, why)
 
 
 class Snapshot:
@@ -217,7 +212,7 @@ class Snapshot:
         arities = np.array([*engine.arities, 0], np.int64)
         used = place_facts(store.arrays, predicates, explicit, arities, flat)
         if used != len(flat) + HEADER * count:
-            raise self.meta.damaged("facts and arguments do not fit each other")
+            raise self.meta.damaged("facts and arguments do not match")
         store.arrays.state[FACTS], store.arrays.state[USED] = count, used
 
     def _fill_dictionary(self, dictionary: Dictionary) -> None:
@@ -239,7 +234,7 @@ class Snapshot:
 
 
 def fill_table_of(engine: EmbeddedEngine) -> None:
-    """Enters the facts of a snapshot into the table, where nothing has been changed since."""
+    """Enters the facts of a snapshot into the table, if nothing has been changed since."""
     arrays = engine.store.arrays
     if arrays.state[ENTRIES]:  # some are there, looked up by a query
         for number in range(len(engine.names)):
@@ -253,13 +248,11 @@ def _checked(path: Path, file: File) -> memoryview:
         with open(path, "rb") as opened:
             content = memoryview(mmap.mmap(opened.fileno(), 0, access=mmap.ACCESS_READ))
     except FileNotFoundError:
-        why = "the manifest names it as a part of a snapshot"
-        raise StoreError(DamagedStore(path=path, problem="is missing", why=why)) from None
+        raise damaged(path, "the manifest names it as a part of a snapshot", "is missing") from None
     except (OSError, ValueError) as error:
-        raise StoreError(DamagedStore(path=path, problem="cannot be read", why=str(error))) from error
+        raise damaged(path, str(error), "cannot be read") from error
     if len(content) != file.size or zlib.crc32(content) != file.checksum:
-        why = "its content does not fit its checksum"
-        raise StoreError(DamagedStore(path=path, problem="is damaged", why=why))
+        raise damaged(path, "its content does not match its checksum")
     return content
 
 

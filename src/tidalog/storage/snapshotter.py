@@ -2,7 +2,7 @@
 
 A snapshot holds what is in memory, so it is taken only where everything applied is acknowledged: what follows
 it in the log is what recovery must do again.  The arrays are copied between two changes; a thread writes them
-and then replaces the manifest, while changes go on.
+and then replaces the manifest, while more changes are applied.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from typing import Final
 
 from tidalog.model.errors import StoreError
 from tidalog.storage import faults
-from tidalog.storage.diagnostics import StoreNotWritable
+from tidalog.storage.diagnostics import not_writable
 from tidalog.storage.inbox import Inbox
 from tidalog.storage.manifest import FORMAT
 from tidalog.storage.snapshot import Image, folder_name, write_snapshot
@@ -24,7 +24,7 @@ from tidalog.storage.wal import WriteAheadLog
 
 _LOG: Final = logging.getLogger("tidalog")
 _SHARE: Final = 2
-"""A snapshot is worth while once the log is one part in this many of the last one."""
+"""A snapshot is due once the log is larger than 1 / `_SHARE` of the last one."""
 
 
 @dataclass(frozen=True)
@@ -42,10 +42,8 @@ class _Begun:
         try:
             entry = write_snapshot(self.store.folder, self.folder, self.image, self.number, *self.start)
         except OSError as error:
-            why, state = error.strerror or str(error), "the store is as it was, with its log"
-            raise StoreError(
-                StoreNotWritable(path=self.store.folder, why=why, state=state, hint="free space on the disk")
-            ) from error
+            state, hint = "the store is as it was, with its log", "free space on the disk"
+            raise not_writable(self.store.folder, error, state, hint) from error
         self.store.take_snapshot(entry)
 
 

@@ -1,7 +1,4 @@
-"""A store: the folder, who may write to it, its manifest and its log.
-
-Nothing here knows what changes mean.
-"""
+"""A store: its folder, lock, manifest and log.  Nothing here knows what changes mean."""
 
 from __future__ import annotations
 
@@ -9,7 +6,7 @@ import contextlib
 import os
 import shutil
 import threading
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Final
@@ -18,7 +15,7 @@ from tidalog.model.errors import StoreError
 from tidalog.storage import faults
 from tidalog.storage import lock as locks
 from tidalog.storage import manifest as manifests
-from tidalog.storage.diagnostics import DamagedStore, NotAStore, StoreNotWritable
+from tidalog.storage.diagnostics import NotAStore, damaged, not_writable
 from tidalog.storage.manifest import FORMAT, Manifest, SnapshotEntry, read_manifest
 from tidalog.storage.segments import Fsync, LogTail, LogWriter, When, create_segment, read_log, segment_name
 
@@ -26,7 +23,7 @@ FIRST: Final = 1
 """The number of the first change of a store."""
 _OWN: Final = ("LOCK", "MANIFEST", "log-", "snapshot-")
 _BEGINNING: Final = 256
-"""Bytes that the first file of a log has at most before anything is in it."""
+"""Bytes that the first file of a log has at most before the first change."""
 
 
 class Store:
@@ -39,7 +36,7 @@ class Store:
             folder.mkdir(exist_ok=True)
             self._lock = locks.Lock(folder)
         except OSError as error:
-            raise _not_writable(folder, error) from error
+            raise _unchanged(folder, error) from error
         try:
             self.folder = folder
             self._fsync = fsync
@@ -56,11 +53,10 @@ class Store:
                 self.manifest = read_manifest(folder)
             self._log: LogWriter | None = None
             self._remove_others()
-        except OSError as error:
+        except BaseException as error:
             self._lock.release()
-            raise _not_writable(folder, error) from error
-        except BaseException:
-            self._lock.release()
+            if isinstance(error, OSError):
+                raise _unchanged(folder, error) from error
             raise
 
     # --- the log ------------------------------------------------------------------------------------
@@ -72,15 +68,13 @@ class Store:
     def begin(self, tail: LogTail) -> None:
         """Opens the log for appending after the last intact record; a torn tail is cut off."""
         path = self.folder / self.manifest.segments[-1]
-        try:
+        with _writing(path):
             if tail.torn is not None:
                 with open(path, "r+b") as file:
                     file.truncate(tail.end)
                     os.fsync(file.fileno())
             self._log = LogWriter(path, self._fsync)
             self.grown = tail.size
-        except OSError as error:
-            raise _not_writable(path, error) from error
 
     @property
     def log(self) -> LogWriter:
@@ -100,47 +94,41 @@ class Store:
         return start
 
     def rotate(self, number: int) -> None:
-        """The log goes on in a new file, which begins with a change."""
+        """Continues the log in a new file, which begins with a change."""
         name = segment_name(number)
-        if name in self.manifest.segments:  # nothing but marks has come since
+        if name in self.manifest.segments:  # only outcomes have been appended since
             if self.manifest.format == FORMAT:
                 return
             name = segment_name(number, again=True)
-        try:
+        with _writing(self.folder):
             self.log.force()
             create_segment(self.folder, name, number, self.manifest.store)
             with self._guard:
-                manifest = self.manifest.with_segment(name)
-                manifest.write(self.folder)
-                self.manifest = manifest
+                self._write(self.manifest.with_segment(name))
             self.log.close()
             self._log = LogWriter(self.folder / name, self._fsync)
             self.grown = 0
-        except OSError as error:
-            raise _not_writable(self.folder, error) from error
 
     # --- snapshots ----------------------------------------------------------------------------------
 
     def take_snapshot(self, entry: SnapshotEntry) -> None:
-        """Makes a snapshot whose files are on disk the newest; files that are no longer needed go."""
-        try:
-            with self._guard:
-                manifest = self.manifest.with_snapshot(entry)
-                manifest.write(self.folder)
-                self.manifest = manifest
-        except OSError as error:
-            raise _not_writable(self.folder, error) from error
+        """Adds a snapshot whose files are on disk, and removes the files that are not needed any more."""
+        with _writing(self.folder), self._guard:
+            self._write(self.manifest.with_snapshot(entry))
         faults.at("manifest replaced")
         with self._guard:
             self._remove_others()
 
     def forget_snapshot(self, entry: SnapshotEntry) -> None:
-        """A snapshot is damaged, and what it held is there without it."""
+        """Removes a damaged snapshot, whose content has been recovered without it."""
         with self._guard:
             rest = tuple(one for one in self.manifest.snapshots if one != entry)
-            self.manifest = replace(self.manifest, snapshots=rest)
-            self.manifest.write(self.folder)
+            self._write(replace(self.manifest, snapshots=rest))
             self._remove_others()
+
+    def _write(self, manifest: Manifest) -> None:
+        manifest.write(self.folder)
+        self.manifest = manifest
 
     def _remove_others(self) -> None:
         """Removes files of snapshots and logs that the manifest does not name."""
@@ -170,7 +158,7 @@ class StoreReader:
         _check_folder(folder)
         if not (folder / manifests.NAME).exists():
             why = "there is nothing here" if not folder.exists() else "it has no manifest"
-            raise StoreError(NotAStore(path=folder, why=why, hint="a store is made by opening it to write"))
+            raise StoreError(NotAStore(path=folder, why=why, hint="open it for writing to create one"))
         self.folder = folder
         self.manifest = read_manifest(folder)
 
@@ -187,22 +175,21 @@ def read_tail(folder: Path, manifest: Manifest, snapshot: SnapshotEntry | None) 
     if snapshot is not None:
         return read_log(folder, manifest.segments, snapshot.segment, snapshot.offset, snapshot.number)
     if manifest.segments[0] != segment_name(FIRST):
-        why = "no snapshot is whole, and the log does not go back to the beginning"
-        raise StoreError(DamagedStore(path=folder, problem="cannot be put together", why=why))
+        why = "no snapshot is intact, and the log does not go back to the first change"
+        raise damaged(folder, why, "cannot be restored")
     return read_log(folder, manifest.segments, None, 0, FIRST - 1)
 
 
 def _check_folder(folder: Path) -> None:
-    """The place is a store or can become one."""
+    """Raises `StoreError` unless a folder is a store or can become one."""
     if folder.is_dir():
         if (folder / manifests.NAME).exists():
             return
         for path in sorted(folder.iterdir()):
             if path.name.startswith(("log-", "snapshot-")) and not _is_beginning(path):
-                why = "the folder has other files of a store"
-                raise StoreError(DamagedStore(path=folder / manifests.NAME, problem="is missing", why=why))
+                raise damaged(folder / manifests.NAME, "the folder has other files of a store", "is missing")
             if not path.name.startswith(_OWN):
-                why = f"it is a folder with other things in it, such as {path.name}"
+                why = f"it is a folder with other files, such as {path.name}"
                 hint = "name a folder that does not exist yet"
                 raise StoreError(NotAStore(path=folder, why=why, hint=hint))
         return
@@ -211,7 +198,7 @@ def _check_folder(folder: Path) -> None:
         raise StoreError(NotAStore(path=folder, why="it is a file, and a store is a folder", hint=hint))
     if not folder.absolute().parent.is_dir():
         why = f"the folder {folder.parent} does not exist"
-        raise StoreError(NotAStore(path=folder, why=why, hint="make that folder first"))
+        raise StoreError(NotAStore(path=folder, why=why, hint="create that folder first"))
 
 
 def _is_beginning(path: Path) -> bool:
@@ -219,12 +206,15 @@ def _is_beginning(path: Path) -> bool:
     return path.name == segment_name(FIRST) and path.stat().st_size <= _BEGINNING
 
 
-def _not_writable(path: Path, error: OSError) -> StoreError:
-    return StoreError(
-        StoreNotWritable(
-            path=path,
-            why=error.strerror or str(error),
-            state="what is in the store is as it was",
-            hint="check the permissions of the folder and the free space on the disk",
-        )
-    )
+@contextlib.contextmanager
+def _writing(path: Path) -> Iterator[None]:
+    """Raises `StoreError` for an error of the system."""
+    try:
+        yield
+    except OSError as error:
+        raise _unchanged(path, error) from error
+
+
+def _unchanged(path: Path, error: OSError) -> StoreError:
+    hint = "check the permissions of the folder and the free space on the disk"
+    return not_writable(path, error, "what is in the store is as it was", hint)
