@@ -62,7 +62,7 @@ from tidalog.engine.functions import (
     WAITING,
     postfix,
 )
-from tidalog.engine.jit import bits_double, compiled, double_bits, entry, inlined
+from tidalog.engine.jit import bits_double, compiled, double_bits, entry, float64_at, inlined, int64_at
 from tidalog.engine.question_kernels import OPEN, ask
 from tidalog.engine.value_order import NAN, compare_numbers, compare_times, is_duration, is_exact
 from tidalog.model.program import Aggregate, Call, Expression, Parameter, Variable
@@ -126,15 +126,15 @@ def order_values(
 def equal_values(
     terms: Terms, ta: int, ia: int, xa: float, term_a: int, tb: int, ib: int, xb: float, term_b: int
 ) -> int:
-    """0, 1, or UNKNOWN."""
+    """0 if they are equal, 1 if not, or UNKNOWN."""
     if ta == OTHER or tb == OTHER:
-        return 1 if term_a == term_b and term_a != NO_TERM else 0
+        return 0 if term_a == term_b and term_a != NO_TERM else 1
     c = order_values(terms, ta, ia, xa, term_a, tb, ib, xb, term_b)
     if c == NAN:
-        return 1 if ta == REAL and tb == REAL and xa != xa and xb != xb else 0
-    if c == UNKNOWN and term_a != term_b:
-        return UNKNOWN
-    return 1 if c == 0 or c == UNKNOWN else 0
+        return 0 if ta == REAL and tb == REAL and xa != xa and xb != xb else 1
+    if c == UNKNOWN and term_a == term_b:
+        return 0
+    return c if c == 0 or c == UNKNOWN else 1
 
 
 @compiled
@@ -267,8 +267,9 @@ def run_expression(
                 tag, i, x = tags[best], ints[best], reals[best]
         elif function <= GREATER_EQUAL:
             if tags[first] != FAILED and tags[first + 1] != FAILED:
-                by_value = function == EQUAL or function == UNEQUAL
-                if by_value:
+                if tags[first] == INT and tags[first + 1] == INT:
+                    c = -1 if ints[first] < ints[first + 1] else (1 if ints[first] > ints[first + 1] else 0)
+                elif function == EQUAL or function == UNEQUAL:
                     c = equal_values(
                         terms,
                         tags[first],
@@ -295,10 +296,12 @@ def run_expression(
                 if c == UNKNOWN:
                     asked = True
                     term = ask_pair(terms, function, first, first + 1, tags, ints, reals, ids)
-                elif by_value:
-                    tag, i = TRUTH, int64(1) if (c == 1) == (function == EQUAL) else int64(0)
                 elif c != UNORDERED:
-                    if function == LESS:
+                    if function == EQUAL:
+                        holds = c == 0
+                    elif function == UNEQUAL:
+                        holds = c != 0
+                    elif function == LESS:
                         holds = c == -1
                     elif function == LESS_EQUAL:
                         holds = c == -1 or c == 0
@@ -371,8 +374,11 @@ def evaluate_rows(
     """Selects the rows where the expression (code[at] is its length) is true or, if `compute`, has a value,
     which goes to `values`.  Returns how many, and how many rows failed; (-1, 0) if Python must answer first.
     """
-    tags, ints = np.empty(STACK, np.int64), np.empty(STACK, np.int64)
-    reals, ids = np.empty(STACK, np.float64), np.empty(STACK, np.int64)
+    # Views of one array, which have no owner: counting references would cost more than the expression.
+    stack = np.empty(4 * STACK, np.int64)
+    address = stack.ctypes.data
+    tags, ints = int64_at(address, STACK), int64_at(address + 8 * STACK, STACK)
+    ids, reals = int64_at(address + 16 * STACK, STACK), float64_at(address + 24 * STACK, STACK)
     kept = failed = 0
     waiting = False
     for row in range(rows):
@@ -388,6 +394,7 @@ def evaluate_rows(
         elif tags[0] == TRUTH and ints[0] == 1:
             selected[kept] = row
             kept += 1
+    stack[0] = 0  # it lives until here
     if waiting:
         return -1, 0
     return kept, failed
