@@ -212,17 +212,13 @@ def retract_recorded(facts: Facts, log: Log, work: Retraction, queue: np.ndarray
         if head >= 0:
             remove_instance(derivation_log, link, head)
             work.counters[FROM_RECORD] += 1
+            new = queue_fact(facts, log, head, queue, work.control[BIT])
             if queue[COUNTED] != 0:
                 counts = int64_at(queue[COUNTED], FIELDS)
                 if count_of(counts, head) != UNKNOWN:
                     put_count(counts, head, UNKNOWN)
-            new = queue_fact(facts, log, head, queue, work.control[BIT])
-            if (
-                new
-                and (facts.status[head] & (RECORDED | EXPLICIT)) == RECORDED
-                and none_is_left(derivation_log, head)
-            ):
-                work.counters[SPARED] += 1
+            elif new and (facts.status[head] & (RECORDED | EXPLICIT)) == RECORDED:
+                work.counters[SPARED] += none_is_left(derivation_log, head)
         link = next_link(derivation_log, link)
 
 

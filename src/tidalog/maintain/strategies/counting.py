@@ -11,9 +11,8 @@ from typing import ClassVar
 
 import numpy as np
 
-from tidalog.engine.bits import SPREAD, WAITING
+from tidalog.engine.bits import WAITING
 from tidalog.engine.derivation_counts import count_given, forget_counts
-from tidalog.engine.update_kernels import clear_bits_of
 from tidalog.maintain.component import MaintainedComponent
 from tidalog.maintain.component_plans import BACKWARD
 from tidalog.maintain.insertion import ensure_counts
@@ -21,7 +20,7 @@ from tidalog.maintain.kernels import counting as kernel
 from tidalog.maintain.kernels.counters import new_counters
 from tidalog.maintain.strategies.base import ComponentUpdate, Strategy
 from tidalog.maintain.strategies.by_blocks import retract
-from tidalog.maintain.strategies.searching import affected_first, new_state, note_deleted
+from tidalog.maintain.strategies.searching import affected_first, new_state, note_deleted, seeds_of
 from tidalog.model.facts import Ids
 
 
@@ -37,9 +36,9 @@ class Counting(Strategy):
     def delete(self, work: ComponentUpdate) -> None:
         engine = work.txn.engine
         engine.log.derivation_log.stop_counting()
-        seeds = work.deleted_below
-        clear_bits_of(engine.shared, seeds, int(SPREAD))
-        work.pending = retract(work, seeds, affected_first(work), int(WAITING), counts=ensure_counts(engine))
+        work.pending = retract(
+            work, seeds_of(work), affected_first(work), int(WAITING), counts=ensure_counts(engine)
+        )
 
     def insert(self, work: ComponentUpdate) -> None:
         engine = work.txn.engine
