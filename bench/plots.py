@@ -66,11 +66,11 @@ def bars(
     group = len(series) * _BAR + _GAP
     height = group * len(labels)
     parts = _upright_lines(scale, left, height)
-    for number, label in enumerate(labels):
-        y = _TOP + number * group + _GAP / 2
+    for row, label in enumerate(labels):
+        y = _TOP + row * group + _GAP / 2
         parts.append(_text(left - 8, y + len(series) * _BAR / 2 + 4, label, anchor="end"))
         for number, values in enumerate(series.values()):
-            value = values[number]
+            value = values[row]
             if value is None:
                 continue
             width = max(1.0, scale(value) * _PLOT)

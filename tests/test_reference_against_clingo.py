@@ -12,9 +12,13 @@ from tidalog.reference import evaluate
 JUDGED = settings(
     deadline=None, max_examples=150, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large]
 )
-RULES_AND_NEGATION = Features(aggregates=(), functions=False, arithmetic=False, all_terms=False)
-ARITHMETIC = Features(aggregates=(), functions=False, all_terms=False)
-AGGREGATION = Features(aggregates=JUDGED_AGGREGATES, functions=False, all_terms=False)
+RULES_AND_NEGATION = Features(
+    aggregates=(), functions=False, arithmetic=False, all_terms=False, choices=False
+)
+    aggregates=(), functions=False, arithmetic=False, all_terms=False, choices=False
+)
+ARITHMETIC = Features(aggregates=(), functions=False, all_terms=False, choices=False)
+AGGREGATION = Features(aggregates=JUDGED_AGGREGATES, functions=False, all_terms=False, choices=False)
 
 
 def reference(program: Program) -> Model:

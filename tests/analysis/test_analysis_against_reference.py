@@ -12,7 +12,7 @@ from tidalog.lang import parse_query
 from tidalog.model.errors import ProgramError
 from tidalog.model.program import Program
 from tidalog.model.terms import Term
-from tidalog.rdf.layout import ALL_TRIPLES, ALL_TYPES, TRIPLE
+from tidalog.rdf.layout import TRIPLE
 from tidalog.reference import NotEvaluable, evaluate
 
 
@@ -24,7 +24,7 @@ def with_triples(analysis: Analysis, model: Model) -> dict[str, set[tuple[Term, 
     for predicate, rows in model.items():
         if predicate in special:
             result.setdefault(TRIPLE, set()).update(layout.restore(predicate, row) for row in rows)
-        elif predicate not in (ALL_TRIPLES, ALL_TYPES):
+        elif not predicate.startswith("?"):  # views, alternatives, aggregates inside expressions
             result.setdefault(predicate, set()).update(rows)
     return {predicate: rows for predicate, rows in result.items() if rows}
 

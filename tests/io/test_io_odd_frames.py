@@ -69,7 +69,6 @@ def test_a_long_double_is_a_double() -> None:
         ("T036", np.array([(1, (2, 3))], [("a", "i4"), ("b", [("c", "i4"), ("d", "i4")])])),
         ("T036", np.array([((1, 2),)], [("a", "i4", (2,))])),
         ("T036", [(Fraction(10**400, 3),)]),
-        ("T036", [(np.timedelta64(5, "ns"),)]),
         ("T048", pl.DataFrame({"a": pl.Series([2**100], dtype=pl.Int128)})),
         ("T045", pa.table({"a": pa.array([2**62], pa.timestamp("s"))})),
         ("T045", pa.table({"a": pa.array([2**31 - 1], pa.date32())})),

@@ -222,6 +222,8 @@ class Maintained:
         seen = {kind: Counter[tuple[Fact, bool]]() for kind in ("inserted", "deleted", "gained", "lost")}
         for name, part in outcome.delta.items():
             assert not name.startswith("#"), f"the delta names the hidden relation {name}"
+            if name.startswith("?"):  # of an alternative or an aggregate inside an expression
+                continue
             for kind, found in self._parts(part):
                 seen[kind].update(((name, row), flag) for row, flag in found)
         stayed = before.facts & after.facts

@@ -36,7 +36,8 @@ def model_of_normal_form(program: Program, data: Model) -> Model:
     rules = tuple(_rule(rule) for rule in analysis.rules if rule.head is not None)
     model = evaluate(Program(rules=rules), facts)
     result: Model = {}
-    for relation in {*analysis.predicates, *data}:
+    visible = {name for name in analysis.predicates if not name.startswith(("?fold", "?union"))}
+    for relation in {*visible, *data}:
         rows = set(model.get(_plain(relation), ()))
         if relation.startswith("triple:"):
             rows = {triples.restore(relation, row) for row in rows}

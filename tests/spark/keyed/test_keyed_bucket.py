@@ -28,7 +28,7 @@ from tidalog.keyed.config import BucketConfig
 from tidalog.lang import parse, print_rule
 from tidalog.model.errors import RunError
 from tidalog.model.program import Fact, Program, Rule
-from tidalog.model.terms import IRI
+from tidalog.model.terms import IRI, String
 
 ROUNDS = settings(max_examples=25, deadline=None, suppress_health_check=list(HealthCheck))
 KEYS = ("k1", "2", "", "a b\u001e", "k5")
@@ -185,7 +185,7 @@ PATHS = parse("path(?x, ?y) :- edge(?x, ?y) . path(?x, ?z) :- path(?x, ?y), edge
 
 
 def edge(*ends: str) -> Fact:
-    return Fact("edge", tuple(map(IRI, ends)))
+    return Fact("edge", tuple(map(String, ends)))
 
 
 @pytest.mark.parametrize("rebuilt", [False, True])
