@@ -15,8 +15,6 @@ JUDGED = settings(
 RULES_AND_NEGATION = Features(
     aggregates=(), functions=False, arithmetic=False, all_terms=False, choices=False
 )
-    aggregates=(), functions=False, arithmetic=False, all_terms=False, choices=False
-)
 ARITHMETIC = Features(aggregates=(), functions=False, all_terms=False, choices=False)
 AGGREGATION = Features(aggregates=JUDGED_AGGREGATES, functions=False, all_terms=False, choices=False)
 

@@ -12,8 +12,6 @@ import numpy as np
 
 from tidalog.engine.array_types import Int32s, int64
 from tidalog.engine.dictionary_kernels import (
-    DOUBLE_VALUE,
-    INT_VALUE,
     INTEGER,
     Terms,
     compare_int_double,
@@ -23,6 +21,7 @@ from tidalog.engine.dictionary_kernels import (
 from tidalog.engine.fact_kernels import Facts
 from tidalog.engine.index_kernels import fact_of_run
 from tidalog.engine.jit import bits_double, compiled, entry, hash_add, hash_end, hash_start
+from tidalog.engine.value_kinds import DOUBLE_VALUE, INT_VALUE
 from tidalog.engine.value_order import compare_terms, is_duration, is_exact
 
 COUNT: Final = 0

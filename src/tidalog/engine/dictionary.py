@@ -20,6 +20,7 @@ from tidalog import arrow_compute as pc
 from tidalog.engine import dictionary_kernels as kernels
 from tidalog.engine import term_formatting as cells_out
 from tidalog.engine import term_parsing as cells_in
+from tidalog.engine import value_kinds
 from tidalog.engine.dictionary_kernels import TERMS, TEXT, Terms
 from tidalog.engine.hash_table import Table, has_capacity
 from tidalog.engine.memory import resized
@@ -74,23 +75,26 @@ def value_of_literal(term: Literal) -> tuple[int, int]:
     """What a typed literal counts as (`dictionary_kernels`), and its number."""
     value = numeric_value(term)
     if isinstance(value, int) and INT64_MIN <= value <= INT64_MAX:
-        return kernels.INT_VALUE, value
+        return value_kinds.INT_VALUE, value
     if isinstance(value, float):
-        return kernels.DOUBLE_VALUE, _bits(value)
+        return value_kinds.DOUBLE_VALUE, _bits(value)
     if value is not None:
         nearest = nearest_double(value)
-        exact = kernels.DECIMAL_VALUE if isinstance(value, Decimal) else kernels.BIG_VALUE
+        exact = value_kinds.DECIMAL_VALUE if isinstance(value, Decimal) else value_kinds.BIG_VALUE
         return exact + (value > nearest) - (value < nearest), _bits(nearest)
-    for kind, nanoseconds in ((kernels.INSTANT_VALUE, instant_value), (kernels.TIME_VALUE, time_value)):
+    for kind, nanoseconds in (
+        (value_kinds.INSTANT_VALUE, instant_value),
+        (value_kinds.TIME_VALUE, time_value),
+    ):
         found = nanoseconds(term)
         if found is not None:
             return kind, found // 1000
     duration = duration_value(term)
     if duration is None:
-        return kernels.NO_VALUE, 0
+        return value_kinds.NO_VALUE, 0
     if duration.months and not duration.nanoseconds:
-        return kernels.YEAR_MONTH_VALUE, duration.months
-    kind = kernels.MIXED_VALUE if duration.months else kernels.DAY_TIME_VALUE
+        return value_kinds.YEAR_MONTH_VALUE, duration.months
+    kind = value_kinds.MIXED_VALUE if duration.months else value_kinds.DAY_TIME_VALUE
     seconds = abs(duration.length) // SECOND
     return kind, -seconds if duration.length < 0 else seconds
 

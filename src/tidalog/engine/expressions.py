@@ -19,11 +19,8 @@ from tidalog.engine.array_types import Int32s, Int32Table, int64
 from tidalog.engine.dictionary_kernels import (
     BLANK,
     DOUBLE,
-    INSTANT_VALUE,
     IRI,
-    MIXED_VALUE,
     STRING,
-    TIME_VALUE,
     Terms,
     compare_text,
     intern_boolean,
@@ -64,6 +61,7 @@ from tidalog.engine.functions import (
 )
 from tidalog.engine.jit import bits_double, compiled, double_bits, entry, float64_at, inlined, int64_at
 from tidalog.engine.question_kernels import OPEN, ask
+from tidalog.engine.value_kinds import INSTANT_VALUE, MIXED_VALUE, TIME_VALUE
 from tidalog.engine.value_order import NAN, compare_numbers, compare_times, is_duration, is_exact
 from tidalog.model.program import Aggregate, Call, Expression, Parameter, Variable
 from tidalog.model.terms import Term

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from tidalog.engine.dictionary_kernels import BOOLEAN_VALUE, DOUBLE_VALUE, INT_VALUE, NO_VALUE
+from tidalog.engine.value_kinds import BOOLEAN_VALUE, DOUBLE_VALUE, INT_VALUE, NO_VALUE
 from tidalog.model.program import Call, Expression
 
 LOAD: Final = 0

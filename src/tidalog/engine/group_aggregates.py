@@ -13,7 +13,7 @@ import numpy as np
 
 from tidalog.engine.aggregates import COUNT, MAX, MIN, SUM
 from tidalog.engine.array_types import Int32s, Int32Table, Int64s, Uint8s, int64
-from tidalog.engine.dictionary_kernels import INT_VALUE, INTEGER, Terms
+from tidalog.engine.dictionary_kernels import INTEGER, Terms
 from tidalog.engine.hash_table import (
     EMPTY,
     HALF,
@@ -25,6 +25,7 @@ from tidalog.engine.hash_table import (
     table_shift,
 )
 from tidalog.engine.jit import entry, hash_add, hash_end, hash_start
+from tidalog.engine.value_kinds import INT_VALUE
 from tidalog.engine.value_order import compare_terms
 
 _LARGEST: Final = 2**63 - 1

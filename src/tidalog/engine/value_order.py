@@ -13,26 +13,28 @@ import numpy as np
 
 from tidalog.engine.array_types import int64
 from tidalog.engine.dictionary_kernels import (
-    BIG_ABOVE,
-    BIG_BELOW,
     BOOLEAN,
-    DAY_TIME_VALUE,
-    DECIMAL_ABOVE,
-    DECIMAL_BELOW,
     DOUBLE,
-    DOUBLE_VALUE,
-    INSTANT_VALUE,
-    INT_VALUE,
     INTEGER,
     LITERAL,
-    MIXED_VALUE,
-    TIME_VALUE,
-    YEAR_MONTH_VALUE,
     Terms,
     compare_int_double,
     compare_text,
 )
 from tidalog.engine.jit import bits_double, compiled, inlined
+from tidalog.engine.value_kinds import (
+    BIG_ABOVE,
+    BIG_BELOW,
+    DAY_TIME_VALUE,
+    DECIMAL_ABOVE,
+    DECIMAL_BELOW,
+    DOUBLE_VALUE,
+    INSTANT_VALUE,
+    INT_VALUE,
+    MIXED_VALUE,
+    TIME_VALUE,
+    YEAR_MONTH_VALUE,
+)
 
 _MINUS: Final = 45
 _PLUS: Final = 43

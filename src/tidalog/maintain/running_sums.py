@@ -17,7 +17,7 @@ import numpy.typing as npt
 
 from tidalog.builtins import CannotCompute, exact_average, exact_total
 from tidalog.engine.dictionary import Dictionary
-from tidalog.engine.dictionary_kernels import BIG_ABOVE, DECIMAL_BELOW, DOUBLE_VALUE, INT_VALUE
+from tidalog.engine.value_kinds import BIG_ABOVE, DECIMAL_BELOW, DOUBLE_VALUE, INT_VALUE
 from tidalog.model.terms import Double, Term, numeric_value
 from tidalog.model.values import EXACT
 
