@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterable
 from pathlib import Path
 
-from tidalog.builtins import Builtin, conversions, kinds, logic, numbers, text, times
+from tidalog.builtins import Builtin, conversions, generators, kinds, logic, numbers, text, times
 
 PAGE = Path(__file__).resolve().parent / "builtins.md"
 
@@ -20,6 +20,7 @@ TABLES = {
     "text": text.BUILTINS,
     "kinds": kinds.BUILTINS,
     "times": times.BUILTINS,
+    "several": generators.BUILTINS,
 }
 _REGION = re.compile(r"(<!-- table: (\w+) -->\n)(.*?)(<!-- end -->)", re.DOTALL)
 _ARGUMENTS = "xyzw"
