@@ -19,12 +19,13 @@ from tidalog.analysis.diagnostics import DuplicateRuleName, TooManyAlternatives,
 from tidalog.analysis.draft import Draft, WorkingRule
 from tidalog.analysis.expand import MOST_ALTERNATIVES, count_alternatives, expanded
 from tidalog.analysis.normal import AggregateColumn, Argument, Computation, NormalAtom, NormalRule
-from tidalog.analysis.rewrite import map_calls, rule_nodes
+from tidalog.analysis.rewrite import map_calls, nodes, rule_nodes
 from tidalog.analysis.shapes import Shapes
 from tidalog.builtins import GENERATORS
 from tidalog.model.program import (
     Aggregate,
     Atom,
+    BodyLiteral,
     Call,
     Condition,
     Expression,
@@ -100,9 +101,20 @@ def _with_generators_apart(rule: Rule) -> Rule:
 
     if not any(_is_generator(node) for node, _ in rule_nodes(rule)):
         return rule
-    changed = map_calls(rule, apart)
+    # An equation that gives a variable its values stays: a copy of the variable would not be joined.
+    bound = {v for literal in rule.body if isinstance(literal, Atom) for v in variables_of(literal)}
+    giving = [literal for literal in rule.body if _gives_values(literal, bound)]
+    changed = map_calls(replace(rule, body=tuple(lit for lit in rule.body if lit not in giving)), apart)
     added = (Condition(Call("=", (variable, call)), call.span) for call, variable in equations.items())
-    return replace(changed, body=(*changed.body, *added))
+    return replace(changed, body=(*changed.body, *added, *giving))
+
+
+def _gives_values(literal: BodyLiteral, bound: set[Variable]) -> bool:
+    """Whether a literal is `?v = RANGE(…)` for a variable without another source."""
+    match literal:
+        case Condition(Call("=", (Variable() as variable, value))) if variable not in bound:
+            return _is_generator(value) and not any(_is_generator(node) for node in list(nodes(value))[1:])
+    return False
 
 
 @dataclass
