@@ -305,6 +305,7 @@ def _files(**texts: str) -> list[str]:
 
 CASES: dict[str, Callable[[], object]] = {
     "T036-operation": lambda: read(Path(), HEADER + "1,+,p,a,\n1,insert,p,b,\n"),
+    "T003-prefix": lambda: read(Path(), HEADER + "1,+,rdf:p,a,\n1,-,ex:p,b,\n1,-rule,ex:r,,\n"),
     "T036-late": lambda: read_update_table(
         _files(a=HEADER + "1,+,p,a,\n5,+,p,b,\n", b=HEADER + "5,-,p,c,\n4,-,p,b,\n")
     ),

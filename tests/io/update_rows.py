@@ -6,6 +6,7 @@ from collections.abc import Callable
 
 from tidalog.io.result import TermColumn
 from tidalog.io.update_tables import UpdateTable
+from tidalog.lang.names import full_name
 from tidalog.model.term_text import from_python, parse_any
 from tidalog.model.terms import Term
 
@@ -33,7 +34,7 @@ def rows_of(table: UpdateTable) -> list[tuple[int | str, list[Row]]]:
         rows: list[Row] = []
         for row in range(*table.rows_of(number).indices(table.rows)):
             arguments = tuple(columns[place][row] for place in range(table.arity[row]))
-            name = table.predicate.names[table.predicate.codes[row]]
+            name = full_name(table.predicate.names[table.predicate.codes[row]], {})
             rows.append(("+" if table.op[row] > 0 else "-", name, arguments))
         result.append((label, rows))
     return result

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 import pytest
 
+from tidalog.api.naming import checked_name
 from tidalog.io.columns import RawTable
 from tidalog.io.diagnostics import Position
 from tidalog.io.result import BadRow, BadRowLog
@@ -21,6 +22,8 @@ from tidalog.io.update_checks import (
     sure_checks,
 )
 from tidalog.io.update_files import part_of
+from tidalog.model.errors import UsageError
+from tidalog.model.term_text import STANDARD_PREFIXES
 from tidalog.spark.catalog import KnownPredicates
 from tidalog.spark.columns import update_columns
 from tidalog.spark.validate import SURE, Validation
@@ -34,7 +37,7 @@ ROWS = list(
     product(
         (1, None),
         (*OPERATIONS, "x", "", LONG, None),
-        ("edge", "", None),
+        ("edge", "zz:edge", "", None),
         ("a", "", None),
         ("b", None),
         ("c", None),
@@ -95,6 +98,29 @@ def test_files_and_streams_find_the_same_faults_in_every_combination(
     assert len({message for _, message in found.values()}) >= 6
     for row in rows_checked:
         assert row[SURE] == (row["fault"] is None and row["op"] in FACTS)
+
+
+@pytest.mark.parametrize("open_iris", [False, True])
+def test_a_stream_takes_the_names_that_the_engine_takes(spark: SparkSession, open_iris: bool) -> None:
+    """An unknown prefix, or text that names nothing, is the fault of its row."""
+    prefixes = {**STANDARD_PREFIXES, "ex": "http://e/"}
+    known = KnownPredicates({"edge": 1, "ex:p": 1, "<foo:p>": 1}, open_iris, prefixes)
+    texts = ["edge", "ex:p", "ex:q", "exx:p", "<foo:p>", "foo:p", "<exx:p>", "http://e/p", "urn:a", "<a b:c>"]
+    texts += ["http://e/ p", "<#a:b>", "<a>", ":p", "a:b:c", "no", "rdf:x"]
+    frame = spark.createDataFrame(
+        [("+", text, "a") for text in texts], "op string, predicate string, arg1 string"
+    )
+    validation = Validation(update_columns(frame.schema), known, text_labels=False)
+    fault, sure = validation.fault_of().alias("fault"), validation.is_sure().alias(SURE)
+    checked = frame.select("predicate", fault, sure).select("predicate", "fault.number", SURE)
+    for row in checked.toArrow().to_pylist():
+        try:
+            checked_name(row["predicate"], prefixes)
+            expected = {None, "T070"} if not open_iris or ":" not in row["predicate"] else {None}
+        except UsageError as error:
+            expected = {"T003" if error.diagnostics[0].number == "T003" else "T070"}
+        assert row["number"] in expected, row
+        assert row[SURE] == (row["number"] is None)
 
 
 def test_the_short_test_leaves_out_only_what_an_operation_and_the_catalog_imply() -> None:

@@ -3,37 +3,25 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from difflib import get_close_matches
 from typing import Final
 
 from tidalog.analysis import Analysis, PredicateInfo
 from tidalog.api.diagnostics import bad_argument
 from tidalog.io.update_diagnostics import UnknownPredicate
+from tidalog.lang.names import full_name
 from tidalog.model.errors import UsageError
 from tidalog.model.program import Aggregate, Atom, Negation, Rule, Variable, flat_literals
-from tidalog.model.term_text import NAME, STANDARD_PREFIXES, from_python
+from tidalog.model.term_text import NAME, from_python
 from tidalog.model.terms import Term
 from tidalog.rdf.layout import TRIPLE
 
 _NOT_IN_AN_IRI: Final = re.compile(r'[\x00-\x20<>"{}|^`\\\ud800-\udfff]')
-_PREFIXED: Final = re.compile(r"([\w-]*):(.*)", re.DOTALL)
-
-
-def full_name(predicate: str, prefixes: Mapping[str, str]) -> str:
-    """A predicate's name with `ex:p` and `<iri>` written out."""
-    if predicate.startswith("<") and predicate.endswith(">"):
-        return predicate[1:-1]
-    found = _PREFIXED.fullmatch(predicate)
-    if found is not None:
-        namespace = prefixes.get(found[1], STANDARD_PREFIXES.get(found[1]))
-        if namespace is not None:
-            return namespace + found[2]
-    return predicate
 
 
 def checked_name(predicate: str, prefixes: Mapping[str, str]) -> str:
-    """The full name of a predicate that data is to be added to."""
+    """The full name of a predicate that data is to be added to.  Raises `UsageError`."""
     name = full_name(predicate, prefixes) if isinstance(predicate, str) else ""
     if NAME.fullmatch(name) or (":" in name and not _NOT_IN_AN_IRI.search(name) and name[0] not in "#?"):
         return name
@@ -54,15 +42,21 @@ def user_predicates(analysis: Analysis) -> dict[str, PredicateInfo]:
 
 
 def known_predicate(predicate: str, analysis: Analysis) -> str:
-    """The full name of a predicate.  Raises `UsageError` if it is unknown."""
+    """The full name of a predicate: `full_name`, or a name as results and deltas have it.  Raises
+    `UsageError` if it is unknown."""
     known = user_predicates(analysis)
     name = predicate if predicate in known else full_name(predicate, analysis.program.prefixes)
+    _check_known(name, predicate, known, analysis)
+    return name
+
+
+def _check_known(name: str, written: str, known: Collection[str], analysis: Analysis) -> None:
     if name in known or analysis.triples.is_shorthand(name):
-        return name
-    near = get_close_matches(predicate, known, 1, 0.6)
+        return
+    near = get_close_matches(written, known, 1, 0.6)
     listed = ", ".join(list(known)[:_LISTED]) + (" …" if len(known) > _LISTED else "")
     hint = f"did you mean {near[0]}?" if near else f"predicates are {listed}" if known else ""
-    raise UsageError(UnknownPredicate(name=predicate, hint=hint))
+    raise UsageError(UnknownPredicate(name=written, hint=hint))
 
 
 _LISTED: Final = 12
@@ -70,10 +64,11 @@ _LISTED: Final = 12
 
 def check_query(rule: Rule, analysis: Analysis) -> None:
     """Every predicate of a query is known."""
+    known = user_predicates(analysis)
     for literal in flat_literals(rule.body):
         atom = literal.atom if isinstance(literal, Negation) else literal
         if isinstance(atom, Atom):
-            known_predicate(atom.predicate, analysis)
+            _check_known(atom.predicate, analysis.label(atom.predicate), known, analysis)
 
 
 def predicates_read(rule: Rule, analysis: Analysis) -> frozenset[str]:

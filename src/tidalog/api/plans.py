@@ -8,8 +8,8 @@ from difflib import get_close_matches
 from typing import Final
 
 from tidalog.analysis import Analysis
-from tidalog.api.naming import full_name
 from tidalog.io.update_diagnostics import UnknownPredicate
+from tidalog.lang.names import full_name
 from tidalog.lang.printer import Printer
 from tidalog.model.errors import UsageError
 from tidalog.model.program import Expression
@@ -40,7 +40,6 @@ def program_plan(
 
 def _rules_named(name: str, analysis: Analysis) -> set[str]:
     """The rules of this name, or that derive this predicate."""
-    full = full_name(name, analysis.program.prefixes)
     names: dict[str, set[str]] = {}
     for rule in analysis.rules:
         known = {rule.name, rule.name.partition("#")[0]}
@@ -48,7 +47,7 @@ def _rules_named(name: str, analysis: Analysis) -> set[str]:
             known |= {rule.head.predicate, analysis.label(rule.head.predicate)}
         for one in known:
             names.setdefault(one, set()).add(rule.name)
-    found = names.get(name) or names.get(full)
+    found = names.get(name) or names.get(full_name(name, analysis.program.prefixes))
     if found is None:
         near = get_close_matches(name, names, 1, 0.6)
         raise UsageError(UnknownPredicate(name=name, hint=f"did you mean {near[0]}?" if near else ""))

@@ -28,6 +28,7 @@ from tidalog.engine.limits import Limits, RunStats
 from tidalog.io.binding import is_rdf, write_binding
 from tidalog.io.formats import format_named
 from tidalog.io.write import write_table
+from tidalog.lang.names import written_name
 from tidalog.model.errors import Diagnostic, UsageError
 from tidalog.model.facts import Facts
 from tidalog.model.program import DataBinding, Program
@@ -157,7 +158,7 @@ class Reader:
         written: list[Path] = []
         for binding, folder in exports:
             table = written_table(
-                database, facts_of(database, binding.predicate, None), is_rdf(binding, folder)
+                database, facts_of(database, written_name(binding.predicate), None), is_rdf(binding, folder)
             )
             written.append(write_binding(binding, table, folder, prefixes=self.program.prefixes))
         return written

@@ -50,7 +50,11 @@ def read_updates(
                 updates += script
         else:
             table = read_update_table(
-                list(group), on_error=on_error, quarantine=quarantine, progress=progress
+                list(group),
+                on_error=on_error,
+                quarantine=quarantine,
+                progress=progress,
+                prefixes=prefixes,
             )
             updates += encoded_updates(table, dictionary, prefixes)
             updates.bad = table.bad

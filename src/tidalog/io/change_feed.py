@@ -28,8 +28,8 @@ from tidalog.io.files import COMPRESSION_ENDINGS, AtomicFile, open_buffer, writi
 from tidalog.io.formats import format_named
 from tidalog.io.row_text import bytes_of, json_values, needs_quotes, with_quotes
 from tidalog.io.text_form import column_text
+from tidalog.lang.names import written_name
 from tidalog.model.errors import DataError
-from tidalog.model.term_text import iri_reference
 
 if TYPE_CHECKING:
     import pyarrow.parquet as pq
@@ -74,9 +74,8 @@ class ChangeBatch:
 
     @property
     def written_predicate(self) -> str:
-        """The text that is read back as the predicate: a name that starts with `<` needs brackets."""
-        is_iri = self.kind != "rule" and self.predicate.startswith("<")
-        return iri_reference(self.predicate) if is_iri else self.predicate
+        """The text that is read back as the predicate, or the name of a rule."""
+        return self.predicate if self.kind == "rule" else written_name(self.predicate)
 
     def slices(self) -> Iterator[tuple[list[pa.ChunkedArray], int]]:
         """Columns of at most `_SLICE` rows, and their number of rows."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -29,11 +29,15 @@ class CheckedColumns:
     op: npt.NDArray[np.int8]
     """The code of each operation; 0 for an unknown one."""
     predicates: pa.ChunkedArray
+    unknown_prefix: Mask
+    """The rows whose predicate has a prefix that stands for nothing."""
     present: list[Mask]
     """For each argument, the rows that have it."""
     arity: npt.NDArray[np.int32]
     empty_arguments: bool
     """Whether an empty field before the last argument is the empty text (delimited text), not a gap."""
+    prefixes: Mapping[str, str]
+    """The prefixes that predicates may have."""
 
 
 class RowFaults:
@@ -42,10 +46,10 @@ class RowFaults:
         self._failed: list[tuple[Check, Mask]] = []
         self.bad: Mask = np.zeros(columns.raw.rows, np.bool_)
         """The rows that fail a check."""
-        for check in checks_of(RowFormat(labels=columns.labels is not None)):
+        for check in checks_of(RowFormat(labels=columns.labels is not None, prefixes=columns.prefixes)):
             failed = self._fails(check)
             if failed is not None and failed.any() and check.operations is not None:
-                failed &= np.isin(columns.op, [CODES[operation] for operation in check.operations])
+                failed = failed & np.isin(columns.op, [CODES[operation] for operation in check.operations])
             if failed is not None and failed.any():
                 self._failed.append((check, failed))
                 self.bad |= failed
@@ -66,6 +70,8 @@ class RowFaults:
             case "no operation", _:
                 unknown: Mask = columns.op == 0
                 return unknown
+            case "unknown prefix", _:
+                return columns.unknown_prefix
             case "gap", _:
                 gaps: Mask = columns.arity != sum(columns.present)
                 return None if columns.empty_arguments else gaps

@@ -19,8 +19,10 @@ from tidalog.io.update_diagnostics import (
     OutsideCalendar,
     RuleOfOneKey,
     UnknownPredicate,
+    UnknownPrefixOfRow,
     UnreadableRow,
 )
+from tidalog.lang.names import listed_prefixes
 from tidalog.model.errors import Diagnostic
 
 INSERT: Final = "+"
@@ -41,6 +43,7 @@ Test = Literal[
     "missing",
     "given",
     "no operation",
+    "unknown prefix",
     "gap",
     "outside calendar",
     "not an integer",
@@ -52,6 +55,7 @@ Test = Literal[
 
     missing, given               the part has no value, or has one
     no operation                 the operation is none of `OPERATIONS`
+    unknown prefix               nothing says what the predicate's prefix stands for
     gap                          an argument is missing before one that is given
     outside calendar             a date or time is not in `YEARS`
     not an integer               a label is not an `INTEGER`
@@ -81,6 +85,8 @@ class RowFormat:
     """Predicates are checked too."""
     open_iris: bool = False
     """The catalog is open: any IRI is a class or a property."""
+    prefixes: Mapping[str, str] = field(default_factory=dict)
+    """The prefixes that predicates may have."""
 
 
 @dataclass(frozen=True)
@@ -122,6 +128,15 @@ def checks_of(rows: RowFormat) -> list[Check]:
             implied=True,
         ),
         _missing("predicate", "predicate", FACTS, implied=True),
+        Check(
+            "predicate",
+            "unknown prefix",
+            UnknownPrefixOfRow,
+            FACTS,
+            values={"known": listed_prefixes(rows.prefixes)},
+            row_values={"value": "shown"},
+            implied=True,
+        ),
         _missing("predicate", "name of the rule", (REMOVE_RULE,)),
         _missing("arg1", "text of the rule (arg1)", (ADD_RULE,)),
         Check("", "gap", MissingArgument, implied=True),

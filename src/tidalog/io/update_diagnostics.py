@@ -6,6 +6,7 @@ Each has the number of the corresponding message about tables of facts (diagnost
 from __future__ import annotations
 
 from tidalog.io.diagnostics import (
+    DataDiagnostic,
     JsonSyntax,
     MissingValue,
     NoTermForType,
@@ -13,6 +14,7 @@ from tidalog.io.diagnostics import (
     WrongFieldCount,
     WrongValue,
 )
+from tidalog.lang.diagnostics import UnknownPrefix
 from tidalog.model.errors import Diagnostic
 
 
@@ -64,6 +66,15 @@ class OutsideCalendar(NoTermForType):
     title = "a date outside the years 1 to 9999"
     reason = "column {field} has it"
     hint = "such dates are not terms"
+
+
+class UnknownPrefixOfRow(DataDiagnostic):
+    """T003, in a row of a table."""
+
+    number = UnknownPrefix.number
+    title = "unknown prefix in the predicate {value}"
+    reason = "nothing says what stands before the colon"
+    hint = "known prefixes are {known}; <…> is an IRI"
 
 
 class RuleOfOneKey(Diagnostic):

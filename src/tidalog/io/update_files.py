@@ -7,6 +7,7 @@ Columns are found by their names, in any order and letter case: `update`, `op`, 
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final
@@ -29,8 +30,9 @@ from tidalog.io.row_faults import CheckedColumns, RowFaults
 from tidalog.io.row_scan import NO_QUOTE, scan_row, skip_empty_lines, survey
 from tidalog.io.update_checks import CODES
 from tidalog.io.update_diagnostics import NotAnUpdateTable, WrongColumnType
+from tidalog.lang.names import has_unknown_prefix, written_name
 from tidalog.model.errors import DataError
-from tidalog.model.term_text import parse_any
+from tidalog.model.term_text import STANDARD_PREFIXES, parse_any
 from tidalog.model.terms import IRI
 
 INSERT, ADD_RULE = CODES[update_checks.INSERT], CODES[update_checks.ADD_RULE]
@@ -83,7 +85,14 @@ class Shape:
     time: int | None
 
 
-def read_part(path: Path, buffer: pa.Buffer, kind: Format, layout: Layout, log: BadRowLog) -> FilePart | None:
+def read_part(
+    path: Path,
+    buffer: pa.Buffer,
+    kind: Format,
+    layout: Layout,
+    log: BadRowLog,
+    prefixes: Mapping[str, str] = STANDARD_PREFIXES,
+) -> FilePart | None:
     """The updates of one file; None if it has no rows."""
     if kind.name == "parquet":
         raw: RawTable | None = read_parquet(path, buffer)
@@ -95,14 +104,20 @@ def read_part(path: Path, buffer: pa.Buffer, kind: Format, layout: Layout, log: 
         raw = _read_delimited(path, buffer, layout, log)
     if raw is None:
         return None
-    return part_of(raw, log, text=kind.delimiter is not None)
+    return part_of(raw, log, text=kind.delimiter is not None, prefixes=prefixes)
 
 
-def part_of(raw: RawTable, log: BadRowLog | None, *, text: bool = False) -> FilePart:
+def part_of(
+    raw: RawTable,
+    log: BadRowLog | None,
+    *,
+    text: bool = False,
+    prefixes: Mapping[str, str] = STANDARD_PREFIXES,
+) -> FilePart:
     """The updates of columns.  With `text`, empty fields of delimited text mean no value.  Bad rows go to the
-    log; without a log, rows have been checked already."""
+    log; without a log, rows have been checked already.  Predicates may have `prefixes`."""
     shape = shape_of(raw.path, raw.names or (), text)
-    return _Reader(raw, shape, text).part(Path(raw.path), log)
+    return _Reader(raw, shape, text, prefixes).part(Path(raw.path), log)
 
 
 def _is_ours(name: str) -> bool:
@@ -171,10 +186,11 @@ class _Reader:
     """Reads the columns of one file.  In delimited text an empty field means no value in `update`, `op`,
     `predicate` and `time` and after the last argument; between arguments it is the empty text."""
 
-    def __init__(self, raw: RawTable, shape: Shape, text: bool) -> None:
+    def __init__(self, raw: RawTable, shape: Shape, text: bool, prefixes: Mapping[str, str]) -> None:
         self.raw = raw
         self.shape = shape
         self.text = text
+        self.prefixes = prefixes
 
     def part(self, path: Path, log: BadRowLog | None) -> FilePart:
         """Bad rows go to the log; without a log, rows have been checked already."""
@@ -187,9 +203,21 @@ class _Reader:
         arity = _arities(present, raw.rows)
         about_rule = np.abs(op) == ADD_RULE
         good = np.arange(raw.rows)
+        names, codes = _encoded(predicates)
         if log is not None:
+            foreign = np.array([*(has_unknown_prefix(name, self.prefixes) for name in names), False])
             columns = CheckedColumns(
-                raw, self._fields(), labels, operations, op, predicates, present, arity, self.text
+                raw,
+                self._fields(),
+                labels,
+                operations,
+                op,
+                predicates,
+                foreign[codes],
+                present,
+                arity,
+                self.text,
+                self.prefixes,
             )
             faults = RowFaults(columns)
             if faults.bad.any():
@@ -205,7 +233,6 @@ class _Reader:
             else {}
         )
         arity[about_rule] = 0
-        names, codes = _encoded(predicates)
         timed = self._present(shape.time)[good] if shape.time is not None else np.zeros(len(good), np.bool_)
         return FilePart(
             path,
@@ -323,9 +350,9 @@ def _encoded(predicates: pa.ChunkedArray) -> tuple[tuple[str, ...], Int32s]:
 
 
 def _predicate(text: str) -> str:
-    """A name or an IRI, which may have angle brackets."""
+    """The one text for a name or an IRI that may have angle brackets."""
     term = parse_any(text) if text.startswith("<") else None
-    return term.value if isinstance(term, IRI) else text
+    return written_name(term.value) if isinstance(term, IRI) else text
 
 
 def position_of_label(part: FilePart, row: int) -> tuple[Position, str]:

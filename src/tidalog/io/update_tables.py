@@ -14,7 +14,7 @@ Everything is arrays: a consumer converts each argument column to ids once and t
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final, TypeVar
@@ -47,6 +47,7 @@ from tidalog.io.update_files import (
     read_part,
 )
 from tidalog.model.errors import DataError
+from tidalog.model.term_text import STANDARD_PREFIXES
 from tidalog.model.update import Label
 
 L = TypeVar("L", int, str)
@@ -116,6 +117,7 @@ def read_update_table(
     quarantine: Path | None = None,
     progress: Progress | None = None,
     base_dir: Path | None = None,
+    prefixes: Mapping[str, str] = STANDARD_PREFIXES,
 ) -> UpdateTable:
     """The updates of a file, a pattern, a folder, or several of these.
 
@@ -124,7 +126,8 @@ def read_update_table(
     stream of these files.  With `sort_files` rows are sorted across all files instead, for files that were
     written in parallel.
 
-    Bad rows are an error, or with `on_error="skip"` are counted and written to `quarantine`.
+    Predicates may have `prefixes`.  Bad rows are an error, or with `on_error="skip"` are counted and written
+    to `quarantine`.
     """
     folder = base_dir if base_dir is not None else Path()
     resources = [path] if isinstance(path, str) or not isinstance(path, Sequence) else list(path)
@@ -146,7 +149,7 @@ def read_update_table(
     try:
         for file, kind in zip(files, formats, strict=True):
             layout = Layout(delimiter or kind.delimiter or ",", quoting is not False, header=True)
-            part = read_part(file, open_buffer(file, compression), kind, layout, log)
+            part = read_part(file, open_buffer(file, compression), kind, layout, log, prefixes)
             if part is not None and part.rows:
                 parts.append(part)
                 rows += part.rows

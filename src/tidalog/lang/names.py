@@ -1,14 +1,27 @@
-"""The meaning of names at a position of a text: prefixes and the base.
+"""The meaning of names: prefixes, the base, and predicates that are named outside of a text.
 
-A declaration holds until the end of the text, or until a later one for the same prefix.
+In a text a declaration holds until the end, or until a later one for the same prefix.  Outside of a text
+(Python, the command line, tables) `full_name` is the one function that reads the name of a predicate.
 """
 
 from __future__ import annotations
 
+import re
+from collections.abc import Mapping
 from difflib import get_close_matches
+from typing import Final
 from urllib.parse import urljoin
 
-from tidalog.model.term_text import STANDARD_PREFIXES, is_absolute
+from tidalog.lang.diagnostics import UnknownPrefix
+from tidalog.model.errors import UsageError
+from tidalog.model.term_text import STANDARD_PREFIXES, iri_reference, is_absolute, parse_any
+from tidalog.model.terms import IRI
+
+ABSOLUTE: Final = r"[A-Za-z][A-Za-z0-9+.-]*://|(?:urn|tag|mailto|did|info|data|doi|tel|news|geo):"
+"""How an IRI begins that needs no brackets outside of a text: its scheme is not taken for a prefix.  Python,
+Java and RE2 read this pattern alike."""
+_ABSOLUTE: Final = re.compile(ABSOLUTE)
+_LISTED: Final = 12
 
 
 class Names:
@@ -34,6 +47,54 @@ class Names:
 
     def similar(self, prefix: str) -> str | None:
         """A known prefix that may have been meant."""
-        known = [*self.declared, *STANDARD_PREFIXES]
-        close = get_close_matches(prefix, known, n=1)
+        close = get_close_matches(prefix, known_prefixes(self.declared), n=1)
         return close[0] if close else None
+
+
+def known_prefixes(declared: Mapping[str, str]) -> list[str]:
+    """The prefixes that a name may have, those of the program first."""
+    return list({**declared, **STANDARD_PREFIXES})
+
+
+def full_name(name: str, prefixes: Mapping[str, str]) -> str:
+    """The predicate that a text names: `edge`, `ex:p` or an IRI, with or without angle brackets.
+
+    Raises `UsageError` (T003) if nothing says what a prefix stands for.
+    """
+    if name.startswith("<"):
+        term = parse_any(name)
+        return term.value if isinstance(term, IRI) else name
+    prefix, colon, local = name.partition(":")
+    if not colon or _ABSOLUTE.match(name):
+        return name
+    namespace = prefixes.get(prefix, STANDARD_PREFIXES.get(prefix))
+    if namespace is None:
+        raise UsageError(UnknownPrefix(prefix=prefix, advice=prefix_advice(prefix, name, prefixes)))
+    return namespace + local
+
+
+def has_unknown_prefix(name: str, prefixes: Mapping[str, str]) -> bool:
+    """Whether `full_name` refuses a name."""
+    prefix, colon, _ = name.partition(":")
+    known = prefix in prefixes or prefix in STANDARD_PREFIXES
+    return bool(colon) and not known and not name.startswith("<") and not _ABSOLUTE.match(name)
+
+
+def written_name(predicate: str) -> str:
+    """The text that `full_name` reads as this predicate, whatever the prefixes are."""
+    needs_brackets = ":" in predicate or predicate.startswith("<")
+    return iri_reference(predicate) if needs_brackets and not _ABSOLUTE.match(predicate) else predicate
+
+
+def prefix_advice(prefix: str, name: str, prefixes: Mapping[str, str]) -> str:
+    """What to do about an unknown prefix outside of a text."""
+    known = known_prefixes(prefixes)
+    near = get_close_matches(prefix, known, 1)
+    meant = f"did you mean {near[0]}: ?  " if near else ""
+    return f"{meant}known prefixes are {listed_prefixes(prefixes)}; an IRI is written <{name}>"
+
+
+def listed_prefixes(prefixes: Mapping[str, str]) -> str:
+    """The known prefixes, or the first of them, for a message."""
+    known = known_prefixes(prefixes)
+    return ", ".join(f"{one}:" for one in known[:_LISTED]) + (" …" if len(known) > _LISTED else "")

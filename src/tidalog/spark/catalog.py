@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from tidalog.analysis.rewrite import atoms
 from tidalog.lang import parse_rules
+from tidalog.lang.names import written_name
 from tidalog.model.errors import ProgramError
 from tidalog.model.term_text import STANDARD_PREFIXES
 
@@ -59,5 +60,7 @@ def known_predicates(kb: KnowledgeBase) -> KnownPredicates:
 
 
 def _aliases(name: str, prefixes: Mapping[str, str]) -> list[str]:
+    """The texts that `full_name` reads as a predicate."""
     found = [(p, base) for p, base in prefixes.items() if base and name.startswith(base)]
-    return [name, f"<{name}>", *(f"{prefix}:{name.removeprefix(base)}" for prefix, base in found)]
+    shortened = (f"{prefix}:{name.removeprefix(base)}" for prefix, base in found)
+    return [written_name(name), f"<{name}>", *shortened]

@@ -21,6 +21,7 @@ from urllib.parse import unquote, urlsplit
 from pyspark.sql.datasource import DataSource, DataSourceReader, DataSourceStreamReader, InputPartition
 from pyspark.sql.streaming.datasource import ReadAllAvailable, ReadLimit, SupportsTriggerAvailableNow
 
+from tidalog.lang.names import full_name, written_name
 from tidalog.spark.diagnostics import NoFeed, NotAStream, SparkError
 
 if TYPE_CHECKING:
@@ -212,7 +213,7 @@ def _feed_columns(shape: FeedShape, folder: Path, predicate: str | None) -> pa.S
     schema = shape.schema()
     if predicate is None:
         return schema
-    arity = shape.arities.get(predicate)
+    arity = shape.arities.get(full_name(predicate, shape.prefixes))
     if arity is None:
         known = ", ".join(list(shape.arities)[:12])
         what = f"changes of {predicate}"
@@ -225,7 +226,10 @@ def _changes(path: Path, predicate: str | None, schema: pa.Schema) -> Iterator[p
     import pyarrow as pa
     import pyarrow.parquet as pq
 
-    filters = None if predicate is None else [("predicate", "=", predicate)]
+    filters = None
+    if predicate is not None:
+        name = full_name(predicate, _shape(path.parent).prefixes)
+        filters = [("predicate", "=", written_name(name))]
     table = pq.read_table(path, filters=filters)
     own = set(schema.names) | {"predicate"}
     if any(column.null_count < table.num_rows for n, column in _columns(table) if n not in own):

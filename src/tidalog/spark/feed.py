@@ -18,7 +18,7 @@ import os
 import re
 import secrets
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
@@ -68,6 +68,8 @@ class FeedShape:
     text_labels: bool
     arities: dict[str, int]
     """Predicates and their number of arguments."""
+    prefixes: dict[str, str] = field(default_factory=dict)
+    """The prefixes that a predicate may be named with."""
 
     def schema(self) -> pa.Schema:
         return change_schema(self.arguments, text_labels=self.text_labels)
@@ -114,7 +116,8 @@ class Feed:
             known = feed_shape(folder)
             if known is None:
                 arities = {name: info.arity for name, info in kb.predicates.items()}
-                known = FeedShape(store, arguments, text_labels or has_texts, arities)
+                prefixes = dict(kb.program.prefixes)
+                known = FeedShape(store, arguments, text_labels or has_texts, arities, prefixes)
                 self._begin(known)
             (folder / FAILED).unlink(missing_ok=True)
         self.shape = known
@@ -181,8 +184,10 @@ class Feed:
         arities = {**self.shape.arities, **now}
         widest = max([self.shape.arguments, *now.values()])
         is_wider = widest > self.shape.arguments
-        if arities != self.shape.arities or is_wider:
-            self.shape = replace(self.shape, arguments=widest, arities=arities)
+        prefixes = dict(self._kb.program.prefixes)
+        shape = replace(self.shape, arguments=widest, arities=arities, prefixes=prefixes)
+        if shape != self.shape:
+            self.shape = shape
             with writing(self.folder, CHECK_DISK):
                 replace_file(self.folder / ABOUT, json.dumps(asdict(self.shape)).encode())
         return is_wider

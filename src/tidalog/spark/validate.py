@@ -7,6 +7,7 @@ facts of predicates of added rules, may be valid without passing the short test.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from functools import reduce
@@ -25,6 +26,7 @@ from tidalog.io.update_checks import (
     is_about_catalog,
     sure_checks,
 )
+from tidalog.lang.names import ABSOLUTE
 from tidalog.spark.catalog import KnownPredicates
 from tidalog.spark.columns import UpdateColumns, quoted
 
@@ -64,6 +66,7 @@ class Validation:
         return checks_of(
             RowFormat(
                 labels=columns.update is not None,
+                prefixes=self.known.prefixes,
                 integer_labels=columns.update is not None and columns.text_labels and not self.text_labels,
                 dated_labels=columns.dated_labels,
                 dated=tuple(columns.arguments.index(name) + 1 for name in columns.dated),
@@ -121,6 +124,8 @@ class Validation:
                 return part.isNotNull()
             case "no operation":
                 return ~part.isin(*OPERATIONS)
+            case "unknown prefix":
+                return predicate.contains(":") & ~predicate.rlike(rf"\A(?:<|{self._starts})")
             case "gap":
                 given = [argument.isNotNull().cast("int") for argument in self._arguments]
                 return self._arity != reduce(lambda total, one: total + one, given, F.lit(0))
@@ -132,9 +137,9 @@ class Validation:
                 return ~part.cast("string").rlike(INTEGER)
             case "unknown predicate":
                 unknown = self._known_arity.isNull()
-                return unknown & ~_is_iri(predicate) if self.known.open_iris else unknown
+                return unknown & ~self._is_iri if self.known.open_iris else unknown
             case "arity of an open predicate":
-                return self._known_arity.isNull() & _is_iri(predicate) & ~self._arity.isin(1, 2)
+                return self._known_arity.isNull() & self._is_iri & ~self._arity.isin(1, 2)
             case "arity":
                 return self._known_arity != self._arity
 
@@ -177,6 +182,19 @@ class Validation:
     # --- arguments and predicates -------------------------------------------------------------------
 
     @property
+    def _starts(self) -> str:
+        """How an IRI without brackets begins: with a scheme or a known prefix."""
+        return "|".join([ABSOLUTE, *(f"{re.escape(prefix)}:" for prefix in self.known.prefixes)])
+
+    @property
+    def _is_iri(self) -> Column:
+        """Whether the predicate of a row is an IRI, as `checked_name` reads it."""
+        from pyspark.sql import functions as F
+
+        own = r"[^\x00-\x20<>\"{}|^`\\]"
+        return F.col("predicate").rlike(rf"\A(?:<(?![#?]){own}*:{own}*>|(?:{self._starts}){own}*)\z")
+
+    @property
     def _arguments(self) -> list[Column]:
         from pyspark.sql import functions as F
 
@@ -210,7 +228,7 @@ class Validation:
             by_arity.setdefault(arity, []).append(name)
         shapes = [predicate.isin(names) & self._has(arity) for arity, names in by_arity.items()]
         if self.known.open_iris:
-            another = _is_iri(predicate) & ~predicate.isin(list(self.known.arities))
+            another = self._is_iri & ~predicate.isin(list(self.known.arities))
             shapes.append(another & (self._has(1) | self._has(2)))
         return reduce(or_, shapes, F.lit(False))
 
@@ -228,10 +246,6 @@ class Validation:
 
         own = F.concat_ws("/", self._arity, "predicate")
         return own.isin([f"{arity}/{name}" for name, arity in predicates])
-
-
-def _is_iri(predicate: Column) -> Column:
-    return predicate.rlike("^<.*:.*>$") | (predicate.contains(":") & ~predicate.startswith("<"))
 
 
 def _all(conditions: Sequence[Column]) -> Column:
