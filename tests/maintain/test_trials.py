@@ -1,4 +1,4 @@
-"""`auto` tries B/F, gives up or not, and goes on with ranks: everything is right whatever it chooses when."""
+"""`auto` tries B/F, gives up or not, deletes by DRed, goes on with ranks: right whatever it chooses."""
 
 from __future__ import annotations
 
@@ -20,12 +20,14 @@ EAGER = [Options("auto", "none"), Options("auto", "complete", look_ahead=2), Opt
 
 
 @contextmanager
-def trials_of(steps: int) -> Iterator[None]:
-    """Every deletion is tried, for so many steps for each fact that it begins with."""
+def trials_of(steps: int, proofs: float = 0.0) -> Iterator[None]:
+    """Every deletion is tried, for so many steps for each fact that it begins with; components with at most
+    so many `proofs` for each fact are left to DRed."""
     with pytest.MonkeyPatch.context() as patched:
         for name, value in (
             ("_MANY_SEEDS", 0),
             ("_MANY_PROOFS", 0.0),
+            ("_SINGLE_PROOFS", proofs),
             ("_TRIAL_PER_SEED", steps),
             ("_FIRST_PAUSE", 1),
             ("_LONGEST_PAUSE", 2),
@@ -45,6 +47,15 @@ def check_trials(given_: Scenario, steps: int, unused: int) -> None:
 )
 def test_trials_change_nothing_but_the_way(given_: Scenario, steps: int, unused: int) -> None:
     check_trials(given_, steps, unused)
+
+
+@settings(HURRIED, max_examples=60)
+@given(st.one_of(tangled_scenarios(8), layered_scenarios(length=6)), st.sampled_from((1.0, 2.0, 1e9)), UNUSED)
+def test_dred_in_turn_with_the_others_changes_nothing_but_the_way(
+    given_: Scenario, proofs: float, unused: int
+) -> None:
+    with trials_of(12, proofs):
+        check_scenario(given_, EAGER, unused)
 
 
 def test_facts_below_that_b_f_has_looked_at_are_not_its_own() -> None:
@@ -78,6 +89,21 @@ def test_many_deletions_with_proofs_at_hand_are_left_to_b_f_and_the_next_one_to_
             assert kb.apply(update).chosen == {"near": expected}
             anew.apply(update)
             assert sorted(kb.query("near(?x, ?y)")) == sorted(anew.query("near(?x, ?y)"))
+
+
+def test_many_deletions_of_single_proofs_are_left_to_dred_and_the_next_one_to_ranks() -> None:
+    links = [(20 * c + a, 20 * c + a + 1) for c in range(400) for a in range(12)]
+    rules = "above(?x, ?y) :- link(?x, ?y) . above(?x, ?z) :- link(?x, ?y), above(?y, ?z) ."
+    with tidalog.open() as kb, tidalog.open(strategy="recompute") as scratch:
+        for one in (kb, scratch):
+            one.load(rules)
+            one.insert("link", links)
+            one.materialise()
+        for gone, expected in ((links[::70], "dred"), (links[1:3], "ranked"), (links[5::60], "dred")):
+            update = tidalog.Update(deletions={"link": gone})
+            assert kb.apply(update).chosen == {"above": expected}
+            scratch.apply(update)
+            assert sorted(kb.query("above(?x, ?y)")) == sorted(scratch.query("above(?x, ?y)"))
 
 
 def test_b_f_is_given_up_where_proofs_are_far() -> None:

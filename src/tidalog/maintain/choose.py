@@ -1,7 +1,8 @@
 """Which strategy maintains a component in an update, and when it is given up for another.
 
-`auto` begins with the default strategy (`ranked`), where B/F does not promise more, and starts over as soon
-as that is seen to be cheaper.  What an update costs is learnt per component.
+`auto` begins with the default strategy (`ranked`), where neither B/F (many proofs for each fact) nor DRed
+(one) promises more, and starts over as soon as that is seen to be cheaper.  What an update costs is learnt
+per component.
 """
 
 from __future__ import annotations
@@ -23,6 +24,7 @@ ORDERS: Final = ("ours", "paper")
 
 _DEFAULT: Final = registered.STRATEGIES["ranked"]
 _FIRST_TRIED: Final = registered.STRATEGIES["bf"]
+_BY_BLOCKS: Final = registered.STRATEGIES["dred"]
 _START_OVER: Final = registered.STRATEGIES["recompute"]
 _AGGREGATE: Final = registered.STRATEGIES["groups"]
 
@@ -119,8 +121,10 @@ _LEAST_PER_SEED: Final = 2
 _MANY_PROOFS: Final = 5.0
 """Derivations for each fact, in the mean, from which on B/F is tried first: it ends with the first proof that
 it finds, whatever its rank, and leaves facts their ids."""
+_SINGLE_PROOFS: Final = 1.1
+"""Derivations for each fact, in the mean, up to which DRed deletes hardly more than must go."""
 _MANY_SEEDS: Final = 50
-"""Deletions that are worth it: what B/F leaves unranked costs something later."""
+"""Deletions that are worth another strategy: what B/F leaves unranked costs something later."""
 _TRIAL_PER_SEED: Final = 128
 """Steps after which that is given up."""
 _FIRST_PAUSE, _LONGEST_PAUSE = 32, 1024
@@ -162,6 +166,10 @@ def _delete_or_start_over(strategy: Strategy, work: ComponentUpdate) -> Strategy
     component, runner = work.component, work.runner
     seeds, worth = work.seeds, component.worth
     if seeds >= _MANY_SEEDS and work.marks.allows_trials:
+        if _has_single_proofs(component):
+            _BY_BLOCKS.delete(work)
+            component.reason = "most facts have one proof"
+            return _BY_BLOCKS
         steps = _trial(component, seeds, worth)
         if steps and _tried(work, steps):
             return _FIRST_TRIED
@@ -180,6 +188,14 @@ def _delete_or_start_over(strategy: Strategy, work: ComponentUpdate) -> Strategy
     _learn(component, seeds, _TOO_MUCH * worth)
     _START_OVER.delete(work)
     return _START_OVER
+
+
+def _has_single_proofs(component: MaintainedComponent) -> bool:
+    """Whether a fact that loses a derivation has, as a rule, no other."""
+    if component.edit is not None or component.negated or component.engine.log.derivation_log.is_open:
+        return False
+    derivations = component.engine.derivations.get(component.predicates, 0)
+    return 0 < derivations <= _SINGLE_PROOFS * component.facts
 
 
 def _trial(component: MaintainedComponent, seeds: int, worth: int) -> int:
