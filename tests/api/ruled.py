@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import replace
 
 import numpy as np
 from consistency import check_ranks, check_store
@@ -54,16 +55,15 @@ def check_whole(kb: tidalog.KnowledgeBase) -> None:
         check_ranks(database.maintenance.maintainer)
     facts = tuple(database._state.witnesses.values())
     scratch = analyse(
-        database.rules.program if facts else database.program,
+        replace(database.program, facts=facts),
         database.environment.parameters,
         database.environment.arguments,
     )
     assert scratch.rules == database.analysis.rules
     assert scratch.components == database.analysis.components
     assert scratch.triples == database.analysis.triples
-    assert {n: i.arity for n, i in scratch.predicates.items()} == {
-        n: i.arity for n, i in database.analysis.predicates.items()
-    }
+    assert scratch.predicates == database.analysis.predicates
+    assert [w.render() for w in scratch.warnings] == [w.render() for w in database.warnings]
 
 
 def update_for(kb: tidalog.KnowledgeBase, given: RuleScenario, facts: Facts, rules: Rules) -> tidalog.Update:

@@ -215,8 +215,6 @@ class EditedProgram:
         layout = self._state.layout
         if not layout.active:
             return not uses_triples(draft.rules, facts)
-        if facts:
-            return False
         came = (working.rule for working in draft.rules)
         went = (entry.canonical for entry in leaving.values())
         return self._triple_uses.stay(came, went, layout.tables)
@@ -227,13 +225,23 @@ class EditedProgram:
         for witness, fact in lowered.facts.items():
             self._journal.put(self._witnesses, witness, fact)
         facts, routed, fixed, given = before.facts, before.routed, before.fixed, before.given
-        same = layout is before.layout and not lowered.facts
-        if not same:
-            facts = (*facts, *lowered.facts.values())
-            routed = _routed(facts, layout)
-            fixed, given = self._fixed(routed, layout)
+        declared: set[str] = set()
+        undeclared: set[str] = set()
+        same = layout is before.layout
+        if lowered.facts or not same:
+            new = tuple(lowered.facts.values())
+            facts = (*facts, *new)
+            if same:
+                added = _routed(new, layout)
+                routed = (*routed, *added)
+                fixed = {**{fact.predicate: len(fact.arguments) for fact in added}, **fixed}
+                given = given.union(fact.predicate for fact in added)
+            else:
+                routed = _routed(facts, layout)
+                fixed, given = self._fixed(routed, layout)
+            declared, undeclared = fixed.keys() - before.fixed.keys(), before.fixed.keys() - fixed.keys()
         going = sorted(lowered.going, key=natural_key)
-        diff = self.graph.change(lowered.coming, going, None if same else fixed)
+        diff = self.graph.change(lowered.coming, going, declared, undeclared)
         undo = Undo(diff, self._journal, before)
         normal = self._spliced(before.normal, diff) if lowered.bridges is None else ()
         for entry in leaving.values():
@@ -259,10 +267,11 @@ class EditedProgram:
         predicates = before.predicates
         if not same:
             predicates = predicate_infos(self._program, layout, routed, normal, self._uses())
-        elif diff.added or diff.removed:
+        elif diff.added or diff.removed or lowered.facts:
             touched = {p for rule in (*diff.added, *diff.removed) for p in mentioned(rule)}
+            touched |= given - before.given
             predicates = self._infos(dict(predicates), touched, fixed, given)
-        if leaving or chosen or diff.added or diff.removed or not same:
+        if leaving or chosen or diff.added or diff.removed or lowered.facts or not same:
             self._state = State(written, rules, normal, facts, routed, layout, fixed, given, predicates)
         return undo
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Mapping
+from dataclasses import replace
 from types import MappingProxyType
 
 from tidalog.analysis.components import build_components
@@ -15,6 +16,7 @@ from tidalog.analysis.parameters import substitute_parameters
 from tidalog.analysis.predicates import (
     check_arity,
     free_name,
+    is_reserved,
     name_rules,
     refuse_reserved_names,
     warn_of_undefined_predicates,
@@ -126,6 +128,31 @@ def analyse(
     )
     analysis.__dict__["components"] = components  # fills the cached property
     return analysis
+
+
+def with_facts(analysis: Analysis, facts: Iterable[Fact]) -> Analysis | None:
+    """The analysis, without its warnings, of the same program with more facts: other predicates may have
+    explicit facts.  None if the facts change more than that, or are refused; `analyse` finds out what.  The
+    cost follows the facts."""
+    layout, known = analysis.triples, analysis.predicates
+    infos: dict[str, PredicateInfo] = {}
+    for fact in facts:
+        if layout.active:
+            fact = layout.routed(lower_fact(fact, layout.tables))
+        name, arity = fact.predicate, len(fact.arguments)
+        if is_reserved(name) or (name == TRIPLE and arity == 3 and not layout.active):
+            return None
+        info = infos.get(name) or known.get(name)
+        if info is not None and info.arity != arity:
+            return None
+        if info is None or not info.explicit:
+            infos[name] = PredicateInfo(name, arity, True, info is not None and info.derived)
+    found = replace(analysis, warnings=())
+    if infos:
+        found = replace(found, predicates=MappingProxyType({**known, **infos}))
+    if len(found.predicates) == len(known) and "components" in analysis.__dict__:
+        found.__dict__["components"] = analysis.components
+    return found
 
 
 def function_ranges(functions: RegisteredFunctions) -> dict[str, ArgumentRange]:

@@ -97,8 +97,12 @@ def refuse_reserved_names(draft: Draft) -> None:
     spans = {binding.predicate: binding.span for binding in draft.program.imports}
     spans.update((predicate, use.span) for predicate, use in draft.uses.items())
     for predicate, span in spans.items():
-        if predicate.startswith(("#", "?")):
+        if is_reserved(predicate):
             draft.report(ReservedName(span, predicate=predicate))
+
+
+def is_reserved(predicate: str) -> bool:
+    return predicate.startswith(("#", "?"))
 
 
 def _uses_in_order(draft: Draft) -> Iterable[tuple[str, Use]]:

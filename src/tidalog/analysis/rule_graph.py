@@ -144,18 +144,22 @@ class RuleGraph:
     # --- edits --------------------------------------------------------------------------------------
 
     def change(
-        self, added: Sequence[NormalRule], removed: Iterable[str], declared: Iterable[str] | None = None
+        self,
+        added: Sequence[NormalRule],
+        removed: Iterable[str],
+        declared: Iterable[str] = (),
+        undeclared: Iterable[str] = (),
     ) -> GraphDiff:
         """Removes rules by name, then adds rules, whose names must then be free.
 
-        `declared` replaces the predicates that exist without a rule.  Nothing is checked here: a cycle
-        through a negation is a component like any other.
+        Predicates that are `declared` exist without a rule, until they are `undeclared`.  Nothing is checked
+        here: a cycle through a negation is a component like any other.
         """
         self._journal = self._components.begin()
         try:
             gone = self._remove(removed)
             looped = self._add(added)
-            self._declare(gone, declared)
+            self._declare(gone, declared, undeclared)
         except BaseException:
             self._journal.roll_back()
             raise
@@ -257,17 +261,16 @@ class RuleGraph:
         if self._loop.get(component) != kept:
             self._journal.put(self._loop, component, kept)
 
-    def _declare(self, gone: Iterable[NormalRule], declared: Iterable[str] | None) -> None:
+    def _declare(
+        self, gone: Iterable[NormalRule], declared: Iterable[str], undeclared: Iterable[str]
+    ) -> None:
         candidates = {predicate for rule in gone for predicate in mentioned(rule)}
-        if declared is not None:
-            wanted = dict.fromkeys(declared)
-            for predicate in [p for p in self._declared if p not in wanted]:
-                self._journal.drop(self._declared, predicate)
-                candidates.add(predicate)
-            for predicate in wanted:
-                if predicate not in self._declared:
-                    self._journal.put(self._declared, predicate, None)
-                    self._components.add_predicate(predicate, first=True)
+        for predicate in undeclared:
+            self._journal.drop(self._declared, predicate)
+            candidates.add(predicate)
+        for predicate in sorted(declared, key=natural_key):
+            self._journal.put(self._declared, predicate, None)
+            self._components.add_predicate(predicate, first=True)
         for predicate in sorted(candidates, key=natural_key):
             if (
                 predicate in self._components.cluster_of

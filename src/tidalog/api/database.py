@@ -24,7 +24,7 @@ from tidalog.api.explicit_facts import ExplicitFacts
 from tidalog.api.load import Environment, Load, Witness, analysed, encoded_facts, witness_of
 from tidalog.api.maintenance import DEFAULT, Job, Maintenance, no_longer_explicit
 from tidalog.api.outcome import Outcome
-from tidalog.api.placement import can_stay, can_stay_after, moved
+from tidalog.api.placement import can_stay, moved, relations_of, relations_of_rules
 from tidalog.api.rules import rules_added
 from tidalog.api.state import State
 from tidalog.api.state_diff import differences, visible
@@ -89,12 +89,14 @@ class Database:
 
     @property
     def warnings(self) -> tuple[Diagnostic, ...]:
-        """Warnings about the program.  A rule edit looks at new rules only, so after one they are found on
-        demand."""
+        """Warnings about the program.  A rule edit looks at new rules only, and the first fact of a predicate
+        at none, so after these they are found on demand."""
         state = self._state
-        if state.edit is None:
-            return state.analysis.warnings
-        return analysed(state.program, state.environment, state.witnesses).warnings
+        if state.warnings is not None:
+            return state.warnings
+        found = analysed(state.program, state.environment, state.witnesses).warnings
+        self._state = replace(state, warnings=found)
+        return found
 
     @property
     def rules(self) -> EditedProgram:
@@ -103,7 +105,7 @@ class Database:
         if rules is None:
             given, facts = state.environment, tuple(state.witnesses.values())
             rules = EditedProgram(state.analysis, given.parameters, given.arguments, facts)
-            self._state = replace(state, rules=rules)
+            self._state = replace(state, rules=rules, admitted=())
         return rules
 
     @property
@@ -194,9 +196,9 @@ class Database:
         state = self._state
         witnesses = dict(state.witnesses)
         if program is state.program and environment is state.environment and not facts:
-            return Load(program, environment, witnesses, state.analysis)
+            return Load(program, environment, witnesses, state.analysis, state.warnings, facts_only=True)
         analysis = analysed(program, environment, witnesses, facts)
-        load = Load(program, environment, witnesses, analysis, facts)
+        load = Load(program, environment, witnesses, analysis, analysis.warnings, facts)
         load.facts += encoded_facts(facts, self.dictionary)
         return load
 
@@ -211,21 +213,25 @@ class Database:
         that are new.  With `fresh` the engine is a new one, and the old one stays as it is."""
         before, layout = self._state, load.analysis.triples
         parts = routed_facts(load.facts, layout, self.dictionary)
-        moves = fresh or not can_stay(before.engine, before.analysis.triples, load.analysis)
+        wanted = load.admitted if load.facts_only else relations_of(load.analysis)
+        moves = fresh or not can_stay(before.engine, before.analysis.triples, layout, wanted)
         if moves or parts or load.analysis.rules != before.analysis.rules:
             self._outdate()
         for fact in load.text_facts:
             load.witnesses.setdefault((fact.predicate, len(fact.arguments)), fact)
         with self._atomic():
-            self._state = replace(
+            state = replace(
                 self._state,
                 program=load.program,
                 environment=load.environment,
-                analysis=replace(load.analysis, program=load.program, facts=()),
+                analysis=load.analysis.of_program(load.program),
+                warnings=load.warnings,
                 witnesses=load.witnesses,
-                rules=None,
-                edit=None,
             )
+            if load.facts_only:
+                self._state = replace(state, admitted=(*before.admitted, *load.admitted.values()))
+            else:
+                self._state = replace(state, rules=None, edit=None)
             if moves:
                 self._move(before.analysis.triples)
             return self._explicit_facts.insert(self.engine, parts)
@@ -301,8 +307,7 @@ class Database:
         change."""
         load = self.plan_load(self.program, self.environment)
         load.admit(witnesses)
-        stays = can_stay(self.engine, self.analysis.triples, load.analysis)
-        self.load(load, fresh=not stays or load.analysis.rules != self.analysis.rules)
+        self.load(load, fresh=load.analysis.rules != self.analysis.rules)
 
     # --- rule edits ---------------------------------------------------------------------------------
 
@@ -310,7 +315,8 @@ class Database:
         """Edits the rules and derives nothing."""
         added, before = rules_added(edit, self.program.prefixes), self.analysis.triples
         with self._edited(added, edit) as change:
-            if not can_stay(self.engine, before, self.analysis):
+            wanted = relations_of_rules(change.normal_added)
+            if not can_stay(self.engine, before, self.analysis.triples, wanted):
                 self._move(before)
             if change:
                 self._outdate()
@@ -323,8 +329,9 @@ class Database:
         before = self.analysis
         with self._edited(added, update.rules, self._unknown(update.insertions)) as change:
             self.check_arities(update.deletions)
-            layout = self.analysis.triples
-            if can_stay_after(self.engine, before.triples, layout, change, update.insertions):
+            wanted = [(facts.predicate, len(facts.columns)) for facts in update.insertions]
+            wanted += relations_of_rules(change.normal_added)
+            if can_stay(self.engine, before.triples, self.analysis.triples, wanted):
                 return self._maintain(job, before, change)
             return self._derive_again(update, before, change, job.progress)
 
@@ -337,14 +344,16 @@ class Database:
         with self._atomic():
             state = self._state
             new = {w: witness_of(*w) for w in witnesses if w not in state.witnesses}
-            change = rules.change(added, edit.removed, tuple(new.values()))
+            change = rules.change(added, edit.removed, (*state.admitted, *new.values()))
             self._state = replace(state, edit=change)
-            if change or new:
+            if change or new or state.admitted:
                 program = replace(rules.program, facts=())
                 self._state = replace(
                     self._state,
                     program=program,
                     analysis=rules.analysis.of_program(program),
+                    warnings=None,
+                    admitted=(),
                     witnesses={**state.witnesses, **new} if new else state.witnesses,
                 )
             yield change

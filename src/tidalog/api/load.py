@@ -11,9 +11,11 @@ from dataclasses import dataclass, field, replace
 
 from tidalog.analysis import Analysis, analyse
 from tidalog.analysis.draft import ArgumentRange
+from tidalog.analysis.passes import with_facts
 from tidalog.api.bulk_terms import ids_of_many
 from tidalog.builtins import PythonFunction
 from tidalog.engine.dictionary import Dictionary
+from tidalog.model.errors import Diagnostic
 from tidalog.model.facts import Facts
 from tidalog.model.program import Fact, Program
 from tidalog.model.terms import IRI, Term
@@ -51,9 +53,15 @@ class Load:
     environment: Environment
     witnesses: dict[Witness, Fact]
     analysis: Analysis
+    warnings: tuple[Diagnostic, ...] | None = None
+    """About the program; None: found on demand."""
     text_facts: Sequence[Fact] = ()
     """Facts of the program's text; they are among `facts` too."""
     facts: list[Facts] = field(default_factory=list)
+    admitted: dict[Witness, Fact] = field(default_factory=dict)
+    """The witnesses that came with `admit`."""
+    facts_only: bool = False
+    """Whether it brings facts alone, which change neither rules nor relations."""
 
     def add(self, *facts: Facts) -> None:
         """Adds facts.  Raises `ProgramError` if the program cannot have them."""
@@ -62,11 +70,18 @@ class Load:
         self.admit((part.predicate, len(part.columns)) for part in facts if part.count or part.columns)
 
     def admit(self, witnesses: Iterable[Witness]) -> None:
-        """Predicates may have explicit facts.  Raises `ProgramError` if the program cannot have them."""
+        """Predicates may have explicit facts.  Raises `ProgramError` if the program cannot have them.  The
+        program is analysed again only if they change its rules or relations."""
         new = {witness: witness_of(*witness) for witness in witnesses if witness not in self.witnesses}
         if new:
             self.witnesses |= new
-            self.analysis = analysed(self.program, self.environment, self.witnesses, self.text_facts)
+            self.admitted |= new
+            found = with_facts(self.analysis, new.values())
+            self.warnings = None
+            if found is None:
+                found = analysed(self.program, self.environment, self.witnesses, self.text_facts)
+                self.warnings, self.facts_only = found.warnings, False
+            self.analysis = found
 
 
 def encoded_facts(facts: Sequence[Fact], dictionary: Dictionary) -> Iterator[Facts]:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterable
+from collections.abc import Container, Iterable, Iterator
 
-from tidalog.analysis import Analysis, RuleDiff
+from tidalog.analysis import Analysis
+from tidalog.analysis.normal import NormalRule
 from tidalog.api.load import Witness
 from tidalog.api.relations import explicit_rows
 from tidalog.engine.engine import EmbeddedEngine
@@ -14,36 +15,28 @@ from tidalog.rdf.columns import as_shorthand, split
 from tidalog.rdf.layout import TRIPLE, Layout
 
 
-def can_stay(engine: EmbeddedEngine, before: Layout, analysis: Analysis) -> bool:
-    """Whether facts can stay in their relations: those of triples are the same, and predicates and
-    constraints have the arities that the engine has for them."""
-    if not before.same_relations(analysis.triples):
-        return False
-    wanted = {name: info.arity for name, info in analysis.predicates.items()}
-    for rule in map(constraint_rule, analysis.constraints):
-        assert rule.head is not None
-        wanted[rule.head.predicate] = len(rule.head.arguments)
-    relations = zip(engine.names, engine.arities, strict=True)
-    return all(wanted.get(name, arity) == arity for name, arity in relations)
-
-
-def can_stay_after(
-    engine: EmbeddedEngine, before: Layout, after: Layout, diff: RuleDiff, inserted: Iterable[Facts]
-) -> bool:
-    """`can_stay` after a rule edit of a program whose facts could stay: only new rules, and facts that come
-    with the edit, change arities."""
+def can_stay(engine: EmbeddedEngine, before: Layout, after: Layout, wanted: Iterable[Witness]) -> bool:
+    """Whether facts can stay in their relations: those of triples are the same, and the relations that are
+    `wanted` have the arities that the engine has for them."""
     if not before.same_relations(after):
         return False
-    for facts in inserted:
-        if engine.has(facts.predicate) and engine.arity(facts.predicate) != len(facts.columns):
-            return False
-    for rule in diff.normal_added:
+    return all(not engine.has(name) or engine.arity(name) == arity for name, arity in wanted)
+
+
+def relations_of(analysis: Analysis) -> Iterator[Witness]:
+    """The relations of a program with their arities."""
+    for name, info in analysis.predicates.items():
+        yield name, info.arity
+    yield from relations_of_rules(analysis.constraints)
+
+
+def relations_of_rules(rules: Iterable[NormalRule]) -> Iterator[Witness]:
+    """The relations of rules with their arities: all that an edit which adds them can change."""
+    for rule in rules:
         whole = constraint_rule(rule) if rule.head is None else rule
         assert whole.head is not None
         for atom in (whole.head, *whole.atoms, *whole.negations):
-            if engine.has(atom.predicate) and engine.arity(atom.predicate) != len(atom.arguments):
-                return False
-    return True
+            yield atom.predicate, len(atom.arguments)
 
 
 def moved(

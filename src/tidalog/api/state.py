@@ -10,6 +10,7 @@ from tidalog.api.load import Environment, Witness
 from tidalog.api.maintenance import Maintenance
 from tidalog.engine.engine import EmbeddedEngine
 from tidalog.engine.limits import RunStats
+from tidalog.model.errors import Diagnostic
 from tidalog.model.program import Fact, Program
 
 
@@ -20,10 +21,14 @@ class State:
     program: Program = field(default_factory=Program)
     analysis: Analysis = field(default_factory=lambda: analyse(Program()))
     environment: Environment = field(default_factory=Environment)
+    warnings: tuple[Diagnostic, ...] | None = None
+    """About the program; None: found on demand."""
     witnesses: Mapping[Witness, Fact] = field(default_factory=dict)
     engine: EmbeddedEngine = field(default_factory=EmbeddedEngine)
     rules: EditedProgram | None = None
     """The rules by name; None until they are needed after the program has changed as a whole."""
+    admitted: tuple[Fact, ...] = ()
+    """Witnesses that came after `rules` was built or edited; its next edit takes them in."""
     edit: RuleDiff | None = None
     """The last edit of `rules`."""
     run: RunStats | None = None

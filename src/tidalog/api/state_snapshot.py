@@ -9,7 +9,7 @@ import numpy as np
 
 from tidalog.api.load import analysed, witness_of
 from tidalog.api.maintenance import Maintenance
-from tidalog.api.placement import can_stay, moved
+from tidalog.api.placement import can_stay, moved, relations_of
 from tidalog.api.state import State
 from tidalog.engine.engine import EmbeddedEngine
 from tidalog.engine.functions import is_native
@@ -60,12 +60,13 @@ def restored(state: State, snapshot: Snapshot) -> State:
     analysis = analysed(program, environment, witnesses)
     run = meta.optional("run", dict)
     engine.derived = run is not None
-    stays = not is_old and can_stay(engine, layout, analysis)
+    stays = not is_old and can_stay(engine, layout, analysis.triples, relations_of(analysis))
     state = replace(
         state,
         program=program,
         environment=environment,
         analysis=replace(analysis, program=program, facts=()),
+        warnings=analysis.warnings,
         witnesses=witnesses,
         engine=engine if stays else moved(engine, layout, analysis.triples, witnesses, into, ids),
     )

@@ -72,6 +72,8 @@ class CompiledProgram:
 
     def edited(self, analysis: Analysis, diff: ComponentDiff | None = None) -> CompiledProgram:
         """The program of another analysis.  Only the components that differ are compiled."""
+        if analysis.rules is self.analysis.rules:
+            return CompiledProgram(analysis, self.is_native, self.known)
         diff = diff or diff_of_analyses(self.analysis, analysis)
         known = dict(self.known)
         for predicate in diff.affected:
