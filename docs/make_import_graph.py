@@ -15,7 +15,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 PACKAGE = ROOT / "src" / "tidalog"
 PAGE = Path(__file__).with_name("walkthrough.md")
-BLOCK = re.compile(r"(<!-- imports -->\n\n```text\n).*?(```\n\n<!-- end -->)", re.DOTALL)
+BLOCK = re.compile(r"(<!-- not run: [^\n]* -->\n\n```text\n).*?(```\n\n<!-- end -->)", re.DOTALL)
 
 
 def layers() -> list[str]:

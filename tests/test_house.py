@@ -1,6 +1,6 @@
 """The house keeps its promises: commands, import directions, generated files, documentation.
 
-Nothing here evaluates a program; the examples are run in test_examples.py.
+Nothing here evaluates a program; test_examples.py runs the examples, test_docs.py the documentation.
 """
 
 from __future__ import annotations
@@ -18,10 +18,7 @@ from pathlib import Path
 
 import pytest
 
-from tidalog.analysis import analyse
 from tidalog.builtins import BUILTINS
-from tidalog.lang import DIALECTS, parse, print_program
-from tidalog.model.errors import ProgramError, Source
 
 ROOT = Path(__file__).resolve().parent.parent
 SOURCES = sorted((ROOT / "src" / "tidalog").rglob("*.py"))
@@ -189,50 +186,7 @@ def sections(page: str) -> dict[str, str]:
     return dict(zip(parts[1::2], parts[2::2], strict=True))
 
 
-def snippets(text: str) -> list[str]:
-    return re.findall(r"^```prolog\n(.*?)^```", text, flags=re.MULTILINE | re.DOTALL)
-
-
-def messages(text: str) -> set[str]:
-    """The numbers of everything that reading and analysing a text says."""
-    program, found = DIALECTS["main"].parse_source(Source("example.rls", text))
-    numbers = {diagnostic.number for diagnostic in found}
-    if all(diagnostic.is_warning for diagnostic in found):
-        try:
-            numbers.update(diagnostic.number for diagnostic in analyse(program).warnings)
-        except ProgramError as error:
-            numbers.update(diagnostic.number for diagnostic in error.diagnostics)
-    return numbers
-
-
-EXAMPLES_OF_ERRORS = [
-    pytest.param(number, snippet, id=number)
-    for number, section in sections("errors.md").items()
-    for snippet in snippets(section)
-]
-PAGES = ("README.md", *(f"docs/{page}.md" for page in ("index", "tutorial", "language", "data", "python")))
-
-
 class TestDocumentation:
-    @pytest.mark.parametrize(("number", "program"), EXAMPLES_OF_ERRORS)
-    def test_the_example_of_an_error_gives_that_error(self, number: str, program: str) -> None:
-        assert number in messages(program)
-
-    @pytest.mark.parametrize("page", PAGES)
-    def test_programs_in_the_documentation_parse(self, page: str) -> None:
-        for snippet in snippets((ROOT / page).read_text()):
-            program = parse(snippet, page)
-            assert parse(print_program(program), page) == program
-
-    @pytest.mark.parametrize(
-        ("heading", "dialect"), [("ZodiacEdge", "zodiac"), ("RDFox", "rdfox"), ("Jena", "jena")]
-    )
-    def test_programs_in_other_dialects_are_right(self, heading: str, dialect: str) -> None:
-        for snippet in re.findall(
-            r"^```\w+\n(.*?)^```", sections("dialects.md")[heading], re.MULTILINE | re.DOTALL
-        ):
-            assert analyse(parse(snippet, heading, dialect)).rules
-
     def test_every_number_in_the_code_has_a_section_and_every_section_a_number(self) -> None:
         assert set(sections("errors.md")) == set(numbers_in_the_code())
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
+from contextlib import chdir
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -23,8 +24,15 @@ os.environ.setdefault("SPARK_SUBMIT_OPTS", "-XX:TieredStopAtLevel=1 -XX:+UseSeri
 
 
 @pytest.fixture(scope="session")
-def spark() -> Iterator[SparkSession]:
-    session = spark_session("local[2]", {"spark.sql.streaming.stateStore.maintenanceInterval": "600s"})
+def spark_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The current folder of the JVM and of Spark's workers."""
+    return tmp_path_factory.mktemp("spark")
+
+
+@pytest.fixture(scope="session")
+def spark(spark_folder: Path) -> Iterator[SparkSession]:
+    with chdir(spark_folder):
+        session = spark_session("local[2]", {"spark.sql.streaming.stateStore.maintenanceInterval": "600s"})
     yield session
     session.stop()
 
