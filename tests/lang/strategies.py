@@ -12,14 +12,17 @@ from types import MappingProxyType
 
 from hypothesis import strategies as st
 
+from tidalog.model.column_types import TYPES
 from tidalog.model.program import (
     AGGREGATES,
     COMPARISONS,
     Aggregate,
     Atom,
     Call,
+    Column,
     Condition,
     DataBinding,
+    Declaration,
     Expression,
     Fact,
     Negation,
@@ -273,6 +276,23 @@ prefixes = st.dictionaries(
 )
 
 
+declarations = st.builds(
+    Declaration,
+    predicates,
+    st.lists(
+        st.builds(
+            Column,
+            st.one_of(
+                st.none(), st.sampled_from(["from", "string", "any", "_", "a b", 'say "x"', "in", "x-y"])
+            ),
+            st.sampled_from(sorted(TYPES)),
+        ),
+        max_size=4,
+        unique_by=lambda column: column.name or object(),
+    ).map(tuple),
+)
+
+
 def programs() -> st.SearchStrategy[Program]:
     build: Callable[..., Program] = Program
     return st.builds(
@@ -284,6 +304,7 @@ def programs() -> st.SearchStrategy[Program]:
         imports=st.lists(bindings, max_size=2).map(tuple),
         exports=st.lists(bindings, max_size=1).map(tuple),
         outputs=st.lists(predicates, max_size=2).map(tuple),
+        declarations=st.lists(declarations, max_size=3).map(tuple),
         parameters=st.dictionaries(
             st.sampled_from(["limit", "p1"]),
             st.one_of(st.none(), expressions.filter(_without_variables)),

@@ -84,3 +84,28 @@ def test_a_wrong_text_is_not_formatted() -> None:
 def test_another_dialect_becomes_the_main_one() -> None:
     formatted = format_text("r2: p(X,Y) :- p(X,Z) and p(Z,Y) and COMP(X,!=,Y).", dialect="zodiac")
     assert formatted == "r2: p(?X, ?Y) :- p(?X, ?Z), p(?Z, ?Y), ?X != ?Y.\n"
+
+
+def test_declarations_that_follow_each_other_are_aligned() -> None:
+    text = """
+@declare reading(turbine:string, "wind speed" : xsd:double, at: datetime0) .
+@declare e(from,to).   % edges
+% other
+@declare longer( a:integer ) .
+@declare many_columns(first_of_them: string, second_of_them: dateTime, third: int, fourth_of_them: decimal) .
+""".replace("datetime0", "dateTime")
+    assert (
+        format_text(text)
+        == """\
+@declare reading(turbine: string, "wind speed": double, at: dateTime) .
+@declare e      (from, to) .  % edges
+% other
+@declare longer(a: int) .
+@declare many_columns(
+    first_of_them:  string,
+    second_of_them: dateTime,
+    third:          int,
+    fourth_of_them: decimal
+) .
+"""
+    )

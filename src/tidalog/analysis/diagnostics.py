@@ -1,4 +1,4 @@
-"""The errors and warnings of analysis: T010–T029 and W010–W029.
+"""The errors and warnings of analysis: T010–T029, T152–T154 and W010–W029.
 
 One class per number; a number is never reused.
 """
@@ -133,6 +133,34 @@ class UnknownRule(Diagnostic):
     title = "there is no rule {name} to remove"
     reason = "no rule of the program has this name"
     hint = "{suggestion}"
+
+
+class DeclaredTwice(Diagnostic):
+    number = "T152"
+    title = "{predicate} is declared in two ways"
+    reason = "it has another declaration at {first_position}"
+    hint = "a predicate has one declaration; change one of the two, or rename a predicate"
+
+
+class DeclaredArityDiffers(Diagnostic):
+    number = "T153"
+    title = "{predicate} has {arity} here and is declared with {first_arity}"
+    reason = "{arity}, but {first_arity} in the declaration at {first_position}"
+    hint = "change one of the two, so that there is an argument for each column"
+
+
+class FactOfAnotherType(Diagnostic):
+    number = "T154"
+    title = "{value} is not {description}"
+    reason = "column {column} is declared as {type} at {position}"
+    hint = "{hint}"
+
+
+class ConstantOfAnotherType(Diagnostic):
+    number = "W016"
+    title = "{value} is not of the type {type}"
+    reason = "column {column} is declared as {type} at {position}, so {effect}"
+    hint = "{hint}"
 
 
 class NeverDefined(Diagnostic):

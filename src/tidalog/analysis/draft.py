@@ -30,10 +30,11 @@ class WorkingRule:
 
 @dataclass(frozen=True, slots=True)
 class Use:
-    """One use of a predicate with a number of arguments."""
+    """One use of a predicate with a number of arguments, or its declaration."""
 
     arity: int
     span: Span | None
+    declared: bool = False
 
 
 @dataclass

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Collection, Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
+from tidalog.analysis.declarations import warn_of_constants
 from tidalog.analysis.diagnostics import DuplicateRuleName, UnusedParameter, locate, text_position
 from tidalog.analysis.draft import Draft, Use, WorkingRule
 from tidalog.analysis.functions import check_functions
@@ -42,12 +43,16 @@ def lower_new(draft: Draft, graph: RuleGraph, leaving: Container[str], fixed: Ma
     edit removes; `fixed` has the arities of predicates that exist without rules."""
     check_functions(draft)
     warn_of_useless_rules(draft)
+    warn_of_constants(draft)
     if draft.layout.active:
         lower_rdf_atoms(draft)
     given = {fact.predicate for fact in draft.facts}
     named = dict.fromkeys(atom.predicate for w in draft.rules for atom in atoms(w.rule))
+    declared = draft.program.declared
     for predicate in (*named, *given):
         use = _use(predicate, graph, leaving, fixed)
+        if predicate in declared and predicate in fixed:
+            use = Use(fixed[predicate], declared[predicate].span, declared=True)
         if use is not None:
             draft.uses[predicate] = use
     known = set(draft.uses)

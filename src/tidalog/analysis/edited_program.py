@@ -19,6 +19,7 @@ from types import MappingProxyType
 
 from tidalog.analysis.component_diff import diff_of_edit
 from tidalog.analysis.components import Component
+from tidalog.analysis.declarations import declared_uses
 from tidalog.analysis.draft import Draft, Use
 from tidalog.analysis.edit_lowering import (
     about_the_change,
@@ -89,7 +90,7 @@ class EditedProgram:
             layout,
             fixed,
             given,
-            predicate_infos(self._program, layout, routed, analysis.rules, self._uses()),
+            predicate_infos(self._program, layout, routed, analysis.rules, self._uses(layout)),
         )
         same = self._state.predicates.keys() == analysis.predicates.keys()
         self.graph = RuleGraph(analysis.rules, fixed, analysis.components if same else None)
@@ -266,7 +267,7 @@ class EditedProgram:
             rules = (*kept_rules, *(entry.rule for entry in chosen))
         predicates = before.predicates
         if not same:
-            predicates = predicate_infos(self._program, layout, routed, normal, self._uses())
+            predicates = predicate_infos(self._program, layout, routed, normal, self._uses(layout))
         elif diff.added or diff.removed or lowered.facts:
             touched = {p for rule in (*diff.added, *diff.removed) for p in mentioned(rule)}
             touched |= given - before.given
@@ -335,14 +336,14 @@ class EditedProgram:
     def _fixed(self, routed: Sequence[Fact], layout: Layout) -> tuple[dict[str, int], frozenset[str]]:
         """The predicates that exist independently of the rules, with their arities; and those of them that
         have explicit facts."""
-        infos = predicate_infos(self._program, layout, routed, (), self._uses())
+        infos = predicate_infos(self._program, layout, routed, (), self._uses(layout))
         given = {fact.predicate for fact in routed}
         given.update(binding.predicate for binding in self._program.imports)
         given.update(layout.relations)
         return {name: info.arity for name, info in infos.items()}, frozenset(given)
 
-    def _uses(self) -> dict[str, Use]:
-        return dict(binding_uses(self._program))
+    def _uses(self, layout: Layout) -> dict[str, Use]:
+        return dict(binding_uses(self._program)) | declared_uses(self._program, layout)
 
 
 def _witness(fact: Fact) -> tuple[str, int]:

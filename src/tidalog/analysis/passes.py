@@ -7,6 +7,7 @@ from dataclasses import replace
 from types import MappingProxyType
 
 from tidalog.analysis.components import build_components
+from tidalog.analysis.declarations import check_declarations, check_fact_types, warn_of_constants
 from tidalog.analysis.draft import ArgumentRange, Draft, Use, WorkingRule
 from tidalog.analysis.functions import check_functions
 from tidalog.analysis.model import Analysis, PredicateInfo
@@ -90,7 +91,10 @@ PASSES: tuple[Pass, ...] = (
     substitute_parameters,  # $limit → its value
     check_functions,  # they exist and take that many arguments
     warn_of_useless_rules,
+    check_fact_types,  # facts of the text fit their declarations
+    warn_of_constants,
     lower_rdf_atoms,  # ex:p(?x, ?y) → triple(?x, ex:p, ?y)
+    check_declarations,
     check_arity,
     refuse_reserved_names,  # <#p> is reserved
     specialise_triples,  # triple(?x, ex:p, ?y) → a relation of ex:p alone

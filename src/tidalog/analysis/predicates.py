@@ -6,6 +6,7 @@ from collections.abc import Container, Iterable, Iterator
 
 from tidalog.analysis.diagnostics import (
     ArityDiffers,
+    DeclaredArityDiffers,
     DuplicateRuleName,
     HeadInBody,
     ImportArityDiffers,
@@ -21,6 +22,7 @@ from tidalog.analysis.diagnostics import (
 from tidalog.analysis.draft import Draft, Use, WorkingRule
 from tidalog.analysis.rewrite import canonical_rule, placed_atoms
 from tidalog.analysis.suggestions import Suggestions
+from tidalog.model.errors import Diagnostic
 from tidalog.model.program import DataBinding, Program, Rule
 from tidalog.rdf.shorthand import RDF_FORMATS
 
@@ -69,15 +71,15 @@ def warn_of_useless_rules(draft: Draft) -> None:
 
 
 def check_arity(draft: Draft) -> None:
-    """Every use of a predicate must have as many arguments as its first use: in a rule, else in a fact, else
-    in the format of an import."""
+    """Every use of a predicate must have as many arguments as its first use: in its declaration, else in a
+    rule, else in a fact, else in the format of an import."""
     reported: set[tuple[str, int]] = set()
     uses = draft.uses
     for predicate, use in _uses_in_order(draft):
         first = uses.setdefault(predicate, use)
         if use.arity != first.arity and (predicate, use.arity) not in reported:
             reported.add((predicate, use.arity))
-            draft.report(ArityDiffers(use.span, **_arity_words(draft, predicate, use, first)))
+            _report_arity(draft, ArityDiffers, predicate, use, first)
     for fact in draft.facts:
         known = uses.get(fact.predicate)
         if known is None:
@@ -85,11 +87,11 @@ def check_arity(draft: Draft) -> None:
         elif known.arity != len(fact.arguments) and (fact.predicate, len(fact.arguments)) not in reported:
             use = Use(len(fact.arguments), fact.span)
             reported.add((fact.predicate, use.arity))
-            draft.report(ArityDiffers(use.span, **_arity_words(draft, fact.predicate, use, known)))
+            _report_arity(draft, ArityDiffers, fact.predicate, use, known)
     for predicate, use in binding_uses(draft.program):
         first = uses.setdefault(predicate, use)
         if use.arity != first.arity:
-            draft.report(ImportArityDiffers(use.span, **_arity_words(draft, predicate, use, first)))
+            _report_arity(draft, ImportArityDiffers, predicate, use, first)
 
 
 def refuse_reserved_names(draft: Draft) -> None:
@@ -111,13 +113,16 @@ def _uses_in_order(draft: Draft) -> Iterable[tuple[str, Use]]:
             yield atom.predicate, Use(atom.arity, atom.span or working.rule.span)
 
 
-def _arity_words(draft: Draft, predicate: str, use: Use, first: Use) -> dict[str, object]:
-    return {
-        "predicate": draft.label(predicate),
-        "arity": counted(use.arity, "argument"),
-        "first_arity": counted(first.arity, "argument"),
-        "first_position": text_position(first.span),
-    }
+def _report_arity(draft: Draft, kind: type[Diagnostic], predicate: str, use: Use, first: Use) -> None:
+    draft.report(
+        (DeclaredArityDiffers if first.declared else kind)(
+            use.span,
+            predicate=draft.label(predicate),
+            arity=counted(use.arity, "argument"),
+            first_arity=counted(first.arity, "argument"),
+            first_position=text_position(first.span),
+        )
+    )
 
 
 def binding_uses(program: Program) -> Iterator[tuple[str, Use]]:
@@ -139,8 +144,10 @@ def binding_arity(binding: DataBinding) -> int | None:
 
 
 def warn_of_undefined_predicates(draft: Draft) -> None:
-    """A predicate that no rule, fact or import defines is empty, and most often a typing error."""
+    """A predicate that no rule, fact or import defines and that is not declared is empty, and most often a
+    typing error."""
     defined = {fact.predicate for fact in draft.facts}
+    defined.update(draft.program.declared)
     defined.update(binding.predicate for binding in draft.program.imports)
     if draft.layout.active:
         # Triples come from data, and only the data shows which properties there are.
@@ -180,4 +187,4 @@ def _suggestion(draft: Draft, predicate: str, suggestions: Suggestions) -> str:
     near = suggestions.near(predicate, 0.75)
     if near is not None:
         return f"did you mean {draft.label(near)}?"
-    return "import it, write facts for it, or insert them before asking for results"
+    return "import it, declare it, write facts for it, or insert them before asking for results"

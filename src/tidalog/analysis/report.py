@@ -9,6 +9,8 @@ from tidalog.analysis.components import Component
 from tidalog.analysis.diagnostics import counted
 from tidalog.analysis.model import Analysis
 from tidalog.analysis.normal import NormalRule
+from tidalog.lang.printer import Printer
+from tidalog.model.program import Declaration
 
 MOST_NAMES: Final = 12
 """Longer lists of names are cut short in the text; the JSON form has them all."""
@@ -25,6 +27,9 @@ def describe(analysis: Analysis) -> str:
     if analysis.hyper_nodes:
         lines += ["", "hyper-nodes of the rule graph"]
         lines += columns(_hyper_node_rows(analysis))
+    if analysis.program.declarations:
+        lines += ["", "declared"]
+        lines += columns([_declaration_row(analysis, one) for one in analysis.program.declared.values()])
     return "\n".join(lines) + "\n"
 
 
@@ -69,6 +74,13 @@ def describe_json(analysis: Analysis) -> dict[str, object]:
             }
             for node in analysis.hyper_nodes
         ],
+        "declarations": [
+            {
+                "predicate": one.predicate,
+                "columns": [{"name": column.name, "type": column.type} for column in one.columns],
+            }
+            for one in analysis.program.declared.values()
+        ],
         "constraints": [rule.name for rule in analysis.constraints],
         "strata": [list(stratum) for stratum in analysis.strata],
         "triple_relations": dict(analysis.triples.properties),
@@ -96,6 +108,13 @@ def _headline(analysis: Analysis) -> str:
     if len(analysis.strata) > 1:
         parts.append(counted(len(analysis.strata), "stratum").replace("stratums", "strata"))
     return f"{_program_name(analysis)}: {', '.join(parts)}"
+
+
+def _declaration_row(analysis: Analysis, declaration: Declaration) -> list[str]:
+    """`reading`, and its columns as they are written."""
+    text = Printer().declaration(declaration)
+    written = " ".join(text[text.index("(") :].removesuffix(" .").split())
+    return [analysis.label(declaration.predicate), written.replace("( ", "(").replace(" )", ")")]
 
 
 def _component_row(analysis: Analysis, component: Component) -> list[str]:

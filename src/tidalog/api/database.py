@@ -199,7 +199,7 @@ class Database:
             return Load(program, environment, witnesses, state.analysis, state.warnings, facts_only=True)
         analysis = analysed(program, environment, witnesses, facts)
         load = Load(program, environment, witnesses, analysis, analysis.warnings, facts)
-        load.facts += encoded_facts(facts, self.dictionary)
+        load.facts += encoded_facts(facts, self.dictionary, program.declared)
         return load
 
     def plan_insertion(self, facts: Iterable[Facts]) -> Load:

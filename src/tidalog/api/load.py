@@ -15,10 +15,11 @@ from tidalog.analysis.passes import with_facts
 from tidalog.api.bulk_terms import ids_of_many
 from tidalog.builtins import PythonFunction
 from tidalog.engine.dictionary import Dictionary
+from tidalog.model.column_types import fitted
 from tidalog.model.errors import Diagnostic
 from tidalog.model.facts import Facts
-from tidalog.model.program import Fact, Program
-from tidalog.model.terms import IRI, Term
+from tidalog.model.program import WITNESS, Declaration, Fact, Program
+from tidalog.model.terms import Term
 
 Witness = tuple[str, int]
 """A predicate and its number of arguments."""
@@ -84,18 +85,28 @@ class Load:
             self.analysis = found
 
 
-def encoded_facts(facts: Sequence[Fact], dictionary: Dictionary) -> Iterator[Facts]:
-    """Facts of a text, by predicate and number of arguments."""
+def encoded_facts(
+    facts: Sequence[Fact], dictionary: Dictionary, declared: Mapping[str, Declaration]
+) -> Iterator[Facts]:
+    """Facts of a text, by predicate and number of arguments; they have been checked to fit their
+    declarations."""
     grouped: dict[Witness, list[tuple[Term, ...]]] = {}
     for fact in facts:
         grouped.setdefault((fact.predicate, len(fact.arguments)), []).append(fact.arguments)
     for (predicate, arity), rows in grouped.items():
+        if predicate in declared:
+            rows = [declared_row(row, declared[predicate]) for row in rows]
         columns = [ids_of_many(dictionary, [row[column] for row in rows]) for column in range(arity)]
         yield Facts(predicate, columns, len(rows))
 
 
+def declared_row(row: tuple[Term, ...], declaration: Declaration) -> tuple[Term, ...]:
+    """The arguments of a fact as terms of the declared types, which they fit."""
+    return tuple(fitted(term, kind) or term for term, kind in zip(row, declaration.types, strict=True))
+
+
 def witness_of(predicate: str, arity: int) -> Fact:
-    return Fact(predicate, (IRI("…"),) * arity)
+    return Fact(predicate, (WITNESS,) * arity)
 
 
 def analysed(

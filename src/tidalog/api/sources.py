@@ -113,6 +113,7 @@ def joined(old: Program, new: Program) -> Program:
         imports=_added(old.imports, new.imports),
         exports=_added(old.exports, new.exports),
         outputs=_added(old.outputs, new.outputs),
+        declarations=_added(old.declarations, new.declarations),
         parameters=MappingProxyType({**old.parameters, **new.parameters}),
     )
 

@@ -1,4 +1,4 @@
-"""Errors (T001–T009) and warnings (W001–…) about the text of a program."""
+"""Errors (T001–T009, T150–T151) and warnings (W001–…) about the text of a program."""
 
 from __future__ import annotations
 
@@ -45,6 +45,20 @@ class UnknownDirective(Diagnostic):
     title = "unknown directive @{name}"
     reason = "no directive has this name"
     hint = "{advice}"
+
+
+class UnknownType(Diagnostic):
+    number = "T150"
+    title = "there is no type {name}"
+    reason = "{suggestion}"
+    hint = "types are {known}"
+
+
+class ColumnTwice(Diagnostic):
+    number = "T151"
+    title = "two columns are called {name}"
+    reason = "column {number} has the name of column {first}"
+    hint = "give each column its own name, or write _ for one without"
 
 
 class MisplacedAggregate(Diagnostic):

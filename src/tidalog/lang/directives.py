@@ -1,18 +1,33 @@
-"""The directives of the main dialect: @prefix, @base, @import, @export, @output, @parameter."""
+"""The directives of the main dialect: @prefix, @base, @import, @export, @output, @parameter, @declare."""
 
 from __future__ import annotations
 
+import re
 from types import MappingProxyType
+from typing import Final
 
 from lark import Token, Tree
 
 from tidalog.lang.builder import Builder
-from tidalog.lang.diagnostics import BadStatement
+from tidalog.lang.diagnostics import BadStatement, ColumnTwice, UnknownType
 from tidalog.lang.grammar import Node
 from tidalog.lang.names import Names
+from tidalog.model.column_types import TYPES, TYPES_OF_NEMO, similar_type, type_named
 from tidalog.model.errors import Diagnostic, Source, Span
-from tidalog.model.program import Call, DataBinding, Expression, OptionValue, Parameter, variables
+from tidalog.model.program import (
+    Call,
+    Column,
+    DataBinding,
+    Declaration,
+    Expression,
+    OptionValue,
+    Parameter,
+    variables,
+)
 from tidalog.model.terms import Double, Integer, Literal, String
+
+_COLUMN: Final = re.compile(r'("(?:[^"\\]|\\.)*"|[^\s:"]+)(?:\s*:\s*(\S+))?')
+"""The tokens of a column: its name, and perhaps its type."""
 
 
 class DirectiveReader:
@@ -25,6 +40,7 @@ class DirectiveReader:
         self.imports: list[DataBinding] = []
         self.exports: list[DataBinding] = []
         self.outputs: list[str] = []
+        self.declarations: list[Declaration] = []
         self.parameters: dict[str, Expression | None] = {}
 
     def take(self, directive: Node, offset: int) -> None:
@@ -52,6 +68,50 @@ class DirectiveReader:
                     self.outputs += predicates
             case "parameter":
                 self._parameter(builder, children)
+            case "declare":
+                declaration = self._declaration(builder, directive)
+                if len(self.errors) == before:
+                    self.declarations.append(declaration)
+
+    def _declaration(self, builder: Builder, directive: Tree[Token]) -> Declaration:
+        predicate, *columns = directive.children
+        trees = [column for column in columns if isinstance(column, Tree)]
+        words = [_token(part) for tree in trees for part in tree.children]
+        if len(words) == len(trees) and all(word in TYPES_OF_NEMO for word in words):
+            found = [Column(None, type_named(word) or "any") for word in words]
+        else:
+            found = [self._column(builder, tree) for tree in trees]
+        known: dict[str, int] = {}
+        for number, (column, tree) in enumerate(zip(found, trees, strict=True), 1):
+            if column.name is not None and known.setdefault(column.name, number) != number:
+                first = known[column.name]
+                self.errors.append(
+                    ColumnTwice(builder.span(tree), name=column.name, first=first, number=number)
+                )
+        return Declaration(builder.iri(_predicate(predicate)), tuple(found), builder.span(directive))
+
+    def _column(self, builder: Builder, tree: Tree[Token]) -> Column:
+        tokens = [_token(child) for child in tree.children]
+        found = _COLUMN.fullmatch(" ".join(tokens))
+        if found is None:
+            problem, why = "this is not a column", "a column is a name, or a name and a type"
+            self._bad(builder.span(tree), problem, why, "write turbine: string, or turbine, or _: string")
+            return Column(None)
+        written, kind = found[1], type_named((found[2] or "any").removeprefix("xsd:"))
+        if kind is None:
+            end = builder.span(tree).end
+            near = similar_type(found[2])
+            self.errors.append(
+                UnknownType(
+                    Span(self.source, end - len(found[2]), end),
+                    name=found[2],
+                    suggestion=f"did you mean {near}?" if near is not None else "no type has this name",
+                    known=", ".join(TYPES),
+                )
+            )
+        quoted = tokens[0].type == "STRING"
+        name = builder.string(tokens[0]) if quoted else None if written == "_" else written
+        return Column(name, kind or "any")
 
     def _binding(self, builder: Builder, directive: Tree[Token]) -> DataBinding:
         predicate, data = directive.children

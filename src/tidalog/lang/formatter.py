@@ -9,7 +9,7 @@ from __future__ import annotations
 from tidalog.lang.dialects import DIALECTS
 from tidalog.lang.dialects.main import MainReader
 from tidalog.lang.lexer import Statement
-from tidalog.lang.printer import Printer, print_program
+from tidalog.lang.printer import Printer, aligned, print_program
 from tidalog.model.errors import ProgramError, Source
 from tidalog.model.term_text import iri_reference
 
@@ -26,7 +26,7 @@ def format_text(text: str, name: str = "<text>", dialect: str = "main") -> str:
         return print_program(program)
     formatter = _Formatter(source)
     formatter.run()
-    return "".join(f"{line}\n" for line in formatter.lines)
+    return "".join(f"{line}\n" for line in aligned(formatter.lines))
 
 
 class _Formatter:
@@ -75,8 +75,8 @@ class _Formatter:
         if plain is not None:
             return [self.printer.fact(plain)]
         directives = reader.directives
-        collected = (reader.rules, reader.facts, directives.imports, directives.exports, directives.outputs)
-        for list_of_kind in collected:
+        collected = (directives.imports, directives.exports, directives.outputs, directives.declarations)
+        for list_of_kind in (reader.rules, reader.facts, *collected):
             list_of_kind.clear()
         prefixes, base, known = dict(reader.names.declared), reader.names.base, set(directives.parameters)
         reader.take(statement)
@@ -86,6 +86,7 @@ class _Formatter:
             *(self.printer.binding("import", binding) for binding in directives.imports),
             *(self.printer.binding("export", binding) for binding in directives.exports),
             *(self.printer.output(predicate) for predicate in directives.outputs),
+            *(self.printer.declaration(declaration) for declaration in directives.declarations),
             *(
                 self.printer.parameter(name, value)
                 for name, value in directives.parameters.items()

@@ -12,14 +12,17 @@ from collections.abc import Iterable, Mapping
 from typing import Final
 
 from tidalog.lang.conditions import is_condition
+from tidalog.model.column_types import TYPES_OF_NEMO
 from tidalog.model.program import (
     COMPARISONS,
     Aggregate,
     Atom,
     BodyLiteral,
     Call,
+    Column,
     Condition,
     DataBinding,
+    Declaration,
     Disjunction,
     Expression,
     Fact,
@@ -48,6 +51,9 @@ _BINARY: Final = {  # operator: its own strength, the least strength of its left
     "**": (_POWER, _PRIMARY, _UNARY),
     **dict.fromkeys(COMPARISONS, (_COMPARISON, _SUM, _SUM)),
 }
+_DECLARATION: Final = re.compile(r"(@declare \S+?) *\((.+)\Z", re.DOTALL)
+_ALIGNED: Final = 40
+"""Longer names of declared predicates are not aligned with others."""
 _AFTER_PERCENT: Final = re.compile(r"(?:[?$]\w+|[0-9][\w.+-]*)\Z")
 
 
@@ -197,6 +203,17 @@ class Printer:
                 parts.append(f"{{{self.expression(part.arguments[0])}}}")
         return f'f"{"".join(parts)}"'
 
+    def declaration(self, declaration: Declaration) -> str:
+        """One line; a long one has a line for each column, with the types below each other."""
+        start = f"@declare {self.writer.predicate(declaration.predicate)}("
+        columns = [(_column_name(column), column.type) for column in declaration.columns]
+        line = start + ", ".join(name + _type(kind, 1) for name, kind in columns) + ") ."
+        if len(line) <= LINE_LENGTH:
+            return line
+        width = max(len(name) for name, _ in columns) + 1
+        cells = [name + _type(kind, width - len(name)) for name, kind in columns]
+        return start + "\n    " + ",\n    ".join(cells) + "\n) ."
+
     def output(self, predicate: str) -> str:
         return f"@output {self.writer.predicate(predicate)} ."
 
@@ -214,6 +231,7 @@ class Printer:
         groups = [
             [self.prefix(name, iri) for name, iri in program.prefixes.items()],
             [self.parameter(name, value) for name, value in program.parameters.items()],
+            aligned([self.declaration(declaration) for declaration in program.declarations]),
             [self.binding("import", binding) for binding in program.imports],
             [self.fact(fact) for fact in program.facts],
             [self.rule(rule) for rule in program.rules],
@@ -225,6 +243,32 @@ class Printer:
             # a base would change the relative IRIs after it, which are already resolved
             groups.insert(len(groups) if self.writer.relative else 0, base)
         return "\n".join("\n".join(group) + "\n" for group in groups if group)
+
+
+def aligned(lines: list[str]) -> list[str]:
+    """Lines with the parentheses of declarations that follow each other below each other."""
+    result = list(lines)
+    start = 0
+    for end in range(len(lines) + 1):
+        if end < len(lines) and _DECLARATION.match(lines[end]):
+            continue
+        found = [match for line in lines[start:end] if (match := _DECLARATION.match(line)) is not None]
+        width = max((len(match[1]) for match in found), default=0)
+        if width <= _ALIGNED:
+            result[start:end] = [f"{match[1].ljust(width)}({match[2]}" for match in found]
+        start = end + 1
+    return result
+
+
+def _column_name(column: Column) -> str:
+    name = column.name
+    if name is None:
+        return "_"
+    return name if NAME.match(name) and name not in ("_", *TYPES_OF_NEMO) else quote(name)
+
+
+def _type(kind: str, blanks: int) -> str:
+    return "" if kind == "any" else f":{' ' * blanks}{kind}"
 
 
 def _reads_as_atom(condition: Condition) -> bool:

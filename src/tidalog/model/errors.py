@@ -9,6 +9,7 @@ reused:
     T090–T109  stores
     T110–T129  Spark
     T130–T149  changes of rules
+    T150–T169  declarations and types
 """
 
 from __future__ import annotations

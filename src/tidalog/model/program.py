@@ -8,13 +8,17 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from types import MappingProxyType
 from typing import Final
 
 from tidalog.model.errors import Source, Span
-from tidalog.model.terms import Term
+from tidalog.model.terms import IRI, Term
 
 AGGREGATES: Final = ("count", "sum", "min", "max", "avg", "median")
+WITNESS: Final = IRI("…")
+"""This very object stands for arguments that are not known, in facts which only show that a predicate has
+facts."""
 COMPARISONS: Final = ("=", "!=", "<", "<=", ">", ">=")
 
 
@@ -140,6 +144,47 @@ class DataBinding:
     span: Span | None = field(default=None, compare=False, repr=False)
 
 
+@dataclass(frozen=True, slots=True)
+class Column:
+    """An argument of a declared predicate: its name, if it has one, and the name of its type
+    (`model.column_types`)."""
+
+    name: str | None
+    type: str = "any"
+
+
+@dataclass(frozen=True, slots=True)
+class Declaration:
+    """`@declare reading(turbine: string, value: double)`: names and types of the arguments of a predicate."""
+
+    predicate: str
+    columns: tuple[Column, ...]
+    span: Span | None = field(default=None, compare=False, repr=False)
+
+    @property
+    def arity(self) -> int:
+        return len(self.columns)
+
+    @property
+    def types(self) -> tuple[str, ...]:
+        return tuple(column.type for column in self.columns)
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The names of all columns: `arg2` for one without a name."""
+        return tuple(column.name or f"arg{number}" for number, column in enumerate(self.columns, 1))
+
+    @property
+    def is_named(self) -> bool:
+        """Whether all columns have names."""
+        return bool(self.columns) and all(column.name is not None for column in self.columns)
+
+    @property
+    def is_typed(self) -> bool:
+        """Whether a column has a type that not every term has."""
+        return any(column.type != "any" for column in self.columns)
+
+
 @dataclass(frozen=True)
 class Program:
     """The contents of one or several texts.  Each field is in text order."""
@@ -151,8 +196,17 @@ class Program:
     imports: tuple[DataBinding, ...] = ()
     exports: tuple[DataBinding, ...] = ()
     outputs: tuple[str, ...] = ()
+    declarations: tuple[Declaration, ...] = ()
     parameters: Mapping[str, Expression | None] = field(default_factory=lambda: MappingProxyType({}))
     source: Source | None = field(default=None, compare=False, repr=False)
+
+    @cached_property
+    def declared(self) -> Mapping[str, Declaration]:
+        """The declarations by predicate; the first, if there are several."""
+        found: dict[str, Declaration] = {}
+        for declaration in self.declarations:
+            found.setdefault(declaration.predicate, declaration)
+        return found
 
 
 def flat_literals(body: Sequence[BodyLiteral]) -> Iterator[FlatLiteral]:

@@ -11,6 +11,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 
 from tidalog.builtins import GENERATORS, CannotCompute, evaluate
+from tidalog.model.column_types import fitted
 from tidalog.model.program import (
     Aggregate,
     Atom,
@@ -294,9 +295,17 @@ def explicit_facts(
     result: dict[str, set[tuple[Term, ...]]] = {}
     more = [Fact(predicate, row) for predicate, rows in given.items() for row in rows]
     for fact in (*program.facts, *more):
-        predicate, row = fact.predicate, fact.arguments
+        predicate, row = fact.predicate, _declared_row(program, fact)
         if triples and _is_shorthand(predicate, len(row), tables):
             name = IRI(predicate)
             predicate, row = TRIPLE, (row[0], TYPE, name) if len(row) == 1 else (row[0], name, row[1])
         result.setdefault(predicate, set()).add(row)
     return result
+
+
+def _declared_row(program: Program, fact: Fact) -> tuple[Term, ...]:
+    """The arguments as terms of the declared types; what does not fit stays as it is."""
+    types = [d.types for d in program.declarations if d.predicate == fact.predicate]
+    if not types or len(types[0]) != len(fact.arguments):
+        return fact.arguments
+    return tuple(fitted(term, kind) or term for term, kind in zip(fact.arguments, types[0], strict=True))

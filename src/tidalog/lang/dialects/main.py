@@ -31,10 +31,9 @@ from tidalog.model.program import Aggregate, Atom, Call, Fact, Parameter, Progra
 
 _DIRECTIVE: Final = re.compile(r"@(\w*)")
 _SOUFFLE: Final = re.compile(r"^[ \t]*(\.(?:decl|input|output|type|comp|printsize|functor)\b)", re.MULTILINE)
-_DIRECTIVES: Final = ("prefix", "base", "import", "export", "output", "parameter")
+_DIRECTIVES: Final = ("prefix", "base", "import", "export", "output", "parameter", "declare")
 _INSTEAD: Final = {
     "source": 'data is read with @import p :- csv{resource = "p.csv"} .',
-    "declare": "predicates need no declaration; the @import of data gives its format",
     "sink": "data is written with @export p :- csv{} .",
     "include": "give several files on the command line instead",
 }
@@ -107,6 +106,7 @@ class MainReader:
             imports=tuple(directives.imports),
             exports=tuple(directives.exports),
             outputs=tuple(directives.outputs),
+            declarations=tuple(directives.declarations),
             parameters=MappingProxyType(dict(directives.parameters)),
             source=self.source,
         )
