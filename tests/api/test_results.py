@@ -59,6 +59,30 @@ def test_native_columns_keep_their_kind() -> None:
     assert result.to_pylist() == [{"i": 1, "d": 2.5, "b": True}]
 
 
+def test_a_result_is_indexed_by_rows_slices_and_names() -> None:
+    result = Result(["x", "n"], [pa.array(["a", "b", "c"]), pa.array([1, 2, 3])], 3)
+    assert (result[0], result[-1]) == (("a", 1), ("c", 3))
+    assert [result[:2].to_rows(), result[::-2].to_rows()] == [[("a", 1), ("b", 2)], [("c", 3), ("a", 1)]]
+    assert result["n"] == [1, 2, 3]
+    assert ("b", 2) in result
+    assert ("b", 3) not in result
+    with pytest.raises(IndexError):
+        result[3]
+    with pytest.raises(UsageError, match=r"T160(.|\n)*its columns: x, n"):
+        result["y"]
+
+
+def test_a_result_without_columns_is_indexed_too() -> None:
+    yes = Result([], [], 1)
+    assert (yes[0], len(yes[:5]), len(yes[1:])) == ((), 1, 0)
+
+
+def test_values_of_one_type_print_without_it() -> None:
+    days = pa.array([19844], pa.int32()).cast(pa.date32())
+    lines = repr(Result(["day", "n"], [days, pa.array([1])], 1)).splitlines()
+    assert lines[2] == "2024-05-01   1"
+
+
 def test_sorting_is_by_the_order_of_terms() -> None:
     terms = [row[0] for row in mixed().sorted().to_terms()]
     assert terms == sorted(TERMS, key=sort_key)

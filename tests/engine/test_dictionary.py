@@ -127,17 +127,6 @@ def test_a_column_of_one_kind_of_number_comes_back_as_numbers(some: list[Term]) 
             assert list(map(repr, column.to_pylist())) == [repr(term.value) for term in numbers]
 
 
-@MANY
-@given(st.one_of(st.lists(every_term, max_size=12), st.lists(cells.map(String), max_size=12)))
-@example([String("007"), String("1e3"), String("<x>"), String("true")])
-def test_a_decoded_column_with_its_reading_is_the_same_terms(some: list[Term]) -> None:
-    dictionary = Dictionary()
-    ids = dictionary.ids_of(some)
-    column, reading = dictionary.decode_plain(ids)
-    assert dictionary.encode(column, reading).tolist() == ids.tolist()
-    assert (reading == "string") == all(isinstance(term, String) for term in some)
-
-
 @pytest.mark.parametrize(
     ("values", "kind"),
     [

@@ -1,8 +1,9 @@
 """Results: a table of terms, Arrow underneath.
 
-A column is int64, double, boolean or plain text if every term in it is a number or boolean of that kind or a
-string; otherwise it is text in the form that tables have (format `any`), in which every text says which term
-it is, and its field's metadata says so (`io.term_fields`).  So a result needs nothing but its table: Python
+A column has the type of its terms if all have one: integers, doubles, booleans, decimals, dates, timestamps,
+times, durations, or text that strings or IRIs hold; otherwise it is text in the form that tables have (format
+`any`), in which every text says which term it is.  The field's metadata tells these three kinds of text apart
+(`io.term_fields`).  So a result needs nothing but its table: Python
 values and terms are read from it, and inserting a result yields the same facts again.
 """
 
@@ -12,15 +13,19 @@ import html
 import io
 from collections.abc import Callable, Container, Iterator, Mapping, Sequence
 from importlib.util import find_spec
-from typing import TYPE_CHECKING, Final, TypeVar
+from typing import TYPE_CHECKING, Final, Literal, TypeVar, overload
 
 import numpy as np
 import pyarrow as pa
 
-from tidalog.io.term_fields import reading_of, term_table
+from tidalog.io.term_columns import decoded
+from tidalog.io.term_fields import KEY, as_terms, has_values, marks, reading_of, term_table
+from tidalog.io.text_form import column_text, is_dated
 from tidalog.model.errors import Diagnostic, UsageError
-from tidalog.model.term_text import TermWriter, parse_any, to_python
-from tidalog.model.terms import IRI, Boolean, Double, Integer, String, Term, sort_key
+from tidalog.model.native import Native
+from tidalog.model.term_text import TermWriter, from_python, parse_any, to_python
+from tidalog.model.terms import IRI, String, Term, sort_key
+from tidalog.model.terms import Literal as LiteralTerm
 
 if TYPE_CHECKING:
     import pandas
@@ -31,13 +36,16 @@ if TYPE_CHECKING:
     from tidalog.model.facts import Ids
 
 T = TypeVar("T")
-Value = int | float | bool | str
-"""A term as a Python value: a number, a boolean or the text of a string, else the text of a table's cell."""
+Value = Native
+"""A term as a Python value, if there is one that stands for the same term: numbers, booleans, strings, dates,
+times, durations; else the text of a table's cell."""
 
 SHOWN_ROWS: Final = 20
 """Rows of a result that print."""
 _SORTED_BY_PYTHON: Final = 100_000
 """Rows up to which text is sorted in the order of terms without being asked for."""
+_AT_ONCE: Final = 1 << 16
+"""Rows that are converted at a time when a result is iterated over."""
 _FEW: Final = 256
 """Rows up to which nothing needs `pyarrow.compute`, which takes longer to import."""
 
@@ -49,8 +57,18 @@ class NotInstalled(Diagnostic):
     hint = "install it with: pip install 'tidalog[{package}]', or use to_arrow()"
 
 
+class NoColumn(Diagnostic):
+    number = "T160"
+    title = "the result has no column {name}"
+    reason = "its columns: {columns}"
+    hint = "a row is found by its number, result[0], and rows by a slice, result[:10]"
+
+
 class Result:
-    """The rows of a query or of a predicate.  Immutable; rows have no particular order."""
+    """The rows of a query or of a predicate.  Immutable; rows have no particular order.
+
+    `result[0]` is a row, `result[:10]` a result, `result["x"]` the values of a column.
+    """
 
     def __init__(
         self,
@@ -81,20 +99,29 @@ class Result:
         """The names of the columns."""
         return tuple(self._table.column_names)
 
-    def to_arrow(self) -> pa.Table:
-        return self._table
+    def to_arrow(self, *, terms: bool = False) -> pa.Table:
+        """The Arrow table; with `terms`, every cell is text in `any` form."""
+        return as_terms(self._table) if terms else self._table
 
-    def to_pandas(self) -> pandas.DataFrame:
-        """A pandas frame; pandas must be installed."""
+    def to_pandas(self, *, terms: bool = False) -> pandas.DataFrame:
+        """A pandas frame; pandas must be installed.  Its `attrs` say which text is that of IRIs or terms."""
         _require("pandas")
-        return self._table.to_pandas()
+        table = as_terms(self._table, None if terms else _pandas_holds)
+        frame = table.to_pandas()
+        for number, kind in enumerate(table.schema.types):
+            if pa.types.is_decimal(kind) and kind.scale == 0:  # integers beyond 64 bits
+                frame.isetitem(number, frame.iloc[:, number].map(int).astype(object))
+        if found := marks(table.schema):
+            frame.attrs[KEY] = found
+        return frame
 
-    def to_polars(self) -> polars.DataFrame:
-        """A polars frame; polars must be installed."""
+    def to_polars(self, *, terms: bool = False) -> polars.DataFrame:
+        """A polars frame; polars must be installed.  It does not say which text columns hold IRIs or
+        terms."""
         _require("polars")
         import polars
 
-        frame = polars.from_arrow(self._table)
+        frame = polars.from_arrow(as_terms(self._table, None if terms else _polars_holds))
         assert isinstance(frame, polars.DataFrame)
         return frame
 
@@ -107,23 +134,45 @@ class Result:
         return int(self._table.num_rows)
 
     def __iter__(self) -> Iterator[tuple[Value, ...]]:
-        return iter(self.to_rows())
+        for start in range(0, len(self), _AT_ONCE):
+            yield from self[start : start + _AT_ONCE].to_rows()
 
-    def to_rows(self) -> list[tuple[Value, ...]]:
-        """Rows of Python values: numbers, booleans and strings as such, anything else as the text of a
-        cell."""
-        return _rows([_python_values(*column) for column in self._with_readings()], len(self))
+    @overload
+    def __getitem__(self, index: int, /) -> tuple[Value, ...]: ...
+    @overload
+    def __getitem__(self, index: slice, /) -> Result: ...
+    @overload
+    def __getitem__(self, index: str, /) -> list[Value]: ...
+    def __getitem__(self, index: int | slice | str, /) -> tuple[Value, ...] | Result | list[Value]:
+        """A row by its number, rows by a slice, or the values of a column by its name."""
+        if isinstance(index, str):
+            if index not in self.columns:
+                raise UsageError(NoColumn(name=index, columns=", ".join(self.columns) or "none"))
+            number = self.columns.index(index)
+            return _python_values(self._table.column(number), reading_of(self._table.schema.field(number)))
+        if isinstance(index, slice):
+            if not self.columns:
+                return Result([], [], len(range(len(self))[index]), self._prefixes)
+            return self._like(self._table[index])
+        row = range(len(self))[index]
+        return self[row : row + 1].to_rows()[0]
+
+    def to_rows(self, *, terms: bool = False) -> list[tuple[Value, ...]]:
+        """Rows of Python values; terms that no value stands for (IRIs, for one) are the text of a cell.  With
+        `terms`, every term is such a text."""
+        table = self.to_arrow(terms=terms)
+        columns = zip(table.columns, map(reading_of, table.schema), strict=True)
+        values = [c.to_pylist() if terms else _python_values(c, reading) for c, reading in columns]
+        return _rows(values, len(self))
 
     def to_terms(self) -> list[tuple[Term, ...]]:
         """Rows of terms."""
-        return _rows([_terms(*column) for column in self._with_readings()], len(self))
+        columns = zip(self._table.columns, map(reading_of, self._table.schema), strict=True)
+        return _rows([_terms(column, reading) for column, reading in columns], len(self))
 
-    def _with_readings(self) -> Iterator[tuple[pa.ChunkedArray, str]]:
-        return zip(self._table.columns, map(reading_of, self._table.schema), strict=True)
-
-    def to_pylist(self) -> list[dict[str, Value]]:
+    def to_pylist(self, *, terms: bool = False) -> list[dict[str, Value]]:
         """Rows as dictionaries by the names of the columns."""
-        return [dict(zip(self.columns, row, strict=True)) for row in self.to_rows()]
+        return [dict(zip(self.columns, row, strict=True)) for row in self.to_rows(terms=terms)]
 
     def sorted(self) -> Result:
         """The same rows in the order of terms (`terms.sort_key`), by the first column, then the second …"""
@@ -137,7 +186,7 @@ class Result:
 
     def first(self, count: int) -> Result:
         """The first rows."""
-        return self._like(self._table.slice(0, count)) if self.columns else self
+        return self[:count] if self.columns else self
 
     def _like(self, table: pa.Table) -> Result:
         if not self.columns:
@@ -159,16 +208,22 @@ class Result:
         from rich.text import Text
 
         table = Table(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False)
-        for name, column in zip(self.columns, self._table.columns, strict=True):
-            table.add_column(Text(name), justify="left" if _is_text(column) else "right", overflow="fold")
+        right = self._aligned_right()
+        for number, name in enumerate(self.columns):
+            justify: Literal["left", "right"] = "right" if number in right else "left"
+            table.add_column(Text(name), justify=justify, overflow="fold")
         for row in self._shown(rows):
             table.add_row(*map(Text, row))
         return table
 
     def lines(self, rows: int | None = SHOWN_ROWS) -> Iterator[str]:
         """The same table as lines of any length, for files, pipes and many rows."""
-        right = {number for number, column in enumerate(self._table.columns) if not _is_text(column)}
-        return text_table(self.columns, self._shown(rows), right)
+        return text_table(self.columns, self._shown(rows), self._aligned_right())
+
+    def _aligned_right(self) -> set[int]:
+        """Columns of numbers and booleans."""
+        kinds = enumerate(self._table.schema.types)
+        return {number for number, kind in kinds if has_values(kind) and not is_dated(kind)}
 
     def __repr__(self) -> str:
         if not self.columns:
@@ -199,9 +254,11 @@ class Result:
         return f"{table}<p>{html.escape(self.footer())}</p>"
 
     def _shown(self, rows: int | None) -> list[tuple[str, ...]]:
+        """Terms in the syntax of programs; in a column of one type, without the type."""
         shown = self if rows is None else self.first(rows)
         write = TermWriter(self._prefixes).term
-        return [tuple(map(write, row)) for row in shown.to_terms()]
+        writers = [_bare(write) if has_values(kind) else write for kind in self._table.schema.types]
+        return [tuple(w(term) for w, term in zip(writers, row, strict=True)) for row in shown.to_terms()]
 
 
 def decoded_result(
@@ -212,9 +269,8 @@ def decoded_result(
     prefixes: Mapping[str, str],
 ) -> Result:
     """The result that columns of term ids stand for."""
-    decoded = [dictionary.decode_plain(column) for column in columns]
-    arrays, readings = [array for array, _ in decoded], [reading for _, reading in decoded]
-    return Result(names, arrays, rows, prefixes, readings)
+    found = [decoded(dictionary, column) for column in columns]
+    return Result(names, [array for array, _ in found], rows, prefixes, [reading for _, reading in found])
 
 
 _WIDTH: Final = 110
@@ -236,8 +292,17 @@ def text_table(header: Sequence[str], rows: Sequence[Sequence[str]], right: Cont
     yield from map(line, rows)
 
 
-def _is_text(column: pa.ChunkedArray) -> bool:
-    return bool(pa.types.is_string(column.type) or pa.types.is_large_string(column.type))
+def _bare(write: Callable[[Term], str]) -> Callable[[Term], str]:
+    return lambda term: term.lexical if isinstance(term, LiteralTerm) else write(term)
+
+
+def _pandas_holds(kind: pa.DataType) -> bool:
+    """Times of day are Python's, which have no nanoseconds."""
+    return not (pa.types.is_time64(kind) and kind.unit == "ns")
+
+
+def _polars_holds(kind: pa.DataType) -> bool:
+    return not pa.types.is_decimal256(kind)
 
 
 def _require(package: str) -> None:
@@ -250,20 +315,24 @@ def _rows(columns: list[list[T]], rows: int) -> list[tuple[T, ...]]:
 
 
 def _python_values(column: pa.ChunkedArray, reading: str) -> list[Value]:
-    if not _is_text(column) or reading == "string":
+    if reading == "string" or _is_plain(column):
         values: list[Value] = column.to_pylist()
         return values
-    return _by_distinct(column, lambda text: to_python(_READ[reading](text)))
+    return [to_python(term) for term in _terms(column, reading)]
 
 
 def _terms(column: pa.ChunkedArray, reading: str) -> list[Term]:
-    if pa.types.is_int64(column.type):
-        return [Integer(value) for value in column.to_pylist()]
-    if pa.types.is_float64(column.type):
-        return [Double(value) for value in column.to_pylist()]
-    if pa.types.is_boolean(column.type):
-        return [Boolean(value) for value in column.to_pylist()]
+    if _is_plain(column):
+        return [from_python(value) for value in column.to_pylist()]
+    if has_values(column.type):
+        column, reading = column_text(column), "any"
     return _by_distinct(column, _READ[reading])
+
+
+def _is_plain(column: pa.ChunkedArray) -> bool:
+    """Whether a column's values in Python are those of its terms, type and all."""
+    types = pa.types
+    return bool(types.is_int64(column.type) or types.is_float64(column.type) or types.is_boolean(column.type))
 
 
 def _by_distinct(column: pa.ChunkedArray, read: Callable[[str], T]) -> list[T]:

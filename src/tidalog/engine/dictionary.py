@@ -67,7 +67,6 @@ _MOST_TEXT: Final = 2**36
 _INTEGERS: Final = 1 << kernels.INTEGER
 _DOUBLES: Final = 1 << kernels.DOUBLE
 _BOOLEANS: Final = 1 << kernels.BOOLEAN
-_STRINGS: Final = 1 << kernels.STRING
 _NATIVE: Final = (_INTEGERS, _DOUBLES, _BOOLEANS)
 
 
@@ -326,18 +325,7 @@ class Dictionary:
     def decode(self, ids: Ids) -> pa.Array:
         """A column of int64, double or boolean if every term is of that kind, else text of format `any`."""
         ids = np.ascontiguousarray(ids)  # of a delta, a column is a row of a table in the other order
-        return self._decode(ids, int(cells_out.kinds_among(self.arrays, ids)))
-
-    def decode_plain(self, ids: Ids) -> tuple[pa.Array, str]:
-        """As `decode`, but a column of strings alone is what they hold; and how to read the column
-        (`encode`)."""
-        ids = np.ascontiguousarray(ids)
-        kinds = int(cells_out.kinds_among(self.arrays, ids))
-        if kinds in (_STRINGS, 0):
-            return self.contents(ids), "string"
-        return self._decode(ids, kinds), "native" if kinds in _NATIVE else "any"
-
-    def _decode(self, ids: Ids, kinds: int) -> pa.Array:
+        kinds = self.kinds_among(ids)
         if kinds not in _NATIVE:
             return self.decode_text(ids)
         numbers = np.empty(len(ids), np.int64)
@@ -345,6 +333,10 @@ class Dictionary:
         if kinds == _BOOLEANS:
             return _arrow_of(numbers).cast(pa.bool_())
         return _arrow_of(numbers.view(np.float64) if kinds == _DOUBLES else numbers)
+
+    def kinds_among(self, ids: Ids) -> int:
+        """A bit for each kind of term (`dictionary_kernels`) that occurs."""
+        return int(cells_out.kinds_among(self.arrays, np.ascontiguousarray(ids)))
 
     def decode_text(self, ids: Ids, write: Callable[[Term], str] | None = None) -> pa.Array:
         """Text of format `any`, or what `write` makes of every distinct term."""

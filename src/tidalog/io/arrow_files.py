@@ -9,7 +9,7 @@ import pyarrow.ipc as ipc
 
 from tidalog.io.columns import RawTable
 from tidalog.io.diagnostics import BrokenFile, Position
-from tidalog.io.term_fields import reading_of
+from tidalog.io.term_fields import readings_of
 from tidalog.model.errors import DataError
 
 
@@ -21,7 +21,7 @@ def raw_table(table: pa.Table, name: str) -> RawTable:
         values = [column[row].as_py() for column in table.columns]
         return Position(name, row + 1, unit="row"), repr(values)
 
-    names, readings = tuple(table.column_names), [reading_of(field) for field in table.schema]
+    names, readings = tuple(table.column_names), readings_of(table.schema)
     return RawTable(name, list(table.columns), table.num_rows, locate, names, readings)
 
 

@@ -24,15 +24,9 @@ from tidalog.io.diagnostics import (
     WrongArity,
     WrongValue,
 )
+from tidalog.io.plain_columns import NotTerms, plain
 from tidalog.io.result import BadRow, BadRowLog, Reading, TermColumn
-from tidalog.io.text_form import (
-    column_text,
-    days_text,
-    decimals_text,
-    durations_text,
-    instants_text,
-    times_text,
-)
+from tidalog.io.text_form import column_text
 from tidalog.model.errors import DataError
 from tidalog.model.terms import XSD
 
@@ -52,11 +46,6 @@ _HINTS: Final = {
     "iri": "an IRI has no spaces, quotes or angle brackets inside",
 }
 _DOUBLE_LITERAL: Final = rf'^"([^"]*)"\^\^<{XSD}double>$'
-_PER_DAY: Final = {"s": 86_400, "ms": 86_400_000, "us": 86_400 * 10**6, "ns": 86_400 * 10**9}
-_FIRST_DAY: Final = -719_162
-_LAST_DAY: Final = 2_932_896
-"""Days since 1970 of 0001-01-01 and of 9999-12-31."""
-_MAX_CHUNK: Final = 2**31 - 1
 
 Mask = npt.NDArray[np.bool_]
 
@@ -189,59 +178,16 @@ def _convert(table: RawTable, field: int, format: str) -> _Converted:
     missing: Mask | None = None
     if column.null_count:
         missing = column.is_null().to_numpy()
-    plain, reading = _plain(table, field, column)
+    try:
+        values, reading = plain(column, table.reading(field))
+    except NotTerms as error:
+        raise _no_term_for(table, field, str(error)) from None
     if missing is not None:
-        plain = _filled(plain)
-    result = _formatted(plain, reading, format)
+        values = _filled(values)
+    result = _formatted(values, reading, format)
     if missing is None:
         return result
     return _Converted(result.array, result.reading, missing if result.bad is None else missing | result.bad)
-
-
-def _filled(column: pa.ChunkedArray) -> pa.ChunkedArray:
-    """The column with placeholders for nulls; their rows are removed later."""
-    if pa.types.is_string(column.type):
-        return column.fill_null("")
-    return column.fill_null(pa.scalar(0).cast(column.type))
-
-
-def _plain(table: RawTable, field: int, column: pa.ChunkedArray) -> tuple[pa.ChunkedArray, Reading]:
-    """The column as int64, float64, bool or string; nulls stay."""
-    kind, types = column.type, pa.types
-    if types.is_dictionary(kind):
-        return _plain(table, field, _decoded(column))
-    if types.is_run_end_encoded(kind):
-        decoded = [pc.run_end_decode(chunk) for chunk in column.chunks]
-        return _plain(table, field, pa.chunked_array(decoded, kind.value_type))
-    if types.is_null(kind):
-        return column.cast(pa.string()), "string"
-    if types.is_boolean(kind):
-        return column, "native"
-    if types.is_integer(kind):
-        return _whole_numbers(column)
-    if types.is_floating(kind):
-        return column.cast(pa.float64()), "native"
-    if types.is_decimal(kind):
-        return _whole_numbers(column) if kind.scale <= 0 else (decimals_text(column), "any")
-    if (types.is_timestamp(kind) or types.is_date(kind)) and not _in_the_calendar(column):
-        raise _no_term_for(table, field, "dates outside the years 1 to 9999")
-    if types.is_timestamp(kind):
-        return instants_text(column), "any"
-    if types.is_date(kind):
-        return days_text(column), "any"
-    if types.is_time(kind):
-        return times_text(column), "any"
-    if types.is_duration(kind):
-        return durations_text(column), "any"
-    if types.is_string(kind):
-        if not _is_utf8(column):
-            raise _no_term_for(table, field, "text that is not UTF-8")
-        return column, table.reading(field)
-    if types.is_large_string(kind) or types.is_string_view(kind) or types.is_binary(kind):
-        text = _small_strings(column)
-        if text is not None and _is_utf8(text):
-            return text, table.reading(field)
-    raise _no_term_for(table, field, f"values of type {kind}")
 
 
 def _no_term_for(table: RawTable, field: int, what: str) -> DataError:
@@ -255,58 +201,11 @@ def _no_term_for(table: RawTable, field: int, what: str) -> DataError:
     )
 
 
-def _decoded(column: pa.ChunkedArray) -> pa.ChunkedArray:
-    """The values of a dictionary column.  Arrow cannot take from views of text."""
-    kind = column.type.value_type
-    if not pa.types.is_string_view(kind):
-        return column.cast(kind)
-    chunks = [chunk.dictionary.cast(pa.string()).take(chunk.indices) for chunk in column.chunks]
-    return pa.chunked_array(chunks, pa.string())
-
-
-def _is_utf8(column: pa.ChunkedArray) -> bool:
-    """Arrow does not validate text columns."""
-    try:
-        column.validate(full=True)
-    except pa.ArrowInvalid:
-        return False
-    return True
-
-
-def _in_the_calendar(column: pa.ChunkedArray) -> bool:
-    """Whether all dates are in the years 1 to 9999."""
-    kind = column.type
-    units = 1 if pa.types.is_date32(kind) else _PER_DAY["ms" if pa.types.is_date64(kind) else kind.unit]
-    bare = column.cast(pa.int32() if pa.types.is_date32(kind) else pa.int64())
-    bounds = pc.min_max(bare).as_py()
-    if bounds["min"] is None:
-        return True
-    return bool(bounds["min"] // units >= _FIRST_DAY and bounds["max"] // units <= _LAST_DAY)
-
-
-def _whole_numbers(column: pa.ChunkedArray) -> tuple[pa.ChunkedArray, Reading]:
-    """int64 if all values fit; otherwise text, so that large integers stay exact."""
-    try:
-        return column.cast(pa.int64()), "native"
-    except pa.ArrowInvalid:
-        return column.cast(pa.string()), "any"
-
-
-def _small_strings(column: pa.ChunkedArray) -> pa.ChunkedArray | None:
-    """utf8 with 32-bit offsets, in chunks small enough for them; None if it is not UTF-8."""
-    pending = list(reversed(column.chunks))
-    chunks: list[pa.Array] = []
-    while pending:
-        chunk = pending.pop()
-        if chunk.nbytes > _MAX_CHUNK and len(chunk) > 1:
-            middle = len(chunk) // 2
-            pending += [chunk.slice(middle), chunk.slice(0, middle)]
-            continue
-        try:
-            chunks.append(chunk.cast(pa.string()))
-        except pa.ArrowInvalid:
-            return None
-    return pa.chunked_array(chunks, pa.string())
+def _filled(column: pa.ChunkedArray) -> pa.ChunkedArray:
+    """The column with placeholders for nulls; their rows are removed later."""
+    if pa.types.is_string(column.type):
+        return column.fill_null("")
+    return column.fill_null(pa.scalar(0).cast(column.type))
 
 
 def _formatted(column: pa.ChunkedArray, reading: Reading, format: str) -> _Converted:

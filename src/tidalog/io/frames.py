@@ -20,6 +20,7 @@ from tidalog.io.columns import RawTable, count, shown, to_terms
 from tidalog.io.diagnostics import NotRows, Position, WrongFieldCount, WrongValue
 from tidalog.io.formats import check_column_formats
 from tidalog.io.result import BadRow, BadRowLog, OnError, Reading, ReadResult, TermColumn
+from tidalog.io.term_fields import KEY, text_reading
 from tidalog.io.values import column_of
 from tidalog.model.errors import DataError
 
@@ -75,11 +76,11 @@ def _raw(data: object, arity: int | None, names: Sequence[str] | None, log: BadR
     if module == "polars" and callable(collect := getattr(data, "collect", None)):
         data = collect()
     if isinstance(data, pa.Array | pa.ChunkedArray):
-        return _from_columns([("value", data)], names, log)
+        return _from_columns([("value", data, "string")], names, log)
     if isinstance(data, ArrowStream):
         return raw_table(_picked(_from_stream(data), names), _SOURCE)
     if isinstance(data, Mapping):
-        return _from_columns([(str(name), column) for name, column in data.items()], names, log)
+        return _from_columns([(str(name), column, "string") for name, column in data.items()], names, log)
     if isinstance(data, np.ndarray):
         return _from_numpy(data, log)
     if isinstance(data, str | bytes) or not isinstance(data, Iterable):
@@ -129,12 +130,21 @@ def _check_names(names: Sequence[str], known: Sequence[str]) -> None:
         )
 
 
-def _pandas_columns(data: object) -> list[tuple[str, object]]:
-    """The columns of a frame, or the one of a series; the index is not a column."""
+_Column = tuple[str, object, Reading]
+"""Its name, its values, and how its text is read."""
+
+
+def _pandas_columns(data: object) -> list[_Column]:
+    """The columns of a frame, or the one of a series; the index is not a column.  What a text holds may be
+    said by an attribute of the frame (`Result.to_pandas`)."""
     items = getattr(data, "items", None)
+    attributes = getattr(data, "attrs", {})
+    marks = attributes.get(KEY) if isinstance(attributes, Mapping) else None
+    marks = marks if isinstance(marks, Mapping) else {}
     if hasattr(data, "columns") and callable(items):
-        return [(str(name), _pandas_column(column)) for name, column in items()]
-    return [(str(getattr(data, "name", None) or "value"), _pandas_column(data))]
+        return [(str(n), _pandas_column(column), text_reading(marks.get(n))) for n, column in items()]
+    name = str(getattr(data, "name", None) or "value")
+    return [(name, _pandas_column(data), text_reading(marks.get(name)))]
 
 
 def _pandas_column(series: object) -> object:
@@ -148,17 +158,15 @@ def _pandas_column(series: object) -> object:
     return [None if isinstance(v, float) and v != v else v for v in series]
 
 
-def _from_columns(
-    data: Sequence[tuple[str, object]], names: Sequence[str] | None, log: BadRowLog
-) -> RawTable:
+def _from_columns(data: Sequence[_Column], names: Sequence[str] | None, log: BadRowLog) -> RawTable:
     """Columns with their names, which may repeat."""
-    known = [name for name, _ in data]
+    known = [name for name, *_ in data]
     if names is not None:
         _check_names(names, known)
-        by_name = dict(data)
-        data = [(name, by_name[name]) for name in names]
-    chosen = [name for name, _ in data]
-    columns = [_values(column, name) for name, column in data]
+        by_name = {column[0]: column for column in data}
+        data = [by_name[name] for name in names]
+    chosen = [name for name, *_ in data]
+    columns = [_values(column, name) for name, column, _ in data]
     lengths = {len(column) for column in columns}
     if len(lengths) > 1:
         raise DataError(
@@ -169,7 +177,8 @@ def _from_columns(
                 ),
             )
         )
-    return _checked(columns, lengths.pop() if lengths else 0, tuple(chosen), log)
+    rows = lengths.pop() if lengths else 0
+    return _checked(columns, rows, tuple(chosen), log, [reading for *_, reading in data])
 
 
 def _values(column: object, name: str) -> pa.ChunkedArray | Sequence[object]:
@@ -201,7 +210,7 @@ def _from_numpy(data: np.ndarray, log: BadRowLog) -> RawTable:
     matrix = data.reshape(-1, 1) if data.ndim == 1 else data
     if data.dtype.names is not None:
         flat = data.reshape(-1)
-        return _from_columns([(name, flat[name]) for name in data.dtype.names], None, log)
+        return _from_columns([(name, flat[name], "string") for name in data.dtype.names], None, log)
     columns = [_values(matrix[:, field].copy(), str(field)) for field in range(matrix.shape[1])]
     return _checked(columns, len(matrix), None, log)
 
@@ -262,17 +271,20 @@ def _checked(
     rows: int,
     names: tuple[str, ...] | None,
     log: BadRowLog,
+    texts: Sequence[Reading] | None = None,
 ) -> RawTable:
-    """Columns as Arrow, without the rows that contain a value that is not a term."""
+    """Columns as Arrow, without the rows that contain a value that is not a term.  `texts`: how text is
+    read, as strings by default."""
     arrays: list[pa.ChunkedArray] = []
     readings: list[Reading] = []
     strange: dict[int, tuple[int, object]] = {}
     for field, column in enumerate(columns):
+        text: Reading = texts[field] if texts is not None else "string"
         if isinstance(column, pa.ChunkedArray):
             arrays.append(column)
-            readings.append("string")
+            readings.append(text)
             continue
-        array, reading, odd = column_of(column)
+        array, reading, odd = column_of(column, text)
         arrays.append(array)
         readings.append(reading)
         for row, value in odd.items():

@@ -40,9 +40,9 @@ def json_values(column: pa.ChunkedArray, reading: str) -> pa.ChunkedArray:
         finite = pc.is_finite(column)
         text = column_text(column)
         return text if pc.all(finite, min_count=0).as_py() else pc.if_else(finite, text, _objects(text))
-    if not pa.types.is_string(column.type):
+    if pa.types.is_int64(column.type) or pa.types.is_boolean(column.type):
         return column_text(column)
-    if reading == "string":
+    if reading == "string" and pa.types.is_string(column.type):
         return json_texts(column)
     return _objects(any_text(column, reading))
 

@@ -1,34 +1,101 @@
 """How a column of a table says which terms it holds.
 
-Numbers and booleans have types of their own.  A text column holds strings, unless its field's metadata
-`tidalog.terms` says otherwise: `any` for terms in the text form of tables, `iri` for IRIs without brackets.
-Arrow and Parquet keep this metadata, so what they are given comes back as the same terms.
+Numbers, booleans, decimals, dates, times and durations have types of their own.  A text column holds strings,
+unless its field's metadata `tidalog.terms` says otherwise: `any` for terms in the text form of tables, `iri`
+for IRIs without brackets.
+Arrow and Parquet keep this metadata, so what they are given comes back as the same terms.  pandas keeps it as
+an attribute of the frame, and Spark as JSON; both may write it to files.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import json
+from collections.abc import Callable, Mapping, Sequence
 from typing import Final
 
 import pyarrow as pa
 
 from tidalog.io.result import Reading
+from tidalog.io.text_form import any_text, is_dated
 
 KEY: Final = "tidalog.terms"
-_MARKED: Final[dict[bytes, Reading]] = {b"any": "any", b"iri": "iri"}
+_MARKED: Final[dict[str, Reading]] = {"any": "any", "iri": "iri"}
+_OF_SPARK_FIELD: Final = b"SPARK::metadata::json"
+_OF_SPARK_FILE: Final = b"org.apache.spark.sql.parquet.row.metadata"
+_OF_PANDAS: Final = b"PANDAS_ATTRS"
+
+
+def has_values(kind: pa.DataType) -> bool:
+    """Whether a type is one of values; the field of any other must say which terms it holds."""
+    types = pa.types
+    numbers = types.is_integer(kind) or types.is_floating(kind) or types.is_decimal(kind)
+    return bool(numbers or types.is_boolean(kind) or is_dated(kind))
 
 
 def term_field(name: str, kind: pa.DataType, reading: str) -> pa.Field:
     """The field of a column of a type that is read as `reading` (see `TermColumn`)."""
-    return pa.field(name, kind, metadata={KEY: reading} if reading.encode() in _MARKED else None)
+    return pa.field(name, kind, metadata={KEY: reading} if reading in _MARKED else None)
 
 
 def reading_of(field: pa.Field) -> Reading:
-    """How the column of a field is read: numbers and booleans as such, text as its metadata says."""
-    kind = field.type
-    if pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_boolean(kind):
-        return "native"
-    return _MARKED.get((field.metadata or {}).get(KEY.encode(), b""), "string")
+    """How the column of a field is read: values as such, text as its metadata says."""
+    return "native" if has_values(field.type) else text_reading(_own_mark(field.metadata or {}))
+
+
+def text_reading(mark: object) -> Reading:
+    """The reading that a mark stands for; text without one holds strings."""
+    return _MARKED.get(mark, "string") if isinstance(mark, str) else "string"
+
+
+def _own_mark(metadata: Mapping[bytes, bytes]) -> object:
+    own = metadata.get(KEY.encode())
+    return own.decode() if own is not None else _json(metadata.get(_OF_SPARK_FIELD)).get(KEY)
+
+
+def readings_of(schema: pa.Schema) -> list[Reading]:
+    """How each column is read; what pandas and Spark write to a file about all columns counts too."""
+    of_file: dict[object, object] = {}
+    for field in _list(_json((schema.metadata or {}).get(_OF_SPARK_FILE)).get("fields")):
+        if isinstance(field, dict) and isinstance(field.get("metadata"), dict):
+            of_file[field.get("name")] = field["metadata"].get(KEY)
+    of_frame = _json((schema.metadata or {}).get(_OF_PANDAS)).get(KEY)
+    of_file |= of_frame if isinstance(of_frame, dict) else {}
+    found = []
+    for field in schema:
+        reading = reading_of(field)
+        found.append(reading if reading != "string" else text_reading(of_file.get(field.name)))
+    return found
+
+
+def _json(text: bytes | None) -> dict[str, object]:
+    """An object of metadata; none if another program has written something else there."""
+    try:
+        found = json.loads(text or b"{}")
+    except ValueError:
+        return {}
+    return found if isinstance(found, dict) else {}
+
+
+def _list(value: object) -> list[object]:
+    return value if isinstance(value, list) else []
+
+
+def marks(schema: pa.Schema) -> dict[str, str]:
+    """The marks of the columns that have one, by name."""
+    readings = ((field.name, reading_of(field)) for field in schema)
+    return {name: reading for name, reading in readings if reading in _MARKED}
+
+
+def as_terms(table: pa.Table, keep: Callable[[pa.DataType], bool] | None = None) -> pa.Table:
+    """The table with columns of terms in `any` form; with `keep`, those of other types only."""
+    fields, columns = [], []
+    for field, column in zip(table.schema, table.columns, strict=True):
+        if keep is None or not keep(field.type):
+            column = any_text(column, reading_of(field))
+            field = term_field(field.name, column.type, "any")
+        fields.append(field)
+        columns.append(column)
+    return pa.Table.from_arrays(columns, schema=pa.schema(fields)) if columns else table
 
 
 def term_table(names: Sequence[str], columns: Sequence[pa.Array], readings: Sequence[str]) -> pa.Table:

@@ -15,7 +15,8 @@ import pyarrow as pa
 from tidalog import arrow_compute as pc
 from tidalog.model.native import day_time
 from tidalog.model.term_text import format_any, from_python
-from tidalog.model.terms import IRI, NAN, XSD, Double, String
+from tidalog.model.terms import IRI, NAN, Double, String
+from tidalog.model.values import DATE, DATE_TIME, DAY_TIME, DECIMAL, TIME
 
 _SPECIAL: Final = {
     "nan": format_any(Double(NAN)),
@@ -40,10 +41,23 @@ def value_text(value: object) -> str | None:
 
 
 def column_text(column: pa.ChunkedArray) -> pa.ChunkedArray:
-    """An int64, float64, bool or text column in `any` form."""
-    if pa.types.is_float64(column.type):
+    """A column in `any` form: numbers, booleans, decimals, dates, times and durations as the terms that they
+    are, text as it is."""
+    kind = column.type
+    if pa.types.is_float64(kind):
         return _double_column_text(column)
-    return column if pa.types.is_string(column.type) else column.cast(pa.string())
+    if is_dated(kind) or (pa.types.is_decimal(kind) and kind.scale > 0):
+        text, datatype = lexical_text(column)
+        return pc.binary_join_element_wise('"', text, f'"^^<{datatype}>', "")
+    return column if pa.types.is_string(kind) else column.cast(pa.string())
+
+
+def is_dated(kind: pa.DataType) -> bool:
+    """Whether a type is one of dates, times and durations."""
+    types = pa.types
+    return bool(
+        types.is_date(kind) or types.is_timestamp(kind) or types.is_time(kind) or types.is_duration(kind)
+    )
 
 
 def any_text(column: pa.ChunkedArray, reading: str) -> pa.ChunkedArray:
@@ -98,43 +112,48 @@ def _double_column_text(column: pa.ChunkedArray) -> pa.ChunkedArray:
     return pa.chunked_array([whole])
 
 
-def instants_text(column: pa.ChunkedArray) -> pa.ChunkedArray:
-    """A column of timestamps as xsd:dateTime literals; with a zone they are instants in UTC."""
-    zone = "Z" if column.type.tz is not None else ""
-    naive = column.cast(pa.timestamp(column.type.unit))
-    text = pc.strftime(naive, format="%Y-%m-%dT%H:%M:%S")
+# --- decimals, dates, times, durations ----------------------------------------------------------------------
+
+
+def lexical_text(column: pa.ChunkedArray) -> tuple[pa.ChunkedArray, str]:
+    """The texts of a column of decimals, dates, times or durations, and the XML Schema type of which they
+    are."""
+    kind, types = column.type, pa.types
+    if types.is_decimal(kind):
+        return _decimals_text(column), DECIMAL
+    if types.is_timestamp(kind):
+        return _instants_text(column), DATE_TIME
+    if types.is_date(kind):
+        return column.cast(pa.string()), DATE
+    if types.is_time(kind):
+        return _without_zeros(column.cast(pa.string())), TIME
+    return _durations_text(column), DAY_TIME
+
+
+def _without_zeros(text: pa.ChunkedArray) -> pa.ChunkedArray:
+    """Numbers without zeros at the end of their fraction, and without an empty one."""
     text = pc.replace_substring_regex(text, r"(\.[0-9]*?)0+$", r"\1")
-    text = pc.replace_substring_regex(text, r"\.$", "")
-    return _as_literals(text, zone, "dateTime")
+    return pc.replace_substring_regex(text, r"\.$", "")
 
 
-def days_text(column: pa.ChunkedArray) -> pa.ChunkedArray:
-    return _as_literals(column.cast(pa.string()), "", "date")
+def _instants_text(column: pa.ChunkedArray) -> pa.ChunkedArray:
+    """With a zone, timestamps are instants, which are written in UTC."""
+    naive = column.cast(pa.timestamp(column.type.unit))
+    text = _without_zeros(pc.strftime(naive, format="%Y-%m-%dT%H:%M:%S"))
+    return text if column.type.tz is None else pc.binary_join_element_wise(text, "Z", "")
 
 
-def times_text(column: pa.ChunkedArray) -> pa.ChunkedArray:
-    text = pc.replace_substring_regex(column.cast(pa.string()), r"(\.[0-9]*?)0+$", r"\1")
-    return _as_literals(pc.replace_substring_regex(text, r"\.$", ""), "", "time")
-
-
-def decimals_text(column: pa.ChunkedArray) -> pa.ChunkedArray:
-    """Decimals, exact, as xsd:decimal literals; these have no exponents."""
+def _decimals_text(column: pa.ChunkedArray) -> pa.ChunkedArray:
+    """Exact, and without exponents."""
     text = column.cast(pa.string())
     if pc.any(pc.match_substring(text, "E")).as_py():
         plain = [None if value is None else f"{value:f}" for value in column.to_pylist()]
         text = pa.chunked_array([pa.array(plain, pa.string())])
-    for zeros, kept in ((r"(\.[0-9]*?)0+$", r"\1"), (r"\.$", ""), ("^-0$", "0")):
-        text = pc.replace_substring_regex(text, zeros, kept)
-    return _as_literals(text, "", "decimal")
+    return pc.replace_substring_regex(_without_zeros(text), "^-0$", "0")
 
 
-def durations_text(column: pa.ChunkedArray) -> pa.ChunkedArray:
-    """Durations as xsd:dayTimeDuration literals."""
+def _durations_text(column: pa.ChunkedArray) -> pa.ChunkedArray:
     unit = _NANOSECONDS[column.type.unit]
     encoded = column.cast(pa.int64()).combine_chunks().dictionary_encode()
-    words = [format_any(day_time(count * unit)) for count in encoded.dictionary.to_pylist()]
+    words = [day_time(count * unit).lexical for count in encoded.dictionary.to_pylist()]
     return pa.chunked_array([pa.array(words, pa.string()).take(encoded.indices)])
-
-
-def _as_literals(text: pa.ChunkedArray, zone: str, kind: str) -> pa.ChunkedArray:
-    return pc.binary_join_element_wise('"', text, f'{zone}"^^<{XSD}{kind}>', "")

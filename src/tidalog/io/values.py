@@ -15,7 +15,7 @@ import pyarrow as pa
 
 from tidalog.io.result import Reading
 from tidalog.io.text_form import value_text
-from tidalog.model.terms import is_text
+from tidalog.model.terms import IRI, is_text
 
 _FEW: Final = 1000  # values from which Arrow's own conversion pays
 _ARROW_TYPES = {int: pa.int64(), float: pa.float64(), bool: pa.bool_(), str: pa.string()}
@@ -25,7 +25,7 @@ def column_of(
     values: Sequence[object], text: Reading = "string"
 ) -> tuple[pa.ChunkedArray, Reading, dict[int, object]]:
     """The column, with null for None and for values that are not terms; how its text is read; and those
-    values.  `text` says how a `str` is read: as the string that it is, or as `any`."""
+    values.  `text` says how a `str` is read: as the string that it is, as an IRI, or as `any`."""
     kinds = set(map(type, values))
     if not kinds:
         return pa.chunked_array([], pa.string()), text, {}
@@ -41,7 +41,8 @@ def column_of(
         if isinstance(value, str) and text == "any":
             written = value
         elif not _missing(value):
-            written = value_text(value)
+            is_iri = text == "iri" and isinstance(value, str)
+            written = value_text(IRI(str(value)) if is_iri else value)
         if written is not None and not is_text(written):
             written = None
         if written is None and not _missing(value):

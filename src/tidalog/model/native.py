@@ -91,11 +91,11 @@ def duration_of_numpy(value: object) -> Term:
     return day_time(int(count) * _NUMPY_UNITS[unit])
 
 
-def day_time(nanoseconds: int) -> Term:
+def day_time(nanoseconds: int) -> Literal:
     return _checked(Duration(0, nanoseconds), DAY_TIME)
 
 
-def _checked(duration: Duration, datatype: str) -> Term:
+def _checked(duration: Duration, datatype: str) -> Literal:
     if not duration.exists:
         raise TypeError("a duration of more than 2^63 seconds cannot be a term")
     return Literal(duration_text(duration, datatype), datatype)

@@ -20,7 +20,7 @@ from numbers import Integral, Real
 from typing import Final, Protocol, runtime_checkable
 
 from tidalog.model.foreign_terms import foreign_term
-from tidalog.model.native import duration_of_numpy, duration_of_python
+from tidalog.model.native import Native, duration_of_numpy, duration_of_python, native_value
 from tidalog.model.terms import (
     FALSE,
     IRI,
@@ -391,10 +391,9 @@ def _no_term(value: object) -> TypeError:
     )
 
 
-def to_python(term: Term) -> int | float | bool | str:
-    """Numbers, booleans and strings as Python values, any other term as the text of a table's cell."""
+def to_python(term: Term) -> Native:
+    """The Python value that stands for exactly this term (`from_python`), or the text of a table's cell."""
     if isinstance(term, Integer | Double | Boolean | String):
         return term.value
-    if isinstance(term, Literal) and _is_big_integer(term) and len(term.lexical) < _LONGEST_INT:
-        return int(term.lexical)
-    return format_any(term)
+    value = native_value(term) if isinstance(term, Literal) else None
+    return format_any(term) if value is None or from_python(value) != term else value
