@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from datetime import UTC, date, datetime, time, timedelta
+from decimal import Decimal
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -12,6 +14,10 @@ from update_streams import PREDICATES, PROGRAM, Fact, Workspace, consequences, r
 
 import tidalog
 import tidalog.spark
+from generators.values import HOSTILE
+from tidalog.model.term_text import from_python
+from tidalog.model.terms import IRI, XSD, Boolean, Double, Integer, String, Term, integer, literal
+from tidalog.spark.materialised import Materialised
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -188,3 +194,76 @@ spark.stop()
         [sys.executable, "-c", code], capture_output=True, text=True, timeout=200, env=environment
     )
     assert ended.stdout == "[{'arg1': 'a', 'arg2': 'b'}] [{'arg1': 'a'}]\n", ended.stderr
+
+
+COLUMNS: dict[str, list[Term]] = {
+    "long": [Integer(-(2**63)), Integer(7)],
+    "double": [Double(float("nan")), Double(float("-inf"))],
+    "boolean": [Boolean(True), Boolean(False)],
+    "string": [String('a\n"<x>'), String("007")],
+    "iri": [IRI("http://e/x"), IRI("a")],
+    "decimal": [from_python(Decimal("2.50")), from_python(Decimal(-3))],
+    "big": [integer(2**100), Integer(5)],
+    "date": [from_python(date(1, 1, 1)), from_python(date(9999, 12, 31))],
+    "instant": [from_python(datetime(year, 5, 1, 12, tzinfo=UTC)) for year in (1500, 2024)],
+    "clock": [from_python(datetime(1, 1, 1, 0, 0, 0, 1)), from_python(datetime(9999, 12, 31, 23))],
+    "duration": [from_python(timedelta(days=-3, microseconds=1)), from_python(timedelta(0))],
+    "time": [from_python(time(12, 30)), from_python(time(0, 0, 0, 5))],
+    "nanoseconds": [literal("2024-05-01T12:00:00.123456789", XSD + "dateTime")] * 2,
+    "long decimal": [from_python(Decimal("9" * 50)), from_python(Decimal("0.5"))],
+    "zone": [literal("2024-05-01T12:00:00+02:00", XSD + "dateTime")] * 2,
+    "mixed": [Integer(1), String("1")],
+    **{f"hostile {number}": [String(text), String("")] for number, text in enumerate(HOSTILE)},
+}
+TYPES = [
+    *(
+        "bigint",
+        "double",
+        "boolean",
+        "string",
+        "string",
+        "decimal(38,1)",
+        "decimal(38,0)",
+        "date",
+        "timestamp",
+    ),
+    *("timestamp_ntz", "interval day to second", *["string"] * (5 + len(HOSTILE))),
+]
+MARKS = [*[None] * 4, "iri", *[None] * 6, *["any"] * 5, *[None] * len(HOSTILE)]
+FACTS = {repr(row) for row in zip(*COLUMNS.values(), strict=True)}
+VARIABLES = ", ".join(f"?x{number}" for number in range(len(COLUMNS)))
+
+
+class TestTypes:
+    """A table of values of every type, and of hostile texts, goes through Spark as it is."""
+
+    def facts_of(self, data: object) -> set[str]:
+        with tidalog.open() as kb:
+            kb.insert("p", data)
+            return {repr(row) for row in kb.facts("p").to_terms()}
+
+    def check(self, frame: DataFrame, *, terms: bool = False) -> None:
+        """Its types and marks are the wanted ones, and it is the same facts."""
+        assert [kind for _, kind in frame.dtypes] == (["string"] * len(TYPES) if terms else TYPES)
+        marks = [field.metadata.get("tidalog.terms") for field in frame.schema]
+        assert marks == (["any"] * len(MARKS) if terms else MARKS)
+        assert self.facts_of(frame.toArrow()) == FACTS
+
+    def test_values_of_every_type_come_through_spark(self, spark: SparkSession, tmp_path: Path) -> None:
+        store, facts = tmp_path / "store", tmp_path / "facts"
+        with tidalog.open(store) as kb:
+            kb.insert("p", list(zip(*COLUMNS.values(), strict=True)))
+            Materialised(facts, kb).write(1)
+            kb.export("p", tmp_path / "p.parquet")
+        materialised = spark.read.parquet(str(facts / "current" / "p.parquet"))
+        self.check(materialised)
+        read = spark.read.format("tidalog").option("predicate", "p")
+        self.check(read.load(str(store)))
+        self.check(read.option("terms", True).load(str(store)), terms=True)
+        rules = f"q({VARIABLES}) :- p({VARIABLES}) ."
+        copied = tidalog.spark.materialise({"p": materialised}, rules)
+        self.check(copied["q"])
+        self.check(tidalog.spark.materialise({"p": materialised}, rules, terms=True)["q"], terms=True)
+        copied["q"].write.parquet(str(tmp_path / "written"))
+        assert self.facts_of(tmp_path / "written" / "*.parquet") == FACTS
+        assert self.facts_of(tmp_path / "p.parquet") == FACTS

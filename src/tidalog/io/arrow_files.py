@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import BinaryIO
 
 import pyarrow as pa
 import pyarrow.ipc as ipc
 
 from tidalog.io.columns import RawTable
 from tidalog.io.diagnostics import BrokenFile, Position
-from tidalog.io.term_fields import readings_of
+from tidalog.io.spark_fields import with_spark_fields, with_types_of_spark
+from tidalog.io.term_fields import SPARK_FILE_KEY, readings_of
 from tidalog.model.errors import DataError
 
 
@@ -29,9 +31,19 @@ def read_parquet(path: Path, buffer: pa.Buffer) -> RawTable:
     import pyarrow.parquet as pq
 
     try:
-        return raw_table(pq.ParquetFile(pa.BufferReader(buffer)).read(), str(path))
+        file = pq.ParquetFile(pa.BufferReader(buffer))
+        if SPARK_FILE_KEY in (file.metadata.metadata or {}):  # its older timestamps may lie centuries ago
+            file = pq.ParquetFile(pa.BufferReader(buffer), coerce_int96_timestamp_unit="us")
+        return raw_table(with_types_of_spark(file.read()), str(path))
     except (pa.ArrowException, OSError) as error:
         raise _broken(path, "Parquet", error) from error
+
+
+def write_parquet(table: pa.Table, target: BinaryIO | Path, compression: str | None = None) -> None:
+    """Arrow finds its types and metadata in the file again, and so does Spark."""
+    import pyarrow.parquet as pq
+
+    pq.write_table(with_spark_fields(table), target, compression=compression or "zstd")
 
 
 def read_arrow(path: Path, buffer: pa.Buffer) -> RawTable:

@@ -21,7 +21,7 @@ from tidalog.io.text_form import any_text, is_dated
 KEY: Final = "tidalog.terms"
 _MARKED: Final[dict[str, Reading]] = {"any": "any", "iri": "iri"}
 _OF_SPARK_FIELD: Final = b"SPARK::metadata::json"
-_OF_SPARK_FILE: Final = b"org.apache.spark.sql.parquet.row.metadata"
+SPARK_FILE_KEY: Final = b"org.apache.spark.sql.parquet.row.metadata"
 _OF_PANDAS: Final = b"PANDAS_ATTRS"
 
 
@@ -55,9 +55,10 @@ def _own_mark(metadata: Mapping[bytes, bytes]) -> object:
 def readings_of(schema: pa.Schema) -> list[Reading]:
     """How each column is read; what pandas and Spark write to a file about all columns counts too."""
     of_file: dict[object, object] = {}
-    for field in _list(_json((schema.metadata or {}).get(_OF_SPARK_FILE)).get("fields")):
-        if isinstance(field, dict) and isinstance(field.get("metadata"), dict):
-            of_file[field.get("name")] = field["metadata"].get(KEY)
+    for about in fields_of_spark(schema):
+        metadata = about.get("metadata")
+        if isinstance(metadata, dict):
+            of_file[about.get("name")] = metadata.get(KEY)
     of_frame = _json((schema.metadata or {}).get(_OF_PANDAS)).get(KEY)
     of_file |= of_frame if isinstance(of_frame, dict) else {}
     found = []
@@ -76,8 +77,10 @@ def _json(text: bytes | None) -> dict[str, object]:
     return found if isinstance(found, dict) else {}
 
 
-def _list(value: object) -> list[object]:
-    return value if isinstance(value, list) else []
+def fields_of_spark(schema: pa.Schema) -> list[dict[str, object]]:
+    """What Spark has written to a Parquet file about its columns."""
+    fields = _json((schema.metadata or {}).get(SPARK_FILE_KEY)).get("fields")
+    return [field for field in fields if isinstance(field, dict)] if isinstance(fields, list) else []
 
 
 def marks(schema: pa.Schema) -> dict[str, str]:

@@ -1,9 +1,9 @@
 """Writes a table of terms to a file, atomically.
 
-The table's columns are int64, float64, bool, or text whose field says which terms it holds (`term_fields`);
-for RDF they are three columns of text in N-Triples syntax.  Reading the file gives the same facts: delimited
-text has terms in `any` form, Arrow and Parquet keep the fields, JSON has strings for strings and objects for
-other terms (`json_terms`).
+The table's columns are values, or text whose field says which terms it holds (`term_fields`); for RDF they
+are three columns of text in N-Triples syntax.  Reading the file gives the same facts: delimited text has
+terms in `any` form, Arrow and Parquet keep the fields, JSON has strings for strings and objects for other
+terms (`json_terms`).
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ import pyarrow.ipc as ipc
 import pyoxigraph as ox
 
 from tidalog import arrow_compute as pc
+from tidalog.io.arrow_files import write_parquet
 from tidalog.io.columns import shown
 from tidalog.io.diagnostics import NeedsQuoting, NotRdf, NotWritable
 from tidalog.io.export_form import as_formats
@@ -109,9 +110,7 @@ def write_table(
 
 def _write(target: _Target, kind: Format, compression: str | None, stream: BinaryIO) -> None:
     if kind.name == "parquet":
-        import pyarrow.parquet as pq
-
-        pq.write_table(target.table, stream, compression=compression or "zstd")
+        write_parquet(target.table, stream, compression)
     elif kind.name == "arrow":
         with ipc.new_file(stream, target.table.schema) as writer:
             writer.write_table(target.table)

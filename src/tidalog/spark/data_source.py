@@ -1,6 +1,7 @@
 """The data source `tidalog`, for `spark.read` and `spark.readStream`.
 
     spark.read.format("tidalog").option("predicate", "path").load("city.tidalog")      facts of a store
+                                .option("terms", True)                                 as text in `any` form
     spark.readStream.format("tidalog").option("predicate", "path").load("changes")     its change feed
 
 Reading a store gives its facts at the moment when Spark reads it, even while a pipeline writes to it.  A
@@ -49,7 +50,7 @@ class TidalogDataSource(DataSource):
         folder = self._folder()
         if folder.feed is not None:
             return _FeedReader(folder.feed, self._predicate(), self._arrow_schema())
-        return _FactReader(folder.store, self._predicate(), self._arrow_schema())
+        return _FactReader(folder.store, self._predicate(), self._arrow_schema(), self._terms())
 
     def streamReader(self, schema: StructType) -> DataSourceStreamReader:
         folder = self._folder()
@@ -62,36 +63,36 @@ class TidalogDataSource(DataSource):
     def _predicate(self) -> str | None:
         return self.options.get("predicate")
 
+    def _terms(self) -> bool:
+        return self._is_set("terms")
+
+    def _is_set(self, option: str) -> bool:
+        return bool(self.options.get(option, "false").lower() == "true")
+
     def _folder(self) -> _Folder:
         path = self.options.get("path")
         if not path:
             hint = 'name a store or a feed: .load("city.tidalog")'
             raise SparkError(NoFeed(path="nothing", what="store", why="there is no path", hint=hint))
-        return _Folder(_local(path), self.options.get("changes", "false").lower() == "true")
+        return _Folder(_local(path), self._is_set("changes"))
 
     def _arrow_schema(self) -> pa.Schema:
         folder, predicate = self._folder(), self._predicate()
         if folder.feed is None:
             with _opened(folder.store) as kb:
-                return _fact_schema(kb, predicate)
+                return _fact_schema(kb, predicate, self._terms())
         return _feed_columns(_shape(folder.feed), folder.feed, predicate)
 
 
 def spark_schema(schema: pa.Schema) -> StructType:
-    """The columns of a table of facts, for Spark."""
-    from pyspark.sql.types import BooleanType, DoubleType, LongType, StringType, StructField, StructType
+    """The columns of a table that Spark can hold (`io.spark_fields`)."""
+    from pyspark.sql.types import StructType
 
-    kinds = {"int64": LongType(), "double": DoubleType(), "bool": BooleanType()}
-    return StructType(
-        [
-            StructField(
-                field.name,
-                kinds.get(str(field.type), StringType()),
-                metadata={key.decode(): value.decode() for key, value in (field.metadata or {}).items()},
-            )
-            for field in schema
-        ]
-    )
+    from tidalog.io.spark_fields import spark_fields
+
+    fields = spark_fields(schema)
+    assert fields is not None
+    return StructType.fromJson(fields)
 
 
 def _local(path: str) -> Path:
@@ -126,47 +127,60 @@ def _opened(store: Path) -> StoredKnowledgeBase:
     return tidalog.open(store, read_only=True)
 
 
-def _fact_schema(kb: StoredKnowledgeBase, predicate: str | None) -> pa.Schema:
-    """The columns of a predicate; or of the facts of all predicates, which are text."""
+def _fact_schema(kb: StoredKnowledgeBase, predicate: str | None, terms: bool) -> pa.Schema:
+    """The columns of a predicate; or of the facts of all predicates, which are terms as text."""
     import pyarrow as pa
+
+    from tidalog.io.term_fields import term_field
 
     if predicate is not None:
-        return _plain(kb.facts(predicate).table).schema
+        return _facts(kb, predicate, terms).schema
     widest = max((info.arity for info in kb.predicates.values()), default=0)
-    names = ["predicate", *(f"arg{number}" for number in range(1, widest + 1))]
-    return pa.schema([(name, pa.string()) for name in names])
+    arguments = (f"arg{number}" for number in range(1, widest + 1))
+    fields = [term_field(name, pa.string(), "any") for name in arguments]
+    return pa.schema([pa.field("predicate", pa.string()), *fields])
 
 
-def _plain(table: pa.Table) -> pa.Table:
-    """A table whose text columns have the type that Spark knows."""
-    import pyarrow as pa
+def _facts(kb: StoredKnowledgeBase, predicate: str, terms: bool) -> pa.Table:
+    from tidalog.io.spark_fields import for_spark
 
-    large = pa.types.is_large_string
-    return table.cast(pa.schema([f.with_type(pa.string()) if large(f.type) else f for f in table.schema]))
+    return for_spark(kb.facts(predicate).table, terms=terms)
 
 
 def _all_facts(kb: StoredKnowledgeBase, schema: pa.Schema) -> Iterator[pa.Table]:
     import pyarrow as pa
 
-    from tidalog.io.term_fields import reading_of
-    from tidalog.io.text_form import any_text
-
     for name in kb.predicates:
-        table = _plain(kb.facts(name).table)
-        rows = kb.count(name)
-        columns = [
-            any_text(column, reading_of(field))
-            for column, field in zip(table.columns, table.schema, strict=True)
-        ]
+        rows, columns = kb.count(name), _facts(kb, name, terms=True).columns
         empty = [pa.nulls(rows, pa.string())] * (len(schema) - 1 - len(columns))
         yield pa.table([pa.repeat(name, rows), *columns, *empty], schema=schema)
 
 
+def _as_before(table: pa.Table, schema: pa.Schema) -> pa.Table | None:
+    """The table in the types that it had; None if they do not hold it any more.  Decimals may have got
+    fewer digits after the point."""
+    import pyarrow as pa
+
+    def fits(new: pa.DataType, old: pa.DataType) -> bool:
+        both = pa.types.is_decimal(new) and pa.types.is_decimal(old)
+        return bool(both and (new.scale > 0) == (old.scale > 0))  # with no such digits, they are integers
+
+    fields = zip(table.schema, schema, strict=True)
+    wanted = [new.with_type(old.type) if fits(new.type, old.type) else new for new, old in fields]
+    if not pa.schema(wanted).equals(schema, check_metadata=True):
+        return None
+    try:
+        return table.cast(schema)
+    except pa.ArrowInvalid:
+        return None
+
+
 class _FactReader(DataSourceReader):
-    def __init__(self, store: Path, predicate: str | None, schema: pa.Schema) -> None:
+    def __init__(self, store: Path, predicate: str | None, schema: pa.Schema, terms: bool) -> None:
         self._store = store
         self._predicate = predicate
         self._schema = schema
+        self._terms = terms
 
     def partitions(self) -> Sequence[InputPartition]:
         return [InputPartition(_FACTS)]
@@ -176,9 +190,10 @@ class _FactReader(DataSourceReader):
             if self._predicate is None:
                 tables = list(_all_facts(kb, self._schema))
             else:
-                tables = [_plain(kb.facts(self._predicate).table)]
-        for table in tables:
-            if not table.schema.equals(self._schema, check_metadata=True):
+                tables = [_facts(kb, self._predicate, self._terms)]
+        for found in tables:
+            table = _as_before(found, self._schema)
+            if table is None:
                 why = f"its columns were {_types(self._schema)} when the query was created"
                 what = f"facts of {self._predicate} of these types any more"
                 raise SparkError(NoFeed(path=self._store, what=what, why=why, hint="create the query again"))

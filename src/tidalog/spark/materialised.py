@@ -19,9 +19,9 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-import pyarrow.parquet as pq
-
+from tidalog.io.arrow_files import write_parquet
 from tidalog.io.files import free_name, writing
+from tidalog.io.spark_fields import for_spark
 from tidalog.spark.feed import CHECK_DISK
 from tidalog.storage import faults
 
@@ -79,7 +79,7 @@ class Materialised:
             if self._version is not None and name in self._files and name not in self._changed:
                 os.link(self._version / self._files[name], part / file)
             else:
-                pq.write_table(self._kb.facts(name).table, part / file, compression="zstd")
+                write_parquet(for_spark(self._kb.facts(name).table), part / file)
         current = self.folder / CURRENT
         before = os.readlink(current) if current.is_symlink() else ""
         if before == version.name:  # from an earlier run; a process may still read it

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Final
 
 import tidalog
 from tidalog.api.sources import ProgramSource
+from tidalog.io.spark_fields import for_spark
 from tidalog.spark.data_source import spark_schema
 from tidalog.spark.ingest import reading
 from tidalog.spark.session import spark_session
@@ -27,11 +28,12 @@ def materialise(
     program: ProgramSource,
     *,
     parameters: Mapping[str, object] | None = None,
+    terms: bool = False,
 ) -> dict[str, DataFrame]:
     """The materialisation of a program over tables of facts, by predicate.
 
     The columns of a table are the arguments of its predicate, in order.  The results have columns `arg1` …;
-    a predicate without arguments has a row if it is true.
+    a predicate without arguments has a row if it is true.  With `terms`, every cell is text in `any` form.
     """
     spark = next((table.sparkSession for table in tables.values()), None) or spark_session()
     with tidalog.open() as kb:
@@ -41,13 +43,14 @@ def materialise(
                 rows = table.toArrow()
             kb.insert(predicate, rows, progress=False)
         kb.materialise(progress=False)
-        return {name: _frame(spark, kb.facts(name)) for name in kb.predicates}
+        return {name: _frame(spark, kb.facts(name), terms) for name in kb.predicates}
 
 
-def _frame(spark: SparkSession, facts: Result) -> DataFrame:
+def _frame(spark: SparkSession, facts: Result, terms: bool) -> DataFrame:
     if not facts.columns:
         return spark.range(len(facts)).select()
-    return spark.createDataFrame(facts.table, spark_schema(facts.table.schema))
+    table = for_spark(facts.table, terms=terms)
+    return spark.createDataFrame(table, spark_schema(table.schema))
 
 
 def create_views(
