@@ -187,7 +187,7 @@ def test_relative_iris_of_turtle_stay_what_they_are(tmp_path: Path) -> None:
 def test_an_iri_that_is_no_class_and_no_property_is_a_predicate_beside_triples(width: int) -> None:
     row = tuple(range(width))
     kb = tidalog.open()
-    kb.load("triple(a, b, c) .")
+    kb.load("triple(<a>, <b>, c) .")
     kb.insert("http://x/p", [row])
     assert kb.facts("http://x/p").to_rows() == [row]
     assert kb.count("http://x/p") == 1

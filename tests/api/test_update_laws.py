@@ -9,6 +9,8 @@ from dataclasses import dataclass
 import pytest
 
 import tidalog
+from tidalog.io.result import ReadResult
+from tidalog.model.term_text import parse_any
 from tidalog.model.terms import IRI, RDF_TYPE, Term
 from tidalog.stream import ListSource
 
@@ -207,6 +209,6 @@ def test_inserting_and_deleting_piece_by_piece_is_doing_it_at_once(program: str)
     assert filled(now.implicit) == filled(from_scratch(lazy, program).implicit)
 
 
-def _rows(table: object) -> list[tuple[str, ...]]:
-    columns = [column.array.to_pylist() for column in table.columns]  # type: ignore[attr-defined]
+def _rows(table: ReadResult) -> list[Row]:
+    columns = [[parse_any(text) for text in column.array.to_pylist()] for column in table.columns]
     return list(zip(*columns, strict=True))

@@ -18,8 +18,9 @@ TYPE = IRI(RDF_TYPE)
 def triple_programs(draw: st.DrawFn) -> Program:
     """Rules over triples, by named properties, classes and variables in their place, written as patterns or
     as atoms; above them rules that negate or count triples."""
-    subjects = (*map(IRI, "abcd"), Integer(1))
-    verbs = st.one_of(st.tuples(st.sampled_from(PROPERTIES), st.sampled_from(subjects)), _kinds())
+    subjects = tuple(map(IRI, "abcd"))
+    objects = st.sampled_from((*subjects, Integer(1)))  # rules may turn it into a subject
+    verbs = st.one_of(st.tuples(st.sampled_from(PROPERTIES), objects), _kinds())
     facts = draw(st.lists(st.tuples(st.sampled_from(subjects), verbs), min_size=6, max_size=14))
     about = draw(st.lists(st.tuples(*[st.sampled_from(PROPERTIES)] * 2), max_size=2))
     rows = [(s, p, o) for s, (p, o) in facts] + [(p, IRI(EX + "under"), q) for p, q in about]

@@ -25,6 +25,7 @@ from tidalog.io.term_fields import term_table
 from tidalog.io.write import write_table
 from tidalog.model.errors import DataError, Source, Span
 from tidalog.model.program import DataBinding, OptionValue
+from tidalog.model.terms import IRI
 
 FROM_A_LIBRARY = ("T042-", "T043-ntriples", "T043-turtle", "T043-rdf-xml", "T044-json")
 """Cases whose reason comes from a library and may change with it; it is shown as `…` in the golden."""
@@ -220,6 +221,18 @@ def _() -> object:
 @case("T036-nested-json")
 def _() -> object:
     return read_table(write("edges.ndjson", '{"a": 1, "b": [1, 2]}\n'))
+
+
+@case("T165-python")
+def _() -> object:
+    p = IRI("http://e/p")
+    return from_python([(IRI("http://e/a"), p, 1), (7, p, 1)], 3, triples=True)
+
+
+@case("T165-csv")
+def _() -> object:
+    text = "_:a,<http://e/p>,1\n<http://e/a>,_:p,1\na,b,c\n"
+    return read_table(write("triples.csv", text), triples=True)
 
 
 @case("T037-parquet")

@@ -306,6 +306,9 @@ def _files(**texts: str) -> list[str]:
 CASES: dict[str, Callable[[], object]] = {
     "T036-operation": lambda: read(Path(), HEADER + "1,+,p,a,\n1,insert,p,b,\n"),
     "T003-prefix": lambda: read(Path(), HEADER + "1,+,rdf:p,a,\n1,-,ex:p,b,\n1,-rule,ex:r,,\n"),
+    "T165-subject": lambda: read(
+        Path(), "op,predicate,arg1,arg2,arg3\n-,triple,a,b,c\n+,triple,a,b,c\n+,triple,<a>,b,\n"
+    ),
     "T036-late": lambda: read_update_table(
         _files(a=HEADER + "1,+,p,a,\n5,+,p,b,\n", b=HEADER + "5,-,p,c,\n4,-,p,b,\n")
     ),

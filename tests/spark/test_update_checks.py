@@ -37,13 +37,13 @@ ROWS = list(
     product(
         (1, None),
         (*OPERATIONS, "x", "", LONG, None),
-        ("edge", "zz:edge", "", None),
-        ("a", "", None),
+        ("edge", "zz:edge", "triple", "", None),
+        ("a", "<a>", "", None),
         ("b", None),
         ("c", None),
     )
 )
-CATALOG = KnownPredicates({"edge": 2, "": 0})
+CATALOG = KnownPredicates({"edge": 2, "triple": 3, "": 0})
 
 
 class Faults(BadRowLog):
@@ -136,6 +136,8 @@ def test_the_short_test_leaves_out_only_what_an_operation_and_the_catalog_imply(
         ("record", "given"),
         ("update", "missing"),
         ("update", "outside calendar"),
+        ("arg1", "misplaced in a triple"),
+        ("arg2", "misplaced in a triple"),
         ("arg1", "outside calendar"),
         ("arg2", "outside calendar"),
         ("key", "missing"),

@@ -163,6 +163,20 @@ class ConstantOfAnotherType(Diagnostic):
     hint = "{hint}"
 
 
+class LiteralInTriple(Diagnostic):
+    number = "T165"
+    title = "{value} cannot be the {role} of a triple"
+    reason = "{why}"
+    hint = "write an IRI as <…> or ex:…; a bare name is a string"
+
+
+class NeverMatches(Diagnostic):
+    number = "W005"
+    title = "{value} as the {role} of a triple"
+    reason = "{why}"
+    hint = "write an IRI as <…> or ex:…; a bare name is a string"
+
+
 class NeverDefined(Diagnostic):
     number = "W010"
     title = "{predicate} is used but nothing defines it"

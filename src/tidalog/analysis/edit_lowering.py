@@ -18,6 +18,7 @@ from tidalog.analysis.normalise import expand_rules, normalise_rules
 from tidalog.analysis.passes import PASSES, lower_rdf_atoms
 from tidalog.analysis.predicates import (
     check_arity,
+    check_triples,
     refuse_reserved_names,
     warn_of_undefined_in_rules,
     warn_of_useless_rules,
@@ -44,6 +45,7 @@ def lower_new(draft: Draft, graph: RuleGraph, leaving: Container[str], fixed: Ma
     check_functions(draft)
     warn_of_useless_rules(draft)
     warn_of_constants(draft)
+    check_triples(draft)
     if draft.layout.active:
         lower_rdf_atoms(draft)
     given = {fact.predicate for fact in draft.facts}

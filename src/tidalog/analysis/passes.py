@@ -16,6 +16,7 @@ from tidalog.analysis.normalise import expand_rules, normalise_rules
 from tidalog.analysis.parameters import substitute_parameters
 from tidalog.analysis.predicates import (
     check_arity,
+    check_triples,
     free_name,
     is_reserved,
     name_rules,
@@ -93,6 +94,7 @@ PASSES: tuple[Pass, ...] = (
     warn_of_useless_rules,
     check_fact_types,  # facts of the text fit their declarations
     warn_of_constants,
+    check_triples,  # no literal as subject or predicate
     lower_rdf_atoms,  # ex:p(?x, ?y) → triple(?x, ex:p, ?y)
     check_declarations,
     check_arity,

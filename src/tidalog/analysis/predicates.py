@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterable, Iterator
+from collections.abc import Container, Iterable, Iterator, Sequence
+from itertools import islice
+from typing import Final, cast
 
 from tidalog.analysis.diagnostics import (
     ArityDiffers,
@@ -10,7 +12,9 @@ from tidalog.analysis.diagnostics import (
     DuplicateRuleName,
     HeadInBody,
     ImportArityDiffers,
+    LiteralInTriple,
     NeverDefined,
+    NeverMatches,
     OutputOfNothing,
     ReservedName,
     RuleTwice,
@@ -20,11 +24,16 @@ from tidalog.analysis.diagnostics import (
     text_position,
 )
 from tidalog.analysis.draft import Draft, Use, WorkingRule
-from tidalog.analysis.rewrite import canonical_rule, placed_atoms
+from tidalog.analysis.rewrite import atoms, canonical_rule, placed_atoms
 from tidalog.analysis.suggestions import Suggestions
 from tidalog.model.errors import Diagnostic
 from tidalog.model.program import DataBinding, Program, Rule
-from tidalog.rdf.shorthand import RDF_FORMATS
+from tidalog.model.term_text import term_text
+from tidalog.model.terms import Term
+from tidalog.rdf.layout import TRIPLE
+from tidalog.rdf.shorthand import RDF_FORMATS, ROLES, WHY, misplaced
+
+_SHOWN_TRIPLES: Final = 10
 
 
 def name_rules(draft: Draft) -> None:
@@ -68,6 +77,25 @@ def warn_of_useless_rules(draft: Draft) -> None:
         for head in working.rule.heads:
             if head in working.rule.body:
                 draft.report(HeadInBody(head.span or working.rule.span, name=working.name))
+
+
+def check_triples(draft: Draft) -> None:
+    """A fact of `triple` has no literal as subject, and an IRI as predicate.  A rule may derive and read
+    generalised triples, but one with such a constant is odd."""
+    wrong = (f for f in draft.facts if f.predicate == TRIPLE and len(f.arguments) == 3)
+    for fact in islice((f for f in wrong if misplaced(f.arguments)), _SHOWN_TRIPLES):
+        draft.report(LiteralInTriple(fact.span, **_misplaced_words(fact.arguments, draft)))
+    for working in draft.rules:
+        for atom in atoms(working.rule):
+            if atom.predicate == TRIPLE and atom.arity == 3 and misplaced(atom.arguments):
+                span = atom.span or working.rule.span
+                draft.report(NeverMatches(span, **_misplaced_words(atom.arguments, draft)))
+
+
+def _misplaced_words(arguments: Sequence[object], draft: Draft) -> dict[str, str]:
+    role = misplaced(arguments) or ""
+    term = cast("Term", arguments[ROLES.index(role)])
+    return {"value": term_text(term, draft.program.prefixes), "role": role, "why": WHY[role]}
 
 
 def check_arity(draft: Draft) -> None:

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from tidalog.api.arguments import check_fitting, check_on_error
-from tidalog.api.encoded_update import encoded_table
+from tidalog.api.encoded_update import encoded_table, refuse_literals
 from tidalog.api.load import Load
 from tidalog.api.progress import ProgressBar, bar_for
 from tidalog.api.sources import ReadProgram, import_number
@@ -34,8 +34,10 @@ class DataOptions:
     progress: bool | None = None
 
 
-def read_data(name: str, data: object, arity: int | None, options: DataOptions) -> ReadResult:
-    """Rows for a predicate."""
+def read_data(
+    name: str, data: object, arity: int | None, options: DataOptions, *, triples: bool = False
+) -> ReadResult:
+    """Rows for a predicate; `triples` as in `from_python`."""
     check_on_error(options.on_error)
     from_file = isinstance(data, str | os.PathLike)
     check_fitting(from_file, format=options.format, header=options.header, columns=options.columns)
@@ -48,6 +50,7 @@ def read_data(name: str, data: object, arity: int | None, options: DataOptions) 
             formats=options.formats,
             on_error=options.on_error,
             quarantine=kept,
+            triples=triples,
         )
     with bar_for(options.progress) as bar:
         return read_table(
@@ -59,6 +62,7 @@ def read_data(name: str, data: object, arity: int | None, options: DataOptions) 
             quarantine=kept,
             arity=arity,
             progress=bar.on_read(name),
+            triples=triples,
         )
 
 
@@ -86,5 +90,7 @@ def add_imports(
             progress=bar.on_read(binding.predicate),
         )
         skipped[binding.predicate] += table.bad.count
-        load.add(encoded_table(binding.predicate, table, dictionary))
+        facts = encoded_table(binding.predicate, table, dictionary)
+        refuse_literals([facts], dictionary)
+        load.add(facts)
     return skipped

@@ -17,16 +17,21 @@ from tidalog.api.naming import checked_name
 from tidalog.api.rules import rule_edit
 from tidalog.api.update import Update
 from tidalog.engine.dictionary import Dictionary
+from tidalog.engine.dictionary_kernels import BLANK, IRI
+from tidalog.io.diagnostics import LiteralCell
 from tidalog.io.result import ReadResult
 from tidalog.io.update_tables import RuleRow, UpdateTable
 from tidalog.lang.updates import ScriptUpdate
+from tidalog.model.errors import DataError
 from tidalog.model.facts import Facts, Ids
 from tidalog.model.program import Fact
 from tidalog.model.rule_edit import NO_EDIT, NamedRemoval, RuleEdit, RuleText
+from tidalog.model.term_text import term_text
 from tidalog.model.terms import Term
 from tidalog.model.update import EncodedUpdate
 from tidalog.rdf.columns import split
-from tidalog.rdf.layout import Layout
+from tidalog.rdf.layout import TRIPLE, Layout
+from tidalog.rdf.shorthand import ROLES, WHY
 
 Prefixes = Mapping[str, str]
 Numbers = npt.NDArray[np.int64]
@@ -50,9 +55,11 @@ def routed_facts(facts: Iterable[Facts], layout: Layout, dictionary: Dictionary)
 
 def encoded_update(update: Update, dictionary: Dictionary, prefixes: Prefixes) -> EncodedUpdate:
     """An update that was built in Python."""
+    insertions = _encoded_tables(update.insertions, dictionary, prefixes)
+    refuse_literals(insertions, dictionary)
     return EncodedUpdate(
         _encoded_tables(update.deletions, dictionary, prefixes),
-        _encoded_tables(update.insertions, dictionary, prefixes),
+        insertions,
         rule_edit(update.rules_added, update.rules_removed),
         update.label,
         dictionary,
@@ -72,6 +79,21 @@ def encoded_table(predicate: str, table: ReadResult, dictionary: Dictionary) -> 
     return Facts(predicate, columns, table.rows)
 
 
+def refuse_literals(insertions: Iterable[Facts], dictionary: Dictionary) -> None:
+    """A triple that comes in has no literal as subject, and an IRI as predicate.  Raises `DataError`.
+
+    Deletions, and what an earlier version has stored, are not asked: such triples may be there.
+    """
+    for facts in insertions:
+        if facts.predicate != TRIPLE or len(facts.columns) != len(ROLES) + 1:
+            continue
+        for role, highest, column in zip(ROLES, (BLANK, IRI), facts.columns, strict=False):
+            kinds = dictionary.arrays.kind[column]
+            if (kinds > highest).any():
+                term = dictionary.term(int(column[np.argmax(kinds > highest)]))
+                raise DataError(LiteralCell(value=term_text(term), role=role, why=WHY[role]))
+
+
 def encoded_updates(table: UpdateTable, dictionary: Dictionary, prefixes: Prefixes) -> list[EncodedUpdate]:
     """The updates of a table."""
     edits = [NO_EDIT] * len(table.updates)
@@ -80,6 +102,8 @@ def encoded_updates(table: UpdateTable, dictionary: Dictionary, prefixes: Prefix
     columns = [dictionary.encode(column.array, column.reading) for column in table.arguments]
     of_rows = np.repeat(np.arange(len(edits)), np.diff(table.starts))
     parts = grouped_facts(table, len(edits), of_rows, np.arange(table.rows), columns, prefixes)
+    for _, insertions in parts:
+        refuse_literals(insertions, dictionary)
     return [
         EncodedUpdate(deletions, insertions, edit, label, dictionary)
         for (deletions, insertions), edit, label in zip(parts, edits, table.updates, strict=True)
@@ -146,6 +170,8 @@ def encoded_script(
                 group.add(fact, target)
     for (predicate, arity), group in groups.items():
         group.distribute(predicate, arity, dictionary)
+    for encoded in updates:
+        refuse_literals(encoded.insertions, dictionary)
     return updates
 
 

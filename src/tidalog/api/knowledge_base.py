@@ -23,7 +23,7 @@ from tidalog.api.arguments import check_on_error, checked_options
 from tidalog.api.change import Change, delta_of, perform
 from tidalog.api.data import DataOptions, add_imports, read_data
 from tidalog.api.delta import Delta
-from tidalog.api.encoded_update import encoded_table, encoded_updates
+from tidalog.api.encoded_update import encoded_table, encoded_updates, refuse_literals
 from tidalog.api.engine import EMBEDDED, Capabilities
 from tidalog.api.functions import argument_range, function_name
 from tidalog.api.lock import locked
@@ -48,6 +48,7 @@ from tidalog.model.facts import Facts
 from tidalog.model.rule_edit import RuleEdit
 from tidalog.model.terms import Term
 from tidalog.model.update import EncodedUpdate, Label
+from tidalog.rdf.layout import TRIPLE
 from tidalog.storage.records import DELETE, INSERT, LOAD, RULES, UPDATES
 from tidalog.storage.segments import When
 
@@ -248,7 +249,7 @@ class KnowledgeBase(Reader):
         once are only stored, and what follows from them is derived when it is asked for.
         """
         options = DataOptions(format, formats, header, columns, on_error, quarantine, progress)
-        facts = self._encoded(predicate, data, options)
+        facts = self._encoded(predicate, data, options, inserts=True)
         if self._maintains(facts.count):
             delta = self._maintain_shown([EncodedUpdate(insertions=[facts])], progress)
             return sum(newly_explicit(change.ids) for change in delta.values())
@@ -280,12 +281,15 @@ class KnowledgeBase(Reader):
             return sum(no_longer_explicit(change.ids) for change in delta.values())
         return self._perform(Change(DELETE, [update])).new
 
-    def _encoded(self, predicate: str, data: object, options: DataOptions) -> Facts:
+    def _encoded(self, predicate: str, data: object, options: DataOptions, *, inserts: bool = False) -> Facts:
         database = self._open()
         name = checked_name(predicate, database.program.prefixes)
-        table = read_data(name, data, self._arity(name), options)
+        table = read_data(name, data, self._arity(name), options, triples=inserts and name == TRIPLE)
         self._skipped += Counter({name: table.bad.count})
-        return encoded_table(name, table, database.dictionary)
+        facts = encoded_table(name, table, database.dictionary)
+        if inserts:
+            refuse_literals([facts], database.dictionary)
+        return facts
 
     def _arity(self, name: str) -> int | None:
         analysis = self._open().analysis

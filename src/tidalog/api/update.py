@@ -8,6 +8,7 @@ from typing import Self
 from tidalog.io.frames import from_python
 from tidalog.io.result import ReadResult
 from tidalog.model.update import Label
+from tidalog.rdf.layout import TRIPLE
 
 FactTables = Mapping[str, object]
 """Predicate → its facts: rows, a data frame, Arrow, a mapping of columns, a numpy array."""
@@ -65,7 +66,7 @@ class Update:
         columns: Sequence[str] | None = None,
     ) -> Self:
         """More facts to insert."""
-        self.insertions.append((predicate, self._read(predicate, data, formats, columns)))
+        self.insertions.append((predicate, self._read(predicate, data, formats, columns, inserts=True)))
         return self
 
     def add_rule(self, text: str) -> Self:
@@ -83,9 +84,16 @@ class Update:
         return bool(self.rules_added or self.rules_removed)
 
     def _read(
-        self, predicate: str, data: object, formats: Sequence[str] | None, columns: Sequence[str] | None
+        self,
+        predicate: str,
+        data: object,
+        formats: Sequence[str] | None,
+        columns: Sequence[str] | None,
+        *,
+        inserts: bool = False,
     ) -> ReadResult:
-        return from_python(data, self._arity(predicate), columns, formats=formats)
+        triples = inserts and predicate == TRIPLE
+        return from_python(data, self._arity(predicate), columns, formats=formats, triples=triples)
 
     def _arity(self, predicate: str) -> int | None:
         """How many arguments the facts of a predicate have, where that is known."""

@@ -21,6 +21,7 @@ from tidalog.io.result import OnError, Progress, ReadResult
 from tidalog.io.write import write_table
 from tidalog.model.errors import DataError, Span
 from tidalog.model.program import DataBinding, OptionValue
+from tidalog.rdf.layout import TRIPLE
 
 
 def read_binding(
@@ -64,6 +65,7 @@ def read_binding(
             limit=cast("int | None", options.get("limit")),
             progress=progress,
             base_dir=base_dir,
+            triples=binding.predicate == TRIPLE,
         )
 
 

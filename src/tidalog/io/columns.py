@@ -18,6 +18,7 @@ import pyarrow as pa
 from tidalog import arrow_compute as pc
 from tidalog.io.diagnostics import (
     DataDiagnostic,
+    LiteralCell,
     MissingValue,
     NoTermForType,
     Position,
@@ -27,8 +28,10 @@ from tidalog.io.diagnostics import (
 from tidalog.io.plain_columns import NotTerms, plain
 from tidalog.io.result import BadRow, BadRowLog, Reading, TermColumn
 from tidalog.io.text_form import column_text
+from tidalog.io.triple_cells import misplaced_cells
 from tidalog.model.errors import DataError
 from tidalog.model.terms import XSD
+from tidalog.rdf.shorthand import ROLES, WHY
 
 FORMATS: Final = ("any", "string", "int", "double", "boolean", "iri", "skip")
 AS_IT_COMES: Final = ""
@@ -74,18 +77,31 @@ class _Converted:
     array: pa.ChunkedArray
     reading: Reading
     bad: Mask | None = None
+    misplaced: Mask | None = None
+    """Terms that a triple cannot have there; their rows are bad too."""
 
 
 def to_terms(
-    table: RawTable, formats: Sequence[str] | None, arity: int | None, log: BadRowLog
+    table: RawTable,
+    formats: Sequence[str] | None,
+    arity: int | None,
+    log: BadRowLog,
+    *,
+    triples: bool = False,
 ) -> tuple[list[TermColumn], int]:
-    """The table's columns as terms, without bad rows; and the number of rows left."""
+    """The table's columns as terms, without bad rows; and the number of rows left.  With `triples`, a literal
+    as subject or predicate makes a bad row."""
     formats = check_shape(table.path, len(table.columns), formats, arity)
     kept = [field for field, name in enumerate(formats) if name != "skip"]
-    converted = []
+    converted: list[_Converted] = []
     bad: Mask | None = None
     for field in kept:
         result = _convert(table, field, formats[field])
+        if triples and len(kept) == 3:
+            misplaced = misplaced_cells(TermColumn(result.array, result.reading), len(converted))
+            if misplaced is not None:
+                found = misplaced if result.bad is None else misplaced | result.bad
+                result = _Converted(result.array, result.reading, found, misplaced)
         converted.append(result)
         if result.bad is not None:
             bad = result.bad if bad is None else bad | result.bad
@@ -141,17 +157,20 @@ def _bad_rows(
     for row in np.flatnonzero(bad):
         for field, result in zip(kept, converted, strict=True):
             if result.bad is not None and result.bad[row]:
-                yield _bad_row(table, int(row), field, formats[field])
+                role = kept.index(field) if result.misplaced is not None and result.misplaced[row] else None
+                yield _bad_row(table, int(row), field, formats[field], role)
                 break
 
 
-def _bad_row(table: RawTable, row: int, field: int, format: str) -> BadRow:
+def _bad_row(table: RawTable, row: int, field: int, format: str, role: int | None) -> BadRow:
     position, text = table.locate(row, field)
     value = table.columns[field][row].as_py()
     name = f"{field + 1} ({table.names[field]})" if table.names is not None else str(field + 1)
     diagnostic: DataDiagnostic
     if value is None:
         diagnostic = MissingValue(position, field=name)
+    elif role is not None:
+        diagnostic = LiteralCell(position, value=shown(value), role=ROLES[role], why=WHY[ROLES[role]])
     else:
         diagnostic = WrongValue(
             position,

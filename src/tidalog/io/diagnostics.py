@@ -10,6 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Final, Self
 
+from tidalog.analysis.diagnostics import LiteralInTriple
 from tidalog.model.errors import Diagnostic, Span
 
 _EXCERPT: Final = 160
@@ -148,6 +149,15 @@ class OpenQuote(DataDiagnostic):
     title = "a quoted field is not closed"
     reason = "the quote opened here has no end, so the rest of the file would be one field"
     hint = "close the quote; if quotes are ordinary characters in this file, say quoting = false"
+
+
+class LiteralCell(DataDiagnostic):
+    """T165, in a row of data."""
+
+    number = LiteralInTriple.number
+    title = "{value} cannot be the {role} of a triple"
+    reason = "{why}"
+    hint = "an IRI is <…> in text, tidalog.IRI in Python, format iri in a table; a plain text is a literal"
 
 
 class MoreBadRows(DataDiagnostic):

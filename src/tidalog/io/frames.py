@@ -42,12 +42,14 @@ def from_python(
     formats: Sequence[str] | None = None,
     on_error: OnError = "error",
     quarantine: Path | None = None,
+    triples: bool = False,
 ) -> ReadResult:
     """Facts from rows (tuples, lists, mappings; plain values for one argument), a mapping of columns, a
     data frame, an Arrow table, batch or reader, or a numpy array.
 
     `names` picks the columns of data that has names, in that order.  Raises `DataError` for data of another
-    kind, and for rows that are not facts unless these are to be skipped.
+    kind, and for rows that are not facts unless these are to be skipped.  With `triples`, the rows are to be
+    inserted into `triple`, and literals as subject or predicate are refused.
     """
     check_column_formats(formats)
     log = BadRowLog(on_error, quarantine)
@@ -58,7 +60,7 @@ def from_python(
         if not raw.columns and raw.rows == 0:
             columns, rows = _empty(arity or 0), 0
         else:
-            columns, rows = to_terms(raw, formats, arity, log)
+            columns, rows = to_terms(raw, formats, arity, log, triples=triples)
         return ReadResult(columns, rows, log.finish(), raw.names)
     except BaseException:
         log.abandon()

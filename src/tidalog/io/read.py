@@ -37,6 +37,7 @@ class _Options:
     skip: int | None
     compression: str | None
     base: str | None
+    triples: bool
 
     def check(self, kind: Format) -> None:
         """Refuses options that the format does not have."""
@@ -73,6 +74,7 @@ def read_table(
     limit: int | None = None,
     progress: Progress | None = None,
     base_dir: Path | None = None,
+    triples: bool = False,
 ) -> ReadResult:
     """Facts from a file, a glob, a folder, or several of these.
 
@@ -81,7 +83,8 @@ def read_table(
     `header`: whether the first row of delimited text holds names; without it every row is data.
     `skip` is the number of lines to skip first.  `base` is the base of relative IRIs in RDF.
     `limit` is the maximal number of facts to read.  Bad rows are an error, or with `on_error="skip"` are
-    counted and written to `quarantine`.  Relative paths start at `base_dir`.
+    counted and written to `quarantine`.  Relative paths start at `base_dir`.  With `triples`, the rows are to
+    be inserted into `triple`, and those with a literal as subject or predicate are bad.
 
     A predicate without arguments (`arity=0`) is read from a file of one boolean column: it holds if that is
     true.
@@ -92,7 +95,7 @@ def read_table(
     else:
         proposition = False
     check_column_formats(formats)
-    options = _Options(formats, arity, header, delimiter, quoting, skip, compression, base)
+    options = _Options(formats, arity, header, delimiter, quoting, skip, compression, base, triples)
     resources = [path] if isinstance(path, str | os.PathLike) else list(path)
     folder = base_dir if base_dir is not None else Path()
     files = [file for resource in resources for file in find_files(resource, folder, endings_of(format))]
@@ -160,7 +163,7 @@ def _read_file(
         raw = read_delimited(file, buffer, options.layout(kind), options.formats, options.arity, log)
     if raw is None:
         return [], 0, None
-    columns, rows = to_terms(raw, options.formats, options.arity, log)
+    columns, rows = to_terms(raw, options.formats, options.arity, log, triples=options.triples)
     names = raw.names
     if names is not None and options.formats is not None:
         kept = zip(names, options.formats, strict=True)

@@ -12,6 +12,7 @@ import pyarrow as pa
 from tidalog.io.columns import RawTable, shown
 from tidalog.io.diagnostics import DataDiagnostic, Position
 from tidalog.io.result import BadRow
+from tidalog.io.triple_cells import misplaced_texts
 from tidalog.io.update_checks import CODES, Check, RowFormat, checks_of
 
 Mask = npt.NDArray[np.bool_]
@@ -31,6 +32,8 @@ class CheckedColumns:
     predicates: pa.ChunkedArray
     unknown_prefix: Mask
     """The rows whose predicate has a prefix that stands for nothing."""
+    triples: Mask
+    """The rows of `triple` with three arguments."""
     present: list[Mask]
     """For each argument, the rows that have it."""
     arity: npt.NDArray[np.int32]
@@ -72,6 +75,12 @@ class RowFaults:
                 return unknown
             case "unknown prefix", _:
                 return columns.unknown_prefix
+            case "misplaced in a triple", part:
+                if not columns.triples.any():
+                    return None
+                position = int(part.removeprefix("arg")) - 1
+                texts = misplaced_texts(columns.raw.columns[columns.fields[part]], position)
+                return None if texts is None else texts & columns.triples
             case "gap", _:
                 gaps: Mask = columns.arity != sum(columns.present)
                 return None if columns.empty_arguments else gaps

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from typing import Final, Literal
 
 from tidalog.analysis.diagnostics import ArityDiffers
-from tidalog.io.diagnostics import WrongValue
+from tidalog.io.diagnostics import LiteralCell, WrongValue
 from tidalog.io.update_diagnostics import (
     MissingArgument,
     MissingPart,
@@ -24,6 +24,7 @@ from tidalog.io.update_diagnostics import (
 )
 from tidalog.lang.names import listed_prefixes
 from tidalog.model.errors import Diagnostic
+from tidalog.rdf.shorthand import ROLES, WHY
 
 INSERT: Final = "+"
 DELETE: Final = "-"
@@ -45,6 +46,7 @@ Test = Literal[
     "no operation",
     "unknown prefix",
     "gap",
+    "misplaced in a triple",
     "outside calendar",
     "not an integer",
     "unknown predicate",
@@ -57,6 +59,7 @@ Test = Literal[
     no operation                 the operation is none of `OPERATIONS`
     unknown prefix               nothing says what the predicate's prefix stands for
     gap                          an argument is missing before one that is given
+    misplaced in a triple        a literal as its subject, or anything but an IRI as its predicate
     outside calendar             a date or time is not in `YEARS`
     not an integer               a label is not an `INTEGER`
     unknown predicate            the catalog does not have it
@@ -85,6 +88,8 @@ class RowFormat:
     """Predicates are checked too."""
     open_iris: bool = False
     """The catalog is open: any IRI is a class or a property."""
+    triples: bool = True
+    """There may be rows of `triple`."""
     prefixes: Mapping[str, str] = field(default_factory=dict)
     """The prefixes that predicates may have."""
 
@@ -140,6 +145,7 @@ def checks_of(rows: RowFormat) -> list[Check]:
         _missing("predicate", "name of the rule", (REMOVE_RULE,)),
         _missing("arg1", "text of the rule (arg1)", (ADD_RULE,)),
         Check("", "gap", MissingArgument, implied=True),
+        *(_MISPLACED if rows.triples else ()),
         *(Check(f"arg{number}", "outside calendar", OutsideCalendar) for number in rows.dated),
         *(_KEY_CHECKS if rows.keyed else ()),
         *([_NOT_AN_INTEGER] if rows.integer_labels else ()),
@@ -155,7 +161,8 @@ def is_about_catalog(check: Check) -> bool:
 def sure_checks(checks: list[Check]) -> list[Check]:
     """The checks that remain for a fact if its operation is valid and the row has exactly the arguments that
     the catalog has for its predicate."""
-    return [check for check in checks if not check.implied and check.operations in (None, FACTS)]
+    facts = [check for check in checks if check.operations is None or INSERT in check.operations]
+    return [check for check in facts if not check.implied]
 
 
 def _missing(
@@ -164,6 +171,17 @@ def _missing(
     return Check(part, "missing", MissingPart, operations, {"what": what}, implied=implied)
 
 
+_MISPLACED: Final = tuple(
+    Check(
+        f"arg{number}",
+        "misplaced in a triple",
+        LiteralCell,
+        (INSERT,),
+        {"role": role, "why": WHY[role]},
+        {"value": "shown"},
+    )
+    for number, role in enumerate(ROLES, 1)
+)
 _OPERATIONS_HINT: Final = "+ inserts a fact, - deletes one; +rule and -rule are about rules"
 _KEY_CHECKS: Final = (_missing("key", "key", FACTS), Check("key", "given", RuleOfOneKey, RULES))
 _NOT_AN_INTEGER: Final = Check(

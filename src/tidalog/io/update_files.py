@@ -34,6 +34,7 @@ from tidalog.lang.names import has_unknown_prefix, written_name
 from tidalog.model.errors import DataError
 from tidalog.model.term_text import STANDARD_PREFIXES, parse_any
 from tidalog.model.terms import IRI
+from tidalog.rdf.layout import TRIPLE
 
 INSERT, ADD_RULE = CODES[update_checks.INSERT], CODES[update_checks.ADD_RULE]
 _ARGUMENT: Final = re.compile(r"arg([1-9][0-9]{0,3})\Z")
@@ -206,6 +207,7 @@ class _Reader:
         names, codes = _encoded(predicates)
         if log is not None:
             foreign = np.array([*(has_unknown_prefix(name, self.prefixes) for name in names), False])
+            triple = np.array([*(name == TRIPLE for name in names), False])
             columns = CheckedColumns(
                 raw,
                 self._fields(),
@@ -214,6 +216,7 @@ class _Reader:
                 op,
                 predicates,
                 foreign[codes],
+                triple[codes] & (arity == 3),
                 present,
                 arity,
                 self.text,

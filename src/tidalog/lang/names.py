@@ -20,7 +20,11 @@ from tidalog.model.terms import IRI
 ABSOLUTE: Final = r"[A-Za-z][A-Za-z0-9+.-]*://|(?:urn|tag|mailto|did|info|data|doi|tel|news|geo):"
 """How an IRI begins that needs no brackets outside of a text: its scheme is not taken for a prefix.  Python,
 Java and RE2 read this pattern alike."""
+IRI_CHARACTER: Final = r"[^\x00-\x20<>\"{}|^`\\]"
+PREFIXED: Final = rf"[\w-]*:{IRI_CHARACTER}*"
+"""A name with a prefix, known or not."""
 _ABSOLUTE: Final = re.compile(ABSOLUTE)
+_PREFIXED: Final = re.compile(PREFIXED)
 _LISTED: Final = 12
 
 
@@ -64,8 +68,8 @@ def full_name(name: str, prefixes: Mapping[str, str]) -> str:
     if name.startswith("<"):
         term = parse_any(name)
         return term.value if isinstance(term, IRI) else name
-    prefix, colon, local = name.partition(":")
-    if not colon or _ABSOLUTE.match(name):
+    prefix, _, local = name.partition(":")
+    if not _PREFIXED.fullmatch(name) or _ABSOLUTE.match(name):
         return name
     namespace = prefixes.get(prefix, STANDARD_PREFIXES.get(prefix))
     if namespace is None:
@@ -75,9 +79,9 @@ def full_name(name: str, prefixes: Mapping[str, str]) -> str:
 
 def has_unknown_prefix(name: str, prefixes: Mapping[str, str]) -> bool:
     """Whether `full_name` refuses a name."""
-    prefix, colon, _ = name.partition(":")
+    prefix = name.partition(":")[0]
     known = prefix in prefixes or prefix in STANDARD_PREFIXES
-    return bool(colon) and not known and not name.startswith("<") and not _ABSOLUTE.match(name)
+    return not known and _PREFIXED.fullmatch(name) is not None and not _ABSOLUTE.match(name)
 
 
 def written_name(predicate: str) -> str:

@@ -2,14 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Final, TypeVar
 
 from tidalog.model.program import Atom, Fact
-from tidalog.model.terms import IRI
+from tidalog.model.terms import IRI, BlankNode, Boolean, Double, Integer, LangString, Literal, String
 from tidalog.rdf.layout import TRIPLE, TYPE
 
 T = TypeVar("T")
 
+ROLES: Final = ("subject", "predicate")
+"""The arguments of `triple` that cannot be any term, in order."""
+WHY: Final = {
+    "subject": "the subject of a triple is an IRI or a blank node",
+    "predicate": "the predicate of a triple is an IRI",
+}
+
+_LITERALS: Final = (String, LangString, Integer, Double, Boolean, Literal)
 RDF_FORMATS: Final = frozenset({"rdf", "turtle", "ntriples", "nquads", "trig", "rdfxml"})
 """Formats whose rows are triples."""
 
@@ -25,6 +34,14 @@ def lower_fact(fact: Fact, tables: frozenset[str]) -> Fact:
     """`lower_atom` for facts."""
     arguments = _triple(fact.predicate, fact.arguments, tables)
     return fact if arguments is None else Fact(TRIPLE, arguments, fact.span)
+
+
+def misplaced(arguments: Sequence[object]) -> str | None:
+    """The role in which a triple has a term that it cannot have; variables and expressions are no terms."""
+    subject, predicate = arguments[:2]
+    if isinstance(subject, _LITERALS):
+        return "subject"
+    return "predicate" if isinstance(predicate, (BlankNode, *_LITERALS)) else None
 
 
 def _triple(predicate: str, arguments: tuple[T, ...], tables: frozenset[str]) -> tuple[T | IRI, ...] | None:

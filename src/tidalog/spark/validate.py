@@ -14,6 +14,7 @@ from functools import reduce
 from operator import and_, or_
 from typing import TYPE_CHECKING, Final
 
+from tidalog.io.triple_cells import RESOURCES
 from tidalog.io.update_checks import (
     FACTS,
     INTEGER,
@@ -26,7 +27,8 @@ from tidalog.io.update_checks import (
     is_about_catalog,
     sure_checks,
 )
-from tidalog.lang.names import ABSOLUTE
+from tidalog.lang.names import ABSOLUTE, IRI_CHARACTER, PREFIXED
+from tidalog.rdf.layout import TRIPLE
 from tidalog.spark.catalog import KnownPredicates
 from tidalog.spark.columns import UpdateColumns, quoted
 
@@ -66,6 +68,7 @@ class Validation:
         return checks_of(
             RowFormat(
                 labels=columns.update is not None,
+                triples=self.known.arities.get(TRIPLE) == 3 and len(columns.arguments) >= 3,
                 prefixes=self.known.prefixes,
                 integer_labels=columns.update is not None and columns.text_labels and not self.text_labels,
                 dated_labels=columns.dated_labels,
@@ -93,7 +96,9 @@ class Validation:
         """The short test: whether a row is a valid fact of a predicate in the catalog."""
         from pyspark.sql import functions as F
 
-        passed = [~self._fails(check) for check in sure_checks(self.checks)]
+        checks = sure_checks(self.checks)
+        # That the row is a fact is tested once, for all.
+        passed = [~(self._fails(c) if c.operations == FACTS else self._is_wrong(c)) for c in checks]
         return F.coalesce(_all([F.col("op").isin(*FACTS), *passed, self._is_in_catalog()]), F.lit(False))
 
     # --- a check ------------------------------------------------------------------------------------
@@ -101,9 +106,7 @@ class Validation:
     def _fault(self, check: Check) -> Column:
         from pyspark.sql import functions as F
 
-        wrong = self._fails(check)
-        if check.operations is not None:
-            wrong = F.col("op").isin(*check.operations) & wrong
+        wrong = self._is_wrong(check)
         column = self._name(check.part)
         fault = F.struct(
             F.lit(check.number).alias("number"),
@@ -111,6 +114,12 @@ class Validation:
             F.lit(column).alias("column"),
         )
         return F.when(wrong, fault)
+
+    def _is_wrong(self, check: Check) -> Column:
+        from pyspark.sql import functions as F
+
+        fails = self._fails(check)
+        return fails if check.operations is None else F.col("op").isin(*check.operations) & fails
 
     def _fails(self, check: Check) -> Column:
         """Whether a row with its operations fails a check."""
@@ -125,7 +134,10 @@ class Validation:
             case "no operation":
                 return ~part.isin(*OPERATIONS)
             case "unknown prefix":
-                return predicate.contains(":") & ~predicate.rlike(rf"\A(?:<|{self._starts})")
+                return predicate.rlike(rf"(?U)\A{PREFIXED}\z") & ~predicate.rlike(rf"\A(?:{self._starts})")
+            case "misplaced in a triple":
+                literal = ~part.cast("string").rlike(RESOURCES[check.values["role"]])
+                return predicate.isin(TRIPLE, f"<{TRIPLE}>") & (self._arity == 3) & literal
             case "gap":
                 given = [argument.isNotNull().cast("int") for argument in self._arguments]
                 return self._arity != reduce(lambda total, one: total + one, given, F.lit(0))
@@ -191,7 +203,7 @@ class Validation:
         """Whether the predicate of a row is an IRI, as `checked_name` reads it."""
         from pyspark.sql import functions as F
 
-        own = r"[^\x00-\x20<>\"{}|^`\\]"
+        own = IRI_CHARACTER
         return F.col("predicate").rlike(rf"\A(?:<(?![#?]){own}*:{own}*>|(?:{self._starts}){own}*)\z")
 
     @property
