@@ -130,7 +130,8 @@ def test_names_of_the_program_stay_free() -> None:
 
 def test_a_class_and_a_property_may_have_one_name() -> None:
     check_law(
-        parse("@prefix ex: <http://e/> . ex:p(?x) :- ex:p(?x, ?y), ~ex:q(?x, ?y) . triple(ex:a, ex:p, b) ."), 5
+        parse("@prefix ex: <http://e/> . ex:p(?x) :- ex:p(?x, ?y), ~ex:q(?x, ?y) . triple(ex:a, ex:p, b) ."),
+        5,
     )
     keyed = keyed_program(parse(f"n(?x) :- triple(?x, <{RDF_TYPE}>, <http://e/p>) ."))
     assert keyed.layout.restore(keyed.layout.classes["http://e/p"], (IRI("a"),))[2] == IRI("http://e/p")

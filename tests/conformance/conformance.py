@@ -469,7 +469,8 @@ PROBES: Mapping[Capability, Callable[[Engine, Path], None]] = {
         degree="degree(a, 2). degree(b, 1).",
     ),
     Capability.TRIPLES: _gives(
-        "used(?p) :- triple(_, ?p, _) . triple(a, p, b). triple(b, q, c).", used="used(p). used(q)."
+        "used(?p) :- triple(_, ?p, _) . triple(<a>, <p>, b). triple(<b>, <q>, c).",
+        used="used(<p>). used(<q>).",
     ),
     Capability.CONSTRAINTS: _constraints,
     Capability.IMPORTS: _imports,

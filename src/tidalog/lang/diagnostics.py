@@ -87,8 +87,15 @@ class BadStatement(Diagnostic):
 class NoVariable(Diagnostic):
     number = "W001"
     title = "this rule has no variable{constants}"
-    reason = "a name without ? is a constant"
+    reason = "a name {kind} is a constant"
     hint = "{advice}"
+
+
+class NameLikeVariable(Diagnostic):
+    number = "W006"
+    title = "{name} is a constant"
+    reason = "a name without ? is a constant, also where several literals have it"
+    hint = 'write ?{name} for a variable, or "{name}" for the text'
 
 
 class SingleVariable(Diagnostic):

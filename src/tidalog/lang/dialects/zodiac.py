@@ -3,7 +3,9 @@
     r3: number(X, Z) :- AGGREGATE(near(X, Y) ∧ temp(Y, T)) ON X WITH COUNT(T) AS Z .
 
 An upper-case name is a variable in the position of a term, and a name in the position of a predicate; `X` and
-`?X` are the same variable.  AGGREGATE is over the matches of its body (lowering.py).
+`?X` are the same variable.  A relative IRI as predicate is a property or a class of RDF: `<partOf>(X, Y)` is
+a triple.  `func:score(X)` calls a function that is registered, or built in.  AGGREGATE is over the matches of
+its body (lowering.py).
 """
 
 from __future__ import annotations
@@ -16,10 +18,12 @@ from lark.tree import Meta
 from lark.visitors import v_args
 
 from tidalog.lang.dialects.common import Reader
+from tidalog.lang.lint import no_variable
 from tidalog.lang.lowering import AggregatedBody, BodyPart, Measure
 from tidalog.model.errors import Diagnostic, Source
-from tidalog.model.program import Atom, Call, Condition, Expression, Negation, Program, Variable
-from tidalog.model.terms import String
+from tidalog.model.program import Atom, Call, Condition, Expression, Negation, Program, Rule, Variable
+from tidalog.model.term_text import is_absolute
+from tidalog.model.terms import IRI, RDF_TYPE, String
 
 _AGGREGATES: Final = {
     "COUNT": "count",
@@ -54,6 +58,15 @@ class _ZodiacReader(Reader):
         self.tight_label = found[1]
         return " " * found.end() + text[found.end() :]
 
+    def add(
+        self, meta: Meta, heads: tuple[Atom, ...], body: tuple[BodyPart, ...] | None, name: str | None = None
+    ) -> None:
+        super().add(meta, heads, body, name)
+        literals = tuple(part for part in body or () if isinstance(part, Atom | Negation | Condition))
+        if len(literals) == len(body or ()):
+            rule = Rule(heads, literals, name, self.span(meta))
+            self.diagnostics += no_variable(rule, "X", "in lower case")
+
     @v_args(meta=True, inline=True)
     def rule(self, meta: Meta, *parts: str | Atom | tuple[BodyPart, ...]) -> None:
         name = next((part for part in parts if isinstance(part, str)), self.tight_label)
@@ -62,8 +75,20 @@ class _ZodiacReader(Reader):
         self.add(meta, (head,), body, name)
 
     @v_args(meta=True, inline=True)
-    def atom(self, meta: Meta, predicate: str, *arguments: Expression) -> Atom:
-        return Atom(predicate, arguments, self.span(meta))
+    def atom(self, meta: Meta, predicate: str | IRI, *arguments: Expression) -> Atom:
+        span = self.span(meta)
+        if isinstance(predicate, str):
+            return Atom(predicate, arguments, span)
+        if len(arguments) == 1:
+            return Atom("triple", (arguments[0], IRI(RDF_TYPE), predicate), span)
+        if len(arguments) == 2:
+            return Atom("triple", (arguments[0], predicate, arguments[1]), span)
+        return Atom(predicate.value, arguments, span)
+
+    def predicate(self, children: list[Token | IRI]) -> str | IRI:  # type: ignore[override]
+        """A relative IRI stays one: no other sign tells that it names a property."""
+        (name,) = children
+        return name if isinstance(name, IRI) and not is_absolute(name.value) else super().predicate(children)
 
     @v_args(meta=True, inline=True)
     def negation(self, meta: Meta, atom: Atom) -> Negation:
