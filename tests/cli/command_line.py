@@ -25,8 +25,7 @@ class Outcome:
     @property
     def steady(self) -> str:
         """Stdout with figures that differ from run to run blanked out."""
-        text = re.sub(r"\d+\.\d\d s", "S s", self.out)
-        text = re.sub(r"[\d.]+( [kMG])? facts/s", "R facts/s", text)
+        text = re.sub(r"\d+\.\d+ m?s\b", "S s", self.out)
         return re.sub(r"[\d.]+ [kMG]?B$", "B", text, flags=re.MULTILINE)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
+import re
 from pathlib import Path
 
 import pyarrow.parquet as pq
@@ -51,10 +52,21 @@ def test_a_summary_is_printed_and_exports_are_written(tidalog: Command, graph: P
         "",
     ]
     assert lines[5] == "wrote path.csv"
-    assert lines[-1].startswith("3 updates · +8 −2 facts · ")
-    assert " updates/s · median " in lines[-1]
+    assert re.fullmatch(r"3 updates · \+8 −2 facts · 1 operation did nothing · \d+\.\d ms", lines[-1])
     assert set((graph / "path.csv").read_text().split()) == {"b,c", "a,c", "c,d", "b,d", "a,d"}
     assert outcome.err == ""
+
+
+def test_operations_that_do_nothing_are_counted(tidalog: Command, graph: Path) -> None:
+    (graph / "again.upd").write_text("+edge(a, b). -edge(x, y). commit. +edge(a, b). commit.")
+    assert " · 3 operations did nothing · " in tidalog("apply", "rules.rls", "again.upd").out
+    (graph / "again.upd").write_text("+edge(a, c).")
+    assert "did nothing" not in tidalog("apply", "rules.rls", "again.upd").out
+
+
+def test_many_updates_have_quantiles(tidalog: Command, graph: Path) -> None:
+    (graph / "many.upd").write_text("".join(f"+edge(a, n{i}). commit.\n" for i in range(10)))
+    assert " · median " in tidalog("apply", "rules.rls", "many.upd").out
 
 
 def test_figures_of_every_update_and_in_sum(tidalog: Command, graph: Path) -> None:

@@ -71,7 +71,7 @@ def test_prefixes_that_were_typed_hold(tidalog: Command) -> None:
         "─────",
         "a   b",
         "1 row",
-        "ex:p/2  1 facts",
+        "ex:p/2  1 fact",
     ]
 
 
@@ -83,7 +83,7 @@ def test_it_begins_with_programs_and_loads_more(tidalog: Command, family: Path, 
     assert outcome.code == 0
     assert outcome.out.splitlines()[0] == "more.rls loaded"
     assert outcome.out.splitlines()[-4:] == ["x", "────", "carl", "1 row"]
-    assert "1 new facts" in outcome.out
+    assert "1 new fact" in outcome.out
 
 
 def test_json_is_one_object_a_statement(tidalog: Command) -> None:

@@ -19,7 +19,7 @@ def test_outputs_print_as_tables_and_figures_follow(tidalog: Command, family: Pa
         "dora   ada\n"
         "finn   ada\n"
         "\n"
-        "12 facts derived from 4 · S s · R facts/s · 12 derivations · B\n"
+        "12 facts derived from 4 · S s · 12 derivations · B\n"
     )
     assert outcome.err.startswith("warning[W011]: parameter $unused is never used\n  --> ")
 
@@ -33,7 +33,7 @@ def test_without_an_output_everything_is_counted(tidalog: Command, tmp_path: Pat
         "e/2             2   explicit\n"
         "p/2             3   explicit and derived\n"
         "\n"
-        "2 facts derived from 3 · S s · R facts/s · 2 derivations · B\n"
+        "2 facts derived from 3 · S s · 2 derivations · B\n"
     )
 
 

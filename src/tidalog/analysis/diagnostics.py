@@ -7,13 +7,15 @@ from __future__ import annotations
 
 import re
 
+from tidalog.model import amounts
 from tidalog.model.errors import Diagnostic, Source, Span
 
 
 class ArityDiffers(Diagnostic):
     number = "T010"
     title = "{predicate} has {arity} here and {first_arity} elsewhere"
-    reason = "{arity}, but {first_arity} at {first_position}"
+    reason = "{arity}"
+    second_reason = "{first_arity}{also}"
     hint = "a predicate has one number of arguments; rename one of the two, or add what is missing"
 
 
@@ -268,4 +270,4 @@ def locate_directive(source: Source | None, directive: str, name: str) -> Span |
 
 def counted(number: int, noun: str) -> str:
     """`1 argument`, `2 arguments`, `no arguments`."""
-    return f"{number or 'no'} {noun}{'' if number == 1 else 's'}"
+    return amounts.counted(number, noun) if number else f"no {noun}s"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Container, Iterable, Iterator, Sequence
 from itertools import islice
 from typing import Final, cast
@@ -99,27 +100,57 @@ def _misplaced_words(arguments: Sequence[object], draft: Draft) -> dict[str, str
 
 
 def check_arity(draft: Draft) -> None:
-    """Every use of a predicate must have as many arguments as its first use: in its declaration, else in a
-    rule, else in a fact, else in the format of an import."""
-    reported: set[tuple[str, int]] = set()
+    """Every use of a predicate, in a rule, a fact or the format of an import, must have the same number of
+    arguments.  A declaration fixes it, or an earlier use; otherwise, if atoms differ, most of them do."""
     uses = draft.uses
+    new: set[str] = set()
+    clashing: set[str] = set()
     for predicate, use in _uses_in_order(draft):
-        first = uses.setdefault(predicate, use)
-        if use.arity != first.arity and (predicate, use.arity) not in reported:
-            reported.add((predicate, use.arity))
-            _report_arity(draft, ArityDiffers, predicate, use, first)
+        known = uses.get(predicate)
+        if known is None:
+            uses[predicate] = use
+            new.add(predicate)
+        elif known.arity != use.arity:
+            clashing.add(predicate)
     for fact in draft.facts:
         known = uses.get(fact.predicate)
         if known is None:
             uses[fact.predicate] = Use(len(fact.arguments), fact.span)
-        elif known.arity != len(fact.arguments) and (fact.predicate, len(fact.arguments)) not in reported:
-            use = Use(len(fact.arguments), fact.span)
-            reported.add((fact.predicate, use.arity))
-            _report_arity(draft, ArityDiffers, fact.predicate, use, known)
+            new.add(fact.predicate)
+        elif known.arity != len(fact.arguments):
+            clashing.add(fact.predicate)
+    if clashing:
+        _report_clashes(draft, clashing, new)
     for predicate, use in binding_uses(draft.program):
         first = uses.setdefault(predicate, use)
         if use.arity != first.arity:
             _report_arity(draft, ImportArityDiffers, predicate, use, first)
+
+
+def _report_clashes(draft: Draft, clashing: Container[str], new: Container[str]) -> None:
+    """One error for each predicate and each number of arguments that is not the usual one."""
+    found: dict[str, list[Use]] = {}
+    facts = ((fact.predicate, Use(len(fact.arguments), fact.span)) for fact in draft.facts)
+    for predicate, use in (*facts, *_uses_in_order(draft)):
+        if predicate in clashing:
+            found.setdefault(predicate, []).append(use)
+    for predicate, uses in found.items():
+        uses.sort(key=_in_text)
+        counts = Counter(use.arity for use in uses)
+        if predicate in new:
+            usual = max(counts, key=lambda arity: counts[arity])
+            draft.uses[predicate] = next(use for use in uses if use.arity == usual)
+        first = draft.uses[predicate]
+        others = counts[first.arity] - (predicate in new)
+        also = f", as in {counted(others, 'other atom')}" if others else ""
+        for arity in counts:
+            if arity != first.arity:
+                use = next(use for use in uses if use.arity == arity)
+                _report_arity(draft, ArityDiffers, predicate, use, first, also)
+
+
+def _in_text(use: Use) -> tuple[str, int]:
+    return (use.span.source.name, use.span.start) if use.span is not None else ("", -1)
 
 
 def refuse_reserved_names(draft: Draft) -> None:
@@ -141,14 +172,20 @@ def _uses_in_order(draft: Draft) -> Iterable[tuple[str, Use]]:
             yield atom.predicate, Use(atom.arity, atom.span or working.rule.span)
 
 
-def _report_arity(draft: Draft, kind: type[Diagnostic], predicate: str, use: Use, first: Use) -> None:
+def _report_arity(
+    draft: Draft, kind: type[Diagnostic], predicate: str, use: Use, first: Use, also: str = ""
+) -> None:
+    if first.declared:
+        kind = DeclaredArityDiffers
     draft.report(
-        (DeclaredArityDiffers if first.declared else kind)(
+        kind(
             use.span,
+            first.span if kind.second_reason else None,
             predicate=draft.label(predicate),
             arity=counted(use.arity, "argument"),
             first_arity=counted(first.arity, "argument"),
             first_position=text_position(first.span),
+            also=also,
         )
     )
 

@@ -21,6 +21,7 @@ import pyarrow as pa
 from tidalog.io.term_columns import decoded
 from tidalog.io.term_fields import KEY, as_terms, has_values, marks, reading_of, term_table
 from tidalog.io.text_form import column_text, is_dated
+from tidalog.model.amounts import counted
 from tidalog.model.errors import Diagnostic, UsageError
 from tidalog.model.native import Native
 from tidalog.model.term_text import TermWriter, from_python, parse_any, to_python
@@ -238,9 +239,8 @@ class Result:
 
     def footer(self, rows: int | None = SHOWN_ROWS) -> str:
         """How many rows there are, and how many of them a table of at most `rows` leaves out."""
-        counted = f"{len(self):,} {'row' if len(self) == 1 else 'rows'}"
         left_out = 0 if rows is None else max(0, len(self) - rows)
-        return f"{counted}, {left_out:,} not shown" if left_out else counted
+        return counted(len(self), "row") + (f", {left_out:,} not shown" if left_out else "")
 
     def _repr_html_(self) -> str:
         if not self.columns:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 
+from tidalog.model.amounts import counted, duration, rate, size, times
+
 
 @dataclass(frozen=True, slots=True)
 class Stats:
@@ -43,39 +45,17 @@ class Stats:
         lines = [f"{name:<{width}}  {count:>12,}" for name, count in self.predicates.items()]
         lines.append(summary(self))
         lines += [f"rule {rule}: not computable {times(count)}" for rule, count in self.uncomputed.items()]
-        lines += [f"{name}: {bad_rows(count)} left out" for name, count in self.skipped.items()]
+        lines += [f"{name}: {counted(count, 'bad row')} left out" for name, count in self.skipped.items()]
         return "\n".join(lines)
 
 
 def summary(stats: Stats) -> str:
     """One line: what was derived, how fast, in how much memory."""
     parts = [
-        f"{stats.implicit:,} facts derived from {stats.explicit:,}",
-        f"{stats.seconds:.2f} s",
-        f"{amount(stats.facts_per_second)} facts/s",
-        f"{stats.derivations:,} derivations",
+        f"{counted(stats.implicit, 'fact')} derived from {stats.explicit:,}",
+        duration(stats.seconds),
+        *rate(stats.implicit, stats.seconds, "facts"),
+        counted(stats.derivations, "derivation"),
         size(stats.bytes),
     ]
     return " · ".join(parts)
-
-
-def times(count: int) -> str:
-    return "once" if count == 1 else f"{count:,} times"
-
-
-def bad_rows(count: int) -> str:
-    return "1 bad row" if count == 1 else f"{count:,} bad rows"
-
-
-def amount(value: float) -> str:
-    """`950`, `12 k`, `3.4 M`: three figures at most."""
-    for limit, unit in ((1e9, " G"), (1e6, " M"), (1e3, " k")):
-        if value >= limit:
-            scaled = value / limit
-            return f"{scaled:.1f}{unit}" if scaled < 100 else f"{scaled:.0f}{unit}"
-    return f"{value:.0f}"
-
-
-def size(count: int) -> str:
-    """`3.1 MB`."""
-    return f"{amount(count)}B" if count >= 1000 else f"{count} B"

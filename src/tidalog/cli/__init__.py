@@ -11,7 +11,8 @@ stderr nothing; its members are
 
     ok          whether the command succeeded
     warnings    messages, as below
-    errors      (not ok) messages: number, kind, message, reason, hint; file, line, column where known
+    errors      (not ok) messages: number, kind, message, reason, hint; file, line, column where known, and
+                `second`, a position that explains the first
     exit_code   (not ok) as above
 
 and, if it succeeded, the results of `run`, `apply`, `check`, `fmt`, `query` or `version` (see their modules).

@@ -15,8 +15,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from tidalog.cli.options import ChangeFiles, Maintenance
-from tidalog.cli.report import Report, counted, print_predicates, write_text
+from tidalog.cli.report import Report, print_predicates, write_text
 from tidalog.cli.work import Work, prepared
+from tidalog.model.amounts import counted, duration, rate
 
 if TYPE_CHECKING:
     from tidalog.api.delta import Delta
@@ -37,6 +38,8 @@ COUNTERS: Final = (
 )
 _LONG: Final = 0.5
 """Seconds after which the progress within an update is shown."""
+_MANY: Final = 10
+"""How many updates have quantiles."""
 
 
 @dataclass
@@ -191,23 +194,21 @@ def _print_figures(kb: KnowledgeBase, figures: Figures, wrote: Sequence[Path]) -
 
 
 def _summary(figures: Figures) -> list[str]:
-    from tidalog.api.stats import amount
-
     updates = figures.totals["updates"]
     parts = [counted(updates, "update")]
     added, removed = figures.totals["rules_added"], figures.totals["rules_removed"]
     if added or removed:
         parts.append(f"+{added:,} −{removed:,} rules")
     parts.append(f"+{figures.totals['inserted']:,} −{figures.totals['deleted']:,} facts")
+    ignored = figures.totals["ignored"]
+    if ignored:
+        parts.append(f"{counted(ignored, 'operation')} did nothing")
     latencies = sorted(figures.latencies)
     whole = sum(latencies)
-    parts.append(f"{whole:.2f} s")
-    if latencies:
-        median, late = (latencies[min(len(latencies) - 1, int(len(latencies) * q))] for q in (0.5, 0.95))
-        parts.append(f"{amount(updates / whole) if whole else '∞'} updates/s")
-        parts.append(
-            f"median {median * 1000:.1f} ms, 95 % {late * 1000:.1f} ms, worst {latencies[-1] * 1000:.1f} ms"
-        )
+    parts += [duration(whole), *rate(updates, whole, "updates")]
+    if len(latencies) >= _MANY:
+        median, late = (latencies[int(len(latencies) * q)] for q in (0.5, 0.95))
+        parts.append(f"median {duration(median)}, 95 % {duration(late)}, worst {duration(latencies[-1])}")
     return parts
 
 

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Final, NoReturn, TextIO
 
 import typer
 
+from tidalog.model.amounts import counted
 from tidalog.model.errors import Diagnostic, TidalogError, UsageError
 
 if TYPE_CHECKING:
@@ -173,11 +174,6 @@ def print_predicates(headings: Sequence[str], rows: Iterable[Sequence[str]]) -> 
         table.add_row(Text(name), *figures)
     print_table(table)
     print()
-
-
-def counted(number: int, noun: str, plural: str | None = None) -> str:
-    """`1 row`, `2,000 rows`."""
-    return f"{number:,} {noun if number == 1 else plural or f'{noun}s'}"
 
 
 @contextmanager

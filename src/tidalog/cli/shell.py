@@ -18,6 +18,7 @@ from tidalog.lang import print_rule
 from tidalog.lang.dialects.main import MainReader
 from tidalog.lang.lexer import StatementReader
 from tidalog.lang.names import Names
+from tidalog.model.amounts import counted
 from tidalog.model.errors import Diagnostic, ProgramError, Source, TidalogError
 
 if TYPE_CHECKING:
@@ -128,7 +129,7 @@ class Shell:
         new = [w for w in (*reader.diagnostics(), *self.kb.warnings) if w.render() not in before]
         self.report.warn(new)
         counts = ((len(program.facts), "fact"), (len(program.rules), "rule"))
-        added = [f"{count} {noun}{'' if count == 1 else 's'}" for count, noun in counts if count]
+        added = [counted(count, noun) for count, noun in counts if count]
         self._print(f"{' and '.join(added)} added" if added else "done")
 
     # --- commands -----------------------------------------------------------------------------------
@@ -150,7 +151,7 @@ class Shell:
     def _predicates(self, _: str) -> None:
         counts = self.kb.stats().predicates
         lines = [
-            f"{self.kb.analysis.label(name)}/{info.arity}  {counts[name]:,} facts"
+            f"{self.kb.analysis.label(name)}/{info.arity}  {counted(counts[name], 'fact')}"
             for name, info in self.kb.predicates.items()
         ]
         self._print("\n".join(lines) or "no predicates yet")
@@ -175,7 +176,7 @@ class Shell:
                 "write :insert edge edges.csv",
             )
         new = self.kb.insert(predicate, Path(file.strip().strip("\"'")))
-        self._print(f"{new:,} new facts")
+        self._print(counted(new, "new fact"))
 
     def _stats(self, _: str) -> None:
         stats = self.kb.stats()

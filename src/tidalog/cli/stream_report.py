@@ -7,15 +7,18 @@ import json
 import sys
 from collections.abc import Mapping
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Any
+from typing import IO, TYPE_CHECKING, Any, Final
 
-from tidalog.api.stats import amount, size
-from tidalog.cli.report import counted, print_predicates, writing
+from tidalog.cli.report import print_predicates, writing
+from tidalog.model.amounts import counted, duration, rate, size
 
 if TYPE_CHECKING:
     from rich.live import Live
 
     from tidalog.spark.progress import BatchReport, Totals
+
+_MANY: Final = 10
+"""How many updates have quantiles."""
 
 
 class LiveLine:
@@ -73,11 +76,12 @@ def batch_line(report: BatchReport, totals: Totals) -> str:
         f"  batch {report.batch:,}",
         f"update {report.label}" if report.label is not None else "",
         f"+{totals.inserted:,} −{totals.deleted:,}",
-        f"{amount(totals.rate)} rows/s",
+        *rate(totals.rows, totals.seconds, "rows"),
         latencies(totals),
         size(sum(totals.memory.values())),
         f"quarantined {totals.quarantined:,}" if totals.quarantined else "",
         f"skipped {totals.skipped:,}" if totals.skipped else "",
+        f"did nothing {totals.ignored:,}" if totals.ignored else "",
     ]
     return "   ".join(part for part in parts if part)
 
@@ -158,7 +162,11 @@ def _figures(totals: Totals) -> list[str]:
         parts.append(f"+{totals.rules_added:,} −{totals.rules_removed:,} rules")
     if totals.recovered:
         parts.append(f"{totals.recovered:,} recovered from the log")
-    parts.append(f"{totals.seconds:.1f} s at work, {amount(totals.rate)} rows/s")
-    if totals.latencies:
+    if totals.ignored:
+        parts.append(f"{counted(totals.ignored, 'operation')} did nothing")
+    parts.append(
+        ", ".join([f"{duration(totals.seconds)} at work", *rate(totals.rows, totals.seconds, "rows")])
+    )
+    if len(totals.latencies) >= _MANY:
         parts.append(latencies(totals))
     return [*parts, *(f"{name} {size(used)}" for name, used in totals.memory.items())]

@@ -29,6 +29,7 @@ from tidalog.io.plain_columns import NotTerms, plain
 from tidalog.io.result import BadRow, BadRowLog, Reading, TermColumn
 from tidalog.io.text_form import column_text
 from tidalog.io.triple_cells import misplaced_cells
+from tidalog.model.amounts import counted
 from tidalog.model.errors import DataError
 from tidalog.model.terms import XSD
 from tidalog.rdf.shorthand import ROLES, WHY
@@ -123,7 +124,7 @@ def check_shape(
         raise DataError(
             WrongArity(
                 path=path,
-                found=count(width, "column"),
+                found=counted(width, "column"),
                 wanted=f"the format lists {len(formats)}",
                 why=f"format = ({', '.join(formats)})",
                 hint=hint or "the format has one entry for each column of the file; skip leaves a column out",
@@ -136,18 +137,14 @@ def check_shape(
         raise DataError(
             WrongArity(
                 path=path,
-                found=count(kept, "column"),
-                wanted=f"the predicate has {count(arity, 'argument')}",
+                found=counted(kept, "column"),
+                wanted=f"the predicate has {counted(arity, 'argument')}",
                 why="every column is one argument"
                 + (" (those with format skip are not)" if kept < width else ""),
                 hint=hint,
             )
         )
     return formats
-
-
-def count(number: int, noun: str) -> str:
-    return f"{number:,} {noun}" + ("" if number == 1 else "s")
 
 
 def _bad_rows(

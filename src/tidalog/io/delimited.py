@@ -19,7 +19,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.csv as pacsv
 
-from tidalog.io.columns import RawTable, check_shape, count, shown
+from tidalog.io.columns import RawTable, check_shape, shown
 from tidalog.io.diagnostics import BrokenFile, DataDiagnostic, OpenQuote, Position, WrongFieldCount
 from tidalog.io.encoding import (
     as_bytes,
@@ -41,6 +41,7 @@ from tidalog.io.row_scan import (
     skip_lines,
     survey,
 )
+from tidalog.model.amounts import counted
 from tidalog.model.errors import DataError
 
 _BLOCK: Final = 1 << 22
@@ -255,7 +256,7 @@ def _bad_row(text: _Text, rows: _Rows, row: int, width: int, invalid: dict[int, 
             position = Position(position.file, position.line, len(shown_text) + 1, shown_text)
         diagnostic = WrongFieldCount(
             position,
-            found=count(found, "field"),
+            found=counted(found, "field"),
             wanted=str(width),
             why="this field is too many" if found > width else "the row ends here",
             hint="a field with a delimiter in it is put in double quotes" if found > width else "",

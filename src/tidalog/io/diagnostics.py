@@ -162,7 +162,7 @@ class LiteralCell(DataDiagnostic):
 
 class MoreBadRows(DataDiagnostic):
     number = "T039"
-    title = "{count} more bad {rows}"
+    title = "{rows}"
     reason = "only the first {shown} are shown"
     hint = 'on_error = "skip" reads the good rows and keeps the bad ones in a quarantine file'
 

@@ -16,12 +16,13 @@ import numpy as np
 import pyarrow as pa
 
 from tidalog.io.arrow_files import raw_table
-from tidalog.io.columns import RawTable, count, shown, to_terms
+from tidalog.io.columns import RawTable, shown, to_terms
 from tidalog.io.diagnostics import NotRows, Position, WrongFieldCount, WrongValue
 from tidalog.io.formats import check_column_formats
 from tidalog.io.result import BadRow, BadRowLog, OnError, Reading, ReadResult, TermColumn
 from tidalog.io.term_fields import KEY, text_reading
 from tidalog.io.values import column_of
+from tidalog.model.amounts import counted
 from tidalog.model.errors import DataError
 
 _SOURCE: Final = "the data"
@@ -175,7 +176,7 @@ def _from_columns(data: Sequence[_Column], names: Sequence[str] | None, log: Bad
             NotRows(
                 problem="the columns are not equally long",
                 why=", ".join(
-                    f"{n} has {count(len(c), 'row')}" for n, c in zip(chosen, columns, strict=True)
+                    f"{n} has {counted(len(c), 'row')}" for n, c in zip(chosen, columns, strict=True)
                 ),
             )
         )
@@ -205,7 +206,7 @@ def _from_numpy(data: np.ndarray, log: BadRowLog) -> RawTable:
     if data.ndim not in (1, 2):
         raise DataError(
             NotRows(
-                problem=f"an array of {count(data.ndim, 'dimension')} is not a table of rows",
+                problem=f"an array of {counted(data.ndim, 'dimension')} is not a table of rows",
                 why="rows have two",
             )
         )
@@ -260,7 +261,7 @@ def _as_row(row: object) -> tuple[object, ...]:
 def _wrong_width(row: tuple[object, ...], number: int, width: int) -> BadRow:
     diagnostic = WrongFieldCount(
         Position(_SOURCE, number + 1, unit="row"),
-        found=count(len(row), "value"),
+        found=counted(len(row), "value"),
         wanted=str(width),
         why=f"the row is {shown(row)}",
         hint="",

@@ -17,7 +17,7 @@ import pyarrow as pa
 import pyarrow.json as pajson
 
 from tidalog import arrow_compute as pc
-from tidalog.io.columns import RawTable, count, shown
+from tidalog.io.columns import RawTable, shown
 from tidalog.io.diagnostics import JsonSyntax, Position, WrongFieldCount, WrongValue
 from tidalog.io.encoding import as_bytes, require_utf8, without_mark
 from tidalog.io.json_terms import iris_of, term_of
@@ -25,6 +25,7 @@ from tidalog.io.result import BadRow, BadRowLog, Reading
 from tidalog.io.row_scan import NO_DELIMITER, NO_QUOTE, survey
 from tidalog.io.update_diagnostics import NotAnObject
 from tidalog.io.values import column_of
+from tidalog.model.amounts import counted
 
 _BLOCK: Final = 1 << 22
 Wanted = Callable[[str], bool]
@@ -222,7 +223,7 @@ def _wrong_width(lines: _Lines, index: int, found: int, width: int) -> BadRow:
     position, text = lines.position(index)
     diagnostic = WrongFieldCount(
         position,
-        found=count(found, "field"),
+        found=counted(found, "field"),
         wanted=str(width),
         why=f"the first row has {width}",
         hint="",

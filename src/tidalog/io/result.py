@@ -18,6 +18,7 @@ import pyarrow as pa
 
 from tidalog.io.diagnostics import DataDiagnostic, MoreBadRows
 from tidalog.io.files import AtomicFile, writing
+from tidalog.model.amounts import counted
 from tidalog.model.errors import DataError
 
 Reading = Literal["any", "string", "iri", "native", "ntriples"]
@@ -113,8 +114,7 @@ class BadRowLog:
             shown: list[DataDiagnostic] = [row.diagnostic for row in self._first]
             more = self._count - len(shown)
             if more:
-                rows = "row" if more == 1 else "rows"
-                shown.append(MoreBadRows(count=f"{more:,}", rows=rows, shown=len(shown)))
+                shown.append(MoreBadRows(rows=counted(more, "more bad row"), shown=len(shown)))
             raise DataError(shown)
         if self._file is not None and self._target is not None:
             with writing(self._target):

@@ -19,7 +19,7 @@ import pyarrow as pa
 from tidalog import arrow_compute as pc
 from tidalog.io import update_checks
 from tidalog.io.arrow_files import read_arrow, read_parquet
-from tidalog.io.columns import RawTable, count, to_terms
+from tidalog.io.columns import RawTable, to_terms
 from tidalog.io.delimited import Layout, fields_of, read_delimited
 from tidalog.io.diagnostics import Position, WrongArity
 from tidalog.io.encoding import as_bytes, decoded, without_mark
@@ -31,6 +31,7 @@ from tidalog.io.row_scan import NO_QUOTE, scan_row, skip_empty_lines, survey
 from tidalog.io.update_checks import CODES
 from tidalog.io.update_diagnostics import NotAnUpdateTable, WrongColumnType
 from tidalog.lang.names import has_unknown_prefix, written_name
+from tidalog.model.amounts import counted
 from tidalog.model.errors import DataError
 from tidalog.model.term_text import STANDARD_PREFIXES, parse_any
 from tidalog.model.terms import IRI
@@ -143,7 +144,7 @@ def _read_delimited(path: Path, buffer: pa.Buffer, layout: Layout, log: BadRowLo
             raise DataError(
                 WrongArity(
                     path=path,
-                    found=f"{count(int(width), 'column')} in its first line",
+                    found=f"{counted(int(width), 'column')} in its first line",
                     wanted="no row has that many",
                     why="every row has a field for each column, which may be empty",
                     hint="",

@@ -16,6 +16,7 @@ from tidalog.engine.functions import is_native
 from tidalog.engine.limits import Limits, ProgressCallback, RunStats
 from tidalog.maintain.runner import Interrupted, Runner
 from tidalog.maintain.seminaive import SemiNaive
+from tidalog.model.amounts import times
 from tidalog.model.errors import Diagnostic, RunError
 from tidalog.model.program import Variable
 from tidalog.model.term_text import term_text
@@ -134,8 +135,8 @@ def check_constraints(engine: EmbeddedEngine, constraints: Sequence[NormalRule])
         count = engine.count(name)
         if count:
             span = rule.origin.span if rule.origin is not None else None
-            times = "once" if count == 1 else f"{count:,} times"
-            found.append(Violated(span, rule=rule.name, times=times, examples=_examples(engine, rule, name)))
+            examples = _examples(engine, rule, name)
+            found.append(Violated(span, rule=rule.name, times=times(count), examples=examples))
     if found:
         raise RunError(found)
 

@@ -15,7 +15,7 @@ reused:
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import ClassVar
 
@@ -59,15 +59,18 @@ class Span:
 
 class Diagnostic:
     """One message.  Subclasses define `number`, `title`, `reason`, `hint` as format strings over the
-    keyword arguments of the constructor; `reason` is shown beside the underlined text."""
+    keyword arguments of the constructor; `reason` is shown beside the underlined text.  `second` is the
+    position that explains the first, with `second_reason` beside it."""
 
     number: ClassVar[str]
     title: ClassVar[str]
     reason: ClassVar[str] = ""
     hint: ClassVar[str] = ""
+    second_reason: ClassVar[str] = ""
 
-    def __init__(self, span: Span | None = None, /, **values: object) -> None:
+    def __init__(self, span: Span | None = None, second: Span | None = None, /, **values: object) -> None:
         self.span = span
+        self.second = second
         self.values = values
 
     @property
@@ -87,18 +90,11 @@ class Diagnostic:
         lines = [f"{kind}[{self.number}]: {self.message}"]
         reason, hint = self._fill(self.reason), self._fill(self.hint)
         if self.span is not None:
-            source, start = self.span.source, self.span.start
-            number, column = source.position(min(start, len(source.text)))
-            text, shift = _excerpt(_printable(source.line(number)), column)
-            width = max(1, min(self.span.end - start, len(text) - (column - shift) + 1))
-            gutter = str(number)
-            lines.append(f"  --> {source.name}:{number}:{column}")
-            lines.append(f"   {gutter} | {text}")
-            pad = " " * len(gutter)
-            blank = "".join("\t" if c == "\t" else " " for c in text[: column - shift - 1])
-            lines.append(f"   {pad} | {blank}{'^' * width} {reason}".rstrip())
+            lines += _underlined(self.span, "^", reason)
         elif reason:
             lines.append(f"   {reason}")
+        if self.second is not None:
+            lines += _underlined(self.second, "-", self._fill(self.second_reason))
         if hint:
             lines.append(f"   hint: {hint}")
         return "\n".join(lines)
@@ -106,8 +102,9 @@ class Diagnostic:
     def to_json(self) -> dict[str, object]:
         position: dict[str, object] = {}
         if self.span is not None:
-            line, column = self.span.source.position(self.span.start)
-            position = {"file": self.span.source.name, "line": line, "column": column}
+            position = _position(self.span)
+        if self.second is not None:
+            position["second"] = {"reason": self._fill(self.second_reason), **_position(self.second)}
         return {
             "number": self.number,
             "kind": "warning" if self.is_warning else "error",
@@ -116,6 +113,23 @@ class Diagnostic:
             "hint": self._fill(self.hint),
             **position,
         }
+
+
+def _position(span: Span) -> dict[str, object]:
+    line, column = span.source.position(span.start)
+    return {"file": span.source.name, "line": line, "column": column}
+
+
+def _underlined(span: Span, mark: str, reason: str) -> Iterator[str]:
+    """The position, its line, and the reason beside the underlined text."""
+    source, start = span.source, span.start
+    number, column = source.position(min(start, len(source.text)))
+    text, shift = _excerpt(_printable(source.line(number)), column)
+    width = max(1, min(span.end - start, len(text) - (column - shift) + 1))
+    blank = "".join("\t" if c == "\t" else " " for c in text[: column - shift - 1])
+    yield f"  --> {source.name}:{number}:{column}"
+    yield f"   {number} | {text}"
+    yield f"   {' ' * len(str(number))} | {blank}{mark * width} {reason}".rstrip()
 
 
 def _printable(text: str) -> str:

@@ -209,6 +209,7 @@ class Pipeline:
                 report.updates += delta.updates
                 report.inserted += delta.inserted_count
                 report.deleted += delta.deleted_count
+                report.ignored += delta.ignored
                 report.engine_seconds += delta.counters.seconds
                 report.applied += self._finished(position.number)
         except TidalogError as error:
@@ -277,6 +278,7 @@ class Pipeline:
             self.totals.recovered = before
             self.totals.inserted += report.inserted
             self.totals.deleted += report.deleted
+            self.totals.ignored += report.ignored
             self._await_more()
 
     # --- waiting ------------------------------------------------------------------------------------

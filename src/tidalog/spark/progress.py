@@ -39,6 +39,8 @@ class Counts:
     updates: int = 0
     inserted: int = 0
     deleted: int = 0
+    ignored: int = 0
+    """Insertions of facts that were explicit, and deletions of facts that were not; unknown of keys."""
     engine_seconds: float = 0.0
 
 

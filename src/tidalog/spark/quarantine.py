@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from tidalog.io.files import AtomicFile
+from tidalog.model.amounts import counted
 from tidalog.spark.diagnostics import BadRowsInStream, SparkError
 from tidalog.spark.ingest import OFFSETS, BadRow
 
@@ -26,7 +27,7 @@ class Quarantine:
     def check(self, bad: Sequence[BadRow], batch: int) -> None:
         """Raises `SparkError` (T115) if there are bad rows and no folder for them."""
         if bad and self.folder is None:
-            rows = "1 row" if len(bad) == 1 else f"{len(bad):,} rows"
+            rows = counted(len(bad), "row")
             raise SparkError(BadRowsInStream(rows=rows, batch=batch, first=_line(bad[0])))
 
     def write(self, query: str, batch: int, rows: Sequence[BadRow]) -> None:

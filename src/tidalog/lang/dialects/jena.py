@@ -23,6 +23,7 @@ from tidalog.lang.dialects.common import Reader, rdf_number
 from tidalog.lang.dialects.jena_builtins import BUILTINS, REFUSED
 from tidalog.lang.lexer import MAX_DEPTH, Statement
 from tidalog.lang.lowering import BodyPart
+from tidalog.model.amounts import counted
 from tidalog.model.errors import Diagnostic, Source, Span
 from tidalog.model.program import Atom, Expression, Program, Variable
 from tidalog.model.terms import IRI, Term
@@ -118,7 +119,7 @@ class _JenaReader(Reader):
                 wanted = f"{builtin.least} or more" if builtin.most is None else f"{wanted} or {builtin.most}"
             self.refuse(
                 use.at,
-                f"{name} with {count} argument{'' if count == 1 else 's'}",
+                f"{name} with {counted(count, 'argument')}",
                 f"{name} takes {wanted}",
                 "add or remove arguments",
             )
