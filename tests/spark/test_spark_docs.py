@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -16,10 +15,14 @@ if TYPE_CHECKING:
 
 
 @pytest.fixture
-def folder(spark: SparkSession, spark_folder: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
-    """The current folder, empty.  Commands and code use the shared session and leave nothing running."""
-    for path in spark_folder.iterdir():  # the folder itself stays: Spark's processes are in it
-        shutil.rmtree(path) if path.is_dir() else path.unlink()
+def folder(
+    spark: SparkSession, spark_folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> Iterator[Path]:
+    """The current folder, empty.  Commands and code use the shared session and leave no query running.
+
+    Spark's processes are in this folder, so it stays; what is in it is moved away."""
+    for path in spark_folder.iterdir():
+        path.rename(tmp_path / path.name)
     monkeypatch.chdir(spark_folder)
     monkeypatch.setattr(type(spark), "stop", lambda session: None)
     yield spark_folder
