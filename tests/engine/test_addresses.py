@@ -9,6 +9,7 @@ from tidalog.engine import update_kernels as steps
 from tidalog.engine.addresses import EACH, block_of
 from tidalog.engine.bits import EXPLICIT, NEW, PRESENT
 from tidalog.engine.engine import EmbeddedEngine
+from tidalog.engine.finished_update import predicates_of
 from tidalog.engine.kernel_object import KernelError
 
 
@@ -32,7 +33,8 @@ def test_the_block_of_an_engine_follows_its_arrays_when_they_grow() -> None:
     rows, begin = 100, 0
     while len(engine.store) < 20_000:
         before = engine.store.arrays
-        engine.log.begin(len(engine.store))
+        engine.log.begin()
+        engine.log.reserve(len(engine.store))
         table = np.arange(begin, begin + rows, dtype=np.int32).reshape(1, rows)
         absent = np.empty(rows, np.int64)
         assert steps.make_explicit(engine.shared, 0, table, absent) == (rows, 0)
@@ -40,7 +42,7 @@ def test_the_block_of_an_engine_follows_its_arrays_when_they_grow() -> None:
         assert steps.put_rows(engine.shared, 0, table, int(EXPLICIT | PRESENT | NEW)) == rows
         out = np.full(rows, -1, np.int32)
         ids = np.arange(begin, begin + rows, dtype=np.int32)
-        steps.predicates_of(engine.shared, ids, out)
+        predicates_of(engine.shared, ids, out)
         assert not out.any()
         assert engine.store.column(ids, 0).tolist() == table[0].tolist()
         if engine.store.arrays is before:

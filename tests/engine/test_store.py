@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
 from arrays_at import int32_at
+from tidalog.engine import finished_update as ended
 from tidalog.engine import hash_table as table
 from tidalog.engine import memory
 from tidalog.engine import undo_log as changes
@@ -26,7 +27,6 @@ from tidalog.engine.index import Indexes
 from tidalog.engine.index_kernels import POOL, POOL_SIZE
 from tidalog.engine.probe import find_rows, find_runs
 from tidalog.engine.undo_log import UndoLog
-from tidalog.engine.update_kernels import remove_from_indexes
 
 Row = tuple[int, ...]
 ARITIES = (2, 1, 3, 0, 2, 8)
@@ -72,7 +72,7 @@ class Store(RuleBasedStateMachine):
 
     def __init__(self) -> None:
         super().__init__()
-        self.store = FactStore(capacity=8)
+        self.store, self.dictionary = FactStore(capacity=8), Dictionary()
         for predicate, arity in enumerate(ARITIES):
             self.store.add_predicate(predicate, arity)
         self.indexes = Indexes()
@@ -158,7 +158,8 @@ class Store(RuleBasedStateMachine):
         """Some facts are deleted, some of these come back, other rows come; then it holds or it never was."""
         begin, used = len(self.store), self.store.used
         before = list(self.facts), list(self.status), dict(self.ids)
-        self.log.begin(begin)
+        self.log.begin()
+        self.log.reserve(begin)
         for p in range(len(ARITIES)):
             self.store.add_to_table(p)
         live = [i for i, _, _ in self.live]
@@ -182,14 +183,12 @@ class Store(RuleBasedStateMachine):
         if succeeds:
             gone = [f for f in deleted if self.facts[f] is not None]
             dead = np.empty(len(gone) + len(self.log.moved_from), np.int32)
-            kinds = np.full(len(gone), changes.DELETED_EXPLICIT, np.int8)
-            of_predicate = np.zeros(len(ARITIES), np.int64)
-            ids = np.array(gone, np.int32)
-            assert changes.finish(
-                self.store.arrays, self.log.arrays, begin, ids, kinds, dead, of_predicate
-            ) == len(gone)
-            assert dead.tolist() == [*gone, *self.log.moved_from.tolist()]
-            self.remove_from_indexes(dead, of_predicate)
+            kinds = np.full(len(gone), ended.DELETED_EXPLICIT, np.int8)
+            ids, moved = np.array(gone, np.int32), self.log.moved_from.tolist()
+            starts, rows = np.zeros(len(gone), np.int64), np.empty(max(ARITIES), np.int32)
+            assert ended.finish(self.shared, begin, ids, kinds, starts, rows, dead) == len(gone)
+            assert dead.tolist() == [*gone, *moved]
+            self.remove_from_indexes(dead)
             for fact in gone:
                 known = self.facts[fact]
                 assert known is not None
@@ -202,12 +201,19 @@ class Store(RuleBasedStateMachine):
             self.store.truncate(begin, used)
             self.facts, self.status, self.ids = before
 
-    def remove_from_indexes(self, dead: np.ndarray, of_predicate: np.ndarray) -> None:
-        dictionary, log = Dictionary(), self.log.arrays
-        shared = SharedBlock().of(self.store.arrays, dictionary.arrays, self.indexes.meta, log)
-        for numbers in self.indexes.indexes_to_update(self.store.arrays, of_predicate).values():
-            whole = np.zeros(len(numbers), np.int64), np.full(len(numbers), len(dead))
-            remove_from_indexes(shared, np.array(numbers, np.int64), *whole, dead)
+    @property
+    def shared(self) -> np.ndarray:
+        arrays, meta = self.store.arrays, self.indexes.meta
+        return SharedBlock().of(arrays, self.dictionary.arrays, meta, self.log.arrays)
+
+    def remove_from_indexes(self, dead: np.ndarray) -> None:
+        predicates = np.empty(len(dead), np.int32)
+        ended.predicates_of(self.shared, dead, predicates)
+        for predicate in np.unique(predicates).tolist():
+            mine = dead[predicates == predicate]
+            numbers = self.indexes.indexes_to_update(self.store.arrays, predicate, len(mine))
+            whole = np.zeros(len(numbers), np.int64), np.full(len(numbers), len(mine))
+            ended.remove_from_indexes(self.shared, np.array(numbers, np.int64), *whole, mine)
 
     def move(self, fact: int) -> None:
         """A fact that was deleted has a new id."""

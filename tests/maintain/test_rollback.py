@@ -12,13 +12,21 @@ from consistency import check_store, live_facts
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from maintained import PLAIN_CONFIGURATIONS, Maintained, Oracle, Scenario, scenario, updates_of
+from rule_streams import RuleScenario, layered_rule_scenarios, state_of, tangled_rule_scenarios
 from streams import HURRIED, configurations, layered_scenarios, tangled_scenarios
 
+from tidalog.analysis import analyse
 from tidalog.engine.bits import RECORDED
+from tidalog.engine.fact_kernels import ARITY, COUNT, DEAD, FACTS, GARBAGE, USED
 from tidalog.engine.limits import Limits, Progress
 from tidalog.lang import parse
 from tidalog.maintain import runner as run
 from tidalog.maintain.choose import Options
+from tidalog.maintain.component import MaintainedComponent
+from tidalog.maintain.maintainer import Maintainer
+from tidalog.maintain.marks import Marks
+from tidalog.maintain.marks.linked import Links
+from tidalog.maintain.marks.next_update import Named
 from tidalog.maintain.runner import Runner
 from tidalog.model.errors import RunError
 
@@ -27,24 +35,64 @@ class Thrown(Exception):
     """What a test throws into a run."""
 
 
+CACHES = {
+    MaintainedComponent: {"_plans", "_size", "large_groups", "incremental", "countable", "joins"},
+    Marks: {"_coming", "_at_risk", "_deleted_next", "_proved", "_begin", "_inserted_next", "_carried"}
+    | {"_carried_count", "_next", "_deleted", "_txn"}
+    | {"_windows", "_announced_count", "_recording", "_incomplete"},
+    Maintainer: {"_workspace"},
+}
+"""Fields that an update which fails may change: compiled plans, what `begin` sets for every update, what the
+derivation log had.  Every other field is compared, whatever fields there will be."""
+
+
 def digest(kept: Maintained) -> dict[str, object]:
-    """Everything that an update may change, as far as anyone can tell the difference.  What is on record only
-    saves work, and ends with an update that fails."""
-    engine = kept.engine
+    """Everything that an update may change, bit for bit, but for what `engine.savepoint` lists as work that
+    is saved: what is on record, how far table and indexes have caught up, bounds of ids."""
+    engine, maintainer = kept.engine, kept.maintainer
     check_store(engine)
     for number in range(len(engine.indexes)):
         engine.indexes.catch_up(number, engine.store.arrays)
     check_store(engine)
-    status = engine.store.arrays.status & ~RECORDED
+    facts, end, predicates = engine.store.arrays, len(engine.store), len(engine.names)
     return {
-        "facts": {f: (row, int(status[f])) for f, row in live_facts(engine).items()},
-        "ids": len(engine.store),
-        "rows": (engine.store.used, engine.store.garbage),
+        "facts": live_facts(engine),
+        "rows": facts.arguments[: engine.store.used].tolist(),
+        "offsets": facts.offset[:end].tolist(),
+        "status": (facts.status[:end] & ~RECORDED).tolist(),
+        "sizes": facts.state[[FACTS, USED, DEAD, GARBAGE]].tolist(),
+        "extents": facts.extent[:predicates, [COUNT, ARITY]].tolist(),
         "predicates": list(zip(engine.names, engine.arities, strict=True)),
+        "numbers": dict(engine._numbers),
         "terms": [engine.dictionary.term(n) for n in range(len(engine.dictionary))],
         "indexes": dict(engine.indexes._numbers),
-        "counts": engine.counts.of(np.arange(len(engine.store) + 100, dtype=np.int32)).tolist(),
+        "counts": engine.counts.of(np.arange(end + 100, dtype=np.int32)).tolist(),
+        "owner of counts": id(engine.counts),
+        "logged": engine.log.arrays.counts.tolist(),
+        "run": (engine.derived, id(engine.executed), dict(engine.derivations), engine.open_savepoint),
+        "components": [fields_of(one, CACHES[MaintainedComponent]) for one in maintainer.components],
+        "marks": (id(maintainer.marks), fields_of(maintainer.marks, CACHES[Marks])),
+        "maintainer": fields_of(maintainer, CACHES[Maintainer]),
     }
+
+
+def fields_of(owner: object, caches: set[str]) -> dict[str, object]:
+    return {name: comparable(value) for name, value in sorted(vars(owner).items()) if name not in caches}
+
+
+def comparable(value: object) -> object:
+    """Values that a test can compare, deep down; an object that it knows nothing about is the same or not."""
+    if isinstance(value, np.ndarray):
+        return value.dtype.str, value.shape, value.tolist()
+    if isinstance(value, tuple | list):
+        return [comparable(one) for one in value]
+    if isinstance(value, dict):
+        return [(comparable(key), comparable(one)) for key, one in value.items()]
+    if isinstance(value, str | int | float | frozenset | set | None):
+        return value
+    if isinstance(value, Links | Named):
+        return fields_of(value, set())
+    return id(value)
 
 
 @contextmanager
@@ -123,6 +171,37 @@ def test_a_failure_inside_a_search_or_a_join_changes_nothing(
     with pausing_after(steps):
         for chosen in options:
             check_failures(given_scenario, chosen, (1, 3, 6, 10, 16, 30, 60), Thrown)
+
+
+@settings(HURRIED, max_examples=12)
+@given(st.one_of(tangled_rule_scenarios(4), layered_rule_scenarios(length=3)), configurations())
+def test_an_edit_of_rules_that_fails_at_any_safe_point_changes_nothing(
+    given_scenario: RuleScenario, options: list[Options]
+) -> None:
+    """Marks, counts, components and constraints are those of before, and the next edit finds them right."""
+    for chosen in options:
+        with pausing_after(3):
+            check_failing_edits(given_scenario, chosen)
+
+
+def check_failing_edits(given_scenario: RuleScenario, options: Options) -> None:
+    kept = Maintained(given_scenario.with_rules(given_scenario.first), options)
+    explicit = {(fact.predicate, fact.arguments) for fact in given_scenario.program.facts}
+    for number, (update, rules) in enumerate(given_scenario.steps):
+        upcoming = [later for later, _ in given_scenario.steps[number + 1 :]]
+        for one in (update, *upcoming[: options.look_ahead]):
+            kept.encoded(one)
+        analysis = analyse(given_scenario.with_rules(rules))
+        before = digest(kept)
+        for point in (1, 2, 4, 8, 16, 0):
+            with failing_at(point, Thrown):
+                try:
+                    kept.apply(update, upcoming, analysis=analysis)
+                    break
+                except Thrown:
+                    assert digest(kept) == before
+        explicit = explicit - set(update[0]) | set(update[1])
+        kept.check_state(state_of(given_scenario, rules, explicit))
 
 
 PATHS = """

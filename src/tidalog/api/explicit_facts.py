@@ -24,12 +24,8 @@ class ExplicitFacts:
         if not facts:
             return 0
         engine.forget_derived()
-        savepoint = engine.savepoint()
-        try:
+        with engine.savepoint():
             return sum(engine.insert(part.predicate, part.columns, part.count) for part in facts)
-        except BaseException:
-            engine.rollback_to(savepoint)
-            raise
 
     def apply(self, engine: EmbeddedEngine, update: EncodedUpdate) -> Outcome:
         """Applies an update by relation, and drops what is derived."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 import numpy.typing as npt
@@ -16,6 +16,7 @@ from tidalog.engine.dictionary import Dictionary
 from tidalog.engine.facts import FactStore
 from tidalog.engine.index import Indexes
 from tidalog.engine.plan_compiler import Catalogue
+from tidalog.engine.savepoint import Savepoint
 from tidalog.engine.undo_log import UndoLog
 from tidalog.model.facts import Ids
 from tidalog.plan.executed import Executed
@@ -28,16 +29,6 @@ _SMALL_SHARE = 16
 _WIDE = 8  # terms for each fact from which bits by term are not worth it
 _NO_OFFSETS: Offsets = np.empty(0, np.uint32)
 _UNUSED = 1 << 16  # ids or offsets that may be unused, however small the store
-
-
-@dataclass(frozen=True, slots=True)
-class Savepoint:
-    """A state to roll back to."""
-
-    facts: int
-    used: int
-    terms: int
-    indexes: int
 
 
 class EmbeddedEngine:
@@ -64,6 +55,7 @@ class EmbeddedEngine:
         """The plans of the last run from scratch."""
         self.derivations: dict[frozenset[str], int] = {}
         """Instances that deriving a component from scratch took, by its predicates."""
+        self.open_savepoint: Savepoint | None = None
 
     def index(self, predicate: int, columns: tuple[int, ...]) -> int:
         return self.indexes.number(predicate, columns, self.store.count(predicate))
@@ -115,16 +107,27 @@ class EmbeddedEngine:
         ids = self.ids(name, mask, want)
         return [self.store.column(ids, c) for c in range(self.arity(name))] if self.has(name) else []
 
-    # --- rollback ------------------------------------------------------------------------------------
+    # --- changes -------------------------------------------------------------------------------------
 
     def savepoint(self) -> Savepoint:
-        return Savepoint(len(self.store), self.store.used, len(self.dictionary), len(self.indexes))
+        """Opens a savepoint; none may be open."""
+        if self.open_savepoint is not None:
+            raise RuntimeError("a savepoint is open already")
+        savepoint = self.open_savepoint = Savepoint(self)
+        return savepoint
 
-    def rollback_to(self, savepoint: Savepoint) -> None:
-        """Removes every fact, term and index that came since the savepoint."""
-        self.indexes.truncate(self.store.arrays, savepoint.facts, savepoint.indexes)
-        self.store.truncate(savepoint.facts, savepoint.used)
-        self.dictionary.truncate(savepoint.terms)
+    def note_derivations(self, predicates: frozenset[str], instances: int) -> None:
+        """Deriving a component from scratch took so many instances."""
+        if self.open_savepoint is not None:
+            before = self.derivations.get(predicates)
+            self.open_savepoint.on_rollback(partial(self._put_derivations, predicates, before))
+        self._put_derivations(predicates, instances)
+
+    def _put_derivations(self, predicates: frozenset[str], instances: int | None) -> None:
+        if instances is None:
+            self.derivations.pop(predicates, None)
+        else:
+            self.derivations[predicates] = instances
 
     def forget_derived(self) -> None:
         """Only explicit facts stay, in the order they had within their predicates; hidden predicates go.  An
@@ -146,17 +149,10 @@ class EmbeddedEngine:
         self.derived = False
 
     def forget_predicates(self, count: int) -> None:
-        """Only the first `count` predicates stay; the others have no facts."""
+        """Only the first `count` predicates stay; the others have no facts.  See `Savepoint`."""
         for name in self.names[count:]:
             del self._numbers[name]
         del self.names[count:], self.arities[count:]
-        self._distinct.clear()
-
-    def forget_hidden(self) -> None:
-        """Forgets the names of hidden predicates that have no facts; they are the last ones."""
-        while self.names and self.names[-1].startswith("#") and self.store.count(len(self.names) - 1) == 0:
-            del self._numbers[self.names.pop()]
-            self.arities.pop()
         self._distinct.clear()
 
     def compact(self) -> tuple[Offsets, Offsets]:

@@ -6,6 +6,7 @@ facts in bulk just before it is probed, and only then.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Final
 
 import numpy as np
@@ -136,19 +137,15 @@ class Indexes:
         for number in range(len(self)):
             truncate_index(facts, self.meta[number], length)
 
-    def indexes_to_update(self, facts: Facts, dead: npt.NDArray[np.int64]) -> dict[int, list[int]]:
-        """Predicate → the indexes from which its dead facts are to be removed; `dead` says how many each
-        predicate has.  An index that loses much has been emptied, and is filled again when it is next
-        read."""
-        found: dict[int, list[int]] = {}
-        for predicate in np.flatnonzero(dead).tolist():
-            count, numbers = int(dead[predicate]), self._of_predicate.get(predicate, [])
-            if count > _FEW and count * _DEARER > facts.extent[predicate, COUNT]:
-                for number in numbers:
-                    self._empty(number)
-            elif numbers:
-                found[predicate] = numbers
-        return found
+    def indexes_to_update(self, facts: Facts, predicate: int, dead: int) -> Sequence[int]:
+        """The indexes from which so many dead facts of a predicate are to be removed.  Those that lose much
+        have been emptied, and are filled again when they are next read."""
+        numbers = self._of_predicate.get(predicate, ())
+        if dead > _FEW and dead * _DEARER > facts.extent[predicate, COUNT]:
+            for number in numbers:
+                self._empty(number)
+            return ()
+        return numbers
 
     def _empty(self, number: int) -> None:
         row = self.meta[number]

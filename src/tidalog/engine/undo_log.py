@@ -1,4 +1,4 @@
-"""What an update has changed so far, so that it can be finished or undone.
+"""What an update has changed so far, so that it can be finished (`finished_update`) or undone (`savepoint`).
 
 Invariant.  Until an update is finished no fact leaves the table or an index: what is deleted is DELETED, what
 is inserted is NEW, and the status that an older fact had is in the log (`touched`, `before`), once.  A fact
@@ -9,30 +9,27 @@ derivation that gave it that id.
 
 from __future__ import annotations
 
-from typing import Final, NamedTuple
+from typing import Final, NamedTuple, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 
-from tidalog.engine.array_types import Int8s, Int32s, Int32Table, Int64s, Uint16s, Uint64s, int64
+from tidalog.engine.array_types import Int32s, Int32Table, Int64s, Uint16s, Uint64s, int64
 from tidalog.engine.binding_blocks import BLOCK
-from tidalog.engine.bits import DELETED, DELETED_NEXT, EXPLICIT, KEPT, LASTING, NEW, PRESENT, TOUCHED
+from tidalog.engine.bits import DELETED, DELETED_NEXT, EXPLICIT, KEPT, LASTING, NEW, TOUCHED
 from tidalog.engine.derivation_log import DerivationLog, move_row
 from tidalog.engine.fact_kernels import (
-    ARITY,
     CACHED,
     COUNT,
     DEAD,
     ENTRIES,
     FACTS,
     FIRST,
-    GARBAGE,
     HEADER,
     LAST,
     TABLED,
     USED,
     Facts,
-    forget_row,
     hash_rows,
     look_ahead,
     same_arguments,
@@ -42,21 +39,13 @@ from tidalog.engine.jit import compiled, entry, inlined
 from tidalog.engine.probe import find_rows
 
 Ints = npt.NDArray[np.int32]
+T = TypeVar("T", bound=np.generic)
 
 TOUCHES: Final = 0  # counts[TOUCHES]: entries of `touched` and `before`
 MOVES: Final = 1  # counts[MOVES]: entries of `moved_from` and `moved_to`
 PAIRS: Final = 2  # counts[PAIRS]: entries of `pairs`
 COUNTS: Final = 3
 MOST_OBSERVED: Final = 65 * BLOCK  # pairs that a block of instances can give
-
-
-# Kinds of changes.
-INSERTED_IMPLICIT: Final = 0
-INSERTED_EXPLICIT: Final = 1
-DELETED_IMPLICIT: Final = 2
-DELETED_EXPLICIT: Final = 3
-NOW_IMPLICIT: Final = 4
-NOW_EXPLICIT: Final = 5
 
 
 class Log(NamedTuple):
@@ -77,11 +66,20 @@ class UndoLog:
         self.derivation_log = DerivationLog()
         self.arrays = _arrays(16, 16, self.derivation_log)
 
-    def begin(self, facts: int) -> None:
-        """An update of a store with so many ids begins."""
-        if 2 * facts > len(self.arrays.touched):
-            self.arrays = _arrays(3 * facts, len(self.arrays.pairs), self.derivation_log)
+    def begin(self) -> None:
+        """Nothing is logged."""
         self.arrays.counts[:] = 0
+
+    def reserve(self, facts: int) -> None:
+        """An update may change all facts of a store with so many ids."""
+        arrays = self.arrays
+        if 2 * facts > len(arrays.touched):
+            self.arrays = arrays._replace(
+                touched=_enlarged(arrays.touched, 3 * facts),
+                before=_enlarged(arrays.before, 3 * facts),
+                moved_from=_enlarged(arrays.moved_from, 3 * facts),
+                moved_to=_enlarged(arrays.moved_to, 3 * facts),
+            )
 
     def ensure_capacity(self, facts: int, links: int = MOST_OBSERVED) -> None:
         """Capacity for what a block of instances of a store with so many ids can add, so many links at
@@ -89,9 +87,8 @@ class UndoLog:
         if self.derivation_log.is_open:
             self.derivation_log.ensure_capacity(facts + BLOCK, BLOCK, links)
         elif self.arrays.counts[PAIRS] + MOST_OBSERVED > len(self.arrays.pairs):
-            pairs = np.empty(2 * len(self.arrays.pairs) + 2 * MOST_OBSERVED, np.uint64)
-            pairs[: len(self.arrays.pairs)] = self.arrays.pairs
-            self.arrays = self.arrays._replace(pairs=pairs)
+            capacity = 2 * len(self.arrays.pairs) + 2 * MOST_OBSERVED
+            self.arrays = self.arrays._replace(pairs=_enlarged(self.arrays.pairs, capacity))
 
     @property
     def touched(self) -> Ints:
@@ -113,6 +110,12 @@ class UndoLog:
     @property
     def nbytes(self) -> int:
         return int(self.arrays.counts[TOUCHES]) * 6 + int(self.arrays.counts[MOVES]) * 8
+
+
+def _enlarged(array: npt.NDArray[T], capacity: int) -> npt.NDArray[T]:
+    result = np.empty(capacity, array.dtype)
+    result[: len(array)] = array
+    return result
 
 
 def _arrays(facts: int, pairs: int, derivation_log: DerivationLog) -> Log:
@@ -213,7 +216,8 @@ def flag_deleted_next(
             continue
         status = facts.status[ids[i]]
         if not deleted:
-            facts.status[ids[i]] = status & ~DELETED_NEXT
+            if status & DELETED_NEXT:
+                clear_bits(facts, log, ids[i], DELETED_NEXT)
         elif (status & (EXPLICIT | DELETED | DELETED_NEXT)) == EXPLICIT:
             set_bits(facts, log, ids[i], DELETED_NEXT)
             out[found] = ids[i]
@@ -331,93 +335,9 @@ def undo(facts: Facts, log: Log) -> None:
         facts.status[log.touched[i]] = log.before[i]
 
 
-@compiled
-def list_changes(facts: Facts, log: Log, begin: int, ids: np.ndarray, kinds: np.ndarray) -> int:
-    """The facts that an update has changed and how, see INSERTED …; how many."""
-    count = 0
-    for i in range(log.counts[TOUCHES]):
-        fact = log.touched[i]
-        explicit = log.before[i] & EXPLICIT
-        if facts.status[fact] & DELETED:
-            ids[count] = fact
-            kinds[count] = DELETED_EXPLICIT if explicit else DELETED_IMPLICIT
-            count += 1
-            continue
-        fact = facts.arguments[int64(facts.offset[fact]) - HEADER]
-        status = facts.status[fact]
-        if status & PRESENT and not status & DELETED:
-            if explicit and not status & EXPLICIT:
-                ids[count] = fact
-                kinds[count] = NOW_IMPLICIT
-                count += 1
-            elif status & EXPLICIT and not explicit:
-                ids[count] = fact
-                kinds[count] = NOW_EXPLICIT
-                count += 1
-    for fact in range(begin, facts.state[FACTS]):
-        if facts.status[fact] & NEW:
-            ids[count] = fact
-            kinds[count] = INSERTED_EXPLICIT if facts.status[fact] & EXPLICIT else INSERTED_IMPLICIT
-            count += 1
-    return count
-
-
 @entry
-def finish(
-    facts: Facts,
-    log: Log,
-    begin: int,
-    ids: Int32s,
-    kinds: Int8s,
-    dead: Int32s,
-    of_predicate: Int64s,
-) -> int:
-    """Takes deleted facts out of the table and clears every set; indexes are the caller's to see to, with the
-    rows that are still there.  `dead` gets the ids that are dead, the deleted facts first, and `of_predicate`
-    how many there are of each predicate; how many are deleted."""
-    count = 0
-    for i in range(len(ids)):
-        if (kinds[i] | 1) != DELETED_EXPLICIT:
-            continue
-        fact = ids[i]
-        forget_row(facts, fact)
-        predicate = facts.arguments[int64(facts.offset[fact]) - 1]
-        facts.status[fact] = 0
-        facts.state[DEAD] += 1
-        facts.state[GARBAGE] += facts.extent[predicate, ARITY] + HEADER
-        dead[count] = fact
-        of_predicate[predicate] += 1
-        count += 1
-    for i in range(log.counts[MOVES]):
-        dead[count + i] = log.moved_from[i]
-        of_predicate[facts.arguments[int64(facts.offset[log.moved_from[i]]) - 1]] += 1
+def settle(facts: Facts, log: Log) -> None:
+    """What has changed stays: clears the working bits of older facts, and the log."""
     for i in range(log.counts[TOUCHES]):
         facts.status[log.touched[i]] &= LASTING
-    for fact in range(begin, facts.state[FACTS]):
-        facts.status[fact] &= LASTING
-    return count
-
-
-@compiled
-def list_rows(facts: Facts, ids: np.ndarray, predicates: np.ndarray, starts: np.ndarray) -> int:
-    """The predicates of facts, and where each row starts if they are written one after the other; the end."""
-    end = 0
-    for i in range(len(ids)):
-        predicates[i] = facts.arguments[int64(facts.offset[ids[i]]) - 1]
-        starts[i] = end
-        end += facts.extent[predicates[i], ARITY]
-    return end
-
-
-@compiled
-def copy_rows(facts: Facts, ids: np.ndarray, starts: np.ndarray, rows: np.ndarray) -> None:
-    for i in range(len(ids)):
-        at = int64(facts.offset[ids[i]])
-        for c in range(facts.extent[facts.arguments[at - 1], ARITY]):
-            rows[starts[i] + c] = facts.arguments[at + c]
-
-
-@compiled
-def predicates_of(facts: Facts, ids: np.ndarray, out: np.ndarray) -> None:
-    for i in range(len(ids)):
-        out[i] = facts.arguments[int64(facts.offset[ids[i]]) - 1]
+    log.counts[:] = 0

@@ -8,11 +8,11 @@ import numpy as np
 
 from tidalog.engine import undo_log as changes
 from tidalog.engine.addresses import facts_at, indexes_at, log_at
-from tidalog.engine.array_types import Int8s, Int32s, Int32Table, Int64s
+from tidalog.engine.array_types import Int32s, Int32Table, Int64s
 from tidalog.engine.bits import DELETED, DELETED_NEXT, EXPLICIT, NEW, PRESENT, RECORDED
 from tidalog.engine.block_executor import ensure_tabled
 from tidalog.engine.fact_kernels import FACTS
-from tidalog.engine.index_kernels import CAUGHT_UP, catch_up, remove_facts
+from tidalog.engine.index_kernels import CAUGHT_UP, catch_up
 from tidalog.engine.jit import entry
 from tidalog.engine.probe import find_rows
 
@@ -74,7 +74,7 @@ def record_rows(
     `deleted` them, and RECORDED on those that are NEW; clears DELETED_NEXT on those among rows that it
     inserts. Appends the former to the `found` ids in `out`; how many ids it holds now, and how many are
     RECORDED."""
-    facts = facts_at(shared)
+    facts, log = facts_at(shared), log_at(shared)
     status, count = facts.status, rows.shape[1]
     ids = np.empty(count, np.int32)
     find_rows(facts, predicate, rows, count, ids)
@@ -84,27 +84,27 @@ def record_rows(
             continue
         bits = status[ids[i]]
         if not deleted:
-            status[ids[i]] = bits & ~DELETED_NEXT
+            if bits & DELETED_NEXT:
+                changes.clear_bits(facts, log, ids[i], DELETED_NEXT)
         elif (bits & (EXPLICIT | DELETED | DELETED_NEXT)) == EXPLICIT:
             out[found] = ids[i]
             found += 1
-            bits |= DELETED_NEXT
+            changes.set_bits(facts, log, ids[i], DELETED_NEXT)
             if bits & NEW:
-                bits |= RECORDED
+                changes.set_bits(facts, log, ids[i], RECORDED)
                 recorded += 1
-            status[ids[i]] = bits
     return found, recorded
 
 
 @entry
 def count_deleted_next(shared: Int64s, ids: Int32s, count: int) -> int:
     """How many of some facts are still DELETED_NEXT; none is so afterwards."""
-    status = facts_at(shared).status
+    facts, log = facts_at(shared), log_at(shared)
     found = 0
     for i in range(count):
-        if status[ids[i]] & DELETED_NEXT:
+        if facts.status[ids[i]] & DELETED_NEXT:
             found += 1
-            status[ids[i]] &= ~DELETED_NEXT
+            changes.clear_bits(facts, log, ids[i], DELETED_NEXT)
     return found
 
 
@@ -116,47 +116,6 @@ def count_recorded(shared: Int64s, begin: int) -> int:
     for fact in range(begin, facts.state[FACTS]):
         found += (status[fact] & (RECORDED | PRESENT | DELETED | EXPLICIT)) == (RECORDED | PRESENT)
     return found
-
-
-@entry
-def list_changes(
-    shared: Int64s,
-    begin: int,
-    ids: Int32s,
-    kinds: Int8s,
-    predicates: Int32s,
-    starts: Int64s,
-) -> tuple[int, int]:
-    """The facts that an update has changed and how, their predicates, and where each row starts if they are
-    written one after the other; how many, and the end of the rows."""
-    facts = facts_at(shared)
-    count = changes.list_changes(facts, log_at(shared), begin, ids, kinds)
-    return count, changes.list_rows(facts, ids[:count], predicates, starts)
-
-
-@entry
-def finish(
-    shared: Int64s,
-    begin: int,
-    ids: Int32s,
-    kinds: Int8s,
-    starts: Int64s,
-    rows: Int32s,
-    dead: Int32s,
-    of_predicate: Int64s,
-) -> int:
-    """Copies the rows of changed facts, then takes deleted facts away: see `changes.finish`."""
-    facts = facts_at(shared)
-    changes.copy_rows(facts, ids, starts, rows)
-    return changes.finish(facts, log_at(shared), begin, ids, kinds, dead, of_predicate)
-
-
-@entry
-def remove_from_indexes(shared: Int64s, indexes: Int64s, begins: Int64s, ends: Int64s, ids: Int32s) -> None:
-    """Removes dead facts from some indexes: of each those that lie between its begin and its end in `ids`."""
-    facts, meta = facts_at(shared), indexes_at(shared)
-    for i in range(len(indexes)):
-        remove_facts(facts, meta[indexes[i]], ids[begins[i] : ends[i]])
 
 
 @entry
@@ -174,8 +133,3 @@ def catch_up_with(shared: Int64s, wanted: Int64s) -> int:
         elif not ensure_tabled(facts, number, 0):
             return -1 - number
     return READY
-
-
-@entry
-def predicates_of(shared: Int64s, ids: Int32s, out: Int32s) -> None:
-    changes.predicates_of(facts_at(shared), ids, out)

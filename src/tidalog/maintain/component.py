@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING, Final, TypeAlias
+from typing import TYPE_CHECKING, Final
 
 import numpy as np
 import numpy.typing as npt
@@ -29,10 +30,6 @@ _SHARE_UNRANKED: Final = 8
 _MOST_PARTS: Final = 64
 _GROWTH: Final = 4  # plans are compiled again once the store is so many times larger
 _NO_IDS: Ids = np.empty(0, np.int32)
-
-
-Savepoint: TypeAlias = "tuple[bool, tuple[Ids, ...], Strategy | None]"
-"""Of a component: `in_rank_order`, `unranked`, `strategy`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,13 +138,17 @@ class MaintainedComponent:
         """Whether all its facts are in rank order."""
         return self.in_rank_order and not self.unranked
 
-    def savepoint(self) -> Savepoint:
-        """What an update may change and an error restores."""
-        return self.in_rank_order, self.unranked, self.strategy
+    def restorer(self) -> Callable[[], None]:
+        """Restores what an update may change: see `Savepoint.on_rollback`."""
+        ranks = self.in_rank_order, self.unranked, self.asked, self.carries_on
+        learnt = self.strategy, self.reason, self.steps_per_seed, self.worth, self.pause, self.last_pause
 
-    def roll_back(self, savepoint: Savepoint) -> None:
-        self.in_rank_order, self.unranked, self.strategy = savepoint
-        self.forget_plans()
+        def restore() -> None:
+            self.in_rank_order, self.unranked, self.asked, self.carries_on = ranks
+            self.strategy, self.reason, self.steps_per_seed, self.worth, self.pause, self.last_pause = learnt
+            self.forget_plans()
+
+        return restore
 
     def unrank(self, ids: Ids) -> None:
         """Facts have lost proofs and have others, of any rank.  If there are too many of them, the component

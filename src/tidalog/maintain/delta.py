@@ -9,7 +9,7 @@ from typing import Final
 import numpy as np
 import numpy.typing as npt
 
-from tidalog.engine import undo_log as changes
+from tidalog.engine import finished_update as changes
 from tidalog.model.facts import Ids
 from tidalog.model.lazy import LazyMapping
 from tidalog.plan.lowering import is_hidden

@@ -18,10 +18,12 @@ from tidalog.analysis.normal import NormalRule
 from tidalog.builtins import NO_FUNCTIONS, PythonFunction
 from tidalog.engine.derivation_counts import DerivationCounts
 from tidalog.engine.engine import EmbeddedEngine
+from tidalog.engine.finished_update import INSERTED_IMPLICIT
 from tidalog.engine.limits import Limits, ProgressCallback
-from tidalog.engine.undo_log import INSERTED_IMPLICIT, MOVES
+from tidalog.engine.savepoint import Savepoint
+from tidalog.engine.undo_log import MOVES
 from tidalog.maintain.choose import AUTO, Options, kind_of_marks, maintain, strategy_to_prepare
-from tidalog.maintain.component import MaintainedComponent, Savepoint
+from tidalog.maintain.component import MaintainedComponent
 from tidalog.maintain.counters import Counters
 from tidalog.maintain.delta import Deltas
 from tidalog.maintain.marks import Marks, Parts
@@ -112,7 +114,8 @@ class Maintainer:
     def use(self, options: Options) -> None:
         """Other options from the next update on.  Marks of another kind begin with none."""
         self.options = options
-        self._change_marks()
+        with self.engine.savepoint():
+            self._change_marks()
         self.marks.look_ahead, self.marks.sparing = options.look_ahead, options.marking == AUTO
 
     def _change_marks(self, *, rules_changed: bool = False) -> None:
@@ -143,34 +146,36 @@ class Maintainer:
     ) -> Outcome:
         """Applies an update, whole or not at all.  With an `analysis` the rules are those of it from here on;
         it lays facts out as the one before.  `diff` says how it differs, if that is known."""
-        if analysis is None:
-            return self._apply(update, upcoming, limits, progress)
-        diff = diff or diff_of_analyses(self.program.analysis, analysis)
-        before, order = self.program, self._index.order
-        savepoint, predicates = self.engine.savepoint(), len(self.engine.names)
-        program = before.edited(analysis, diff)
-        change = plan_edit(self.engine, self._index, program.of_edit(diff), diff, self._workspace)
-        try:
-            self._index.replace(change.before, change.after)
-            self._index.order = diff.order
-            self.program = program
-            self._change_constraints(diff.constraints_removed, diff.constraints_added)
-            self._change_marks(rules_changed=True)
-            self.engine.counts = DerivationCounts()  # of other rules
-            give_rules_facts(self.engine, change.removed)
-            outcome = self._apply(update, upcoming, limits, progress, change)
-        except BaseException:
-            self.program = before
-            self._index.replace(change.after, change.before)
-            self._index.order = order
-            self._change_constraints(diff.constraints_added, diff.constraints_removed)
-            self._change_marks()
-            self.engine.rollback_to(savepoint)
-            self.engine.forget_predicates(predicates)
-            raise
+        with self.engine.savepoint() as savepoint:
+            if analysis is None:
+                return self._apply(savepoint, update, upcoming, limits, progress)
+            diff = diff or diff_of_analyses(self.program.analysis, analysis)
+            change = self._edit(savepoint, analysis, diff)
+            outcome = self._apply(savepoint, update, upcoming, limits, progress, change)
         for component in change.edited:
             component.end_edit()
         return outcome
+
+    def _edit(self, savepoint: Savepoint, analysis: Analysis, diff: ComponentDiff) -> EditPlan:
+        """The rules are those of `analysis` from here on."""
+        engine, index, before = self.engine, self._index, (self.program, self._index.order, self.marks)
+        program = self.program.edited(analysis, diff)
+        change = plan_edit(engine, index, program.of_edit(diff), diff, self._workspace)
+
+        def restore() -> None:
+            self.program, index.order, self.marks = before
+            index.replace(change.after, change.before)
+            self._change_constraints(diff.constraints_added, diff.constraints_removed)
+
+        savepoint.on_rollback(restore)
+        index.replace(change.before, change.after)
+        self.program, index.order = program, diff.order
+        self._change_constraints(diff.constraints_removed, diff.constraints_added)
+        self._change_marks(rules_changed=True)
+        give_rules_facts(engine, change.removed)
+        engine.counts = DerivationCounts()  # of other rules
+        engine.counts.begin(len(engine.store))
+        return change
 
     def _change_constraints(self, removed: Iterable[NormalRule], added: Iterable[NormalRule]) -> None:
         for rule in removed:
@@ -179,6 +184,7 @@ class Maintainer:
 
     def _apply(
         self,
+        savepoint: Savepoint,
         update: EncodedUpdate,
         upcoming: Sequence[EncodedUpdate],
         limits: Limits,
@@ -188,11 +194,12 @@ class Maintainer:
         start = time.perf_counter()
         engine, marks = self.engine, self.marks
         counters = Counters()
-        txn = Transaction(engine)
+        txn = Transaction(engine, savepoint)
         runner = Runner(engine, limits, progress, counting=False)
         runner.components = len(self._index)
-        touched: list[tuple[MaintainedComponent, Savepoint]] = []
+        touched: list[MaintainedComponent] = []
         chosen: dict[str, str] = {}
+        savepoint.on_rollback(self._workspace.drop_scans)
         try:
             txn.ask(update.deletions, update.insertions)
             if rules is not None:
@@ -208,25 +215,19 @@ class Maintainer:
                     marks.find_announced(txn, component.numbers)
                     continue
                 runner.component = len(touched)
-                touched.append((component, component.savepoint()))
+                touched.append(component)
+                savepoint.on_rollback(component.restorer())
                 chosen[component.name] = self._maintain(component, work).name
                 for predicate in component.numbers:
                     if predicate in txn.deleted or predicate in txn.grown:
                         worklist.add(self._index.readers(predicate))
                 runner.look_at(txn)
             runner.look_at(txn)
-            names = (name for component, _ in touched for name in component.predicates)
+            names = (name for component in touched for name in component.predicates)
             check_constraints(engine, [self._constraints[n] for n in names if n in self._constraints])
             marks.end(counters)
-        except BaseException as stop:
-            txn.undo()
-            marks.failed()
-            for component, savepoint in touched:
-                component.roll_back(savepoint)
-            self._workspace.drop_scans()
-            if isinstance(stop, KeyboardInterrupt):
-                raise RunError(Interrupted(rule=runner.rule or "(none)")) from None
-            raise
+        except KeyboardInterrupt:
+            raise RunError(Interrupted(rule=runner.rule or "(none)")) from None
         found = txn.finish()
         marks.finished(txn.gone)
         counters.derivations += runner.stats.derivations
@@ -237,7 +238,7 @@ class Maintainer:
             for component in self._index.unordered():
                 component.ids_have_changed()
         counters.seconds = time.perf_counter() - start
-        return Outcome(found, counters, txn.ignored, [component for component, _ in touched], chosen)
+        return Outcome(found, counters, txn.ignored, touched, chosen)
 
     def _change_explicit(self, txn: Transaction) -> None:
         """Facts of predicates that no rule derives."""

@@ -58,28 +58,24 @@ def materialise(
     compiled = compiled_program(program)
     engine.forget_derived()
     engine.executed = Executed()
-    savepoint = engine.savepoint()
     engine.store.ensure(min(_HEAD_START_SHARE * len(engine.store), _HEAD_START), 2)
-    engine.derived = True
     runner = Runner(engine, limits, progress)
-    evaluation = SemiNaive(engine, runner, functions, executed=engine.executed)
     runner.components = len(compiled.components) + 1
     try:
-        for number, component in enumerate(compiled.components):
-            runner.component = number
-            evaluation.run_component(component)
-            runner.look()
-        runner.component = len(compiled.components)
-        for constraint in compiled.constraints:
-            evaluation.run_component(constraint)
-        check_constraints(engine, compiled.analysis.constraints)
-        return runner.finish()
-    except BaseException as stop:
-        engine.rollback_to(savepoint)
-        engine.derived, engine.executed = False, Executed()
-        if isinstance(stop, KeyboardInterrupt):
-            raise RunError(Interrupted(rule=runner.rule or "(none)")) from None
-        raise
+        with engine.savepoint():
+            engine.derived, engine.executed = True, Executed()
+            evaluation = SemiNaive(engine, runner, functions, executed=engine.executed)
+            for number, component in enumerate(compiled.components):
+                runner.component = number
+                evaluation.run_component(component)
+                runner.look()
+            runner.component = len(compiled.components)
+            for constraint in compiled.constraints:
+                evaluation.run_component(constraint)
+            check_constraints(engine, compiled.analysis.constraints)
+            return runner.finish()
+    except KeyboardInterrupt:
+        raise RunError(Interrupted(rule=runner.rule or "(none)")) from None
 
 
 def compiled_program(program: Analysis | CompiledProgram) -> CompiledProgram:
@@ -97,12 +93,12 @@ def answer(
 ) -> Answer:
     """Evaluates the rules of a query in order; the answer is the last one's head.  Facts leave no trace;
     terms that were computed stay in the dictionary, for the answer names them."""
-    savepoint, predicates = engine.savepoint(), len(engine.names)
     runner = Runner(engine, limits, progress)
     runner.components = 1
     evaluation = SemiNaive(engine, runner, functions)
     query = rules[-1].head
     assert query is not None
+    savepoint = engine.savepoint()
     try:
         for rule in rules:
             hidden = _hide(rule, query.predicate)
@@ -112,8 +108,7 @@ def answer(
     except KeyboardInterrupt:
         raise RunError(Interrupted(rule="of the query")) from None
     finally:
-        engine.rollback_to(replace(savepoint, terms=len(engine.dictionary)))
-        engine.forget_predicates(predicates)
+        savepoint.roll_back(keep_terms=True)
 
 
 def _hidden(predicate: str) -> str:

@@ -101,7 +101,7 @@ class SemiNaive:
             self._fold(stage.fold)
         else:
             self._fixpoint(stage)
-        self.engine.derivations[stage.predicates] = self.runner.stats.derivations - before
+        self.engine.note_derivations(stage.predicates, self.runner.stats.derivations - before)
 
     def _fixpoint(self, stage: Stage) -> None:
         """Runs the rules of a stage over the facts there are and those they derive."""

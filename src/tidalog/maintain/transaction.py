@@ -1,7 +1,6 @@
 """One update on the store: what it asks for, what it has changed, how it ends.
 
-Invariant.  Between its start and `finish` or `undo` nothing leaves the store; `undo` restores every id,
-status, index entry and term.
+Invariant.  Between its start and `finish` nothing leaves the store, so that the savepoint can be rolled back.
 """
 
 from __future__ import annotations
@@ -11,12 +10,14 @@ from collections.abc import Iterable, Sequence
 import numpy as np
 import numpy.typing as npt
 
+from tidalog.engine import finished_update as ended
 from tidalog.engine import undo_log as changes
 from tidalog.engine import update_kernels as steps
 from tidalog.engine.bits import DELETED, EXPLICIT, NEW, PRESENT
 from tidalog.engine.engine import EmbeddedEngine
 from tidalog.engine.fact_kernels import COUNT, LAST
 from tidalog.engine.probe import find_rows
+from tidalog.engine.savepoint import Savepoint
 from tidalog.maintain.delta import ChangeSet, Deltas, PredicateDelta
 from tidalog.model.facts import Facts, Ids
 
@@ -28,15 +29,14 @@ _PRESENT_AND_NEW = int(PRESENT | NEW)
 
 
 class Transaction:
-    def __init__(self, engine: EmbeddedEngine) -> None:
-        self.engine = engine
-        self.savepoint = engine.savepoint()
+    def __init__(self, engine: EmbeddedEngine, savepoint: Savepoint) -> None:
+        """An update begins.  Everything since the savepoint is part of it."""
+        self.engine, self.savepoint = engine, savepoint
         self.begin = len(engine.store)
         self.dead = self.begin - engine.store.live
         """Ids without a fact, when it began."""
-        self._predicates_before = len(engine.names)
-        engine.log.begin(self.begin)
-        engine.counts.begin(self.begin)
+        engine.log.reserve(self.begin)
+        savepoint.on_rollback(self._end_derivation_log)
         self.deleted: dict[int, list[Ids]] = {}
         """Facts that are deleted so far, by predicate."""
         self.deleted_count = 0
@@ -158,48 +158,48 @@ class Transaction:
 
     # --- how it ends --------------------------------------------------------------------------------
 
-    def undo(self) -> None:
-        changes.undo(self.engine.store.arrays, self.engine.log.arrays)
-        self.engine.counts.undo(len(self.engine.store))
-        self.engine.rollback_to(self.savepoint)
-        self.engine.forget_predicates(self._predicates_before)
-        self.engine.log.begin(0)
+    def _end_derivation_log(self) -> None:
+        """What a failed update took off it is not known."""
+        self.engine.log.derivation_log.end(self.engine.store.arrays)
 
     def finish(self) -> Deltas:
-        """The changes; everything that is deleted is gone afterwards."""
+        """Commits the update, and gives its changes; everything that is deleted is gone afterwards."""
         engine = self.engine
         log = engine.log.arrays
         capacity = int(log.counts[changes.TOUCHES]) + len(engine.store) - self.begin
         ids, kinds = np.empty(capacity, np.int32), np.empty(capacity, np.int8)
         predicates, starts = np.empty(capacity, np.int32), np.empty(capacity, np.int64)
-        count, size = steps.list_changes(engine.shared, self.begin, ids, kinds, predicates, starts)
+        count, size = ended.list_changes(engine.shared, self.begin, ids, kinds, predicates, starts)
         ids, kinds, starts = ids[:count], kinds[:count], starts[:count]
         rows = np.empty(size, np.int32)
         moves = int(log.counts[changes.MOVES])
-        dead, of_predicate = np.empty(count + moves, np.int32), np.zeros(len(engine.names), np.int64)
-        gone = int(steps.finish(engine.shared, self.begin, ids, kinds, starts, rows, dead, of_predicate))
-        engine.counts.finish()
+        dead = np.empty(count + moves, np.int32)
+        gone = int(ended.finish(engine.shared, self.begin, ids, kinds, starts, rows, dead))
+        self.savepoint.commit()
         self.gone = dead[:gone]
         if gone + moves:
-            self._remove_from_indexes(dead[: gone + moves], of_predicate)
+            self._remove_from_indexes(dead[: gone + moves])
         return Deltas(ChangeSet(predicates[:count], kinds, starts, rows), engine.names, engine.arities)
 
-    def _remove_from_indexes(self, dead: Ids, of_predicate: npt.NDArray[np.int64]) -> None:
+    def _remove_from_indexes(self, dead: Ids) -> None:
         """Takes dead facts out of the indexes of their predicates."""
-        affected = self.engine.indexes.indexes_to_update(self.engine.store.arrays, of_predicate)
-        if not affected:
-            return
-        predicates = self.predicates_of(dead)
+        predicates, facts = self.predicates_of(dead), self.engine.store.arrays
         order = np.argsort(predicates, kind="stable")
         predicates, dead = predicates[order], dead[order]
-        owners = [predicate for predicate, indexes in affected.items() for _ in indexes]
-        numbers = np.array([number for indexes in affected.values() for number in indexes], np.int64)
-        begins, ends = (np.searchsorted(predicates, owners, side) for side in ("left", "right"))
-        steps.remove_from_indexes(self.engine.shared, numbers, begins, ends, dead)
+        bounds = [0, *(np.flatnonzero(predicates[1:] != predicates[:-1]) + 1).tolist(), len(dead)]
+        owners: list[int] = predicates[bounds[:-1]].tolist()
+        affected = [
+            (number, begin, end)
+            for predicate, begin, end in zip(owners, bounds, bounds[1:], strict=False)
+            for number in self.engine.indexes.indexes_to_update(facts, predicate, end - begin)
+        ]
+        if affected:
+            numbers, begins, ends = np.array(affected, np.int64).T.copy()
+            ended.remove_from_indexes(self.engine.shared, numbers, begins, ends, dead)
 
     def predicates_of(self, ids: Ids) -> Ids:
         out = np.empty(len(ids), np.int32)
-        steps.predicates_of(self.engine.shared, ids, out)
+        ended.predicates_of(self.engine.shared, ids, out)
         return out
 
 

@@ -1,7 +1,8 @@
 """What marks are: knowledge about the next updates that saves work when they come.
 
 The hooks are called in this order: `begin`; for every component that the update reaches `before_deletion`,
-`insert_carried`, `find_announced`, `observed`, `derived_unseen`; then `end`, and `finished` or `failed`.
+`insert_carried`, `find_announced`, `observed`, `derived_unseen`; then `end` and `finished`.  What an update
+that fails is to leave as it was, `begin` gives to the savepoint.
 `Marks` itself is the kind `none`: every hook does nothing.
 """
 
@@ -118,11 +119,8 @@ class Marks:
     def finished(self, deleted: Ids) -> None:
         """The update is finished; these facts are gone."""
 
-    def failed(self) -> None:
-        """The update was undone."""
-
     def rows_have_moved(self, before: Offsets, now: Offsets) -> None:
         """Rows of facts start at other offsets; what is not among them is gone."""
 
     def close(self) -> None:
-        """No fact has a mark any more."""
+        """No fact has a mark any more.  A savepoint is open."""

@@ -51,6 +51,12 @@ class CompleteMarks(Marks):
         """Since it was last decided whether recording pays."""
 
     def begin(self, txn: Transaction, upcoming: Sequence[EncodedUpdate], parts: Parts) -> Ids:
+        before = self._pause, self._joins_saved
+
+        def restore() -> None:
+            self._pause, self._joins_saved = before
+
+        txn.savepoint.on_rollback(restore)
         self._begin, self._incomplete, self._announced_count = txn.begin, False, 0
         self._coming = {}
         if self._pause > 0:
@@ -150,10 +156,6 @@ class CompleteMarks(Marks):
             self._pause = self._next_pause
             self._next_pause = min(2 * self._next_pause, _LONGEST_PAUSE)
         self._updates = self._instances = self._joins_saved = 0
-
-    def failed(self) -> None:
-        """What the update took off the log is not known."""
-        self.close()
 
     def close(self) -> None:
         self._log.end(self.engine.store.arrays)

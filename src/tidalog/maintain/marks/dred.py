@@ -57,7 +57,13 @@ class DRedMarks(NextUpdateMarks):
 
     def begin(self, txn: Transaction, upcoming: Sequence[EncodedUpdate], parts: Parts) -> Ids:
         marked = super().begin(txn, upcoming, parts)
-        self._txn = txn
+        self._txn, before = txn, (self._announced, self._carry)
+
+        def restore() -> None:
+            self._announced, self._carry = before
+            self._txn = None
+
+        txn.savepoint.on_rollback(restore)
         as_announced = self._announced is not None and _same(txn.asked, self._announced)
         self._carried, self._carried_count = self._carry if as_announced else [], 0
         coming = upcoming[0] if upcoming and self.look_ahead else None

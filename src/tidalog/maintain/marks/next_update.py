@@ -28,7 +28,7 @@ _NO_OFFSETS: Final[Offsets] = np.empty(0, np.uint32)
 
 
 @dataclass
-class _Named:
+class Named:
     """What one update leaves for the next."""
 
     deleted_next: Offsets = field(default_factory=lambda: _NO_OFFSETS)
@@ -40,7 +40,7 @@ class NextUpdateMarks(Marks):
 
     def __init__(self, engine: EmbeddedEngine, look_ahead: int, *, sparing: bool = False) -> None:
         super().__init__(engine, look_ahead, sparing=sparing)
-        self._named = _Named()
+        self._named = Named()
         self._coming: dict[int, list[tuple[Table, bool]]] = {}
         """Predicate → rows of coming updates, and whether these are deleted."""
         self._at_risk: frozenset[int] = frozenset()
@@ -54,6 +54,11 @@ class NextUpdateMarks(Marks):
         self._coming = coming_rows(txn, upcoming[: min(1, self.look_ahead)])
         self._at_risk = self._predicates_at_risk(upcoming, parts)
         named, shared = self._named, self.engine.shared
+
+        def restore() -> None:
+            self._named = named
+
+        txn.savepoint.on_rollback(restore)
         if len(named.deleted_next):
             kernels.clear_bits_of(shared, self._ids(named.deleted_next), int(DELETED_NEXT))
         if not len(named.marked):
@@ -116,7 +121,7 @@ class NextUpdateMarks(Marks):
         marked = self._present(self._marked_heads(deleted_next))
         if self._at_risk:
             marked = np.union1d(marked, self._present(self._new_at_risk()))
-        self._named = _Named(deleted_next, marked)
+        self._named = Named(deleted_next, marked)
         counters.marks_explicit, counters.marks_implicit = len(deleted_next), len(marked)
 
     def _marked_heads(self, deleted_next: Offsets) -> Offsets:
@@ -140,12 +145,12 @@ class NextUpdateMarks(Marks):
             result: Offsets = now[found[before[found] == offsets]]
             return result
 
-        self._named = _Named(moved(self._named.deleted_next), moved(self._named.marked))
+        self._named = Named(moved(self._named.deleted_next), moved(self._named.marked))
 
     def close(self) -> None:
-        status = self.engine.store.arrays.status
+        self.engine.log.reserve(len(self.engine.store))
         for offsets in (self._named.deleted_next, self._named.marked):
-            status[self._ids(offsets)] &= ~(DELETED_NEXT | MARKED)
+            kernels.clear_bits_of(self.engine.shared, self._ids(offsets), int(DELETED_NEXT | MARKED))
 
     def _present(self, offsets: Offsets) -> Offsets:
         """The implicit facts among some that stay."""

@@ -1,0 +1,102 @@
+"""Savepoints: the one way in which an update, a run or a query is undone.
+
+`EmbeddedEngine.savepoint` opens one, `commit` or `roll_back` ends it, and one is open at a time.  Invariant:
+while it is open, state changes only in these ways, and `roll_back` restores it bit for bit.
+
+state                              how it changes                              how it is restored
+facts, their rows, terms           appended                                    truncated
+predicates, indexes                appended                                    truncated
+status of older facts              `undo_log.set_bits`, `clear_bits`           from the undo log
+ids of older facts                 `undo_log.revive`, `insert_changes`         from the undo log
+derivation counts                  `derivation_counts.put_count`               from their own log
+objects: components, marks, rules  by their owners, after `on_rollback`        by the callbacks, last first
+
+What only saves work is not restored.  An update ends the derivation log.  Compiled plans and statistics are
+dropped.  Memory that has grown stays, the table and the indexes may have caught up with older facts, and the
+first and last id of a predicate (`extent`) are bounds, which may have become wider.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from types import TracebackType
+from typing import TYPE_CHECKING
+
+from tidalog.engine.undo_log import settle, undo
+
+if TYPE_CHECKING:
+    from tidalog.engine.engine import EmbeddedEngine
+
+
+class Savepoint:
+    """A state to roll back to.  As a context manager it rolls back on an error unless it was committed, and
+    is committed otherwise."""
+
+    __slots__ = (
+        "_callbacks",
+        "_counts",
+        "_derivations",
+        "_derived",
+        "_engine",
+        "_executed",
+        "facts",
+        "indexes",
+        "predicates",
+        "terms",
+        "used",
+    )
+
+    def __init__(self, engine: EmbeddedEngine) -> None:
+        self._engine = engine
+        self.facts, self.used, self.terms = len(engine.store), engine.store.used, len(engine.dictionary)
+        self.indexes, self.predicates = len(engine.indexes), len(engine.names)
+        self._counts, self._derivations = engine.counts, engine.derivations
+        self._derived, self._executed = engine.derived, engine.executed
+        self._callbacks: list[Callable[[], None]] = []
+        engine.log.begin()
+        engine.counts.begin(self.facts)
+
+    @property
+    def is_open(self) -> bool:
+        return self._engine.open_savepoint is self
+
+    def on_rollback(self, restore: Callable[[], None]) -> None:
+        """Something beside the engine is about to change; this restores it."""
+        self._callbacks.append(restore)
+
+    def commit(self) -> None:
+        """Everything stays."""
+        engine = self._engine
+        settle(engine.store.arrays, engine.log.arrays)
+        engine.counts.finish()
+        engine.open_savepoint = None
+
+    def roll_back(self, *, keep_terms: bool = False) -> None:
+        """Everything is as it was; `keep_terms`: but for new terms, which an answer names."""
+        engine = self._engine
+        undo(engine.store.arrays, engine.log.arrays)
+        engine.log.begin()
+        engine.counts = self._counts
+        engine.counts.undo(len(engine.store))
+        engine.indexes.truncate(engine.store.arrays, self.facts, self.indexes)
+        engine.store.truncate(self.facts, self.used)
+        if not keep_terms:
+            engine.dictionary.truncate(self.terms)
+        engine.forget_predicates(self.predicates)
+        engine.derived, engine.executed = self._derived, self._executed
+        engine.derivations = self._derivations
+        engine.open_savepoint = None
+        for restore in reversed(self._callbacks):
+            restore()
+
+    def __enter__(self) -> Savepoint:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if self.is_open:
+            if error is None:
+                self.commit()
+            else:
+                self.roll_back()
