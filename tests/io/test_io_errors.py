@@ -9,6 +9,7 @@ from __future__ import annotations
 import gzip
 import os
 from collections.abc import Callable
+from datetime import datetime
 from pathlib import Path
 
 import pyarrow as pa
@@ -22,9 +23,10 @@ from tidalog.io.binding import read_binding, write_binding
 from tidalog.io.frames import from_python
 from tidalog.io.read import read_table
 from tidalog.io.term_fields import term_table
+from tidalog.io.update_tables import read_update_table
 from tidalog.io.write import write_table
 from tidalog.model.errors import DataError, Source, Span
-from tidalog.model.program import DataBinding, OptionValue
+from tidalog.model.program import Column, DataBinding, Declaration, OptionValue
 from tidalog.model.terms import IRI
 
 FROM_A_LIBRARY = ("T042-", "T043-ntriples", "T043-turtle", "T043-rdf-xml", "T044-json")
@@ -119,7 +121,7 @@ def _() -> object:
 
 @case("T033-column-format")
 def _() -> object:
-    return read_binding(binding("csv", resource="edges.csv", format=("string", "integer")), Path())
+    return read_binding(binding("csv", resource="edges.csv", format=("string", "integr")), Path())
 
 
 @case("T033-header-twice")
@@ -374,6 +376,41 @@ def _() -> object:
 @case("T048-columns")
 def _() -> object:
     return from_python({"a": [1, 2], "b": [1]}, 2)
+
+
+READING = Declaration(
+    "reading", (Column("turbine", "string"), Column("value", "double"), Column("at", "dateTime"))
+)
+
+
+@case("T155-header")
+def _() -> object:
+    Path("readings.csv").write_text("at,turbine,speed\n2026-05-31T18:30:00,t1,20\n")
+    return read_table("readings.csv", header=True, declaration=READING)
+
+
+@case("T155-frame")
+def _() -> object:
+    return from_python({"turbine": ["t1"], "value": [20]}, declaration=READING)
+
+
+@case("T156-header")
+def _() -> object:
+    Path("readings.csv").write_text("at,turbine,note,value\ntoday,t1,,20\n2026-05-31T18:30:00,t1,,warm\n")
+    return read_table("readings.csv", header=True, declaration=READING)
+
+
+@case("T156-rows")
+def _() -> object:
+    return from_python([("t1", 2**53 + 1, datetime(2026, 5, 31)), (7, 20, "2026-05-31")], declaration=READING)
+
+
+@case("T156-update-table")
+def _() -> object:
+    Path("updates.csv").write_text(
+        "update,op,predicate,arg1,arg2,arg3\n1,+,reading,t1,20,2026-05-31T18:30:00\n1,-,reading,t1,warm,now\n"
+    )
+    return read_update_table("updates.csv", declared={"reading": READING})
 
 
 @case("T049-quoting")

@@ -8,17 +8,26 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+import numpy as np
+import pyarrow as pa
+
 from tidalog.api.arguments import check_fitting, check_on_error
+from tidalog.api.database import Database
+from tidalog.api.diagnostics import FactsDoNotFit
 from tidalog.api.encoded_update import encoded_table, refuse_literals
 from tidalog.api.load import Load
 from tidalog.api.progress import ProgressBar, bar_for
+from tidalog.api.queries import facts_of
 from tidalog.api.sources import ReadProgram, import_number
 from tidalog.engine.dictionary import Dictionary
 from tidalog.io.binding import read_binding
 from tidalog.io.frames import from_python
 from tidalog.io.read import read_table
 from tidalog.io.result import OnError, ReadResult
-from tidalog.model.program import Program
+from tidalog.io.typed_columns import checked
+from tidalog.model.column_types import TYPES
+from tidalog.model.errors import Diagnostic, ProgramError
+from tidalog.model.program import Declaration, Program
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +44,13 @@ class DataOptions:
 
 
 def read_data(
-    name: str, data: object, arity: int | None, options: DataOptions, *, triples: bool = False
+    name: str,
+    data: object,
+    arity: int | None,
+    options: DataOptions,
+    declaration: Declaration | None = None,
+    *,
+    triples: bool = False,
 ) -> ReadResult:
     """Rows for a predicate; `triples` as in `from_python`."""
     check_on_error(options.on_error)
@@ -51,6 +66,7 @@ def read_data(
             on_error=options.on_error,
             quarantine=kept,
             triples=triples,
+            declaration=declaration,
         )
     with bar_for(options.progress) as bar:
         return read_table(
@@ -63,7 +79,39 @@ def read_data(
             arity=arity,
             progress=bar.on_read(name),
             triples=triples,
+            declaration=declaration,
         )
+
+
+def check_known_facts(database: Database, program: Program) -> None:
+    """Explicit facts fit declarations that are new.  Raises `ProgramError` (T157): terms are not
+    converted."""
+    old, dictionary = database.program.declared, database.dictionary
+    for name, declaration in program.declared.items():
+        if (
+            not declaration.is_typed
+            or old.get(name) == declaration
+            or name not in database.analysis.predicates
+        ):
+            continue
+        facts = facts_of(database, name, True)
+        for number, (ids, kind) in enumerate(zip(facts.columns, declaration.types, strict=False)):
+            distinct = np.unique(ids)
+            text = pa.chunked_array([dictionary.decode_text(distinct)])
+            found = checked(text, "any", kind)
+            other = dictionary.encode(found.array, found.reading) != distinct
+            if found.bad is not None:
+                other |= found.bad
+            if other.any():
+                raise ProgramError(
+                    FactsDoNotFit(
+                        declaration.span,
+                        predicate=name,
+                        value=text[int(np.flatnonzero(other)[0])].as_py(),
+                        column=f"{number + 1} ({declaration.names[number]})",
+                        description=TYPES[kind].description,
+                    )
+                )
 
 
 def add_imports(
@@ -74,10 +122,12 @@ def add_imports(
     on_error: OnError,
     quarantine_dir: Path | None,
     bar: ProgressBar,
-) -> Counter[str]:
-    """Adds the data that a program imports to its load.  Counts rows that are not facts, by predicate.  What
-    is read has values where the `written` program has parameters."""
+) -> tuple[Counter[str], list[Diagnostic]]:
+    """Adds the data that a program imports to its load.  Counts rows that are not facts, by predicate, and
+    returns what is to be said about the data.  What is read has values where the `written` program has
+    parameters."""
     skipped: Counter[str] = Counter()
+    notices: list[Diagnostic] = []
     for own, binding in zip(written.imports, read.program.imports, strict=True):
         known = load.analysis.predicates.get(binding.predicate)
         table = read_binding(
@@ -88,9 +138,11 @@ def add_imports(
             quarantine_dir=quarantine_dir,
             number=import_number(load.program, own),
             progress=bar.on_read(binding.predicate),
+            declaration=load.program.declared.get(binding.predicate),
         )
+        notices += table.notices
         skipped[binding.predicate] += table.bad.count
         facts = encoded_table(binding.predicate, table, dictionary)
         refuse_literals([facts], dictionary)
         load.add(facts)
-    return skipped
+    return skipped, notices

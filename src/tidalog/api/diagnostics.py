@@ -5,6 +5,13 @@ from __future__ import annotations
 from tidalog.model.errors import Diagnostic, UsageError
 
 
+class FactsDoNotFit(Diagnostic):
+    number = "T157"
+    title = "facts of {predicate} do not fit this declaration"
+    reason = "{value} in column {column} is not {description}, and its fact is there already"
+    hint = "declare a predicate before its facts are inserted, or delete these facts first"
+
+
 class ProgramNotFound(Diagnostic):
     number = "T071"
     title = "there is no program {path}"

@@ -11,20 +11,23 @@ from dataclasses import replace
 import numpy as np
 import numpy.typing as npt
 
+from tidalog.analysis.declarations import fact_faults
 from tidalog.analysis.edit_scripts import changed_rules
 from tidalog.api.bulk_terms import ids_of_many
+from tidalog.api.load import declared_row
 from tidalog.api.naming import checked_name
 from tidalog.api.rules import rule_edit
 from tidalog.api.update import Update
 from tidalog.engine.dictionary import Dictionary
 from tidalog.engine.dictionary_kernels import BLANK, IRI
 from tidalog.io.diagnostics import LiteralCell
+from tidalog.io.frames import as_declared
 from tidalog.io.result import ReadResult
 from tidalog.io.update_tables import RuleRow, UpdateTable
 from tidalog.lang.updates import ScriptUpdate
-from tidalog.model.errors import DataError
+from tidalog.model.errors import DataError, Diagnostic, ProgramError
 from tidalog.model.facts import Facts, Ids
-from tidalog.model.program import Fact
+from tidalog.model.program import Declaration, Fact, Program
 from tidalog.model.rule_edit import NO_EDIT, NamedRemoval, RuleEdit, RuleText
 from tidalog.model.term_text import term_text
 from tidalog.model.terms import Term
@@ -53,12 +56,12 @@ def routed_facts(facts: Iterable[Facts], layout: Layout, dictionary: Dictionary)
     return [part for whole in facts if whole.count for part in split(whole, layout, dictionary)]
 
 
-def encoded_update(update: Update, dictionary: Dictionary, prefixes: Prefixes) -> EncodedUpdate:
-    """An update that was built in Python."""
-    insertions = _encoded_tables(update.insertions, dictionary, prefixes)
+def encoded_update(update: Update, dictionary: Dictionary, program: Program) -> EncodedUpdate:
+    """An update that was built in Python.  Raises `DataError` if it does not fit the declarations."""
+    insertions = _encoded_tables(update.insertions, dictionary, program)
     refuse_literals(insertions, dictionary)
     return EncodedUpdate(
-        _encoded_tables(update.deletions, dictionary, prefixes),
+        _encoded_tables(update.deletions, dictionary, program),
         insertions,
         rule_edit(update.rules_added, update.rules_removed),
         update.label,
@@ -67,10 +70,14 @@ def encoded_update(update: Update, dictionary: Dictionary, prefixes: Prefixes) -
 
 
 def _encoded_tables(
-    tables: Iterable[tuple[str, ReadResult]], dictionary: Dictionary, prefixes: Prefixes
+    tables: Iterable[tuple[str, ReadResult]], dictionary: Dictionary, program: Program
 ) -> list[Facts]:
-    named = [(checked_name(predicate, prefixes), table) for predicate, table in tables]
-    return [encoded_table(name, table, dictionary) for name, table in named if table.rows]
+    named = [(checked_name(predicate, program.prefixes), table) for predicate, table in tables]
+    return [
+        encoded_table(name, as_declared(table, program.declared.get(name)), dictionary)
+        for name, table in named
+        if table.rows
+    ]
 
 
 def encoded_table(predicate: str, table: ReadResult, dictionary: Dictionary) -> Facts:
@@ -148,6 +155,34 @@ def _edit(rule: RuleRow) -> RuleEdit:
     if rule.text is not None:
         return RuleEdit(added=(RuleText(rule.text, rule.name, str(rule.position)),))
     return RuleEdit(removed=(NamedRemoval(rule.name or ""),))
+
+
+def declared_script(
+    script: Sequence[ScriptUpdate], declared: Mapping[str, Declaration]
+) -> Sequence[ScriptUpdate]:
+    """A script with facts of the declared types.  Raises `ProgramError` (T154) with all that do not fit."""
+    if not any(declaration.is_typed for declaration in declared.values()):
+        return script
+    faults: list[Diagnostic] = []
+
+    def fitting(fact: Fact) -> Fact:
+        declaration = declared.get(fact.predicate)
+        if declaration is None or declaration.arity != len(fact.arguments):
+            return fact
+        faults.extend(fact_faults(fact, declaration))
+        return replace(fact, arguments=declared_row(fact.arguments, declaration))
+
+    checked = [
+        replace(
+            update,
+            deletions=tuple(map(fitting, update.deletions)),
+            insertions=tuple(map(fitting, update.insertions)),
+        )
+        for update in script
+    ]
+    if faults:
+        raise ProgramError(faults)
+    return checked
 
 
 def encoded_script(

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import os
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
 from functools import partial
@@ -21,7 +21,7 @@ from typing import Final, TypeVar, overload
 from tidalog.analysis.parameters import with_option_values
 from tidalog.api.arguments import check_on_error, checked_options
 from tidalog.api.change import Change, delta_of, perform
-from tidalog.api.data import DataOptions, add_imports, read_data
+from tidalog.api.data import DataOptions, add_imports, check_known_facts, read_data
 from tidalog.api.delta import Delta
 from tidalog.api.encoded_update import encoded_table, encoded_updates, refuse_literals
 from tidalog.api.engine import EMBEDDED, Capabilities
@@ -37,6 +37,7 @@ from tidalog.api.rules import Rules
 from tidalog.api.sources import ProgramSource, ReadProgram, joined, read_program
 from tidalog.api.streams import AnyUpdate, Encoder, Updates, prepared, source_of, taken_from
 from tidalog.api.subscriptions import PredicateWatch, QueryWatch, Subscription, Subscriptions, is_predicate
+from tidalog.api.update import Known
 from tidalog.api.update_files import UpdateList, UpdatePath, read_updates
 from tidalog.builtins import PythonFunction
 from tidalog.engine.limits import Limits, ProgressCallback
@@ -44,6 +45,7 @@ from tidalog.io.result import OnError
 from tidalog.io.update_tables import UpdateTable
 from tidalog.lang import print_rule
 from tidalog.maintain.choose import Options
+from tidalog.model.errors import Diagnostic
 from tidalog.model.facts import Facts
 from tidalog.model.rule_edit import RuleEdit
 from tidalog.model.terms import Term
@@ -157,14 +159,22 @@ class KnowledgeBase(Reader):
         read = replace(read, program=with_option_values(written, environment.parameters))
         if self._has_loaded(read, given):
             return
-        load = database.plan_load(joined(database.program, written), environment, written.facts)
+        whole = joined(database.program, written)
+        load = database.plan_load(whole, environment, written.facts)
+        check_known_facts(database, whole)
         quarantine = Path(quarantine_dir) if quarantine_dir is not None else None
         with bar_for(progress) as bar:
-            skipped = add_imports(load, written, read, database.dictionary, on_error, quarantine, bar)
+            skipped, notices = add_imports(
+                load, written, read, database.dictionary, on_error, quarantine, bar
+            )
             update = EncodedUpdate(insertions=load.facts)
             self._perform(Change(LOAD, [update], load, read, self._digest(read, given), skipped))
+        self._warn([*read.warnings, *notices])
+
+    def _warn(self, warnings: Iterable[Diagnostic]) -> None:
+        """Keeps warnings that were not given yet."""
         shown = {warning.render() for warning in self._text_warnings}
-        self._text_warnings += [warning for warning in read.warnings if warning.render() not in shown]
+        self._text_warnings += [warning for warning in warnings if warning.render() not in shown]
 
     def _has_loaded(self, read: ReadProgram, parameters: Mapping[str, Term]) -> bool:
         """Whether a store has this program already, so that there is nothing to do."""
@@ -284,7 +294,10 @@ class KnowledgeBase(Reader):
     def _encoded(self, predicate: str, data: object, options: DataOptions, *, inserts: bool = False) -> Facts:
         database = self._open()
         name = checked_name(predicate, database.program.prefixes)
-        table = read_data(name, data, self._arity(name), options, triples=inserts and name == TRIPLE)
+        declaration = database.program.declared.get(name)
+        triples = inserts and name == TRIPLE
+        table = read_data(name, data, self._arity(name), options, declaration, triples=triples)
+        self._warn(table.notices)
         self._skipped += Counter({name: table.bad.count})
         facts = encoded_table(name, table, database.dictionary)
         if inserts:
@@ -316,10 +329,12 @@ class KnowledgeBase(Reader):
         """
         self._open()
 
-        def arity_of(predicate: str) -> int | None:
-            return self._arity(checked_name(predicate, self._open().program.prefixes))
+        def known(predicate: str) -> Known:
+            program = self._open().program
+            name = checked_name(predicate, program.prefixes)
+            return self._arity(name), program.declared.get(name)
 
-        return OpenUpdate(self.apply, arity_of, label)
+        return OpenUpdate(self.apply, known, label)
 
     @locked
     def apply(
@@ -336,7 +351,7 @@ class KnowledgeBase(Reader):
 
     def _prepared(self, update: AnyUpdate) -> EncodedUpdate:
         database = self._open()
-        return prepared(update, database.dictionary, database.program.prefixes)
+        return prepared(update, database.dictionary, database.program)
 
     @locked
     def read_updates(
@@ -359,7 +374,7 @@ class KnowledgeBase(Reader):
             return read_updates(
                 [paths] if isinstance(paths, str | os.PathLike) else paths,
                 database.dictionary,
-                database.program.prefixes,
+                database.program,
                 on_error=on_error,
                 quarantine=Path(quarantine) if quarantine is not None else None,
                 progress=bar.on_read("updates"),

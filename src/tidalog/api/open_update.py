@@ -8,7 +8,7 @@ from typing import Self
 
 from tidalog.api.delta import Delta
 from tidalog.api.diagnostics import NotApplied
-from tidalog.api.update import Update
+from tidalog.api.update import Known, Update
 from tidalog.model.errors import UsageError
 from tidalog.model.update import Label
 
@@ -19,11 +19,11 @@ class OpenUpdate(Update):
     def __init__(
         self,
         apply: Callable[[Update], Delta],
-        arity_of: Callable[[str], int | None],
+        known: Callable[[str], Known],
         label: Label | None = None,
     ) -> None:
         super().__init__(label=label)
-        self._apply, self._arity_of = apply, arity_of
+        self._apply, self._known_of = apply, known
         self._delta: Delta | None = None
         self._why = "its block has not ended yet"
 
@@ -44,5 +44,5 @@ class OpenUpdate(Update):
         if kind is None:
             self._delta = self._apply(self)
 
-    def _arity(self, predicate: str) -> int | None:
-        return self._arity_of(predicate)
+    def _known(self, predicate: str) -> Known:
+        return self._known_of(predicate)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import takewhile
 from typing import Final, Protocol, TypeGuard, runtime_checkable
 
@@ -14,6 +14,7 @@ from tidalog.api.update_files import UpdateList, UpdatePath
 from tidalog.engine.dictionary import Dictionary
 from tidalog.io.result import OnError
 from tidalog.model.errors import TidalogError, UsageError
+from tidalog.model.program import Program
 from tidalog.model.update import EncodedUpdate
 from tidalog.stream import IteratorSource, ListSource, Source
 
@@ -78,10 +79,10 @@ def taken_from(
             source.close()
 
 
-def prepared(update: AnyUpdate, dictionary: Dictionary, prefixes: Mapping[str, str]) -> EncodedUpdate:
+def prepared(update: AnyUpdate, dictionary: Dictionary, program: Program) -> EncodedUpdate:
     """An update as ids of a dictionary.  Raises `UsageError` for one of another knowledge base."""
     if isinstance(update, Update):
-        return encoded_update(update, dictionary, prefixes)
+        return encoded_update(update, dictionary, program)
     if not isinstance(update, EncodedUpdate):
         problem = f"a {type(update).__name__} is not an update"
         hint = "write tidalog.Update(insertions={…}, deletions={…}, add_rules=[…], remove_rules=[…])"

@@ -7,11 +7,13 @@ from typing import Self
 
 from tidalog.io.frames import from_python
 from tidalog.io.result import ReadResult
+from tidalog.model.program import Declaration
 from tidalog.model.update import Label
 from tidalog.rdf.layout import TRIPLE
 
 FactTables = Mapping[str, object]
 """Predicate → its facts: rows, a data frame, Arrow, a mapping of columns, a numpy array."""
+Known = tuple[int | None, Declaration | None]
 
 
 class Update:
@@ -92,12 +94,13 @@ class Update:
         *,
         inserts: bool = False,
     ) -> ReadResult:
+        arity, declaration = self._known(predicate)
         triples = inserts and predicate == TRIPLE
-        return from_python(data, self._arity(predicate), columns, formats=formats, triples=triples)
+        return from_python(data, arity, columns, formats=formats, declaration=declaration, triples=triples)
 
-    def _arity(self, predicate: str) -> int | None:
-        """How many arguments the facts of a predicate have, where that is known."""
-        return None
+    def _known(self, predicate: str) -> Known:
+        """How many arguments the facts of a predicate have and its declaration, where that is known."""
+        return None, None
 
     def __repr__(self) -> str:
         name = "Update" if self.label is None else f"Update {self.label}"

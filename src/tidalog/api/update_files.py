@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from itertools import groupby
 from pathlib import Path
 from typing import Final
 
-from tidalog.api.encoded_update import encoded_script, encoded_updates
+from tidalog.api.encoded_update import declared_script, encoded_script, encoded_updates
 from tidalog.engine.dictionary import Dictionary
 from tidalog.io.diagnostics import FileNotReadable
 from tidalog.io.files import find_files
@@ -16,6 +16,7 @@ from tidalog.io.result import BadRows, OnError, Progress
 from tidalog.io.update_tables import read_update_table
 from tidalog.lang.updates import parse_updates
 from tidalog.model.errors import DataError
+from tidalog.model.program import Program
 from tidalog.model.update import EncodedUpdate
 
 UpdatePath = str | os.PathLike[str]
@@ -31,21 +32,22 @@ class UpdateList(list[EncodedUpdate]):
 def read_updates(
     paths: Iterable[UpdatePath],
     dictionary: Dictionary,
-    prefixes: Mapping[str, str],
+    program: Program,
     *,
     on_error: OnError = "error",
     quarantine: Path | None = None,
     progress: Progress | None = None,
 ) -> UpdateList:
-    """The updates of files in the order given.  Tables that follow each other are read as one."""
+    """The updates of files in the order given, which fit the declarations of a program.  Tables that follow
+    each other are read as one."""
     updates = UpdateList()
+    prefixes, declared = program.prefixes, program.declared
     scripts = 0
     for is_script, group in groupby(_expanded(paths), key=_is_script):
         if is_script:
             for path in group:
-                script = encoded_script(
-                    parse_updates(_text(path), str(path), prefixes), dictionary, scripts + 1
-                )
+                written = declared_script(parse_updates(_text(path), str(path), prefixes), declared)
+                script = encoded_script(written, dictionary, scripts + 1)
                 scripts += len(script)
                 updates += script
         else:
@@ -55,6 +57,7 @@ def read_updates(
                 quarantine=quarantine,
                 progress=progress,
                 prefixes=prefixes,
+                declared=declared,
             )
             updates += encoded_updates(table, dictionary, prefixes)
             updates.bad = table.bad

@@ -20,7 +20,7 @@ from tidalog.io.read import read_table
 from tidalog.io.result import OnError, Progress, ReadResult
 from tidalog.io.write import write_table
 from tidalog.model.errors import DataError, Span
-from tidalog.model.program import DataBinding, OptionValue
+from tidalog.model.program import DataBinding, Declaration, OptionValue
 from tidalog.rdf.layout import TRIPLE
 
 
@@ -33,6 +33,7 @@ def read_binding(
     quarantine_dir: Path | None = None,
     number: int = 1,
     progress: Progress | None = None,
+    declaration: Declaration | None = None,
 ) -> ReadResult:
     """The facts that an @import names.
 
@@ -66,6 +67,7 @@ def read_binding(
             progress=progress,
             base_dir=base_dir,
             triples=binding.predicate == TRIPLE,
+            declaration=declaration,
         )
 
 

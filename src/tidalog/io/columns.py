@@ -1,25 +1,26 @@
 """Arrow columns to term columns, by the column's type and its format.
 
-A format (`any`, `string`, `int`, `double`, `boolean`, `iri`, `skip`) says what a column's values mean.
-Conversion works on whole columns.  It never fails on a value: it returns the column with a mask of the values
-that it could not convert, and `to_terms` removes and reports those rows.
+A format (`any`, `string`, `int` …, `skip`) says what a column's values mean, and converts them; a declared
+type converts untyped text alike, and checks values that have a type.  Both work on whole columns and never
+fail on a value (typed_columns.py); `to_terms` removes and reports the rows that do not fit.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 
-from tidalog import arrow_compute as pc
 from tidalog.io.diagnostics import (
+    ColumnsIgnored,
     DataDiagnostic,
     LiteralCell,
     MissingValue,
+    NamesDiffer,
+    NotAsDeclared,
     NoTermForType,
     Position,
     WrongArity,
@@ -29,29 +30,17 @@ from tidalog.io.plain_columns import NotTerms, plain
 from tidalog.io.result import BadRow, BadRowLog, Reading, TermColumn
 from tidalog.io.text_form import column_text
 from tidalog.io.triple_cells import misplaced_cells
+from tidalog.io.typed_columns import Converted, Mask, checked, declared_text, from_text, whole_doubles
 from tidalog.model.amounts import counted
+from tidalog.model.column_types import SKIP, TYPES
 from tidalog.model.errors import DataError
-from tidalog.model.terms import XSD
+from tidalog.model.program import Declaration
 from tidalog.rdf.shorthand import ROLES, WHY
 
-FORMATS: Final = ("any", "string", "int", "double", "boolean", "iri", "skip")
 AS_IT_COMES: Final = ""
 """The format of a column for which none is given: typed values keep their type."""
-_DESCRIPTIONS: Final = {
-    "int": "an integer",
-    "double": "a number",
-    "boolean": "true or false",
-    "iri": "an IRI",
-}
-_HINTS: Final = {
-    "int": "format any accepts every text",
-    "double": "format any accepts every text",
-    "boolean": "booleans are true, false, 1 and 0",
-    "iri": "an IRI has no spaces, quotes or angle brackets inside",
-}
-_DOUBLE_LITERAL: Final = rf'^"([^"]*)"\^\^<{XSD}double>$'
-
-Mask = npt.NDArray[np.bool_]
+_OTHER_HINTS: Final = dict.fromkeys(("int", "double"), "format any accepts every text")
+"""Hints for columns of files, for which nothing is declared."""
 
 
 @dataclass(frozen=True)
@@ -59,7 +48,8 @@ class RawTable:
     """A file's columns as they were read, and how to locate a row.
 
     `locate(row, field)` returns the position of a field (from 0) in the file, and the text of its row.
-    `readings` says how text columns become terms; without them, as strings.
+    `readings` says how text columns become terms; without them, as strings.  Text of an `untyped` table may
+    stand for values of any type.
     """
 
     path: str
@@ -68,18 +58,52 @@ class RawTable:
     locate: Callable[[int, int], tuple[Position, str]]
     names: tuple[str, ...] | None = None
     readings: Sequence[Reading] | None = None
+    untyped: bool = False
 
     def reading(self, field: int) -> Reading:
         return "string" if self.readings is None else self.readings[field]
 
 
-@dataclass(frozen=True)
-class _Converted:
-    array: pa.ChunkedArray
-    reading: Reading
-    bad: Mask | None = None
-    misplaced: Mask | None = None
-    """Terms that a triple cannot have there; their rows are bad too."""
+def named_fields(
+    path: str, names: Sequence[str] | None, formats: Sequence[str] | None, declaration: Declaration | None
+) -> list[int] | None:
+    """The fields of the columns of a declared predicate, if the data has names for them; None if they are in
+    the order of the data.  Capitals do not matter if nothing else differs.  Raises `DataError` (T155) if the
+    data has some of the names only."""
+    if declaration is None or names is None or not declaration.is_named:
+        return None
+    known: dict[str, list[int]] = {}
+    for field, name in enumerate(names):
+        if formats is None or len(formats) != len(names) or formats[field] != SKIP:
+            known.setdefault(name, []).append(field)
+    for name in list(known):
+        known.setdefault(name.casefold(), known[name])
+    found = [known.get(name) or known.get(name.casefold()) for name in declaration.names]
+    fields = [one[0] for one in found if one is not None and len(one) == 1]
+    if len(fields) == declaration.arity:
+        return fields
+    if all(one is None for one in found):
+        return None
+    missing = next(n for n, one in zip(declaration.names, found, strict=True) if one is None or len(one) > 1)
+    raise DataError(
+        NamesDiffer(
+            path=path,
+            number="two columns" if known.get(missing) else "no column",
+            name=missing,
+            predicate=declaration.predicate,
+            names=", ".join(names),
+        )
+    )
+
+
+def columns_ignored(
+    table: RawTable, fields: Sequence[int], declaration: Declaration
+) -> tuple[ColumnsIgnored, ...]:
+    """A notice if columns of a table with names are not read."""
+    others = [name for field, name in enumerate(table.names or ()) if field not in fields]
+    if not others:
+        return ()
+    return (ColumnsIgnored(path=table.path, predicate=declaration.predicate, names=", ".join(others)),)
 
 
 def to_terms(
@@ -87,30 +111,47 @@ def to_terms(
     formats: Sequence[str] | None,
     arity: int | None,
     log: BadRowLog,
+    declaration: Declaration | None = None,
+    fields: Sequence[int] | None = None,
     *,
     triples: bool = False,
 ) -> tuple[list[TermColumn], int]:
-    """The table's columns as terms, without bad rows; and the number of rows left.  With `triples`, a literal
-    as subject or predicate makes a bad row."""
-    formats = check_shape(table.path, len(table.columns), formats, arity)
-    kept = [field for field, name in enumerate(formats) if name != "skip"]
-    converted: list[_Converted] = []
+    """The table's columns as terms, without bad rows; and the number of rows left.  The columns are `fields`
+    in this order, or all but those that are skipped.  With `triples`, a literal as subject or predicate makes
+    a bad row."""
+    formats = check_shape(table.path, len(table.columns), formats, None if fields is not None else arity)
+    kept = list(fields) if fields is not None else [f for f, name in enumerate(formats) if name != SKIP]
+    types = ("any",) * len(kept)
+    if declaration is not None and declaration.arity == len(kept):
+        types = declaration.types
+    converted: list[Converted] = []
     bad: Mask | None = None
-    for field in kept:
-        result = _convert(table, field, formats[field])
+    for field, kind in zip(kept, types, strict=True):
+        result = _convert(table, field, formats[field], kind)
         if triples and len(kept) == 3:
             misplaced = misplaced_cells(TermColumn(result.array, result.reading), len(converted))
             if misplaced is not None:
                 found = misplaced if result.bad is None else misplaced | result.bad
-                result = _Converted(result.array, result.reading, found, misplaced)
+                result = Converted(result.array, result.reading, found, misplaced)
         converted.append(result)
         if result.bad is not None:
             bad = result.bad if bad is None else bad | result.bad
     if bad is None:
         return [TermColumn(c.array, c.reading) for c in converted], table.rows
-    log.add(_bad_rows(table, kept, formats, converted, bad), int(np.count_nonzero(bad)))
+    sources = [(field, formats[field], kind) for field, kind in zip(kept, types, strict=True)]
+    if declaration is not None and table.names is None:
+        table = replace(table, names=_names_of_fields(len(table.columns), kept, declaration))
+    log.add(_bad_rows(table, sources, converted, bad), int(np.count_nonzero(bad)))
     good = pa.array(~bad)
     return [TermColumn(c.array.filter(good), c.reading) for c in converted], len(good) - int(bad.sum())
+
+
+def _names_of_fields(width: int, kept: Sequence[int], declaration: Declaration) -> tuple[str, ...]:
+    """Names for messages about data without names."""
+    names = [f"arg{field + 1}" for field in range(width)]
+    for field, name in zip(kept, declaration.names, strict=False):
+        names[field] = name
+    return tuple(names)
 
 
 def check_shape(
@@ -148,18 +189,23 @@ def check_shape(
 
 
 def _bad_rows(
-    table: RawTable, kept: list[int], formats: Sequence[str], converted: list[_Converted], bad: Mask
+    table: RawTable, sources: list[tuple[int, str, str]], converted: list[Converted], bad: Mask
 ) -> Iterator[BadRow]:
-    """The first error of each bad row."""
+    """The first error of each bad row.  A column has a field, a format and a declared type."""
     for row in np.flatnonzero(bad):
-        for field, result in zip(kept, converted, strict=True):
+        for number, ((field, format, kind), result) in enumerate(zip(sources, converted, strict=True)):
             if result.bad is not None and result.bad[row]:
-                role = kept.index(field) if result.misplaced is not None and result.misplaced[row] else None
-                yield _bad_row(table, int(row), field, formats[field], role)
+                is_misplaced = result.misplaced is not None and result.misplaced[row]
+                role = number if is_misplaced else None
+                yield bad_value(table, int(row), field, format, kind, role)
                 break
 
 
-def _bad_row(table: RawTable, row: int, field: int, format: str, role: int | None) -> BadRow:
+def bad_value(
+    table: RawTable, row: int, field: int, format: str, kind: str, role: int | None = None
+) -> BadRow:
+    """The error of a value that is missing, not what a triple has in its `role`, not of its format, or not of
+    its declared type."""
     position, text = table.locate(row, field)
     value = table.columns[field][row].as_py()
     name = f"{field + 1} ({table.names[field]})" if table.names is not None else str(field + 1)
@@ -168,14 +214,21 @@ def _bad_row(table: RawTable, row: int, field: int, format: str, role: int | Non
         diagnostic = MissingValue(position, field=name)
     elif role is not None:
         diagnostic = LiteralCell(position, value=shown(value), role=ROLES[role], why=WHY[ROLES[role]])
+    elif kind != "any":
+        wanted = TYPES[kind]
+        is_term = table.reading(field) == "any" and not table.untyped
+        text_of = str(value) if is_term and isinstance(value, str) else shown(value)
+        diagnostic = NotAsDeclared(
+            position, value=text_of, format=wanted.description, type=kind, field=name, hint=wanted.hint
+        )
     else:
         diagnostic = WrongValue(
             position,
             value=shown(value),
-            format=_DESCRIPTIONS[format],
+            format=TYPES[format].description,
             format_name=format,
             field=name,
-            hint=_HINTS[format],
+            hint=_OTHER_HINTS.get(format, TYPES[format].hint),
         )
     return BadRow(diagnostic, field + 1, text)
 
@@ -189,7 +242,7 @@ def shown(value: object) -> str:
 # --- one column -------------------------------------------------------------------------------------------
 
 
-def _convert(table: RawTable, field: int, format: str) -> _Converted:
+def _convert(table: RawTable, field: int, format: str, kind: str) -> Converted:
     column = table.columns[field]
     missing: Mask | None = None
     if column.null_count:
@@ -200,10 +253,10 @@ def _convert(table: RawTable, field: int, format: str) -> _Converted:
         raise _no_term_for(table, field, str(error)) from None
     if missing is not None:
         values = _filled(values)
-    result = _formatted(values, reading, format)
+    result = _typed(values, reading, format, kind, table.untyped)
     if missing is None:
         return result
-    return _Converted(result.array, result.reading, missing if result.bad is None else missing | result.bad)
+    return Converted(result.array, result.reading, missing if result.bad is None else missing | result.bad)
 
 
 def _no_term_for(table: RawTable, field: int, what: str) -> DataError:
@@ -224,106 +277,39 @@ def _filled(column: pa.ChunkedArray) -> pa.ChunkedArray:
     return column.fill_null(pa.scalar(0).cast(column.type))
 
 
-def _formatted(column: pa.ChunkedArray, reading: Reading, format: str) -> _Converted:
-    is_text = pa.types.is_string(column.type)
+def _typed(column: pa.ChunkedArray, reading: Reading, format: str, kind: str, untyped: bool) -> Converted:
+    """A column in its format and as its declared type."""
+    if kind == "any":
+        return _formatted(column, reading, format)
+    if format == AS_IT_COMES:
+        is_text = untyped and pa.types.is_string(column.type)
+        return declared_text(column, kind) if is_text else checked(column, reading, kind)
+    first = _formatted(column, reading, format)
+    second = checked(first.array, first.reading, kind)
+    if first.bad is None:
+        return second
+    return Converted(
+        second.array, second.reading, first.bad if second.bad is None else first.bad | second.bad
+    )
+
+
+def _formatted(column: pa.ChunkedArray, reading: Reading, format: str) -> Converted:
+    """A column in the format that a call or an @import gives it."""
     match format:
         case "":
-            return _Converted(column, reading)
+            return Converted(column, reading)
         case "any":
-            return _Converted(column, "any" if reading == "string" else reading)
-        case "string":
-            return _Converted(column_text(column), "string")
-        case "int":
-            if pa.types.is_int64(column.type):
-                return _Converted(column, "native")
-            if pa.types.is_float64(column.type):
-                return _whole_doubles(column)
-            return _integers(column_text(column))
-        case "double":
-            if pa.types.is_floating(column.type):
-                return _Converted(column, "native")
-            if pa.types.is_int64(column.type):
-                return _Converted(column.cast(pa.float64(), safe=False), "native")
-            return _doubles(column_text(column))
-        case "boolean":
-            if pa.types.is_boolean(column.type):
-                return _Converted(column, "native")
-            return _booleans(column_text(column))
-        case _:
-            if is_text:
-                return _iris(column)
-            return _Converted(column_text(column), "iri", np.ones(len(column), dtype=np.bool_))
-
-
-def _numpy(mask: pa.ChunkedArray) -> Mask:
-    result: Mask = mask.to_numpy()
-    return result
-
-
-def _none_if_clean(bad: Mask) -> Mask | None:
-    return bad if bad.any() else None
-
-
-def _whole_doubles(column: pa.ChunkedArray) -> _Converted:
-    values = column.to_numpy()
-    good = (np.floor(values) == values) & (np.abs(values) < 2.0**63)
-    whole = np.where(good, values, 0.0).astype(np.int64)
-    return _Converted(pa.chunked_array([pa.array(whole)]), "native", _none_if_clean(~good))
-
-
-def _integers(text: pa.ChunkedArray) -> _Converted:
-    """Decimal digits with an optional sign, or 0x, 0o, 0b; beyond 64 bits they stay text in `any` form."""
-    # Arrow reads hexadecimal digits too, but lets them overflow into the sign.
-    if not pc.any(pc.match_substring(text, "x", ignore_case=True)).as_py():
-        try:
-            return _Converted(text.cast(pa.int64()), "native")
-        except pa.ArrowInvalid:
-            pass
-    text = pc.utf8_trim_whitespace(text)
-    decimal = pc.match_substring_regex(text, "^[+-]?[0-9]+$")
-    canonical = pc.replace_substring_regex(text, r"^\+?(-?)0*([0-9])", r"\1\2")
-    canonical = pc.if_else(pc.equal(canonical, "-0"), "0", canonical)
-    based = pc.match_substring_regex(
-        text, r"^[+-]?0([xX][0-9a-fA-F]{1,999}|[oO][0-7]{1,999}|[bB][01]{1,999})$"
-    )
-    if pc.any(based).as_py():
-        distinct = pc.unique(text.filter(based))
-        numbers = pa.array([str(int(t.as_py(), 0)) for t in distinct], pa.string())
-        found = pc.index_in(text, distinct)
-        canonical = pc.if_else(based, numbers.take(found.combine_chunks()), canonical)
-    good = pc.or_(decimal, based)
-    canonical = pc.if_else(good, canonical, "0")
-    bad = _none_if_clean(~_numpy(good))
-    try:
-        return _Converted(canonical.cast(pa.int64()), "native", bad)
-    except pa.ArrowInvalid:
-        return _Converted(canonical, "any", bad)
-
-
-def _doubles(text: pa.ChunkedArray) -> _Converted:
-    try:
-        return _Converted(text.cast(pa.float64()), "native")
-    except pa.ArrowInvalid:
-        pass
-    # An exported infinity is a literal.
-    text = pc.replace_substring_regex(pc.utf8_trim_whitespace(text), _DOUBLE_LITERAL, r"\1")
-    good = pc.match_substring_regex(
-        text, r"^(?i)([+-]?([0-9]+(\.[0-9]*)?|\.[0-9]+)(e[+-]?[0-9]+)?|[+-]?inf(inity)?|[+-]?nan)$"
-    )
-    values = pc.if_else(good, text, "0").cast(pa.float64())
-    return _Converted(values, "native", _none_if_clean(~_numpy(good)))
-
-
-def _booleans(text: pa.ChunkedArray) -> _Converted:
-    text = pc.utf8_lower(pc.utf8_trim_whitespace(text))
-    true = pc.is_in(text, pa.array(["true", "1"]))
-    good = pc.or_(true, pc.is_in(text, pa.array(["false", "0"])))
-    return _Converted(true, "native", _none_if_clean(~_numpy(good)))
-
-
-def _iris(text: pa.ChunkedArray) -> _Converted:
-    """With or without angle brackets."""
-    if pc.any(pc.starts_with(text, "<")).as_py():
-        text = pc.replace_substring_regex(text, "^<(.*)>$", r"\1")
-    good = pc.match_substring_regex(text, r"^[^\x00-\x20<>\"{}|^`\\]+$")
-    return _Converted(text, "iri", _none_if_clean(~_numpy(good)))
+            return Converted(column, "any" if reading == "string" else reading)
+        case "int" if pa.types.is_int64(column.type):
+            return Converted(column, "native")
+        case "int" if pa.types.is_float64(column.type):
+            return whole_doubles(column)
+        case "double" if pa.types.is_floating(column.type):
+            return Converted(column, "native")
+        case "double" if pa.types.is_int64(column.type):
+            return Converted(column.cast(pa.float64(), safe=False), "native")
+        case "boolean" if pa.types.is_boolean(column.type):
+            return Converted(column, "native")
+        case "iri" if not pa.types.is_string(column.type):
+            return Converted(column_text(column), "iri", np.ones(len(column), dtype=np.bool_))
+    return from_text(column_text(column), format)

@@ -19,7 +19,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.csv as pacsv
 
-from tidalog.io.columns import RawTable, check_shape, shown
+from tidalog.io.columns import RawTable, check_shape, named_fields, shown
 from tidalog.io.diagnostics import BrokenFile, DataDiagnostic, OpenQuote, Position, WrongFieldCount
 from tidalog.io.encoding import (
     as_bytes,
@@ -43,6 +43,7 @@ from tidalog.io.row_scan import (
 )
 from tidalog.model.amounts import counted
 from tidalog.model.errors import DataError
+from tidalog.model.program import Declaration
 
 _BLOCK: Final = 1 << 22
 _MAX_BLOCK: Final = 2**31 - 1
@@ -97,8 +98,10 @@ def read_delimited(
     formats: Sequence[str] | None,
     arity: int | None,
     log: BadRowLog,
+    declaration: Declaration | None = None,
 ) -> RawTable | None:
-    """The file's rows as text columns; None if it has no rows at all."""
+    """The file's rows as text columns; None if it has no rows at all.  If the header has the names of a
+    declaration, there may be more columns."""
     buffer = without_mark(buffer, path)
     data = as_bytes(buffer)
     quote = ord(_QUOTE) if layout.quoting else NO_QUOTE
@@ -114,6 +117,9 @@ def read_delimited(
             raw = decoded(buffer, int(at), int(end))
             names = tuple(value for _, _, value in fields_of(raw, layout))
             line += int(breaks + more)
+    by_name = named_fields(str(path), names, formats, declaration) is not None
+    if by_name and names is not None:
+        arity = len(names)
     text = _Text(path, buffer, layout, int(start), line)
     first, _ = skip_empty_lines(data, text.start)
     if first >= len(data):
@@ -156,7 +162,7 @@ def _read(
         return _locate(text, rows, int(rows.good[row]), field)
 
     readings: list[Reading] = ["any"] * len(columns)
-    return RawTable(str(text.path), columns, len(columns[0]), locate, names, readings)
+    return RawTable(str(text.path), columns, len(columns[0]), locate, names, readings, untyped=True)
 
 
 def _no_columns(width: int) -> list[pa.ChunkedArray]:

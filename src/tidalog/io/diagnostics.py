@@ -1,4 +1,4 @@
-"""Errors about data: T030–T049.
+"""Errors about data: T030–T049, T155–T156, W017.
 
 A diagnostic about a row has a `Position`: the file, the line in that file (from 1; header, blank lines and
 line breaks inside quotes all count) and the column.  One about a whole file has no position; if an @import or
@@ -235,3 +235,24 @@ class NeedsQuoting(DataDiagnostic):
     title = "{path} cannot be written without quoting"
     reason = "{value} has a quote, a delimiter or a line break in it"
     hint = "leave out quoting = false, or choose another delimiter"
+
+
+class NamesDiffer(DataDiagnostic):
+    number = "T155"
+    title = "{path} has {number} {name}, which {predicate} is declared with"
+    reason = "its columns are {names}"
+    hint = "columns are found by name: rename them as declared, or all of them otherwise to go by their order"
+
+
+class NotAsDeclared(DataDiagnostic):
+    number = "T156"
+    title = "{value} is not {format}"
+    reason = "column {field} is declared as {type}"
+    hint = "{hint}"
+
+
+class ColumnsIgnored(Diagnostic):
+    number = "W017"
+    title = "{path} has columns that {predicate} is not declared with"
+    reason = "not read: {names}"
+    hint = "declare them too, or leave them out of the data"

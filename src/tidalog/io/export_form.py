@@ -14,25 +14,21 @@ import pyarrow as pa
 
 from tidalog.io.columns import check_shape
 from tidalog.io.diagnostics import NotWritable
+from tidalog.io.formats import column_formats
 from tidalog.io.term_fields import reading_of, term_field
 from tidalog.io.text_form import any_text
+from tidalog.model.column_types import TYPES, term_of_text
 from tidalog.model.errors import DataError
 from tidalog.model.term_text import format_any, from_python, parse_any
-from tidalog.model.terms import IRI, Boolean, Double, Integer, String
+from tidalog.model.terms import IRI, Boolean, Double, Integer, Literal, String, Term
 
 _TYPES: Final = {"int": pa.int64(), "double": pa.float64(), "boolean": pa.bool_()}
 _TERMS: Final = {"string": String, "int": Integer, "double": Double, "boolean": Boolean, "iri": IRI}
-_NOUNS: Final = {
-    "string": "a string",
-    "int": "an integer",
-    "double": "a double",
-    "boolean": "a boolean",
-    "iri": "an IRI",
-}
 
 
 def as_formats(table: pa.Table, formats: Sequence[str], predicate: str) -> pa.Table:
     """The table with each column in its format; text is the text of the cells."""
+    formats = column_formats(formats) or ()
     check_shape(predicate, table.num_columns, formats, None)
     fields: list[pa.Field] = []
     columns: list[pa.ChunkedArray] = []
@@ -49,17 +45,24 @@ def _as_format(column: pa.ChunkedArray, reading: str, format: str, predicate: st
         return any_text(column, reading) if is_text else column
     if len(column) == 0 or column.type == _TYPES.get(format) or (is_text and reading == format):
         return column
-    if format in _TYPES or not is_text:
+    if format in _TYPES or (not is_text and format in _TERMS):
         raise _refusal(_first_unlike(column, format), format, predicate)
-    wanted = String if format == "string" else IRI
     encoded = any_text(column, reading).combine_chunks().dictionary_encode()
     plain: list[str] = []
     for text in encoded.dictionary.to_pylist():
-        term = parse_any(text)
-        if not isinstance(term, wanted):
+        value = _plain_text(parse_any(text), format)
+        if value is None:
             raise _refusal(text, format, predicate)
-        plain.append(term.value)
+        plain.append(value)
     return pa.chunked_array([pa.array(plain, pa.string()).take(encoded.indices)])
+
+
+def _plain_text(term: Term, format: str) -> str | None:
+    """The text from which a column of this format reads the term."""
+    value = (
+        term.lexical if isinstance(term, Literal) else term.value if isinstance(term, String | IRI) else ""
+    )
+    return value if term_of_text(value, format) == term else None
 
 
 def _first_unlike(column: pa.ChunkedArray, format: str) -> str:
@@ -76,7 +79,17 @@ def _refusal(text: str, format: str, predicate: str) -> DataError:
     return DataError(
         NotWritable(
             path=predicate,
-            why=f"{text} is not {_NOUNS[format]}, and the column is to be written as {format}",
+            why=f"{text} is not {_noun(format)}, and the column is to be written as {format}",
             hint="format any writes every term",
         )
+    )
+
+
+def _noun(format: str) -> str:
+    return (
+        "a string"
+        if format == "string"
+        else "a boolean"
+        if format == "boolean"
+        else TYPES[format].description
     )

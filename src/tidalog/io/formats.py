@@ -12,9 +12,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from tidalog.io.columns import FORMATS as COLUMN_FORMATS
 from tidalog.io.diagnostics import UnknownFormat, WrongOption
 from tidalog.io.files import COMPRESSIONS, base_ending
+from tidalog.model.column_types import FORMATS as COLUMN_FORMATS
+from tidalog.model.column_types import SKIP, similar_type, type_named
 from tidalog.model.errors import DataError
 
 _COMMON: Final = ("resource", "format")
@@ -146,7 +147,7 @@ def _takes(name: str, value: object, kind: Format) -> bool:
                 isinstance(value, tuple) and bool(value) and all(isinstance(v, str) for v in value)
             )
         case "format":
-            return isinstance(value, tuple) and bool(value) and all(v in COLUMN_FORMATS for v in value)
+            return isinstance(value, tuple) and bool(value) and all(_column_format(v) for v in value)
         case "header" | "ignore_headers" | "quoting":
             return isinstance(value, bool)
         case "delimiter":
@@ -170,14 +171,24 @@ def _written(value: object) -> str:
     return f'"{value}"' if isinstance(value, str) else str(value)
 
 
+def _column_format(name: object) -> str | None:
+    return None if not isinstance(name, str) else name if name == SKIP else type_named(name)
+
+
+def column_formats(formats: Sequence[str] | None) -> Sequence[str] | None:
+    """Formats of columns by their own names.  Raises `DataError` for one that there is not."""
+    check_column_formats(formats)
+    return None if formats is None else [_column_format(name) or SKIP for name in formats]
+
+
 def check_column_formats(formats: Sequence[str] | None) -> None:
     for name in formats or ():
-        if name not in COLUMN_FORMATS:
-            near = difflib.get_close_matches(str(name), COLUMN_FORMATS, n=1)
+        if _column_format(name) is None:
+            near = similar_type(str(name))
             raise DataError(
                 WrongOption(
                     problem=f"there is no column format {name}",
-                    why=f"did you mean {near[0]}?" if near else f"formats are {', '.join(COLUMN_FORMATS)}",
+                    why=f"did you mean {near}?" if near else f"formats are {', '.join(COLUMN_FORMATS)}",
                     hint=f"column formats are {', '.join(COLUMN_FORMATS)}",
                 )
             )

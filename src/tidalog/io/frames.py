@@ -9,6 +9,7 @@ imported them.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Final, Protocol, runtime_checkable
 
@@ -16,14 +17,15 @@ import numpy as np
 import pyarrow as pa
 
 from tidalog.io.arrow_files import raw_table
-from tidalog.io.columns import RawTable, shown, to_terms
+from tidalog.io.columns import RawTable, columns_ignored, named_fields, shown, to_terms
 from tidalog.io.diagnostics import NotRows, Position, WrongFieldCount, WrongValue
-from tidalog.io.formats import check_column_formats
+from tidalog.io.formats import column_formats
 from tidalog.io.result import BadRow, BadRowLog, OnError, Reading, ReadResult, TermColumn
 from tidalog.io.term_fields import KEY, text_reading
 from tidalog.io.values import column_of
 from tidalog.model.amounts import counted
 from tidalog.model.errors import DataError
+from tidalog.model.program import Declaration
 
 _SOURCE: Final = "the data"
 
@@ -44,35 +46,65 @@ def from_python(
     on_error: OnError = "error",
     quarantine: Path | None = None,
     triples: bool = False,
+    declaration: Declaration | None = None,
 ) -> ReadResult:
     """Facts from rows (tuples, lists, mappings; plain values for one argument), a mapping of columns, a
     data frame, an Arrow table, batch or reader, or a numpy array.
 
-    `names` picks the columns of data that has names, in that order.  Raises `DataError` for data of another
-    kind, and for rows that are not facts unless these are to be skipped.  With `triples`, the rows are to be
-    inserted into `triple`, and literals as subject or predicate are refused.
+    `names` picks the columns of data that has names, in that order; otherwise those of a `declaration` do, if
+    the data has them all.  Its types are checked; only integers are converted, to doubles and decimals of the
+    same value.  Raises `DataError` for data of another kind, and for rows that are not facts unless these are
+    to be skipped.  With `triples`, the rows are to be inserted into `triple`, and literals as subject or
+    predicate are refused.
     """
-    check_column_formats(formats)
+    formats = column_formats(formats)
     log = BadRowLog(on_error, quarantine)
     try:
-        raw = _raw(data, arity, names, log)
+        raw = _raw(data, arity, names, log, declaration is not None and declaration.is_named)
         if arity == 0 and not raw.columns:
             return ReadResult([], min(1, raw.rows), log.finish())
         if not raw.columns and raw.rows == 0:
-            columns, rows = _empty(arity or 0), 0
-        else:
-            columns, rows = to_terms(raw, formats, arity, log, triples=triples)
-        return ReadResult(columns, rows, log.finish(), raw.names)
+            return ReadResult(_empty(arity or 0), 0, log.finish(), raw.names, declaration)
+        fields = None if names is not None else named_fields(_SOURCE, raw.names, formats, declaration)
+        columns, rows = to_terms(raw, formats, arity, log, declaration, fields, triples=triples)
+        bad = log.finish()
+        if fields is None or declaration is None:
+            kept = None if names is not None else raw.names
+            return ReadResult(columns, rows, bad, kept, declaration)
+        ignored = columns_ignored(raw, fields, declaration)
+        return ReadResult(columns, rows, bad, declaration.names, declaration, ignored)
     except BaseException:
         log.abandon()
         raise
+
+
+def as_declared(table: ReadResult, declaration: Declaration | None) -> ReadResult:
+    """Rows that were read before the declaration of their predicate was known.  Raises `DataError` if they do
+    not fit; a wrong number of columns is found elsewhere."""
+    if declaration is None or table.declaration == declaration or not table.columns:
+        return table
+    fields = named_fields(_SOURCE, table.names, None, declaration) or list(range(len(table.columns)))
+    if len(fields) != declaration.arity:
+        return table
+    arrays, readings = [c.array for c in table.columns], [c.reading for c in table.columns]
+
+    def locate(row: int, field: int) -> tuple[Position, str]:
+        return Position(_SOURCE, row + 1, unit="row"), ""
+
+    raw = RawTable(_SOURCE, arrays, table.rows, locate, table.names, readings)
+    log = BadRowLog("error", None)
+    columns, rows = to_terms(raw, None, None, log, declaration, fields)
+    log.finish()
+    return replace(table, columns=columns, rows=rows, names=declaration.names, declaration=declaration)
 
 
 def _empty(arity: int) -> list[TermColumn]:
     return [TermColumn(pa.chunked_array([], pa.string()), "string") for _ in range(arity)]
 
 
-def _raw(data: object, arity: int | None, names: Sequence[str] | None, log: BadRowLog) -> RawTable:
+def _raw(
+    data: object, arity: int | None, names: Sequence[str] | None, log: BadRowLog, by_name: bool
+) -> RawTable:
     module = type(data).__module__.partition(".")[0]
     if module == "pandas":
         return _from_columns(_pandas_columns(data), names, log)
@@ -92,7 +124,7 @@ def _raw(data: object, arity: int | None, names: Sequence[str] | None, log: BadR
                 problem=f"{shown(data)} cannot be taken as facts", why=f"it is of type {type(data).__name__}"
             )
         )
-    return _from_rows(data, arity, names, log)
+    return _from_rows(data, arity, names, log, by_name)
 
 
 # --- data with columns --------------------------------------------------------------------------------------
@@ -222,12 +254,15 @@ def _from_numpy(data: np.ndarray, log: BadRowLog) -> RawTable:
 
 
 def _from_rows(
-    data: Iterable[object], arity: int | None, names: Sequence[str] | None, log: BadRowLog
+    data: Iterable[object], arity: int | None, names: Sequence[str] | None, log: BadRowLog, by_name: bool
 ) -> RawTable:
+    """If rows are mappings, the columns are the keys of the first; of all, if columns are found `by_name`."""
     rows = list(data)
     width = arity
     if rows and isinstance(rows[0], Mapping):
         keys: list[object] = list(names) if names is not None else list(rows[0])
+        if names is None and by_name:
+            keys = list(dict.fromkeys(key for row in rows if isinstance(row, Mapping) for key in row))
         known = None if names is not None else frozenset(keys)
         rows = [_named_row(row, keys, known) if isinstance(row, Mapping) else row for row in rows]
         names = [str(key) for key in keys]

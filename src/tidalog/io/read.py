@@ -4,23 +4,24 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import pyarrow as pa
 
 from tidalog import arrow_compute as pc
 from tidalog.io.arrow_files import read_arrow, read_parquet
-from tidalog.io.columns import RawTable, check_shape, to_terms
+from tidalog.io.columns import RawTable, check_shape, columns_ignored, named_fields, to_terms
 from tidalog.io.delimited import Layout, read_delimited
 from tidalog.io.diagnostics import NotWritable, WrongArity
 from tidalog.io.files import find_files, open_buffer
-from tidalog.io.formats import Format, check_column_formats, check_option, endings_of, format_named
+from tidalog.io.formats import Format, check_option, column_formats, endings_of, format_named
 from tidalog.io.json_lines import read_json_lines
 from tidalog.io.rdf_read import NAMES, read_rdf
 from tidalog.io.result import BadRowLog, OnError, Progress, ReadResult, TermColumn
 from tidalog.io.text_form import any_text
-from tidalog.model.errors import DataError
+from tidalog.model.errors import DataError, Diagnostic
+from tidalog.model.program import Declaration
 
 Resource = str | os.PathLike[str]
 
@@ -38,6 +39,7 @@ class _Options:
     compression: str | None
     base: str | None
     triples: bool
+    declaration: Declaration | None
 
     def check(self, kind: Format) -> None:
         """Refuses options that the format does not have."""
@@ -75,11 +77,13 @@ def read_table(
     progress: Progress | None = None,
     base_dir: Path | None = None,
     triples: bool = False,
+    declaration: Declaration | None = None,
 ) -> ReadResult:
     """Facts from a file, a glob, a folder, or several of these.
 
     `format` is a format's name (`csv`, `parquet`, `rdf` …); without it the file's ending decides.
-    `formats` says what each column means (`any`, `string`, `int`, `double`, `boolean`, `iri`, `skip`).
+    `formats` says what each column means (`any`, `string`, `int` …, `skip`).  Of a
+    predicate with a `declaration`, columns are found by name, and untyped text and values are of its types.
     `header`: whether the first row of delimited text holds names; without it every row is data.
     `skip` is the number of lines to skip first.  `base` is the base of relative IRIs in RDF.
     `limit` is the maximal number of facts to read.  Bad rows are an error, or with `on_error="skip"` are
@@ -94,8 +98,10 @@ def read_table(
         proposition = True
     else:
         proposition = False
-    check_column_formats(formats)
-    options = _Options(formats, arity, header, delimiter, quoting, skip, compression, base, triples)
+    formats = column_formats(formats)
+    options = _Options(
+        formats, arity, header, delimiter, quoting, skip, compression, base, triples, declaration
+    )
     resources = [path] if isinstance(path, str | os.PathLike) else list(path)
     folder = base_dir if base_dir is not None else Path()
     files = [file for resource in resources for file in find_files(resource, folder, endings_of(format))]
@@ -109,10 +115,12 @@ def read_table(
     log = BadRowLog(on_error, quarantine)
     parts: list[list[TermColumn]] = []
     names: tuple[str, ...] | None = None
+    notices: tuple[Diagnostic, ...] = ()
     rows = 0
     try:
         for file, kind in zip(files, kinds, strict=True):
-            columns, found, file_names = _read_file(file, kind, options, log)
+            columns, found, file_names, ignored = _read_file(file, kind, options, log)
+            notices += ignored
             if limit is not None and rows + found > limit:
                 found = limit - rows
                 columns = [TermColumn(c.array.slice(0, found), c.reading) for c in columns]
@@ -132,7 +140,7 @@ def read_table(
     if proposition:
         holds = any(bool(pc.any(column.array).as_py()) for column in columns)
         return ReadResult([], int(holds), bad)
-    return ReadResult(columns or _empty(formats, arity), rows, bad, names)
+    return ReadResult(columns or _empty(formats, arity), rows, bad, names, declaration, notices)
 
 
 def _same_file(one: Path, other: Path) -> bool:
@@ -144,15 +152,19 @@ def _same_file(one: Path, other: Path) -> bool:
 
 def _read_file(
     file: Path, kind: Format, options: _Options, log: BadRowLog
-) -> tuple[list[TermColumn], int, tuple[str, ...] | None]:
-    """The columns of one file, the number of its rows and the names of its columns."""
+) -> tuple[list[TermColumn], int, tuple[str, ...] | None, tuple[Diagnostic, ...]]:
+    """The columns of one file, the number of its rows, the names of its columns, and what is to be said."""
     buffer = open_buffer(file, options.compression)
+    formats, declaration = options.formats, options.declaration
     if kind.rdf:
         if options.arity not in (None, 3):
             check_shape(str(file), 3, None, options.arity, "RDF is triples: subject, predicate, object")
         raw: RawTable | None = read_rdf(file, buffer, kind.name, options.base, log)
         assert raw is not None
-        return [TermColumn(column, "ntriples") for column in raw.columns], raw.rows, NAMES
+        if declaration is None or not declaration.is_typed:
+            return [TermColumn(column, "ntriples") for column in raw.columns], raw.rows, NAMES, ()
+        columns, rows = to_terms(replace(raw, readings=("ntriples",) * 3), None, 3, log, declaration)
+        return columns, rows, NAMES, ()
     if kind.name == "parquet":
         raw = read_parquet(file, buffer)
     elif kind.name == "arrow":
@@ -160,15 +172,18 @@ def _read_file(
     elif kind.name == "ndjson":
         raw = read_json_lines(file, buffer, log)
     else:
-        raw = read_delimited(file, buffer, options.layout(kind), options.formats, options.arity, log)
+        layout = options.layout(kind)
+        raw = read_delimited(file, buffer, layout, formats, options.arity, log, declaration)
     if raw is None:
-        return [], 0, None
-    columns, rows = to_terms(raw, options.formats, options.arity, log, triples=options.triples)
+        return [], 0, None, ()
+    fields = named_fields(raw.path, raw.names, formats, declaration)
+    columns, rows = to_terms(raw, formats, options.arity, log, declaration, fields, triples=options.triples)
+    if fields is not None and declaration is not None:
+        return columns, rows, declaration.names, columns_ignored(raw, fields, declaration)
     names = raw.names
-    if names is not None and options.formats is not None:
-        kept = zip(names, options.formats, strict=True)
-        names = tuple(name for name, format in kept if format != "skip")
-    return columns, rows, names
+    if names is not None and formats is not None:
+        names = tuple(name for name, format in zip(names, formats, strict=True) if format != "skip")
+    return columns, rows, names, ()
 
 
 def _joined(parts: list[list[TermColumn]], files: Sequence[Path]) -> list[TermColumn]:

@@ -19,7 +19,8 @@ import pyarrow as pa
 from tidalog.io.diagnostics import DataDiagnostic, MoreBadRows
 from tidalog.io.files import AtomicFile, writing
 from tidalog.model.amounts import counted
-from tidalog.model.errors import DataError
+from tidalog.model.errors import DataError, Diagnostic
+from tidalog.model.program import Declaration
 
 Reading = Literal["any", "string", "iri", "native", "ntriples"]
 OnError = Literal["error", "skip"]
@@ -68,6 +69,9 @@ class ReadResult:
     bad: BadRows = field(default_factory=BadRows)
     names: tuple[str, ...] | None = None
     """The names of the columns, if the data has any."""
+    declaration: Declaration | None = None
+    """What the columns were checked against."""
+    notices: tuple[Diagnostic, ...] = ()
 
 
 class BadRowLog:

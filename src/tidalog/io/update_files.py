@@ -70,6 +70,8 @@ class FilePart:
     numbers: Rows
     """The number of each row in `raw`."""
     label_field: int | None
+    fields: list[int]
+    """The field of each argument."""
 
     @property
     def rows(self) -> int:
@@ -252,6 +254,7 @@ class _Reader:
             raw,
             good,
             shape.update,
+            shape.arguments,
         )
 
     def _labels(self) -> pa.ChunkedArray | None:

@@ -25,6 +25,7 @@ import pyarrow as pa
 
 from tidalog import arrow_compute as pc
 from tidalog.io.columns import RawTable, shown
+from tidalog.io.declared_rows import Declarations, as_declared, without_bad_rows
 from tidalog.io.delimited import Layout
 from tidalog.io.diagnostics import NotWritable, Position, UnknownFormat
 from tidalog.io.files import find_files, open_buffer
@@ -47,6 +48,7 @@ from tidalog.io.update_files import (
     read_part,
 )
 from tidalog.model.errors import DataError
+from tidalog.model.program import NOTHING_DECLARED, Declaration
 from tidalog.model.term_text import STANDARD_PREFIXES
 from tidalog.model.update import Label
 
@@ -118,6 +120,7 @@ def read_update_table(
     progress: Progress | None = None,
     base_dir: Path | None = None,
     prefixes: Mapping[str, str] = STANDARD_PREFIXES,
+    declared: Mapping[str, Declaration] = NOTHING_DECLARED,
 ) -> UpdateTable:
     """The updates of a file, a pattern, a folder, or several of these.
 
@@ -126,8 +129,8 @@ def read_update_table(
     stream of these files.  With `sort_files` rows are sorted across all files instead, for files that were
     written in parallel.
 
-    Predicates may have `prefixes`.  Bad rows are an error, or with `on_error="skip"` are counted and written
-    to `quarantine`.
+    Predicates may have `prefixes`; arguments of `declared` ones are of their types.  Bad rows are an error,
+    or with `on_error="skip"` are counted and written to `quarantine`.
     """
     folder = base_dir if base_dir is not None else Path()
     resources = [path] if isinstance(path, str) or not isinstance(path, Sequence) else list(path)
@@ -150,6 +153,8 @@ def read_update_table(
         for file, kind in zip(files, formats, strict=True):
             layout = Layout(delimiter or kind.delimiter or ",", quoting is not False, header=True)
             part = read_part(file, open_buffer(file, compression), kind, layout, log, prefixes)
+            if part is not None:
+                part = without_bad_rows(part, Declarations(declared, prefixes), log)
             if part is not None and part.rows:
                 parts.append(part)
                 rows += part.rows
@@ -164,10 +169,10 @@ def read_update_table(
     return _table(parts, labels, ranks, kept, bad)
 
 
-def update_table_of(raw: RawTable) -> UpdateTable:
+def update_table_of(raw: RawTable, declarations: Declarations | None = None) -> UpdateTable:
     """The updates of columns in memory without bad rows.  Without labels they are one update, with the name
     of the table."""
-    part = part_of(raw, None)
+    part, _ = as_declared(part_of(raw, None), declarations)
     labels, ranks = _ranked([part])
     return _table([part], labels, ranks, np.ones(part.rows, np.bool_), BadRows())
 

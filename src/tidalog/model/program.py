@@ -185,6 +185,9 @@ class Declaration:
         return any(column.type != "any" for column in self.columns)
 
 
+NOTHING_DECLARED: Final[Mapping[str, Declaration]] = MappingProxyType({})
+
+
 @dataclass(frozen=True)
 class Program:
     """The contents of one or several texts.  Each field is in text order."""
