@@ -8,6 +8,7 @@ from bench.suites import (
     maintenance,
     papers,
     pipeline,
+    queries,
     rule_edits,
     scaling,
     speed,
@@ -35,6 +36,7 @@ SUITES: tuple[Suite, ...] = (
         lambda quick: maintenance.NAMES,
     ),
     Suite("edits", "one rule added and removed, by the number of rules", rule_edits.run),
+    Suite("queries", "queries with a constant, by the number of facts", queries.run),
     Suite("storage", "stores beside the same work in memory", storage.run),
     Suite(
         "pipeline",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from pathlib import Path
 
 import pytest
 from ruled import check_delta, check_whole, digest, state
@@ -84,3 +85,45 @@ def test_the_state_is_that_from_scratch_and_the_delta_is_the_difference(base: st
             fresh.insert(name, kb.facts(name, True).to_terms())
         assert state(fresh) == now
         before = now
+
+
+LAST = """
+r1: q(?x) :- <http://e/p>(?x, ?y) .
+r2: t(?s) :- triple(?s, ?p, ?o) .
+<http://e/p>(b, c) .
+"""
+
+
+@pytest.mark.parametrize("stored", [False, True], ids=["in memory", "stored"])
+def test_the_last_rule_over_triple_goes_and_facts_of_an_iri_stay(stored: bool, tmp_path: Path) -> None:
+    kb: tidalog.KnowledgeBase = tidalog.open(tmp_path / "s") if stored else tidalog.open()
+    kb.load(LAST)
+    before = state(kb)
+    delta = kb.rules.remove("r2")
+    check_delta(delta, before, state(kb))
+    if isinstance(kb, tidalog.StoredKnowledgeBase):
+        kb.snapshot()
+        kb.close()
+        kb = tidalog.open(tmp_path / "s")
+    assert kb.facts("q").to_rows() == [("b",)]
+    assert kb.facts("<http://e/p>").to_rows() == [("b", "c")]
+    before = state(kb)
+    delta = kb.rules.add("r2: t(?s) :- triple(?s, ?p, ?o)")
+    check_delta(delta, before, state(kb))
+    assert kb.facts("<http://e/p>").to_rows() == [("b", "c")]
+    kb.rules.remove("r2")
+    assert kb.delete("<http://e/p>", [("b", "c")]) == 1
+    kb.rules.add("r2: t(?s) :- triple(?s, ?p, ?o)")
+    assert not state(kb).facts
+    kb.close()
+
+
+@pytest.mark.parametrize("predicate", ["http://e/p", "http://e/r"])
+def test_the_delta_of_the_first_triple_has_the_facts_that_become_triples(predicate: str) -> None:
+    kb = tidalog.open()
+    kb.load("q(?x) :- <http://e/p>(?x, ?y) . <http://e/p>(b, c) . other(x) .")
+    kb.materialise()
+    before = state(kb)
+    delta = kb.apply(tidalog.Update(insertions={"triple": [(IRI(EX + "s"), IRI(predicate), IRI(EX + "o"))]}))
+    check_delta(delta, before, state(kb))
+    assert delta["triple"].inserted_count == 2

@@ -57,6 +57,29 @@ class TestBlocks:
         with pytest.raises(tidalog.UsageError, match="T084"):
             _ = u.delta
 
+    @pytest.mark.parametrize("ended_by", ["its end", "an exception", "a refusal"])
+    def test_a_block_that_has_ended_takes_no_more_changes(
+        self, kb: tidalog.KnowledgeBase, ended_by: str
+    ) -> None:
+        u = kb.update(label=7)
+        try:
+            with u:
+                u.insert("edge", [("c", "d")])
+                u.remove_rule("r1" if ended_by != "a refusal" else "r9")
+                assert ended_by != "an exception"
+        except (AssertionError, tidalog.ProgramError):
+            pass
+        changes: list[Callable[[], object]] = [
+            lambda: u.insert("edge", [("d", "e")]),
+            lambda: u.delete("edge", [("a", "b")]),
+            lambda: u.add_rule("far(?x) :- path(a, ?x)"),
+            lambda: u.remove_rule("r1"),
+            u.__enter__,
+        ]
+        for change in changes:
+            with pytest.raises(tidalog.UsageError, match=r"T087.*update 7"):
+                change()
+
     def test_data_of_any_kind_goes_in(self, kb: tidalog.KnowledgeBase) -> None:
         with kb.update() as u:
             u.insert(
@@ -236,6 +259,26 @@ class TestStreams:
             seen.append((item, list(source.peek(5)), source.ended))
         assert seen == [(1, [], False), (2, [3], False), (3, [], True)]
 
+    @pytest.mark.parametrize("of", [list, tuple, iter])
+    def test_none_among_updates_is_an_error_and_not_the_end(
+        self, kb: tidalog.KnowledgeBase, of: Callable[[list[object]], object]
+    ) -> None:
+        updates = of([plus(("c", "d")), None, plus(("d", "e"))])
+        with pytest.raises(tidalog.UsageError, match=r"T076.*update 2 of the stream is None"):
+            list(kb.stream(updates))  # type: ignore[arg-type]
+        assert kb.count("edge") == 3
+
+    @pytest.mark.parametrize("wait", [float("nan"), float("inf"), -1, -0.5, "1", True, None])
+    def test_a_time_to_wait_is_a_number_of_seconds(self, kb: tidalog.KnowledgeBase, wait: object) -> None:
+        with pytest.raises(tidalog.UsageError, match=r"T076.*look_ahead_wait"):
+            kb.stream([plus(("c", "d"))], look_ahead_wait=wait)  # type: ignore[arg-type]
+
+    @pytest.mark.parametrize("name", ["max_facts", "max_seconds", "max_memory"])
+    @pytest.mark.parametrize("value", [float("nan"), 0, -1, "9", True])
+    def test_a_limit_is_a_number_above_zero(self, name: str, value: object) -> None:
+        with pytest.raises(tidalog.UsageError, match=f"T076.*{name}"):
+            tidalog.open(**{name: value})  # type: ignore[call-overload]
+
 
 class TestFiles:
     SCRIPT = "@prefix ex: <http://e.org/> .\n-edge(a, b). +edge(c, d).\ncommit.\n+ex:p(ex:a, 3).\ncommit.\n"
@@ -365,10 +408,120 @@ class TestSubscribers:
         kb.insert("size", [("n", number) for number in range(2_000)])
         assert seen == [2_000]
 
+    @pytest.mark.parametrize("derived", [False, True], ids=["before anything is derived", "materialised"])
+    def test_every_change_is_told_of_when_it_is_made(self, kb: tidalog.KnowledgeBase, derived: bool) -> None:
+        kb.register("twice", lambda value: 2 * value)
+        kb.load("n(1). m(?y) :- n(?x), ?y = twice(?x).")
+        if derived:
+            kb.materialise()
+        changes: list[set[object]] = []
+        answers: list[set[object]] = []
+        kb.subscribe("m", lambda change: changes.append(set(change.inserted) | set(change.deleted)))
+        kb.subscribe("m(?x)", lambda new, old: answers.append(set(new) | set(old)))
+        steps: list[tuple[Callable[[], object], set[object]]] = [
+            (lambda: kb.load("n(2)."), {(4,)}),
+            (lambda: kb.load("m(?x) :- k(?x). k(7)."), {(7,)}),
+            (
+                lambda: kb.load("".join(f"n({x})." for x in range(10, 2_010))),
+                {(2 * x,) for x in range(10, 2_010)},
+            ),
+            (lambda: kb.delete("n", [(x,) for x in range(10, 2_010)]), {(2 * x,) for x in range(10, 2_010)}),
+            (lambda: kb.insert("n", [(3,)]), {(6,)}),
+            (lambda: kb.rules.add("other: m(9) :- n(1)"), {(9,)}),
+            (lambda: kb.rules.remove("other"), {(9,)}),
+            (
+                lambda: kb.register("twice", lambda value: 2 * value + 100),
+                {(x,) for x in (2, 4, 6, 102, 104, 106)},
+            ),
+        ]
+        for number, (step, changed) in enumerate(steps, 1):
+            step()
+            assert (len(changes), len(answers)) == (number, number)
+            assert changes[-1] == answers[-1] == changed
+
+    def test_a_parameter_named_update_gets_the_whole_update(self, kb: tidalog.KnowledgeBase) -> None:
+        seen: list[tuple[object, ...]] = []
+
+        def of_query(new: tidalog.Result, old: tidalog.Result, update: tidalog.Delta) -> None:
+            seen.append((len(new), len(old), update.label, set(update), update.time))
+
+        def of_predicate(update: tidalog.PredicateChange, **more: object) -> None:
+            seen.append((update.inserted_count, more))
+
+        kb.subscribe("path(a, ?x)", of_query)
+        kb.subscribe("path", lambda change, *, update: seen.append((change.predicate, update.label)))
+        kb.subscribe("path", of_predicate)
+        with kb.update(label=5) as u:
+            u.insert("edge", [("c", "d")])
+        assert seen == [(1, 0, 5, {"edge", "path"}, u.delta.time), ("path", 5), (3, {})]
+
+    def test_a_subscriber_may_wait_for_a_thread_that_uses_the_knowledge_base(
+        self, kb: tidalog.KnowledgeBase
+    ) -> None:
+        counts: list[int] = []
+
+        def wait(change: tidalog.PredicateChange) -> None:
+            def use() -> None:
+                counts.append(kb.count("path"))
+                kb.insert("seen", [(len(counts),)])
+
+            thread = threading.Thread(target=use, daemon=True)
+            thread.start()
+            thread.join(60)
+            assert not thread.is_alive()
+
+        kb.subscribe("edge", wait)
+        kb.apply(plus(("c", "d")))
+        list(kb.stream([plus(("d", "e")), minus(("d", "e"))]))
+        assert counts == [6, 10, 6]
+        assert kb.count("seen") == 3
+
+    def test_updates_of_other_threads_are_told_of_in_order(self, kb: tidalog.KnowledgeBase) -> None:
+        heard: list[object] = []
+        applied = threading.Event()
+
+        def hear(change: tidalog.PredicateChange, update: tidalog.Delta) -> None:
+            if update.label == 1:
+                other = threading.Thread(target=lambda: (kb.apply(second), applied.set()), daemon=True)
+                other.start()
+                assert applied.wait(60)  # it does not wait for this call
+            heard.append((update.label, change.inserted.to_rows()))
+
+        second = Update(insertions={"edge": [("d", "e")]}, label=2)
+        kb.subscribe("edge", hear)
+        kb.apply(Update(insertions={"edge": [("c", "d")]}, label=1))
+        assert heard == [(1, [("c", "d")]), (2, [("d", "e")])]
+
     def test_what_nobody_knows_cannot_be_subscribed_to(self, kb: tidalog.KnowledgeBase) -> None:
         for what in ("nowhere", "?x :- nowhere(?x)"):
             with pytest.raises(tidalog.UsageError, match="T070"):
                 kb.subscribe(what, print)
+
+
+class TestFunctions:
+    @pytest.mark.parametrize("answer", [object(), [1], {"a": 1}, 10**30, b"x"], ids=repr)
+    def test_what_is_no_term_counts_as_not_computed(self, answer: object) -> None:
+        kb = tidalog.open(functions={"f": lambda value: answer})
+        kb.load("m(?y) :- n(?x), ?y = f(?x). r2: k(?y) :- n(?x), ?y = ?x + 1. n(1).")
+        assert kb.count("m") == 0
+        assert kb.stats().uncomputed == {"r1": 1}
+        delta = kb.apply(Update(insertions={"n": [(2,), (3,)]}))
+        assert delta.uncomputed == {"r1": 2}
+        assert "2 not computable" in repr(delta)
+        assert kb.stats().uncomputed == {"r1": 3}
+
+    def test_what_is_no_term_is_an_error_if_strict(self) -> None:
+        kb = tidalog.open(functions={"f": lambda value: value if value < 2 else object()}, strict=True)
+        kb.load("m(?y) :- n(?x), ?y = f(?x). n(1).")
+        for change in (
+            lambda: kb.insert("n", [(2,)]),
+            lambda: kb.apply(Update(insertions={"n": [(2,)]})),
+            lambda: kb.load("n(2)."),
+            lambda: kb.query("?y :- n(?x), ?y = f(?x + 1)"),
+        ):
+            with pytest.raises(tidalog.RunError, match="T054"):
+                change()
+        assert kb.facts("m").to_rows() == [(1,)]
 
 
 class TestMaintenance:

@@ -11,7 +11,8 @@ from engine_harness import Model, loaded, model_of
 from tidalog.analysis import Analysis, analyse, analyse_query
 from tidalog.engine.engine import EmbeddedEngine
 from tidalog.lang import parse, parse_query
-from tidalog.maintain.materialise import answer, materialise
+from tidalog.maintain.answer import answer
+from tidalog.maintain.materialise import materialise
 from tidalog.reference import evaluate
 
 PEOPLE = """

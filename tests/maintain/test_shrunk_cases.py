@@ -7,7 +7,7 @@ from maintained import CONFIGURATIONS, Maintained, Scenario, check_scenario, sce
 
 from tidalog.analysis.query import analyse_query
 from tidalog.lang import parse, parse_query
-from tidalog.maintain.materialise import answer
+from tidalog.maintain.answer import answer
 
 
 def twelve_layers_moved_below_one() -> Scenario:

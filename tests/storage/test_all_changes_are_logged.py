@@ -33,7 +33,14 @@ def _batch(kb: tidalog.StoredKnowledgeBase) -> None:
     list(kb.apply_pending())
 
 
+def _as_one(kb: tidalog.StoredKnowledgeBase) -> None:
+    with kb.as_one():
+        kb.insert("edge", [("c", "d")])
+        kb.rules.add("far: far(?x) :- path(a, ?x)")
+
+
 CHANGES: dict[str, Change] = {
+    "as_one": _as_one,
     "load": lambda kb: kb.load("rest: back(?y, ?x) :- path(?x, ?y) . edge(x, y) ."),
     "insert": lambda kb: kb.insert("edge", [("c", "d")]),
     "delete": lambda kb: kb.delete("edge", [("a", "b")]),

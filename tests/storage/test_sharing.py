@@ -10,7 +10,7 @@ import threading
 from pathlib import Path
 
 import pytest
-from stored import NO_CIRCLE, edges, reopened, state
+from stored import CLOSURE, NO_CIRCLE, edges, reopened, state
 
 import tidalog
 
@@ -190,7 +190,7 @@ def test_a_snapshot_that_fails_in_the_background_leaves_the_store_at_work(
     """Where the snapshot should go there is a file that cannot be replaced by a folder."""
     path = tmp_path / "s.tidalog"
     kb = tidalog.open(path, snapshot_after=1)
-    kb.load(RULES)
+    kb.load(CLOSURE + "edge(a, b).")
     kb.materialise()
     (path / "snapshot-0000000000000002").write_text("in the way")
     kb.apply(edges("bc"))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from math import isfinite
 from numbers import Integral, Real
 from typing import Any
 
@@ -24,6 +25,14 @@ def check_count(name: str, value: int, what: str, hint: str, *, least: int = 0) 
     """A whole number that is not too small."""
     if isinstance(value, bool) or not isinstance(value, int) or value < least:
         raise bad_argument(f"{name}={value!r} is not {what}", f"it is {least} or more", hint)
+
+
+def check_seconds(name: str, value: float) -> None:
+    """A time to wait."""
+    is_number = isinstance(value, Real) and not isinstance(value, bool)
+    if not is_number or not isfinite(value) or value < 0:
+        hint = f"write {name}=0.5, or leave it out"
+        raise bad_argument(f"{name}={value!r} is not a time to wait", "it is seconds, 0 or more", hint)
 
 
 def check_on_error(value: str) -> None:

@@ -60,12 +60,27 @@ def perform(
     upcoming: Sequence[EncodedUpdate] = (),
     options: Options = DEFAULT,
     progress: ProgressCallback | None = None,
+    *,
+    now: bool = False,
+    compared: bool = False,
 ) -> Outcome:
-    """Applies a change to a database, whole or not at all.  Only `UPDATES` derive what follows."""
-    if change.load is not None:
-        return Outcome(new=database.load(change.load))
+    """Applies a change to a database, whole or not at all.  `UPDATES` derive what follows; others only if it
+    is to be done `now`, and they know what changed only if states are `compared`."""
     if change.kind == UPDATES:
         return database.apply(change.updates, upcoming, options=options, progress=progress)
+    if not now:
+        return _stored(database, change)
+    if change.load is not None and database.can_maintain(change.load):
+        return database.maintain_load(change.load, options, progress)
+    with database.deriving(compared=compared, progress=progress) as changes:
+        outcome = _stored(database, change)
+    return database.outcome_of(changes, outcome.new) if compared else outcome
+
+
+def _stored(database: Database, change: Change) -> Outcome:
+    """Applies a change that derives nothing."""
+    if change.load is not None:
+        return Outcome(new=database.load(change.load))
     (update,) = change.updates
     if change.kind == RULES:
         return Outcome(rules=database.edit_rules(update.rules))
@@ -93,4 +108,5 @@ def delta_of(outcome: Outcome, database: Database, lock: Lock, *, derived: bool 
         updates=outcome.updates,
         rules=rule_changes(outcome.rules, prefixes) if outcome.rules is not None else None,
         derived=derived,
+        uncomputed=outcome.uncomputed,
     )

@@ -13,16 +13,18 @@ Everything that keeps facts wraps one: the knowledge base in memory, the stored 
 from __future__ import annotations
 
 import time
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
+from typing import Final
 
-from tidalog.analysis import Analysis, EditedProgram, RuleDiff, analyse_query
+from tidalog.analysis import Analysis, EditedProgram, RuleDiff
 from tidalog.analysis.draft import ArgumentRange
 from tidalog.api.encoded_update import routed_facts, routed_update
 from tidalog.api.explicit_facts import ExplicitFacts
 from tidalog.api.load import Environment, Load, Witness, analysed, encoded_facts, witness_of
-from tidalog.api.maintenance import DEFAULT, Job, Maintenance, no_longer_explicit
+from tidalog.api.maintenance import DEFAULT, Job, Maintenance, newly_explicit, no_longer_explicit
 from tidalog.api.outcome import Outcome
 from tidalog.api.placement import can_stay, moved, relations_of, relations_of_rules
 from tidalog.api.rules import rules_added
@@ -36,16 +38,21 @@ from tidalog.engine.functions import is_native
 from tidalog.engine.limits import Limits, ProgressCallback, RunStats
 from tidalog.maintain.choose import Options
 from tidalog.maintain.counters import Counters
-from tidalog.maintain.materialise import answer, materialise
+from tidalog.maintain.delta import PredicateDelta
+from tidalog.maintain.materialise import NO_LIMITS, materialise
 from tidalog.model.errors import Diagnostic, TidalogError
 from tidalog.model.facts import Facts
 from tidalog.model.program import Fact, Program, Rule
 from tidalog.model.rule_edit import RuleEdit
-from tidalog.model.terms import Term
 from tidalog.model.update import EncodedUpdate
 from tidalog.plan.compile import CompiledProgram, compile
 from tidalog.rdf.layout import Layout
 from tidalog.storage.snapshot import Image, Snapshot, fill_table_of, image_of
+
+_FEW: Final = 256
+"""Facts that are maintained however few there are in all."""
+_BULK_SHARE: Final = 4
+"""More than one in this many of all facts are not maintained: everything is derived again."""
 
 
 class Database:
@@ -153,24 +160,6 @@ class Database:
         run = self._state.run
         return run is not None and not (limits.strict and run.uncomputed)
 
-    def query(
-        self, rule: Rule, parameters: Mapping[str, Term], progress: ProgressCallback | None = None
-    ) -> Facts:
-        """The answers to a query."""
-        state = self._state
-        given = {**state.environment.parameters, **parameters}
-        rules = analyse_query(state.analysis, rule, given, state.environment.arguments)
-        self.materialise(progress=progress)
-        found = answer(
-            self.engine,
-            # Hidden relations are named after rules: no name may be one of the program's.
-            [replace(normal, name=f"(query) {normal.name}") for normal in rules],
-            functions=state.environment.functions,
-            limits=self.limits,
-            progress=progress,
-        )
-        return Facts("", found.columns, found.rows)
-
     def get_ready(self) -> None:
         """Builds the table of all facts, which updates need; otherwise the first update after a restore
         builds it."""
@@ -213,28 +202,36 @@ class Database:
         that are new.  With `fresh` the engine is a new one, and the old one stays as it is."""
         before, layout = self._state, load.analysis.triples
         parts = routed_facts(load.facts, layout, self.dictionary)
-        wanted = load.admitted if load.facts_only else relations_of(load.analysis)
-        moves = fresh or not can_stay(before.engine, before.analysis.triples, layout, wanted)
+        moves = fresh or not self._can_stay(load)
         if moves or parts or load.analysis.rules != before.analysis.rules:
             self._outdate()
-        for fact in load.text_facts:
-            load.witnesses.setdefault((fact.predicate, len(fact.arguments)), fact)
         with self._atomic():
-            state = replace(
-                self._state,
-                program=load.program,
-                environment=load.environment,
-                analysis=load.analysis.of_program(load.program),
-                warnings=load.warnings,
-                witnesses=load.witnesses,
-            )
-            if load.facts_only:
-                self._state = replace(state, admitted=(*before.admitted, *load.admitted.values()))
-            else:
-                self._state = replace(state, rules=None, edit=None)
+            self._use(load)
             if moves:
                 self._move(before.analysis.triples)
             return self._explicit_facts.insert(self.engine, parts)
+
+    def _can_stay(self, load: Load) -> bool:
+        """Whether the facts that are there can stay in their relations."""
+        wanted = load.admitted if load.facts_only else relations_of(load.analysis)
+        return can_stay(self.engine, self.analysis.triples, load.analysis.triples, wanted)
+
+    def _use(self, load: Load) -> None:
+        """Replaces the program."""
+        for fact in load.text_facts:
+            load.witnesses.setdefault((fact.predicate, len(fact.arguments)), fact)
+        state = replace(
+            self._state,
+            program=load.program,
+            environment=load.environment,
+            analysis=load.analysis.of_program(load.program),
+            warnings=load.warnings,
+            witnesses=load.witnesses,
+        )
+        if load.facts_only:
+            self._state = replace(state, admitted=(*state.admitted, *load.admitted.values()))
+        else:
+            self._state = replace(state, rules=None, edit=None)
 
     def delete(self, facts: Iterable[Facts]) -> int:
         """Deletes explicit facts and derives nothing.  Returns the number of those that were explicit."""
@@ -254,6 +251,65 @@ class Database:
             self._outdate()
         elif self.maintenance is not None:
             self.maintenance.maintainer.functions = environment.functions
+
+    # --- changes that derive at once ----------------------------------------------------------------
+
+    @property
+    def is_checked(self) -> bool:
+        """Whether a change can be refused for what follows from it: by a constraint or a limit."""
+        return bool(self.analysis.constraints) or self.limits != NO_LIMITS
+
+    @contextmanager
+    def deriving(
+        self, *, compared: bool = False, progress: ProgressCallback | None = None
+    ) -> Iterator[dict[str, PredicateDelta]]:
+        """Surrounds changes that derive nothing; then everything is derived.  On any error everything is as
+        it was before, and what was derived too, for the changes are made in a copy of the engine.  If states
+        are `compared`, the changes of predicates are there afterwards."""
+        if compared:
+            self.materialise(progress=progress)
+        old, changes = self._state, dict[str, PredicateDelta]()
+        try:
+            with self._atomic():
+                self._move(self.analysis.triples)
+                self._outdate()
+                yield changes
+                self.materialise(progress=progress)
+                if compared:
+                    changes |= differences(
+                        visible(old.engine, old.analysis), visible(self.engine, self.analysis)
+                    )
+        except BaseException:
+            self._state = replace(self._state, rules=None)  # there may have been several edits
+            raise
+
+    def outcome_of(self, changes: Mapping[str, PredicateDelta], new: int = 0) -> Outcome:
+        """The outcome of changes after which everything was derived."""
+        maintenance = self.maintained()
+        return Outcome(changes, explicit=maintenance.explicit, facts=maintenance.facts, new=new)
+
+    def is_maintained(self, rows: int) -> bool:
+        """Whether a change of so many facts is maintained, rather than everything derived again."""
+        live = self.engine.store.live
+        return self._state.run is not None and rows <= max(_FEW, live // _BULK_SHARE)
+
+    def can_maintain(self, load: Load) -> bool:
+        """Whether a load can be maintained like an update."""
+        rows = sum(part.count for part in load.facts)
+        if not self.is_maintained(rows):
+            return False
+        return self._can_stay(load)
+
+    def maintain_load(self, load: Load, options: Options, progress: ProgressCallback | None) -> Outcome:
+        """Loads what `can_maintain` says, and derives what follows.  Rules that it adds are a rule edit."""
+        job = Job([EncodedUpdate(insertions=load.facts)], (), options, self.limits, progress)
+        self.maintained()  # with the rules before the load
+        before = self.analysis
+        with self._atomic():
+            self._use(load)
+            outcome = self._maintain(job, before)
+        new = sum(newly_explicit(change) for change in outcome.changes.values())
+        return replace(outcome, new=new)
 
     # --- updates ------------------------------------------------------------------------------------
 
@@ -279,15 +335,26 @@ class Database:
         unknown = self._unknown(facts for update in updates for facts in update.insertions)
         if not unknown:
             return self._maintain(job)
+        old = self._state
         with self._atomic():
             self._admit(unknown)
             self.materialise(progress=progress)
-            return self._maintain(job)
+            outcome = self._maintain(job)
+            if old.analysis.triples.same_relations(self.analysis.triples):
+                return outcome
+            # Predicates of their own have become triples, which the maintainer takes for old facts.
+            changes = differences(visible(old.engine, old.analysis), visible(self.engine, self.analysis))
+            return replace(outcome, changes=changes)
 
     def _maintain(self, job: Job, before: Analysis | None = None, diff: RuleDiff | None = None) -> Outcome:
         """Maintains what was derived.  After a rule edit `before` is the analysis that held up to now."""
         self.get_ready()
-        return self.maintained().apply(job, self.analysis, before, diff)
+        self.engine.spare_memory(self.limits.max_memory)
+        outcome, run = self.maintained().apply(job, self.analysis, before, diff), self._state.run
+        if run is not None and outcome.uncomputed:
+            uncomputed = dict(Counter(run.uncomputed) + Counter(outcome.uncomputed))
+            self._state = replace(self._state, run=replace(run, uncomputed=uncomputed))
+        return outcome
 
     def check_arities(self, facts: Iterable[Facts]) -> None:
         """Facts to delete have as many arguments as their predicate, if it is known.  Raises

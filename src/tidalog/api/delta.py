@@ -12,6 +12,7 @@ from __future__ import annotations
 import html
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from datetime import UTC, datetime
 from functools import cached_property
 from typing import TYPE_CHECKING, Final
 
@@ -193,6 +194,8 @@ class Delta(Mapping[str, PredicateChange]):
         updates: int = 1,
         rules: RuleChanges | None = None,
         derived: bool = True,
+        time: datetime | None = None,
+        uncomputed: Mapping[str, int] | None = None,
     ) -> None:
         self._changes = changes
         self._of_others = of_others
@@ -213,6 +216,10 @@ class Delta(Mapping[str, PredicateChange]):
         """Rules that were added and removed."""
         self.derived = derived
         """False if only the rules changed, because nothing had been derived yet."""
+        self.time = time or datetime.now(UTC)
+        """When the update was applied."""
+        self.uncomputed = uncomputed or {}
+        """Rule → computations of the update that failed; the literals were false."""
 
     def __getitem__(self, predicate: str) -> PredicateChange:
         found = self._changes.get(predicate)
@@ -289,6 +296,8 @@ class Delta(Mapping[str, PredicateChange]):
             return (
                 f"{name}: +{len(self.rules.added)} −{len(self.rules.removed)} rules, nothing is derived yet"
             )
+        if self.uncomputed:
+            change += f", {sum(self.uncomputed.values()):,} not computable"
         return f"{name}: {change}, {self.counters.seconds * 1000:.1f} ms"
 
 

@@ -106,6 +106,13 @@ class OtherKnowledgeBase(Diagnostic):
     hint = "read them with the knowledge base that applies them"
 
 
+class UpdateEnded(Diagnostic):
+    number = "T087"
+    title = "{update} takes no more changes"
+    reason = "its with block has ended"
+    hint = "begin another one: with kb.update() as u: …"
+
+
 class TwoNames(Diagnostic):
     number = "T131"
     title = "the name {name} does not fit the text of the rule"

@@ -12,14 +12,15 @@ from __future__ import annotations
 import os
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, nullcontext
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import Final, TypeVar, overload
+from typing import TypeVar, overload
 
 from tidalog.analysis.parameters import with_option_values
-from tidalog.api.arguments import check_on_error, checked_options
+from tidalog.api.arguments import check_on_error, check_seconds, checked_options
+from tidalog.api.block import Block
 from tidalog.api.change import Change, delta_of, perform
 from tidalog.api.data import DataOptions, add_imports, check_known_facts, read_data
 from tidalog.api.delta import Delta
@@ -36,7 +37,14 @@ from tidalog.api.reader import Reader
 from tidalog.api.rules import Rules
 from tidalog.api.sources import ProgramSource, ReadProgram, joined, read_program
 from tidalog.api.streams import AnyUpdate, Encoder, Updates, prepared, source_of, taken_from
-from tidalog.api.subscriptions import PredicateWatch, QueryWatch, Subscription, Subscriptions, is_predicate
+from tidalog.api.subscriptions import (
+    PredicateWatch,
+    QueryWatch,
+    Subscription,
+    Subscriptions,
+    Watch,
+    is_predicate,
+)
 from tidalog.api.update import Known
 from tidalog.api.update_files import UpdateList, UpdatePath, read_updates
 from tidalog.builtins import PythonFunction
@@ -55,19 +63,17 @@ from tidalog.storage.records import DELETE, INSERT, LOAD, RULES, UPDATES
 from tidalog.storage.segments import When
 
 F = TypeVar("F", bound=Callable[..., object])
-_FEW: Final = 256
-"""Facts that are maintained however few there are in all."""
-_BULK_SHARE: Final = 4
-"""More than one in this many of all facts are not maintained: everything is derived again."""
 
 
 class KnowledgeBase(Reader):
     """Rules, facts and what follows from them, in memory.  Use `tidalog.open()`."""
 
     def __init__(self, limits: Limits, options: Options) -> None:
-        super().__init__(limits)
-        self._options = options
         self._subscriptions = Subscriptions()
+        super().__init__(limits, self._subscriptions.deliver)
+        self._options = options
+        self._block: Block | None = None
+        """The block of changes that are made as one, within `as_one`."""
 
     @property
     def capabilities(self) -> Capabilities:
@@ -84,12 +90,31 @@ class KnowledgeBase(Reader):
         progress: ProgressCallback | None = None,
         when: When = "now",
     ) -> Outcome:
-        """Applies a change.  Every change goes through here, apart from those of recovery."""
-        database = self._open()
+        """Applies a change.  Every change goes through here, apart from those of recovery.  Where something
+        can be refused for what follows from it, or is to be published, what follows is derived now."""
+        database, published = self._open(), bool(self._subscriptions)
+        now = database.is_checked or published or (change.load is not None and change.load.is_checked)
+        if self._block is not None:
+            self._block.begin()
         with self._lock.at_work(), self._logged(change, when):
-            outcome = perform(database, change, upcoming, options or self._options, progress)
+            outcome = perform(
+                database,
+                change,
+                upcoming,
+                options or self._options,
+                progress,
+                now=now and self._block is None,
+                compared=published,
+            )
             self._note(change)
             return outcome
+
+    def _publish(self, outcome: Outcome, *, derived: bool = True) -> Delta:
+        """The delta of a change, of which subscribers are told if something was derived."""
+        delta = delta_of(outcome, self._open(), self._lock, derived=derived)
+        if derived and self._block is None:
+            self._subscriptions.publish(delta)
+        return delta
 
     def _note(self, change: Change) -> None:
         """Called when a change is applied, before its outcome is logged."""
@@ -114,10 +139,7 @@ class KnowledgeBase(Reader):
         when: When = "now",
     ) -> Delta:
         """Applies updates as one and publishes the delta to subscribers."""
-        outcome = self._perform(Change(UPDATES, updates), upcoming, options, progress, when)
-        delta = delta_of(outcome, self._open(), self._lock)
-        self._subscriptions.publish(delta)
-        return delta
+        return self._publish(self._perform(Change(UPDATES, updates), upcoming, options, progress, when))
 
     def _maintain_shown(
         self,
@@ -168,7 +190,10 @@ class KnowledgeBase(Reader):
                 load, written, read, database.dictionary, on_error, quarantine, bar
             )
             update = EncodedUpdate(insertions=load.facts)
-            self._perform(Change(LOAD, [update], load, read, self._digest(read, given), skipped))
+            change = Change(LOAD, [update], load, read, self._digest(read, given), skipped)
+            outcome = self._perform(change, progress=bar.run_callback)
+            if self._subscriptions:
+                self._publish(outcome)
         self._warn([*read.warnings, *notices])
 
     def _warn(self, warnings: Iterable[Diagnostic]) -> None:
@@ -184,6 +209,36 @@ class KnowledgeBase(Reader):
         """What identifies a program in a store."""
         return ""
 
+    @contextmanager
+    def as_one(self) -> Iterator[None]:
+        """Makes the loads, insertions, deletions and changes of rules in a `with` block as one.
+
+        Constraints and limits are checked at its end.  If they refuse the change, or an exception ends the
+        block, everything is as it was before the block.
+        """
+        with self._lock.held():
+            self._open()
+            if self._block is not None:
+                yield  # part of the block around it
+                return
+            kept = [*self._exports], [*self._text_warnings], Counter(self._skipped)
+            block = Block(self._open(), self._lock, compared=bool(self._subscriptions))
+            try:
+                with self._logged_as_one(), block:
+                    self._block = block
+                    yield
+            except BaseException:
+                self._exports, self._text_warnings, self._skipped = kept
+                raise
+            finally:
+                self._block = None
+            if block.changes:
+                self._publish(self._open().outcome_of(block.changes))
+
+    def _logged_as_one(self) -> AbstractContextManager[None]:
+        """Surrounds changes that are made as one."""
+        return nullcontext()
+
     @locked
     def register(self, name: str, function: PythonFunction) -> None:
         """Registers a Python function for rules and queries; upper and lower case of `name` are the same.
@@ -192,8 +247,17 @@ class KnowledgeBase(Reader):
         values, other terms as they are; None means that there is no value.  Register a function before the
         rules that call it are loaded.
         """
-        database = self._open()
-        database.register(function_name(name), function, argument_range(name, function))
+        database, arguments = self._open(), argument_range(name, function)
+        known, published = function_name(name) in database.environment.functions, bool(self._subscriptions)
+        if self._block is not None:
+            self._block.begin()
+        elif known and (published or database.is_checked):
+            with self._lock.at_work(), database.deriving(compared=published) as changes:
+                database.register(function_name(name), function, arguments)
+            if published:
+                self._publish(database.outcome_of(changes))
+            return
+        database.register(function_name(name), function, arguments)
 
     @overload
     def function(self, function: F, /) -> F: ...
@@ -224,11 +288,10 @@ class KnowledgeBase(Reader):
     @locked
     def _edit_rules(self, edit: RuleEdit) -> Delta:
         """Applies a rule edit as an update.  If nothing is derived yet, it only changes the program."""
-        database, update = self._open(), EncodedUpdate(rules=edit)
-        if database.run is not None or self._subscriptions:
+        update = EncodedUpdate(rules=edit)
+        if self._maintains(1):
             return self._maintain_shown([update])
-        outcome = self._perform(Change(RULES, [update]))
-        return delta_of(outcome, database, self._lock, derived=False)
+        return self._publish(self._perform(Change(RULES, [update])), derived=False)
 
     # --- facts --------------------------------------------------------------------------------------
 
@@ -254,17 +317,20 @@ class KnowledgeBase(Reader):
         Rows that are not facts are an error, or with `on_error="skip"` are counted and written to the file
         `quarantine`.
 
-        If everything is derived already, what follows from the new facts is derived now; a run that is
-        stopped or violates a constraint raises `RunError`, and nothing is inserted.  A great many facts at
-        once are only stored, and what follows from them is derived when it is asked for.
+        What follows from the new facts is derived now if everything is derived already, if there are
+        constraints or limits, or for subscribers; a run that is stopped or violates a constraint raises
+        `RunError`, and nothing is inserted.  Otherwise it is derived when it is asked for.
         """
         options = DataOptions(format, formats, header, columns, on_error, quarantine, progress)
-        facts = self._encoded(predicate, data, options, inserts=True)
+        facts, bad = self._encoded(predicate, data, options, inserts=True)
         if self._maintains(facts.count):
             delta = self._maintain_shown([EncodedUpdate(insertions=[facts])], progress)
-            return sum(newly_explicit(change.ids) for change in delta.values())
-        load = self._open().plan_insertion([facts])
-        return self._perform(Change(INSERT, [EncodedUpdate(insertions=load.facts)], load)).new
+            new = sum(newly_explicit(change.ids) for change in delta.values())
+        else:
+            load = self._open().plan_insertion([facts])
+            new = self._perform(Change(INSERT, [EncodedUpdate(insertions=load.facts)], load)).new
+        self._skipped += bad
+        return new
 
     @locked
     def delete(
@@ -283,26 +349,31 @@ class KnowledgeBase(Reader):
         """Deletes explicit facts and returns the number of those that were explicit.  The arguments are those
         of `insert`.  A fact that rules derive stays true, and one that is not explicit is ignored."""
         options = DataOptions(format, formats, header, columns, on_error, quarantine, progress)
-        facts = self._encoded(predicate, data, options)
+        facts, bad = self._encoded(predicate, data, options)
         update = EncodedUpdate([facts] if facts.count else [])
         self._open().check_arities(update.deletions)
         if self._maintains(facts.count):
             delta = self._maintain_shown([update], progress)
-            return sum(no_longer_explicit(change.ids) for change in delta.values())
-        return self._perform(Change(DELETE, [update])).new
+            gone = sum(no_longer_explicit(change.ids) for change in delta.values())
+        else:
+            gone = self._perform(Change(DELETE, [update])).new
+        self._skipped += bad
+        return gone
 
-    def _encoded(self, predicate: str, data: object, options: DataOptions, *, inserts: bool = False) -> Facts:
+    def _encoded(
+        self, predicate: str, data: object, options: DataOptions, *, inserts: bool = False
+    ) -> tuple[Facts, Counter[str]]:
+        """Facts, and how many rows are not facts, by predicate."""
         database = self._open()
         name = checked_name(predicate, database.program.prefixes)
         declaration = database.program.declared.get(name)
         triples = inserts and name == TRIPLE
         table = read_data(name, data, self._arity(name), options, declaration, triples=triples)
         self._warn(table.notices)
-        self._skipped += Counter({name: table.bad.count})
         facts = encoded_table(name, table, database.dictionary)
         if inserts:
             refuse_literals([facts], database.dictionary)
-        return facts
+        return facts, Counter({name: table.bad.count})
 
     def _arity(self, name: str) -> int | None:
         analysis = self._open().analysis
@@ -310,12 +381,10 @@ class KnowledgeBase(Reader):
         return None if known is None or analysis.triples.is_shorthand(name) else known.arity
 
     def _maintains(self, rows: int) -> bool:
-        """Whether an insertion or deletion is maintained, rather than everything derived again.  Only then
-        can it be published to subscribers."""
-        database = self._open()
-        if not rows or self._subscriptions:
-            return rows > 0
-        return database.run is not None and rows <= max(_FEW, database.engine.store.live // _BULK_SHARE)
+        """Whether an insertion or deletion is maintained, rather than everything derived again."""
+        if not rows or self._block is not None:
+            return False
+        return bool(self._subscriptions) or self._open().is_maintained(rows)
 
     # --- updates ------------------------------------------------------------------------------------
 
@@ -413,6 +482,7 @@ class KnowledgeBase(Reader):
         update is applied.
         """
         options = checked_options(strategy, marking, order, look_ahead, self._options)
+        check_seconds("look_ahead_wait", look_ahead_wait)
         self._open()
         source = source_of(updates, self.read_updates, on_error, quarantine)
         taken = taken_from(source, look_ahead, look_ahead_wait, latest_only)
@@ -433,16 +503,17 @@ class KnowledgeBase(Reader):
 
     @locked
     def subscribe(self, what: str, callback: Callable[..., object]) -> Subscription:
-        """Calls `callback` after every update that changes a predicate or the answers to a query.
+        """Calls `callback` after every change of facts or rules, loads included, that changes a predicate or
+        the answers to a query.
 
         For a predicate it gets the change, `callback(change)`, as `delta[predicate]` has it; for a query the
-        answers that came and those that went, `callback(inserted, deleted)`.  An exception in it is logged
-        and has no other effect.  It may use the knowledge base.  It is not called for `load`.
+        answers that came and those that went, `callback(inserted, deleted)`.  If it has one more parameter,
+        named `update`, that gets the delta of the whole update, with its `label` and `time`.  An exception in
+        it is logged and has no other effect.  It may use the knowledge base, from any thread.
         """
         database = self._open()
         if is_predicate(what):
-            name = known_predicate(what.strip(), database.analysis)
-            return self._subscriptions.add(what, PredicateWatch(name, callback))
-        return self._subscriptions.add(
-            what, QueryWatch(database, what, partial(self._ask, what, {}), callback)
-        )
+            watch: Watch = PredicateWatch(known_predicate(what.strip(), database.analysis))
+        else:
+            watch = QueryWatch(database, what, partial(self._ask, what, {}))
+        return self._subscriptions.add(what, watch, callback)

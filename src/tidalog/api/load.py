@@ -64,6 +64,11 @@ class Load:
     facts_only: bool = False
     """Whether it brings facts alone, which change neither rules nor relations."""
 
+    @property
+    def is_checked(self) -> bool:
+        """Whether constraints can refuse it."""
+        return bool(self.analysis.constraints)
+
     def add(self, *facts: Facts) -> None:
         """Adds facts.  Raises `ProgramError` if the program cannot have them."""
         self.facts += facts

@@ -1,7 +1,8 @@
 """The lock of a knowledge base: one call at a time.
 
 The arrays of the engine move while it works, so a second thread waits for the first.  The thread that holds
-the lock may call again, except while rules run (from a registered function or a callback): that is refused.
+the lock may call again, except while rules run (from a registered function or a progress callback): that is
+refused.  What is to happen `after` a call, such as calling subscribers, happens when the lock is free again.
 """
 
 from __future__ import annotations
@@ -22,17 +23,29 @@ T = TypeVar("T")
 
 
 class Lock:
-    def __init__(self) -> None:
+    def __init__(self, after: Callable[[], None] = lambda: None) -> None:
         self._lock = threading.RLock()
+        self._after = after
+        self._depth = 0
         self._at_work = False
 
     @contextmanager
     def held(self) -> Iterator[None]:
         """Waits for other threads.  Raises `UsageError` while rules run."""
-        with self._lock:
-            if self._at_work:
-                raise UsageError(InUse())
-            yield
+        is_last = False
+        try:
+            with self._lock:
+                if self._at_work:
+                    raise UsageError(InUse())
+                self._depth += 1
+                try:
+                    yield
+                finally:
+                    self._depth -= 1
+                    is_last = self._depth == 0
+        finally:
+            if is_last:
+                self._after()
 
     @contextmanager
     def at_work(self) -> Iterator[None]:

@@ -93,6 +93,7 @@ class Maintenance:
             self.facts,
             label,
             len(job.updates),
+            outcome.uncomputed,
         )
 
     def _fitting(self, updates: Iterable[EncodedUpdate]) -> Iterator[EncodedUpdate]:

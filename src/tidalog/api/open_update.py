@@ -7,7 +7,7 @@ from types import TracebackType
 from typing import Self
 
 from tidalog.api.delta import Delta
-from tidalog.api.diagnostics import NotApplied
+from tidalog.api.diagnostics import NotApplied, UpdateEnded
 from tidalog.api.update import Known, Update
 from tidalog.model.errors import UsageError
 from tidalog.model.update import Label
@@ -26,6 +26,7 @@ class OpenUpdate(Update):
         self._apply, self._known_of = apply, known
         self._delta: Delta | None = None
         self._why = "its block has not ended yet"
+        self._has_ended = False
 
     @property
     def delta(self) -> Delta:
@@ -35,14 +36,21 @@ class OpenUpdate(Update):
         return self._delta
 
     def __enter__(self) -> Self:
+        self._check_open()
         return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self._why = "its block ended by an exception, so it was not applied"
+        self._has_ended = True
         if kind is None:
             self._delta = self._apply(self)
+
+    def _check_open(self) -> None:
+        if self._has_ended:
+            name = "this update" if self.label is None else f"update {self.label}"
+            raise UsageError(UpdateEnded(update=name))
 
     def _known(self, predicate: str) -> Known:
         return self._known_of(predicate)

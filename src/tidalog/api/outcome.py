@@ -28,5 +28,7 @@ class Outcome:
     label: Label | None = None
     updates: int = 1
     """How many updates were applied as one."""
+    uncomputed: Mapping[str, int] = field(default_factory=dict)
+    """Rule → computations that failed."""
     new: int = 0
     """Of a change that derives nothing: how many facts became explicit, or stopped being explicit."""

@@ -8,12 +8,11 @@ from typing import Final
 import pyarrow as pa
 
 from tidalog.api.database import Database
-from tidalog.api.naming import check_query, column_names, known_predicate, parameter_terms, user_predicates
+from tidalog.api.naming import known_predicate, user_predicates
 from tidalog.api.relations import count_of, rows_of
 from tidalog.api.results import Result, decoded_result
 from tidalog.api.stats import Stats
-from tidalog.engine.limits import ProgressCallback, RunStats
-from tidalog.lang import parse_query
+from tidalog.engine.limits import RunStats
 from tidalog.model.facts import Facts
 from tidalog.rdf.ntriples import ntriples_text
 
@@ -24,21 +23,6 @@ def facts_of(database: Database, predicate: str, explicit: bool | None) -> Facts
     """The facts of a predicate: all, only the explicit ones, or only those that are not."""
     name = known_predicate(predicate, database.analysis)
     return rows_of(database.engine, database.analysis, name, explicit)
-
-
-def ask(
-    database: Database,
-    text: str,
-    parameters: Mapping[str, object],
-    progress: ProgressCallback | None = None,
-    *,
-    known_only: bool = True,
-) -> tuple[list[str], Facts]:
-    """The names of a query's columns, and its answers.  An unknown predicate is an error, or else empty."""
-    rule = parse_query(text, database.program.prefixes)
-    if known_only:
-        check_query(rule, database.analysis)
-    return column_names(rule.heads[0]), database.query(rule, parameter_terms(parameters), progress)
 
 
 def result_of(database: Database, names: Sequence[str], facts: Facts) -> Result:

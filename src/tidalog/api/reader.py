@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from types import MappingProxyType, TracebackType
 from typing import Self
@@ -14,11 +14,12 @@ from tidalog.api.arguments import checked_limits
 from tidalog.api.database import Database
 from tidalog.api.diagnostics import Closed
 from tidalog.api.lock import Lock, locked
-from tidalog.api.naming import known_predicate, user_predicates
+from tidalog.api.naming import known_predicate, parameter_terms, user_predicates
 from tidalog.api.plans import program_plan
+from tidalog.api.prepared import PreparedQueries
 from tidalog.api.profile import Profile, profile_of
 from tidalog.api.progress import ProgressOption, bar_for
-from tidalog.api.queries import argument_names, ask, facts_of, result_of, stats_of, written_table
+from tidalog.api.queries import argument_names, facts_of, result_of, stats_of, written_table
 from tidalog.api.relations import count_of, explicit_rows
 from tidalog.api.results import Result
 from tidalog.api.stats import Stats
@@ -38,11 +39,14 @@ from tidalog.plan.program_plan import ProgramPlan
 class Reader:
     """Results of a database, under a lock."""
 
-    def __init__(self, limits: Limits) -> None:
-        self._lock = Lock()
+    def __init__(self, limits: Limits, after: Callable[[], None] = lambda: None) -> None:
+        """`after` is called after every call, when the lock is free."""
+        self._lock = Lock(after)
         self._limits = limits
-        self._database: Database | None = Database(limits)
+        database = Database(limits)
+        self._database: Database | None = database
         """None when closed."""
+        self._queries = PreparedQueries(database)
         self._exports: list[tuple[DataBinding, Path]] = []
         self._text_warnings: list[Diagnostic] = []
         self._skipped: Counter[str] = Counter()
@@ -59,6 +63,7 @@ class Reader:
     def close(self) -> None:
         """Releases all facts.  Results that were returned stay valid."""
         self._database = None
+        del self._queries
 
     def __repr__(self) -> str:
         if self._database is None:
@@ -126,9 +131,10 @@ class Reader:
     def _ask(
         self, text: str, parameters: Mapping[str, object], *, known_only: bool = True
     ) -> tuple[list[str], Facts]:
-        database = self._open()
+        self._open()
+        terms = parameter_terms(parameters)
         with self._lock.at_work(), bar_for(None) as bar:
-            return ask(database, text, parameters, bar.run_callback, known_only=known_only)
+            return self._queries.ask(text, terms, bar.run_callback, known_only=known_only)
 
     @locked
     def export(

@@ -52,7 +52,9 @@ def apply_again(
     change: Change | None = None
     try:
         change = change_of(redo, database)
-        perform(database, change, (), options)
+        # What ended well was checked then; only what was never finished may be refused now.
+        checked = change.load is not None and change.load.is_checked
+        perform(database, change, (), options, now=not redo.is_done and (checked or database.is_checked))
     except TidalogError as error:
         if redo.is_done or not _is_refusal(error, redo):
             raise not_redone(log.path, number, redo.is_done, error) from error

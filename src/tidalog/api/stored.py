@@ -106,7 +106,22 @@ class StoredKnowledgeBase(KnowledgeBase):
         count = len(change.updates)
         with self._log.change(change.name, count, lambda n: records_of(change, n, dictionary), when):
             yield
-        self._mark_done()
+        if self._block is None:
+            self._mark_done()
+
+    @contextmanager
+    def _logged_as_one(self) -> Iterator[None]:
+        """If changes fail together, all of them are logged as rejected."""
+        first, kept = self._log.logged_to + 1, ([*self._programs], self._only_loaded)
+        try:
+            yield
+        except BaseException as error:
+            if self._log.logged_to >= first:
+                self._log.reject(first, self._log.logged_to, error)
+            self._programs, self._only_loaded = kept
+            raise
+        if self._log.logged_to >= first:
+            self._mark_done()
 
     def _note(self, change: Change) -> None:
         super()._note(change)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import takewhile
-from typing import Final, Protocol, TypeGuard, runtime_checkable
+from typing import Any, Final, Protocol, TypeGuard, runtime_checkable
 
 from tidalog.api.diagnostics import OtherKnowledgeBase, bad_argument
 from tidalog.api.encoded_update import encoded_update
@@ -51,13 +51,22 @@ def source_of(
         raise bad_argument(problem, "they are about files of updates")
     if _is_source(updates):
         return updates
-    if isinstance(updates, Sequence):
+    if isinstance(updates, UpdateList) or (isinstance(updates, Sequence) and None not in updates):
         return ListSource(updates)
     if isinstance(updates, Iterable):
-        return IteratorSource(updates)
+        return IteratorSource(_without_none(updates))
     problem = f"a {type(updates).__name__} is not a stream of updates"
     hint = "pass updates, a path, or a Source"
     raise bad_argument(problem, "no update can be read from it", hint)
+
+
+def _without_none(updates: Iterable[Any]) -> Iterator[AnyUpdate]:
+    """Raises `UsageError` for None, which a source takes for the end of the stream."""
+    for number, update in enumerate(updates, 1):
+        if update is None:
+            problem, why = f"update {number:,} of the stream is None", "an update is an Update"
+            raise bad_argument(problem, why, "leave it out: a stream ends with its last update")
+        yield update
 
 
 def taken_from(

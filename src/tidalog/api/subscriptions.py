@@ -1,16 +1,23 @@
 """Subscriptions to predicates and to queries.
 
-Subscribers are called after an update, so they cannot break it: an error of one is logged (logger `tidalog`)
-and the others are still called.  A subscriber may use the knowledge base.  Its own updates are applied at
-once and published after the current one, so that every subscriber sees changes in order.
+Invariant.  What a subscriber is called with is found under the lock, right after the update, so that it is
+the change of that update alone.  The call itself comes when the lock is free: a subscriber may use the
+knowledge base, from any thread, and wait for it.  One thread calls at a time, so every subscriber hears of
+changes in order; updates that come meanwhile, from a subscriber or from another thread, are applied at once
+and published after the current one.
+
+A subscriber cannot break an update: its errors are logged (logger `tidalog`) and the others are still called.
 """
 
 from __future__ import annotations
 
+import inspect
 import logging
 import re
+import threading
 from collections import deque
 from collections.abc import Callable
+from functools import partial
 from typing import Final, Protocol
 
 from tidalog.api.database import Database
@@ -24,8 +31,11 @@ from tidalog.model.facts import Facts
 
 PredicateCallback = Callable[[PredicateChange], object]
 QueryCallback = Callable[[Result, Result], object]
+Call = Callable[[], object]
 _LOG: Final = logging.getLogger("tidalog")
 _NAME: Final = re.compile(r"[\w-]+|[\w-]*:[^\s(){}\"?]*|<[^<>\s]*>")
+_UPDATE: Final = "update"
+"""The parameter of a callback that gets the delta of the whole update."""
 
 
 def is_predicate(text: str) -> bool:
@@ -33,50 +43,80 @@ def is_predicate(text: str) -> bool:
     return _NAME.fullmatch(text.strip()) is not None
 
 
+class Watch(Protocol):
+    def __call__(self, delta: Delta, /) -> tuple[object, ...] | None:
+        """The arguments of the callback after an update, or None if it is not to be called."""
+
+
 class Subscription:
     """Ends with `cancel`."""
 
-    def __init__(self, what: str, callback: _Callback, subscriptions: Subscriptions) -> None:
+    def __init__(
+        self, what: str, watch: Watch, callback: Callable[..., object], subscriptions: Subscriptions
+    ) -> None:
         self.what = what
-        self._callback: _Callback | None = callback
+        self._watch, self._callback = watch, callback
         self._subscriptions = subscriptions
-
-    @property
-    def active(self) -> bool:
-        return self._callback is not None
+        self.active = True
 
     def cancel(self) -> None:
         """No more calls; a second time does nothing."""
-        self._callback = None
+        self.active = False
         self._subscriptions.remove(self)
 
     def __repr__(self) -> str:
         return f"<Subscription to {self.what}{'' if self.active else ', cancelled'}>"
 
-    def _call(self, delta: Delta) -> None:
-        if self._callback is None:
+    def call_for(self, delta: Delta) -> Call | None:
+        """The call that an update asks for."""
+        try:
+            arguments = self._watch(delta)
+        except Exception:
+            self._failed()
+            return None
+        if arguments is None:
+            return None
+        whole = {_UPDATE: delta} if _takes_update(self._callback, len(arguments)) else {}
+        return partial(self._call, *arguments, **whole)
+
+    def _call(self, *arguments: object, **whole: Delta) -> None:
+        if not self.active:
             return
         try:
-            self._callback(delta)
+            self._callback(*arguments, **whole)
         except Exception:
-            _LOG.exception("a subscriber to %s failed; the update is done", self.what)
+            self._failed()
+
+    def _failed(self) -> None:
+        _LOG.exception("a subscriber to %s failed; the update is done", self.what)
 
 
-class _Callback(Protocol):
-    def __call__(self, delta: Delta, /) -> None: ...
+def _takes_update(callback: Callable[..., object], given: int) -> bool:
+    """Whether a callback has a parameter `update` beside the arguments that it is given by position."""
+    try:
+        parameters = list(inspect.signature(callback).parameters.values())
+    except (TypeError, ValueError):  # some functions written in C do not say
+        return False
+    by_name = (inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY)
+    return any(
+        found.name == _UPDATE
+        and found.kind in by_name
+        and (position >= given or found.kind is inspect.Parameter.KEYWORD_ONLY)
+        for position, found in enumerate(parameters)
+    )
 
 
 class Subscriptions:
     def __init__(self) -> None:
         self._subscriptions: list[Subscription] = []
-        self._waiting: deque[Delta] = deque()
-        self._publishing = False
+        self._calls: deque[Call] = deque()
+        self._delivering = threading.Lock()
 
     def __bool__(self) -> bool:
         return bool(self._subscriptions)
 
-    def add(self, what: str, callback: _Callback) -> Subscription:
-        subscription = Subscription(what, callback, self)
+    def add(self, what: str, watch: Watch, callback: Callable[..., object]) -> Subscription:
+        subscription = Subscription(what, watch, callback, self)
         self._subscriptions.append(subscription)
         return subscription
 
@@ -85,21 +125,21 @@ class Subscriptions:
             self._subscriptions.remove(subscription)
 
     def publish(self, delta: Delta) -> None:
-        """Calls all subscribers, or leaves it to the call that is publishing an earlier update."""
-        if not self._subscriptions:
-            return
-        self._waiting.append(delta)
-        if self._publishing:
-            return
-        self._publishing = True
-        try:
-            while self._waiting:
-                current = self._waiting.popleft()
-                for subscription in tuple(self._subscriptions):
-                    subscription._call(current)
-        finally:
-            self._publishing = False
-            self._waiting.clear()
+        """Finds what an update changed for each subscriber.  Runs under the lock of the knowledge base."""
+        for subscription in tuple(self._subscriptions):
+            call = subscription.call_for(delta)
+            if call is not None:
+                self._calls.append(call)
+
+    def deliver(self) -> None:
+        """Calls the subscribers, or leaves it to the thread that is calling them already.  Runs without the
+        lock of the knowledge base."""
+        while self._calls and self._delivering.acquire(blocking=False):
+            try:
+                while self._calls:
+                    self._calls.popleft()()
+            finally:
+                self._delivering.release()
 
 
 class Ask(Protocol):
@@ -108,33 +148,33 @@ class Ask(Protocol):
 
 
 class PredicateWatch:
-    """Calls back when a predicate changes."""
+    """The change of a predicate."""
 
-    def __init__(self, predicate: str, callback: PredicateCallback) -> None:
-        self._predicate, self._callback = predicate, callback
+    def __init__(self, predicate: str) -> None:
+        self._predicate = predicate
 
-    def __call__(self, delta: Delta, /) -> None:
-        if self._predicate in delta:
-            self._callback(delta[self._predicate])
+    def __call__(self, delta: Delta, /) -> tuple[object, ...] | None:
+        return (delta[self._predicate],) if self._predicate in delta else None
 
 
 class QueryWatch:
-    """Calls back with the answers to a query that came and went.  The query runs again if a predicate that it
-    reads has changed, or if everything was derived again, and the answers are compared."""
+    """The answers to a query that came and went.  The query runs again if a predicate that it reads has
+    changed, or if everything was derived again, and the answers are compared."""
 
-    def __init__(self, database: Database, text: str, ask: Ask, callback: QueryCallback) -> None:
-        self._database, self._ask, self._callback = database, ask, callback
+    def __init__(self, database: Database, text: str, ask: Ask) -> None:
+        self._database, self._ask = database, ask
         self._rule = parse_query(text, database.program.prefixes)
         self._names, self._answers = ask()
         self._epoch, self._reads = database.epoch, predicates_read(self._rule, database.analysis)
 
-    def __call__(self, delta: Delta, /) -> None:
+    def __call__(self, delta: Delta, /) -> tuple[object, ...] | None:
         database = self._database
         if database.epoch == self._epoch and self._reads.isdisjoint(delta):
-            return
+            return None
         if database.epoch != self._epoch:  # triples may be in other relations
             self._epoch, self._reads = database.epoch, predicates_read(self._rule, database.analysis)
         before, self._answers = self._answers, self._ask(known_only=False)[1]
         inserted, deleted = without(self._answers, before), without(before, self._answers)
-        if inserted.count or deleted.count:
-            self._callback(*(result_of(database, self._names, facts) for facts in (inserted, deleted)))
+        if not inserted.count and not deleted.count:
+            return None
+        return tuple(result_of(database, self._names, facts) for facts in (inserted, deleted))

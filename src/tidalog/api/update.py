@@ -73,11 +73,13 @@ class Update:
 
     def add_rule(self, text: str) -> Self:
         """A rule to add, or several: `far(?x) :- path(a, ?x)`, with or without a name before a colon."""
+        self._check_open()
         self.rules_added.append(text)
         return self
 
     def remove_rule(self, name: str) -> Self:
         """A rule to remove, by its name."""
+        self._check_open()
         self.rules_removed.append(name)
         return self
 
@@ -94,9 +96,13 @@ class Update:
         *,
         inserts: bool = False,
     ) -> ReadResult:
+        self._check_open()
         arity, declaration = self._known(predicate)
         triples = inserts and predicate == TRIPLE
         return from_python(data, arity, columns, formats=formats, declaration=declaration, triples=triples)
+
+    def _check_open(self) -> None:
+        """Raises `UsageError` if it takes no more changes."""
 
     def _known(self, predicate: str) -> Known:
         """How many arguments the facts of a predicate have and its declaration, where that is known."""

@@ -46,7 +46,8 @@ def prepared(work: Work, report: Report | None, query: str = "") -> KnowledgeBas
     parameters = read_parameters(work.inputs.parameter)
     kb = _opened(work)
     try:
-        _fill(kb, work, facts, parameters)
+        with kb.as_one():
+            _fill(kb, work, facts, parameters)
     except BaseException:
         kb.close()
         raise

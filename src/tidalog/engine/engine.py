@@ -28,6 +28,7 @@ _SAMPLE = 2048
 _SMALL_SHARE = 16
 _WIDE = 8  # terms for each fact from which bits by term are not worth it
 _NO_OFFSETS: Offsets = np.empty(0, np.uint32)
+_LENT_BYTES = 1 << 26  # that indexes of queries may take; more if the facts take more
 _UNUSED = 1 << 16  # ids or offsets that may be unused, however small the store
 
 
@@ -48,7 +49,8 @@ class EmbeddedEngine:
         self.names: list[str] = []
         self.arities: list[int] = []
         self._numbers: dict[str, int] = {}
-        self._distinct: dict[tuple[int, int, int], float] = {}
+        self._distinct: dict[tuple[int, int], tuple[int, float]] = {}
+        """Predicate and column → facts there were, and an estimate of the terms in the column."""
         self.derived = False
         """Whether some fact may be there that is not explicit."""
         self.executed = Executed()
@@ -59,6 +61,10 @@ class EmbeddedEngine:
 
     def index(self, predicate: int, columns: tuple[int, ...]) -> int:
         return self.indexes.number(predicate, columns, self.store.count(predicate))
+
+    def lent_index(self, predicate: int, columns: tuple[int, ...]) -> int:
+        """An index for a query."""
+        return self.indexes.number(predicate, columns, self.store.count(predicate), lent=True)
 
     @property
     def shared(self) -> Block:
@@ -129,6 +135,16 @@ class EmbeddedEngine:
         else:
             self.derivations[predicates] = instances
 
+    @property
+    def most_lent(self) -> int:
+        """Bytes that indexes may take which only queries use."""
+        return max(_LENT_BYTES, self.store.nbytes)
+
+    def spare_memory(self, most: int | None) -> None:
+        """Before a run that may take so many bytes: indexes that only queries use are not to take them."""
+        if most is not None and 2 * self.nbytes > most:
+            self.indexes.release_lent()
+
     def forget_derived(self) -> None:
         """Only explicit facts stay, in the order they had within their predicates; hidden predicates go.  An
         error before they are copied leaves everything as it was."""
@@ -153,7 +169,7 @@ class EmbeddedEngine:
         for name in self.names[count:]:
             del self._numbers[name]
         del self.names[count:], self.arities[count:]
-        self._distinct.clear()
+        self._distinct = {key: known for key, known in self._distinct.items() if key[0] < count}
 
     def compact(self) -> tuple[Offsets, Offsets]:
         """Compacts ids and rows once most of them are unused, so that this costs little per deletion.  Gives
@@ -196,8 +212,8 @@ class EmbeddedEngine:
         return max(estimate, 1.0 / count)
 
     def _distinct_in(self, number: int, column: int, count: int) -> float:
-        key = (number, column, count)
-        if key not in self._distinct:
+        known = self._distinct.get((number, column))
+        if known is None or known[0] != count:
             ids = self.store.ids(number)
             sample = np.ascontiguousarray(ids[:: max(1, len(ids) // _SAMPLE)])
             _, times = np.unique(self.store.column(sample, column), return_counts=True)
@@ -205,5 +221,5 @@ class EmbeddedEngine:
             # Values that the sample has not seen, after Chao; a sample without repetitions is of a key.
             unseen = once * (once - 1) / (2.0 * (twice + 1))
             estimate = count if once == len(sample) else len(times) + unseen
-            self._distinct[key] = max(1.0, min(float(count), estimate))
-        return self._distinct[key]
+            known = self._distinct[number, column] = count, max(1.0, min(float(count), estimate))
+        return known[1]

@@ -2,6 +2,10 @@
 
 An index is created for a predicate and a set of columns when a plan asks for it, and is caught up with new
 facts in bulk just before it is probed, and only then.
+
+An index that only queries have asked for is *lent*.  It stays for the next query, until there are too many:
+then the one that was used least recently is emptied, which is right at any time, for it is filled again when
+it is next read.  The first plan of the program that asks for it keeps it for good.
 """
 
 from __future__ import annotations
@@ -47,6 +51,8 @@ from tidalog.engine.memory import resized
 MOST_IN_POOL: Final = 2**31 - 1
 _FEW: Final = 1000
 _DEARER: Final = 4  # times that removing a fact is dearer than adding one
+_LAST_USED: Final = 8  # lent indexes that stay whatever their size, for one query may use several
+_CHECKED_AFTER: Final = 1 << 20  # bytes that indexes grow by before the size of lent ones is checked
 _MOST_AT_FIRST: Final = 1 << 18  # facts for whose keys a new table has twice the capacity
 
 
@@ -60,6 +66,10 @@ class Indexes:
         self._total: npt.NDArray[np.int64] = np.zeros(1, np.int64)
         """Bytes that pools and records use; compiled code adds to it."""
         self._slot_bytes = 0
+        self._lent: dict[int, None] = {}
+        """Indexes that only queries use, the least recently used first."""
+        self._checked_bytes = 0
+        """Bytes in use when the size of lent indexes was last checked."""
         self._slots: list[npt.NDArray[np.uint64]] = []
         self._pools: list[npt.NDArray[np.int32]] = []
         self._records: list[npt.NDArray[np.int32]] = []
@@ -72,13 +82,20 @@ class Indexes:
         """Bytes in use: running totals, for a run looks at them after every component."""
         return int(self._total[0]) + self._slot_bytes + self.meta.nbytes
 
-    def number(self, predicate: int, columns: tuple[int, ...], expected: int = 0) -> int:
+    def number(
+        self, predicate: int, columns: tuple[int, ...], expected: int = 0, *, lent: bool = False
+    ) -> int:
         """The index of a predicate on columns, created empty if it is new; it will see so many facts or
-        more."""
+        more.  `lent`: a query asks for it."""
         key = (predicate, columns)
         if key in self._numbers:
-            return self._numbers[key]
+            number = self._numbers[key]
+            if self._lent.pop(number, number) is None and lent:
+                self._lent[number] = None  # the last used is the last
+            return number
         number = self._numbers[key] = len(self._slots)
+        if lent:
+            self._lent[number] = None
         self._of_predicate.setdefault(predicate, []).append(number)
         if number == len(self.meta):
             self.meta = np.concatenate([self.meta, np.zeros_like(self.meta)])
@@ -127,15 +144,58 @@ class Indexes:
     def truncate(self, facts: Facts, length: int, indexes: int) -> None:
         """Removes facts with ids of `length` and more from every index, before the store forgets them; only
         the first `indexes` indexes stay."""
-        for key in [key for key, number in self._numbers.items() if number >= indexes]:
-            self._of_predicate[key[0]].remove(self._numbers.pop(key))
-        for number in range(indexes, len(self)):
-            self._total[0] -= _bytes_used(self.meta[number])
-            self._slot_bytes -= self._slots[number].nbytes
-        del self._slots[indexes:], self._pools[indexes:], self._records[indexes:]
-        self.meta[indexes:] = 0
-        for number in range(len(self)):
+        if indexes < len(self):
+            for key in [key for key, number in self._numbers.items() if number >= indexes]:
+                self._of_predicate[key[0]].remove(self._numbers.pop(key))
+            for number in range(indexes, len(self)):
+                self._total[0] -= _bytes_used(self.meta[number])
+                self._slot_bytes -= self._slots[number].nbytes
+                self._lent.pop(number, None)
+            del self._slots[indexes:], self._pools[indexes:], self._records[indexes:]
+            self.meta[indexes:] = 0
+        for number in np.flatnonzero(self.meta[: len(self), CAUGHT_UP] > length).tolist():
             truncate_index(facts, self.meta[number], length)
+
+    def end_query(self, facts: Facts, length: int, first: int, predicates: int, most: int) -> None:
+        """Removes facts with ids of `length` and more.  Of the indexes from number `first` on, which the
+        query created, those of its own relations go, which have numbers from `predicates` on.  Then lent
+        indexes take at most so many bytes, or are those that were used last."""
+        if len(self) > first:
+            created = {number: key for key, number in self._numbers.items() if number >= first}
+            own = next((n for n in sorted(created) if created[n][0] >= predicates), len(self))
+            lost = [created[n] for n in range(own, len(self)) if created[n][0] < predicates]
+            self.truncate(facts, length, own)
+            for predicate, columns in lost:  # the next query finds it before its own ones, and fills it
+                self.number(predicate, columns, int(facts.extent[predicate, COUNT]), lent=True)
+        else:
+            self.truncate(facts, length, first)
+        if self.nbytes > self._checked_bytes + _CHECKED_AFTER:
+            self._release_unused(most)
+
+    def _release_unused(self, most: int) -> None:
+        filled = {number: self._capacity(number) for number in self._lent if self.meta[number, KEYS]}
+        total = sum(filled.values())
+        for number in list(filled)[:-_LAST_USED]:
+            if total > most:
+                total -= filled[number]
+                self._release(number)
+        self._checked_bytes = self.nbytes
+
+    def release_lent(self) -> None:
+        """Empties all indexes that only queries use."""
+        for number in self._lent:
+            self._release(number)
+        self._checked_bytes = self.nbytes
+
+    def _release(self, number: int) -> None:
+        """Empties an index that only queries use, and releases its memory."""
+        self._empty(number)
+        self._put_slots(number, np.zeros(table_size(0), np.uint64))
+        self._put_pool(number, np.empty(64, np.int32))
+        self._put_records(number, np.empty(16 * RECORD, np.int32))
+
+    def _capacity(self, number: int) -> int:
+        return self._slots[number].nbytes + self._pools[number].nbytes + self._records[number].nbytes
 
     def indexes_to_update(self, facts: Facts, predicate: int, dead: int) -> Sequence[int]:
         """The indexes from which so many dead facts of a predicate are to be removed.  Those that lose much

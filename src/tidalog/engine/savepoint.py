@@ -11,9 +11,10 @@ ids of older facts                 `undo_log.revive`, `insert_changes`         f
 derivation counts                  `derivation_counts.put_count`               from their own log
 objects: components, marks, rules  by their owners, after `on_rollback`        by the callbacks, last first
 
-What only saves work is not restored.  An update ends the derivation log.  Compiled plans and statistics are
-dropped.  Memory that has grown stays, the table and the indexes may have caught up with older facts, and the
-first and last id of a predicate (`extent`) are bounds, which may have become wider.
+What only saves work is not restored.  Indexes that a query needed stay.  An update ends the derivation log.
+Compiled plans and statistics are dropped.  Memory that has grown stays, the table and the indexes may have
+caught up with older facts, and the first and last id of a predicate (`extent`) are bounds, which may have
+become wider.
 """
 
 from __future__ import annotations
@@ -71,17 +72,21 @@ class Savepoint:
         engine.counts.finish()
         engine.open_savepoint = None
 
-    def roll_back(self, *, keep_terms: bool = False) -> None:
-        """Everything is as it was; `keep_terms`: but for new terms, which an answer names."""
+    def roll_back(self, *, of_query: bool = False) -> None:
+        """Everything is as it was; after a query but for new terms, which the answer names, and for indexes
+        of relations that stay."""
         engine = self._engine
         undo(engine.store.arrays, engine.log.arrays)
         engine.log.begin()
         engine.counts = self._counts
         engine.counts.undo(len(engine.store))
-        engine.indexes.truncate(engine.store.arrays, self.facts, self.indexes)
-        engine.store.truncate(self.facts, self.used)
-        if not keep_terms:
+        arrays = engine.store.arrays
+        if of_query:
+            engine.indexes.end_query(arrays, self.facts, self.indexes, self.predicates, engine.most_lent)
+        else:
+            engine.indexes.truncate(arrays, self.facts, self.indexes)
             engine.dictionary.truncate(self.terms)
+        engine.store.truncate(self.facts, self.used)
         engine.forget_predicates(self.predicates)
         engine.derived, engine.executed = self._derived, self._executed
         engine.derivations = self._derivations

@@ -54,6 +54,8 @@ class Outcome:
     """The components that it reached, in their order."""
     chosen: dict[str, str] = field(default_factory=dict)
     """Component → strategy."""
+    uncomputed: Mapping[str, int] = field(default_factory=dict)
+    """Rule → computations that failed."""
 
 
 class Maintainer:
@@ -238,7 +240,7 @@ class Maintainer:
             for component in self._index.unordered():
                 component.ids_have_changed()
         counters.seconds = time.perf_counter() - start
-        return Outcome(found, counters, txn.ignored, touched, chosen)
+        return Outcome(found, counters, txn.ignored, touched, chosen, runner.stats.uncomputed)
 
     def _change_explicit(self, txn: Transaction) -> None:
         """Facts of predicates that no rule derives."""

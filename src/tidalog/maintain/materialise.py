@@ -1,15 +1,11 @@
-"""Materialising a program, and answering a query, on an embedded engine."""
+"""Materialising a program on an embedded engine."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
-
-import numpy as np
-import numpy.typing as npt
 
 from tidalog.analysis import Analysis
-from tidalog.analysis.normal import NormalAtom, NormalRule
+from tidalog.analysis.normal import NormalRule
 from tidalog.builtins import NO_FUNCTIONS, PythonFunction
 from tidalog.engine.engine import EmbeddedEngine
 from tidalog.engine.functions import is_native
@@ -20,7 +16,7 @@ from tidalog.model.amounts import times
 from tidalog.model.errors import Diagnostic, RunError
 from tidalog.model.program import Variable
 from tidalog.model.term_text import term_text
-from tidalog.plan.compile import CompiledProgram, compile, compile_component
+from tidalog.plan.compile import CompiledProgram, compile
 from tidalog.plan.executed import Executed
 from tidalog.plan.lowering import constraint_predicate
 
@@ -35,14 +31,6 @@ class Violated(Diagnostic):
     title = "constraint {rule} is violated {times}"
     reason = "for example {examples}"
     hint = "every fact is as it was before; take the facts away that make it true, or the constraint"
-
-
-@dataclass(frozen=True, slots=True)
-class Answer:
-    """The rows of a query, as term ids, column by column."""
-
-    columns: list[npt.NDArray[np.int32]]
-    rows: int
 
 
 def materialise(
@@ -81,46 +69,6 @@ def materialise(
 def compiled_program(program: Analysis | CompiledProgram) -> CompiledProgram:
     """A program for the embedded engine."""
     return compile(program, is_native) if isinstance(program, Analysis) else program
-
-
-def answer(
-    engine: EmbeddedEngine,
-    rules: Sequence[NormalRule],
-    *,
-    functions: Mapping[str, PythonFunction] = NO_FUNCTIONS,
-    limits: Limits = NO_LIMITS,
-    progress: ProgressCallback | None = None,
-) -> Answer:
-    """Evaluates the rules of a query in order; the answer is the last one's head.  Facts leave no trace;
-    terms that were computed stay in the dictionary, for the answer names them."""
-    runner = Runner(engine, limits, progress)
-    runner.components = 1
-    evaluation = SemiNaive(engine, runner, functions)
-    query = rules[-1].head
-    assert query is not None
-    savepoint = engine.savepoint()
-    try:
-        for rule in rules:
-            hidden = _hide(rule, query.predicate)
-            evaluation.run_component(compile_component([hidden], (), False, is_native))
-        columns = engine.columns(_hidden(query.predicate))
-        return Answer(columns, engine.count(_hidden(query.predicate)))
-    except KeyboardInterrupt:
-        raise RunError(Interrupted(rule="of the query")) from None
-    finally:
-        savepoint.roll_back(keep_terms=True)
-
-
-def _hidden(predicate: str) -> str:
-    return f"#query:{predicate}"
-
-
-def _hide(rule: NormalRule, predicate: str) -> NormalRule:
-    """The rule under a name that no rule of the program has, for hidden relations are named by rules."""
-    head = rule.head
-    if head is not None and head.predicate == predicate:
-        head = NormalAtom(_hidden(predicate), head.arguments)
-    return replace(rule, name=f"?{rule.name}", head=head)
 
 
 def check_constraints(engine: EmbeddedEngine, constraints: Sequence[NormalRule]) -> None:

@@ -44,7 +44,14 @@ from tidalog.engine.delta_scan import (
 )
 from tidalog.engine.engine import EmbeddedEngine
 from tidalog.engine.fact_kernels import FIRST, LAST
-from tidalog.engine.plan_compiler import Code, Filters, compile_fold, compile_plan, group_index
+from tidalog.engine.plan_compiler import (
+    Catalogue,
+    Code,
+    Filters,
+    compile_fold,
+    compile_plan,
+    group_index,
+)
 from tidalog.maintain.exact_groups import fold_groups_exactly
 from tidalog.maintain.group_scan import GroupedFolds
 from tidalog.maintain.memos import answer_all
@@ -65,9 +72,12 @@ class SemiNaive:
         functions: Mapping[str, PythonFunction] = NO_FUNCTIONS,
         in_update: bool = False,
         executed: Executed | None = None,
+        catalogue: Catalogue | None = None,
     ) -> None:
         """`in_update`: facts go to the log of the current update, and only its new state is read.
-        `executed`: gets the plans that were run, with their counts of rows."""
+        `executed`: gets the plans that were run, with their counts of rows.  `catalogue`: another one than
+        that of the engine, for plans that are compiled."""
+        self.catalogue = catalogue or engine.catalogue
         self.engine, self.runner, self.functions = engine, runner, functions
         self.in_update, self.executed = in_update, executed
         self._status = STATUS_NEW if in_update else STATUS_DERIVED
@@ -128,15 +138,14 @@ class SemiNaive:
         """Rules whose bodies are complete: one pass over the facts of one atom each."""
         scanning, single = _Plans(), _Plans()
         for rule in rules:
-            (start,) = run_pivots(rule, frozenset(), self.engine)
-            plan = stage.plans.plan(rule, start, self.engine)
+            plan = stage.plans.from_scratch(rule, self.engine)
             filters = self._filters(lambda _: op.ANY_ID)
-            self._add(single if start is None else scanning, plan, filters, self._is_new(rule))
+            self._add(single if plan.pivot is None else scanning, plan, filters, self._is_new(rule))
         self._run_single(single)
         self._run_scans(scanning)
 
     def _add(self, plans: _Plans, plan: LogicalPlan, filters: Filters, is_new: bool = False) -> None:
-        compile_plan(plan, self.engine.catalogue, plans.code, filters, is_new)
+        compile_plan(plan, self.catalogue, plans.code, filters, is_new)
         plans.logical.append(plan)
 
     def _is_new(self, rule: NormalRule) -> bool:
@@ -161,13 +170,13 @@ class SemiNaive:
                 every = (rows,) * (len(fold.columns) + 1)
                 self.executed.add(ExecutedPlan(fold, every, len(engine.store) - facts))
             return
-        index = group_index(fold.columns[0], engine.catalogue)
+        index = group_index(fold.columns[0], self.catalogue)
         self.run_groups(fold, engine.indexes.groups(index, engine.store.arrays), is_new)
 
     def run_groups(self, fold: Fold, facts: npt.NDArray[np.int32], is_new: bool = False) -> None:
         """Derives the facts of the groups that some facts stand for, one of each."""
         plans = _Plans()
-        compile_fold(fold, self.engine.catalogue, plans.code, is_new)
+        compile_fold(fold, self.catalogue, plans.code, is_new)
         plans.logical.append(fold)
         left = self._run_list(plans, facts)
         if len(left):

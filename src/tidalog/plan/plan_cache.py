@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import Final
 
 from tidalog.analysis.normal import NormalRule
-from tidalog.plan.join_order import LogicalPlan, Statistics, plan
+from tidalog.plan.join_order import LogicalPlan, Statistics, best_start, plan
 
 _CHANGE: Final = 4
 
@@ -19,10 +19,11 @@ class PlanCache:
 
     def __init__(self) -> None:
         self._plans: dict[tuple[int, int | None], tuple[LogicalPlan, list[int]]] = {}
+        self._from_scratch: dict[int, tuple[LogicalPlan, list[int]]] = {}
 
     def plan(self, rule: NormalRule, pivot: int | None, statistics: Statistics) -> LogicalPlan:
         """The plan of a rule for a pivot, chosen by these statistics or by similar ones."""
-        counts = [statistics.count(atom.predicate) for atom in (*rule.atoms, *rule.negations)]
+        counts = _counts(rule, statistics)
         key = id(rule), pivot
         known = self._plans.get(key)
         if known is not None and known[0].rule is rule and _are_similar(known[1], counts):
@@ -30,6 +31,19 @@ class PlanCache:
         chosen = plan(rule, pivot, statistics)
         self._plans[key] = chosen, counts
         return chosen
+
+    def from_scratch(self, rule: NormalRule, statistics: Statistics) -> LogicalPlan:
+        """The plan of a rule whose body is complete: it begins where that is best."""
+        known = self._from_scratch.get(id(rule))
+        if known is not None and known[0].rule is rule and _are_similar(known[1], _counts(rule, statistics)):
+            return known[0]
+        chosen = self.plan(rule, best_start(rule, statistics), statistics)
+        self._from_scratch[id(rule)] = chosen, _counts(rule, statistics)
+        return chosen
+
+
+def _counts(rule: NormalRule, statistics: Statistics) -> list[int]:
+    return [statistics.count(atom.predicate) for atom in (*rule.atoms, *rule.negations)]
 
 
 def _are_similar(before: list[int], now: list[int]) -> bool:

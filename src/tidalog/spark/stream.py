@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Literal
 
 import tidalog
+from tidalog.api.arguments import check_seconds
 from tidalog.api.diagnostics import BadArgument
 from tidalog.api.sources import ProgramSource
 from tidalog.model.errors import UsageError
@@ -89,9 +90,8 @@ def maintain(
     """
     columns = stream_columns(updates, "read it with spark.readStream, or use tidalog.spark.materialise")
     for name, seconds in (("look_ahead_wait", look_ahead_wait), ("update_wait", update_wait)):
-        if seconds is not None and seconds < 0:
-            why = "it is a number of seconds, 0 or more"
-            raise UsageError(BadArgument(problem=f"{name}={seconds}", why=why, hint=""))
+        if seconds is not None:
+            check_seconds(name, seconds)
     applying = Applying(look_ahead, look_ahead_wait, latest_only, strategy, marking, order)
     folders = _Folders(
         absolute(store), absolute(checkpoint), None if strict else absolute(quarantine), strict=strict

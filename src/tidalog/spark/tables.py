@@ -37,11 +37,12 @@ def materialise(
     """
     spark = next((table.sparkSession for table in tables.values()), None) or spark_session()
     with tidalog.open() as kb:
-        kb.load(program, parameters=parameters)
-        for predicate, table in tables.items():
-            with reading():
-                rows = table.toArrow()
-            kb.insert(predicate, rows, progress=False)
+        with kb.as_one():
+            kb.load(program, parameters=parameters)
+            for predicate, table in tables.items():
+                with reading():
+                    rows = table.toArrow()
+                kb.insert(predicate, rows, progress=False)
         kb.materialise(progress=False)
         return {name: _frame(spark, kb.facts(name), terms) for name in kb.predicates}
 

@@ -7,6 +7,7 @@ import tempfile
 import uuid
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from math import inf
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
@@ -130,7 +131,7 @@ def check_key(updates: DataFrame, key: str, columns: UpdateColumns) -> None:
 
 
 def _check_positive(name: str, value: float) -> None:
-    if isinstance(value, bool) or not value > 0:
+    if isinstance(value, bool) or not 0 < value < inf:
         raise UsageError(BadArgument(problem=f"{name}={value}", why="it is more than 0", hint="leave it out"))
 
 

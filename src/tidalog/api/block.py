@@ -1,0 +1,40 @@
+"""`Block`: changes of a database that are made as one, within `kb.as_one()`.
+
+The changes inside derive nothing.  Everything is derived when the block ends; if that fails, or an exception
+ends the block, everything is as it was before.  A block without changes costs nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from contextlib import AbstractContextManager
+from types import TracebackType
+from typing import Self
+
+from tidalog.api.database import Database
+from tidalog.api.lock import Lock
+from tidalog.maintain.delta import PredicateDelta
+
+
+class Block:
+    def __init__(self, database: Database, lock: Lock, *, compared: bool) -> None:
+        """If states are `compared`, `changes` has what the block changed, when it has ended."""
+        self.changes: Mapping[str, PredicateDelta] = {}
+        self._database, self._lock, self._compared = database, lock, compared
+        self._deriving: AbstractContextManager[dict[str, PredicateDelta]] | None = None
+
+    def begin(self) -> None:
+        """Called before every change; the first one copies the engine."""
+        if self._deriving is None:
+            self._deriving = self._database.deriving(compared=self._compared)
+            self.changes = self._deriving.__enter__()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if self._deriving is not None:
+            with self._lock.at_work():
+                self._deriving.__exit__(kind, error, trace)
