@@ -1,0 +1,197 @@
+"""`HeldState`: what a database holds, and how that is replaced as a whole.
+
+Invariant.  Program, analysis, engine and everything built for them change together, as one immutable `State`:
+to roll back is to keep the old one.  A change that moves facts to other relations fills a new engine, with the
+same dictionary.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import replace
+
+from tidalog.analysis import Analysis, EditedProgram
+from tidalog.api.load import Environment, Load, analysed
+from tidalog.api.maintenance import Maintenance
+from tidalog.api.placement import moved
+from tidalog.api.state import State
+from tidalog.api.state_snapshot import meta_of, restored
+from tidalog.engine.dictionary import Dictionary
+from tidalog.engine.engine import EmbeddedEngine
+from tidalog.engine.functions import is_native
+from tidalog.engine.limits import Limits, ProgressCallback, RunStats
+from tidalog.maintain.materialise import materialise
+from tidalog.model.errors import Diagnostic, TidalogError
+from tidalog.model.program import Program
+from tidalog.plan.compile import CompiledProgram, compile
+from tidalog.rdf.layout import Layout
+from tidalog.storage.snapshot import Image, Snapshot, fill_table_of, image_of
+
+
+class HeldState:
+    def __init__(self, limits: Limits) -> None:
+        self.limits = limits
+        self._state = State()
+        self._compiled: CompiledProgram | None = None
+        """The program that was compiled last."""
+
+    # --- what it holds ------------------------------------------------------------------------------
+
+    @property
+    def program(self) -> Program:
+        return self._state.program
+
+    @property
+    def analysis(self) -> Analysis:
+        return self._state.analysis
+
+    @property
+    def environment(self) -> Environment:
+        return self._state.environment
+
+    @property
+    def engine(self) -> EmbeddedEngine:
+        return self._state.engine
+
+    @property
+    def dictionary(self) -> Dictionary:
+        """Terms and their ids, which never change."""
+        return self._state.engine.dictionary
+
+    @property
+    def run(self) -> RunStats | None:
+        return self._state.run
+
+    @property
+    def epoch(self) -> int:
+        return self._state.epoch
+
+    @property
+    def warnings(self) -> tuple[Diagnostic, ...]:
+        """Warnings about the program.  A rule edit looks at new rules only, and the first fact of a predicate
+        at none, so after these they are found on demand."""
+        state = self._state
+        if state.warnings is not None:
+            return state.warnings
+        found = analysed(state.program, state.environment, state.witnesses).warnings
+        self._state = replace(state, warnings=found)
+        return found
+
+    @property
+    def rules(self) -> EditedProgram:
+        """The rules by name."""
+        state, rules = self._state, self._state.rules
+        if rules is None:
+            given, facts = state.environment, tuple(state.witnesses.values())
+            rules = EditedProgram(state.analysis, given.parameters, given.arguments, facts)
+            self._state = replace(state, rules=rules, admitted=())
+        return rules
+
+    @property
+    def maintenance(self) -> Maintenance | None:
+        """What keeps the materialisation up to date; None before the first update."""
+        return self._state.maintenance
+
+    def maintained(self) -> Maintenance:
+        """The same, built if there is none.  Everything must be derived."""
+        maintenance = self._state.maintenance
+        if maintenance is None:
+            maintenance = Maintenance(self.engine, self.compiled(), self.environment.functions)
+            self._state = replace(self._state, maintenance=maintenance)
+        return maintenance
+
+    def compiled(self) -> CompiledProgram:
+        """The compiled program; what has not changed since it was last compiled keeps its plans."""
+        analysis = self.analysis
+        if self._compiled is None or self._compiled.analysis is not analysis:
+            self._compiled = compile(analysis, is_native, self._compiled)
+        return self._compiled
+
+    # --- derive and ask -----------------------------------------------------------------------------
+
+    def materialise(self, limits: Limits | None = None, progress: ProgressCallback | None = None) -> RunStats:
+        """Derives everything that follows, if something changed since.  A run that is stopped raises
+        `RunError`; then only explicit facts are left."""
+        limits = limits or self.limits
+        if self._state.run is not None and self.is_current(limits):
+            return self._state.run
+        self._outdate()
+        state = self._state
+        run = materialise(
+            state.engine,
+            self.compiled(),
+            functions=state.environment.functions,
+            limits=limits,
+            progress=progress,
+        )
+        self._state = replace(self._state, run=run)
+        return run
+
+    def is_current(self, limits: Limits) -> bool:
+        """Whether everything is derived, and without failed computations if the limits are strict."""
+        run = self._state.run
+        return run is not None and not (limits.strict and run.uncomputed)
+
+    def get_ready(self) -> None:
+        """Builds the table of all facts, which updates need; otherwise the first update after a restore
+        builds it."""
+        if not self._state.tabled:
+            fill_table_of(self.engine)
+            self._state = replace(self._state, tabled=True)
+
+    # --- snapshots ----------------------------------------------------------------------------------
+
+    def snapshot(self, more: Mapping[str, object]) -> Image:
+        """A copy of everything, with more metadata."""
+        return image_of(self.engine, {**meta_of(self._state), **more}, derived=self.run is not None)
+
+    def restore(self, snapshot: Snapshot) -> None:
+        """Loads a snapshot into an empty database.  Raises `ProgramError` if its program is refused by this
+        version."""
+        self._state = restored(self._state, snapshot)
+
+    # --- replaced as a whole -------------------------------------------------------------------------
+
+    @contextmanager
+    def _atomic(self) -> Iterator[None]:
+        """On any error everything is as it was before."""
+        saved = self._state
+        try:
+            yield
+        except BaseException as error:
+            edit, rules = self._state.edit, self._state.rules
+            if edit is not None and rules is not None and edit is not saved.edit:
+                rules.undo(edit)
+            elif not isinstance(error, TidalogError):
+                saved = replace(saved, rules=None)  # it may have interrupted an edit of them
+            self._state = saved
+            raise
+
+    def _outdate(self) -> None:
+        """Everything derived must be derived again before it is used."""
+        epoch = self._state.epoch + 1
+        self._state = replace(self._state, run=None, maintenance=None, epoch=epoch, tabled=True)
+
+    def _move(self, before: Layout) -> None:
+        """Moves explicit facts to the relations of the current analysis."""
+        state = self._state
+        engine = moved(state.engine, before, state.analysis.triples, state.witnesses)
+        self._state = replace(state, engine=engine)
+
+    def _use(self, load: Load) -> None:
+        """Replaces the program."""
+        for fact in load.text_facts:
+            load.witnesses.setdefault((fact.predicate, len(fact.arguments)), fact)
+        state = replace(
+            self._state,
+            program=load.program,
+            environment=load.environment,
+            analysis=load.analysis.of_program(load.program),
+            warnings=load.warnings,
+            witnesses=load.witnesses,
+        )
+        if load.facts_only:
+            self._state = replace(state, admitted=(*state.admitted, *load.admitted.values()))
+        else:
+            self._state = replace(state, rules=None, edit=None)
