@@ -9,19 +9,22 @@ one that is read later says the same.
 
 from __future__ import annotations
 
-import html
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from functools import cached_property
+from itertools import islice
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from tidalog.api.results import SHOWN_ROWS, Result, decoded_result
+from tidalog.api.results import Result, decoded_result
+from tidalog.api.shown import SHOWN_PARTS, SHOWN_ROWS, html_table, more, text_table
 from tidalog.io.change_feed import ADD_RULE, REMOVE_RULE, ChangeBatch, Kind
+from tidalog.model.amounts import counted
 from tidalog.model.errors import UsageError
 from tidalog.model.facts import Ids
 from tidalog.model.term_text import TermWriter
@@ -60,7 +63,8 @@ class RuleChanges:
         lines = [f"− {text}" for text in self.removed.values()]
         lines += [f"+ {text}" for text in self.added.values()]
         lines += [f"= {text}   is there as {name}" for text, name in self.already_there]
-        return "\n".join(lines) or "no rule was changed"
+        shown = [*lines[:SHOWN_PARTS], *more(len(lines), SHOWN_PARTS, "rules")]
+        return "\n".join(shown) or "no rule was changed"
 
 
 class PredicateChange:
@@ -145,6 +149,15 @@ class PredicateChange:
                 texts = [self._dictionary.decode(column[mask]) for column in columns]
                 yield ChangeBatch(label, op, self.predicate, kind, texts, rows)
 
+    def _repr_html_(self) -> str:
+        write = TermWriter(self._prefixes).term
+        rows: list[tuple[str, ...]] = []
+        remarks: list[str] = []
+        for sign, facts in (("+", self.inserted), ("−", self.deleted)):
+            rows += [(sign, *map(write, row)) for row in facts.first(SHOWN_ROWS).to_terms()]
+            remarks += more(len(facts), SHOWN_ROWS, f"{sign} facts")
+        return html_table((self.predicate, *self.inserted.columns), rows, *remarks)
+
     def __bool__(self) -> bool:
         change = self.ids
         return bool(
@@ -171,6 +184,40 @@ class PredicateChange:
             if len(facts) > SHOWN_ROWS and facts.columns:
                 lines.append(f"  {sign} … {len(facts) - SHOWN_ROWS:,} more")
         return "\n".join(lines)
+
+
+class Deltas(Iterator["Delta"]):
+    """The deltas of a stream of updates, each applied when it is asked for."""
+
+    def __init__(self, deltas: Generator[Delta]) -> None:
+        self._deltas = deltas
+        self._counts = Counter[str]()
+        self._ended = False
+
+    def __next__(self) -> Delta:
+        try:
+            delta = next(self._deltas)
+        except BaseException:
+            self._ended = True
+            raise
+        self._counts.update(updates=delta.updates, inserted=delta.inserted_count, deleted=delta.deleted_count)
+        return delta
+
+    def close(self) -> None:
+        """Applies no more updates."""
+        self._ended = True
+        self._deltas.close()
+
+    def __repr__(self) -> str:
+        updates = self._counts["updates"]
+        facts = f"+{self._counts['inserted']:,} −{self._counts['deleted']:,} facts"
+        return f"<stream: {counted(updates, 'update')} applied, {facts}{', ended' if self._ended else ''}>"
+
+    def _repr_html_(self) -> str:
+        counts = [f"{self._counts[name]:,}" for name in ("updates", "inserted", "deleted")]
+        return html_table(
+            ("updates", "+ facts", "− facts"), [counts], "ended" if self._ended else "not ended"
+        )
 
 
 class Delta(Mapping[str, PredicateChange]):
@@ -258,30 +305,20 @@ class Delta(Mapping[str, PredicateChange]):
     # --- for people ---------------------------------------------------------------------------------
 
     def __repr__(self) -> str:
-        rows = [_COLUMNS, *self._cells()]
         rules = [repr(self.rules)] if self.rules or self.rules.already_there else []
-        if len(rows) == 1:
-            return "\n".join([*rules, self._summary()])
-        widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-        lines = [
-            "   ".join(
-                cell.ljust(width) if place == 0 else cell.rjust(width)
-                for place, (cell, width) in enumerate(zip(row, widths, strict=True))
-            ).rstrip()
-            for row in rows
-        ]
-        return "\n".join(
-            [*rules, lines[0], "─" * (sum(widths) + 3 * (len(widths) - 1)), *lines[1:], self._summary()]
-        )
+        cells = list(self._cells())
+        table = text_table(_COLUMNS, cells, right={1, 2, 3, 4}) if cells else ()
+        return "\n".join([*rules, *table, *self._left_out(), self._summary()])
 
     def _repr_html_(self) -> str:
-        head = "".join(f"<th>{name}</th>" for name in _COLUMNS)
-        rows = ("".join(f"<td>{html.escape(cell)}</td>" for cell in row) for row in self._cells())
-        body = "".join(f"<tr>{row}</tr>" for row in rows)
-        return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table><p>{self._summary()}</p>"
+        rules = [repr(self.rules)] if self.rules or self.rules.already_there else []
+        return html_table(_COLUMNS, self._cells(), *self._left_out(), *rules, self._summary())
+
+    def _left_out(self) -> list[str]:
+        return more(len(self._changes), SHOWN_PARTS, "predicates")
 
     def _cells(self) -> Iterator[tuple[str, ...]]:
-        for name, change in self._changes.items():
+        for name, change in islice(self._changes.items(), SHOWN_PARTS):
             ids = change.ids
             asserted, retracted = map(np.count_nonzero, (ids.inserted_explicit, ids.deleted_explicit))
             counts = (asserted, ids.inserted_rows - asserted, retracted, ids.deleted_rows - retracted)

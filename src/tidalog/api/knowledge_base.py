@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import os
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import replace
 from functools import partial
@@ -23,7 +23,7 @@ from tidalog.api.arguments import check_on_error, check_seconds, checked_options
 from tidalog.api.block import Block
 from tidalog.api.change import Change, delta_of, perform
 from tidalog.api.data import DataOptions, add_imports, check_known_facts, read_data
-from tidalog.api.delta import Delta
+from tidalog.api.delta import Delta, Deltas
 from tidalog.api.encoded_update import encoded_table, encoded_updates, refuse_literals
 from tidalog.api.engine import EMBEDDED, Capabilities
 from tidalog.api.functions import argument_range, function_name
@@ -468,7 +468,7 @@ class KnowledgeBase(Reader):
         on_error: OnError = "error",
         quarantine: str | os.PathLike[str] | None = None,
         progress: ProgressCallback | None = None,
-    ) -> Iterator[Delta]:
+    ) -> Deltas:
         """Applies updates one after the other and yields the delta of each, on demand.
 
         `updates` are updates, the path of a script or an update table, several paths, a folder, or a
@@ -492,14 +492,14 @@ class KnowledgeBase(Reader):
             encoded = encoder.taken(now)
             return self._maintain(encoded, encoder.upcoming(following), options, progress, "soon")
 
-        def deltas() -> Iterator[Delta]:
+        def deltas() -> Generator[Delta]:
             try:
                 for one in taken:
                     yield self._lock.run(apply, *one)
             finally:
                 self._lock.run(self._flush)
 
-        return deltas()
+        return Deltas(deltas())
 
     @locked
     def subscribe(self, what: str, callback: Callable[..., object]) -> Subscription:

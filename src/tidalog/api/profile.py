@@ -8,7 +8,7 @@ from dataclasses import asdict, dataclass, field
 from typing import Final, overload
 
 from tidalog.analysis import Analysis
-from tidalog.api.results import text_table
+from tidalog.api.shown import SHOWN_PARTS, html_table, more, text_table
 from tidalog.maintain.component import MaintainedComponent
 from tidalog.model.update import Label
 from tidalog.plan.lowering import constraint_predicate
@@ -76,10 +76,18 @@ class Profile(Sequence[PartProfile]):
         return [asdict(part) for part in self._parts]
 
     def __repr__(self) -> str:
-        return "\n".join(text_table(_COLUMNS, list(self._cells()), right={2})) if self._parts else "no rules"
+        if not self._parts:
+            return "no rules"
+        return "\n".join([*text_table(_COLUMNS, list(self._cells()), right={2}), *self._left_out()])
+
+    def _repr_html_(self) -> str:
+        return html_table(_COLUMNS, self._cells(), *self._left_out())
+
+    def _left_out(self) -> list[str]:
+        return more(len(self._parts), SHOWN_PARTS, "parts")
 
     def _cells(self) -> Iterator[tuple[str, ...]]:
-        for part in self._parts:
+        for part in self._parts[:SHOWN_PARTS]:
             times = ", ".join(f"{name} {count:,}" for name, count in part.times.items())
             rules = " ".join(part.rules) + (" (recursive)" if part.recursive else "")
             yield part.name, rules, f"{part.facts:,}", part.strategy or "", part.reason, times

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections import Counter
 from collections.abc import Callable, Mapping
+from itertools import islice
 from pathlib import Path
 from types import MappingProxyType, TracebackType
 from typing import Self
@@ -22,6 +23,7 @@ from tidalog.api.progress import ProgressOption, bar_for
 from tidalog.api.queries import argument_names, facts_of, result_of, stats_of, written_table
 from tidalog.api.relations import count_of, explicit_rows
 from tidalog.api.results import Result
+from tidalog.api.shown import SHOWN_PARTS, html_table, more
 from tidalog.api.stats import Stats
 from tidalog.api.targets import check_targets
 from tidalog.engine.dictionary import Dictionary
@@ -30,6 +32,7 @@ from tidalog.io.binding import is_rdf, write_binding
 from tidalog.io.formats import format_named
 from tidalog.io.write import write_table
 from tidalog.lang.names import written_name
+from tidalog.model.amounts import counted
 from tidalog.model.errors import Diagnostic, UsageError
 from tidalog.model.facts import Facts
 from tidalog.model.program import DataBinding, Program
@@ -68,9 +71,25 @@ class Reader:
     def __repr__(self) -> str:
         if self._database is None:
             return "<KnowledgeBase, closed>"
-        predicates, rules = len(self.predicates), len(self.program.rules)
+        rules, predicates = (
+            counted(len(self.program.rules), "rule"),
+            counted(len(self.predicates), "predicate"),
+        )
         state = "materialised" if self._database.run is not None else "to be materialised"
-        return f"<KnowledgeBase: {rules} rules, {predicates} predicates, {state}>"
+        return f"<KnowledgeBase: {rules}, {predicates}, {state}>"
+
+    @locked
+    def _repr_html_(self) -> str:
+        """The predicates; nothing is derived for it."""
+        if self._database is None:
+            return html_table((), (), repr(self))
+        engine, analysis = self._database.engine, self._database.analysis
+        rows = [
+            (analysis.label(name), f"{info.arity:,}", f"{count_of(engine, analysis, name, None):,}")
+            for name, info in islice(self.predicates.items(), SHOWN_PARTS)
+        ]
+        left_out = more(len(self.predicates), SHOWN_PARTS, "predicates")
+        return html_table(("predicate", "arguments", "facts"), rows, *left_out, repr(self).strip("<>"))
 
     def _open(self) -> Database:
         if self._database is None:

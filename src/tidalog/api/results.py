@@ -9,15 +9,15 @@ values and terms are read from it, and inserting a result yields the same facts 
 
 from __future__ import annotations
 
-import html
 import io
-from collections.abc import Callable, Container, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Final, Literal, TypeVar, overload
 
 import numpy as np
 import pyarrow as pa
 
+from tidalog.api.shown import SHOWN_ROWS, html_table, short, text_table
 from tidalog.io.term_columns import decoded
 from tidalog.io.term_fields import KEY, as_terms, has_values, marks, reading_of, term_table
 from tidalog.io.text_form import column_text, is_dated
@@ -41,8 +41,6 @@ Value = Native
 """A term as a Python value, if there is one that stands for the same term: numbers, booleans, strings, dates,
 times, durations; else the text of a table's cell."""
 
-SHOWN_ROWS: Final = 20
-"""Rows of a result that print."""
 _SORTED_BY_PYTHON: Final = 100_000
 """Rows up to which text is sorted in the order of terms without being asked for."""
 _AT_ONCE: Final = 1 << 16
@@ -202,8 +200,10 @@ class Result:
         """Sorted, unless there are too many rows to read in order."""
         return self.sorted() if len(self) <= _SORTED_BY_PYTHON else self
 
-    def as_rich_table(self, rows: int | None = SHOWN_ROWS) -> RichTable:
-        """A table for a terminal with at most this many rows; None shows all."""
+    def as_rich_table(
+        self, rows: int | None = SHOWN_ROWS, cell: Callable[[str], str] | None = None
+    ) -> RichTable:
+        """A table for a terminal with at most this many rows; None shows all.  `cell` may shorten texts."""
         from rich import box
         from rich.table import Table
         from rich.text import Text
@@ -214,7 +214,7 @@ class Result:
             justify: Literal["left", "right"] = "right" if number in right else "left"
             table.add_column(Text(name), justify=justify, overflow="fold")
         for row in self._shown(rows):
-            table.add_row(*map(Text, row))
+            table.add_row(*(Text(text if cell is None else cell(text)) for text in row))
         return table
 
     def lines(self, rows: int | None = SHOWN_ROWS) -> Iterator[str]:
@@ -233,7 +233,7 @@ class Result:
 
         out = io.StringIO()
         console = Console(file=out, width=_WIDTH, color_system=None, legacy_windows=False)
-        console.print(self.as_rich_table())
+        console.print(self.as_rich_table(cell=short))
         lines = [line.rstrip() for line in out.getvalue().rstrip("\n").split("\n")]
         return "\n".join([*lines, self.footer()])
 
@@ -245,13 +245,7 @@ class Result:
     def _repr_html_(self) -> str:
         if not self.columns:
             return f"<p>{self!r}</p>"
-        head = "".join(f"<th>{html.escape(name)}</th>" for name in self.columns)
-        body = "".join(
-            f"<tr>{''.join(f'<td>{html.escape(cell)}</td>' for cell in row)}</tr>"
-            for row in self._shown(SHOWN_ROWS)
-        )
-        table = f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
-        return f"{table}<p>{html.escape(self.footer())}</p>"
+        return html_table(self.columns, self._shown(SHOWN_ROWS), self.footer())
 
     def _shown(self, rows: int | None) -> list[tuple[str, ...]]:
         """Terms in the syntax of programs; in a column of one type, without the type."""
@@ -276,20 +270,6 @@ def decoded_result(
 _WIDTH: Final = 110
 _READ: Final[Mapping[str, Callable[[str], Term]]] = {"any": parse_any, "string": String, "iri": IRI}
 """The term of a text, by the reading of its column."""
-
-
-def text_table(header: Sequence[str], rows: Sequence[Sequence[str]], right: Container[int]) -> Iterator[str]:
-    """The lines of a table of texts.  Columns with a number in `right` are aligned to the right."""
-    widths = [max(map(len, column)) for column in zip(header, *rows, strict=True)]
-
-    def line(row: Sequence[str]) -> str:
-        cells = zip(row, widths, strict=True)
-        padded = (c.rjust(w) if n in right else c.ljust(w) for n, (c, w) in enumerate(cells))
-        return "   ".join(padded).rstrip()
-
-    yield line(header)
-    yield "─" * (sum(widths) + 3 * (len(widths) - 1))
-    yield from map(line, rows)
 
 
 def _bare(write: Callable[[Term], str]) -> Callable[[Term], str]:

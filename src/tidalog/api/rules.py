@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
+from itertools import islice
 from typing import TYPE_CHECKING
 
 from tidalog.analysis.rule_edit import RuleDiff
 from tidalog.api.delta import Delta, RuleChanges
 from tidalog.api.diagnostics import TwoNames, bad_argument
+from tidalog.api.shown import SHOWN_PARTS, html_table, more
 from tidalog.lang import parse_rules, print_rule
 from tidalog.model.errors import ProgramError
 from tidalog.model.program import Rule
@@ -101,12 +103,16 @@ class Rules(Mapping[str, str]):
         return len(self._kb._named_rules())
 
     def __repr__(self) -> str:
-        rules = self._kb._named_rules()
+        rules = self._bodies()
         width = max(map(len, rules), default=0)
         indented = "\n" + " " * (width + 2)
-        lines = [f"{name:<{width}}  {_without_name(text, name)}" for name, text in rules.items()]
-        return "\n".join(line.replace("\n", indented) for line in lines) or "no rules"
+        lines = [f"{name:<{width}}  {text}".replace("\n", indented) for name, text in rules.items()]
+        return "\n".join([*lines, *more(len(self), SHOWN_PARTS, "rules")]) or "no rules"
 
+    def _repr_html_(self) -> str:
+        return html_table(("name", "rule"), self._bodies().items(), *more(len(self), SHOWN_PARTS, "rules"))
 
-def _without_name(text: str, name: str) -> str:
-    return text.removeprefix(f"{name}: ")
+    def _bodies(self) -> dict[str, str]:
+        """The rules that are shown, without their names."""
+        rules = self._kb._named_rules().items()
+        return {name: text.removeprefix(f"{name}: ") for name, text in islice(rules, SHOWN_PARTS)}

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass
+from itertools import islice
 
+from tidalog.api.shown import SHOWN_PARTS, html_table, more
 from tidalog.model.amounts import counted, duration, rate, size, times
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class Stats:
     """What a knowledge base holds, and what its last materialisation did."""
 
@@ -41,12 +43,29 @@ class Stats:
         return {**asdict(self), "facts_per_second": self.facts_per_second}
 
     def __str__(self) -> str:
-        width = max((len(name) for name in self.predicates), default=0)
-        lines = [f"{name:<{width}}  {count:>12,}" for name, count in self.predicates.items()]
-        lines.append(summary(self))
-        lines += [f"rule {rule}: not computable {times(count)}" for rule, count in self.uncomputed.items()]
-        lines += [f"{name}: {counted(count, 'bad row')} left out" for name, count in self.skipped.items()]
-        return "\n".join(lines)
+        return "\n".join([*_counts(self.predicates), *self._remarks()])
+
+    def __repr__(self) -> str:
+        shown = _counts(dict(islice(self.predicates.items(), SHOWN_PARTS)))
+        left_out = more(len(self.predicates), SHOWN_PARTS, "predicates")
+        return "\n".join([*shown, *left_out, *islice(self._remarks(), SHOWN_PARTS)])
+
+    def _repr_html_(self) -> str:
+        counts = ((name, f"{count:,}") for name, count in islice(self.predicates.items(), SHOWN_PARTS))
+        left_out = more(len(self.predicates), SHOWN_PARTS, "predicates")
+        return html_table(("predicate", "facts"), counts, *left_out, *islice(self._remarks(), SHOWN_PARTS))
+
+    def _remarks(self) -> Iterator[str]:
+        yield summary(self)
+        for rule, count in self.uncomputed.items():
+            yield f"rule {rule}: not computable {times(count)}"
+        for name, count in self.skipped.items():
+            yield f"{name}: {counted(count, 'bad row')} left out"
+
+
+def _counts(predicates: Mapping[str, int]) -> list[str]:
+    width = max((len(name) for name in predicates), default=0)
+    return [f"{name:<{width}}  {count:>12,}" for name, count in predicates.items()]
 
 
 def summary(stats: Stats) -> str:
