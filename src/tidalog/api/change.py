@@ -90,14 +90,14 @@ def _stored(database: Database, change: Change) -> Outcome:
 def delta_of(outcome: Outcome, database: Database, lock: Lock, *, derived: bool = True) -> Delta:
     """The delta of an outcome.  It asks the database about predicates that did not change."""
     engine, analysis, changes = database.engine, database.analysis, outcome.changes
-    dictionary, prefixes = engine.dictionary, analysis.program.prefixes
+    dictionary, program = engine.dictionary, analysis.program
 
     def of_others(predicate: str) -> PredicateChange:
         name, change = lock.run(lambda: change_of(engine, analysis, changes, predicate))
-        return PredicateChange(name, change, dictionary, prefixes)
+        return PredicateChange(name, change, dictionary, program)
 
     return Delta(
-        LazyMapping(changes, lambda name: PredicateChange(name, changes[name], dictionary, prefixes)),
+        LazyMapping(changes, lambda name: PredicateChange(name, changes[name], dictionary, program)),
         of_others,
         outcome.counters,
         label=outcome.label,
@@ -106,7 +106,7 @@ def delta_of(outcome: Outcome, database: Database, lock: Lock, *, derived: bool 
         explicit_facts=outcome.explicit,
         implicit_facts=outcome.facts - outcome.explicit,
         updates=outcome.updates,
-        rules=rule_changes(outcome.rules, prefixes) if outcome.rules is not None else None,
+        rules=rule_changes(outcome.rules, program.prefixes) if outcome.rules is not None else None,
         derived=derived,
         uncomputed=outcome.uncomputed,
     )

@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from tidalog.engine.dictionary import Dictionary
     from tidalog.maintain.counters import Counters
     from tidalog.maintain.delta import PredicateDelta
+    from tidalog.model.program import Program
 
 Mask = npt.NDArray[np.bool_]
 
@@ -71,13 +72,13 @@ class PredicateChange:
     """The change of one predicate.  Every property is a `Result`, built when it is read."""
 
     def __init__(
-        self, predicate: str, change: PredicateDelta, dictionary: Dictionary, prefixes: Mapping[str, str]
+        self, predicate: str, change: PredicateDelta, dictionary: Dictionary, program: Program
     ) -> None:
         self.predicate = predicate
         self.ids = change
         """The same as term ids."""
         self._dictionary = dictionary
-        self._prefixes = prefixes
+        self._program = program
 
     @property
     def inserted_count(self) -> int:
@@ -131,8 +132,8 @@ class PredicateChange:
         return self._result([column[mask] for column in columns], int(np.count_nonzero(mask)))
 
     def _result(self, columns: Sequence[Ids], rows: int) -> Result:
-        names = [f"arg{number}" for number in range(1, len(columns) + 1)]
-        return decoded_result(self._dictionary, names, columns, rows, self._prefixes)
+        names = self._program.argument_names(self.predicate, len(columns))
+        return decoded_result(self._dictionary, names, columns, rows, self._program.prefixes)
 
     def batches(self, label: Label) -> Iterator[ChangeBatch]:
         """The rows of a change feed (`io.change_feed`), deletions first."""
@@ -168,7 +169,7 @@ class PredicateChange:
         )
 
     def __repr__(self) -> str:
-        write = TermWriter(self._prefixes).term
+        write = TermWriter(self._program.prefixes).term
         lines = [f"{self.predicate}  +{self.inserted_count:,} −{self.deleted_count:,}"]
         parts = (
             ("+", "explicit", self.inserted_explicit),

@@ -29,16 +29,18 @@ def result_of(database: Database, names: Sequence[str], facts: Facts) -> Result:
     return decoded_result(database.dictionary, names, facts.columns, facts.count, database.program.prefixes)
 
 
-def argument_names(facts: Facts) -> list[str]:
-    return [f"arg{number}" for number in range(1, len(facts.columns) + 1)]
+def argument_names(database: Database, facts: Facts) -> tuple[str, ...]:
+    """The names of the columns of a predicate's facts."""
+    return database.program.argument_names(facts.predicate, len(facts.columns))
 
 
 def written_table(database: Database, facts: Facts, as_rdf: bool) -> pa.Table:
     """Facts in the form that files have."""
+    names = argument_names(database, facts)
     if as_rdf:
         columns = [database.dictionary.decode_text(column, ntriples_text) for column in facts.columns]
-        return Result(argument_names(facts), columns, facts.count).table
-    return result_of(database, argument_names(facts), facts).table
+        return Result(names, columns, facts.count).table
+    return result_of(database, names, facts).table
 
 
 def stats_of(database: Database, skipped: Mapping[str, int]) -> Stats:

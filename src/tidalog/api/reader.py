@@ -128,7 +128,7 @@ class Reader:
         if explicit is not True:
             self.materialise()
         found = facts_of(database, predicate, explicit)
-        return result_of(database, argument_names(found), found)
+        return result_of(database, argument_names(database, found), found)
 
     @locked
     def count(self, predicate: str) -> int:

@@ -211,6 +211,13 @@ class Program:
             found.setdefault(declaration.predicate, declaration)
         return found
 
+    def argument_names(self, predicate: str, arity: int) -> tuple[str, ...]:
+        """The names of the columns of a predicate: those that are declared, else `arg1`, `arg2` …"""
+        declaration = self.declared.get(predicate)
+        if declaration is None or declaration.arity != arity:
+            return tuple(f"arg{number}" for number in range(1, arity + 1))
+        return declaration.names
+
 
 def flat_literals(body: Sequence[BodyLiteral]) -> Iterator[FlatLiteral]:
     """The literals of a body and of the alternatives inside it, in order of occurrence."""

@@ -228,13 +228,13 @@ def _feed_columns(shape: FeedShape, folder: Path, predicate: str | None) -> pa.S
     schema = shape.schema()
     if predicate is None:
         return schema
-    arity = shape.arities.get(full_name(predicate, shape.prefixes))
-    if arity is None:
+    name = full_name(predicate, shape.prefixes)
+    if name not in shape.arities:
         known = ", ".join(list(shape.arities)[:12])
         what = f"changes of {predicate}"
         raise SparkError(NoFeed(path=folder, what=what, why="it has none", hint=f"predicates are {known}"))
-    names = ["update", "op", *(f"arg{number}" for number in range(1, arity + 1)), "kind"]
-    return pa.schema([schema.field(name) for name in names])
+    own = [schema.field(f"arg{n}").with_name(new) for n, new in enumerate(shape.names(name), 1)]
+    return pa.schema([schema.field("update"), schema.field("op"), *own, schema.field("kind")])
 
 
 def _changes(path: Path, predicate: str | None, schema: pa.Schema) -> Iterator[pa.RecordBatch]:
@@ -246,6 +246,10 @@ def _changes(path: Path, predicate: str | None, schema: pa.Schema) -> Iterator[p
         name = full_name(predicate, _shape(path.parent).prefixes)
         filters = [("predicate", "=", written_name(name))]
     table = pq.read_table(path, filters=filters)
+    if predicate is not None:
+        arguments = [field.name for field in schema][2:-1]
+        own_names = {f"arg{number}": declared for number, declared in enumerate(arguments, 1)}
+        table = table.rename_columns([own_names.get(column, column) for column in table.column_names])
     own = set(schema.names) | {"predicate"}
     if any(column.null_count < table.num_rows for n, column in _columns(table) if n not in own):
         why = "rules have come since the query was created, and facts have more arguments"

@@ -70,6 +70,15 @@ class FeedShape:
     """Predicates and their number of arguments."""
     prefixes: dict[str, str] = field(default_factory=dict)
     """The prefixes that a predicate may be named with."""
+    declared: dict[str, list[str]] = field(default_factory=dict)
+    """The names of the arguments of declared predicates."""
+
+    def names(self, predicate: str) -> list[str]:
+        """The names of a predicate's arguments: those that are declared, unless a feed has such a column."""
+        names = [f"arg{number}" for number in range(1, self.arities[predicate] + 1)]
+        declared = self.declared.get(predicate, names)
+        pairs = zip(declared, names, strict=True)
+        return [own if name in ("update", "op", "kind") else name for name, own in pairs]
 
     def schema(self) -> pa.Schema:
         return change_schema(self.arguments, text_labels=self.text_labels)
@@ -97,6 +106,10 @@ def failure(folder: Path) -> str | None:
         return None
 
 
+def _declared(kb: StoredKnowledgeBase) -> dict[str, list[str]]:
+    return {name: list(one.names) for name, one in kb.program.declared.items() if name in kb.predicates}
+
+
 class Feed:
     """Writes the change feed of a store that is open for writing."""
 
@@ -117,7 +130,8 @@ class Feed:
             if known is None:
                 arities = {name: info.arity for name, info in kb.predicates.items()}
                 prefixes = dict(kb.program.prefixes)
-                known = FeedShape(store, arguments, text_labels or has_texts, arities, prefixes)
+                labels = text_labels or has_texts
+                known = FeedShape(store, arguments, labels, arities, prefixes, _declared(kb))
                 self._begin(known)
             (folder / FAILED).unlink(missing_ok=True)
         self.shape = known
@@ -185,7 +199,8 @@ class Feed:
         widest = max([self.shape.arguments, *now.values()])
         is_wider = widest > self.shape.arguments
         prefixes = dict(self._kb.program.prefixes)
-        shape = replace(self.shape, arguments=widest, arities=arities, prefixes=prefixes)
+        declared = _declared(self._kb)
+        shape = replace(self.shape, arguments=widest, arities=arities, prefixes=prefixes, declared=declared)
         if shape != self.shape:
             self.shape = shape
             with writing(self.folder, CHECK_DISK):

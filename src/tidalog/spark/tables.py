@@ -32,8 +32,9 @@ def materialise(
 ) -> dict[str, DataFrame]:
     """The materialisation of a program over tables of facts, by predicate.
 
-    The columns of a table are the arguments of its predicate, in order.  The results have columns `arg1` …;
-    a predicate without arguments has a row if it is true.  With `terms`, every cell is text in `any` form.
+    The columns of a table are the arguments of its predicate: those with the declared names, else in order.
+    The results have the declared names, else `arg1` …; a predicate without arguments has a row if it is true.
+    With `terms`, every cell is text in `any` form.
     """
     spark = next((table.sparkSession for table in tables.values()), None) or spark_session()
     with tidalog.open() as kb:
