@@ -88,6 +88,10 @@ class UnknownFunction(Diagnostic):
     hint = "{suggestion}"
 
 
+class UnknownAggregate(UnknownFunction):
+    title = "there is no aggregate {function}"
+
+
 class WrongArgumentCount(Diagnostic):
     number = "T019"
     title = "{function} takes {expected}, not {given}"

@@ -7,6 +7,7 @@ from difflib import get_close_matches
 from typing import Final
 
 from tidalog.analysis.diagnostics import (
+    UnknownAggregate,
     UnknownFunction,
     UnusablePattern,
     WrongArgumentCount,
@@ -15,15 +16,18 @@ from tidalog.analysis.diagnostics import (
 )
 from tidalog.analysis.draft import ArgumentRange, Draft
 from tidalog.analysis.rewrite import rule_nodes
-from tidalog.builtins import BUILTINS
+from tidalog.builtins import BUILTINS, key_of
 from tidalog.builtins.patterns import problem
-from tidalog.model.program import Call
+from tidalog.model.errors import Span
+from tidalog.model.program import AGGREGATES, Aggregate, Call
 from tidalog.model.terms import String
 
 
 def check_functions(draft: Draft) -> None:
     for working in draft.rules:
         for node, literal in rule_nodes(working.rule):
+            if isinstance(node, Aggregate):
+                _check_aggregate(node, node.span or literal.span or working.rule.span, draft)
             if not isinstance(node, Call):
                 continue
             span = node.span or locate(literal.span or working.rule.span, node.function)
@@ -45,6 +49,25 @@ def check_functions(draft: Draft) -> None:
                 draft.report(UnusablePattern(span, function=node.function, why=why))
 
 
+def _check_aggregate(node: Aggregate, span: Span | None, draft: Draft) -> None:
+    if node.operator in AGGREGATES:
+        return
+    spot = locate(span, node.operator)
+    accepted = draft.functions.get(key_of(node.operator))
+    if accepted is None:
+        registered = [name[1:].lower() for name in draft.functions if name.startswith("#")]
+        known = [*AGGREGATES, *registered]
+        near = get_close_matches(node.operator, known, 1)
+        meant = _OTHER_NAMES_OF_AGGREGATES.get(node.operator) or (near[0] if near else None)
+        listed = "known are " + ", ".join(f"#{name}" for name in known)
+        suggestion = f"did you mean #{meant}? {listed}" if meant else f"{listed}; others are registered first"
+        draft.report(UnknownAggregate(spot, function=f"#{node.operator}", suggestion=suggestion))
+    elif len(node.arguments) < accepted[0]:
+        function, given = f"#{node.operator}", len(node.arguments)
+        draft.report(WrongArgumentCount(spot, function=function, expected=_in_words(accepted), given=given))
+
+
+_OTHER_NAMES_OF_AGGREGATES: Final = {"mean": "avg", "average": "avg", "total": "sum", "size": "count"}
 _FLAGS_OF: Final = {"REGEX": 2, "REPLACE": 3}
 """The functions that take a regular expression second, and the position of its flags."""
 
@@ -66,7 +89,7 @@ def argument_range(function: str, registered: Mapping[str, ArgumentRange]) -> Ar
 
 
 def _suggestion(function: str, registered: Mapping[str, ArgumentRange]) -> str:
-    known = [*(name for name in BUILTINS if name[:1].isalpha()), *registered]
+    known = [name for name in (*BUILTINS, *registered) if name[:1].isalpha()]
     near = get_close_matches(function.upper(), known, 1, 0.7)
     if near:
         return f"did you mean {near[0]}?"

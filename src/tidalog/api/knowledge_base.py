@@ -273,6 +273,25 @@ class KnowledgeBase(Reader):
         self.register(name, function)
         return function
 
+    def register_aggregate(self, name: str, function: PythonFunction) -> None:
+        """Registers a Python function as the aggregate `#name`, for rules and queries.
+
+        It gets the list of the values of a group, in the order of terms: one for each distinct tuple of the
+        aggregate's arguments.  A function of several parameters gets a list for each of the first arguments.
+        Otherwise the rules for `register` hold; the same as `register("#name", function)`.
+        """
+        self.register(f"#{name}", function)
+
+    @overload
+    def aggregate(self, function: F, /) -> F: ...
+    @overload
+    def aggregate(self, name: str, /) -> Callable[[F], F]: ...
+    def aggregate(self, function: F | str, /) -> F | Callable[[F], F]:
+        """Decorator: registers an aggregate under the function's own name, or under the name given."""
+        if isinstance(function, str):
+            return partial(self._registered, f"#{function}")
+        return self._registered(f"#{function.__name__}", function)
+
     @property
     def rules(self) -> Rules:
         """The rules by name; `add`, `remove` and `replace` change them."""

@@ -81,11 +81,15 @@ failed arguments; BOUND says whether its argument has a value.  A condition hold
    has no number but durations is folded as durations: by `+` and `/`.  With no row left there is no value and
    the group has no fact.
 
+*  A registered aggregate is a Python function of lists: the values of the group, and one more list for each
+   further parameter that it has.  Rows are in the order of terms.  If it raises, or its result is not a term,
+   the group has no fact, as with a registered function.
+
 Functions of the current time or of chance (NOW, RAND, UUID) are absent: with them the least model would
 depend on when it is computed.
 """
 
-from tidalog.builtins.aggregates import aggregate, exact_average, exact_total, rows_left_out
+from tidalog.builtins.aggregates import aggregate, exact_average, exact_total, key_of, rows_left_out
 from tidalog.builtins.base import Builtin, CannotCompute, Outcome, canonical_text
 from tidalog.builtins.evaluation import (
     BUILTINS,
@@ -120,6 +124,7 @@ __all__ = [
     "exact_average",
     "exact_total",
     "holds",
+    "key_of",
     "python_value",
     "rows_left_out",
     "term_of_answer",

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import inspect
 import math
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from decimal import Decimal
 from fractions import Fraction
 from functools import reduce
 
 from tidalog.builtins import times
 from tidalog.builtins.base import CannotCompute, Number, decimal_result, double_result, number_result
+from tidalog.builtins.evaluation import NO_FUNCTIONS, PythonFunction, called, python_value
 from tidalog.model.program import AGGREGATES
 from tidalog.model.terms import (
     Double,
@@ -26,16 +28,21 @@ from tidalog.model.values import EXACT, ROUNDED
 Row = tuple[Term, ...]
 
 
-def aggregate(operator: str, rows: Collection[Row]) -> Term:
-    """The value of an aggregate over distinct rows; the first column is the value.
+def aggregate(
+    operator: str, rows: Collection[Row], functions: Mapping[str, PythonFunction] = NO_FUNCTIONS
+) -> Term:
+    """The value of an aggregate over distinct rows; the first column is the value.  `functions` has
+    registered ones by `key_of`.
 
     No row, or for sum, avg and median no row with a number or a duration, raises `CannotCompute`: the group
     has no fact.
     """
-    if operator not in AGGREGATES:
+    if operator not in AGGREGATES and key_of(operator) not in functions:
         raise LookupError(f"there is no aggregate {operator}")
     if not rows:
         raise CannotCompute("there is nothing to aggregate")
+    if operator not in AGGREGATES:
+        return _registered(functions[key_of(operator)], rows)
     if operator == "count":
         return Integer(len(rows))
     if operator == "min":
@@ -50,6 +57,31 @@ def aggregate(operator: str, rows: Collection[Row]) -> Term:
     if operator == "avg":
         return average(numbers)
     return median(numbers)
+
+
+def key_of(operator: str) -> str:
+    """The name of a registered aggregate among the registered functions, none of which can have it."""
+    return f"#{operator.upper()}"
+
+
+def _registered(function: PythonFunction, rows: Collection[Row]) -> Term:
+    """Calls a registered function with a list for each of its parameters: the values of the first column, of
+    the second and so on.  Rows come in the order of terms, so that the result cannot depend on another."""
+    ordered = sorted(rows, key=lambda row: [sort_key(term) for term in row])
+    taken = columns_taken(function)
+    columns = [[python_value(row[c]) for row in ordered] for c in range(len(ordered[0]))]
+    return called(function, columns if taken is None else columns[:taken])
+
+
+def columns_taken(function: PythonFunction) -> int | None:
+    """How many columns a registered function gets: one for each positional parameter; None: all."""
+    try:
+        parameters = inspect.signature(function).parameters.values()
+    except (TypeError, ValueError):
+        return 1  # a function written in C that does not say, such as max
+    if any(p.kind is p.VAR_POSITIONAL for p in parameters):
+        return None
+    return sum(p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD) for p in parameters)
 
 
 def rows_left_out(operator: str, rows: Collection[Row]) -> int:

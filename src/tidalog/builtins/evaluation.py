@@ -147,8 +147,13 @@ def call_python(function: PythonFunction, arguments: Sequence[Term]) -> Term:
     is no value if it returns None, anything else or an integer beyond 64 bits, or raises ArithmeticError,
     LookupError, TypeError or ValueError; other exceptions propagate.
     """
+    return called(function, [python_value(argument) for argument in arguments])
+
+
+def called(function: PythonFunction, arguments: Sequence[object]) -> Term:
+    """The same with arguments that are Python values already."""
     try:
-        answer = function(*map(python_value, arguments))
+        answer = function(*arguments)
     except (ArithmeticError, LookupError, TypeError, ValueError) as error:
         raise CannotCompute(f"the function raised {type(error).__name__}: {error}") from error
     return term_of_answer(answer)

@@ -30,10 +30,13 @@ MIN: Final = 2
 MAX: Final = 3
 AVG: Final = 4
 MEDIAN: Final = 5
+PYTHON: Final = 6
+"""A registered aggregate."""
 OPERATORS: Final = {"count": COUNT, "sum": SUM, "min": MIN, "max": MAX, "avg": AVG, "median": MEDIAN}
 
 LEFT_TO_PYTHON: Final = -2
-"""The result of a group with decimals, large integers or durations, and of sums that leave 64 bits."""
+"""The result of a group with decimals, large integers or durations, of sums that leave 64 bits, and of
+registered aggregates."""
 EXACT_AVERAGE: Final = 2**53
 """Sums up to this are doubles, so that their averages are rounded once."""
 _PARTIALS: Final = 64  # 2098 bits of exponent range in steps of 53
@@ -355,6 +358,8 @@ def fold_run(
     distinct: bool,
 ) -> tuple[int, int]:
     """(the term, -1 for none or LEFT_TO_PYTHON; how many values could not be used)."""
+    if operator == PYTHON:
+        return LEFT_TO_PYTHON, 0
     if operator == COUNT and not distinct:
         return intern_integer(terms, length), 0
     values = gather_values(facts, pool, start, length, columns, distinct)

@@ -15,7 +15,7 @@ import numpy as np
 
 from tidalog.analysis.normal import Argument, NormalAtom
 from tidalog.engine import opcodes as op
-from tidalog.engine.aggregates import OPERATORS
+from tidalog.engine.aggregates import OPERATORS, PYTHON
 from tidalog.engine.binding_blocks import PIVOT_REGISTER
 from tidalog.engine.bitmaps import Bits
 from tidalog.engine.delta_scan import Plans
@@ -333,7 +333,7 @@ class _Writer:
             _Draft(
                 [
                     *(op.FOLD, 0, group_index(column, self.catalogue), len(keys), *keys),
-                    *(OPERATORS[column.operator], target, int(column.distinct)),
+                    *(OPERATORS.get(column.operator, PYTHON), target, int(column.distinct)),
                     *(len(column.columns), *column.columns),
                 ],
                 {PIVOT_REGISTER, *keys},  # the pivot stands for a group that is left to Python

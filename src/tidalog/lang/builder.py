@@ -8,7 +8,6 @@ limits.
 from __future__ import annotations
 
 import re
-from difflib import get_close_matches
 from typing import Final
 
 from lark import Token, Tree
@@ -20,7 +19,6 @@ from tidalog.lang.lexer import MAX_DEPTH, nesting
 from tidalog.lang.tokens import TokenReader
 from tidalog.model.errors import Span
 from tidalog.model.program import (
-    AGGREGATES,
     Aggregate,
     Atom,
     BodyLiteral,
@@ -169,19 +167,7 @@ class Builder(TokenReader):
         assert isinstance(token, Token)
         operator = token[1:].lower()
         arguments = tuple(self.expression(child) for child in _arguments(node))
-        if operator not in AGGREGATES:
-            close = get_close_matches(operator, AGGREGATES, n=1)
-            meant = _OTHER_NAMES_OF_AGGREGATES.get(operator) or (close[0] if close else None)
-            known = "known are " + ", ".join(f"#{name}" for name in AGGREGATES)
-            self.errors.append(
-                MisplacedAggregate(
-                    self.span(token),
-                    problem=f"unknown aggregate #{operator}",
-                    why="no aggregate has this name",
-                    advice=f"did you mean #{meant}? {known}" if meant else known,
-                )
-            )
-        elif not arguments:
+        if not arguments:
             self.errors.append(
                 MisplacedAggregate(
                     self.span(node),

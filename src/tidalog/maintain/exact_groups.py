@@ -1,33 +1,40 @@
-"""Groups whose aggregates compiled code leaves to Python: decimals, durations, sums beyond 64 bits.
+"""Groups whose aggregates compiled code leaves to Python: decimals, durations, sums beyond 64 bits, and
+registered aggregates.
 
 The group is read as it is in the new state, and `builtins.aggregate` folds it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 import numpy.typing as npt
 
-from tidalog.builtins import CannotCompute, aggregate, rows_left_out
+from tidalog.builtins import CannotCompute, PythonFunction, aggregate, rows_left_out
 from tidalog.engine.bits import NEW
 from tidalog.engine.engine import EmbeddedEngine
+from tidalog.engine.interrupts import anywhere
 from tidalog.engine.plan_compiler import group_index
 from tidalog.maintain.kernels.groups import live_facts
 from tidalog.maintain.runner import Runner
 from tidalog.maintain.transaction import put_rows
-from tidalog.model.facts import Ids
-from tidalog.model.program import Variable
+from tidalog.model.program import AGGREGATES, Variable
 from tidalog.model.terms import Term
 from tidalog.plan.lowering import Fold, FoldColumn
 
+Tuples = npt.NDArray[np.int32]
 _AT_ONCE = 256
 """Groups between two looks at limits."""
 
 
 def fold_groups_exactly(
-    engine: EmbeddedEngine, runner: Runner, fold: Fold, groups: Sequence[tuple[int, int]], status: int
+    engine: EmbeddedEngine,
+    runner: Runner,
+    functions: Mapping[str, PythonFunction],
+    fold: Fold,
+    groups: Sequence[tuple[int, int]],
+    status: int,
 ) -> None:
     """Derives the facts of some groups.  Each is given by one of its facts and the first column of the fold
     that is left: what failed in those before has been counted."""
@@ -38,7 +45,7 @@ def fold_groups_exactly(
     for place, (fact, column) in enumerate(groups):
         if place % _AT_ONCE == _AT_ONCE - 1:
             runner.look()
-        row = _fold_group(engine, runner, fold, fact, column, terms)
+        row = _fold_group(engine, runner, functions, fold, fact, column, terms)
         if row is not None:
             rows.append(row)
     if not rows:
@@ -53,7 +60,13 @@ def fold_groups_exactly(
 
 
 def _fold_group(
-    engine: EmbeddedEngine, runner: Runner, fold: Fold, fact: int, left: int, terms: dict[int, Term]
+    engine: EmbeddedEngine,
+    runner: Runner,
+    functions: Mapping[str, PythonFunction],
+    fold: Fold,
+    fact: int,
+    left: int,
+    terms: dict[int, Term],
 ) -> list[int] | None:
     """The head fact of a group; None if an aggregate has no value."""
     first = fold.columns[0]
@@ -61,11 +74,13 @@ def _fold_group(
     key = [int(engine.store.column(pivot, c)[0]) for c in first.group]
     known: dict[Variable, int] = dict(zip(fold.group, key, strict=True))
     for place, column in enumerate(fold.columns):
-        values = [_term(engine, t, terms) for t in _values(engine, column, key).tolist()]
-        rows = [(value,) for value in values]
+        table = _tuples(engine, column, key).tolist()
+        rows = [tuple(_term(engine, number, terms) for number in row) for row in table]
         failures = rows_left_out(column.operator, rows)
         try:
-            known[column.variable] = engine.dictionary.id_of(aggregate(column.operator, rows))
+            with anywhere():  # functions of the user run here
+                result = aggregate(column.operator, rows, functions)
+            known[column.variable] = engine.dictionary.id_of(result)
         except CannotCompute:
             failures += failures < len(rows)
         if failures and place >= left:
@@ -81,8 +96,8 @@ def _term(engine: EmbeddedEngine, number: int, terms: dict[int, Term]) -> Term:
     return terms[number]
 
 
-def _values(engine: EmbeddedEngine, column: FoldColumn, key: list[int]) -> Ids:
-    """The values of a group: the first column of its tuples, each of which counts once."""
+def _tuples(engine: EmbeddedEngine, column: FoldColumn, key: list[int]) -> Tuples:
+    """The tuples of a group, each once: of a registered aggregate whole, of any other the value alone."""
     index = group_index(column, engine.catalogue)
     engine.indexes.catch_up(index, engine.store.arrays)
     out = np.empty(engine.store.count(engine.predicate(column.relation)), np.int32)
@@ -91,7 +106,7 @@ def _values(engine: EmbeddedEngine, column: FoldColumn, key: list[int]) -> Ids:
     ordered = np.array(key, np.int32)[order]
     found = live_facts(engine.store.arrays, engine.indexes.meta, positions, index, ordered, out)
     facts = out[:found]
-    if not column.distinct:
-        return engine.store.column(facts, column.columns[0])
-    tuples: npt.NDArray[np.int32] = np.stack([engine.store.column(facts, c) for c in column.columns], axis=1)
-    return np.unique(tuples, axis=0)[:, 0]
+    tuples: Tuples = np.stack([engine.store.column(facts, c) for c in column.columns], axis=1)
+    if column.distinct:
+        tuples = np.unique(tuples, axis=0)
+    return tuples[:, :1] if column.operator in AGGREGATES else tuples

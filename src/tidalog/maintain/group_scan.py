@@ -79,7 +79,7 @@ class GroupedFolds:
         first = fold.columns[0]
         if any((c.relation, c.group) != (first.relation, first.group) for c in fold.columns):
             return False
-        if any(c.operator == "median" for c in fold.columns):
+        if any(c.operator == "median" or c.operator not in OPERATORS for c in fold.columns):
             return False
         relation = self._relation_of(first)
         if len(relation.ids) == 0:

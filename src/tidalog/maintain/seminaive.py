@@ -182,7 +182,7 @@ class SemiNaive:
         if len(left):
             operators = plans.code.operators[0]
             groups = [(int(fact), operators.index(at)) for fact, at in left.tolist()]
-            fold_groups_exactly(self.engine, self.runner, fold, groups, self._status)
+            fold_groups_exactly(self.engine, self.runner, self.functions, fold, groups, self._status)
 
     def _declare(self, rules: Sequence[NormalRule], memos: Sequence[Memo]) -> None:
         for memo in memos:

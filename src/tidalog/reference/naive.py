@@ -11,9 +11,9 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from types import MappingProxyType
 
-from tidalog.builtins import BUILTINS, NO_FUNCTIONS, CannotCompute, PythonFunction, aggregate
+from tidalog.builtins import BUILTINS, NO_FUNCTIONS, CannotCompute, PythonFunction, aggregate, key_of
 from tidalog.builtins import evaluate as value_of
-from tidalog.model.program import Aggregate, Atom, Call, Expression, Program, Rule, Variable
+from tidalog.model.program import AGGREGATES, Aggregate, Atom, Call, Expression, Program, Rule, Variable
 from tidalog.model.terms import Term
 from tidalog.reference.clauses import Clause, NotEvaluable, aggregates_in, clauses_of, explicit_facts
 from tidalog.reference.matching import Bindings, Facts, Row, matches, schedule
@@ -111,7 +111,9 @@ def _aggregated(
     result = set()
     for group, collected in groups.items():
         try:
-            folded = iter([aggregate(f.operator, rows) for f, rows in zip(folds, collected, strict=True)])
+            folded = iter(
+                [aggregate(f.operator, rows, functions) for f, rows in zip(folds, collected, strict=True)]
+            )
         except CannotCompute:
             continue
         others = iter(group)
@@ -194,5 +196,8 @@ def _check_functions(clause: Clause, functions: Mapping[str, PythonFunction]) ->
                 raise NotEvaluable(f"there is no function {node.function}")
             if builtin is not None and not builtin.accepts(len(node.arguments)):
                 raise NotEvaluable(f"{node.function} does not take {len(node.arguments)} arguments")
+        registered = isinstance(node, Aggregate) and node.operator not in AGGREGATES
+        if isinstance(node, Aggregate) and registered and key_of(node.operator) not in functions:
+            raise NotEvaluable(f"there is no aggregate #{node.operator}")
         if isinstance(node, Call | Aggregate):
             waiting.extend(node.arguments)

@@ -235,9 +235,12 @@ class Reader(Transformer_NonRecursive[Token, object]):
     def compared(self, meta: Meta, left: Expression, comparator: str, right: Expression) -> Call:
         return Call(comparator, (left, right), self.span(meta))
 
-    def aggregate_name(self, word: Token, known: dict[str, str]) -> str:
-        """The aggregate that a dialect's word denotes."""
+    def aggregate_name(self, word: Token, known: dict[str, str], *, closed: bool = True) -> str:
+        """The aggregate that a dialect's word denotes; unless these are all (`closed`), any other is one that
+        may be registered."""
         operator = known.get(word.upper())
+        if operator is None and not closed:
+            return word.lower()
         if operator is None:
             self.report(
                 wrong.MisplacedAggregate(

@@ -113,7 +113,7 @@ class _ZodiacReader(Reader):
         value: Expression,
         result: Variable | String,
     ) -> AggregatedBody:
-        name = self.aggregate_name(operator, _AGGREGATES)
+        name = self.aggregate_name(operator, _AGGREGATES, closed=False)
         span = self.span(meta)
         measure = Measure(name, value, self.as_variable(meta, result), span=span)
         return AggregatedBody(body, groups, (measure,), span)
