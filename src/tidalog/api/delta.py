@@ -151,7 +151,7 @@ class PredicateChange:
                 yield ChangeBatch(label, op, self.predicate, kind, texts, rows)
 
     def _repr_html_(self) -> str:
-        write = TermWriter(self._prefixes).term
+        write = TermWriter(self._program.prefixes).term
         rows: list[tuple[str, ...]] = []
         remarks: list[str] = []
         for sign, facts in (("+", self.inserted), ("−", self.deleted)):

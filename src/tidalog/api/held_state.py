@@ -1,8 +1,8 @@
 """`HeldState`: what a database holds, and how that is replaced as a whole.
 
 Invariant.  Program, analysis, engine and everything built for them change together, as one immutable `State`:
-to roll back is to keep the old one.  A change that moves facts to other relations fills a new engine, with the
-same dictionary.
+to roll back is to keep the old one.  A change that moves facts to other relations fills a new engine, with
+the same dictionary.
 """
 
 from __future__ import annotations
