@@ -175,3 +175,48 @@ def test_a_query_as_json(tidalog: Command, family: Path) -> None:
     assert found == {"ok": True, "columns": ["x"], "rows": [["dora"], ["finn"]], "count": 2}
     wrong = tidalog("query", family, "grandparent(?x", "--json")
     assert (wrong.code, wrong.json["ok"]) == (1, False)
+
+
+def test_quiet_prints_the_rows_alone(tidalog: Command, family: Path) -> None:
+    asked = tidalog("query", family, "?x, ?y :- ancestor(?x, ?y)", "-q", "-p", "unused=2")
+    assert asked.out.splitlines()[0].split() == ["bea", "ada"]
+    assert len(asked.out.splitlines()) == 6
+    many = "n(?x) :- ?x = RANGE(1, 30) ."
+    assert len(tidalog("query", "-", "n(?x)", "-q", stdin=many).out.splitlines()) == 30
+    assert len(tidalog("query", "-", "n(?x)", "-q", "--rows", 3, stdin=many).out.splitlines()) == 3
+    assert tidalog("query", "-", "n(7)", "-q", stdin=many).out == "true\n"
+
+
+@pytest.mark.parametrize("ending", ["csv", "tsv", "json", "ndjson", "parquet", "arrow", "csv.gz"])
+def test_answers_go_to_a_file_and_can_be_read_back(tidalog: Command, tmp_path: Path, ending: str) -> None:
+    (tmp_path / "p.rls").write_text('e(a, 1). e("007", 2). e(<http://e.org/x>, 3).')
+    outcome = tidalog("query", "p.rls", "?who, ?n :- e(?who, ?n)", "-o", f"out.{ending}")
+    assert (outcome.code, outcome.out) == (0, f"wrote out.{ending}, 3 rows\n")
+    header = ", header = true" if ending.startswith(("csv", "tsv")) else ""
+    (tmp_path / "back.rls").write_text(
+        f'@import e :- {ending.partition(".")[0]}{{resource = "out.{ending}"{header}}} .'
+    )
+    back, first = (tidalog("query", name, "e(?x, ?y)", "--json").json for name in ("back.rls", "p.rls"))
+    assert back["rows"] == first["rows"]
+
+
+def test_a_file_of_answers_is_named_before_the_work(tidalog: Command, family: Path) -> None:
+    for name, number in (("out.nt", "T076"), ("out.xlsx", "T0")):
+        outcome = tidalog("query", family, "ancestor(?x, ?y)", "-o", name)
+        assert outcome.code in (1, 2)
+        assert f"error[{number}" in outcome.err
+        assert outcome.out == ""
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (("p(?x)",), "a query needs a program or a store"),
+        (("p.rls", "p(?x),", "?x != a"), "unexpected argument ?x != a"),
+        ((), "missing argument"),
+    ],
+)
+def test_what_a_query_needs_is_said(tidalog: Command, words: tuple[str, ...], said: str) -> None:
+    outcome = tidalog("query", *words)
+    assert outcome.code == 2
+    assert f"error[T077]: {said}" in outcome.err

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
+import pytest
 from command_line import Command
 
 from tidalog.model.amounts import counted, duration, rate, times
@@ -19,6 +21,7 @@ def test_one_is_singular() -> None:
 
 def test_a_run_too_short_to_measure_has_no_rate() -> None:
     assert rate(1000, 0.0, "facts") == rate(1000, 0.09, "facts") == []
+    assert rate(999, 0.5, "facts") == []
     assert rate(1000, 0.5, "facts") == ["2.0 k facts/s"]
     assert (duration(0.0012), duration(1.234)) == ("1.2 ms", "1.23 s")
 
@@ -31,3 +34,47 @@ def test_tables_and_figures_of_one_thing_are_singular(tidalog: Command, tmp_path
     assert " · 1 derivation · " in outcome.out
     assert tidalog("query", "p.rls", "p(?x)").out.endswith("1 row\n")
     assert tidalog("repl", "p.rls", stdin=":predicates\n").out == "e/1  1 fact\np/1  1 fact\n"
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_help_shows_what_to_type_and_no_types(tidalog: Command, command: str) -> None:
+    text = tidalog(command, "--help").out
+    assert re.findall(r"<\w|[{}│]", text) == []
+    assert re.search(r"^  --json +\S", text, re.MULTILINE), text
+
+
+def test_the_help_of_query_says_what_is_required(tidalog: Command) -> None:
+    text = tidalog("query", "--help").out
+    assert text.startswith("Usage: tidalog query [OPTIONS] [PROGRAM] QUERY\n")
+    assert "With --store the query" in text
+
+
+@pytest.mark.parametrize(
+    ("arguments", "problem", "near"),
+    [
+        (("apply", "--stragety", "dred"), "no such option: --stragety", "--strategy"),
+        (("query", "--stroe", "x"), "no such option: --stroe", "--store"),
+        (("rnu", "x"), "no such command 'rnu'", "run"),
+        (("apply", "p.rls", "u.upd", "--strategy", "drd"), "--strategy drd is not known", "dred"),
+        (("run", "p.rls", "--on-error", "skp"), "--on-error skp is not known", "skip"),
+    ],
+)
+def test_a_misspelt_word_gets_a_suggestion(
+    tidalog: Command, arguments: tuple[str, ...], problem: str, near: str
+) -> None:
+    outcome = tidalog(*arguments)
+    assert outcome.code == 2
+    assert f"]: {problem}\n" in outcome.err
+    assert f"hint: did you mean {near}?" in outcome.err
+
+
+@pytest.mark.parametrize(
+    ("called", "near"), [("UPER", "UCASE"), ("FLOR", "FLOOR"), ("CONTAIN", "CONTAINS"), ("upper", "UCASE")]
+)
+def test_a_misspelt_function_gets_a_suggestion(
+    tidalog: Command, tmp_path: Path, called: str, near: str
+) -> None:
+    (tmp_path / "p.rls").write_text(f"e(a). p(?y) :- e(?x), ?y = {called}(?x) .")
+    assert f"hint: did you mean {near}?" in tidalog("check", "p.rls").err
+    (tmp_path / "p.rls").write_text("e(a).")
+    assert f"hint: did you mean {near}?" in tidalog("query", "p.rls", f"e(?x), {called}(?x) = 1").err

@@ -88,11 +88,28 @@ def argument_range(function: str, registered: Mapping[str, ArgumentRange]) -> Ar
     return registered.get(function.upper())
 
 
+_ELSEWHERE: Final = {
+    "UPPER": "UCASE",
+    "LOWER": "LCASE",
+    "LEN": "STRLEN",
+    "LENGTH": "STRLEN",
+    "SUBSTRING": "SUBSTR",
+    "STARTSWITH": "STRSTARTS",
+    "ENDSWITH": "STRENDS",
+    "CEILING": "CEIL",
+    "TOSTRING": "STR",
+    "CAT": "CONCAT",
+    "MATCH": "REGEX",
+}
+"""What functions are called in other languages, and here."""
+
+
 def _suggestion(function: str, registered: Mapping[str, ArgumentRange]) -> str:
-    known = [name for name in (*BUILTINS, *registered) if name[:1].isalpha()]
+    known = [name for name in (*BUILTINS, *registered, *_ELSEWHERE) if name[:1].isalpha()]
     near = get_close_matches(function.upper(), known, 1, 0.7)
     if near:
-        return f"did you mean {near[0]}?"
+        here = near[0] if near[0] in registered else _ELSEWHERE.get(near[0], near[0])
+        return f"did you mean {here}?"
     return "register it before the program is loaded, or use a built-in function"
 
 

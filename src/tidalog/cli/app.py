@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import re
 import sys
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated, Protocol, runtime_checkable
+from typing import Annotated, Final, Protocol, runtime_checkable
 
 import typer
 
@@ -35,12 +36,17 @@ app = typer.Typer(
     name="tidalog",
     help="Rules in, facts out: incremental Datalog.  Every command has --help.",
     pretty_exceptions_enable=False,
-    context_settings={"help_option_names": ["-h", "--help"]},
+    rich_markup_mode=None,
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110},
 )
 
 
 _CommandError: type[Exception] = typer.BadParameter.__mro__[2]
 """ClickException: an error in the command line.  Some versions of typer contain their own Click."""
+
+
+_SUGGESTED: Final = re.compile(r"(?P<problem>.*)\. Did you mean '?(?P<near>[^',?]+)'?.*\??")
+"""A message of Click about a command that is misspelt."""
 
 
 @runtime_checkable
@@ -72,7 +78,13 @@ def _usage(error: Exception, as_json: bool) -> int:
     command = getattr(getattr(error, "ctx", None), "command_path", "tidalog")
     message = error.format_message().rstrip(".") if isinstance(error, _HasMessage) else str(error)
     problem = message[:1].lower() + message[1:]
-    Report(as_json).show_errors([BadCommand(problem=problem, hint=f"see {command} --help")], USAGE)
+    hint = f"see {command} --help"
+    if found := _SUGGESTED.fullmatch(problem):
+        problem, hint = found["problem"], f"did you mean {found['near']}?  {hint}"
+    near = getattr(error, "possibilities", None)
+    if near:  # the nearest comes first; the message has them in alphabetical order
+        problem, hint = problem.partition(" (")[0], f"did you mean {near[0]}?  {hint}"
+    Report(as_json).show_errors([BadCommand(problem=problem, hint=hint)], USAGE)
     return USAGE
 
 
@@ -161,25 +173,32 @@ def stream_command(
 def query_command(
     report: Report,
     *,
-    program: Annotated[
-        str,
-        typer.Argument(metavar="[PROGRAM]", help="A file of rules; - is stdin.  Leave it out with --store."),
+    words: Annotated[
+        list[str],
+        typer.Argument(
+            metavar="[PROGRAM] QUERY",
+            help="A file of rules, - for stdin, and a query such as '?x, ?y :- path(?x, ?y), ?x != a'.  "
+            "With --store the query alone.",
+        ),
     ],
-    query: Annotated[
-        str | None,
-        typer.Argument(metavar="QUERY", help="Such as '?x, ?y :- path(?x, ?y), ?x != a'."),
-    ] = None,
     inputs: Inputs,
     store: Annotated[Path | None, value("FOLDER", "Query this store; it stays as it is.")] = None,
-    rows: RowLimit = SHOWN_ROWS,
+    rows: Annotated[
+        int | None, value("N", "Rows to print; 0 prints all.  Default: 20, and all with -q.", min=0)
+    ] = None,
+    output: Annotated[
+        Path | None,
+        value("FILE", "Write the rows to a file: .csv, .tsv, .ndjson, .parquet, .arrow.", "--output", "-o"),
+    ] = None,
+    quiet: Annotated[bool, flag("Print the rows alone, without heading and count.", "--quiet", "-q")] = False,
 ) -> None:
     """Materialise a program, or open a store, and answer a query."""
     from tidalog.cli.query import query as answer
     from tidalog.cli.query import split
     from tidalog.cli.work import Work
 
-    programs, text = split(program, query, store is not None)
-    answer(report, Work(programs, inputs, store, read_only=True), text, rows)
+    programs, text = split(words, store is not None)
+    answer(report, Work(programs, inputs, store, read_only=True), text, rows, quiet, output)
 
 
 @command(app, "check")

@@ -39,7 +39,7 @@ COUNTERS: Final = (
 _LONG: Final = 0.5
 """Seconds after which the progress within an update is shown."""
 _MANY: Final = 10
-"""How many updates have quantiles."""
+"""How many updates have a rate and quantiles."""
 
 
 @dataclass
@@ -205,7 +205,7 @@ def _summary(figures: Figures) -> list[str]:
         parts.append(f"{counted(ignored, 'operation')} did nothing")
     latencies = sorted(figures.latencies)
     whole = sum(latencies)
-    parts += [duration(whole), *rate(updates, whole, "updates")]
+    parts += [duration(whole), *rate(updates, whole, "updates", _MANY)]
     if len(latencies) >= _MANY:
         median, late = (latencies[int(len(latencies) * q)] for q in (0.5, 0.95))
         parts.append(f"median {duration(median)}, 95 % {duration(late)}, worst {duration(latencies[-1])}")

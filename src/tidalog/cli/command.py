@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import MISSING, fields, is_dataclass
 from functools import wraps
 from inspect import Parameter, Signature, signature
-from typing import get_type_hints
+from typing import Any, get_type_hints
 
 import typer
+from typer.core import TyperCommand
 
 from tidalog.cli.options import AsJson
 from tidalog.cli.report import reporting
@@ -37,10 +39,19 @@ def command(app: typer.Typer, name: str) -> Callable[[Command], Command]:
         options = [*_options(function, hints), _option("json", AsJson, False)]
         call.__signature__ = Signature(options)  # type: ignore[attr-defined]
         call.__annotations__ = {option.name: option.annotation for option in options}
-        app.command(name)(call)
+        app.command(name, cls=_Command)(call)
         return function
 
     return register
+
+
+class _Command(TyperCommand):
+    """A command whose help names arguments as the user types them, without their Python types."""
+
+    def get_help(self, ctx: Any) -> str:  # the context of whatever Click typer has
+        usage, _, rest = super().get_help(ctx).partition("\n")
+        usage = re.sub(r"[{}]|(?<=[}\]])\.\.\.", "", usage)
+        return f"{usage}\n" + re.sub(r" <[a-z]+(?:\[\w+\])?>", lambda found: " " * len(found[0]), rest)
 
 
 def _options(function: Command, hints: Mapping[str, object]) -> Iterator[Parameter]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any, Final
@@ -40,7 +40,7 @@ Parameters = Annotated[
     list[str] | None,
     value("NAME=VALUE", "The value of $NAME, as in a cell of a table.", "--parameter", "-p"),
 ]
-RowLimit = Annotated[int, typer.Option("--rows", min=0, help="Rows to print of each table; 0 prints all.")]
+RowLimit = Annotated[int, value("N", "Rows to print of each table; 0 prints all.", "--rows", min=0)]
 AsJson = Annotated[bool, flag("Print one JSON object on stdout, errors included.", "--json")]
 Quiet = Annotated[bool, flag("Print nothing but errors.", "--quiet", "-q")]
 Store = Annotated[Path | None, value("FOLDER", "Keep everything in a store; created if missing.")]
@@ -165,10 +165,14 @@ def read_limit(rows: int) -> int | None:
     return rows or None
 
 
-def check_choice(option: str, value: str, known: Iterable[str]) -> None:
+def check_choice(option: str, value: str, known: Collection[str]) -> None:
     """Checks an option that has one of a few values."""
+    from difflib import get_close_matches
+
     if value not in known:
-        raise bad_option(f"{option} {value} is not known", f"it is one of {', '.join(known)}", "see --help")
+        near = get_close_matches(value, known, 1)
+        hint = f"did you mean {near[0]}?" if near else "see --help"
+        raise bad_option(f"{option} {value} is not known", f"it is one of {', '.join(known)}", hint)
 
 
 def read_parameters(texts: Iterable[str] | None) -> dict[str, Term]:

@@ -37,6 +37,6 @@ def duration(seconds: float) -> str:
     return f"{seconds:.2f} s" if seconds >= MEASURABLE else f"{seconds * 1000:.1f} ms"
 
 
-def rate(count: float, seconds: float, noun: str) -> list[str]:
-    """`3.4 M facts/s`; nothing if the time is too short to divide by."""
-    return [f"{amount(count / seconds)} {noun}/s"] if seconds >= MEASURABLE else []
+def rate(count: int, seconds: float, noun: str, least: int = 1_000) -> list[str]:
+    """`3.4 M facts/s`; nothing if there is too little time or work to measure."""
+    return [f"{amount(count / seconds)} {noun}/s"] if seconds >= MEASURABLE and count >= least else []
