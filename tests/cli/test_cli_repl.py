@@ -57,7 +57,7 @@ def test_errors_are_told_and_nothing_ends(tidalog: Command) -> None:
     )
     assert outcome.code == 1
     numbers = [line[6:10] for line in outcome.err.splitlines() if line.startswith("error[")]
-    assert numbers == ["T010", "T002", "T070", "T076", "T076", "T071", "T076", "T050", "T050"]
+    assert numbers == ["T010", "T002", "T070", "T076", "T076", "T071", "T076", "T050", "T070"]
     assert outcome.out.startswith("1 fact added\n")
 
 

@@ -13,12 +13,14 @@ from typing import Self
 
 from tidalog.api.database import Database
 from tidalog.api.lock import Lock
+from tidalog.api.progress import ProgressBar
 from tidalog.maintain.delta import PredicateDelta
 
 
 class Block:
-    def __init__(self, database: Database, lock: Lock, *, compared: bool) -> None:
+    def __init__(self, database: Database, lock: Lock, bar: ProgressBar, *, compared: bool) -> None:
         """If states are `compared`, `changes` has what the block changed, when it has ended."""
+        self._bar = bar
         self.changes: Mapping[str, PredicateDelta] = {}
         self._database, self._lock, self._compared = database, lock, compared
         self._deriving: AbstractContextManager[dict[str, PredicateDelta]] | None = None
@@ -26,7 +28,7 @@ class Block:
     def begin(self) -> None:
         """Called before every change; the first one copies the engine."""
         if self._deriving is None:
-            self._deriving = self._database.deriving(compared=self._compared)
+            self._deriving = self._database.deriving(compared=self._compared, progress=self._bar.run_callback)
             self.changes = self._deriving.__enter__()
 
     def __enter__(self) -> Self:
@@ -36,5 +38,5 @@ class Block:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         if self._deriving is not None:
-            with self._lock.at_work():
+            with self._lock.at_work(), self._bar:
                 self._deriving.__exit__(kind, error, trace)

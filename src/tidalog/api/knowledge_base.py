@@ -210,7 +210,7 @@ class KnowledgeBase(Reader):
         return ""
 
     @contextmanager
-    def as_one(self) -> Iterator[None]:
+    def as_one(self, *, progress: bool | None = None) -> Iterator[None]:
         """Makes the loads, insertions, deletions and changes of rules in a `with` block as one.
 
         Constraints and limits are checked at its end.  If they refuse the change, or an exception ends the
@@ -222,7 +222,7 @@ class KnowledgeBase(Reader):
                 yield  # part of the block around it
                 return
             kept = [*self._exports], [*self._text_warnings], Counter(self._skipped)
-            block = Block(self._open(), self._lock, compared=bool(self._subscriptions))
+            block = Block(self._open(), self._lock, bar_for(progress), compared=bool(self._subscriptions))
             try:
                 with self._logged_as_one(), block:
                     self._block = block

@@ -37,7 +37,7 @@ class Work:
 
 
 def prepared(work: Work, report: Report | None, query: str = "") -> KnowledgeBase:
-    """A knowledge base with all programs and facts, not materialised yet; prints the warnings.
+    """A materialised knowledge base with all programs and facts; prints the warnings.
 
     A parameter used only in the query counts as used.
     """
