@@ -7,9 +7,11 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from tidalog.analysis.rewrite import atoms
+from tidalog.io.declared_rows import Declarations
 from tidalog.lang import parse_rules
 from tidalog.lang.names import written_name
 from tidalog.model.errors import ProgramError
+from tidalog.model.program import Declaration
 from tidalog.model.term_text import STANDARD_PREFIXES
 
 if TYPE_CHECKING:
@@ -25,6 +27,12 @@ class KnownPredicates:
     open_iris: bool = False
     prefixes: Mapping[str, str] = field(default_factory=dict)
     """Those of the program and the predefined ones."""
+    declared: Mapping[str, Declaration] = field(default_factory=dict)
+    """Declarations by the full names of predicates."""
+
+    @property
+    def declarations(self) -> Declarations:
+        return Declarations(self.declared, self.prefixes)
 
     @property
     def widest(self) -> int:
@@ -56,7 +64,7 @@ def known_predicates(kb: KnowledgeBase) -> KnownPredicates:
             continue  # a class and a property may have the same name
         for alias in _aliases(name, prefixes):
             arities[alias] = info.arity
-    return KnownPredicates(arities, layout.active, prefixes)
+    return KnownPredicates(arities, layout.active, prefixes, kb.program.declared)
 
 
 def _aliases(name: str, prefixes: Mapping[str, str]) -> list[str]:

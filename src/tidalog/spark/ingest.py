@@ -12,14 +12,18 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from tidalog.io.declared_rows import as_declared
 from tidalog.io.update_checks import ADD_RULE
+from tidalog.io.update_files import part_of
 from tidalog.spark.catalog import KnownPredicates
 from tidalog.spark.columns import UpdateColumns, quoted
 from tidalog.spark.diagnostics import FileInStreamNotReadable, SparkError, UpdateTooLate
 from tidalog.spark.internals import no_query_log
+from tidalog.spark.sequencer import raw_batch
 from tidalog.spark.validate import (
     CONTENT,
     FAULT,
@@ -85,6 +89,8 @@ class Ingest:
         self._text_labels = text_labels
         self._label = columns.update or ""
         self._known = known
+        self.declarations = known.declarations
+        """Arguments of declared predicates are of their types."""
         self._learnt: set[tuple[str, int]] = set()
         """Predicates of added rules, with their arities."""
         self._fault = self._validation.fault_of()
@@ -109,6 +115,19 @@ class Ingest:
         return self._read(frame) if is_new and batch.bad else batch
 
     def _read(self, frame: DataFrame) -> Batch:
+        batch = self._read_valid(frame)
+        part = part_of(raw_batch(batch.table, "batch"), None) if self.declarations.declared else None
+        bad = as_declared(part, self.declarations)[1] if part is not None else []
+        if part is None or not bad:
+            return batch
+        fitting = np.ones(batch.table.num_rows, np.bool_)
+        fitting[[cell.row for cell in bad]] = False
+        fault = self._validation.fault_of_types(batch.table, bad, self._fault)
+        of_types = _bad_rows(frame, fault)
+        return Batch(batch.rows, batch.table.filter(pa.array(fitting)), [*batch.bad, *of_types])
+
+    def _read_valid(self, frame: DataFrame) -> Batch:
+        """The rows that pass the checks of Spark, which knows no declared types."""
         if not self._was_unsure:
             table, sure = self._rows(frame, SURE)
             if _all(sure):

@@ -146,7 +146,7 @@ class Pipeline:
         if last is not None and batch <= last:  # a repetition
             report.skipped = read.table.num_rows
             return
-        found = ordered(read.table, batch, self._before(), self._kind)
+        found = ordered(read.table, batch, self._before(), self._kind, self._ingest.declarations)
         bad = [*read.bad, *self._late_rows(frame, found)]
         self._quarantine.check(bad, batch)
         self._quarantine.write(source, batch, bad)

@@ -16,6 +16,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from tidalog.io.columns import RawTable
+from tidalog.io.declared_rows import Declarations
 from tidalog.io.diagnostics import Position
 from tidalog.io.update_tables import UpdateTable, update_table_of
 from tidalog.model.update import Label
@@ -59,15 +60,24 @@ class Ordered:
 
 
 def ordered(
-    table: pa.Table, batch: int, before: Before | None = None, kind: LabelKind | None = None
+    table: pa.Table,
+    batch: int,
+    before: Before | None = None,
+    kind: LabelKind | None = None,
+    declarations: Declarations | None = None,
 ) -> Ordered:
     """The new updates of valid rows.  Rows without labels are one update, with the label 1.  Labels are of
-    `kind`, or of the type of their column; a column CONTENT identifies rows.
+    `kind`, or of the type of their column; a column CONTENT identifies rows.  Arguments become terms of the
+    declared types, which they fit.
     """
     name = f"batch {batch}"
+
+    def updates_of(rows: pa.Table) -> UpdateTable:
+        return update_table_of(raw_batch(rows, name), declarations)
+
     if "update" not in table.column_names:
         own = pa.repeat(pa.scalar(_ONE, pa.int64()), table.num_rows)
-        return Ordered(_updates(table.add_column(0, "update", pa.chunked_array([own], pa.int64())), name))
+        return Ordered(updates_of(table.add_column(0, "update", pa.chunked_array([own], pa.int64()))))
     labels = _labels(table.column("update"), kind)
     rows = table.set_column(table.column_names.index("update"), "update", labels)
     contents = _contents(rows)
@@ -76,7 +86,7 @@ def ordered(
     before = before if before is not None else Before()
     last = before.last
     if last is None or not any(label <= last for label in contents):  # type: ignore[operator]
-        return Ordered(_updates(rows, name), list(contents.values()))
+        return Ordered(updates_of(rows), list(contents.values()))
     skipped = 0
     new: list[Content] = []
     late: dict[str, list[Label]] = {"other": [], "never": []}
@@ -94,7 +104,7 @@ def ordered(
         else:
             skipped += content[0]
     is_new = (pc.greater_equal if goes_on else pc.greater)(labels, pa.scalar(last, labels.type))
-    return Ordered(_updates(rows.filter(is_new), name), new, goes_on, skipped, late["other"], late["never"])
+    return Ordered(updates_of(rows.filter(is_new)), new, goes_on, skipped, late["other"], late["never"])
 
 
 def _labels(column: pa.ChunkedArray, kind: LabelKind | None) -> pa.ChunkedArray:
@@ -114,9 +124,11 @@ def _contents(rows: pa.Table) -> dict[Label, Content]:
     return {label: (count, value) for label, count, value in zip(*columns, totals, strict=True)}
 
 
-def _updates(table: pa.Table, name: str) -> UpdateTable:
+def raw_batch(table: pa.Table, name: str) -> RawTable:
+    """The rows of a batch as columns of an update table."""
+
     def locate(row: int, field: int) -> tuple[Position, str]:
         return Position(name, row + 1, unit="row"), ""
 
     columns = [table.column(number) for number in range(table.num_columns)]
-    return update_table_of(RawTable(name, columns, table.num_rows, locate, tuple(table.column_names)))
+    return RawTable(name, columns, table.num_rows, locate, tuple(table.column_names))

@@ -14,6 +14,7 @@ from functools import reduce
 from operator import and_, or_
 from typing import TYPE_CHECKING, Final
 
+from tidalog.io.diagnostics import NotAsDeclared
 from tidalog.io.triple_cells import RESOURCES
 from tidalog.io.update_checks import (
     FACTS,
@@ -28,12 +29,16 @@ from tidalog.io.update_checks import (
     sure_checks,
 )
 from tidalog.lang.names import ABSOLUTE, IRI_CHARACTER, PREFIXED
+from tidalog.model.column_types import TYPES
 from tidalog.rdf.layout import TRIPLE
 from tidalog.spark.catalog import KnownPredicates
 from tidalog.spark.columns import UpdateColumns, quoted
 
 if TYPE_CHECKING:
+    import pyarrow as pa
     from pyspark.sql import Column, DataFrame
+
+    from tidalog.io.declared_rows import BadCell
 
 FAULT: Final = "__tidalog_fault"
 """The column with the error of a row (`fault_of`)."""
@@ -100,6 +105,36 @@ class Validation:
         # That the row is a fact is tested once, for all.
         passed = [~(self._fails(c) if c.operations == FACTS else self._is_wrong(c)) for c in checks]
         return F.coalesce(_all([F.col("op").isin(*FACTS), *passed, self._is_in_catalog()]), F.lit(False))
+
+    def fault_of_types(self, rows: pa.Table, bad: Sequence[BadCell], others: Column) -> Column:
+        """The error of rows without `others` whose arguments do not fit their declared types, as
+        was found for these rows: a row is bad if it has the predicate and the value of a bad one."""
+        from pyspark.sql import functions as F
+
+        found: dict[tuple[str, int, str], set[object]] = {}
+        for cell in bad:
+            predicate = str(rows.column("predicate")[cell.row].as_py())
+            value = rows.column(f"arg{cell.argument + 1}")[cell.row].as_py()
+            found.setdefault((predicate, cell.argument, cell.type), set()).add(value)
+        faults: list[Column] = []
+        for (predicate, argument, kind), values in found.items():
+            part = f"arg{argument + 1}"
+            column, value = self._name(part), F.col(part)
+            message = NotAsDeclared(
+                value="\0", format=TYPES[kind].description, type=kind, field=column, hint=""
+            ).message
+            before, after = message.split("\0")
+            text = value.cast("string")
+            is_text = any(isinstance(one, str) for one in values)
+            shown = F.concat(F.lit(before), _shown(text) if is_text else text, F.lit(after))
+            is_bad = (F.col("predicate") == predicate) & value.isin(list(values)) & F.col("op").isin(*FACTS)
+            fault = F.struct(
+                F.lit(NotAsDeclared.number).alias("number"),
+                shown.alias("message"),
+                F.lit(column).alias("column"),
+            )
+            faults.append(F.when(others.isNull() & is_bad, fault))
+        return F.coalesce(*faults)
 
     # --- a check ------------------------------------------------------------------------------------
 
