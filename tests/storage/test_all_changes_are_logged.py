@@ -58,7 +58,7 @@ WITHOUT_FACTS = {
     *("acknowledge", "close", "function", "get_ready", "log_updates", "materialise", "register", "snapshot"),
     *("asserted_id_rows", "count", "export", "facts", "id_rows", "last_applied", "last_batch", "last_label"),
     *("plan", "prepare_updates", "profile", "query", "read_updates", "seen", "stats", "subscribe"),
-    "write_exports",
+    *("aggregate", "register_aggregate", "write_exports"),
 }
 """Public methods that change no fact and no rule, of themselves."""
 

@@ -1,7 +1,8 @@
 """`Block`: changes of a database that are made as one, within `kb.as_one()`.
 
-The changes inside derive nothing.  Everything is derived when the block ends; if that fails, or an exception
-ends the block, everything is as it was before.  A block without changes costs nothing.
+The changes inside derive nothing.  When the block ends, everything is derived if constraints, limits or
+subscribers ask for it; if that fails, or an exception ends the block, everything is as it was before.  A
+block without changes costs nothing.
 """
 
 from __future__ import annotations

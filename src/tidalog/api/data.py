@@ -16,9 +16,11 @@ from tidalog.api.database import Database
 from tidalog.api.diagnostics import FactsDoNotFit
 from tidalog.api.encoded_update import encoded_table, refuse_literals
 from tidalog.api.load import Load
+from tidalog.api.naming import checked_name
 from tidalog.api.progress import ProgressBar, bar_for
 from tidalog.api.queries import facts_of
 from tidalog.api.sources import ReadProgram, import_number
+from tidalog.api.update import Known
 from tidalog.engine.dictionary import Dictionary
 from tidalog.io.binding import read_binding
 from tidalog.io.frames import from_python
@@ -27,7 +29,9 @@ from tidalog.io.result import OnError, ReadResult
 from tidalog.io.typed_columns import checked
 from tidalog.model.column_types import TYPES
 from tidalog.model.errors import Diagnostic, ProgramError
+from tidalog.model.facts import Facts
 from tidalog.model.program import Declaration, Program
+from tidalog.rdf.layout import TRIPLE
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,6 +85,38 @@ def read_data(
             triples=triples,
             declaration=declaration,
         )
+
+
+@dataclass(frozen=True, slots=True)
+class EncodedData:
+    """Data as facts, with what is to be said about it."""
+
+    facts: Facts
+    notices: Sequence[Diagnostic]
+    skipped: Counter[str]
+    """Rows that are not facts, by predicate."""
+
+
+def encoded_data(
+    database: Database, predicate: str, data: object, options: DataOptions, *, inserts: bool = False
+) -> EncodedData:
+    """Data as facts of a predicate, to insert or to delete."""
+    name = checked_name(predicate, database.program.prefixes)
+    arity, declaration = known_of(database, predicate)
+    table = read_data(name, data, arity, options, declaration, triples=inserts and name == TRIPLE)
+    facts = encoded_table(name, table, database.dictionary)
+    if inserts:
+        refuse_literals([facts], database.dictionary)
+    return EncodedData(facts, table.notices, Counter({name: table.bad.count}))
+
+
+def known_of(database: Database, predicate: str) -> Known:
+    """How many arguments the facts of a predicate have and its declaration, where that is known."""
+    name = checked_name(predicate, database.program.prefixes)
+    analysis = database.analysis
+    known = analysis.predicates.get(name)
+    arity = None if known is None or analysis.triples.is_shorthand(name) else known.arity
+    return arity, database.program.declared.get(name)
 
 
 def check_known_facts(database: Database, program: Program) -> None:

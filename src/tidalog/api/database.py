@@ -119,9 +119,9 @@ class Database(HeldState):
     def deriving(
         self, *, compared: bool = False, progress: ProgressCallback | None = None
     ) -> Iterator[dict[str, PredicateDelta]]:
-        """Surrounds changes that derive nothing; then everything is derived.  On any error everything is as
-        it was before, and what was derived too, for the changes are made in a copy of the engine.  If states
-        are `compared`, the changes of predicates are there afterwards."""
+        """Surrounds changes that derive nothing; then everything is derived, if something can be refused for
+        it.  On any error everything is as it was before, and what was derived too, for the changes are made
+        in a copy of the engine.  If states are `compared`, the changes of predicates are there afterwards."""
         if compared:
             self.materialise(progress=progress)
         old, changes = self._state, dict[str, PredicateDelta]()
@@ -130,7 +130,8 @@ class Database(HeldState):
                 self._move(self.analysis.triples)
                 self._outdate()
                 yield changes
-                self.materialise(progress=progress)
+                if compared or self.is_checked:
+                    self.materialise(progress=progress)
                 if compared:
                     changes |= differences(
                         visible(old.engine, old.analysis), visible(self.engine, self.analysis)

@@ -4,7 +4,7 @@ It has a `Database` under a lock, and puts names, files, progress bars and subsc
 that reads is in `reader`.  Errors in an input are found before anything changes.  Materialisation is lazy:
 results ask for it, and it runs if something changed since that was not maintained.
 
-Invariant.  Every change of the database goes through `_perform`, which a stored knowledge base logs.
+Invariant.  Every change of the database goes through `Changes`, which a stored knowledge base gives a log.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from __future__ import annotations
 import os
 from collections import Counter
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from contextlib import contextmanager
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -20,32 +20,22 @@ from typing import TypeVar, overload
 
 from tidalog.analysis.parameters import with_option_values
 from tidalog.api.arguments import check_on_error, check_seconds, checked_options
-from tidalog.api.block import Block
-from tidalog.api.change import Change, delta_of, perform
-from tidalog.api.data import DataOptions, add_imports, check_known_facts, read_data
+from tidalog.api.change import Change
+from tidalog.api.changes import Changes
+from tidalog.api.data import DataOptions, add_imports, check_known_facts, encoded_data, known_of
 from tidalog.api.delta import Delta, Deltas
-from tidalog.api.encoded_update import encoded_table, encoded_updates, refuse_literals
+from tidalog.api.encoded_update import encoded_updates
 from tidalog.api.engine import EMBEDDED, Capabilities
 from tidalog.api.functions import argument_range, function_name
 from tidalog.api.lock import locked
-from tidalog.api.maintenance import newly_explicit, no_longer_explicit
-from tidalog.api.naming import checked_name, known_predicate, parameter_terms
+from tidalog.api.naming import parameter_terms
 from tidalog.api.open_update import OpenUpdate
-from tidalog.api.outcome import Outcome
 from tidalog.api.progress import bar_for
 from tidalog.api.reader import Reader
 from tidalog.api.rules import Rules
 from tidalog.api.sources import ProgramSource, ReadProgram, joined, read_program
 from tidalog.api.streams import AnyUpdate, Encoder, Updates, prepared, source_of, taken_from
-from tidalog.api.subscriptions import (
-    PredicateWatch,
-    QueryWatch,
-    Subscription,
-    Subscriptions,
-    Watch,
-    is_predicate,
-)
-from tidalog.api.update import Known
+from tidalog.api.subscriptions import Subscription, Subscriptions, watch_of
 from tidalog.api.update_files import UpdateList, UpdatePath, read_updates
 from tidalog.builtins import PythonFunction
 from tidalog.engine.limits import Limits, ProgressCallback
@@ -54,13 +44,10 @@ from tidalog.io.update_tables import UpdateTable
 from tidalog.lang import print_rule
 from tidalog.maintain.choose import Options
 from tidalog.model.errors import Diagnostic
-from tidalog.model.facts import Facts
 from tidalog.model.rule_edit import RuleEdit
 from tidalog.model.terms import Term
 from tidalog.model.update import EncodedUpdate, Label
-from tidalog.rdf.layout import TRIPLE
-from tidalog.storage.records import DELETE, INSERT, LOAD, RULES, UPDATES
-from tidalog.storage.segments import When
+from tidalog.storage.records import LOAD
 
 F = TypeVar("F", bound=Callable[..., object])
 
@@ -71,50 +58,12 @@ class KnowledgeBase(Reader):
     def __init__(self, limits: Limits, options: Options) -> None:
         self._subscriptions = Subscriptions()
         super().__init__(limits, self._subscriptions.deliver)
-        self._options = options
-        self._block: Block | None = None
-        """The block of changes that are made as one, within `as_one`."""
+        self._changes = Changes(self._open, self._lock, self._subscriptions, options, self._note)
 
     @property
     def capabilities(self) -> Capabilities:
         """What this engine supports; see `api.engine`."""
         return EMBEDDED
-
-    # --- changes ------------------------------------------------------------------------------------
-
-    def _perform(
-        self,
-        change: Change,
-        upcoming: Sequence[EncodedUpdate] = (),
-        options: Options | None = None,
-        progress: ProgressCallback | None = None,
-        when: When = "now",
-    ) -> Outcome:
-        """Applies a change.  Every change goes through here, apart from those of recovery.  Where something
-        can be refused for what follows from it, or is to be published, what follows is derived now."""
-        database, published = self._open(), bool(self._subscriptions)
-        now = database.is_checked or published or (change.load is not None and change.load.is_checked)
-        if self._block is not None:
-            self._block.begin()
-        with self._lock.at_work(), self._logged(change, when):
-            outcome = perform(
-                database,
-                change,
-                upcoming,
-                options or self._options,
-                progress,
-                now=now and self._block is None,
-                compared=published,
-            )
-            self._note(change)
-            return outcome
-
-    def _publish(self, outcome: Outcome, *, derived: bool = True) -> Delta:
-        """The delta of a change, of which subscribers are told if something was derived."""
-        delta = delta_of(outcome, self._open(), self._lock, derived=derived)
-        if derived and self._block is None:
-            self._subscriptions.publish(delta)
-        return delta
 
     def _note(self, change: Change) -> None:
         """Called when a change is applied, before its outcome is logged."""
@@ -122,34 +71,7 @@ class KnowledgeBase(Reader):
             self._skipped += change.skipped
             bound = [(binding, change.read.folder) for binding in change.read.program.exports]
             self._exports += [export for export in bound if export not in self._exports]
-
-    def _logged(self, change: Change, when: When) -> AbstractContextManager[None]:
-        """Surrounds a change: a store appends it to its log before, and its outcome after."""
-        return nullcontext()
-
-    def _flush(self) -> None:
-        """Called when a stream has ended."""
-
-    def _maintain(
-        self,
-        updates: Sequence[EncodedUpdate],
-        upcoming: Sequence[EncodedUpdate] = (),
-        options: Options | None = None,
-        progress: ProgressCallback | None = None,
-        when: When = "now",
-    ) -> Delta:
-        """Applies updates as one and publishes the delta to subscribers."""
-        return self._publish(self._perform(Change(UPDATES, updates), upcoming, options, progress, when))
-
-    def _maintain_shown(
-        self,
-        updates: Sequence[EncodedUpdate],
-        progress: bool | None = None,
-        upcoming: Sequence[EncodedUpdate] = (),
-    ) -> Delta:
-        """The same, with a progress bar."""
-        with bar_for(progress) as bar:
-            return self._maintain(updates, upcoming, progress=bar.on_run)
+        self._changes.journal.note(change)
 
     # --- programs -----------------------------------------------------------------------------------
 
@@ -191,9 +113,9 @@ class KnowledgeBase(Reader):
             )
             update = EncodedUpdate(insertions=load.facts)
             change = Change(LOAD, [update], load, read, self._digest(read, given), skipped)
-            outcome = self._perform(change, progress=bar.run_callback)
+            outcome = self._changes.perform(change, progress=bar.run_callback)
             if self._subscriptions:
-                self._publish(outcome)
+                self._changes.publish(outcome)
         self._warn([*read.warnings, *notices])
 
     def _warn(self, warnings: Iterable[Diagnostic]) -> None:
@@ -218,26 +140,13 @@ class KnowledgeBase(Reader):
         """
         with self._lock.held():
             self._open()
-            if self._block is not None:
-                yield  # part of the block around it
-                return
             kept = [*self._exports], [*self._text_warnings], Counter(self._skipped)
-            block = Block(self._open(), self._lock, bar_for(progress), compared=bool(self._subscriptions))
             try:
-                with self._logged_as_one(), block:
-                    self._block = block
+                with self._changes.as_one(progress):
                     yield
             except BaseException:
                 self._exports, self._text_warnings, self._skipped = kept
                 raise
-            finally:
-                self._block = None
-            if block.changes:
-                self._publish(self._open().outcome_of(block.changes))
-
-    def _logged_as_one(self) -> AbstractContextManager[None]:
-        """Surrounds changes that are made as one."""
-        return nullcontext()
 
     @locked
     def register(self, name: str, function: PythonFunction) -> None:
@@ -247,17 +156,8 @@ class KnowledgeBase(Reader):
         values, other terms as they are; None means that there is no value.  Register a function before the
         rules that call it are loaded.
         """
-        database, arguments = self._open(), argument_range(name, function)
-        known, published = function_name(name) in database.environment.functions, bool(self._subscriptions)
-        if self._block is not None:
-            self._block.begin()
-        elif known and (published or database.is_checked):
-            with self._lock.at_work(), database.deriving(compared=published) as changes:
-                database.register(function_name(name), function, arguments)
-            if published:
-                self._publish(database.outcome_of(changes))
-            return
-        database.register(function_name(name), function, arguments)
+        self._open()
+        self._changes.register(function_name(name), function, argument_range(name, function))
 
     @overload
     def function(self, function: F, /) -> F: ...
@@ -307,10 +207,7 @@ class KnowledgeBase(Reader):
     @locked
     def _edit_rules(self, edit: RuleEdit) -> Delta:
         """Applies a rule edit as an update.  If nothing is derived yet, it only changes the program."""
-        update = EncodedUpdate(rules=edit)
-        if self._maintains(1):
-            return self._maintain_shown([update])
-        return self._publish(self._perform(Change(RULES, [update])), derived=False)
+        return self._changes.edit_rules(edit)
 
     # --- facts --------------------------------------------------------------------------------------
 
@@ -341,14 +238,10 @@ class KnowledgeBase(Reader):
         `RunError`, and nothing is inserted.  Otherwise it is derived when it is asked for.
         """
         options = DataOptions(format, formats, header, columns, on_error, quarantine, progress)
-        facts, bad = self._encoded(predicate, data, options, inserts=True)
-        if self._maintains(facts.count):
-            delta = self._maintain_shown([EncodedUpdate(insertions=[facts])], progress)
-            new = sum(newly_explicit(change.ids) for change in delta.values())
-        else:
-            load = self._open().plan_insertion([facts])
-            new = self._perform(Change(INSERT, [EncodedUpdate(insertions=load.facts)], load)).new
-        self._skipped += bad
+        given = encoded_data(self._open(), predicate, data, options, inserts=True)
+        new = self._changes.insert(given.facts, progress)
+        self._warn(given.notices)
+        self._skipped += given.skipped
         return new
 
     @locked
@@ -368,42 +261,11 @@ class KnowledgeBase(Reader):
         """Deletes explicit facts and returns the number of those that were explicit.  The arguments are those
         of `insert`.  A fact that rules derive stays true, and one that is not explicit is ignored."""
         options = DataOptions(format, formats, header, columns, on_error, quarantine, progress)
-        facts, bad = self._encoded(predicate, data, options)
-        update = EncodedUpdate([facts] if facts.count else [])
-        self._open().check_arities(update.deletions)
-        if self._maintains(facts.count):
-            delta = self._maintain_shown([update], progress)
-            gone = sum(no_longer_explicit(change.ids) for change in delta.values())
-        else:
-            gone = self._perform(Change(DELETE, [update])).new
-        self._skipped += bad
+        given = encoded_data(self._open(), predicate, data, options)
+        gone = self._changes.delete(given.facts, progress)
+        self._warn(given.notices)
+        self._skipped += given.skipped
         return gone
-
-    def _encoded(
-        self, predicate: str, data: object, options: DataOptions, *, inserts: bool = False
-    ) -> tuple[Facts, Counter[str]]:
-        """Facts, and how many rows are not facts, by predicate."""
-        database = self._open()
-        name = checked_name(predicate, database.program.prefixes)
-        declaration = database.program.declared.get(name)
-        triples = inserts and name == TRIPLE
-        table = read_data(name, data, self._arity(name), options, declaration, triples=triples)
-        self._warn(table.notices)
-        facts = encoded_table(name, table, database.dictionary)
-        if inserts:
-            refuse_literals([facts], database.dictionary)
-        return facts, Counter({name: table.bad.count})
-
-    def _arity(self, name: str) -> int | None:
-        analysis = self._open().analysis
-        known = analysis.predicates.get(name)
-        return None if known is None or analysis.triples.is_shorthand(name) else known.arity
-
-    def _maintains(self, rows: int) -> bool:
-        """Whether an insertion or deletion is maintained, rather than everything derived again."""
-        if not rows or self._block is not None:
-            return False
-        return bool(self._subscriptions) or self._open().is_maintained(rows)
 
     # --- updates ------------------------------------------------------------------------------------
 
@@ -417,12 +279,7 @@ class KnowledgeBase(Reader):
         """
         self._open()
 
-        def known(predicate: str) -> Known:
-            program = self._open().program
-            name = checked_name(predicate, program.prefixes)
-            return self._arity(name), program.declared.get(name)
-
-        return OpenUpdate(self.apply, known, label)
+        return OpenUpdate(self.apply, lambda predicate: known_of(self._open(), predicate), label)
 
     @locked
     def apply(
@@ -435,7 +292,7 @@ class KnowledgeBase(Reader):
         as it was.
         """
         following = Encoder(self._prepared).upcoming(upcoming)
-        return self._maintain_shown([self._prepared(update)], progress, following)
+        return self._changes.maintain_shown([self._prepared(update)], progress, following)
 
     def _prepared(self, update: AnyUpdate) -> EncodedUpdate:
         database = self._open()
@@ -500,7 +357,7 @@ class KnowledgeBase(Reader):
         `marking` and `order` are those of `tidalog.open` unless they are given; `progress` is called while an
         update is applied.
         """
-        options = checked_options(strategy, marking, order, look_ahead, self._options)
+        options = checked_options(strategy, marking, order, look_ahead, self._changes.options)
         check_seconds("look_ahead_wait", look_ahead_wait)
         self._open()
         source = source_of(updates, self.read_updates, on_error, quarantine)
@@ -509,14 +366,14 @@ class KnowledgeBase(Reader):
 
         def apply(now: Sequence[AnyUpdate], following: Sequence[AnyUpdate]) -> Delta:
             encoded = encoder.taken(now)
-            return self._maintain(encoded, encoder.upcoming(following), options, progress, "soon")
+            return self._changes.maintain(encoded, encoder.upcoming(following), options, progress, "soon")
 
         def deltas() -> Generator[Delta]:
             try:
                 for one in taken:
                     yield self._lock.run(apply, *one)
             finally:
-                self._lock.run(self._flush)
+                self._lock.run(self._changes.journal.flush)
 
         return Deltas(deltas())
 
@@ -530,9 +387,5 @@ class KnowledgeBase(Reader):
         named `update`, that gets the delta of the whole update, with its `label` and `time`.  An exception in
         it is logged and has no other effect.  It may use the knowledge base, from any thread.
         """
-        database = self._open()
-        if is_predicate(what):
-            watch: Watch = PredicateWatch(known_predicate(what.strip(), database.analysis))
-        else:
-            watch = QueryWatch(database, what, partial(self._ask, what, {}))
+        watch = watch_of(what, self._open(), partial(self._ask, what, {}))
         return self._subscriptions.add(what, watch, callback)

@@ -89,8 +89,7 @@ class _Prepared:
 class PreparedQueries:
     """Of one database."""
 
-    def __init__(self, database: Database) -> None:
-        self._database = database
+    def __init__(self) -> None:
         self._written: _Recent[str, _Written] = _Recent()
         self._prepared: _Recent[Rule, _Prepared] = _Recent()
         self._of_text: _Recent[tuple[str, bool], _Prepared] = _Recent()
@@ -101,6 +100,7 @@ class PreparedQueries:
 
     def ask(
         self,
+        database: Database,
         text: str,
         parameters: Mapping[str, Term],
         progress: ProgressCallback | None = None,
@@ -109,8 +109,7 @@ class PreparedQueries:
     ) -> tuple[list[str], Facts]:
         """The names of a query's columns, and its answers.  An unknown predicate is an error, or else
         empty."""
-        database = self._database
-        self._drop_what_does_not_fit()
+        self._drop_what_does_not_fit(database)
         written = self._written.get(text, lambda: self._parsed(text))
         prepared = self._of_text.get((text, known_only), lambda: self._in_context(written, known_only))
         given = {**parameters, **written.constants} if written.constants else parameters
@@ -126,8 +125,14 @@ class PreparedQueries:
         )
         return written.names, Facts("", found.columns, found.rows)
 
-    def _drop_what_does_not_fit(self) -> None:
-        database = self._database
+    def clear(self) -> None:
+        """Forgets everything."""
+        self._written.clear()
+        self._of_text.clear()
+        self._prepared.clear()
+        self._analysis = self._environment = None
+
+    def _drop_what_does_not_fit(self, database: Database) -> None:
         analysis, environment = database.analysis, database.environment
         if analysis is self._analysis and environment is self._environment:
             return

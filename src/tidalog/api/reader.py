@@ -46,10 +46,9 @@ class Reader:
         """`after` is called after every call, when the lock is free."""
         self._lock = Lock(after)
         self._limits = limits
-        database = Database(limits)
-        self._database: Database | None = database
+        self._database: Database | None = Database(limits)
         """None when closed."""
-        self._queries = PreparedQueries(database)
+        self._queries = PreparedQueries()
         self._exports: list[tuple[DataBinding, Path]] = []
         self._text_warnings: list[Diagnostic] = []
         self._skipped: Counter[str] = Counter()
@@ -66,7 +65,7 @@ class Reader:
     def close(self) -> None:
         """Releases all facts.  Results that were returned stay valid."""
         self._database = None
-        del self._queries
+        self._queries.clear()
 
     def __repr__(self) -> str:
         if self._database is None:
@@ -150,10 +149,9 @@ class Reader:
     def _ask(
         self, text: str, parameters: Mapping[str, object], *, known_only: bool = True
     ) -> tuple[list[str], Facts]:
-        self._open()
-        terms = parameter_terms(parameters)
+        database, terms = self._open(), parameter_terms(parameters)
         with self._lock.at_work(), bar_for(None) as bar:
-            return self._queries.ask(text, terms, bar.run_callback, known_only=known_only)
+            return self._queries.ask(database, text, terms, bar.run_callback, known_only=known_only)
 
     @locked
     def export(

@@ -6,12 +6,10 @@ the log, applied, and its outcome appended; recovery reads the log and applies t
 
 from __future__ import annotations
 
-import hashlib
 import logging
 import time
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
 from functools import partial
 from itertools import islice
 from pathlib import Path
@@ -19,18 +17,18 @@ from typing import Final
 
 from tidalog.api.arguments import check_batch, check_count, checked_options
 from tidalog.api.change import Change, delta_of, perform
-from tidalog.api.change_records import EARLIER, batch_record, known_digest, records_of
+from tidalog.api.change_records import batch_record, known_digest
 from tidalog.api.delta import Delta
 from tidalog.api.diagnostics import bad_argument
 from tidalog.api.engine import STORED, Capabilities
 from tidalog.api.knowledge_base import KnowledgeBase
 from tidalog.api.lock import locked
 from tidalog.api.recovery import Recovery, Unfinished, apply_again, not_redone
-from tidalog.api.sources import ReadProgram, says_nothing_new
+from tidalog.api.sources import ReadProgram
+from tidalog.api.store_journal import StoreJournal, digest_of
 from tidalog.api.streams import AnyUpdate
 from tidalog.builtins import PythonFunction
 from tidalog.engine.limits import Limits, ProgressCallback
-from tidalog.lang import print_program
 from tidalog.maintain.choose import Options
 from tidalog.maintain.runner import Interrupted
 from tidalog.model.errors import ProgramError, RunError, StoreError, TidalogError
@@ -42,7 +40,6 @@ from tidalog.storage.diagnostics import OtherProgram
 from tidalog.storage.inbox import Batch, Inbox, PendingUpdates, Position
 from tidalog.storage.manifest import FORMAT
 from tidalog.storage.recovery import changes_to_redo, read_content
-from tidalog.storage.segments import When
 from tidalog.storage.snapshot import Image, Snapshot
 from tidalog.storage.snapshotter import Snapshotter
 from tidalog.storage.store import Store, StoreReader
@@ -66,10 +63,8 @@ class StoredKnowledgeBase(KnowledgeBase):
         self._log = WriteAheadLog(path, store)
         self._inbox = Inbox()
         self._snapshotter = Snapshotter(self._log, self._inbox, self._image, snapshot_after)
-        self._programs: list[str] = []
-        """Digests of the programs that were loaded."""
-        self._only_loaded = True
-        """Whether nothing but programs has changed the store."""
+        self._journal = StoreJournal(self._log, self._inbox, self._snapshotter, self._open)
+        self._changes.journal = self._journal
 
     @property
     def capabilities(self) -> Capabilities:
@@ -95,89 +90,26 @@ class StoredKnowledgeBase(KnowledgeBase):
     def __repr__(self) -> str:
         return super().__repr__().replace("<KnowledgeBase", f"<KnowledgeBase {self.path}", 1)
 
-    # --- one change ---------------------------------------------------------------------------------
-
-    @contextmanager
-    def _logged(self, change: Change, when: When) -> Iterator[None]:
-        """Write-ahead: append the change, apply it, append the outcome."""
-        dictionary = self._open().dictionary
-        self._log.writable(change.name)
-        self._inbox.check_empty(change.name)
-        count = len(change.updates)
-        with self._log.change(change.name, count, lambda n: records_of(change, n, dictionary), when):
-            yield
-        if self._block is None:
-            self._mark_done()
-
-    @contextmanager
-    def _logged_as_one(self) -> Iterator[None]:
-        """If changes fail together, all of them are logged as rejected."""
-        first, kept = self._log.logged_to + 1, ([*self._programs], self._only_loaded)
-        try:
-            yield
-        except BaseException as error:
-            if self._log.logged_to >= first:
-                self._log.reject(first, self._log.logged_to, error)
-            self._programs, self._only_loaded = kept
-            raise
-        if self._log.logged_to >= first:
-            self._mark_done()
-
-    def _note(self, change: Change) -> None:
-        super()._note(change)
-        if change.kind == records.LOAD:
-            self._programs.append(change.digest)
-        else:
-            self._only_loaded = False
-
-    def _mark_done(self) -> None:
-        """Logs what is done, which is a safe point for a snapshot."""
-        self._log.mark_done(self._inbox.done_to(self._log.applied_to))
-        if not self._inbox.delivered and self._open().run is not None and self._snapshotter.is_due:
-            self._snapshotter.take_in_background()
-
     def _writable(self, what: str) -> Store:
         """The store, if it may be written to."""
         self._open()
         return self._log.writable(what)
 
-    def _flush(self) -> None:
-        if self._database is not None:
-            self._log.sync()
-
     # --- programs -----------------------------------------------------------------------------------
 
     def _has_loaded(self, read: ReadProgram, parameters: Mapping[str, Term]) -> bool:
-        if self._is_loaded(read, parameters):
+        if self._journal.has(read, parameters):
             own = read.program.exports
             self._exports = [(b, read.folder if b in own else folder) for b, folder in self._exports]
             return True
         self._writable("loading another program")
-        if not self._only_loaded:
+        if not self._journal.only_loaded:
             hint = "kb.rules shows its rules and adds others; facts go in with kb.insert"
             raise StoreError(OtherProgram(path=self.path, hint=hint))
         return False
 
-    def _is_loaded(self, read: ReadProgram, parameters: Mapping[str, Term]) -> bool:
-        """Whether a program was loaded.  Of those that were loaded in an earlier format no digest of today is
-        known: then a program that would add nothing to the rules is one of them."""
-        digest = self._digest(read, parameters)
-        if digest in self._programs:
-            return True
-        if not any(known.startswith(EARLIER) for known in self._programs):
-            return False
-        given = self._open().environment.parameters
-        if not says_nothing_new(self._open().program, read.program) or any(
-            given.get(name) != term for name, term in parameters.items()
-        ):
-            return False
-        self._programs.append(digest)
-        return True
-
     def _digest(self, read: ReadProgram, parameters: Mapping[str, Term]) -> str:
-        """Equal for programs that say the same, whatever their layout, with the same parameters."""
-        text = print_program(read.program) + repr(sorted(parameters.items(), key=lambda item: item[0]))
-        return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
+        return digest_of(read, parameters)
 
     # --- batches ------------------------------------------------------------------------------------
 
@@ -216,7 +148,7 @@ class StoredKnowledgeBase(KnowledgeBase):
             start = store.append([record], "now")
             for index, update in enumerate(prepared):
                 self._log.logged_to = self._inbox.add(logged, index, update, start, until=first + index)
-            self._only_loaded = False
+            self._journal.only_loaded = False
             self._inbox.note_batch(logged, self._log.applied_to)
         return len(prepared)
 
@@ -305,7 +237,7 @@ class StoredKnowledgeBase(KnowledgeBase):
         again after the store is reopened.  An update that violates a constraint or exceeds a limit raises, is
         refused for good, and the next call continues after it; one that was interrupted still waits.
         """
-        options = checked_options(strategy, marking, order, look_ahead, self._options)
+        options = checked_options(strategy, marking, order, look_ahead, self._changes.options)
         check_count("keep", keep, "a number of updates", "write keep=1")
         self._writable("applying updates")
         return iter(partial(self._apply_next, keep, options, latest_only, acknowledge, progress), None)
@@ -341,13 +273,13 @@ class StoredKnowledgeBase(KnowledgeBase):
                     self._log.reject(first, last.number, error)
                     inbox.drop(count)
                     if not inbox.delivered:
-                        self._mark_done()
+                        self._journal.mark_done()
                 raise
             faults.at("applied")
             inbox.drop(count)
             self._log.applied_to = last.number
             if acknowledge and not inbox.delivered:
-                self._mark_done()
+                self._journal.mark_done()
             else:
                 inbox.delivered.append((first, last.number))
         delta = delta_of(outcome, database, self._lock)
@@ -365,7 +297,7 @@ class StoredKnowledgeBase(KnowledgeBase):
             raise bad_argument(f"update {number:,} cannot be acknowledged", "it is not applied yet", hint)
         with self._lock.at_work():
             if self._inbox.acknowledge(number):
-                self._mark_done()
+                self._journal.mark_done()
 
     # --- snapshots ----------------------------------------------------------------------------------
 
@@ -399,8 +331,8 @@ class StoredKnowledgeBase(KnowledgeBase):
             {
                 "exports": [[exports.index(b), str(folder.absolute())] for b, folder in self._exports],
                 "skipped": dict(self._skipped),
-                "programs": self._programs,
-                "only loaded": self._only_loaded,
+                "programs": self._journal.programs,
+                "only loaded": self._journal.only_loaded,
                 **self._inbox.to_json(self._log.applied_to),
             }
         )
@@ -416,8 +348,8 @@ class StoredKnowledgeBase(KnowledgeBase):
         self._exports = [(exports[index], Path(folder)) for index, folder in meta.list("exports")]
         self._skipped = Counter(meta.mapping("skipped"))
         self._log.applied_to = self._log.logged_to = snapshot.number
-        self._programs = [known_digest(digest, snapshot.format) for digest in meta.list("programs")]
-        self._only_loaded = bool(meta.optional("only loaded", bool))
+        self._journal.programs = [known_digest(digest, snapshot.format) for digest in meta.list("programs")]
+        self._journal.only_loaded = bool(meta.optional("only loaded", bool))
         labels = meta.optional("labels", dict)
         self._inbox.restore(meta.optional("label", int | str), labels, meta.mapping("sources"))
 
@@ -436,16 +368,16 @@ class StoredKnowledgeBase(KnowledgeBase):
         for redo in changes_to_redo(
             found.tail.entries, self._log, self._inbox, database.dictionary, found.has_writer
         ):
-            change = apply_again(redo, self._log, database, self._options, unfinished)
+            change = apply_again(redo, self._log, database, self._changes.options, unfinished)
             if change is not None:
                 self._note(change)
             redone += len(redo.updates)
-        self._only_loaded = self._only_loaded and not self._inbox.waiting
+        self._journal.only_loaded = self._journal.only_loaded and not self._inbox.waiting
         if isinstance(reader, Store):
             for entry, problem in found.damaged:
                 _LOG.warning("%s: an earlier snapshot and more of the log are used: %s", self.path, problem)
                 reader.forget_snapshot(entry)
-            self._mark_done()
+            self._journal.mark_done()
         format = reader.manifest.format if found.snapshot is None else found.snapshot.format
         if isinstance(reader, Store) and format < FORMAT:
             self._migrate()

@@ -22,7 +22,7 @@ from typing import Final, Protocol
 
 from tidalog.api.database import Database
 from tidalog.api.delta import Delta, PredicateChange
-from tidalog.api.naming import predicates_read
+from tidalog.api.naming import known_predicate, predicates_read
 from tidalog.api.queries import result_of
 from tidalog.api.relations import without
 from tidalog.api.results import Result
@@ -178,3 +178,10 @@ class QueryWatch:
         if not inserted.count and not deleted.count:
             return None
         return tuple(result_of(database, self._names, facts) for facts in (inserted, deleted))
+
+
+def watch_of(what: str, database: Database, ask: Ask) -> Watch:
+    """What is watched for a subscriber: a predicate, or the query that `ask` answers."""
+    if is_predicate(what):
+        return PredicateWatch(known_predicate(what.strip(), database.analysis))
+    return QueryWatch(database, what, ask)

@@ -1,0 +1,198 @@
+"""`Changes`: the one path of a change: log it, apply it, note it, publish it.
+
+Invariant.  Every change of a knowledge base goes through `perform`, apart from those of recovery.  Where a
+change can be refused for what follows from it, or is published to subscribers, what follows is derived with
+it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager, nullcontext
+from typing import Protocol
+
+from tidalog.analysis.draft import ArgumentRange
+from tidalog.api.block import Block
+from tidalog.api.change import Change, delta_of, perform
+from tidalog.api.database import Database
+from tidalog.api.delta import Delta
+from tidalog.api.lock import Lock
+from tidalog.api.maintenance import newly_explicit, no_longer_explicit
+from tidalog.api.outcome import Outcome
+from tidalog.api.progress import bar_for
+from tidalog.api.subscriptions import Subscriptions
+from tidalog.builtins import PythonFunction
+from tidalog.engine.limits import ProgressCallback
+from tidalog.maintain.choose import Options
+from tidalog.model.facts import Facts
+from tidalog.model.rule_edit import RuleEdit
+from tidalog.model.update import EncodedUpdate
+from tidalog.storage.records import DELETE, INSERT, RULES, UPDATES
+from tidalog.storage.segments import When
+
+
+class Journal(Protocol):
+    """What outlives the process."""
+
+    def change(self, change: Change, when: When) -> AbstractContextManager[None]:
+        """Surrounds a change: appends it to the log before, and its outcome after."""
+
+    def as_one(self) -> AbstractContextManager[None]:
+        """Surrounds changes that are made as one."""
+
+    def note(self, change: Change) -> None:
+        """Called when a change is applied, before its outcome is logged."""
+
+    def flush(self) -> None:
+        """Called when a stream has ended."""
+
+
+class NoJournal:
+    """In memory nothing outlives the process."""
+
+    def change(self, change: Change, when: When) -> AbstractContextManager[None]:
+        return nullcontext()
+
+    def as_one(self) -> AbstractContextManager[None]:
+        return nullcontext()
+
+    def note(self, change: Change) -> None:
+        pass
+
+    def flush(self) -> None:
+        pass
+
+
+class Changes:
+    def __init__(
+        self,
+        opened: Callable[[], Database],
+        lock: Lock,
+        subscriptions: Subscriptions,
+        options: Options,
+        note: Callable[[Change], None],
+    ) -> None:
+        """`opened` raises if the knowledge base is closed; `note` gets every change that was applied."""
+        self.options = options
+        self.journal: Journal = NoJournal()
+        self._opened, self._lock, self._subscriptions, self._note = opened, lock, subscriptions, note
+        self._block: Block | None = None
+        """The block of changes that are made as one."""
+
+    # --- one change ---------------------------------------------------------------------------------
+
+    def perform(
+        self,
+        change: Change,
+        upcoming: Sequence[EncodedUpdate] = (),
+        options: Options | None = None,
+        progress: ProgressCallback | None = None,
+        when: When = "now",
+    ) -> Outcome:
+        """Applies a change, and notes it."""
+        database, published = self._opened(), bool(self._subscriptions)
+        now = database.is_checked or published or (change.load is not None and change.load.is_checked)
+        if self._block is not None:
+            self._block.begin()
+        with self._lock.at_work(), self.journal.change(change, when):
+            outcome = perform(
+                database,
+                change,
+                upcoming,
+                options or self.options,
+                progress,
+                now=now and self._block is None,
+                compared=published,
+            )
+            self._note(change)
+            return outcome
+
+    def publish(self, outcome: Outcome, *, derived: bool = True) -> Delta:
+        """The delta of a change, of which subscribers are told if something was derived."""
+        delta = delta_of(outcome, self._opened(), self._lock, derived=derived)
+        if derived and self._block is None:
+            self._subscriptions.publish(delta)
+        return delta
+
+    @contextmanager
+    def as_one(self, progress: bool | None = None) -> Iterator[None]:
+        """Surrounds changes that are made as one."""
+        if self._block is not None:
+            yield  # part of the block around it
+            return
+        compared = bool(self._subscriptions)
+        block = Block(self._opened(), self._lock, bar_for(progress), compared=compared)
+        try:
+            with self.journal.as_one(), block:
+                self._block = block
+                yield
+        finally:
+            self._block = None
+        if block.changes:
+            self.publish(self._opened().outcome_of(block.changes))
+
+    # --- of each kind -------------------------------------------------------------------------------
+
+    def maintain(
+        self,
+        updates: Sequence[EncodedUpdate],
+        upcoming: Sequence[EncodedUpdate] = (),
+        options: Options | None = None,
+        progress: ProgressCallback | None = None,
+        when: When = "now",
+    ) -> Delta:
+        """Applies updates as one."""
+        return self.publish(self.perform(Change(UPDATES, updates), upcoming, options, progress, when))
+
+    def maintain_shown(
+        self,
+        updates: Sequence[EncodedUpdate],
+        progress: bool | None = None,
+        upcoming: Sequence[EncodedUpdate] = (),
+    ) -> Delta:
+        """The same, with a progress bar."""
+        with bar_for(progress) as bar:
+            return self.maintain(updates, upcoming, progress=bar.on_run)
+
+    def insert(self, facts: Facts, progress: bool | None) -> int:
+        """Returns how many facts became explicit."""
+        if self._is_maintained(facts.count):
+            delta = self.maintain_shown([EncodedUpdate(insertions=[facts])], progress)
+            return sum(newly_explicit(change.ids) for change in delta.values())
+        load = self._opened().plan_insertion([facts])
+        return self.perform(Change(INSERT, [EncodedUpdate(insertions=load.facts)], load)).new
+
+    def delete(self, facts: Facts, progress: bool | None) -> int:
+        """Returns how many facts ceased to be explicit."""
+        update = EncodedUpdate([facts] if facts.count else [])
+        self._opened().check_arities(update.deletions)
+        if self._is_maintained(facts.count):
+            delta = self.maintain_shown([update], progress)
+            return sum(no_longer_explicit(change.ids) for change in delta.values())
+        return self.perform(Change(DELETE, [update])).new
+
+    def edit_rules(self, edit: RuleEdit) -> Delta:
+        """Applies a rule edit as an update.  If nothing is derived yet, it only changes the program."""
+        update = EncodedUpdate(rules=edit)
+        if self._is_maintained(1):
+            return self.maintain_shown([update])
+        return self.publish(self.perform(Change(RULES, [update])), derived=False)
+
+    def _is_maintained(self, rows: int) -> bool:
+        """Whether so many facts are maintained, rather than everything derived again."""
+        if not rows or self._block is not None:
+            return False
+        return bool(self._subscriptions) or self._opened().is_maintained(rows)
+
+    def register(self, name: str, function: PythonFunction, arguments: ArgumentRange) -> None:
+        """Registers a function, which is not logged.  Another one under a name changes what follows."""
+        database, published = self._opened(), bool(self._subscriptions)
+        if self._block is not None:
+            self._block.begin()
+        elif name in database.environment.functions and (published or database.is_checked):
+            with self._lock.at_work(), database.deriving(compared=published) as changes:
+                database.register(name, function, arguments)
+            if published:
+                self.publish(database.outcome_of(changes))
+            return
+        database.register(name, function, arguments)
