@@ -55,9 +55,14 @@ SHAPES = {
         lambda n: "new: hub(?x) :- z(?x) .",
         "e1(a) .",
     ),
+    "one loop": Shape(
+        lambda i, n: f"hub(?x) :- hub(?y), e{i}(?y, ?x) ." if i else "hub(?x) :- start(?x) .",
+        lambda n: "new: hub(?x) :- hub(?y), z(?y, ?x) .",
+        "start(a) . e1(a, b) .",
+    ),
     "one cycle": Shape(
         lambda i, n: f"p{(i + 1) % n}(?x) :- p{i}(?x) .",
-        lambda n: f"new: z(?x) :- p{n - 1}(?x) .",
+        lambda n: f"new: p0(?x) :- p{n // 2}(?x) .",
         "p0(a) .",
     ),
 }

@@ -10,9 +10,8 @@ from bench.report import Section
 from bench.suites.options import Options
 
 _SIZES, _QUICK_SIZES = [500, 1000, 2000, 8000, 20000], [100, 200]
-_SHAPES = ["chain", "star", "independent", "triples"]
-_ONE_COMPONENT = ["one head", "one cycle"]
-"""Shapes in which an edit changes a component of all rules: its cost follows that."""
+_SHAPES = ["chain", "star", "independent", "triples", "one head", "one loop", "one cycle"]
+"""In the last three an edit changes a component that all rules are in."""
 _MOST_MILLISECONDS = {2000: 10.0, 20000: 50.0}
 _MOST_GROWTH = 1.5
 _SECONDS = 1800.0
@@ -24,7 +23,7 @@ def run(options: Options) -> Iterator[Section]:
     title = "Rule edits: analysis, and one rule added and removed"
     options.say("rule edits")
     sizes = _QUICK_SIZES if options.quick else _SIZES
-    request = {"shapes": [*_SHAPES, *_ONE_COMPONENT], "sizes": sizes, "repeat": options.repeat}
+    request = {"shapes": _SHAPES, "sizes": sizes, "repeat": options.repeat}
     limits = Limits(max(options.limits.seconds, _SECONDS), options.limits.bytes)
     done = run_job("rule-edits", request, limits)
     if done.status != OK:
@@ -39,7 +38,7 @@ def run(options: Options) -> Iterator[Section]:
             each = 1e3 * milliseconds["analysis"] / int(size)
             section.add(shape, f"{int(size):,}", f"{milliseconds['analysis']:,.0f}", f"{each:.0f}", *cells)
             most = _MOST_MILLISECONDS.get(int(size))
-            if most is not None and shape in _SHAPES:
+            if most is not None:
                 slow += [
                     f"{way} {shape} {size}: {milliseconds[way]:.1f}"
                     for way in ("add", "remove")

@@ -114,7 +114,7 @@ def same_as_from_scratch(edited: EditedProgram) -> Analysis:
         assert graph.node_feeds(number) == fed
     for component in fresh.components:
         number = graph.component_of(component.predicates[0])
-        assert graph.predicates_of_component(number) == set(component.predicates)
+        assert graph.predicates_of_component(number) == component.predicates
         assert {rule.name for rule in graph.rules_of_component(number)} == {r.name for r in component.rules}
         assert graph.is_recursive(number) == component.recursive
     assert graph.rule_edges() == rule_edges(fresh.rules)

@@ -13,7 +13,6 @@ from tidalog.analysis.component_graph import OrderKey
 from tidalog.analysis.model import Analysis
 from tidalog.analysis.normal import NormalRule
 from tidalog.analysis.rule_graph import GraphDiff, RuleGraph
-from tidalog.analysis.scc import natural_key
 
 Order = Callable[[str], OrderKey]
 """A sort key for predicates: each component comes after everything it reads."""
@@ -49,7 +48,7 @@ def diff_of_edit(
     numbers = changed_components(graph, diff)
     components = tuple(
         RuleGroup(
-            tuple(sorted(graph.predicates_of_component(number), key=natural_key)),
+            graph.predicates_of_component(number),
             tuple(sorted(graph.rules_of_component(number), key=text_order)),
             graph.is_recursive(number),
         )

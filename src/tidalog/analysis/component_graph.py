@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Set
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Final
 
 from tidalog.analysis.components import read_predicates
@@ -26,7 +27,7 @@ LONGEST_KEY: Final = 24
 """Repeated splits make keys longer; beyond this length all components get new keys."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Cluster:
     """The current state of a component.  It keeps its `number` until it is merged into one with a smaller
     number; when it is split, the part with the most predicates keeps the number."""
@@ -34,6 +35,11 @@ class Cluster:
     number: int
     predicates: frozenset[str]
     order_key: OrderKey
+
+    @cached_property
+    def in_order(self) -> tuple[str, ...]:
+        """The predicates in natural order."""
+        return tuple(sorted(self.predicates, key=natural_key))
 
 
 class ComponentGraph:
@@ -137,10 +143,13 @@ class ComponentGraph:
         drop(self.rules, name)
         return rule
 
-    def split(self, number: int) -> tuple[int, ...]:
-        """Splits a cluster into its strongly connected components; their numbers in topological order."""
+    def split(self, number: int, lost: Iterable[NormalRule]) -> tuple[int, ...]:
+        """Splits a cluster that lost rules into its strongly connected components; their numbers in
+        topological order."""
         cluster = self.clusters[number]
-        members = sorted(cluster.predicates, key=natural_key)
+        if all(self._stays_connected(cluster, rule) for rule in lost):
+            return (number,)
+        members = cluster.in_order
         at = {predicate: index for index, predicate in enumerate(members)}
         successors: list[list[int]] = [[] for _ in members]
         for rule in self.rules_of(cluster):
@@ -159,6 +168,23 @@ class ComponentGraph:
         if len(cluster.order_key) >= LONGEST_KEY:
             self._shorten_keys()
         return tuple(numbers)
+
+    def _stays_connected(self, cluster: Cluster, lost: NormalRule) -> bool:
+        """Whether what a lost rule reads of a cluster still leads to its head.  If that holds for all lost
+        rules, every path through one of them has another way."""
+        assert lost.head is not None
+        head = lost.head.predicate
+        for start in (read_predicates(lost) & cluster.predicates) - {head}:
+            reached, path = {start}, [start]
+            while path and head not in reached:
+                rules = (self.rules[name] for name in self.readers.get(path.pop(), ()))
+                heads = {rule.head.predicate for rule in rules if rule.head is not None}
+                new = (heads & cluster.predicates) - reached
+                reached |= new
+                path += new
+            if head not in reached:
+                return False
+        return True
 
     def begin(self) -> Journal:
         """Starts a new journal for the changes that follow."""

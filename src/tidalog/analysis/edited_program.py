@@ -318,18 +318,24 @@ class EditedProgram:
         self._state = undo.state
 
     def _check_strata(self, draft: Draft, diff: GraphDiff) -> None:
-        """Reports cycles through a negation or an aggregate.  Only a new rule can close one."""
+        """Reports cycles through a negation or an aggregate.  Only a new rule can close one, in a component
+        that it joins from several or itself reads as if it were complete."""
+        graph, known = self.graph, self.graph.predicates
+        joined = (p for p, old in diff.old_components.items() if old is not None and p in known)
+        partial = (rule.head for rule in diff.added if rule.negations or rule.aggregates)
+        names = (*joined, *(head.predicate for head in partial if head is not None))
+        suspected = diff.looped.intersection(map(graph.component_of, names))
         components = [
             Component(
                 number,
-                tuple(sorted(self.graph.predicates_of_component(number), key=natural_key)),
+                self.graph.predicates_of_component(number),
                 tuple(sorted(self.graph.rules_of_component(number), key=self._written.text_order)),
                 True,
                 frozenset(),
                 frozenset(),
                 0,
             )
-            for number in sorted(diff.looped)
+            for number in sorted(suspected)
         ]
         check_stratification(draft, components)
 

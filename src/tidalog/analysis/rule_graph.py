@@ -115,8 +115,9 @@ class RuleGraph:
         """The number of the component that a predicate belongs to."""
         return self._components.cluster_of[predicate]
 
-    def predicates_of_component(self, number: int) -> frozenset[str]:
-        return self._components.clusters[number].predicates
+    def predicates_of_component(self, number: int) -> tuple[str, ...]:
+        """In natural order."""
+        return self._components.clusters[number].in_order
 
     def rules_of_component(self, number: int) -> Iterator[NormalRule]:
         return self._components.rules_of(self._components.clusters[number])
@@ -185,25 +186,25 @@ class RuleGraph:
     def _remove(self, names: Iterable[str]) -> list[NormalRule]:
         drop = self._journal.drop
         gone: list[NormalRule] = []
-        broken: dict[int, None] = {}
+        broken: dict[int, list[NormalRule]] = {}
         for name in names:
             rule = self.rules[name]
             number = self._node_of[name]
             if self._components.loops(rule):
                 assert rule.head is not None
-                broken[self.component_of(rule.head.predicate)] = None
+                broken.setdefault(self.component_of(rule.head.predicate), []).append(rule)
             gone.append(self._components.remove_rule(name))
             drop(self._node_of, name)
             drop(self._nodes[number], name)
             if not self._nodes[number]:
                 drop(self._nodes, number)
-        for component in broken:
-            self._separate(component)
+        for component, rules in broken.items():
+            self._separate(component, rules)
         return gone
 
-    def _separate(self, component: int) -> None:
-        """Splits a component that lost a recursive rule, and its loop with it."""
-        pieces = self._components.split(component)
+    def _separate(self, component: int, lost: Sequence[NormalRule]) -> None:
+        """Splits a component that lost recursive rules, and its loop with it."""
+        pieces = self._components.split(component, lost)
         loop = self._loop[component]
         left = list(self._nodes.get(loop, ()))
         if len(pieces) == 1 and left:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
+from functools import lru_cache
 from heapq import heapify, heappop, heappush
 
 NaturalKey = tuple[tuple[int, int, str], ...]
@@ -15,6 +16,7 @@ OrderKey = tuple[int, NaturalKey]
 _DIGITS = re.compile(r"(\d+)")
 
 
+@lru_cache(maxsize=1 << 16)
 def natural_key(name: str) -> NaturalKey:
     """Sorts `p2` before `p10`."""
     parts = _DIGITS.split(name)

@@ -6,8 +6,7 @@ operator keeps only the registers that a later one reads, so a block moves no mo
 
 from __future__ import annotations
 
-from bisect import bisect_left
-from collections.abc import Callable, Container, Sequence
+from collections.abc import Callable, Container, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -16,6 +15,7 @@ import numpy as np
 from tidalog.analysis.normal import Argument, NormalAtom
 from tidalog.engine import opcodes as op
 from tidalog.engine.aggregates import OPERATORS, PYTHON
+from tidalog.engine.array_types import Int32s
 from tidalog.engine.binding_blocks import PIVOT_REGISTER
 from tidalog.engine.bitmaps import Bits
 from tidalog.engine.delta_scan import Plans
@@ -43,6 +43,7 @@ class Catalogue:
 Filter = tuple[int, int, int]
 """Mask, wanted value, id order (ANY_ID …)."""
 ANY_FACT: Final[Filter] = (0, 0, op.ANY_ID)
+_DROPPED: Final = -2  # the predicate of a pivot that no fact has
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +69,10 @@ class Code:
     """Plan → the name of its rule."""
     pivots: list[int] = field(default_factory=list)
     """Plan → the predicate of its pivot, or -1."""
-    filters: list[Filter] = field(default_factory=list)
+    weights: list[int] = field(default_factory=list)
+    """Plan → among those of one predicate, the heaviest come first; empty: all weigh the same."""
+    filters: dict[Filter, int] = field(default_factory=dict)
+    """Each that the plans use, with its number."""
     indexes: set[int] = field(default_factory=set)
     """Indexes that the plans probe."""
     looked_up: set[int] = field(default_factory=set)
@@ -78,21 +82,39 @@ class Code:
     levels: int = 1
     registers: int = 1
     arity: int = 1
+    _array: Int32s = field(default_factory=lambda: np.zeros(0, np.int32))
+    """The first `_written` of `numbers`, and capacity for more."""
+    _written: int = 0
 
     def plans(self, filters: Sequence[Filter] | None = None) -> Plans:
         """The plans as arrays, found by the predicate of their pivots.  `filters` replace those that the
         plans were compiled with."""
-        order = sorted(range(len(self.pivots)), key=self.pivots.__getitem__)
-        pivots = sorted(set(self.pivots))
-        ordered = [self.pivots[plan] for plan in order]
-        first = [bisect_left(ordered, pivot) for pivot in pivots]
+        pivots = np.array(self.pivots, np.int32)
+        keys = (-np.array(self.weights, np.int64), pivots) if self.weights else (pivots,)
+        order = np.lexsort(keys).astype(np.int32)
+        ordered = pivots[order]
+        first = np.flatnonzero(np.diff(ordered, prepend=-1 + ordered[:1]))
         return Plans(
-            code=np.array(self.numbers or [0], np.int32),
-            filters=np.array((self.filters if filters is None else filters) or [ANY_FACT], np.int32),
+            code=self._code() if self.numbers else np.zeros(1, np.int32),
+            filters=np.array(list(self.filters if filters is None else filters) or [ANY_FACT], np.int32),
             starts=np.array(self.starts, np.int32),
-            first=np.array([len(pivots), *pivots, *first, len(order)], np.int32),
-            order=np.array(order, np.int32),
+            first=np.concatenate([[len(first)], ordered[first], first, [len(order)]]).astype(np.int32),
+            order=order,
         )
+
+    def _code(self) -> Int32s:
+        """`numbers` as an array; only what came since the last time is copied."""
+        written, size = self._written, len(self.numbers)
+        if size > len(self._array):
+            self._array = np.resize(self._array[:written], size + size // 4 * (written > 0))
+        self._array[written:size] = self.numbers[written:]
+        self._written = size
+        return self._array[:size]
+
+    def drop(self, plans: Iterable[int]) -> None:
+        """No fact finds these plans any more; the others keep their numbers."""
+        for plan in plans:
+            self.pivots[plan] = _DROPPED
 
 
 def compile_plan(
@@ -190,8 +212,8 @@ class _Writer:
         return -1 - self.catalogue.term(argument)
 
     def _filter(self, chosen: Filter) -> int:
-        self.code.filters.append(chosen)
-        return len(self.code.filters) - 1
+        filters = self.code.filters
+        return filters.setdefault(chosen, len(filters))
 
     def pivot_columns(self, column: FoldColumn, group: Sequence[Variable]) -> None:
         """A pivot of which only the columns of a group are read."""

@@ -138,7 +138,7 @@ def steps_worth(component: MaintainedComponent, facts: int) -> int:
     cheaper."""
     derivations = component.engine.derivations.get(component.predicates, facts)
     if component.edit is not None:
-        derivations = int(min(derivations, component.edit.instances))
+        derivations = int(max(0.0, derivations - component.edit.lost))
     each = _STEPS_PER_DERIVATION * (_NEAR if facts < _FEW_FACTS else 1.0)
     return 2000 + int(_STEPS_PER_FACT * facts + each * derivations)
 

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
-from functools import cached_property
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
@@ -18,7 +17,7 @@ from tidalog.maintain.kernels.counters import MOST_ATOMS
 from tidalog.maintain.large_groups import LargeGroup
 from tidalog.maintain.workspace import Workspace
 from tidalog.model.facts import Ids
-from tidalog.plan.lowering import RULE, Stage, guarded_rule
+from tidalog.plan.lowering import RULE, Stage, asks
 
 if TYPE_CHECKING:
     from tidalog.maintain.strategies.base import Strategy
@@ -36,15 +35,53 @@ _NO_IDS: Ids = np.empty(0, np.int32)
 class ComponentEdit:
     """The rules that a component has gained and lost, in the one update in which they change."""
 
-    added: frozenset[NormalRule]
+    added: tuple[NormalRule, ...]
     removed: tuple[NormalRule, ...]
     """Removed rules with fewer instances than their predicate has facts: these are searched for."""
     rechecked: frozenset[str]
     """Predicates of the other removed rules: each of their facts is checked."""
-    instances: float
-    """Instances of the rules that it has from now on, estimated."""
+    lost: float
+    """Instances of the rules that it has lost, estimated."""
     from_scratch: bool
     """Whether the component is derived from scratch."""
+
+
+@dataclass
+class Bodies:
+    """What the rules of a component read, rule by rule, so that an edit costs what it changes."""
+
+    rules: int = 0
+    read: dict[int, int] = field(default_factory=dict)
+    """Predicate → in how many atoms."""
+    negated: dict[int, int] = field(default_factory=dict)
+    joins: int = 0
+    long: int = 0
+    """Rules with too many atoms to be searched for single instances."""
+
+    def edited(
+        self, engine: EmbeddedEngine, added: Iterable[NormalRule], removed: Iterable[NormalRule] = ()
+    ) -> Bodies:
+        found = Bodies(self.rules, dict(self.read), dict(self.negated), self.joins, self.long)
+        for rule in removed:
+            found._count(engine, rule, -1)
+        for rule in added:
+            found._count(engine, rule, 1)
+        return found
+
+    def _count(self, engine: EmbeddedEngine, rule: NormalRule, times: int) -> None:
+        predicate, head = engine.predicate, rule.head
+        assert head is not None
+        predicate(head.predicate, len(head.arguments))
+        for atoms, counts in ((rule.atoms, self.read), (rule.negations, self.negated)):
+            for atom in atoms:
+                number = predicate(atom.predicate, len(atom.arguments))
+                counts[number] = counts.get(number, 0) + times
+                if not counts[number]:
+                    del counts[number]
+        self.rules += times
+        if not asks(head.predicate):
+            self.joins += times * max(0, len(rule.atoms) - 1)
+            self.long += times * (len(rule.atoms) >= MOST_ATOMS)
 
 
 @dataclass
@@ -79,54 +116,44 @@ class MaintainedComponent:
     carries_on: bool = False
     large_groups: dict[tuple[int, ...], LargeGroup] = field(default_factory=dict)
     """Of a fold: groups that have changed before and are large, by their keys."""
-    numbers: list[int] = field(init=False)
-    reads: list[int] = field(init=False)
+    bodies: Bodies = field(default_factory=Bodies)
+    numbers: list[int] = field(default_factory=list)
     negated: list[int] = field(init=False)
+    lower: list[int] = field(init=False)
 
     def __post_init__(self) -> None:
         stage, engine = self.stage, self.engine
         self.name, self.predicates, self.recursive = stage.name, stage.predicates, stage.recursive
         self.rules = stage.rules
-        negated: set[int] = set()
-        read: set[int] = set()
         for memo in stage.memos:
             engine.predicate(memo.ask, len(memo.inputs))
             engine.predicate(memo.memo, len(memo.inputs) + 1)
-        for rule in (*stage.asking, *stage.rules):
-            assert rule.head is not None
-            engine.predicate(rule.head.predicate, len(rule.head.arguments))
-            read |= {engine.predicate(atom.predicate, len(atom.arguments)) for atom in rule.atoms}
-            negated |= {engine.predicate(atom.predicate, len(atom.arguments)) for atom in rule.negations}
+        if not self.bodies.rules:
+            self.bodies = self.bodies.edited(engine, stage.every_rule)
+        read = self.bodies.read.keys() | self.bodies.negated.keys()
         if stage.fold is not None:
             engine.predicate(stage.fold.head.predicate, len(stage.fold.head.arguments))
             read |= {engine.predicate(column.relation, column.arity) for column in stage.fold.columns}
-        self.numbers = sorted(engine.predicate(p) for p in self.predicates if engine.has(p))
-        self.reads = sorted(read | negated)
-        self.negated = sorted(negated)
-        self.lower = sorted(set(self.reads) - set(self.numbers))
+        if len(self.numbers) != len(self.predicates):
+            self.numbers = sorted(engine.predicate(p) for p in self.predicates if engine.has(p))
+        self.negated = sorted(self.bodies.negated)
+        self.lower = sorted(read.difference(self.numbers))
+        self.joins, self.incremental = self.bodies.joins, not self.bodies.long
+        """Joins that looking for a proof takes, if there is none (where there is not one to make, what a fact
+        derives is found as fast as in a record); whether its rules can be searched for single instances."""
+        self._reads_itself = len(self.lower) < len(read)
 
     @property
     def chosen(self) -> str:
         """The name of its strategy."""
         return self.strategy.name if self.strategy is not None else ""
 
-    @cached_property
-    def incremental(self) -> bool:
-        """Whether its rules can be searched for single instances."""
-        return all(len(rule.atoms) < MOST_ATOMS for rule in self.rules)
-
-    @cached_property
+    @property
     def countable(self) -> bool:
         """Whether its facts are derived from lower components alone, so that all derivations of a fact are
         there once these are done, and each is met once."""
-        recursive = set(self.reads) & set(self.numbers)
-        return self.incremental and not self.negated and not recursive and self.stage.fold is None
-
-    @cached_property
-    def joins(self) -> int:
-        """Joins that looking for a proof takes, if there is none.  Where there is not one to make, what a
-        fact derives is found as fast as in a record."""
-        return sum(max(0, len(rule.atoms) - 1) for rule in self.rules)
+        is_plain = not self.negated and self.stage.fold is None
+        return self.incremental and is_plain and not self._reads_itself
 
     @property
     def own(self) -> npt.NDArray[np.uint8]:
@@ -190,23 +217,35 @@ class MaintainedComponent:
     def _new_plans(self) -> ComponentPlans:
         stage, edit = self.stage, self.edit
         if edit is None:
-            return ComponentPlans(self.engine, stage.rules, self.predicates, stage.asking, plans=stage.plans)
+            return ComponentPlans(self.engine, self.predicates, stage.every_rule, stage.plans)
+        added = set(map(id, edit.added))
+        staying = [rule for rule in stage.every_rule if id(rule) not in added]
+        plans = ComponentPlans(self.engine, self.predicates, staying, stage.plans)
+        plans.begin_edit(edit.added, edit.removed)
+        return plans
 
-        def marked(rules: tuple[NormalRule, ...]) -> list[NormalRule]:
-            return [guarded_rule(rule) if rule in edit.added else rule for rule in rules]
-
-        return ComponentPlans(
-            self.engine,
-            marked(stage.rules),
-            self.predicates,
-            marked(stage.asking),
-            [guarded_rule(rule) for rule in edit.removed],
+    def followed_by(
+        self, stage: Stage, edit: ComponentEdit, lost: Iterable[NormalRule]
+    ) -> MaintainedComponent:
+        """The component with the rules of an edit, for the same predicates; `lost` are the rules that it has
+        lost.  It takes the compiled plans of the others; this one compiles them again if it is used again."""
+        bodies, numbers = self.bodies.edited(self.engine, edit.added, lost), self.numbers
+        found = MaintainedComponent(
+            self.engine, stage, self.workspace, edit=edit, bodies=bodies, numbers=numbers
         )
+        if self._plans is not None:
+            found._plans, found._size, self._plans = self._plans, self._size, None
+            found._plans.remove(lost)
+            found._plans.begin_edit(edit.added, edit.removed)
+        return found
 
     def end_edit(self) -> None:
         """The update is over in which its rules have changed."""
-        self.edit = None
-        self.forget_plans()
+        plans, edit = self._plans, self.edit
+        self._plans, self.edit = None, None
+        if plans is not None and edit is not None:
+            plans.end_edit(edit.added)
+            self._plans = plans
 
     @property
     def questions(self) -> int:

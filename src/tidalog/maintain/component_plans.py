@@ -6,8 +6,7 @@ each atom may match: `AtomFilters` says so for each kind of atom.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Final, TypeVar, cast
 
 import numpy as np
@@ -21,7 +20,8 @@ from tidalog.engine.engine import EmbeddedEngine
 from tidalog.engine.plan_compiler import Code, Filter, Filters, compile_plan
 from tidalog.engine.tuple_executor import PLAN, STATE, new_search, search_arrays
 from tidalog.engine.update_kernels import READY, catch_up_with
-from tidalog.plan.join_order import HEAD, LogicalPlan, negation, update_pivots
+from tidalog.plan.join_order import HEAD, negation, update_pivots
+from tidalog.plan.lowering import asks, guarded_rule
 from tidalog.plan.plan_cache import PlanCache
 
 # Kinds of atoms, beside the pivot.
@@ -36,6 +36,12 @@ NEGATED_PIVOT: Final = 6
 T = TypeVar("T")
 AtomFilters = Callable[[int], Filter]
 """Kind of an atom → which facts it may match."""
+
+_PRESENT: Final[Filter] = (int(PRESENT), int(PRESENT), op.ANY_ID)
+_NEW: Final[Filter] = (int(PRESENT | NEW), int(PRESENT | NEW), op.ANY_ID)
+_OLDER: Final[Filter] = (int(PRESENT | DELETED | NEW), int(PRESENT), op.ANY_ID)
+_GONE: Final[Filter] = (int(PRESENT | DELETED | NEW), int(PRESENT | DELETED), op.ANY_ID)
+_NOT_DELETED: Final[Filter] = (*NEW_STATE, op.ANY_ID)
 
 # Ways to search.
 FORWARD: Final = 0  # instances that a given fact takes part in
@@ -80,49 +86,183 @@ class Searches:
         return names[number] if number < len(names) else ""
 
 
-@dataclass
+# Kinds of plans, beside the ways to search.
+GROW: Final = 3  # semi-naive insertion
+GROW_WITH_BODY: Final = 4  # the same, the facts of an instance in registers
+ALLOW: Final = 5  # insertion because a negated fact is deleted
+
+# What a rule is to its component, and the kinds of plans that it has for that.
+RULES: Final = 0
+ASKING: Final = 1  # it collects what memos answer: new facts add questions, and deleted ones remove none
+LEAVING: Final = 2  # this update removes it: it has instances in the state before and none after
+_KINDS: Final = (
+    (FORWARD, BACKWARD, LIKELY_FIRST, GROW, GROW_WITH_BODY, ALLOW),
+    (GROW, GROW_WITH_BODY, ALLOW),
+    (FORWARD,),
+)
+
+
+_Key = tuple[int, str, str]
+"""What identifies a rule of a component: its role, its name and the predicate that it derives."""
+
+
+def _role_of(rule: NormalRule) -> int:
+    """What a rule of a stage is to its component."""
+    assert rule.head is not None
+    return ASKING if asks(rule.head.predicate) else RULES
+
+
+def _key_of(rule: NormalRule, role: int) -> _Key:
+    assert rule.head is not None
+    return role, rule.name, rule.head.predicate
+
+
+class _PlanSet:
+    """The plans of one kind, each found by its rule."""
+
+    def __init__(self) -> None:
+        self.code = Code()
+        self.of_rule: dict[_Key, range] = {}
+        self.dropped = 0
+        self.arrays: dict[AtomFilters | None, Plans] = {}
+
+
 class ComponentPlans:
-    """The rules of a stage, with native expressions alone.  Everything is compiled on first use."""
+    """The compiled plans of a stage's rules, with native expressions alone.
 
-    engine: EmbeddedEngine
-    rules: Sequence[NormalRule]
-    predicates: frozenset[str]
-    asking: Sequence[NormalRule] = ()
-    """Rules that collect what memos answer: new facts add questions, and deleted ones remove none."""
-    leaving: Sequence[NormalRule] = ()
-    """Rules that this update removes: they have instances in the state before it and none after."""
-    plans: PlanCache = field(default_factory=PlanCache)
-    _grow: dict[bool, tuple[Code, Plans]] = field(default_factory=dict)
-    _allow: tuple[Code, Plans] | None = None
-    _grow_at: dict[bool, tuple[Code, Block]] = field(default_factory=dict)
-    _search: dict[tuple[int, AtomFilters], tuple[Code, Plans]] = field(default_factory=dict)
-    _codes: dict[int, Code] = field(default_factory=dict)
-    _prepared: dict[tuple[tuple[int, AtomFilters], ...], Searches] = field(default_factory=dict)
+    Plans of a kind are compiled when they are first needed.  Rules come and go one by one, at a cost that
+    follows them: the plans of the others stay where they are."""
 
-    def growing(self, with_body: bool) -> tuple[Code, Plans]:
-        """Semi-naive insertion: a pivot is a new fact, or one of the component that got a new id."""
-        if with_body not in self._grow:
-            code = Code()
-            own_predicates = self.predicates if with_body else None
-            for rule in (*self.asking, *self.rules):
-                for pivot in range(len(rule.atoms)):
-                    own = rule.atoms[pivot].predicate in self.predicates
-                    chosen = (int(PRESENT), int(PRESENT), op.ANY_ID)
-                    if not own:
-                        chosen = (int(PRESENT | NEW), int(PRESENT | NEW), op.ANY_ID)
-                    filters = Filters(self._growing_order(rule, pivot), chosen, (*NEW_STATE, op.ANY_ID))
-                    logical = self._plan(rule, pivot)
-                    compile_plan(logical, self.engine.catalogue, code, filters, own=own_predicates)
-            self._grow[with_body] = code, code.plans()
-        return self._grow[with_body]
+    def __init__(
+        self,
+        engine: EmbeddedEngine,
+        predicates: frozenset[str],
+        rules: Iterable[NormalRule] = (),
+        plans: PlanCache | None = None,
+    ) -> None:
+        """`plans` has the logical plans of rules that stay."""
+        self.engine, self.predicates = engine, predicates
+        self._logical = plans or PlanCache()
+        self._rules: tuple[dict[_Key, NormalRule], ...] = ({}, {}, {})
+        for rule in rules:
+            role = _role_of(rule)
+            self._rules[role][_key_of(rule, role)] = rule
+        self._guarded: list[tuple[NormalRule, int]] = []
+        self._sets: dict[int, _PlanSet] = {}
+        self._grow_at: dict[bool, tuple[Code, Block]] = {}
+        self._prepared: dict[tuple[tuple[int, AtomFilters], ...], Searches] = {}
+
+    # --- rule edits ---------------------------------------------------------------------------------
+
+    def begin_edit(self, added: Iterable[NormalRule], removed: Iterable[NormalRule]) -> None:
+        """For one update, rules that are new or leave have one more atom: see `guarded_rule`."""
+        changed = [(guarded_rule(rule), _role_of(rule)) for rule in added]
+        changed += [(guarded_rule(rule), LEAVING) for rule in removed]
+        for rule, role in changed:
+            self._add(rule, role)
+        self._guarded += changed
+
+    def end_edit(self, added: Iterable[NormalRule]) -> None:
+        """The update is over: its new rules are like all others."""
+        for rule, role in self._guarded:
+            self._remove(rule, role)
+        self._guarded = []
+        for rule in added:
+            self._add(rule, _role_of(rule))
+
+    def remove(self, rules: Iterable[NormalRule]) -> None:
+        """Rules of the stage are no longer there."""
+        for rule in rules:
+            self._remove(rule, _role_of(rule))
+
+    def _add(self, rule: NormalRule, role: int) -> None:
+        key = _key_of(rule, role)
+        self._rules[role][key] = rule
+        for kind in _KINDS[role]:
+            if kind in self._sets:
+                self._compile(kind, self._sets[kind], key, rule)
+        self._outdate()
+
+    def _remove(self, rule: NormalRule, role: int) -> None:
+        key = _key_of(rule, role)
+        self._logical.forget(self._rules[role].pop(key))
+        for kind in _KINDS[role]:
+            known = self._sets.get(kind)
+            if known is None:
+                continue
+            plans = known.of_rule.pop(key)
+            known.code.drop(plans)
+            known.arrays.clear()
+            known.dropped += len(plans)
+            if 2 * known.dropped > len(known.code.starts):
+                del self._sets[kind]
+        self._outdate()
+
+    def _outdate(self) -> None:
+        self._grow_at.clear()
+        self._prepared.clear()
+
+    # --- kinds of plans -----------------------------------------------------------------------------
 
     def growing_at(self, with_body: bool) -> tuple[Code, Block]:
-        """The same, the plans by address."""
+        """Semi-naive insertion: a pivot is a new fact, or one of the component that got a new id.  The plans
+        by address."""
         known = self._grow_at.get(with_body)
         if known is None:
-            code, plans = self.growing(with_body)
+            code, plans = self._plans(GROW_WITH_BODY if with_body else GROW)
             known = self._grow_at[with_body] = code, block_of(plans)
         return known
+
+    def allowing(self) -> tuple[Code, Plans]:
+        """Insertion because a negated fact is deleted, which is the pivot.  Instances that have a new fact
+        are found by `growing_at`."""
+        return self._plans(ALLOW)
+
+    def searches(self, *wanted: tuple[int, AtomFilters]) -> Searches:
+        """Everything that searches of these ways, with these filters, need."""
+        known = self._prepared.get(wanted)
+        if known is None:
+            known = self._prepared[wanted] = Searches([self._plans(*one) for one in wanted])
+        return known
+
+    def _plans(self, kind: int, allowed: AtomFilters | None = None) -> tuple[Code, Plans]:
+        """The plans of a kind.  Those of searches have kinds of atoms for filters: `allowed` says what they
+        mean."""
+        known = self._sets.get(kind)
+        if known is None:
+            known = self._sets[kind] = _PlanSet()
+            for role, rules in enumerate(self._rules):
+                for key, rule in rules.items() if kind in _KINDS[role] else ():
+                    self._compile(kind, known, key, rule)
+        if allowed not in known.arrays:
+            filters = None if allowed is None else [allowed(kind) for kind, _, _ in known.code.filters]
+            known.arrays[allowed] = known.code.plans(filters)
+        return known.code, known.arrays[allowed]
+
+    def _compile(self, kind: int, plans: _PlanSet, key: _Key, rule: NormalRule) -> None:
+        code, first = plans.code, len(plans.code.starts)
+        own = None if kind in (GROW, ALLOW) else self.predicates
+        for pivot, filters in self._pivots(kind, rule):
+            logical = self._logical.plan(rule, pivot, self.engine)
+            compile_plan(logical, self.engine.catalogue, code, filters, own=own)
+            if kind == LIKELY_FIRST:
+                code.weights.append(self._facts_of(rule))
+        plans.of_rule[key] = range(first, len(code.starts))
+        plans.arrays.clear()
+
+    def _pivots(self, kind: int, rule: NormalRule) -> Iterator[tuple[int, Filters]]:
+        """The pivots that a rule has in the plans of a kind, and which facts match."""
+        if kind in (GROW, GROW_WITH_BODY):
+            for pivot, atom in enumerate(rule.atoms):
+                given = _PRESENT if atom.predicate in self.predicates else _NEW
+                yield pivot, Filters(self._growing_order(rule, pivot), given, _NOT_DELETED)
+        elif kind == ALLOW:
+            for number in range(len(rule.negations)):
+                yield negation(number), Filters(lambda _: _OLDER, _GONE, _NOT_DELETED)
+        else:
+            for pivot in update_pivots(rule) if kind == FORWARD else [HEAD]:
+                chosen = PIVOT if pivot >= HEAD else NEGATED_PIVOT
+                yield pivot, Filters(self._kinds(rule, pivot), (chosen, 0, 0), (NEGATED, 0, 0))
 
     def _growing_order(self, rule: NormalRule, pivot: int) -> Callable[[int], Filter]:
         """An instance is found at its fact with the largest id among those that are pivots."""
@@ -137,66 +277,15 @@ class ComponentPlans:
 
         return chosen
 
-    def allowing(self) -> tuple[Code, Plans]:
-        """Insertion because a negated fact is deleted, which is the pivot.  Instances that have a new fact
-        are found by `growing`."""
-        if self._allow is None:
-            code = Code()
-            older = (int(PRESENT | DELETED | NEW), int(PRESENT), op.ANY_ID)
-            gone = (int(PRESENT | DELETED | NEW), int(PRESENT | DELETED), op.ANY_ID)
-            for rule in (*self.asking, *self.rules):
-                for number in range(len(rule.negations)):
-                    filters = Filters(lambda _: older, gone, (*NEW_STATE, op.ANY_ID))
-                    logical = self._plan(rule, negation(number))
-                    compile_plan(logical, self.engine.catalogue, code, filters)
-            self._allow = code, code.plans()
-        return self._allow
+    def _kinds(self, rule: NormalRule, pivot: int) -> Callable[[int], Filter]:
+        def chosen(position: int) -> Filter:
+            before = position < pivot
+            if rule.atoms[position].predicate in self.predicates:
+                return OWN_BEFORE if before else OWN_AFTER, 0, 0
+            return LOWER_BEFORE if before else LOWER_AFTER, 0, 0
 
-    def searches(self, *wanted: tuple[int, AtomFilters]) -> Searches:
-        """Everything that searches of these ways, with these filters, need."""
-        known = self._prepared.get(wanted)
-        if known is None:
-            known = self._prepared[wanted] = Searches([self._searching(*one) for one in wanted])
-        return known
-
-    def _searching(self, way: int, allowed: AtomFilters) -> tuple[Code, Plans]:
-        known = self._search.get((way, allowed))
-        if known is None:
-            if way not in self._codes:
-                self._codes[way] = self._compiled(way)
-            code = self._codes[way]
-            filters = [allowed(kind) for kind, _, _ in code.filters]
-            known = self._search[way, allowed] = code, code.plans(filters)
-        return known
-
-    def _compiled(self, way: int) -> Code:
-        """All plans with kinds of atoms for filters, and the facts of an instance in registers."""
-        code = Code()
-        rules = self.rules
-        if way == FORWARD:
-            rules = [*rules, *self.leaving]
-        elif way == LIKELY_FIRST:
-            rules = sorted(rules, key=self._facts_of, reverse=True)
-        for rule in rules:
-            for pivot in update_pivots(rule) if way == FORWARD else [HEAD]:
-                filters = Filters(
-                    lambda position, rule=rule, pivot=pivot: (self._kind(rule, position, pivot), 0, 0),  # type: ignore[misc]
-                    (PIVOT if pivot >= HEAD else NEGATED_PIVOT, 0, 0),
-                    (NEGATED, 0, 0),
-                )
-                logical = self._plan(rule, pivot)
-                compile_plan(logical, self.engine.catalogue, code, filters, own=self.predicates)
-        return code
-
-    def _plan(self, rule: NormalRule, pivot: int) -> LogicalPlan:
-        return self.plans.plan(rule, pivot, self.engine)
+        return chosen
 
     def _facts_of(self, rule: NormalRule) -> int:
         """How many facts the relations of a body have."""
         return sum(self.engine.count(atom.predicate) for atom in rule.atoms)
-
-    def _kind(self, rule: NormalRule, position: int, pivot: int) -> int:
-        before = position < pivot
-        if rule.atoms[position].predicate in self.predicates:
-            return OWN_BEFORE if before else OWN_AFTER
-        return LOWER_BEFORE if before else LOWER_AFTER

@@ -30,7 +30,7 @@ from tidalog.model.facts import Ids
 from tidalog.model.terms import String
 from tidalog.plan.compile import CompiledComponent
 from tidalog.plan.join_order import instances_of
-from tidalog.plan.lowering import RULE, Stage, constraint_predicate, rule_key
+from tidalog.plan.lowering import RULE, Stage, constraint_predicate, rule_key, rules_beside
 
 
 @dataclass
@@ -63,7 +63,7 @@ def plan_edit(
     """Plans an edit at a cost that follows it; the components before are not touched.  `compiled` are the
     components and constraints that are new or have other rules."""
     constraints = (constraint_predicate(rule.name) for rule in diff.constraints_removed)
-    result = EditPlan(index.groups_of((*sorted(diff.affected), *constraints)), [])
+    result = EditPlan(index.groups_of((*diff.affected, *constraints)), [])
     before = [component for group in result.before for component in group.stages]
     derived_by = {predicate: component for component in before for predicate in component.predicates}
     kept: set[str] = set()
@@ -73,7 +73,8 @@ def plan_edit(
         stages: list[MaintainedComponent] = []
         for stage in part.stages:
             kept |= stage.predicates | {name for memo in stage.memos for name in (memo.ask, memo.memo)}
-            olds = list({id(n): n for p in sorted(stage.predicates) if (n := derived_by.get(p))}.values())
+            names = part.predicates if len(stage.predicates) > 1 else stage.predicates
+            olds = list({id(n): n for p in names if (n := derived_by.get(p))}.values())
             if len(olds) == 1 and olds[0].stage.is_like(stage):
                 stages.append(olds[0])
                 continue
@@ -84,11 +85,9 @@ def plan_edit(
             stages.append(component)
         result.after.append(Stages(part.predicates, tuple(stages)))
     result.added, result.removed = list(added), list(removed)
-    names = [p for component in before for p in sorted(component.predicates)]
-    names += [
-        name for component in before for memo in component.stage.memos for name in (memo.ask, memo.memo)
-    ]
-    result.dropped = [engine.predicate(name) for name in names if name not in kept and engine.has(name)]
+    left = [p for component in before for p in sorted(component.predicates - kept)]
+    left += [name for component in before for memo in component.stage.memos for name in (memo.ask, memo.memo)]
+    result.dropped = [engine.predicate(name) for name in left if name not in kept and engine.has(name)]
     return result
 
 
@@ -96,21 +95,21 @@ def _follow(
     engine: EmbeddedEngine, olds: list[MaintainedComponent], stage: Stage, workspace: Workspace
 ) -> MaintainedComponent:
     """A component with the facts that some components had before the edit."""
-    had = [r for old in olds for r in (*old.rules, *old.stage.asking) if _derives(r, stage)]
-    has = {*stage.rules, *stage.asking}
-    known = set(had)
-    component = MaintainedComponent(engine, stage, workspace)
-    folds = stage.fold is not None or any(old.stage.fold is not None for old in olds)
-    removed, rechecked = _removed_rules(
-        engine, [r for r in had if r not in has and _head(r) in stage.predicates]
-    )
-    component.edit = ComponentEdit(
-        frozenset(rule for rule in has if rule not in known),
+    has, had = stage.every_rule, [rule for old in olds for rule in old.stage.every_rule]
+    added, lost = tuple(rules_beside(has, had)), rules_beside(had, has)
+    no_longer_derive = [rule for rule in lost if _head(rule) in stage.predicates]
+    removed, rechecked = _removed_rules(engine, no_longer_derive)
+    edit = ComponentEdit(
+        added,
         removed,
         rechecked,
-        sum(instances_of(rule, engine) for rule in stage.rules),
-        from_scratch=folds,
+        sum(instances_of(rule, engine) for rule in no_longer_derive),
+        from_scratch=stage.fold is not None or any(old.stage.fold is not None for old in olds),
     )
+    if len(olds) == 1 and olds[0].predicates == stage.predicates:
+        component = olds[0].followed_by(stage, edit, lost)
+    else:
+        component = MaintainedComponent(engine, stage, workspace, edit=edit)
     component.in_rank_order = all(old.in_rank_order for old in olds) and _one_after_the_other(engine, olds)
     for ids in (ids for old in olds for ids in old.unranked):
         component.unrank(ids)
@@ -131,17 +130,15 @@ def _head(rule: NormalRule) -> str:
     return rule.head.predicate
 
 
-def _derives(rule: NormalRule, stage: Stage) -> bool:
-    return _head(rule) in stage.predicates or _head(rule).startswith("#ask:")
-
-
 def _one_after_the_other(engine: EmbeddedEngine, olds: list[MaintainedComponent]) -> bool:
     """Whether every fact of a component came before whatever the next one derives."""
+    if len(olds) < 2:
+        return True
     last = -1
     for old in sorted(
         olds, key=lambda component: min((_first_implicit(engine, n) for n in component.numbers), default=0)
     ):
-        if len(olds) > 1 and min((_first_implicit(engine, n) for n in old.numbers), default=last + 1) <= last:
+        if min((_first_implicit(engine, n) for n in old.numbers), default=last + 1) <= last:
             return False
         last = max(
             [last, *(int(engine.store.arrays.extent[n, LAST]) for n in old.numbers if engine.store.count(n))]

@@ -182,7 +182,12 @@ class SemiNaive:
         if len(left):
             operators = plans.code.operators[0]
             groups = [(int(fact), operators.index(at)) for fact, at in left.tolist()]
+            derivations, size = self.runner.stats.derivations, len(self.engine.store)
             fold_groups_exactly(self.engine, self.runner, self.functions, fold, groups, self._status)
+            if len(plans.counts):
+                plans.counts[operators[-1]] += self.runner.stats.derivations - derivations
+                plans.counts[operators[-1] + NEW_FACTS] += len(self.engine.store) - size
+        self._finish(plans)
 
     def _declare(self, rules: Sequence[NormalRule], memos: Sequence[Memo]) -> None:
         for memo in memos:
@@ -219,7 +224,6 @@ class SemiNaive:
             block = ids[begin : begin + BLOCK]
             start_plan(self.engine.store.arrays, arrays.filters, arrays.code, 0, block, len(block), blocks)
             self._run_plan(arrays, blocks, plans.code, 0)
-        self._finish(plans)
         return left[: int(blocks.control[LEFT])]
 
     def _run_plan(self, plans: Plans, blocks: BindingBlocks, code: Code, number: int) -> None:

@@ -65,8 +65,8 @@ class ComponentIndex:
 
     def groups_of(self, predicates: Iterable[str]) -> list[Stages]:
         """The components of the program that some predicates belong to."""
-        found = (self._group_of.get(predicate) for predicate in predicates)
-        return list(dict.fromkeys(group for group in found if group is not None))
+        found = set(map(self._group_of.get, predicates))
+        return sorted((group for group in found if group is not None), key=lambda group: group.number)
 
     def position(self, component: MaintainedComponent) -> Position:
         predicate, number, stage = self._positions[id(component)]

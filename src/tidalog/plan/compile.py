@@ -36,8 +36,12 @@ class CompiledComponent:
     predicates: tuple[str, ...]
     recursive: bool
     stages: tuple[Stage, ...]
-    single: frozenset[str]
-    """Predicates that exactly one rule derives."""
+
+    @property
+    def single(self) -> list[str]:
+        """Predicates that exactly one rule derives."""
+        heads = Counter(rule.head.predicate for rule in self.rules if rule.head is not None)
+        return [name for name, count in heads.items() if count == 1]
 
 
 @dataclass(frozen=True)
@@ -122,13 +126,8 @@ def compile_component(
 ) -> CompiledComponent:
     """Compiles the rules for some predicates, all of which have a head."""
     names = tuple(predicates)
-    heads = Counter(rule.head.predicate for rule in rules if rule.head is not None)
     return CompiledComponent(
-        tuple(rules),
-        names,
-        recursive,
-        tuple(stages(rules, names, recursive, is_native)),
-        frozenset(name for name, count in heads.items() if count == 1),
+        tuple(rules), names, recursive, tuple(stages(rules, names, recursive, is_native))
     )
 
 

@@ -80,13 +80,29 @@ class Stage:
         answers = [name for memo in self.memos for name in (memo.ask, memo.memo)]
         return [*filter(is_hidden, self.predicates), *answers]
 
+    @property
+    def every_rule(self) -> tuple[NormalRule, ...]:
+        return (*self.asking, *self.rules)
+
     def is_like(self, other: Stage) -> bool:
         """Whether it derives the same in the same way; the order of rules does not matter."""
-        return self is other or (
-            (self.predicates, self.fold) == (other.predicates, other.fold)
-            and set(self.rules) == set(other.rules)
-            and set(self.asking) == set(other.asking)
-        )
+        if self is other:
+            return True
+        if (self.predicates, self.fold) != (other.predicates, other.fold):
+            return False
+        ours, theirs = self.every_rule, other.every_rule
+        return len(ours) == len(theirs) and not rules_beside(ours, theirs)
+
+
+def rules_beside(rules: Sequence[NormalRule], others: Sequence[NormalRule]) -> list[NormalRule]:
+    """The rules that are not among others.  Most are the same objects: to compare these takes no time."""
+    known = set(map(id, others))
+    found = [rule for rule in rules if id(rule) not in known]
+    if found:
+        known = set(map(id, rules))
+        rest = {rule for rule in others if id(rule) not in known}
+        found = [rule for rule in found if rule not in rest]
+    return found
 
 
 def constraint_rule(rule: NormalRule) -> NormalRule:
@@ -112,6 +128,11 @@ def guarded_rule(rule: NormalRule) -> NormalRule:
 
 def is_hidden(predicate: str) -> bool:
     return predicate.startswith("#")
+
+
+def asks(predicate: str) -> bool:
+    """Whether a relation holds what a memo is to answer."""
+    return predicate.startswith("#ask:")
 
 
 def stages(
@@ -250,6 +271,8 @@ def _lift_foreign(
 ) -> list[NormalRule]:
     """Replaces foreign expressions by memos one after the other, in the order in which their inputs are
     bound."""
+    if not (rule.computations or rule.tests):
+        return [rule]
     foreign = [c for c in rule.computations if not is_native(c.expression)]
     foreign_tests = [t for t in rule.tests if not is_native(t)]
     if not foreign and not foreign_tests:

@@ -18,18 +18,18 @@ class PlanCache:
     """Plans by rule and pivot.  A rule is found by identity: to hash one takes longer than to plan it."""
 
     def __init__(self) -> None:
-        self._plans: dict[tuple[int, int | None], tuple[LogicalPlan, list[int]]] = {}
+        self._plans: dict[int, dict[int | None, tuple[LogicalPlan, list[int]]]] = {}
         self._from_scratch: dict[int, tuple[LogicalPlan, list[int]]] = {}
 
     def plan(self, rule: NormalRule, pivot: int | None, statistics: Statistics) -> LogicalPlan:
         """The plan of a rule for a pivot, chosen by these statistics or by similar ones."""
         counts = _counts(rule, statistics)
-        key = id(rule), pivot
-        known = self._plans.get(key)
+        of_rule = self._plans.setdefault(id(rule), {})
+        known = of_rule.get(pivot)
         if known is not None and known[0].rule is rule and _are_similar(known[1], counts):
             return known[0]
         chosen = plan(rule, pivot, statistics)
-        self._plans[key] = chosen, counts
+        of_rule[pivot] = chosen, counts
         return chosen
 
     def from_scratch(self, rule: NormalRule, statistics: Statistics) -> LogicalPlan:
@@ -40,6 +40,11 @@ class PlanCache:
         chosen = self.plan(rule, best_start(rule, statistics), statistics)
         self._from_scratch[id(rule)] = chosen, _counts(rule, statistics)
         return chosen
+
+    def forget(self, rule: NormalRule) -> None:
+        """The rule is no longer there."""
+        self._plans.pop(id(rule), None)
+        self._from_scratch.pop(id(rule), None)
 
 
 def _counts(rule: NormalRule, statistics: Statistics) -> list[int]:
