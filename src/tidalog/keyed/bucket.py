@@ -24,12 +24,11 @@ import pyarrow.compute as pc
 from tidalog.api.encoded_update import grouped_facts, net_update
 from tidalog.api.relations import explicit_rows
 from tidalog.engine.engine import EmbeddedEngine
-from tidalog.io.columns import RawTable
-from tidalog.io.diagnostics import Position
-from tidalog.io.update_tables import UpdateTable, update_table_of
+from tidalog.io.update_tables import update_table_of
 from tidalog.keyed.batches import Numbers, SubBatches, codes_of, split_batch
 from tidalog.keyed.changes import KeyedChanges, plain_texts
 from tidalog.keyed.config import BucketConfig
+from tidalog.keyed.declared_rows import facts_in, fitting_rows
 from tidalog.keyed.diagnostics import RuleViolated
 from tidalog.keyed.keys import KeyTable, labels_of, labels_packed
 from tidalog.keyed.rollback import inverse, update_without, without_keys
@@ -108,6 +107,8 @@ class Bucket:
         edit_rows = edits_in(rules, self.rules.label) if rules is not None else EditRows()
         changes = plan_edits(self.rules, edit_rows)
         table, bad = with_learnt(table, doubtful, changes[-1].rules if changes else self.rules)
+        table, unfit = fitting_rows(table, self.config.declarations)
+        bad = [*bad, *unfit]
         dictionary = self.engine.dictionary
         keys = dictionary.encode(table.column("key"), "string")
         labels = self._labels(table, keys)
@@ -176,7 +177,8 @@ class Bucket:
 
     def _sub_batches(self, table: pa.Table, keys: Ids, order: SubBatches) -> Iterator[EncodedUpdate]:
         """The updates of each sub-batch as one."""
-        facts, encode = _facts(table), self.engine.dictionary.encode
+        facts = update_table_of(facts_in(table), self.config.declarations)
+        encode = self.engine.dictionary.encode
         columns = [keys, *(encode(column.array, column.reading) for column in facts.arguments)]
         prefixes = self.config.prefixes
         for parts in grouped_facts(facts, order.count, order.sub_batch, order.rows, columns, prefixes):
@@ -369,17 +371,6 @@ class Bucket:
             for column in batch.columns:
                 used[column] = True
         return 1.0 - float(used.mean()) if len(used) else 0.0
-
-
-def _facts(table: pa.Table) -> UpdateTable:
-    """Operations, predicates and arguments of rows, in their order."""
-    names = [name for name in table.column_names if name not in ("key", "update")]
-    columns = [table.column(name) for name in names]
-
-    def position(row: int, field: int) -> tuple[Position, str]:
-        return Position("the batch", row + 1, unit="row"), ""
-
-    return update_table_of(RawTable("the batch", columns, table.num_rows, position, tuple(names)))
 
 
 def _last_updates(order: SubBatches) -> tuple[Ids, Numbers]:

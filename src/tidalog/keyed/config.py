@@ -15,8 +15,9 @@ from tidalog.analysis.keyed import KeyedProgram
 from tidalog.api.functions import argument_range
 from tidalog.builtins import PythonFunction
 from tidalog.engine.dictionary import Dictionary
+from tidalog.io.declared_rows import Declarations
 from tidalog.keyed.shard_map import entry_of_bucket
-from tidalog.lang import print_program
+from tidalog.lang import parse, print_program
 from tidalog.model.facts import Facts, Ids
 from tidalog.model.terms import Term
 from tidalog.model.update import EncodedUpdate
@@ -27,7 +28,7 @@ from tidalog.storage.records import changes_of, changes_packed, unpacked
 if TYPE_CHECKING:
     from tidalog.api.knowledge_base import KnowledgeBase
 
-_CACHED: Final = ("digest", "first_entry")
+_CACHED: Final = ("digest", "first_entry", "declarations")
 
 
 @dataclass(frozen=True)
@@ -65,6 +66,13 @@ class BucketConfig:
     def digest(self) -> str:
         """Identifies the program; the state of one cannot be used by another."""
         return sha256(f"{self.buckets} {self.labels} {self.text}".encode() + self.facts).hexdigest()[:16]
+
+    @cached_property
+    def declarations(self) -> Declarations:
+        """What arguments are declared as; the key is not one of them."""
+        return Declarations(
+            parse(self.original).declared if "@declare" in self.original else {}, self.prefixes
+        )
 
     @property
     def ranges(self) -> dict[str, ArgumentRange]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import random
 from collections.abc import Sequence
 from dataclasses import replace
@@ -236,3 +237,24 @@ def test_without_labels_a_batch_is_an_update_of_each_key() -> None:
         assert applied.skipped == 0
         assert {t[1] for t in told_by(applied.changes, 2)} == ({0, 1} if number == 1 else set())
     assert bucket.keys.labels.to_pylist() == [2, 2]
+
+
+def test_rows_that_do_not_fit_a_declaration_are_bad_and_others_are_converted() -> None:
+    program = parse(
+        "@declare reading(turbine: string, value: double) . hot(?t) :- reading(?t, ?v), ?v > 20 ."
+    )
+    keyed = Keyed(config_for(program))
+    rows: list[Row] = [
+        ("k1", 1, "+", "reading", ("007", "21")),
+        ("k1", 1, "+", "reading", ("8", "warm")),
+        ("k2", 1, "+", "reading", ('"9"', "30.5")),
+    ]
+    outcome = keyed.apply(rows)
+    (bad,) = [json.loads(note) for note in outcome.bad]
+    assert bad["fault"] == {"number": "T156", "message": '"warm" is not a double', "column": "arg2"}
+    assert (bad["values"]["key"], bad["values"]["arg1"]) == ("k1", "8")
+    assert outcome.rows == 2
+    told = told_by(outcome.changes, keyed.config.arguments)
+    assert len([one for one in told if "hot" in str(one)]) == 2
+    keyed.rebuild()
+    assert keyed.apply([("k1", 2, "-", "reading", ("007", "21"))]).changes.num_rows == 2
