@@ -6,11 +6,14 @@ import random
 from collections.abc import Callable
 from dataclasses import replace
 
+from tidalog.model.column_types import TYPES, fitted
 from tidalog.model.program import (
     Aggregate,
     Atom,
     BodyLiteral,
     Call,
+    Column,
+    Declaration,
     Disjunction,
     Expression,
     Negation,
@@ -18,6 +21,7 @@ from tidalog.model.program import (
     Rule,
     Variable,
 )
+from tidalog.model.terms import Term
 
 
 def shuffle_rules(program: Program, chance: random.Random) -> Program:
@@ -76,10 +80,31 @@ def _renamed(rule: Rule, chance: random.Random) -> Rule:
     return replace(rule, heads=tuple(map(atom, rule.heads)), body=tuple(map(literal, rule.body)))
 
 
+def declare(program: Program, chance: random.Random) -> Program:
+    """Every predicate with a declaration: its columns are named, and some have a type of all their facts."""
+    rows: dict[tuple[str, int], list[tuple[Term, ...]]] = {}
+    for fact in program.facts:
+        rows.setdefault((fact.predicate, len(fact.arguments)), []).append(fact.arguments)
+    for rule in program.rules:
+        for head in rule.heads:
+            rows.setdefault((head.predicate, head.arity), [])
+    found = tuple(
+        Declaration(predicate, tuple(_column(number, facts, chance) for number in range(arity)))
+        for (predicate, arity), facts in rows.items()
+    )
+    return replace(program, declarations=found)
+
+
+def _column(number: int, facts: list[tuple[Term, ...]], chance: random.Random) -> Column:
+    fitting = [kind for kind in TYPES if all(fitted(row[number], kind) == row[number] for row in facts)]
+    return Column(f"column {number}", chance.choice(fitting))
+
+
 SHUFFLES: dict[str, Callable[[Program, random.Random], Program]] = {
     "rules": shuffle_rules,
     "facts": shuffle_facts,
     "bodies": shuffle_bodies,
     "heads": shuffle_heads,
     "names of variables": alpha_rename,
+    "declarations": declare,
 }
