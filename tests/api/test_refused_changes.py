@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Callable
 from pathlib import Path
 
@@ -141,6 +142,26 @@ class TestAsOne:
         assert (state(kb), dict(kb.rules)) == (facts, rules)
         kb.rules.remove("once")
         assert "once" not in kb.rules
+
+    @pytest.mark.parametrize("read_only", [False, True])
+    def test_a_block_that_had_not_ended_when_the_writer_ended_is_dropped(
+        self, read_only: bool, tmp_path: Path
+    ) -> None:
+        kb = tidalog.open(tmp_path / "s")
+        kb.load(PROGRAM)
+        before = state(kb)
+        with kb.as_one():
+            kb.insert("owner", [("bike", "ann")])
+            kb.rules.remove("once")
+            shutil.copytree(tmp_path / "s", tmp_path / "during")  # what a crash would leave
+        after = state(kb)
+        shutil.copytree(tmp_path / "s", tmp_path / "after")
+        kb.close()
+        for name, expected, rules in (("during", before, 2), ("after", after, 1)):
+            for _ in range(2):
+                with tidalog.open(tmp_path / name, read_only=read_only) as found:
+                    assert state(found) == expected
+                    assert len(found.rules) == rules
 
     def test_an_exception_ends_the_block_without_a_change(self) -> None:
         kb = tidalog.open()

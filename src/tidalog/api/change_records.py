@@ -23,9 +23,13 @@ EARLIER: Final = "earlier format: "
 """Begins the digest of a program that was loaded in an earlier format."""
 
 
-def records_of(change: Change, number: int, dictionary: Dictionary) -> list[list[bytes]]:
+def records_of(
+    change: Change, number: int, dictionary: Dictionary, *, in_block: bool = False
+) -> list[list[bytes]]:
     """The records that log a change, whose first update has this number."""
     header: dict[str, object] = {"kind": change.kind, "number": number}
+    if in_block:
+        header["block"] = True
     if change.load is None or change.read is None:
         written = [records.changes_packed(header, change.updates, dictionary)]
         if len(change.updates) > 1:

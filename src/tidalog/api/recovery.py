@@ -46,8 +46,10 @@ def apply_again(
     number = redo.number
     first = log.logged_to + 1
     log.logged_to = number
-    if not redo.is_done and unfinished == "reject" and log.store is not None:
-        log.reject(first, number, RuntimeError("the writer ended before it was applied"))
+    if not redo.is_done and (redo.record.in_block or (unfinished == "reject" and log.store is not None)):
+        if log.store is not None:
+            log.reject(first, number, RuntimeError("the writer ended before it was applied"))
+        log.applied_to = number
         return None
     change: Change | None = None
     try:

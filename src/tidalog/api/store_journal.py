@@ -43,14 +43,20 @@ class StoreJournal:
         self._log.writable(change.name)
         self._inbox.check_empty(change.name)
         count = len(change.updates)
-        with self._log.change(change.name, count, lambda n: records_of(change, n, dictionary), when):
+        in_block = self._in_block
+
+        def records(number: int) -> list[list[bytes]]:
+            return records_of(change, number, dictionary, in_block=in_block)
+
+        with self._log.change(change.name, count, records, when):
             yield
         if not self._in_block:
             self.mark_done()
 
     @contextmanager
     def as_one(self) -> Iterator[None]:
-        """If changes fail together, all of them are logged as rejected."""
+        """If changes fail together, all of them are logged as rejected.  They are done when the last of them
+        is: after a crash before that, none of them is applied again."""
         first, kept = self._log.logged_to + 1, ([*self.programs], self.only_loaded)
         self._in_block = True
         try:
@@ -63,6 +69,7 @@ class StoreJournal:
         finally:
             self._in_block = False
         if self._log.logged_to >= first:
+            self._log.end_block(self._log.applied_to)
             self.mark_done()
 
     def note(self, change: Change) -> None:

@@ -132,6 +132,11 @@ class Record:
         return bool(self.header.get("goes on"))
 
     @property
+    def in_block(self) -> bool:
+        """Whether it is one of several changes that are made as one."""
+        return bool(self.header.get("block"))
+
+    @property
     def first(self) -> int:
         """The number of the first change in it."""
         return self.integer("number")

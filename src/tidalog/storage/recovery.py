@@ -1,7 +1,8 @@
 """Recovery: what a store holds, and what its log says is to be done again.
 
 Every change up to the last one that is done is applied or skipped as it was.  After it there is at most one
-change that was being applied when the writer ended, or updates of batches, which wait in the inbox.
+change that was being applied when the writer ended, or those of a block that had not ended, which are
+dropped, or updates of batches, which wait in the inbox.
 """
 
 from __future__ import annotations

@@ -63,6 +63,15 @@ class WriteAheadLog:
             raise
         self.applied_to = last
 
+    def end_block(self, number: int) -> None:
+        """Logs that the changes of a block, up to a number, are done; without it none of them is."""
+        store = self.writable("this")
+        try:
+            store.append([packed({"kind": DONE, "number": number}, {})], "now")
+        except BaseException:
+            store.log.give_up("that a block of changes is done could not be noted")
+            raise
+
     def mark_done(self, number: int) -> None:
         """Logs that changes up to a number are done.  If that fails, the next mark says the same."""
         with contextlib.suppress(StoreError):
