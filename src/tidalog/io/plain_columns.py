@@ -39,7 +39,7 @@ def plain(column: pa.ChunkedArray, reading: Reading) -> tuple[pa.ChunkedArray, R
     if types.is_floating(kind):
         return column.cast(pa.float64()), "native"
     if types.is_decimal(kind) or is_dated(kind):
-        if not _in_the_calendar(column):
+        if not in_the_calendar(column):
             raise NotTerms("dates outside the years 1 to 9999")
         try:
             return column_text(column), "any"
@@ -74,7 +74,7 @@ def _is_utf8(column: pa.ChunkedArray) -> bool:
     return True
 
 
-def _in_the_calendar(column: pa.ChunkedArray) -> bool:
+def in_the_calendar(column: pa.ChunkedArray) -> bool:
     """Whether all dates, if it has any, are in the years 1 to 9999."""
     kind = column.type
     if not (pa.types.is_timestamp(kind) or pa.types.is_date(kind)):

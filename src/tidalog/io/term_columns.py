@@ -18,6 +18,7 @@ import pyarrow as pa
 from tidalog import arrow_compute as pc
 from tidalog.engine.dictionary import Dictionary
 from tidalog.engine.dictionary_kernels import INTEGER, IRI, LITERAL, STRING
+from tidalog.io.plain_columns import in_the_calendar
 from tidalog.io.result import Reading
 from tidalog.io.term_fields import has_values
 from tidalog.io.text_form import lexical_text
@@ -76,7 +77,7 @@ def exact_values(text: pa.Array, datatype: str) -> pa.Array | None:
             continue
         column = pa.chunked_array([found])
         written = column.cast(pa.string()) if datatype == _XSD_INTEGER else lexical_text(column)[0]
-        if written.combine_chunks().equals(text):
+        if in_the_calendar(column) and written.combine_chunks().equals(text):
             return found
     return None
 

@@ -126,20 +126,25 @@ def lexical_text(column: pa.ChunkedArray) -> tuple[pa.ChunkedArray, str]:
     if types.is_date(kind):
         return column.cast(pa.string()), DATE
     if types.is_time(kind):
-        return _without_zeros(column.cast(pa.string())), TIME
+        return _clocks_text(column), TIME
     return _durations_text(column), DAY_TIME
 
 
 def _without_zeros(text: pa.ChunkedArray) -> pa.ChunkedArray:
-    """Numbers without zeros at the end of their fraction, and without an empty one."""
-    text = pc.replace_substring_regex(text, r"(\.[0-9]*?)0+$", r"\1")
-    return pc.replace_substring_regex(text, r"\.$", "")
+    """Numbers that have a fraction, without zeros at its end, and without an empty one."""
+    return pc.ascii_rtrim(pc.ascii_rtrim(text, "0"), ".")
+
+
+def _clocks_text(column: pa.ChunkedArray) -> pa.ChunkedArray:
+    """Times, with as many digits of a second as they need."""
+    text = column.cast(pa.string())
+    return text if column.type.unit == "s" else _without_zeros(text)
 
 
 def _instants_text(column: pa.ChunkedArray) -> pa.ChunkedArray:
     """With a zone, timestamps are instants, which are written in UTC."""
-    naive = column.cast(pa.timestamp(column.type.unit))
-    text = _without_zeros(pc.strftime(naive, format="%Y-%m-%dT%H:%M:%S"))
+    text = _clocks_text(column.cast(pa.timestamp(column.type.unit)))
+    text = pc.replace_substring(text, " ", "T")
     return text if column.type.tz is None else pc.binary_join_element_wise(text, "Z", "")
 
 
