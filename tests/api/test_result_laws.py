@@ -6,6 +6,7 @@ import io
 from collections.abc import Callable
 from datetime import UTC, date, datetime, time, timedelta
 from decimal import Decimal
+from pathlib import Path
 
 import pyarrow as pa
 import pyarrow.ipc as ipc
@@ -193,6 +194,7 @@ TEXT: list[list[Term]] = [
     [dated("2024-05-01T12:00:00Z"), dated("2024-05-01T12:00:00+02:00")],
     [dated("1500-01-01T00:00:00.000000001")],
     [dated("2024-05-01T24:00:00")],
+    [dated("0000-12-31T00:00:00")],
     [dated("-0044-03-15", "date"), dated("2024-05-01", "date")],
     [dated("2024-05-01Z", "date")],
     [dated("P1M", "yearMonthDuration")],
@@ -284,3 +286,14 @@ def test_the_generator_reaches_every_kind_of_column() -> None:
     wanted |= {"string string", "string iri", "string any", "int64 native", "double native", "bool native"}
     wanted |= {"decimal128(38, 0) native", "decimal128(38, 3) native"}
     assert wanted <= seen
+
+
+@pytest.mark.parametrize("ending", ["parquet", "arrow", "csv", "ndjson"])
+def test_an_export_of_terms_is_text_and_the_same_facts(ending: str, tmp_path: Path) -> None:
+    kb = tidalog.open()
+    kb.insert("p", [(1, IRI("a"), date(2024, 5, 1))])
+    path = kb.export("p", tmp_path / f"p.{ending}", terms=True)
+    if ending == "parquet":
+        assert pq.read_schema(path).types == [pa.string()] * 3
+    kb.insert("q", path)
+    assert kb.facts("q").to_terms() == kb.facts("p").to_terms()
