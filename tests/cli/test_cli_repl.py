@@ -36,12 +36,14 @@ edge(never, read).
         "",
     )
     assert outcome.out == (
-        "1 fact added\n1 fact added\n1 rule added\n1 rule added\n"
+        "1 fact added\n1 fact added\n"
+        "1 rule added\n+ path(a, b)\n+ path(b, c)\n"
+        "1 rule added\n+ path(a, c)\n"
         "y\n─\nb\nc\n2 rows\n"
         "x   count_y\n───────────\na         2\nb         1\n2 rows\n"
         "true\nfalse\n"
         "arg1   arg2\n───────────\na      b\na      c\nb      c\n3 rows\n"
-        "path(?x, ?y) :- edge(?x, ?y).\npath(?x, ?z) :- path(?x, ?y), edge(?y, ?z).\n"
+        "r1: path(?x, ?y) :- edge(?x, ?y).\nr2: path(?x, ?z) :- path(?x, ?y), edge(?y, ?z).\n"
         "edge/2  2 facts\npath/2  3 facts\n"
     )
 
@@ -84,6 +86,72 @@ def test_it_begins_with_programs_and_loads_more(tidalog: Command, family: Path, 
     assert outcome.out.splitlines()[0] == "more.rls loaded"
     assert outcome.out.splitlines()[-4:] == ["x", "────", "carl", "1 row"]
     assert "1 new fact" in outcome.out
+
+
+RULES = "path(?x, ?y) :- edge(?x, ?y).\npath(?x, ?z) :- path(?x, ?y), edge(?y, ?z).\n"
+
+
+def test_facts_are_deleted_and_what_followed_is_shown(tidalog: Command) -> None:
+    outcome = tidalog(
+        "repl", stdin=f"edge(a, b). edge(b, c).\n{RULES}-edge(a, b). +edge(c, d).\n-edge(x, y).\n"
+    )
+    assert outcome.err == ""
+    assert outcome.out.splitlines()[-6:] == [
+        "1 fact added, 1 fact deleted",
+        "- path(a, b)",
+        "- path(a, c)",
+        "+ path(b, d)",
+        "+ path(c, d)",
+        "1 operation did nothing",
+    ]
+
+
+def test_rules_are_listed_with_names_and_removed(tidalog: Command) -> None:
+    lines = f"edge(a, b). edge(b, c).\n{RULES}:remove r2\n:rules\n-rule r1.\n:rules\n:remove r9\n"
+    outcome = tidalog("repl", stdin=lines)
+    assert outcome.out.splitlines()[-7:] == [
+        "1 rule removed",
+        "- path(a, c)",
+        "r1: path(?x, ?y) :- edge(?x, ?y).",
+        "1 rule removed",
+        "- path(a, b)",
+        "- path(b, c)",
+        "no rules yet",
+    ]
+    assert "error[T130]" in outcome.err
+
+
+def test_many_changes_are_counted(tidalog: Command) -> None:
+    outcome = tidalog("repl", stdin="n(?x) :- go(a), ?x = RANGE(1, 15).\ngo(a).\n")
+    assert outcome.out.splitlines()[-2:] == ["+ n(10)", "… 5 more"]
+
+
+def test_a_store_is_opened_and_keeps_what_was_typed(tidalog: Command) -> None:
+    first = tidalog("repl", "--store", "s.tidalog", stdin=f"{RULES}edge(a, b).\n")
+    assert first.code == 0, first.err
+    second = tidalog("repl", stdin="p(x).\n:open s.tidalog\n+edge(b, c).\n:facts p\n")
+    assert second.out.splitlines()[1:] == [
+        "s.tidalog: 2 facts, 2 rules",
+        "1 fact added",
+        "+ path(a, c)",
+        "+ path(b, c)",
+    ]
+    assert "error[T070]" in second.err
+    asked = tidalog("query", "--store", "s.tidalog", "path(?x, ?y)", "-q")
+    assert asked.out.splitlines() == ["a   b", "a   c", "b   c"]
+
+
+@pytest.mark.parametrize("word", ["help", ":help", ":?", "HELP"])
+def test_help_needs_no_colon(tidalog: Command, word: str) -> None:
+    assert ":remove NAME" in tidalog("repl", stdin=f"{word}\n").out
+
+
+def test_an_unexpected_error_does_not_end_it(tidalog: Command, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("tidalog.cli.shell.as_query", lambda text: 1 / 0)
+    outcome = tidalog("repl", stdin="p(a).\n:rules\nquit\nnever read\n")
+    assert (outcome.code, outcome.out) == (1, "no rules yet\n")
+    assert "ZeroDivisionError" in outcome.err
+    assert "Traceback" not in outcome.err
 
 
 def test_json_is_one_object_a_statement(tidalog: Command) -> None:

@@ -24,7 +24,7 @@ from tidalog.api.change import Change
 from tidalog.api.changes import Changes
 from tidalog.api.data import DataOptions, add_imports, check_known_facts, encoded_data, known_of
 from tidalog.api.delta import Delta, Deltas
-from tidalog.api.encoded_update import encoded_updates
+from tidalog.api.encoded_update import declared_script, encoded_script, encoded_updates
 from tidalog.api.engine import EMBEDDED, Capabilities
 from tidalog.api.functions import argument_range, function_name
 from tidalog.api.lock import locked
@@ -42,6 +42,7 @@ from tidalog.engine.limits import Limits, ProgressCallback
 from tidalog.io.result import OnError
 from tidalog.io.update_tables import UpdateTable
 from tidalog.lang import print_rule
+from tidalog.lang.updates import ScriptUpdate
 from tidalog.maintain.choose import Options
 from tidalog.model.errors import Diagnostic
 from tidalog.model.rule_edit import RuleEdit
@@ -326,10 +327,13 @@ class KnowledgeBase(Reader):
             )
 
     @locked
-    def prepare_updates(self, table: UpdateTable) -> list[EncodedUpdate]:
-        """The updates of a table in memory, for this knowledge base to apply.  Nothing is applied yet."""
+    def prepare_updates(self, updates: UpdateTable | Sequence[ScriptUpdate]) -> list[EncodedUpdate]:
+        """The updates of a table in memory, or of a script that was parsed, for this knowledge base to apply.
+        Nothing is applied yet."""
         database = self._open()
-        return encoded_updates(table, database.dictionary, database.program.prefixes)
+        if isinstance(updates, UpdateTable):
+            return encoded_updates(updates, database.dictionary, database.program.prefixes)
+        return encoded_script(declared_script(updates, database.program.declared), database.dictionary)
 
     def stream(
         self,

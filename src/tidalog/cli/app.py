@@ -251,13 +251,14 @@ def repl_command(
         list[Path] | None, typer.Argument(metavar="[PROGRAM…]", help="Files of rules to begin with.")
     ] = None,
     inputs: Inputs,
+    store: Store = None,
     rows: RowLimit = SHOWN_ROWS,
 ) -> int:
     """Type facts, rules and queries, and see what follows."""
     from tidalog.cli.repl import repl
     from tidalog.cli.work import Work
 
-    return repl(report, Work(programs or [], inputs), rows)
+    return repl(report, Work(programs or [], inputs, store), rows)
 
 
 @command(app, "version")

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from tidalog.cli.options import read_limit
-from tidalog.cli.report import FAILED, Report
+from tidalog.cli.report import INTERRUPTED, Report
 from tidalog.cli.shell import Shell
 from tidalog.cli.work import Work, prepared
 
@@ -24,16 +24,19 @@ CONTINUED: Final = "     ... "
 def repl(report: Report, work: Work, rows: int) -> int:
     """Runs until the input ends.  With piped input, the exit code shows whether all statements succeeded."""
     shell = Shell(prepared(work, report), report, read_limit(rows))
-    if sys.stdin.isatty():
-        _on_a_terminal(shell)
-        return 0
-    for line in sys.stdin:
-        shell.feed(line.rstrip("\n"))
-        sys.stdout.flush()
-        if shell.done:
-            break
-    shell.finish()
-    return FAILED if shell.failed else 0
+    try:
+        if sys.stdin.isatty():
+            _on_a_terminal(shell)
+            return 0
+        for line in sys.stdin:
+            shell.feed(line.rstrip("\n"))
+            sys.stdout.flush()
+            if shell.done or shell.code == INTERRUPTED:
+                return shell.code
+        shell.finish()
+        return shell.code
+    finally:
+        shell.kb.close()
 
 
 def _on_a_terminal(shell: Shell) -> None:

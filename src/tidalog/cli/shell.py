@@ -1,27 +1,30 @@
 """The commands of the REPL, independent of the terminal.
 
 Lines collect until a statement is complete.  A statement is a command (`:facts path`), a query (it starts
-with `?-`, `? ` or a variable, or ends with `?`), or text of the main dialect, whose facts, rules and
-directives are added.  Errors are shown and change nothing.
+with `?-`, `? ` or a variable, or ends with `?`), an update (facts and rules with signs: `-edge(a, b).`), or
+text of the main dialect, whose facts, rules and directives are added.  Errors are shown and change nothing.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from tidalog.cli.options import bad_option
-from tidalog.cli.report import Report, failure_of, print_answer, result_json
-from tidalog.lang import print_rule
+from tidalog.cli.report import FAILED, INTERRUPTED, Report, failure_of, print_answer, result_json
 from tidalog.lang.dialects.main import MainReader
 from tidalog.lang.lexer import StatementReader
 from tidalog.lang.names import Names
+from tidalog.lang.updates import ScriptUpdate, read_updates
 from tidalog.model.amounts import counted
 from tidalog.model.errors import Diagnostic, ProgramError, Source, TidalogError
+from tidalog.model.program import Program
+from tidalog.model.term_text import term_text
 
 if TYPE_CHECKING:
+    from tidalog.api.delta import Delta
     from tidalog.api.knowledge_base import KnowledgeBase
     from tidalog.api.results import Result
 
@@ -33,18 +36,27 @@ _TRIPLE_HEAD: Final = re.compile(
 """A rule whose head is a triple pattern starts with a variable too."""
 _OPEN_ENDED: Final = ("*/", '"""')
 
+_WORDS: Final = {"help": "help", "quit": "quit", "exit": "quit"}
+"""Commands that need no colon."""
+_SIGNED: Final = re.compile(r"\s*[+-]\s*(?=[^\W\d]|<|\"|:)")
+_SHOWN_CHANGES: Final = 10
+"""How many consequences of a statement are shown."""
+
 HELP: Final = """\
 edge(a, b).                     add a fact
+-edge(a, b).                    delete it
 path(?x, ?y) :- edge(?x, ?y).   add a rule
 ?- path(a, ?x).                 ask; also: ?x, #count(?y) :- edge(?x, ?y).
 :facts PREDICATE                its facts
 :predicates                     all predicates and how many facts they have
-:rules                          the rules
+:rules                          the rules and their names
+:remove NAME                    remove a rule
 :load FILE                      add a program
 :insert PREDICATE FILE          add the facts of a file
+:open FOLDER                    go on with a store, which is created if missing
 :stats                          figures of the last run
-:help                           this list
-:quit                           leave; so does Ctrl-D
+:help, help                     this list
+:quit, quit                     leave; so does Ctrl-D
 A statement ends with . and may take several lines; an empty line discards it."""
 
 
@@ -55,16 +67,18 @@ class Shell:
         self.kb = kb
         self.report = report
         self.done = False
-        self.failed = False
-        """Whether any input failed."""
+        self.code = 0
+        """The exit code: whether any input failed or was interrupted."""
         self._rows = rows
         self._lines: list[str] = []
         self._commands: dict[str, Callable[[str], None]] = {
             "facts": self._facts,
             "predicates": self._predicates,
             "rules": self._rules,
+            "remove": self._remove,
             "load": self._load,
             "insert": self._insert,
+            "open": self._open,
             "stats": self._stats,
             "help": self._help,
             "quit": self._quit,
@@ -83,8 +97,10 @@ class Shell:
         """Adds a line; runs the statement if it is complete."""
         if not self._lines and not line.strip():
             return
-        if not self._lines and _COMMAND.fullmatch(line.strip()):
-            self._run(line.strip(), self._command)
+        word = _WORDS.get(line.strip().rstrip(".").lower())
+        command = line.strip() if word is None else f":{word}"
+        if not self._lines and _COMMAND.fullmatch(command):
+            self._run(command, self._command)
             return
         self._lines.append(line)
         text = "\n".join(self._lines)
@@ -108,8 +124,16 @@ class Shell:
         try:
             action(text)
         except (TidalogError, KeyboardInterrupt, MemoryError) as error:
-            self.failed = True
-            self.report.show_errors(*failure_of(error))
+            self._show_errors(*failure_of(error))
+        except BrokenPipeError:
+            raise  # nobody reads what is printed
+        except Exception as error:  # whatever it is, the session goes on
+            problem, why = f"{type(error).__name__}: {error}", "this error is not one of your input"
+            self._show_errors(*failure_of(bad_option(problem, why, "please report it")))
+
+    def _show_errors(self, errors: Iterable[Diagnostic], code: int) -> None:
+        self.code = max(self.code, FAILED if code != INTERRUPTED else code)
+        self.report.show_errors(errors, code)
 
     # --- statements ---------------------------------------------------------------------------------
 
@@ -118,19 +142,68 @@ class Shell:
         if query is not None:
             self._show(self.kb.query(query))
             return
-        reader = MainReader(Source("<input>", text), Names(dict(self.kb.program.prefixes)))
-        reader.read()
-        errors = [found for found in reader.diagnostics() if not found.is_warning]
-        if errors:
-            raise ProgramError(errors)
         before = {warning.render() for warning in self.kb.warnings}
-        program = reader.program()
+        if _SIGNED.match(text):
+            updates, found = read_updates(Source("<input>", text), self.kb.program.prefixes)
+            _refuse(found)
+            self._apply(updates)
+        else:
+            reader = MainReader(Source("<input>", text), Names(dict(self.kb.program.prefixes)))
+            reader.read()
+            found = list(reader.diagnostics())
+            _refuse(found)
+            self._add(reader.program())
+        self.report.warn(w for w in (*found, *self.kb.warnings) if w.render() not in before)
+
+    def _add(self, program: Program) -> None:
+        """Facts and rules are an update, whose effect is shown; directives are loaded."""
+        alone = Program(program.rules, program.facts, prefixes=program.prefixes, base=program.base)
+        if program == alone and program.prefixes == self.kb.program.prefixes:
+            self._apply([ScriptUpdate(insertions=program.facts, rules_added=program.rules)])
+            return
         self.kb.load(program)
-        new = [w for w in (*reader.diagnostics(), *self.kb.warnings) if w.render() not in before]
-        self.report.warn(new)
         counts = ((len(program.facts), "fact"), (len(program.rules), "rule"))
         added = [counted(count, noun) for count, noun in counts if count]
         self._print(f"{' and '.join(added)} added" if added else "done")
+
+    def _apply(self, updates: Sequence[ScriptUpdate]) -> None:
+        for written, update in zip(updates, self.kb.prepare_updates(updates), strict=True):
+            self._tell(self.kb.apply(update), written)
+
+    def _tell(self, delta: Delta, written: ScriptUpdate) -> None:
+        """What became of the statement, then what followed from it."""
+        added, deleted = len(written.insertions), len(written.deletions)
+        if delta.ignored == added + deleted:
+            added = deleted = 0
+        done = [
+            f"{counted(count, noun)} {verb}"
+            for count, noun, verb in (
+                (added, "fact", "added"),
+                (deleted, "fact", "deleted"),
+                (len(delta.rules.added), "rule", "added"),
+                (len(delta.rules.removed), "rule", "removed"),
+                (delta.ignored, "operation", "did nothing"),
+            )
+            if count
+        ]
+        changes = list(self._consequences(delta))
+        if self.report.as_json:
+            self.report.finish({"message": ", ".join(done), "changes": changes})
+            return
+        print(", ".join(done) or "nothing changed")
+        for line in changes[:_SHOWN_CHANGES]:
+            print(line)
+        if len(changes) > _SHOWN_CHANGES:
+            print(f"… {len(changes) - _SHOWN_CHANGES:,} more")
+
+    def _consequences(self, delta: Delta) -> Iterator[str]:
+        """`+ path(a, b)`, `- path(b, c)`: derived facts that became true, and that are true no longer."""
+        prefixes = self.kb.program.prefixes
+        for name, change in delta.items():
+            label = self.kb.analysis.label(name)
+            for sign, facts in (("-", change.deleted_implicit), ("+", change.inserted_implicit)):
+                for row in facts.in_reading_order().to_terms():
+                    yield f"{sign} {label}({', '.join(term_text(term, prefixes) for term in row)})"
 
     # --- commands -----------------------------------------------------------------------------------
 
@@ -157,8 +230,12 @@ class Shell:
         self._print("\n".join(lines) or "no predicates yet")
 
     def _rules(self, _: str) -> None:
-        rules = [print_rule(rule, self.kb.program.prefixes) for rule in self.kb.program.rules]
-        self._print("\n".join(rules) or "no rules yet")
+        self._print("\n".join(self.kb.rules.values()) or "no rules yet")
+
+    def _remove(self, argument: str) -> None:
+        if not argument:
+            raise bad_option(":remove needs the name of a rule", "none is named", "write :remove r1")
+        self._tell(self.kb.rules.remove(argument), ScriptUpdate())
 
     def _load(self, argument: str) -> None:
         if not argument:
@@ -177,6 +254,18 @@ class Shell:
             )
         new = self.kb.insert(predicate, Path(file.strip().strip("\"'")))
         self._print(counted(new, "new fact"))
+
+    def _open(self, argument: str) -> None:
+        """Goes on with a store; what was in memory is gone."""
+        if not argument:
+            raise bad_option(":open needs a folder", "none is named", "write :open city.tidalog")
+        import tidalog
+
+        opened = tidalog.open(Path(argument.strip("\"'")))
+        self.kb.close()
+        self.kb = opened
+        facts = sum(self.kb.stats().predicates.values())
+        self._print(f"{argument}: {counted(facts, 'fact')}, {counted(len(self.kb.rules), 'rule')}")
 
     def _stats(self, _: str) -> None:
         stats = self.kb.stats()
@@ -204,6 +293,12 @@ class Shell:
             self.report.finish({**result_json(result), "count": len(result)})
         else:
             print_answer(result, self._rows)
+
+
+def _refuse(found: Iterable[Diagnostic]) -> None:
+    errors = [diagnostic for diagnostic in found if not diagnostic.is_warning]
+    if errors:
+        raise ProgramError(errors)
 
 
 def as_query(text: str) -> str | None:
