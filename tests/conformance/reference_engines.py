@@ -15,11 +15,12 @@ from tidalog.api.update import Update
 from tidalog.io.result import ReadResult, TermColumn
 from tidalog.lang import parse_file, parse_query, print_rule
 from tidalog.lang.fragments import parse_rules
+from tidalog.model import program as model
 from tidalog.model.program import Program, Rule
 from tidalog.model.term_text import parse_any, term_text
 from tidalog.model.terms import IRI, Boolean, Double, Integer, String, Term
 from tidalog.reference import Maintenance, NotEvaluable, Violation, evaluate, violations
-from tidalog.reference.clauses import explicit_facts
+from tidalog.reference.clauses import declared_row, explicit_facts
 
 Fact = tuple[str, Row]
 
@@ -186,7 +187,8 @@ class PaperEngine(_Readable):
         if update.changes_rules:
             raise NotSupported(frozenset([Capability.RULE_EDITS]))
         before = self.state
-        self.maintenance.apply(_pair(update), [_pair(other) for other in upcoming])
+        program = self._program
+        self.maintenance.apply(_pair(update, program), [_pair(other, program) for other in upcoming])
         return changes(before, self.state)
 
     @property
@@ -223,6 +225,7 @@ def _joined(program: Program, other: Program) -> Program:
         facts=(*program.facts, *other.facts),
         imports=(*program.imports, *other.imports),
         exports=(*program.exports, *other.exports),
+        declarations=(*program.declarations, *other.declarations),
     )
 
 
@@ -278,9 +281,13 @@ def term_update(update: Update) -> tuple[dict[str, set[Row]], dict[str, set[Row]
     return deletions, insertions
 
 
-def _pair(update: Update) -> tuple[set[Fact], set[Fact]]:
-    deletions, insertions = term_update(update)
-    return _flat(deletions), _flat(insertions)
+def _pair(update: Update, program: Program) -> tuple[set[Fact], set[Fact]]:
+    """The deletions and insertions of an update as terms of the declared types."""
+    deletions, insertions = (
+        {(name, declared_row(program, model.Fact(name, row))) for name, row in _flat(part)}
+        for part in term_update(update)
+    )
+    return deletions, insertions
 
 
 def _rows(table: ReadResult) -> list[Row]:

@@ -295,7 +295,7 @@ def explicit_facts(
     result: dict[str, set[tuple[Term, ...]]] = {}
     more = [Fact(predicate, row) for predicate, rows in given.items() for row in rows]
     for fact in (*program.facts, *more):
-        predicate, row = fact.predicate, _declared_row(program, fact)
+        predicate, row = fact.predicate, declared_row(program, fact)
         if triples and _is_shorthand(predicate, len(row), tables):
             name = IRI(predicate)
             predicate, row = TRIPLE, (row[0], TYPE, name) if len(row) == 1 else (row[0], name, row[1])
@@ -303,7 +303,7 @@ def explicit_facts(
     return result
 
 
-def _declared_row(program: Program, fact: Fact) -> tuple[Term, ...]:
+def declared_row(program: Program, fact: Fact) -> tuple[Term, ...]:
     """The arguments as terms of the declared types; what does not fit stays as it is."""
     types = [d.types for d in program.declarations if d.predicate == fact.predicate]
     if not types or len(types[0]) != len(fact.arguments):
