@@ -73,8 +73,7 @@ def change_of(redo: Redo, database: Database) -> Change:
     if record.kind != records.LOAD:
         return Change(record.kind, redo.updates)
     read = ReadProgram(parse(record.text("text"), record.text("name")), (), Path(record.text("folder")))
-    given = dict(records.terms_of(record.sequence("parameters"), record, database.dictionary))
-    environment = database.environment.with_parameters(given)
+    environment = database.environment.with_parameters(redo.parameters)
     load = database.plan_load(joined(database.program, read.program), environment)
     load.add(*update.insertions)
     return Change(record.kind, redo.updates, load, read, known_digest(record.text("digest"), record.format))

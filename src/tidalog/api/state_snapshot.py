@@ -50,15 +50,19 @@ def restored(state: State, snapshot: Snapshot) -> State:
     into, ids = (state.engine, _migrated(engine, state.engine, snapshot.format)) if is_old else (None, None)
     program = parse(meta.text("program"), meta.text("name"))
     term = state.engine.dictionary.term
-    parameters = {
-        name: term(number if ids is None else int(ids[number]))
-        for name, number in meta.mapping("parameters").items()
-    }
+    with meta.reading():
+        numbers = meta.mapping("parameters")
+        if not all(0 <= number < len(engine.dictionary) for number in numbers.values()):
+            raise ValueError("a parameter is no term")
+        parameters = {
+            name: term(number if ids is None else int(ids[number])) for name, number in numbers.items()
+        }
+        witnesses = {(name, arity): witness_of(name, arity) for name, arity in meta.list("witnesses")}
+        layout = Layout.from_json(**meta.mapping("triples"))
+        run = RunStats(**meta.mapping("run")) if meta.optional("run", dict) is not None else None
+        unranked = set(meta.list("unranked"))
     environment = replace(state.environment, parameters=parameters)
-    witnesses = {(name, arity): witness_of(name, arity) for name, arity in meta.list("witnesses")}
-    layout = Layout.from_json(**meta.mapping("triples"))
     analysis = analysed(program, environment, witnesses)
-    run = meta.optional("run", dict)
     engine.derived = run is not None
     stays = not is_old and can_stay(engine, layout, analysis.triples, relations_of(analysis))
     state = replace(
@@ -72,7 +76,7 @@ def restored(state: State, snapshot: Snapshot) -> State:
     )
     if not stays or run is None or meta.text("writer") != version("tidalog"):
         return state
-    return _with_ranks(replace(state, run=RunStats(**run), tabled=False), set(meta.list("unranked")))
+    return _with_ranks(replace(state, run=run, tabled=False), unranked)
 
 
 def _migrated(old: EmbeddedEngine, new: EmbeddedEngine, format: int) -> Ids:

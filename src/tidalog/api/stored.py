@@ -344,14 +344,16 @@ class StoredKnowledgeBase(KnowledgeBase):
             database.restore(snapshot)
         except ProgramError as error:
             raise not_redone(self.path, snapshot.number, True, error) from error
-        exports = database.program.exports
-        self._exports = [(exports[index], Path(folder)) for index, folder in meta.list("exports")]
-        self._skipped = Counter(meta.mapping("skipped"))
         self._log.applied_to = self._log.logged_to = snapshot.number
-        self._journal.programs = [known_digest(digest, snapshot.format) for digest in meta.list("programs")]
-        self._journal.only_loaded = bool(meta.optional("only loaded", bool))
-        labels = meta.optional("labels", dict)
-        self._inbox.restore(meta.optional("label", int | str), labels, meta.mapping("sources"))
+        exports = database.program.exports
+        with meta.reading():
+            self._exports = [(exports[index], Path(folder)) for index, folder in meta.list("exports")]
+            self._skipped = Counter(meta.mapping("skipped"))
+            digests = meta.list("programs")
+            self._journal.programs = [known_digest(digest, snapshot.format) for digest in digests]
+            self._journal.only_loaded = bool(meta.optional("only loaded", bool))
+            labels = meta.optional("labels", dict)
+            self._inbox.restore(meta.optional("label", int | str), labels, meta.mapping("sources"))
 
     # --- recovery -----------------------------------------------------------------------------------
 

@@ -39,7 +39,8 @@ from tidalog.model.errors import RunError
 from tidalog.model.facts import Facts, Ids
 from tidalog.model.update import EncodedUpdate
 from tidalog.rdf.columns import split
-from tidalog.storage.records import changes_of, changes_packed, unpacked
+from tidalog.storage.diagnostics import damaged_state
+from tidalog.storage.records import UNDECODABLE, changes_of, changes_packed, unpacked
 
 Mask = npt.NDArray[np.bool_]
 _EXAMPLES: Final = 3
@@ -343,8 +344,17 @@ class Bucket:
 
     def replay(self, record: bytes) -> None:
         """Applies what a batch did, or loads a snapshot."""
-        read, database = unpacked(memoryview(record)), self.database
-        about, *updates = changes_of(read, database.dictionary)
+        database = self.database
+        try:
+            read = unpacked(memoryview(record))
+            about, *updates = changes_of(read, database.dictionary)
+            (forgotten,), (noted,) = about.deletions, about.insertions
+            keys, labels = noted.columns[0], labels_of(read.arrays)
+            seen = read.arrays["seen"].astype(np.int64)
+            if not len(keys) == len(labels) == len(seen):
+                raise ValueError("its keys do not match what is known about them")
+        except UNDECODABLE as error:
+            raise damaged_state(f"a record cannot be decoded ({error})") from error
         rules = rules_of(self.config, read.header)
         changed = rules if rules.text != self.rules.text else None
         if database.run is None and not any(update.deletions for update in updates):
@@ -356,11 +366,8 @@ class Bucket:
             self._maintain(net_update(updates), changed)
         if rules.edited:
             self.rules = rules
-        (forgotten,), (noted,) = about.deletions, about.insertions
-        keys, labels = noted.columns[0], labels_of(read.arrays)
         order = np.argsort(keys)
         self.keys.forget(forgotten.columns[0])
-        seen = read.arrays["seen"].astype(np.int64)
         self.keys.note(keys[order], labels.take(pa.array(order)), seen[order])
 
     @property

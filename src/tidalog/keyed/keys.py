@@ -92,4 +92,6 @@ def labels_of(arrays: Arrays) -> pa.Array:
         return pa.array(np.array(arrays["labels"]), pa.int64())
     ends = np.array(arrays["label_ends"])
     buffers = [None, pa.py_buffer(ends), pa.py_buffer(np.array(arrays["label_text"]))]
-    return pa.Array.from_buffers(pa.large_string(), len(ends) - 1, buffers).cast(pa.string())
+    labels = pa.Array.from_buffers(pa.large_string(), len(ends) - 1, buffers)
+    labels.validate(full=True)
+    return labels.cast(pa.string())

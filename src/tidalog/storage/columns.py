@@ -86,18 +86,24 @@ def _positions(used: Ids, ids: Ids) -> Ids:
 def ids_by_value(
     dictionary: Dictionary, arrays: Mapping[str, npt.NDArray[np.generic]], format: int = FORMAT
 ) -> Ids:
-    """The ids of the terms of a table in some format; new terms get new ids."""
+    """The ids of the terms of a table in some format; new terms get new ids.  Raises `ValueError` if it has
+    impossible numbers, before any term gets an id."""
     # Copies: compiled code needs arrays that are writable and aligned.
     kind, value, number, length, extra, text = (
         np.array(arrays[name]) for name in ("term_kind", "term_value", "term_number", *_TEXT_COLUMNS)
     )
+    if not len(kind) == len(value) == len(number) == len(length) == len(extra):
+        raise ValueError("the columns of its terms have different lengths")
     names = _bare_names(kind, length, text) if format < _NAMES_ARE_STRINGS else {}
     is_datatype = set(extra[extra >= 0].tolist())
     for row in names.keys() - is_datatype:
         kind[row] = STRING
     dictionary.ensure(len(kind), len(text))
     ids = np.empty(len(kind), np.int32)
-    intern_terms(dictionary.arrays, kind, value, number, length, extra, text, ids)
+    bad = intern_terms(dictionary.arrays, kind, value, number, length, extra, text, ids)
+    if bad >= 0:
+        which = f"term {bad + 1:,}" if bad < len(ids) else "the text"
+        raise ValueError(f"{which} of its table of terms is impossible")
     for row in names.keys() & is_datatype:  # as such it stays an IRI
         ids[row] = dictionary.id_of(String(names[row]))
     return ids

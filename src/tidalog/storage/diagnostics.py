@@ -39,11 +39,17 @@ class DamagedStore(Diagnostic):
     number = "T094"
     title = "{path} {problem}"
     reason = "{why}"
-    hint = "restore the file from a copy of the store"
+    hint = "restore {what} from a copy{of}"
 
 
 def damaged(path: Path, why: str, problem: str = "is damaged") -> StoreError:
-    return StoreError(DamagedStore(path=path, problem=problem, why=why))
+    return StoreError(DamagedStore(path=path, problem=problem, why=why, what="the file", of=" of the store"))
+
+
+def damaged_state(why: str) -> StoreError:
+    """The state of a keyed stream, which Spark keeps."""
+    where = "the state of a bucket"
+    return StoreError(DamagedStore(path=where, problem="is damaged", why=why, what="the checkpoint", of=""))
 
 
 class ReadOnlyStore(Diagnostic):

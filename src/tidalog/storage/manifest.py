@@ -11,7 +11,7 @@ import zlib
 from dataclasses import asdict, dataclass, field, replace
 from importlib.metadata import version
 from pathlib import Path
-from typing import Final, Self
+from typing import Any, Final, Self
 
 from tidalog.model.errors import StoreError
 from tidalog.storage.diagnostics import NewerFormat, damaged
@@ -82,11 +82,20 @@ def read_manifest(folder: Path) -> Manifest:
     line, _, rest = data.partition(b"\n")
     if rest.strip() != b"%08x" % zlib.crc32(line):
         raise damaged(path, "its content does not match its checksum")
-    raw = json.loads(line)
+    try:
+        return _manifest(folder, json.loads(line))
+    except (KeyError, TypeError, ValueError, AttributeError) as error:
+        raise damaged(path, f"it cannot be read ({error})") from error
+
+
+def _manifest(folder: Path, raw: dict[str, Any]) -> Manifest:
     if raw["format"] > FORMAT:
         raise StoreError(
             NewerFormat(path=folder, found=raw["format"], known=FORMAT, writer=raw.get("writer", "?"))
         )
+    for entry in raw["snapshots"]:
+        if min(entry["number"], entry["offset"]) < 0 or entry["segment"] not in raw["segments"]:
+            raise ValueError("a snapshot has impossible numbers")
     return Manifest(
         tuple(raw["segments"]),
         tuple(

@@ -20,7 +20,7 @@ Every load, insert, delete, change of rules and update has a number, in order; t
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any, Final
@@ -29,8 +29,9 @@ import numpy as np
 import numpy.typing as npt
 
 from tidalog.engine.dictionary import Dictionary
+from tidalog.engine.kernel_object import KernelError
 from tidalog.lang import print_rule
-from tidalog.model.facts import Facts
+from tidalog.model.facts import Facts, Ids
 from tidalog.model.program import Rule
 from tidalog.model.rule_edit import NO_EDIT, NamedRemoval, RuleEdit, RuleText
 from tidalog.model.terms import Term
@@ -51,6 +52,12 @@ CHANGES: Final = frozenset({LOAD, UPDATES, UPDATES_WITH_RULES, INSERT, DELETE, R
 KNOWN: Final = CHANGES | {DONE, REJECTED, AS_ONE}
 
 _DELETION, _INSERTION = 0, 1
+MOST_ARITY: Final = 1 << 16
+"""Arguments of a fact, at most: more are damage."""
+_MOST_ROWS: Final = 1 << 24
+"""Facts without arguments that an update repeats, at most: nothing else says how many there are."""
+UNDECODABLE: Final = (ValueError, KeyError, TypeError, IndexError, AttributeError, KernelError)
+"""What decoding raises for data that was never written by this code."""
 
 
 _TYPES: Final[Mapping[str, type]] = MappingProxyType(
@@ -158,6 +165,9 @@ def _check_header(header: Mapping[str, object]) -> None:
     for name, type_ in _TYPES.items():
         if name in header and not isinstance(header[name], type_):
             raise ValueError(f"{name} is {header[name]!r}")
+    for label in header["labels"] if "labels" in required else ():  # type: ignore[attr-defined]
+        if label is not None and not isinstance(label, int | str):
+            raise ValueError(f"a label is {label!r}")
 
 
 # --- bytes ------------------------------------------------------------------------------------------
@@ -175,13 +185,15 @@ def packed(header: Mapping[str, object], arrays: Mapping[str, npt.NDArray[np.gen
 
 
 def unpacked(payload: memoryview, format: int = FORMAT) -> Record:
-    """The counterpart of `packed`.  Raises `ValueError`, `KeyError` or `TypeError` for other bytes."""
+    """The counterpart of `packed`.  Raises `UNDECODABLE` for other bytes."""
     size = int.from_bytes(payload[:_HEADER_SIZE], "little")
     at = _HEADER_SIZE + size
     header = json.loads(bytes(payload[_HEADER_SIZE:at]))
     arrays: Arrays = {}
     for name, dtype, length in header.pop("arrays"):
         kind = np.dtype(dtype)
+        if not isinstance(length, int) or length < 0:
+            raise ValueError(f"{name} has the length {length!r}")
         arrays[name] = np.frombuffer(payload, kind, length, at)
         at += kind.itemsize * length
     _check_header(header)
@@ -224,21 +236,43 @@ def changes_packed(
 
 
 def changes_of(record: Record, dictionary: Dictionary) -> list[EncodedUpdate]:
-    """The changes of a record, as ids of a dictionary."""
+    """The changes of a record, as ids of a dictionary.  Raises `UNDECODABLE` for impossible numbers."""
     edits = [_edit_of(*edit) for edit in record.sequence("rules")] or [NO_EDIT] * len(record.labels)
     parts: list[tuple[list[Facts], list[Facts]]] = [([], []) for _ in record.labels]
     names = record.sequence("predicates")
-    ids = ids_by_value(dictionary, record.arrays, record.format)
-    arguments = ids[record.arrays["arguments"].astype(np.int32)]
+    if not all(isinstance(name, str) for name in names):
+        raise ValueError("the name of a predicate is not text")
+    arguments = _terms_at(record, "arguments", ids_by_value(dictionary, record.arrays, record.format))
     at = 0
-    for number, sign, code, arity, count in record.arrays["groups"].reshape(-1, 5).tolist():
+    for number, sign, code, arity, count in _integers(record, "groups").reshape(-1, 5).tolist():
+        is_known = 0 <= number < len(parts) and 0 <= code < len(names) and sign in (_DELETION, _INSERTION)
+        size = arity * count
+        if not is_known or not 0 <= arity <= MOST_ARITY or not 0 <= count <= _MOST_ROWS + size:
+            raise ValueError("a group of facts has impossible numbers")
+        if size > len(arguments) - at:
+            raise ValueError("a group of facts has impossible numbers")
         columns = [arguments[at + c * count : at + (c + 1) * count] for c in range(arity)]
-        at += arity * count
+        at += size
         parts[number][sign].append(Facts(names[code], columns, count))
+    if at != len(arguments):
+        raise ValueError(f"its facts have {at:,} arguments, and {len(arguments):,} are there")
     return [
         EncodedUpdate(deletions, insertions, edit, label, dictionary)
         for (deletions, insertions), edit, label in zip(parts, edits, record.labels, strict=True)
     ]
+
+
+def _integers(record: Record, name: str) -> Ids:
+    found: npt.NDArray[Any] = record.arrays[name]
+    if found.dtype != np.int32:
+        raise ValueError(f"{name} are not integers of 32 bits")
+    return found
+
+
+def _terms_at(record: Record, name: str, ids: Ids) -> Ids:
+    """The terms at positions of a table.  As unsigned numbers, negative ones are out of range too."""
+    result: Ids = ids[_integers(record, name).view(np.uint32)]
+    return result
 
 
 def edit_packed(edit: RuleEdit) -> tuple[list[tuple[str, str | None]], list[str]]:
@@ -249,6 +283,9 @@ def edit_packed(edit: RuleEdit) -> tuple[list[tuple[str, str | None]], list[str]
 
 def _edit_of(added: Sequence[tuple[str, str | None]], removed: Sequence[str]) -> RuleEdit:
     """The counterpart of `edit_packed`."""
+    texts = (*removed, *(text for text, _ in added), *(name for _, name in added if name is not None))
+    if not all(isinstance(text, str) for text in texts):
+        raise ValueError("a rule is not text")
     return RuleEdit(tuple(RuleText(text, name) for text, name in added), tuple(map(NamedRemoval, removed)))
 
 
@@ -258,10 +295,10 @@ def terms_packed(terms: Mapping[str, Term], dictionary: Dictionary) -> Arrays:
     return {**{f"named_{name}": array for name, array in table.items()}, "named": positions}
 
 
-def terms_of(names: Iterable[str], record: Record, dictionary: Dictionary) -> Iterator[tuple[str, Term]]:
-    """The counterpart of `terms_packed`."""
+def terms_of(record: Record, dictionary: Dictionary) -> Iterator[tuple[str, Term]]:
+    """The counterpart of `terms_packed`, for the parameters of a program."""
     start, arrays = "named_", record.arrays
     table = {name[len(start) :]: array for name, array in arrays.items() if name.startswith(start)}
-    ids = ids_by_value(dictionary, table, record.format)[arrays["named"].astype(np.int32)]
-    for name, number in zip(names, ids.tolist(), strict=True):
+    ids = _terms_at(record, "named", ids_by_value(dictionary, table, record.format))
+    for name, number in zip(record.sequence("parameters"), ids.tolist(), strict=True):
         yield name, dictionary.term(number)

@@ -8,19 +8,20 @@ dropped, or updates of batches, which wait in the inbox.
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
 from tidalog.engine.dictionary import Dictionary
 from tidalog.model.errors import StoreError
+from tidalog.model.terms import Term
 from tidalog.model.update import EncodedUpdate
 from tidalog.storage import records
 from tidalog.storage.inbox import Batch, Inbox, together
 from tidalog.storage.lock import is_locked
 from tidalog.storage.manifest import SnapshotEntry
 from tidalog.storage.records import Record
-from tidalog.storage.segments import Entry, LogTail
+from tidalog.storage.segments import Entry, LogTail, undecodable
 from tidalog.storage.snapshot import Snapshot
 from tidalog.storage.store import Store, StoreReader
 from tidalog.storage.wal import WriteAheadLog
@@ -109,6 +110,8 @@ class Redo:
     updates: Sequence[EncodedUpdate]
     is_done: bool
     """Whether it ended well; else it was being applied when the writer ended."""
+    parameters: Mapping[str, Term] = field(default_factory=dict)
+    """Those of a program."""
 
 
 def changes_to_redo(
@@ -122,21 +125,27 @@ def changes_to_redo(
         record = entry.record
         if record.kind not in records.CHANGES:
             continue
-        batch = _batch_of(record)
+        try:
+            batch = _batch_of(record)
+            is_applied = record.last <= log.applied_to
+            updates = [] if is_applied else records.changes_of(record, dictionary)
+            is_load = record.kind == records.LOAD and not is_applied
+            parameters = dict(records.terms_of(record, dictionary)) if is_load else {}
+        except records.UNDECODABLE as error:
+            raise undecodable(log.path / entry.segment, entry.offset, error) from error
         if batch is not None:
             known = inbox.last_batch(batch.source)
             if known is None or batch.number > known:
                 inbox.note_batch(batch, log.applied_to)
-        if record.last <= log.applied_to:
+        if is_applied:
             continue
-        updates = records.changes_of(record, dictionary)
         if not record.has_updates:
             if record.first in marks.rejected:
                 _skip(log, record.first)
             elif record.first > marks.done and has_writer:
                 return
             else:
-                yield Redo(record.first, record, updates, record.first <= marks.done)
+                yield Redo(record.first, record, updates, record.first <= marks.done, parameters)
             continue
         for index, update in enumerate(updates):
             number = record.first + index

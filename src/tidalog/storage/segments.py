@@ -21,7 +21,7 @@ from tidalog.storage.diagnostics import DamagedLog, NewerFormat, StoreNotWritabl
 from tidalog.storage.files import sync_folder
 from tidalog.storage.frames import Flaw, Frame, Frames, framed
 from tidalog.storage.manifest import FORMAT
-from tidalog.storage.records import CHANGES, KNOWN, Record, packed, unpacked
+from tidalog.storage.records import CHANGES, DONE, KNOWN, UNDECODABLE, Record, packed, unpacked
 
 Fsync = Literal["always", "batch", "off"]
 FSYNCS: Final = ("always", "batch", "off")
@@ -223,10 +223,13 @@ def _format_of(path: Path, data: memoryview, begin: int) -> int:
 def _record(path: Path, frame: Frame, format: int) -> Record:
     try:
         return unpacked(frame.payload, format)
-    except (ValueError, KeyError, TypeError) as error:
-        raise StoreError(
-            DamagedLog(path=path, offset=frame.start, why="a record cannot be decoded")
-        ) from error
+    except UNDECODABLE as error:
+        raise undecodable(path, frame.start, error) from error
+
+
+def undecodable(path: Path, offset: int, error: Exception) -> StoreError:
+    """A record whose checksum is right, and which was never written."""
+    return StoreError(DamagedLog(path=path, offset=offset, why=f"a record cannot be decoded ({error})"))
 
 
 def _check_order(folder: Path, entries: Sequence[Entry], after: int) -> None:
@@ -236,8 +239,13 @@ def _check_order(folder: Path, entries: Sequence[Entry], after: int) -> None:
     for entry in entries:
         record = entry.record
         if record.kind not in CHANGES:
+            ends = ("number", "number") if record.kind == DONE else ("first", "last")
+            first, last = map(record.integer, ends)
+            if not 0 <= first <= last <= max(following - 1, after):
+                why = f"it is about change {last:,}, and the last one before it is {following - 1:,}"
+                raise StoreError(DamagedLog(path=folder / entry.segment, offset=entry.offset, why=why))
             continue
-        in_order = record.first <= following if is_first else record.first == following
+        in_order = 0 <= record.first <= following if is_first else record.first == following
         is_first = False
         if not in_order:
             why = f"change {following:,} is expected here, and it is change {record.first:,}"

@@ -16,11 +16,11 @@ import json
 import mmap
 import shutil
 import zlib
-from collections.abc import Mapping
-from contextlib import closing
+from collections.abc import Iterator, Mapping
+from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from types import UnionType
+from types import MappingProxyType, UnionType
 from typing import Any, Final, TypeVar
 
 import numpy as np
@@ -29,16 +29,26 @@ import pyarrow as pa
 
 from tidalog.engine.bits import EXPLICIT
 from tidalog.engine.dictionary import Dictionary
-from tidalog.engine.dictionary_kernels import BOOLEAN, DOUBLE, INTEGER, TERMS, TEXT
+from tidalog.engine.dictionary_kernels import (
+    BOOLEAN,
+    DOUBLE,
+    INTEGER,
+    KINDS,
+    LANGUAGE,
+    LITERAL,
+    TERMS,
+    TEXT,
+)
 from tidalog.engine.engine import EmbeddedEngine
-from tidalog.engine.fact_kernels import ENTRIES, FACTS, HEADER, USED
+from tidalog.engine.fact_kernels import ENTRIES, FACTS, USED
 from tidalog.model.errors import StoreError
 from tidalog.storage import faults
 from tidalog.storage.diagnostics import damaged
 from tidalog.storage.files import CheckedFile, sync_folder
 from tidalog.storage.kernels.facts import fill_fact_table, gather_facts, place_facts
-from tidalog.storage.kernels.terms import fill_table
+from tidalog.storage.kernels.terms import MOST_VALUE, fill_table
 from tidalog.storage.manifest import FORMAT, File, SnapshotEntry
+from tidalog.storage.records import MOST_ARITY, UNDECODABLE
 
 T = TypeVar("T")
 Columns = dict[str, npt.NDArray[np.generic]]
@@ -46,6 +56,20 @@ META: Final = "meta.json"
 _TERMS, _FACTS, _ARGUMENTS = "terms.arrow", "facts.arrow", "arguments.arrow"
 _FILES: Final = (_TERMS, _FACTS, _ARGUMENTS)
 _NUMBERS: Final = (INTEGER, DOUBLE, BOOLEAN)
+_WITH_EXTRA: Final = (LITERAL, LANGUAGE)
+_COLUMNS: Final[Mapping[str, Mapping[str, pa.DataType]]] = MappingProxyType(
+    {
+        _TERMS: {
+            "kind": pa.uint8(),
+            "value": pa.uint8(),
+            "number": pa.int64(),
+            "extra": pa.int32(),
+            "text": pa.large_binary(),
+        },
+        _FACTS: {"relation": pa.int32(), "explicit": pa.uint8()},
+        _ARGUMENTS: {"term": pa.int32()},
+    }
+)
 
 
 def folder_name(number: int, *, again: bool = False) -> str:
@@ -180,6 +204,14 @@ class Meta:
             raise self.damaged(f"{name} is {'missing' if name not in self._content else 'of another type'}")
         return value
 
+    @contextmanager
+    def reading(self) -> Iterator[None]:
+        """Fields that have other content than was ever written raise `StoreError`."""
+        try:
+            yield
+        except UNDECODABLE as error:
+            raise self.damaged(f"a field cannot be read ({error})") from error
+
     def damaged(self, why: str) -> StoreError:
         return damaged(self._path, why)
 
@@ -188,14 +220,42 @@ class Snapshot:
     """The files of a snapshot, read and checked.  Raises `StoreError` if one is damaged or missing."""
 
     def __init__(self, store: Path, entry: SnapshotEntry) -> None:
-        content = {file.name: _checked(store / entry.folder / file.name, file) for file in entry.files}
+        folder = store / entry.folder
+        content = {file.name: _checked(folder / file.name, file) for file in entry.files}
         self.number, self.format = entry.number, entry.format
-        self.meta = Meta(store / entry.folder / META, json.loads(bytes(content[META])))
-        self._columns = {name: _read_columns(content[name]) for name in _FILES}
+        try:
+            self.meta = Meta(folder / META, json.loads(bytes(content[META])))
+            self._columns = {name: _read_columns(folder / name, content[name]) for name in _FILES}
+        except (KeyError, ValueError) as error:
+            raise damaged(folder, f"it cannot be read ({error})") from error
+        with self.meta.reading():
+            self.relations = [(str(name), int(arity)) for name, arity in self.meta.list("relations")]
+        self._check(folder)
 
-    @property
-    def relations(self) -> list[tuple[str, int]]:
-        return [(str(name), int(arity)) for name, arity in self.meta.list("relations")]
+    def _check(self, folder: Path) -> None:
+        """Compiled code relies on these numbers.  A few passes over whole columns."""
+        terms, facts = self._columns[_TERMS], self._columns[_FACTS]
+        kind, value, extra = (_numpy(terms[name]) for name in ("kind", "value", "extra"))
+        relation, argument = _numpy(facts["relation"]), _numpy(self._columns[_ARGUMENTS]["term"])
+        ends, text = _text(terms["text"])
+        length, count, own = np.diff(ends), len(kind), np.arange(len(kind))
+        names = [name for name, _ in self.relations]
+        arities = np.array([arity for _, arity in self.relations], np.int64)
+        laws = (
+            (META, len(set(names)) == len(names) and _lie_in(arities, 0, MOST_ARITY + 1)),
+            (_TERMS, _lie_in(kind, 0, KINDS) and _lie_in(value, 0, MOST_VALUE + 1)),
+            (_TERMS, ends[0] == 0 and _lie_in(length, 0, 1 << 31) and ends[-1] <= len(text)),
+            (_TERMS, not length[np.isin(kind, _NUMBERS)].any()),
+            (_TERMS, _lie_in(extra, -1, count) and bool((extra < own).all())),
+            (_TERMS, np.array_equal(np.isin(kind, _WITH_EXTRA), extra >= 0)),
+            (_FACTS, _lie_in(relation, 0, len(names))),
+            (_ARGUMENTS, _lie_in(argument, 0, count)),
+        )
+        for name, holds in laws:
+            if not holds:
+                raise damaged(folder / name, "its checksum is right, and it has impossible numbers")
+        if len(relation) and arities[relation].sum() != len(argument):
+            raise damaged(folder / _ARGUMENTS, "facts and arguments do not match")
 
     def fill(self, engine: EmbeddedEngine) -> None:
         """Puts all terms and facts into an engine that has none."""
@@ -211,24 +271,19 @@ class Snapshot:
         store.ensure(count, -(-len(flat) // count))
         arities = np.array([*engine.arities, 0], np.int64)
         used = place_facts(store.arrays, predicates, explicit, arities, flat)
-        if used != len(flat) + HEADER * count:
-            raise self.meta.damaged("facts and arguments do not match")
         store.arrays.state[FACTS], store.arrays.state[USED] = count, used
 
     def _fill_dictionary(self, dictionary: Dictionary) -> None:
         columns = self._columns[_TERMS]
-        text = columns["text"]
-        count = len(text)
-        _, offsets, data = text.buffers()
-        ends = np.frombuffer(offsets or b"", np.int64)[: count + 1] if count else np.zeros(1, np.int64)
-        size = int(ends[-1])
+        ends, text = _text(columns["text"])
+        count, size = len(ends) - 1, int(ends[-1])
         dictionary.ensure(count, size)
         terms = dictionary.arrays
         for name in ("kind", "value", "number", "extra"):
             getattr(terms, name)[:count] = _numpy(columns[name])
         terms.length[:count] = np.diff(ends)
         terms.start[:count] = np.where(np.isin(terms.kind[:count], _NUMBERS), 0, ends[:-1])
-        terms.text[:size] = np.frombuffer(data or b"", np.uint8)[:size]
+        terms.text[:size] = text[:size]
         terms.state[TERMS], terms.state[TEXT] = count, size
         fill_table(terms)
 
@@ -256,12 +311,28 @@ def _checked(path: Path, file: File) -> memoryview:
     return content
 
 
-def _read_columns(content: memoryview) -> dict[str, pa.Array]:
+def _read_columns(path: Path, content: memoryview) -> dict[str, pa.Array]:
     batch = pa.ipc.open_file(pa.BufferReader(pa.py_buffer(content))).get_batch(0)
-    return dict(zip(batch.schema.names, batch.columns, strict=True))
+    batch.validate()
+    found = dict(zip(batch.schema.names, batch.columns, strict=True))
+    for name, type_ in _COLUMNS[path.name].items():
+        if name not in found or found[name].type != type_ or found[name].null_count:
+            raise ValueError(f"{path.name} has no column {name} of the type {type_}")
+    return found
 
 
-def _numpy(column: pa.Array) -> npt.NDArray[np.generic]:
+def _text(column: pa.Array) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.uint8]]:
+    """Where each text begins, and where the last one ends; all texts."""
+    _, offsets, data = column.buffers()
+    ends = np.frombuffer(offsets, np.int64)[: len(column) + 1] if len(column) else np.zeros(1, np.int64)
+    return ends, np.frombuffer(data or b"", np.uint8)
+
+
+def _lie_in(numbers: npt.NDArray[Any], first: int, end: int) -> bool:
+    return not len(numbers) or bool(numbers.min() >= first and numbers.max() < end)
+
+
+def _numpy(column: pa.Array) -> npt.NDArray[Any]:
     """A view of a column of numbers."""
     dtype = np.dtype(column.type.to_pandas_dtype())
     return np.frombuffer(column.buffers()[1] or b"", dtype)[: len(column)]

@@ -27,9 +27,10 @@ from generators import EVERYTHING, programs, triple_programs
 from tidalog.keyed.bucket import BatchOutcome, Bucket
 from tidalog.keyed.config import BucketConfig
 from tidalog.lang import parse, print_rule
-from tidalog.model.errors import RunError
+from tidalog.model.errors import RunError, StoreError
 from tidalog.model.program import Fact, Program, Rule
 from tidalog.model.terms import IRI, String
+from tidalog.storage.records import packed, unpacked
 
 ROUNDS = settings(max_examples=25, deadline=None, suppress_health_check=list(HealthCheck))
 KEYS = ("k1", "2", "", "a b\u001e", "k5")
@@ -258,3 +259,23 @@ def test_rows_that_do_not_fit_a_declaration_are_bad_and_others_are_converted() -
     assert len([one for one in told if "hot" in str(one)]) == 2
     keyed.rebuild()
     assert keyed.apply([("k1", 2, "-", "reading", ("007", "21"))]).changes.num_rows == 2
+
+
+@pytest.mark.parametrize(
+    ("name", "number"),
+    [("arguments", -1), ("arguments", 10**6), ("term_kind", 200), ("groups", -1), ("seen", None)],
+)
+def test_state_with_impossible_numbers_is_damage(name: str, number: int | None) -> None:
+    kept = Keyed(config_for(PATHS))
+    kept.apply([row("k", 1, "+", edge("b", "c"))])
+    read = unpacked(memoryview(kept.bucket.snapshot()))
+    arrays = {known: array.copy() for known, array in read.arrays.items()}
+    if number is None:
+        arrays[name] = arrays[name][:-1]
+    else:
+        arrays[name][0] = number
+    bucket = Bucket(kept.config)
+    with pytest.raises(StoreError) as error:
+        bucket.replay(b"".join(packed(read.header, arrays)))
+    assert error.value.diagnostics[0].number == "T094"
+    assert "the state of a bucket" in str(error.value)

@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+from typing import Final
+
 from tidalog.engine.array_types import Int32s, Int64s, Uint8s
 from tidalog.engine.dictionary_kernels import (
     BOOLEAN,
     DOUBLE,
     INTEGER,
+    KINDS,
+    LANGUAGE,
+    LITERAL,
     TERMS,
     Terms,
     intern_number,
@@ -14,7 +19,21 @@ from tidalog.engine.dictionary_kernels import (
     term_hash,
 )
 from tidalog.engine.hash_table import make_entry, put_entry, table_shift
-from tidalog.engine.jit import entry
+from tidalog.engine.jit import entry, inlined
+from tidalog.engine.value_kinds import MIXED_VALUE
+
+MOST_VALUE: Final = MIXED_VALUE
+
+
+@inlined
+def is_number(kind: int) -> bool:
+    return kind == INTEGER or kind == DOUBLE or kind == BOOLEAN
+
+
+@inlined
+def has_extra(kind: int) -> bool:
+    """Whether it is a literal with a datatype or a language tag."""
+    return kind == LITERAL or kind == LANGUAGE
 
 
 @entry
@@ -38,13 +57,24 @@ def intern_terms(
     extras: Int32s,
     text: Uint8s,
     ids: Int32s,
-) -> None:
+) -> int:
     """The ids of terms, given out where they are new; there is capacity.  `extras` are positions in these
-    very arrays, each before the term that has it."""
+    very arrays, each before the term that has it.  Gives -1; or the first term whose numbers are impossible,
+    and as many as there are terms if the text has another length: then no id is given out."""
+    size = 0
+    for i in range(len(kinds)):
+        kind, length, extra = kinds[i], lengths[i], extras[i]
+        if kind >= KINDS or values[i] > MOST_VALUE or length < 0 or extra < -1 or extra >= i:
+            return i
+        if (is_number(kind) and length != 0) or has_extra(kind) != (extra >= 0):
+            return i
+        size += length
+    if size != len(text):
+        return len(kinds)
     at = 0
     for i in range(len(kinds)):
         kind = kinds[i]
-        if kind == INTEGER or kind == DOUBLE or kind == BOOLEAN:
+        if is_number(kind):
             ids[i] = intern_number(terms, kind, values[i], numbers[i])
             continue
         before = terms.state[TERMS]
@@ -54,6 +84,7 @@ def intern_terms(
         if ids[i] == before:
             terms.value[before] = values[i]
             terms.number[before] = numbers[i]
+    return -1
 
 
 @entry
