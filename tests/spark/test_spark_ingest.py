@@ -56,6 +56,7 @@ FAULTS: list[tuple[tuple[object, ...], str, str]] = [
     ((None, "+", "edge", "a", "b", None), "T037", "the label of the update is missing"),
     ((1, None, "edge", "a", "b", None), "T037", "the operation is missing"),
     ((1, "add", "edge", "a", "b", None), "T036", '"add" is not an operation'),
+    ((1, "+", "exx:size", "a", "b", "c"), "T003", 'unknown prefix in the predicate "exx:size"'),
     ((1, "+rule", "r1", None, None, None), "T037", "the text of the rule (arg1) is missing"),
     ((1, "-rule", None, None, None, None), "T037", "the name of the rule is missing"),
     ((1, "-", None, "a", "b", None), "T037", "the predicate is missing"),
@@ -107,13 +108,17 @@ class TestFaults:
         rows: list[tuple[object, ...]] = [
             (1, "+", "ex:other", "a", "b", None),
             (1, "+", "ex:Class", "a", None, None),
-            (1, "+", "triple", "a", "b", "c"),
+            (1, "+", "triple", "<a>", "<b>", "c"),
+            (1, "+", "triple", "a", "<b>", "c"),
+            (1, "-", "triple", "a", "<b>", "c"),
+            (1, "+", "<triple>", "<a>", "_:b", "c"),
+            (1, "+", "zz:other", "<a>", "b", None),
             (1, "+", "ex:other", "a", "b", "c"),
             (1, "+", "edge", "a", "b", None),
         ]
         frame = spark.createDataFrame(rows, COLUMNS)
         batch = read_by(ingest_for(frame, program))
-        assert [bad["number"] for bad in batch.bad] == ["T010", "T070"]
+        assert [bad["number"] for bad in batch.bad] == ["T165", "T165", "T003", "T010", "T070"]
 
 
 TRIPLES = "@prefix ex: <http://example.org/> .\n?x a ex:Big :- ?x ex:size ?y, ?y > 3 ."

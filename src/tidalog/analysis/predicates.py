@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Container, Iterable, Iterator, Sequence
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from itertools import islice
 from typing import Final, cast
 
@@ -28,7 +28,7 @@ from tidalog.analysis.draft import Draft, Use, WorkingRule
 from tidalog.analysis.rewrite import atoms, canonical_rule, placed_atoms
 from tidalog.analysis.suggestions import Suggestions
 from tidalog.model.errors import Diagnostic
-from tidalog.model.program import DataBinding, Program, Rule
+from tidalog.model.program import DataBinding, Fact, Program, Rule
 from tidalog.model.term_text import term_text
 from tidalog.model.terms import Term
 from tidalog.rdf.layout import TRIPLE
@@ -83,20 +83,26 @@ def warn_of_useless_rules(draft: Draft) -> None:
 def check_triples(draft: Draft) -> None:
     """A fact of `triple` has no literal as subject, and an IRI as predicate.  A rule may derive and read
     generalised triples, but one with such a constant is odd."""
-    wrong = (f for f in draft.facts if f.predicate == TRIPLE and len(f.arguments) == 3)
-    for fact in islice((f for f in wrong if misplaced(f.arguments)), _SHOWN_TRIPLES):
-        draft.report(LiteralInTriple(fact.span, **_misplaced_words(fact.arguments, draft)))
+    for found in misplaced_in(draft.facts, draft.program.prefixes):
+        draft.report(found)
     for working in draft.rules:
         for atom in atoms(working.rule):
             if atom.predicate == TRIPLE and atom.arity == 3 and misplaced(atom.arguments):
                 span = atom.span or working.rule.span
-                draft.report(NeverMatches(span, **_misplaced_words(atom.arguments, draft)))
+                draft.report(NeverMatches(span, **_misplaced_words(atom.arguments, draft.program.prefixes)))
 
 
-def _misplaced_words(arguments: Sequence[object], draft: Draft) -> dict[str, str]:
+def misplaced_in(facts: Iterable[Fact], prefixes: Mapping[str, str]) -> Iterator[LiteralInTriple]:
+    """Errors for the first facts of `triple` that no triple of RDF can be."""
+    triples = (f for f in facts if f.predicate == TRIPLE and len(f.arguments) == 3)
+    for fact in islice((f for f in triples if misplaced(f.arguments)), _SHOWN_TRIPLES):
+        yield LiteralInTriple(fact.span, **_misplaced_words(fact.arguments, prefixes))
+
+
+def _misplaced_words(arguments: Sequence[object], prefixes: Mapping[str, str]) -> dict[str, str]:
     role = misplaced(arguments) or ""
     term = cast("Term", arguments[ROLES.index(role)])
-    return {"value": term_text(term, draft.program.prefixes), "role": role, "why": WHY[role]}
+    return {"value": term_text(term, prefixes), "role": role, "why": WHY[role]}
 
 
 def check_arity(draft: Draft) -> None:

@@ -13,6 +13,7 @@ import numpy.typing as npt
 
 from tidalog.analysis.declarations import fact_faults
 from tidalog.analysis.edit_scripts import changed_rules
+from tidalog.analysis.predicates import misplaced_in
 from tidalog.api.bulk_terms import ids_of_many
 from tidalog.api.load import declared_row
 from tidalog.api.naming import checked_name
@@ -188,7 +189,11 @@ def declared_script(
 def encoded_script(
     script: Sequence[ScriptUpdate], dictionary: Dictionary, first: int = 1
 ) -> list[EncodedUpdate]:
-    """The updates of a script, whose labels are their numbers, from `first` on."""
+    """The updates of a script, whose labels are their numbers, from `first` on.  Raises `ProgramError` (T165)
+    for triples with a literal as subject or predicate."""
+    wrong = list(misplaced_in((fact for update in script for fact in update.insertions), {}))
+    if wrong:
+        raise ProgramError(wrong)
     updates: list[EncodedUpdate] = []
     groups: dict[tuple[str, int], _Group] = {}
     for label, update in enumerate(script, first):
@@ -205,8 +210,6 @@ def encoded_script(
                 group.add(fact, target)
     for (predicate, arity), group in groups.items():
         group.distribute(predicate, arity, dictionary)
-    for encoded in updates:
-        refuse_literals(encoded.insertions, dictionary)
     return updates
 
 

@@ -23,13 +23,15 @@ from keyed_oracle import (
     told_by,
 )
 
+import tidalog
 from generators import EVERYTHING, programs, triple_programs
+from tidalog.analysis.keyed import keyed_program
 from tidalog.keyed.bucket import BatchOutcome, Bucket
-from tidalog.keyed.config import BucketConfig
+from tidalog.keyed.config import BucketConfig, config_of
 from tidalog.lang import parse, print_rule
 from tidalog.model.errors import RunError, StoreError
 from tidalog.model.program import Fact, Program, Rule
-from tidalog.model.terms import IRI, String
+from tidalog.model.terms import IRI, Integer, String
 from tidalog.storage.records import packed, unpacked
 
 ROUNDS = settings(max_examples=25, deadline=None, suppress_health_check=list(HealthCheck))
@@ -279,3 +281,19 @@ def test_state_with_impossible_numbers_is_damage(name: str, number: int | None) 
         bucket.replay(b"".join(packed(read.header, arrays)))
     assert error.value.diagnostics[0].number == "T094"
     assert "the state of a bucket" in str(error.value)
+
+
+def test_registered_aggregates_work_in_every_bucket() -> None:
+    functions = {"#spread": lambda values: max(values) - min(values)}
+    program = parse("s(#spread(?v)) :- r(?v) .")
+    with tidalog.open(functions=functions) as kb:
+        kb.load(program)
+        keyed_rules = keyed_program(program, {}, list(functions))
+        config = config_of(keyed_rules, kb, arguments=1, labels="integer", ttl=None, functions=functions)
+    keyed = Keyed(config)
+    one, four, nine = (Fact("r", (Integer(n),)) for n in (1, 4, 9))
+    keyed.apply([row("a", 1, "+", one), row("a", 1, "+", four), row("b", 1, "+", nine)])
+    keyed.rebuild()
+    applied = keyed.apply([row("a", 2, "+", nine), row("b", 2, "+", four), row("b", 2, "-", nine)])
+    told = {change for change in told_by(applied.changes, 1) if change[3] == "s"}
+    assert told == {("a", 2, "-", "s", ("3",), "implicit"), ("a", 2, "+", "s", ("8",), "implicit")}
