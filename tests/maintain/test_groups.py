@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from maintained import Maintained, Oracle, Scenario, check_scenario, scenario
 from streams import HURRIED, UNUSED, configurations, layered_scenarios
 
+from tidalog.builtins.aggregates import total
 from tidalog.engine.dictionary import Dictionary
 from tidalog.lang import parse
 from tidalog.maintain import aggregates, component
@@ -145,7 +146,7 @@ def test_a_running_sum_is_the_correctly_rounded_sum(values: list[float], data: s
     left = [v for v, out in zip(values, taken_out.tolist(), strict=True) if not out]
     found = running.result(False)
     if found is not None:
-        assert found == Double(math.fsum(left))
+        assert found == total(left)  # where partial sums overflow, `fsum` has no answer
     elif left and any(left):
         with suppress(OverflowError):
             assert math.fsum(left) == 0.0

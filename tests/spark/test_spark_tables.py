@@ -17,6 +17,7 @@ import tidalog.spark
 from generators.values import HOSTILE
 from tidalog.model.term_text import from_python
 from tidalog.model.terms import IRI, XSD, Boolean, Double, Integer, String, Term, integer, literal
+from tidalog.spark.feed import Feed
 from tidalog.spark.materialised import Materialised
 
 if TYPE_CHECKING:
@@ -78,6 +79,21 @@ class TestStoreAsTable:
         assert feed.columns == ["update", "op", "arg1", "arg2", "kind"]
         signs = {row["op"]: row["count"] for row in feed.groupBy("op").count().collect()}
         assert signs["+"] - signs["-"] == len(wanted["path"])
+
+    def test_a_predicate_may_be_named_with_a_prefix(self, workspace: Workspace) -> None:
+        from pyspark.errors import PySparkException
+
+        with tidalog.open(workspace.store) as kb:
+            kb.load("@prefix ex: <http://e/> . ex:p(?x, ?y) :- e(?x, ?y) . e(a, b) . <foo:p>(c, d) .")
+            kb.materialise(progress=False)
+            Feed(workspace.feed, kb, 2, text_labels=False, synced=False)
+        for name, fact in {"ex:p": ("a", "b"), "http://e/p": ("a", "b"), "<foo:p>": ("c", "d")}.items():
+            assert rows(load(workspace, workspace.store, predicate=name)) == {fact}
+            changes = load(workspace, workspace.feed, predicate=name)
+            assert rows(changes.select("arg1", "arg2")) == {fact}
+        for path in (workspace.store, workspace.feed):
+            with pytest.raises(PySparkException, match="T003"):
+                load(workspace, path, predicate="exx:p")
 
     def test_what_is_not_there_is_said(self, workspace: Workspace, explicit: set[Fact]) -> None:
         from pyspark.errors import PySparkException
