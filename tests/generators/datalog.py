@@ -149,6 +149,8 @@ class RuleBuilder:
         self.features = features
         self.body: list[BodyLiteral] = []
         self.bound: list[Variable] = []
+        self.members: list[Variable] = []
+        """Those that only `?x IN (…)` binds: it is a test where an equation could give them a value."""
         self.fresh = 0
 
     def pick(self, options: Sequence[T]) -> T:
@@ -233,11 +235,13 @@ class RuleBuilder:
         if self.sometimes(4):
             member = self.new_variable()
             self.bound.append(member)
+            self.members.append(member)
         self.body.append(Condition(Call("IN", (member, *values))))
 
     def add_range(self) -> None:
         first, last = (Integer(self.draw(st.integers(-1, 4))) for _ in range(2))
-        variable = self.pick(self.bound) if self.bound and self.sometimes(3) else self.new_variable()
+        known = [variable for variable in self.bound if variable not in self.members]
+        variable = self.pick(known) if known and self.sometimes(3) else self.new_variable()
         end: Expression = last if self.sometimes(2) else self.bound_argument()
         if not isinstance(end, Integer) and not self.features.arithmetic:
             end = last
