@@ -342,6 +342,20 @@ def test_facts_that_are_there_fit_a_new_declaration_as_they_are() -> None:
     assert "q" not in kb.program.declared and kb.facts("q").to_terms() == [(Integer(1),)]
 
 
+def test_an_update_that_was_read_before_a_declaration_is_refused(tmp_path: Path) -> None:
+    kb = tidalog.open()
+    (tmp_path / "u.upd").write_text("+p(1).")
+    (early,) = kb.read_updates(tmp_path / "u.upd")
+    kb.load("@declare q(x: int) . @declare p(x: double) .")
+    with pytest.raises(TidalogError) as error:
+        kb.apply(early)
+    assert error.value.diagnostics[0].number == "T158"
+    (update,) = kb.read_updates(tmp_path / "u.upd")
+    kb.rules.add("r(?x) :- p(?x)")
+    kb.apply(update)
+    assert kb.facts("r").to_terms() == [(Double(1.0),)]
+
+
 def test_a_store_keeps_declarations(tmp_path: Path) -> None:
     with tidalog.open(tmp_path / "store") as kb:
         kb.load("@declare p(id: int, value: date) . r(?x) :- p(?x, _) .")

@@ -5,6 +5,13 @@ from __future__ import annotations
 from tidalog.model.errors import Diagnostic, UsageError
 
 
+class ReadBeforeDeclared(Diagnostic):
+    number = "T158"
+    title = "this update was read before {predicate} was declared"
+    reason = "its facts of {predicate} were not checked against the declaration"
+    hint = "read updates after the program is loaded: kb.read_updates(…), kb.stream(…)"
+
+
 class FactsDoNotFit(Diagnostic):
     number = "T157"
     title = "facts of {predicate} do not fit this declaration"

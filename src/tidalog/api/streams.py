@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import takewhile
 from typing import Any, Final, Protocol, TypeGuard, runtime_checkable
 
-from tidalog.api.diagnostics import OtherKnowledgeBase, bad_argument
+from tidalog.api.diagnostics import OtherKnowledgeBase, ReadBeforeDeclared, bad_argument
 from tidalog.api.encoded_update import encoded_update
 from tidalog.api.update import Update
 from tidalog.api.update_files import UpdateList, UpdatePath
@@ -98,6 +98,11 @@ def prepared(update: AnyUpdate, dictionary: Dictionary, program: Program) -> Enc
         raise bad_argument(problem, "an update is an Update", hint)
     if update.dictionary is not dictionary:
         raise UsageError(OtherKnowledgeBase())
+    if update.declarations is not None and update.declarations is not program.declarations:
+        new = {d.predicate for d in program.declarations if d.is_typed and d not in update.declarations}
+        for facts in (*update.deletions, *update.insertions):
+            if facts.predicate in new:
+                raise UsageError(ReadBeforeDeclared(predicate=facts.predicate))
     return update
 
 

@@ -61,6 +61,8 @@ def read_updates(
             )
             updates += encoded_updates(table, dictionary, prefixes)
             updates.bad = table.bad
+    for update in updates:
+        update.declarations = program.declarations
     return updates
 
 

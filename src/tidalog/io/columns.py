@@ -217,7 +217,7 @@ def bad_value(
     elif kind != "any":
         wanted = TYPES[kind]
         is_term = table.reading(field) == "any" and not table.untyped
-        text_of = str(value) if is_term and isinstance(value, str) else shown(value)
+        text_of = shown(value) if isinstance(value, str) and not is_term else str(value)
         diagnostic = NotAsDeclared(
             position, value=text_of, format=wanted.description, type=kind, field=name, hint=wanted.hint
         )

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from tidalog.model.facts import Facts
+from tidalog.model.program import Declaration
 from tidalog.model.rule_edit import NO_EDIT, RuleEdit
 
 Label = int | str
@@ -28,6 +29,8 @@ class EncodedUpdate:
     """The dictionary of the ids; None if only one is possible."""
     routed: tuple[object, EncodedUpdate] | None = None
     """The same update by relation, and the layout that assigns facts to relations."""
+    declarations: Sequence[Declaration] | None = None
+    """What its facts were checked against when it was read from a file."""
 
     @property
     def changes_rules(self) -> bool:
