@@ -13,9 +13,10 @@ import pyarrow.ipc as ipc
 import pyarrow.parquet as pq
 import pytest
 from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 
 import tidalog
-from generators.values import columns
+from generators.values import KINDS, columns
 from tidalog.api.results import Result
 from tidalog.io.term_fields import reading_of
 from tidalog.model.term_text import format_any, from_python, to_python
@@ -297,3 +298,44 @@ def test_an_export_of_terms_is_text_and_the_same_facts(ending: str, tmp_path: Pa
         assert pq.read_schema(path).types == [pa.string()] * 3
     kb.insert("q", path)
     assert kb.facts("q").to_terms() == kb.facts("p").to_terms()
+
+
+FORMATS = {
+    "string": "string",
+    "iri": "iri",
+    "int": "any integer",
+    "double": "double",
+    "boolean": "boolean",
+    "decimal": "decimal",
+    "date": "date",
+    "dateTime": "instant",
+    "time": "time",
+    "duration": "duration",
+}
+
+
+@pytest.mark.parametrize("ending", ["csv", "parquet", "ndjson", "arrow"])
+@pytest.mark.parametrize("format", FORMATS)
+def test_an_export_with_the_format_of_its_values_is_the_same_facts(
+    ending: str, format: str, tmp_path: Path
+) -> None:
+    @settings(MANY, max_examples=15)
+    @given(st.lists(KINDS[FORMATS[format]], min_size=1, max_size=4))
+    def law(terms: list[Term]) -> None:
+        kb, other = tidalog.open(), tidalog.open()
+        kb.load(f'@export p :- {ending}{{resource = "p.{ending}", format = ({format})}} .')
+        kb.insert("p", [(term,) for term in terms], progress=False)
+        kb.write_exports(tmp_path)
+        other.insert("p", tmp_path / f"p.{ending}", formats=[format], progress=False)
+        assert told(other.facts("p").to_terms()) == told([(term,) for term in terms])
+
+    law()
+
+
+def test_a_typed_file_keeps_the_type_that_a_format_names(tmp_path: Path) -> None:
+    kb = tidalog.open()
+    kb.load('@export p :- parquet{resource = "p.parquet", format = (date, int, decimal)} .')
+    kb.insert("p", [(date(2024, 5, 1), 2**70, Decimal("2.5"))])
+    kb.write_exports(tmp_path)
+    kinds = [pa.date32(), pa.decimal128(38, 0), pa.decimal128(38, 1)]
+    assert pq.read_schema(tmp_path / "p.parquet").types == kinds

@@ -7,7 +7,7 @@ the file with the same format gives the same facts.  `skip` leaves a column out.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Final
 
 import pyarrow as pa
@@ -16,27 +16,44 @@ from tidalog.io.columns import check_shape
 from tidalog.io.diagnostics import NotWritable
 from tidalog.io.formats import column_formats
 from tidalog.io.term_fields import reading_of, term_field
-from tidalog.io.text_form import any_text
+from tidalog.io.text_form import any_text, column_text
 from tidalog.model.column_types import TYPES, term_of_text
 from tidalog.model.errors import DataError
-from tidalog.model.term_text import format_any, from_python, parse_any
+from tidalog.model.term_text import parse_any
 from tidalog.model.terms import IRI, Boolean, Double, Integer, Literal, String, Term
 
 _TYPES: Final = {"int": pa.int64(), "double": pa.float64(), "boolean": pa.bool_()}
 _TERMS: Final = {"string": String, "int": Integer, "double": Double, "boolean": Boolean, "iri": IRI}
 
 
-def as_formats(table: pa.Table, formats: Sequence[str], predicate: str) -> pa.Table:
-    """The table with each column in its format; text is the text of the cells."""
+_HOLDS: Final[dict[str, Callable[[pa.DataType], bool]]] = {
+    "int": lambda kind: pa.types.is_decimal(kind) and kind.scale == 0,
+    "decimal": lambda kind: pa.types.is_decimal(kind) and kind.scale > 0,
+    "date": pa.types.is_date,
+    "dateTime": pa.types.is_timestamp,
+    "time": pa.types.is_time,
+    "duration": pa.types.is_duration,
+}
+"""Whether a column of a type has only terms of a format."""
+
+
+def as_formats(table: pa.Table, formats: Sequence[str], predicate: str, *, typed: bool = False) -> pa.Table:
+    """The table with each column in its format; text is the text of the cells.  If the file is `typed`,
+    columns whose type is that of the format keep it."""
     formats = column_formats(formats) or ()
     check_shape(predicate, table.num_columns, formats, None)
     fields: list[pa.Field] = []
     columns: list[pa.ChunkedArray] = []
     for field, column, format in zip(table.schema, table.columns, formats, strict=True):
         if format != "skip":
-            columns.append(_as_format(column, reading_of(field), format, predicate))
+            keep = typed and _HOLDS.get(format, _nothing)(field.type)
+            columns.append(column if keep else _as_format(column, reading_of(field), format, predicate))
             fields.append(term_field(field.name, columns[-1].type, format))
     return pa.Table.from_arrays(columns, schema=pa.schema(fields))
+
+
+def _nothing(kind: pa.DataType) -> bool:
+    return False
 
 
 def _as_format(column: pa.ChunkedArray, reading: str, format: str, predicate: str) -> pa.ChunkedArray:
@@ -45,6 +62,8 @@ def _as_format(column: pa.ChunkedArray, reading: str, format: str, predicate: st
         return any_text(column, reading) if is_text else column
     if len(column) == 0 or column.type == _TYPES.get(format) or (is_text and reading == format):
         return column
+    if format == "int" and _HOLDS["int"](column.type):
+        return column_text(column)
     if format in _TYPES or (not is_text and format in _TERMS):
         raise _refusal(_first_unlike(column, format), format, predicate)
     encoded = any_text(column, reading).combine_chunks().dictionary_encode()
@@ -68,11 +87,8 @@ def _plain_text(term: Term, format: str) -> str | None:
 def _first_unlike(column: pa.ChunkedArray, format: str) -> str:
     """A value of the column that is not of the format.  A column is native only if all its values are, so a
     column of another type has such a value; if none is found, the first one is shown."""
-    terms = (from_python(value) for value in column.to_pylist())
-    unlike = next(
-        (term for term in terms if not isinstance(term, _TERMS[format])), from_python(column[0].as_py())
-    )
-    return format_any(unlike)
+    texts = column_text(column).to_pylist()
+    return str(next((text for text in texts if not isinstance(parse_any(text), _TERMS[format])), texts[0]))
 
 
 def _refusal(text: str, format: str, predicate: str) -> DataError:

@@ -84,7 +84,7 @@ def write_table(
         if value is not None:
             check_option(kind, kind.write_options, name, value)
     if formats is not None:
-        table = as_formats(table, formats, predicate)
+        table = as_formats(table, formats, predicate, typed=kind.name in ("parquet", "arrow"))
     if table.num_columns == 0:
         table = pa.table({"holds": pa.array([True] * min(1, table.num_rows), pa.bool_())})
     target = _Target(
