@@ -499,7 +499,9 @@ class TestSubscribers:
 
 
 class TestFunctions:
-    @pytest.mark.parametrize("answer", [object(), [1], {"a": 1}, 10**30, b"x"], ids=repr)
+    @pytest.mark.parametrize(
+        "answer", [object(), [1], {"a": 1}, 10**30, b"x"], ids=["object", "list", "dict", "huge", "bytes"]
+    )
     def test_what_is_no_term_counts_as_not_computed(self, answer: object) -> None:
         kb = tidalog.open(functions={"f": lambda value: answer})
         kb.load("m(?y) :- n(?x), ?y = f(?x). r2: k(?y) :- n(?x), ?y = ?x + 1. n(1).")
