@@ -9,6 +9,7 @@ from decimal import Decimal
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import pyarrow as pa
 import pytest
 from update_streams import PREDICATES, PROGRAM, Fact, Workspace, consequences, random_stream, write_files
 
@@ -17,6 +18,7 @@ import tidalog.spark
 from generators.values import HOSTILE
 from tidalog.model.term_text import from_python
 from tidalog.model.terms import IRI, XSD, Boolean, Double, Integer, String, Term, integer, literal
+from tidalog.spark.data_source import _as_before
 from tidalog.spark.feed import Feed
 from tidalog.spark.materialised import Materialised
 
@@ -283,3 +285,24 @@ class TestTypes:
         copied["q"].write.parquet(str(tmp_path / "written"))
         assert self.facts_of(tmp_path / "written" / "*.parquet") == FACTS
         assert self.facts_of(tmp_path / "p.parquet") == FACTS
+
+    @pytest.mark.parametrize(
+        ("before", "now", "fits"),
+        [
+            (pa.decimal128(38, 2), pa.decimal128(38, 1), True),
+            (pa.decimal128(38, 1), pa.decimal128(38, 2), False),
+            (pa.decimal128(38, 1), pa.decimal128(38, 0), False),
+            (pa.int64(), pa.decimal128(38, 0), False),
+            (pa.date32(), pa.date32(), True),
+            (pa.date32(), pa.string(), False),
+        ],
+        ids=str,
+    )
+    def test_a_query_goes_on_only_if_its_types_hold_the_facts(
+        self, before: pa.DataType, now: pa.DataType, fits: bool
+    ) -> None:
+        texts = {pa.date32(): "2024-05-01", pa.string(): "a", pa.decimal128(38, 2): "2.25"}
+        table = pa.table({"x": pa.array([texts.get(now, "2")]).cast(now)})
+        found = _as_before(table, pa.schema([pa.field("x", before)]))
+        assert (found is not None) == fits
+        assert found is None or (found.schema.types == [before] and found.to_pylist() == table.to_pylist())
