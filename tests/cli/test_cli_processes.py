@@ -15,6 +15,7 @@ from pathlib import Path
 import pytest
 
 import tidalog
+from tidalog.cli import main
 
 COMMAND = [sys.executable, "-c", "from tidalog.cli import main; main()"]
 ENDLESS = "n(0). up: n(?m) :- n(?k), ?m = ?k + 1 ."
@@ -187,3 +188,31 @@ def test_a_program_that_is_no_text_is_said_to_be_none(command: str) -> None:
     assert done.returncode == 1
     assert b"error[T00" in done.stderr
     assert b"Traceback" not in done.stderr
+
+
+def test_ctrl_c_at_the_very_start_is_code_130(monkeypatch: pytest.MonkeyPatch) -> None:
+    def interrupted(arguments: object) -> int:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("tidalog.cli.app.run", interrupted)
+    with pytest.raises(SystemExit) as ended:
+        main()
+    assert ended.value.code == 130
+
+
+def test_ctrl_c_while_spark_starts_shows_no_traceback(tmp_path: Path) -> None:
+    (tmp_path / "p.rls").write_text("p(?x) :- e(?x) .")
+    script = (
+        "import logging, tidalog.spark.session as s\n"
+        "def interrupted(*_):\n"
+        "    try: raise KeyboardInterrupt\n"
+        "    except KeyboardInterrupt:  # as in py4j\n"
+        "        logging.exception('KeyboardInterrupt while sending command.'); raise\n"
+        "s.spark_session = interrupted\n"
+        "from tidalog.cli import main; main()"
+    )
+    command = [sys.executable, "-c", script, "stream", "p.rls", "updates/"]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=LONGEST)
+    assert (done.returncode, done.stdout) == (130, "")
+    assert done.stderr.startswith("error[T080]: interrupted\n")
+    assert "Traceback" not in done.stderr

@@ -33,11 +33,14 @@ Python's default of 700 the search takes a twentieth of a small run."""
 def main() -> None:
     """The `tidalog` command."""
     gc.set_threshold(_COLLECTED_AFTER)
-    from tidalog.cli.app import run
-    from tidalog.cli.report import ready_streams
+    try:
+        from tidalog.cli.app import run
+        from tidalog.cli.report import ready_streams
 
-    ready_streams()
-    sys.exit(run(sys.argv[1:]))
+        ready_streams()
+        sys.exit(run(sys.argv[1:]))
+    except KeyboardInterrupt:  # while modules are imported, or at the very end
+        sys.exit(130)
 
 
 __all__ = ["main"]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import signal
 import threading
 from collections.abc import Callable, Iterator
@@ -43,6 +44,21 @@ class Interrupt:
             query.stop()
 
         threading.Thread(target=stop, name="tidalog-stop", daemon=True).start()
+
+
+@contextmanager
+def no_tracebacks_of_py4j() -> Iterator[None]:
+    """A call to the JVM that Ctrl-C interrupts raises, and py4j also logs it, with its traceback."""
+
+    def is_other(record: logging.LogRecord) -> bool:
+        return not str(record.msg).endswith("while sending command.")
+
+    logger = logging.getLogger()
+    logger.addFilter(is_other)
+    try:
+        yield
+    finally:
+        logger.removeFilter(is_other)
 
 
 @contextmanager

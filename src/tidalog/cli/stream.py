@@ -9,7 +9,7 @@ from contextlib import nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from tidalog.cli.interrupt import stop_on_interrupt
+from tidalog.cli.interrupt import no_tracebacks_of_py4j, stop_on_interrupt
 from tidalog.cli.options import read_pairs, read_parameters
 from tidalog.cli.report import Report
 from tidalog.cli.stream_options import Streaming
@@ -31,16 +31,17 @@ def stream(report: Report, how: Streaming, stats: Path | None, quiet: bool) -> N
     options = dict(read_pairs(how.option, "--option", "--option maxFilesPerTrigger=1"))
     config = dict(read_pairs(how.config, "--config", "--config spark.driver.memory=4g"))
     arguments = _widest(how)
-    spark = spark_session(how.master, config, how.packages)
-    try:
-        frame = read_stream(
-            spark, how.updates, how.source, options, schema=how.schema, sql=how.sql, arguments=arguments
-        )
-        with LiveLine(report.as_json or quiet) as line, StatsFile(stats) as written:
-            line.begin(spark.version, spark.sparkContext.master or "", how.store)
-            totals = _run(spark, frame, how, line, written)
-    finally:
-        spark.stop()
+    with no_tracebacks_of_py4j():
+        spark = spark_session(how.master, config, how.packages)
+        try:
+            frame = read_stream(
+                spark, how.updates, how.source, options, schema=how.schema, sql=how.sql, arguments=arguments
+            )
+            with LiveLine(report.as_json or quiet) as line, StatsFile(stats) as written:
+                line.begin(spark.version, spark.sparkContext.master or "", how.store)
+                totals = _run(spark, frame, how, line, written)
+        finally:
+            spark.stop()
     folders = {"store": how.store, "changes": how.changes, "materialised": how.materialised}
     shown = {name: str(path) for name, path in folders.items() if path is not None}
     report.finish({"totals": totals.to_json(), **shown})
