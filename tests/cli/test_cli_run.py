@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -220,3 +221,27 @@ def test_what_a_query_needs_is_said(tidalog: Command, words: tuple[str, ...], sa
     outcome = tidalog("query", *words)
     assert outcome.code == 2
     assert f"error[T077]: {said}" in outcome.err
+
+
+@pytest.mark.parametrize(
+    ("program", "example"),
+    [
+        ("n(0). n(2). inverse: m(1 / ?n) :- n(?n) .", "1 / ?n with ?n = 0"),
+        (
+            "n(a, 3). n(b, 2). k(2, x). k(3, y). inverse: m(?v) :- n(?a, ?n), k(?n, ?t), ?v = ?n * ?t .",
+            "?n * ?t",
+        ),
+        ('s("x"). inverse: m(?v) :- s(?x), ?v = UCASE(?x) + 1 .', "UCASE(?x) + 1 with ?x = "),
+        ("n(0). n(1). inverse: m(?n) :- n(?n), ?n != 1, 3 / ?n > 1 .", "3 / ?n > 1 with ?n = 0"),
+    ],
+)
+def test_what_cannot_be_computed_has_an_example(
+    tidalog: Command, tmp_path: Path, program: str, example: str
+) -> None:
+    (tmp_path / "p.rls").write_text(program)
+    assert re.search(
+        rf"rule inverse: not computable .*, such as {re.escape(example)}", tidalog("run", "p.rls").out
+    )
+    strict = tidalog("run", "p.rls", "--strict")
+    assert strict.code == 1
+    assert example in strict.err

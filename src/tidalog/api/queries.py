@@ -13,6 +13,7 @@ from tidalog.api.relations import count_of, rows_of
 from tidalog.api.results import Result, decoded_result
 from tidalog.api.stats import Stats
 from tidalog.engine.limits import RunStats
+from tidalog.maintain.uncomputed import example_of
 from tidalog.model.facts import Facts
 from tidalog.rdf.ntriples import ntriples_text
 
@@ -62,5 +63,10 @@ def stats_of(database: Database, skipped: Mapping[str, int]) -> Stats:
         seconds=run.seconds,
         cpu_seconds=run.cpu_seconds,
         uncomputed=dict(run.uncomputed),
+        uncomputed_examples={
+            rule: found
+            for rule in run.uncomputed
+            if (found := example_of(engine, analysis.rules, rule, database.environment.functions))
+        },
         skipped=dict(skipped),
     )

@@ -31,6 +31,8 @@ class Stats:
     cpu_seconds: float
     uncomputed: Mapping[str, int]
     """Rule → how often a built-in in it could not be computed."""
+    uncomputed_examples: Mapping[str, str]
+    """Rule → inputs for which that happened, and why, where one was found."""
     skipped: Mapping[str, int]
     """Predicate → bad rows that were left out when its data was read."""
 
@@ -55,10 +57,15 @@ class Stats:
         left_out = more(len(self.predicates), SHOWN_PARTS, "predicates")
         return html_table(("predicate", "facts"), counts, *left_out, *islice(self._remarks(), SHOWN_PARTS))
 
+    def failures(self) -> Iterator[str]:
+        """A line for each rule with a built-in that could not be computed."""
+        for rule, count in self.uncomputed.items():
+            found = self.uncomputed_examples.get(rule)
+            yield f"rule {rule}: not computable {times(count)}" + (f", such as {found}" if found else "")
+
     def _remarks(self) -> Iterator[str]:
         yield summary(self)
-        for rule, count in self.uncomputed.items():
-            yield f"rule {rule}: not computable {times(count)}"
+        yield from self.failures()
         for name, count in self.skipped.items():
             yield f"{name}: {counted(count, 'bad row')} left out"
 

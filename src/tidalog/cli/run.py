@@ -14,7 +14,7 @@ from tidalog.api.stats import Stats, summary
 from tidalog.cli.options import read_limit
 from tidalog.cli.report import Report, print_output, print_predicates, result_json, write_text
 from tidalog.cli.work import Work, prepared
-from tidalog.model.amounts import counted, times
+from tidalog.model.amounts import counted
 
 if TYPE_CHECKING:
     from tidalog.api.knowledge_base import KnowledgeBase
@@ -68,8 +68,8 @@ def _print_figures(kb: KnowledgeBase, stats: Stats, written: list[Path], *, with
     for path in written:
         print(f"wrote {path}")
     print(summary(stats))
-    for rule, count in stats.uncomputed.items():
-        print(f"rule {rule}: a built-in could not be computed {times(count)} (--strict makes that an error)")
+    for failure in stats.failures():
+        print(f"{failure} (--strict makes that an error)")
 
 
 def _counts(kb: KnowledgeBase, stats: Stats, name: str) -> tuple[str, str, str]:

@@ -33,6 +33,7 @@ from tidalog.maintain.runner import Interrupted, Runner
 from tidalog.maintain.seminaive import SemiNaive
 from tidalog.maintain.strategies import ComponentUpdate, Strategy
 from tidalog.maintain.transaction import Transaction
+from tidalog.maintain.uncomputed import example_of
 from tidalog.maintain.worklist import ComponentIndex, Stages, Worklist
 from tidalog.maintain.workspace import Workspace
 from tidalog.model.errors import RunError
@@ -199,6 +200,7 @@ class Maintainer:
         txn = Transaction(engine, savepoint)
         runner = Runner(engine, limits, progress, counting=False)
         runner.components = len(self._index)
+        runner.example = lambda rule: example_of(engine, self.program.analysis.rules, rule, self.functions)
         touched: list[MaintainedComponent] = []
         chosen: dict[str, str] = {}
         savepoint.on_rollback(self._workspace.drop_scans)

@@ -12,6 +12,7 @@ from tidalog.engine.functions import is_native
 from tidalog.engine.limits import Limits, ProgressCallback, RunStats
 from tidalog.maintain.runner import Interrupted, Runner
 from tidalog.maintain.seminaive import SemiNaive
+from tidalog.maintain.uncomputed import example_of
 from tidalog.model.amounts import times
 from tidalog.model.errors import Diagnostic, RunError
 from tidalog.model.program import Variable
@@ -49,6 +50,7 @@ def materialise(
     engine.store.ensure(min(_HEAD_START_SHARE * len(engine.store), _HEAD_START), 2)
     runner = Runner(engine, limits, progress)
     runner.components = len(compiled.components) + 1
+    runner.example = lambda rule: example_of(engine, compiled.analysis.rules, rule, functions)
     try:
         with engine.savepoint():
             engine.derived, engine.executed = True, Executed()

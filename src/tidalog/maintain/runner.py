@@ -57,7 +57,7 @@ class Interrupted(Diagnostic):
 class NotComputable(Diagnostic):
     number = "T054"
     title = "a built-in of rule {rule} cannot be computed"
-    reason = "strict mode makes of this an error; without it the literal is false and counted"
+    reason = "{example}strict mode makes this an error; without it the literal is false and counted"
     hint = "guard the computation by a test, such as ?n != 0 or isNumeric(?x)"
 
 
@@ -95,6 +95,8 @@ class Runner:
         self.searches: int | None = None
         """Facts that may still be looked at, if there is a better way."""
         self.rule = ""
+        self.example: Callable[[str], str] = lambda rule: ""
+        """Finds inputs for which a rule cannot be computed."""
         engine.dictionary.questions.forget(few=False)
         self._start, self._cpu_start = time.perf_counter(), time.process_time() if counting else 0.0
         self._counts = counting
@@ -175,7 +177,8 @@ class Runner:
     def count_failures(self, failures: int) -> None:
         """Computations of the rule at work that could not be made."""
         if self.limits.strict:
-            raise RunError(NotComputable(rule=self.rule))
+            example = self.example(self.rule)
+            raise RunError(NotComputable(rule=self.rule, example=f"{example}; " if example else ""))
         self.stats.uncomputed[self.rule] = self.stats.uncomputed.get(self.rule, 0) + failures
 
     def look_at(self, change: Changing) -> None:
