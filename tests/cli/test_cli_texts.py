@@ -9,6 +9,9 @@ from pathlib import Path
 import pytest
 from command_line import Command
 
+from tidalog.analysis import analyse
+from tidalog.lang import parse
+
 UNTIDY = "p( a,b ).  % why\nq(?x):-p(?x,_)."
 TIDY = "p(a, b).  % why\nq(?x) :- p(?x, _).\n"
 
@@ -162,3 +165,34 @@ def test_run_prints_plans(tidalog: Command, family: Path) -> None:
     lines = tidalog("run", family, "--plan").out.splitlines()
     titles = next(line for line in lines if line.startswith("component "))
     assert titles.split()[-2:] == ["estimate", "rows"]
+
+
+def test_of_very_many_messages_the_first_are_shown_and_the_others_counted(
+    tidalog: Command, tmp_path: Path
+) -> None:
+    """A hundred; JSON has them all, and each is shown once."""
+    (tmp_path / "many.rls").write_text("\n".join(f"p{i}(?x) :- q{i}(?x) ." for i in range(250)))
+    warned = tidalog("check", "many.rls")
+    assert warned.err.count("warning[W010]") == 100
+    assert warned.err.endswith("\n\n… and 150 more warnings\n\n")
+    found = tidalog("check", "many.rls", "--json").json["warnings"]
+    assert isinstance(found, list)
+    assert len(found) == 250
+    (tmp_path / "wrong.rls").write_text("\n".join(f"p{i}(?y) :- q(?x) ." for i in range(101)))
+    refused = tidalog("check", "wrong.rls")
+    assert refused.err.count("error[T012]") == 100
+    assert refused.err.endswith("… and 1 more error\n")
+
+
+def test_messages_have_equal_keys_if_and_only_if_their_texts_are_equal() -> None:
+    texts = [
+        "p(?x) :- q(?x) .",
+        "p(?x) :- q(?x) . ",
+        "p(?x) :- q(?x) .\np(?x) :- z(?x) .",
+        "\np(?x) :- q(?x) .",
+    ]
+    found = [w for text in texts for w in analyse(parse(text)).warnings]
+    assert len(found) == 5
+    for one in found:
+        for other in found:
+            assert (one.key == other.key) == (one.render() == other.render())

@@ -51,7 +51,6 @@ from tidalog.analysis.specialise import TripleUses
 from tidalog.analysis.strata import check_stratification
 from tidalog.analysis.undo_journal import Journal
 from tidalog.analysis.written_rules import BRIDGES, WrittenRules
-from tidalog.model.errors import Diagnostic
 from tidalog.model.program import Fact, Program, Rule
 from tidalog.model.rule_edit import NamedRemoval
 from tidalog.model.terms import Term
@@ -160,7 +159,8 @@ class EditedProgram:
         undo = self._apply(chosen, leaving, lowered)
         try:
             self._check_strata(draft, undo.graph)
-            found = [*errors, *(d for d in draft.diagnostics if not _among(d, errors))]
+            known = {error.key for error in errors}
+            found = [*errors, *(d for d in draft.diagnostics if d.key not in known)]
             warnings = refuse_errors(about_the_change(found, [entry.rule for entry in chosen]))
             components = diff_of_edit(self.graph, undo.graph, self._written.text_order)
         except BaseException:
@@ -366,7 +366,3 @@ def _routed(facts: tuple[Fact, ...], layout: Layout) -> tuple[Fact, ...]:
 def _arity(rule: NormalRule, predicate: str) -> int:
     atoms = (*rule.atoms, *rule.negations, *(() if rule.head is None else (rule.head,)))
     return next(len(atom.arguments) for atom in atoms if atom.predicate == predicate)
-
-
-def _among(diagnostic: Diagnostic, others: Iterable[Diagnostic]) -> bool:
-    return any(other.render() == diagnostic.render() for other in others)

@@ -121,8 +121,8 @@ class KnowledgeBase(Reader):
 
     def _warn(self, warnings: Iterable[Diagnostic]) -> None:
         """Keeps warnings that were not given yet."""
-        shown = {warning.render() for warning in self._text_warnings}
-        self._text_warnings += [warning for warning in warnings if warning.render() not in shown]
+        given = {warning.key for warning in self._text_warnings}
+        self._text_warnings += [warning for warning in warnings if warning.key not in given]
 
     def _has_loaded(self, read: ReadProgram, parameters: Mapping[str, Term]) -> bool:
         """Whether a store has this program already, so that there is nothing to do."""

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Final, NoReturn, TextIO
 import typer
 
 from tidalog.model.amounts import counted
-from tidalog.model.errors import Diagnostic, TidalogError, UsageError
+from tidalog.model.errors import Diagnostic, TidalogError, UsageError, shown
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -50,15 +50,14 @@ class Report:
 
     def __init__(self, as_json: bool) -> None:
         self.as_json = as_json
-        self._warnings: list[Diagnostic] = []
+        self._warnings: dict[tuple[object, ...], Diagnostic] = {}
 
     def warn(self, warnings: Iterable[Diagnostic]) -> None:
-        for warning in warnings:
-            if any(known.render() == warning.render() for known in self._warnings):
-                continue
-            self._warnings.append(warning)
-            if not self.as_json:
-                print(rendered(warning), end="\n\n", file=sys.stderr)
+        """Shows warnings that were not shown yet."""
+        new = {key: w for w in warnings if (key := w.key) not in self._warnings}
+        self._warnings |= new
+        if new and not self.as_json:
+            print(shown(list(new.values()), rendered), end="\n\n", file=sys.stderr)
 
     def note(self, text: str) -> None:
         """Prints a remark to stderr."""
@@ -68,7 +67,7 @@ class Report:
     def finish(self, content: Mapping[str, object]) -> None:
         """Reports success; `content` goes into the JSON object."""
         if self.as_json:
-            print_json({"ok": True, "warnings": _messages(self._warnings), **content})
+            print_json({"ok": True, "warnings": _messages(self._warnings.values()), **content})
 
     def fail(self, errors: Iterable[Diagnostic], code: int) -> NoReturn:
         """Shows the errors and ends the command."""
@@ -78,10 +77,10 @@ class Report:
     def show_errors(self, errors: Iterable[Diagnostic], code: int) -> None:
         if self.as_json:
             failure = {"errors": _messages(errors), "exit_code": code}
-            print_json({"ok": False, "warnings": _messages(self._warnings), **failure})
+            print_json({"ok": False, "warnings": _messages(self._warnings.values()), **failure})
         else:
             sys.stdout.flush()
-            print("\n\n".join(map(rendered, errors)), file=sys.stderr)
+            print(shown(list(errors), rendered), file=sys.stderr)
 
 
 @contextmanager

@@ -142,7 +142,7 @@ class Shell:
         if query is not None:
             self._show(self.kb.query(query))
             return
-        before = {warning.render() for warning in self.kb.warnings}
+        before = {warning.key for warning in self.kb.warnings}
         if _SIGNED.match(text):
             updates, found = read_updates(Source("<input>", text), self.kb.program.prefixes)
             _refuse(found)
@@ -153,7 +153,7 @@ class Shell:
             found = list(reader.diagnostics())
             _refuse(found)
             self._add(reader.program())
-        self.report.warn(w for w in (*found, *self.kb.warnings) if w.render() not in before)
+        self.report.warn(w for w in (*found, *self.kb.warnings) if w.key not in before)
 
     def _add(self, program: Program) -> None:
         """Facts and rules are an update, whose effect is shown; directives are loaded."""

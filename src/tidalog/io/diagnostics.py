@@ -60,6 +60,10 @@ class DataDiagnostic(Diagnostic):
             lines.append(f"   hint: {hint}")
         return "\n".join(lines)
 
+    @property
+    def key(self) -> tuple[object, ...]:
+        return *super().key, self.position
+
     def to_json(self) -> dict[str, object]:
         result = super().to_json()
         if self.position is not None:

@@ -8,12 +8,14 @@ import sys
 from collections.abc import Iterable
 from contextlib import suppress
 from functools import cache
+from operator import itemgetter
 from pathlib import Path
 from typing import Final
 
 import lark
 from lark import Lark, Token, Tree
 from lark.exceptions import UnexpectedCharacters, UnexpectedEOF, UnexpectedInput, UnexpectedToken
+from lark.grammar import Terminal
 from lark.lexer import PatternStr
 
 from tidalog.lang.diagnostics import UnexpectedText
@@ -87,6 +89,7 @@ class Grammar:
 
     def __init__(self, name: str, starts: tuple[str, ...]) -> None:
         self._lark = _parser(name, starts)
+        _pass_on_only_children(self._lark)
         self._patterns = {terminal.name: terminal.pattern for terminal in self._lark.terminals}
 
     def parse(
@@ -177,6 +180,21 @@ def _parser(name: str, starts: tuple[str, ...]) -> Lark:
     with suppress(OSError):  # a folder that cannot be written: computed in every process
         write_whole(tables, content.getvalue())
     return parser
+
+
+def _pass_on_only_children(parser: Lark) -> None:
+    """A rule `?sum: product | …` that matched a product alone is that product.  Most reductions of a parse
+    are of this kind, and lark looks for the position of each again."""
+    callbacks = parser._callbacks
+    for rule in callbacks:
+        if rule.options.expand1 and rule.alias is None and len(rule.expansion) == 1:
+            (symbol,) = rule.expansion
+            is_kept = not symbol.filter_out if isinstance(symbol, Terminal) else symbol.name[0] != "_"
+            if is_kept:
+                callbacks[rule] = _only_child
+
+
+_only_child: Final = itemgetter(0)
 
 
 def _digest_of_grammars(starts: tuple[str, ...]) -> str:

@@ -15,9 +15,14 @@ reused:
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import ClassVar
+from typing import ClassVar, Final
+
+from tidalog.model.amounts import counted
+
+MOST_SHOWN: Final = 100
+"""So many messages are shown at once."""
 
 
 @dataclass(frozen=True)
@@ -99,6 +104,11 @@ class Diagnostic:
             lines.append(f"   hint: {hint}")
         return "\n".join(lines)
 
+    @property
+    def key(self) -> tuple[object, ...]:
+        """Equal for messages with the same text; much cheaper than the text."""
+        return self.number, _key(self.span), _key(self.second), *map(str, self.values.values())
+
     def to_json(self) -> dict[str, object]:
         position: dict[str, object] = {}
         if self.span is not None:
@@ -113,6 +123,22 @@ class Diagnostic:
             "hint": self._fill(self.hint),
             **position,
         }
+
+
+def shown(diagnostics: Sequence[Diagnostic], render: Callable[[Diagnostic], str]) -> str:
+    """The text of messages.  Of very many, the first are shown and the others counted."""
+    parts = [render(diagnostic) for diagnostic in diagnostics[:MOST_SHOWN]]
+    if len(diagnostics) > MOST_SHOWN:
+        kind = "warning" if all(d.is_warning for d in diagnostics) else "error"
+        parts.append(f"… and {counted(len(diagnostics) - MOST_SHOWN, f'more {kind}')}")
+    return "\n\n".join(parts)
+
+
+def _key(span: Span | None) -> tuple[object, ...]:
+    if span is None:
+        return ()
+    line, column = span.source.position(min(span.start, len(span.source.text)))
+    return span.source.name, line, column, span.end - span.start, span.source.line(line)
 
 
 def _position(span: Span) -> dict[str, object]:
@@ -152,7 +178,7 @@ class TidalogError(Exception):
         self.diagnostics: tuple[Diagnostic, ...] = (
             (diagnostics,) if isinstance(diagnostics, Diagnostic) else tuple(diagnostics)
         )
-        super().__init__("\n\n".join(d.render() for d in self.diagnostics))
+        super().__init__(shown(self.diagnostics, lambda diagnostic: diagnostic.render()))
 
 
 class ProgramError(TidalogError):
