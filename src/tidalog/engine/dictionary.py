@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Callable, Iterable
-from decimal import Decimal
 from typing import Final, TypeVar
 
 import numpy as np
@@ -20,16 +19,14 @@ from tidalog import arrow_compute as pc
 from tidalog.engine import dictionary_kernels as kernels
 from tidalog.engine import term_formatting as cells_out
 from tidalog.engine import term_parsing as cells_in
-from tidalog.engine import value_kinds
 from tidalog.engine.dictionary_kernels import TERMS, TEXT, Terms
 from tidalog.engine.hash_table import Table, has_capacity
 from tidalog.engine.memory import resized
 from tidalog.engine.questions import Questions
+from tidalog.engine.value_kinds import value_of_literal
 from tidalog.model import term_text as termtext
 from tidalog.model.facts import Ids
 from tidalog.model.terms import (
-    INT64_MAX,
-    INT64_MIN,
     IRI,
     BlankNode,
     Boolean,
@@ -39,14 +36,8 @@ from tidalog.model.terms import (
     Literal,
     String,
     Term,
-    duration_value,
-    instant_value,
     literal,
-    nearest_double,
-    numeric_value,
-    time_value,
 )
-from tidalog.model.values import SECOND
 
 Int64s = npt.NDArray[np.int64]
 Bytes = npt.NDArray[np.uint8]
@@ -68,38 +59,6 @@ _INTEGERS: Final = 1 << kernels.INTEGER
 _DOUBLES: Final = 1 << kernels.DOUBLE
 _BOOLEANS: Final = 1 << kernels.BOOLEAN
 _NATIVE: Final = (_INTEGERS, _DOUBLES, _BOOLEANS)
-
-
-def value_of_literal(term: Literal) -> tuple[int, int]:
-    """What a typed literal counts as (`dictionary_kernels`), and its number."""
-    value = numeric_value(term)
-    if isinstance(value, int) and INT64_MIN <= value <= INT64_MAX:
-        return value_kinds.INT_VALUE, value
-    if isinstance(value, float):
-        return value_kinds.DOUBLE_VALUE, _bits(value)
-    if value is not None:
-        nearest = nearest_double(value)
-        exact = value_kinds.DECIMAL_VALUE if isinstance(value, Decimal) else value_kinds.BIG_VALUE
-        return exact + (value > nearest) - (value < nearest), _bits(nearest)
-    for kind, nanoseconds in (
-        (value_kinds.INSTANT_VALUE, instant_value),
-        (value_kinds.TIME_VALUE, time_value),
-    ):
-        found = nanoseconds(term)
-        if found is not None:
-            return kind, found // 1000
-    duration = duration_value(term)
-    if duration is None:
-        return value_kinds.NO_VALUE, 0
-    if duration.months and not duration.nanoseconds:
-        return value_kinds.YEAR_MONTH_VALUE, duration.months
-    kind = value_kinds.MIXED_VALUE if duration.months else value_kinds.DAY_TIME_VALUE
-    seconds = abs(duration.length) // SECOND
-    return kind, -seconds if duration.length < 0 else seconds
-
-
-def _bits(value: float) -> int:
-    return int(struct.unpack("<q", struct.pack("<d", value + 0.0))[0])
 
 
 class Dictionary:

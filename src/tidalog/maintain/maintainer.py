@@ -21,7 +21,6 @@ from tidalog.engine.engine import EmbeddedEngine
 from tidalog.engine.finished_update import INSERTED_IMPLICIT
 from tidalog.engine.limits import Limits, ProgressCallback
 from tidalog.engine.savepoint import Savepoint
-from tidalog.engine.undo_log import MOVES
 from tidalog.maintain.choose import AUTO, Options, kind_of_marks, maintain, strategy_to_prepare
 from tidalog.maintain.component import MaintainedComponent
 from tidalog.maintain.counters import Counters
@@ -210,6 +209,7 @@ class Maintainer:
                 begin_change(txn, rules)
             marked = marks.begin(txn, upcoming, Parts(self.program.analysis.rules, self._index))
             self._change_explicit(txn)
+            txn.settle((), txn.begin)  # what no component has
             worklist = self._first_reached(txn, rules)
             work = ComponentUpdate(txn, runner, counters, marks, marked, self.options.order, self.functions)
             announced = bool(marks.announced)
@@ -277,17 +277,16 @@ class Maintainer:
 
     def _maintain(self, component: MaintainedComponent, work: ComponentUpdate) -> Strategy:
         """Brings a component up to date; gives the strategy that did."""
-        log, txn, marks = self.engine.log, work.txn, work.marks
-        moves = log.arrays.counts[MOVES]
+        txn, marks = work.txn, work.marks
         marks.before_deletion(txn, component.numbers)
         work.start(component)
         strategy = maintain(work, self.options)
         if work.spared:
             marks.saved(work.spared * component.joins)
-        moved = int(log.arrays.counts[MOVES] - moves)
-        txn.settle(component.numbers, work.begin, moved)
-        if strategy.moves_are_insertions:
-            work.counters.insertions += moved
-        else:
-            work.counters.rederivations += moved
+        if len(self.engine.store) > work.begin:
+            moved = txn.settle(component.numbers, work.begin)
+            if strategy.moves_are_insertions:
+                work.counters.insertions += moved
+            else:
+                work.counters.rederivations += moved
         return strategy

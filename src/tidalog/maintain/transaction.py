@@ -41,6 +41,8 @@ class Transaction:
         """Facts that are deleted so far, by predicate."""
         self.deleted_count = 0
         """How many these are."""
+        self._moves = 0
+        """Facts that came back in the components that are done."""
         self.to_delete: dict[int, Ids] = {}
         """Facts that are no longer explicit, by predicate."""
         self.to_insert: dict[int, tuple[npt.NDArray[np.int32], int]] = {}
@@ -122,12 +124,11 @@ class Transaction:
         parts = [store.ids(p, grown[p], mask, _PRESENT_AND_NEW) for p in predicates if p in grown]
         return np.concatenate(parts) if parts else _NOTHING
 
-    def settle(self, predicates: Sequence[int], begin: int, moved: int) -> None:
-        """A component with these predicates is done.  Before it, ids ended at `begin`; since then `moved`
-        facts came back.  These are no longer deleted, and no new ones."""
-        store = self.engine.store
-        if len(store) == begin:
-            return
+    def settle(self, predicates: Sequence[int], begin: int) -> int:
+        """A component with these predicates is done; before it, ids ended at `begin`.  Facts that came back
+        since then are no longer deleted, and no new ones; gives how many these are."""
+        store, moves = self.engine.store, int(self.engine.log.arrays.counts[changes.MOVES])
+        moved, self._moves = moves - self._moves, moves
         status, extent = store.arrays.status, store.arrays.extent
         for predicate in predicates:
             if moved and predicate in self.deleted:
@@ -137,6 +138,7 @@ class Transaction:
             grown = extent[predicate, LAST] >= begin and extent[predicate, COUNT] > 0
             if grown and (not moved or len(store.ids(predicate, begin, _NEW, _NEW))):
                 self.grown.setdefault(predicate, begin)
+        return moved
 
     def has_changed(self, predicates: Iterable[int]) -> bool:
         """Whether some predicate has lost or gained facts so far."""

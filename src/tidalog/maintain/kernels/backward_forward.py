@@ -5,6 +5,10 @@ facts in V has its turn, by block c when the first in D has it.  A fact in W has
 W ∪ C only grow before the end, so an instance that was skipped once is skipped for good, and the search goes
 on where it stopped.
 
+Block a takes one fact at a time, not a block of them: a proof is used before the next fact is checked, so V
+seldom has more than one fact that waits for its turn.  If proofs waited until there are many, they would come
+too late to end checks, and several times as many facts would be checked.
+
 Orders of work:
 
 PAPER   blocks by their letters: what stays unproved is deleted when nothing is left to be affected.
