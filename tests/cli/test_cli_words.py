@@ -8,7 +8,9 @@ from pathlib import Path
 import pytest
 from command_line import Command
 
+from tidalog.cli.stream_report import print_summary
 from tidalog.model.amounts import counted, duration, rate, times
+from tidalog.spark.progress import Totals
 
 COMMANDS = ("run", "apply", "stream", "query", "check", "fmt", "repl", "version")
 
@@ -78,3 +80,10 @@ def test_a_misspelt_function_gets_a_suggestion(
     assert f"hint: did you mean {near}?" in tidalog("check", "p.rls").err
     (tmp_path / "p.rls").write_text("e(a).")
     assert f"hint: did you mean {near}?" in tidalog("query", "p.rls", f"e(?x), {called}(?x) = 1").err
+
+
+def test_the_summary_of_a_stream_counts_what_did_nothing(capsys: pytest.CaptureFixture[str]) -> None:
+    print_summary(Totals(rows=3, applied=3, updates=1, inserted=1, ignored=2, batches=1, seconds=0.5), {})
+    assert capsys.readouterr().out == (
+        "3 rows: 3 applied\n1 update in 1 batch · +1 −0 facts · 2 operations did nothing · 0.50 s at work\n"
+    )
