@@ -195,6 +195,14 @@ class TestWriting:
         write_table(self.TABLE, tmp_path / "a.csv", header=True)
         assert (tmp_path / "a.csv").read_text() == "from,size,weight\na,1,1.0\nb c,2,1e+300\n"
 
+    @pytest.mark.parametrize("formats", [None, ["string"]])
+    def test_a_text_that_begins_like_a_byte_order_mark_stays(
+        self, formats: list[str] | None, tmp_path: Path
+    ) -> None:
+        write_table(pa.table({"x": ["\ufeff", "\ufeffa"]}), tmp_path / "a.csv", formats=formats)
+        found = read_table(tmp_path / "a.csv", formats=["string"])
+        assert columns_of(found) == [[String("\ufeff"), String("\ufeffa")]]
+
     def test_json_has_a_line_for_each_fact(self, tmp_path: Path) -> None:
         write_table(self.TABLE.slice(0, 1), tmp_path / "a.ndjson")
         assert (tmp_path / "a.ndjson").read_text() == '{"from":"a","size":1,"weight":1.0}\n'

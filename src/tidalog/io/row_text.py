@@ -13,8 +13,9 @@ from tidalog.io.text_form import column_text
 
 
 def needs_quotes(text: pa.ChunkedArray, delimiter: str) -> pa.ChunkedArray:
-    """The fields that have a quote, a delimiter or a line break."""
-    return pc.match_substring_regex(text, f'["\\r\\n\\x{ord(delimiter):02x}]')
+    """The fields that have a quote, a delimiter or a line break, or begin with a byte-order mark, which would
+    be taken for that of the file."""
+    return pc.match_substring_regex(text, f'["\\r\\n\\x{ord(delimiter):02x}]|^\ufeff')
 
 
 def with_quotes(text: pa.ChunkedArray, special: pa.ChunkedArray) -> pa.ChunkedArray:
