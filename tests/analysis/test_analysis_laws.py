@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import gc
 import random
+from contextlib import suppress
 from dataclasses import replace
 
 from analysis_programs import any_programs, verdict
@@ -12,6 +14,8 @@ from hypothesis import strategies as st
 from tidalog.analysis import Analysis, analyse
 from tidalog.analysis.normal import NormalRule
 from tidalog.analysis.rewrite import map_leaves
+from tidalog.lang import parse
+from tidalog.model.errors import ProgramError
 from tidalog.model.program import Expression, Program, Variable
 from tidalog.model.program import variables as variables_of
 
@@ -113,3 +117,15 @@ def test_an_accepted_program_is_in_normal_form(program: Program) -> None:
         for number, atom in enumerate(rule.negations):
             elsewhere = {v for n, other in enumerate(rule.negations) if n != number for v in other.variables}
             assert not (atom.variables & elsewhere) - bound
+
+
+def test_the_garbage_collector_is_as_it_was_after_an_analysis() -> None:
+    for text in ("p(?x) :- q(?x) .", "p(?y) :- q(?x) ."):
+        for enabled in (False, True):
+            (gc.enable if enabled else gc.disable)()
+            try:
+                with suppress(ProgramError):
+                    analyse(parse(text))
+                assert gc.isenabled() == enabled
+            finally:
+                gc.enable()
