@@ -20,8 +20,9 @@ from tidalog.engine import dictionary_kernels as kernels
 from tidalog.engine import term_formatting as cells_out
 from tidalog.engine import term_parsing as cells_in
 from tidalog.engine.dictionary_kernels import TERMS, TEXT, Terms
-from tidalog.engine.hash_table import Table, has_capacity
+from tidalog.engine.hash_table import Table, fits
 from tidalog.engine.memory import resized
+from tidalog.engine.moments import moments_among
 from tidalog.engine.questions import Questions
 from tidalog.engine.value_kinds import value_of_literal
 from tidalog.model import term_text as termtext
@@ -99,6 +100,9 @@ class Dictionary:
         """Capacity for `more` terms with `text` bytes in all."""
         a = self.arrays
         count, used = int(a.state[TERMS]) + more, int(a.state[TEXT]) + text
+        columns = min(len(a.kind), len(a.value), len(a.number), len(a.start), len(a.length), len(a.extra))
+        if count <= columns and used <= len(a.text) and fits(count, len(a.slots)):
+            return
         if count > _MOST_TERMS:
             raise MemoryError("the dictionary holds at most 2^31 terms")
         n = len(self)
@@ -111,7 +115,7 @@ class Dictionary:
             extra=resized(a.extra, n, count, _MOST_TERMS),
             text=resized(a.text, int(a.state[TEXT]), used, _MOST_TEXT),
         )
-        if not has_capacity(count, len(a.slots)):
+        if not fits(count, len(a.slots)):
             self._table.grow(count)
             a = a._replace(slots=self._table.slots)
         self.arrays = a
@@ -263,7 +267,7 @@ class Dictionary:
             done = now
 
     def _encode_slowly(self, cells: pa.Array) -> Ids:
-        """Cells that only `parse_any` can read: each distinct text once, doubles by Arrow."""
+        """Cells that only `parse_any` can read: each distinct text once, doubles and dates by Arrow."""
         encoded = cells.dictionary_encode()
         distinct = encoded.dictionary
         numbers = np.empty(len(distinct), np.int32)
@@ -274,10 +278,23 @@ class Dictionary:
         mask = _numpy_of(is_double.cast(pa.int8()), np.int8).astype(bool)
         if mask.any():
             numbers[mask] = self._encode_chunk(distinct.filter(is_double).cast(pa.float64()), "native")
+        for rows, datatype, lexical, value, microseconds in moments_among(distinct):
+            numbers[rows] = self._encode_literals(lexical, datatype, value, microseconds)
+            mask[rows] = True
         rest = np.flatnonzero(~mask)
         numbers[rest] = self.ids_of(termtext.parse_any(t) for t in distinct.take(_arrow_of(rest)).to_pylist())
         result: Ids = numbers[_numpy_of(encoded.indices, np.int32)]
         return result
+
+    def _encode_literals(self, lexical: pa.Array, datatype: str, value: int, values: Int64s) -> Ids:
+        """Literals of one datatype that count as the kind `value`, each with its number."""
+        _, offset_buffer, data_buffer = lexical.buffers()
+        offsets = _elements(offset_buffer, np.int32, lexical.offset, len(lexical) + 1)
+        data = np.frombuffer(data_buffer or b"", np.uint8)
+        extra, ids = self.id_of(IRI(datatype)), np.empty(len(lexical), np.int32)
+        self.ensure(len(ids), int(offsets[-1] - offsets[0]))
+        cells_in.encode_literals(self.arrays, offsets, data, extra, value, values, ids)
+        return ids
 
     # --- columns out --------------------------------------------------------------------------------
 

@@ -40,7 +40,7 @@ from tidalog.engine.fact_kernels import (
     truncate_facts,
     untabled,
 )
-from tidalog.engine.hash_table import Table, has_capacity
+from tidalog.engine.hash_table import Table, fits
 from tidalog.engine.memory import resized
 
 Ints = npt.NDArray[np.int32]
@@ -91,7 +91,7 @@ class FactStore:
         entries = int(a.state[ENTRIES]) + more
         if predicate >= 0:
             entries += int(untabled(a, predicate))
-        if not has_capacity(entries, len(a.slots)):
+        if not fits(entries, len(a.slots)):
             self._table.grow(entries)
             a = a._replace(slots=self._table.slots)
         self.arrays = a
@@ -103,7 +103,7 @@ class FactStore:
         entries = int(a.state[ENTRIES]) + more
         if predicate >= 0 and not self._is_tabled(predicate):
             entries += int(untabled(a, predicate))
-        return bool(has_capacity(entries, len(a.slots)))
+        return fits(entries, len(a.slots))
 
     def _is_tabled(self, predicate: int) -> bool:
         """Whether all facts of a predicate are in the table."""

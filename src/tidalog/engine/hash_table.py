@@ -59,14 +59,18 @@ class Table:
 def table_size(entries: int) -> int:
     """The smallest table that holds so many entries."""
     size = SMALLEST
-    while not has_capacity(entries, size):
+    while not fits(entries, size):
         size *= 2
     return size
 
 
-@entry
-def has_capacity(entries: int, size: int) -> bool:
+def fits(entries: int, size: int) -> bool:
+    """Whether a table of this size holds so many entries."""
     return entries * MAX_LOAD_DENOMINATOR <= size * MAX_LOAD_NUMERATOR
+
+
+has_capacity = compiled(fits)
+"""The same in compiled code."""
 
 
 @compiled

@@ -24,7 +24,9 @@ from tidalog.engine.dictionary_kernels import (
     BLANK,
     INTEGER,
     IRI,
+    LITERAL,
     STRING,
+    TERMS,
     TEXT,
     Terms,
     has_term_capacity,
@@ -32,6 +34,7 @@ from tidalog.engine.dictionary_kernels import (
     intern_double,
     intern_hashed,
     intern_integer,
+    intern_text,
     number_hash,
     text_hash,
 )
@@ -139,3 +142,16 @@ def encode_doubles(terms: Terms, values: Float64s, begin: int, ids: Int32s) -> i
             return i
         ids[i] = intern_double(terms, values[i])
     return len(ids)
+
+
+@entry
+def encode_literals(
+    terms: Terms, offsets: Int32s, data: Uint8s, extra: int, value: int, numbers: Int64s, ids: Int32s
+) -> None:
+    """Interns literals of the datatype `extra` that count as the kind `value`; there is capacity."""
+    for i in range(len(ids)):
+        start, before = int64(offsets[i]), terms.state[TERMS]
+        ids[i] = intern_text(terms, LITERAL, extra, data, start, int64(offsets[i + 1]) - start)
+        if ids[i] == before:
+            terms.value[before] = value
+            terms.number[before] = numbers[i]
