@@ -129,6 +129,16 @@ def test_a_value_that_is_compared_is_part_of_the_query() -> None:
     assert len(kb.query("n($a), $a > 1", a=2)) == 1
 
 
+def test_no_text_stands_for_the_value_of_a_constant() -> None:
+    kb = tidalog.open()
+    texts = ["b", *(f"\0{name}" for name in ("0", "#0", "a", "$a")), "#0", "a"]
+    kb.insert("p", [(text,) for text in texts])
+    for text in texts:
+        written = text.replace("\0", "\\u0000")
+        assert kb.query(f'?x :- p(?x), p(b), ?x = "{written}"').to_rows() == [(text,)]
+        assert kb.query(f'?x :- p(?x), p($a), ?x = "{written}"', a="b").to_rows() == [(text,)]
+
+
 def test_constants_over_triples_choose_the_relation() -> None:
     kb = opened()
     kb.load(

@@ -190,6 +190,60 @@ class TestAsOne:
             kb.delete("owner", [("boat", "ann"), ("car", "ann")])
         assert heard == [({("bike",)}, {("car",)})]
 
+    def test_a_refused_edit_and_an_exception_leave_the_rules_as_they_were(self) -> None:
+        kb = tidalog.open()
+        kb.load(PROGRAM)
+        before = digest(kb)
+        with pytest.raises(ZeroDivisionError), kb.as_one():
+            kb.rules.add("by(?a, ?x) :- owner(?x, ?a)")
+            with pytest.raises(tidalog.ProgramError, match="T020"):
+                kb.rules.add("own(?x) :- owned(?x), ~own(?x)")
+            raise ZeroDivisionError
+        assert digest(kb) == before
+        kb.rules.add("by(?a) :- owner(?x, ?a)")
+        assert kb.facts("by").to_rows() == [("ann",)]
+
+    @pytest.mark.parametrize("stored", [False, True], ids=["in memory", "stored"])
+    def test_a_block_within_a_block_fails_by_itself(self, stored: bool, tmp_path: Path) -> None:
+        where = tmp_path / "s.tidalog" if stored else None
+        kb = opened(where)
+        kb.load("whole: :- part(?x), ~whole(?x) . part(a) . whole(a) .")
+        with kb.as_one():
+            kb.insert("part", [("b",)])
+            with pytest.raises(ZeroDivisionError), kb.as_one():
+                kb.insert("part", [("c",)])
+                kb.rules.remove("whole")
+                kb.rules.add("whole(?x) :- part(?x)")
+                raise ZeroDivisionError
+            with kb.as_one():
+                kb.insert("part", [("d",)])  # it is checked with the block around it
+            assert list(kb.rules) == ["whole"]
+            kb.insert("whole", [("b",), ("d",)])
+        if stored:
+            kb.close()
+            kb = opened(where)
+        assert list(kb.rules) == ["whole"]
+        assert sorted(kb.facts("part").to_rows()) == [("a",), ("b",), ("d",)]
+
+    @pytest.mark.parametrize("what", ["snapshot", "batch", "pending", "close"])
+    def test_what_cannot_be_undone_is_refused_within_a_block(self, what: str, tmp_path: Path) -> None:
+        update = tidalog.Update(insertions={"old": [("raft",)]})
+        calls: dict[str, Callable[[tidalog.StoredKnowledgeBase], object]] = {
+            "snapshot": lambda kb: kb.snapshot(),
+            "batch": lambda kb: kb.log_updates([update], source="s", batch=1),
+            "pending": lambda kb: list(kb.apply_pending()),
+            "close": lambda kb: kb.close(),
+        }
+        with tidalog.open(tmp_path / "s") as kb:
+            kb.load(PROGRAM)
+            before = state(kb)
+            with pytest.raises(tidalog.UsageError, match="T076"), kb.as_one():
+                kb.insert("owner", [("bike", "ann")])
+                calls[what](kb)
+            assert state(kb) == before
+        with tidalog.open(tmp_path / "s") as kb:
+            assert state(kb) == before
+
 
 def test_a_store_of_an_earlier_version_that_violates_a_constraint_can_lose_the_constraint(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch

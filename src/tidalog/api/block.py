@@ -2,7 +2,8 @@
 
 The changes inside derive nothing.  When the block ends, everything is derived if constraints, limits or
 subscribers ask for it; if that fails, or an exception ends the block, everything is as it was before.  A
-block without changes costs nothing.
+block without changes costs nothing.  A block within a block is undone by itself, and checked with the one
+around it.
 """
 
 from __future__ import annotations
@@ -19,17 +20,24 @@ from tidalog.maintain.delta import PredicateDelta
 
 
 class Block:
-    def __init__(self, database: Database, lock: Lock, bar: ProgressBar, *, compared: bool) -> None:
-        """If states are `compared`, `changes` has what the block changed, when it has ended."""
-        self._bar = bar
+    def __init__(
+        self, database: Database, lock: Lock, bar: ProgressBar, around: Block | None, *, compared: bool
+    ) -> None:
+        """If states are `compared`, `changes` has what the block changed, when it has ended.  `around`: the
+        block that it is part of."""
+        self._bar, self._around = bar, around
         self.changes: Mapping[str, PredicateDelta] = {}
         self._database, self._lock, self._compared = database, lock, compared
         self._deriving: AbstractContextManager[dict[str, PredicateDelta]] | None = None
 
     def begin(self) -> None:
         """Called before every change; the first one copies the engine."""
+        if self._around is not None:
+            self._around.begin()
         if self._deriving is None:
-            self._deriving = self._database.deriving(compared=self._compared, progress=self._bar.run_callback)
+            self._deriving = self._database.deriving(
+                compared=self._compared, checked=self._around is None, progress=self._bar.run_callback
+            )
             self.changes = self._deriving.__enter__()
 
     def __enter__(self) -> Self:

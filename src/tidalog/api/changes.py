@@ -16,6 +16,7 @@ from tidalog.api.block import Block
 from tidalog.api.change import Change, delta_of, perform
 from tidalog.api.database import Database
 from tidalog.api.delta import Delta
+from tidalog.api.diagnostics import bad_argument
 from tidalog.api.lock import Lock
 from tidalog.api.maintenance import newly_explicit, no_longer_explicit
 from tidalog.api.outcome import Outcome
@@ -117,19 +118,23 @@ class Changes:
     @contextmanager
     def as_one(self, progress: bool | None = None) -> Iterator[None]:
         """Surrounds changes that are made as one."""
-        if self._block is not None:
-            yield  # part of the block around it
-            return
-        compared = bool(self._subscriptions)
-        block = Block(self._opened(), self._lock, bar_for(progress), compared=compared)
+        around = self._block
+        compared = around is None and bool(self._subscriptions)
+        block = Block(self._opened(), self._lock, bar_for(progress), around, compared=compared)
         try:
             with self.journal.as_one(), block:
                 self._block = block
                 yield
         finally:
-            self._block = None
+            self._block = around
         if block.changes:
             self.publish(self._opened().outcome_of(block.changes))
+
+    def refuse_in_block(self, what: str) -> None:
+        """Raises `UsageError` within a block of changes that are made as one."""
+        if self._block is not None:
+            why = "if the block failed, it could not be undone"
+            raise bad_argument(f"{what} is not possible within kb.as_one()", why, "do it after the block")
 
     # --- of each kind -------------------------------------------------------------------------------
 

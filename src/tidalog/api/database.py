@@ -117,28 +117,24 @@ class Database(HeldState):
 
     @contextmanager
     def deriving(
-        self, *, compared: bool = False, progress: ProgressCallback | None = None
+        self, *, compared: bool = False, checked: bool = True, progress: ProgressCallback | None = None
     ) -> Iterator[dict[str, PredicateDelta]]:
-        """Surrounds changes that derive nothing; then everything is derived, if something can be refused for
-        it.  On any error everything is as it was before, and what was derived too, for the changes are made
-        in a copy of the engine.  If states are `compared`, the changes of predicates are there afterwards."""
+        """Surrounds changes that derive nothing; then everything is derived, if it is `checked` and something
+        can be refused for it.  On any error everything is as it was before, and what was derived too, for the
+        changes are made in a copy of the engine and of the rules.  If states are `compared`, the changes of
+        predicates are there afterwards."""
         if compared:
             self.materialise(progress=progress)
         old, changes = self._state, dict[str, PredicateDelta]()
-        try:
-            with self._atomic():
-                self._move(self.analysis.triples)
-                self._outdate()
-                yield changes
-                if compared or self.is_checked:
-                    self.materialise(progress=progress)
-                if compared:
-                    changes |= differences(
-                        visible(old.engine, old.analysis), visible(self.engine, self.analysis)
-                    )
-        except BaseException:
-            self._state = replace(self._state, rules=None)  # there may have been several edits
-            raise
+        with self._atomic():
+            self._state = replace(self._state, rules=None)
+            self._move(self.analysis.triples)
+            self._outdate()
+            yield changes
+            if compared or (checked and self.is_checked):
+                self.materialise(progress=progress)
+            if compared:
+                changes |= differences(visible(old.engine, old.analysis), visible(self.engine, self.analysis))
 
     def outcome_of(self, changes: Mapping[str, PredicateDelta], new: int = 0) -> Outcome:
         """The outcome of changes after which everything was derived."""

@@ -155,13 +155,14 @@ class HeldState:
 
     @contextmanager
     def _atomic(self) -> Iterator[None]:
-        """On any error everything is as it was before."""
+        """On any error everything is as it was before.  At most one edit is made of the rules that were
+        there: it is undone."""
         saved = self._state
         try:
             yield
         except BaseException as error:
             edit, rules = self._state.edit, self._state.rules
-            if edit is not None and rules is not None and edit is not saved.edit:
+            if edit is not None and rules is not None and edit is not saved.edit and rules is saved.rules:
                 rules.undo(edit)
             elif not isinstance(error, TidalogError):
                 saved = replace(saved, rules=None)  # it may have interrupted an edit of them

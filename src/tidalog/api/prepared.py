@@ -64,6 +64,12 @@ class _Recent(Generic[K, V]):
         self._known.clear()
 
 
+class _StandIn(String):
+    """Stands for the value of a parameter in what is compiled.  No program can write it."""
+
+    __slots__ = ()
+
+
 @dataclass(frozen=True, slots=True)
 class _Written:
     """The text of a query, parsed."""
@@ -173,7 +179,7 @@ class PreparedQueries:
     ) -> tuple[CompiledQuery, Mapping[Term, Term]]:
         """The query, and the values of the terms that stand for free parameters."""
         free = prepared.free
-        stands: dict[str, Term] = {name: String(f"\0{name}") for name in given if name in free}
+        stands: dict[str, Term] = {name: _StandIn(name) for name in given if name in free}
         fixed = ((name, term) for name, term in given.items() if name not in free)
         try:
             query = prepared.compiled.get(

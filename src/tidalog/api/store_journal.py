@@ -56,9 +56,9 @@ class StoreJournal:
     @contextmanager
     def as_one(self) -> Iterator[None]:
         """If changes fail together, all of them are logged as rejected.  They are done when the last of them
-        is: after a crash before that, none of them is applied again."""
+        is: after a crash before that, none of them is applied again.  Some of them may fail by themselves."""
         first, kept = self._log.logged_to + 1, ([*self.programs], self.only_loaded)
-        self._in_block = True
+        around, self._in_block = self._in_block, True
         try:
             yield
         except BaseException as error:
@@ -67,8 +67,8 @@ class StoreJournal:
             self.programs, self.only_loaded = kept
             raise
         finally:
-            self._in_block = False
-        if self._log.logged_to >= first:
+            self._in_block = around
+        if not around and self._log.logged_to >= first:
             self._log.end_block(self._log.applied_to)
             self.mark_done()
 

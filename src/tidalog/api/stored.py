@@ -77,6 +77,7 @@ class StoredKnowledgeBase(KnowledgeBase):
     @locked
     def close(self) -> None:
         """Releases all facts and the store.  Results that were returned stay valid."""
+        self._changes.refuse_in_block("closing it")
         store = self._log.store
         if store is not None:
             self._snapshotter.wait()
@@ -93,6 +94,7 @@ class StoredKnowledgeBase(KnowledgeBase):
     def _writable(self, what: str) -> Store:
         """The store, if it may be written to."""
         self._open()
+        self._changes.refuse_in_block(what)
         return self._log.writable(what)
 
     # --- programs -----------------------------------------------------------------------------------
@@ -102,7 +104,7 @@ class StoredKnowledgeBase(KnowledgeBase):
             own = read.program.exports
             self._exports = [(b, read.folder if b in own else folder) for b, folder in self._exports]
             return True
-        self._writable("loading another program")
+        self._log.writable("loading another program")
         if not self._journal.only_loaded:
             hint = "kb.rules shows its rules and adds others; facts go in with kb.insert"
             raise StoreError(OtherProgram(path=self.path, hint=hint))
