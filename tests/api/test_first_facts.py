@@ -10,7 +10,8 @@ from ruled import check_delta, check_whole, digest, state
 
 import tidalog
 from tidalog import Update
-from tidalog.api import load
+from tidalog.api import load, naming
+from tidalog.api.naming import user_predicates
 from tidalog.model.errors import ProgramError, TidalogError
 
 PROGRAMS = {
@@ -147,3 +148,11 @@ def test_warnings_follow_first_facts_and_edits() -> None:
     assert undefined() == {"b", "c", "d", "e"}
     kb.insert("e", [(2,)])
     assert undefined() == {"b", "c", "d"}
+
+
+@pytest.mark.parametrize("kind", PROGRAMS)
+def test_a_name_is_known_if_and_only_if_it_is_listed(kind: str) -> None:
+    analysis = opened(kind).analysis
+    listed = user_predicates(analysis)
+    names = {*analysis.predicates, *analysis.triples.relations, *PREDICATES[kind], "?triple", "#rule"}
+    assert {name for name in names if naming._is_known(name, analysis)} == set(listed)
