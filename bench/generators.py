@@ -105,7 +105,7 @@ def integer_pairs(count: int, terms: int) -> pa.Table:
 
 
 def string_pairs(count: int, terms: int) -> pa.Table:
-    """As `integer_pairs`, each number n being the text `node n`: a string with a blank is no bare name."""
+    """As `integer_pairs`, each number n being the text `node n`: a string with a blank is not a bare name."""
     names = pa.array([f"node {n}" for n in range(terms)])
     rows = distinct_pairs(count, terms)
     return pa.table({"x": names.take(pa.array(rows[:, 0])), "y": names.take(pa.array(rows[:, 1]))})

@@ -29,7 +29,7 @@ _EXAMPLES = 4
 @dataclass(frozen=True)
 class Target:
     """Something that Tidalog promises about its figures, and whether this run shows it.  A missed target
-    is shown and is no failure: the machine may have been busy."""
+    is shown and is not a failure: the machine may have been busy."""
 
     text: str
     met: bool

@@ -54,7 +54,7 @@ class Timing:
 
 
 class _Clock:
-    """Adds the time of a block to a timing; garbage of what came before is no part of it."""
+    """Adds the time of a block to a timing; garbage of what came before is not part of it."""
 
     def __init__(self, timing: Timing) -> None:
         self._timing = timing

@@ -247,7 +247,7 @@ def _endurance(options: Options) -> Section:
     same = (
         f"The last {window} pairs change the same edges as the first."
         if whole
-        else "It ended early: the last pairs change other edges than the first, and their ratio is no target."
+        else "It ended early: the last pairs change other edges than the first; their ratio is not a target."
     )
     section.notes.append(
         f"{same}  Most bytes at any time: "

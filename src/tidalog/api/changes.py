@@ -109,7 +109,7 @@ class Changes:
             return outcome
 
     def publish(self, outcome: Outcome, *, derived: bool = True) -> Delta:
-        """The delta of a change, of which subscribers are told if something was derived."""
+        """The delta of a change, which subscribers get if something was derived."""
         delta = delta_of(outcome, self._opened(), self._lock, derived=derived)
         if derived and self._block is None:
             self._subscriptions.publish(delta)
@@ -184,7 +184,7 @@ class Changes:
         return self.publish(self.perform(Change(RULES, [update])), derived=False)
 
     def _is_maintained(self, rows: int) -> bool:
-        """Whether so many facts are maintained, rather than everything derived again."""
+        """Whether this many facts are maintained, rather than everything derived again."""
         if not rows or self._block is not None:
             return False
         return bool(self._subscriptions) or self._opened().is_maintained(rows)

@@ -142,7 +142,7 @@ class Database(HeldState):
         return Outcome(changes, explicit=maintenance.explicit, facts=maintenance.facts, new=new)
 
     def is_maintained(self, rows: int) -> bool:
-        """Whether a change of so many facts is maintained, rather than everything derived again."""
+        """Whether a change of this many facts is maintained, rather than everything derived again."""
         live = self.engine.store.live
         return self._state.run is not None and rows <= max(_FEW, live // _BULK_SHARE)
 

@@ -53,7 +53,7 @@ def restored(state: State, snapshot: Snapshot) -> State:
     with meta.reading():
         numbers = meta.mapping("parameters")
         if not all(0 <= number < len(engine.dictionary) for number in numbers.values()):
-            raise ValueError("a parameter is no term")
+            raise ValueError("a parameter is not a term")
         parameters = {
             name: term(number if ids is None else int(ids[number])) for name, number in numbers.items()
         }

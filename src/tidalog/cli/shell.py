@@ -126,7 +126,7 @@ class Shell:
         except (TidalogError, KeyboardInterrupt, MemoryError) as error:
             self._show_errors(*failure_of(error))
         except BrokenPipeError:
-            raise  # nobody reads what is printed
+            raise  # the reader of the output is gone
         except Exception as error:  # whatever it is, the session goes on
             problem, why = f"{type(error).__name__}: {error}", "this error is not one of your input"
             self._show_errors(*failure_of(bad_option(problem, why, "please report it")))

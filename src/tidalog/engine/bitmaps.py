@@ -21,7 +21,7 @@ Bits = npt.NDArray[np.uint8]
 
 
 def terms_of_column(facts: Facts, predicate: int, column: int, terms: int) -> Bits:
-    """The terms, of so many, that a column of a predicate holds now; no fact of it is gone."""
+    """The terms among the first `terms` that a column of a predicate holds now; no fact of it is gone."""
     bits = np.zeros((terms + 7) // 8, np.uint8)
     set_bits(facts, predicate, column, bits)
     return bits

@@ -24,7 +24,7 @@ AS_SLOW: Final = 6
 _QUOTE, _LESS, _GREATER, _UNDERSCORE, _COLON, _MINUS, _BACKSLASH, _ZERO = (
     np.uint8(ord(c)) for c in '"<>_:-\\0'
 )
-_MAX_DIGITS: Final = 18  # every number of so many digits fits 64 bits
+_MAX_DIGITS: Final = 18  # every number of this many digits fits 64 bits
 # What a byte may be, a bit for each; cells are many, so one look at a table says all.
 _LETTER, _DIGIT, _DASH, _BEYOND_ASCII, _OTHER, _NO_NUMERAL, _NOT_IN_IRI = (np.uint8(1 << n) for n in range(7))
 

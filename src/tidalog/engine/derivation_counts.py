@@ -55,7 +55,7 @@ class DerivationCounts:
         self.row: npt.NDArray[np.int64] = np.zeros(FIELDS, np.int64)
 
     def begin(self, facts: int) -> None:
-        """An update of a store with so many ids begins."""
+        """An update of a store with this many ids begins."""
         self.row[CHANGES], self.row[BEGIN] = 0, facts
         if len(self._numbers) and facts > len(self._changed):
             self._make_log(facts)
@@ -66,7 +66,7 @@ class DerivationCounts:
         self.row[LOG_SIZE] = len(self._changed)
 
     def use(self, capacity: int) -> int:
-        """Capacity for the numbers of so many facts; the address of the row."""
+        """Capacity for the numbers of this many facts; the address of the row."""
         if capacity > len(self._numbers):
             larger = (
                 reserve(np.dtype(np.int32), _MOST_FACTS, large_pages=False) if capacity > _SMALL else None

@@ -128,7 +128,7 @@ class DerivationLog:
         self.fields[EXACT] = 0
 
     def ensure_capacity(self, ids: int, instances: int, links: int) -> None:
-        """Capacity for ids up to this one, and for so many more instances and links."""
+        """Capacity for ids up to this one, and for this many more instances and links."""
         fields = self.fields
         if not self.is_open:
             return

@@ -123,7 +123,7 @@ class EmbeddedEngine:
         return savepoint
 
     def note_derivations(self, predicates: frozenset[str], instances: int) -> None:
-        """Deriving a component from scratch took so many instances."""
+        """Deriving a component from scratch took this many instances."""
         if self.open_savepoint is not None:
             before = self.derivations.get(predicates)
             self.open_savepoint.on_rollback(partial(self._put_derivations, predicates, before))
@@ -141,7 +141,7 @@ class EmbeddedEngine:
         return max(_LENT_BYTES, self.store.nbytes)
 
     def spare_memory(self, most: int | None) -> None:
-        """Before a run that may take so many bytes: indexes that only queries use are not to take them."""
+        """Before a run that may take this many bytes: indexes that only queries use are not to take them."""
         if most is not None and 2 * self.nbytes > most:
             self.indexes.release_lent()
 

@@ -42,7 +42,7 @@ HEADER: Final = 2  # numbers of a row before its arguments: the fact's id, its p
 FAR_AHEAD: Final = 32  # rows between the prefetch of a slot and its use
 AHEAD: Final = 12  # the same for the row that the slot points at
 REACH: Final = np.uint64(3)  # slots after a home where an entry most often ends, perhaps a cache line later
-CACHED: Final = 1 << 18  # a table of so many slots stays in a processor's cache anyway
+CACHED: Final = 1 << 18  # a table of this many slots stays in a processor's cache anyway
 NONE: Final = -1
 
 # Columns of `extent`: how many facts a predicate has, ids between which all of them lie, the id below which
@@ -162,7 +162,7 @@ def insert_pairs(
 
 @entry
 def untabled(facts: Facts, predicate: int) -> int:
-    """At most so many facts of a predicate are not in the table."""
+    """At most this many facts of a predicate are not in the table."""
     extent = facts.extent[predicate]
     if extent[COUNT] == 0 or extent[TABLED] > extent[LAST]:
         return 0

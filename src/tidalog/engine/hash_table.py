@@ -41,7 +41,7 @@ class Table:
         self._area: npt.NDArray[np.uint64] | None = None
 
     def grow(self, entries: int) -> None:
-        """Capacity for so many entries in all."""
+        """Capacity for this many entries in all."""
         size = table_size(entries)
         if size <= len(self.slots):
             return
@@ -57,7 +57,7 @@ class Table:
 
 
 def table_size(entries: int) -> int:
-    """The smallest table that holds so many entries."""
+    """The smallest table that holds this many entries."""
     size = SMALLEST
     while not fits(entries, size):
         size *= 2
@@ -65,7 +65,7 @@ def table_size(entries: int) -> int:
 
 
 def fits(entries: int, size: int) -> bool:
-    """Whether a table of this size holds so many entries."""
+    """Whether a table of this size holds this many entries."""
     return entries * MAX_LOAD_DENOMINATOR <= size * MAX_LOAD_NUMERATOR
 
 

@@ -85,7 +85,7 @@ class Indexes:
     def number(
         self, predicate: int, columns: tuple[int, ...], expected: int = 0, *, lent: bool = False
     ) -> int:
-        """The index of a predicate on columns, created empty if it is new; it will see so many facts or
+        """The index of a predicate on columns, created empty if it is new; it will see this many facts or
         more.  `lent`: a query asks for it."""
         key = (predicate, columns)
         if key in self._numbers:
@@ -159,7 +159,7 @@ class Indexes:
     def end_query(self, facts: Facts, length: int, first: int, predicates: int, most: int) -> None:
         """Removes facts with ids of `length` and more.  Of the indexes from number `first` on, which the
         query created, those of its own relations go, which have numbers from `predicates` on.  Then lent
-        indexes take at most so many bytes, or are those that were used last."""
+        indexes take at most this many bytes, or are those that were used last."""
         if len(self) > first:
             created = {number: key for key, number in self._numbers.items() if number >= first}
             own = next((n for n in sorted(created) if created[n][0] >= predicates), len(self))
@@ -198,7 +198,7 @@ class Indexes:
         return self._slots[number].nbytes + self._pools[number].nbytes + self._records[number].nbytes
 
     def indexes_to_update(self, facts: Facts, predicate: int, dead: int) -> Sequence[int]:
-        """The indexes from which so many dead facts of a predicate are to be removed.  Those that lose much
+        """The indexes from which this many dead facts of a predicate are to be removed.  Those that lose much
         have been emptied, and are filled again when they are next read."""
         numbers = self._of_predicate.get(predicate, ())
         if dead > _FEW and dead * _DEARER > facts.extent[predicate, COUNT]:

@@ -195,7 +195,7 @@ def int32_levels(address: int, levels: int, rows: int, columns: int) -> np.ndarr
 @intrinsic
 def borrowed(typing_context, array):  # type: ignore[no-untyped-def]
     """The same array without an owner, for code that passes it on a million times: counting references costs
-    more than the work.  Whoever calls keeps the array alive."""
+    more than the work.  The caller keeps the array alive."""
     signature = array(array)
 
     def codegen(context, builder, signature, arguments):  # type: ignore[no-untyped-def]

@@ -71,7 +71,7 @@ class UndoLog:
         self.arrays.counts[:] = 0
 
     def reserve(self, facts: int) -> None:
-        """An update may change all facts of a store with so many ids."""
+        """An update may change all facts of a store with this many ids."""
         arrays = self.arrays
         if 2 * facts > len(arrays.touched):
             self.arrays = arrays._replace(
@@ -82,7 +82,7 @@ class UndoLog:
             )
 
     def ensure_capacity(self, facts: int, links: int = MOST_OBSERVED) -> None:
-        """Capacity for what a block of instances of a store with so many ids can add, so many links at
+        """Capacity for what a block of instances of a store with this many ids can add, this many links at
         most."""
         if self.derivation_log.is_open:
             self.derivation_log.ensure_capacity(facts + BLOCK, BLOCK, links)

@@ -76,7 +76,7 @@ def choose(component: MaintainedComponent, options: Options, seeds: int) -> Stra
         component.reason = "a fold has become one of several rules, or the only one"
         return _START_OVER
     if component.stage.fold is not None and options.strategy != _START_OVER.name:
-        component.reason = "the groups that change are folded anew"
+        component.reason = "the groups that change are folded again"
         return _AGGREGATE
     if component.asks_in_vain:
         component.reason = "most answers of Python are wanted no more"
@@ -115,7 +115,7 @@ _NEAR: Final = 0.5
 of the latter, the part that it takes where all facts are in the caches of the machine."""
 _FEW_FACTS: Final = 1 << 16
 _TOO_MUCH: Final = 8
-"""So many times the steps that starting over is worth are taken to be ahead, where it was given up."""
+"""Times the worth of starting over: the steps assumed to be ahead of a deletion that was given up."""
 _LEAST_PER_SEED: Final = 2
 """Steps that every deleted fact costs, whatever it affects."""
 _MANY_PROOFS: Final = 5.0

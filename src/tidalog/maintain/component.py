@@ -27,7 +27,7 @@ MANY_QUESTIONS: Final = 1 << 16
 _MOST_UNRANKED: Final = 4096
 _SHARE_UNRANKED: Final = 8
 _MOST_PARTS: Final = 64
-_GROWTH: Final = 4  # plans are compiled again once the store is so many times larger
+_GROWTH: Final = 4  # plans are compiled again once the store is this many times larger
 _NO_IDS: Ids = np.empty(0, np.int32)
 
 

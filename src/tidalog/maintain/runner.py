@@ -150,7 +150,7 @@ class Runner:
     ) -> None:
         """Calls a kernel that looks at one instance at a time until it is done; `control[budget]` is what it
         may do before it pauses.  `outlook()` is asked early, and then more and more seldom, how many steps
-        are at least ahead when so many were taken."""
+        are at least ahead after a number of steps."""
         to_come: Callable[[int], float] | None = None
         taken, slice_ = 0, _SEARCH_SLICE if self.searches is None else _FIRST_LOOK
         while True:

@@ -22,7 +22,7 @@ from typing import ClassVar, Final
 from tidalog.model.amounts import counted
 
 MOST_SHOWN: Final = 100
-"""So many messages are shown at once."""
+"""This many messages are shown at once."""
 
 
 @dataclass(frozen=True)

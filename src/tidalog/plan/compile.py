@@ -4,7 +4,7 @@
 
 A component is one of the analysis, or a constraint.  Its stages are derived one after the other (`lowering`).
 The plans of a stage's rules are chosen when they are first needed and kept in the stage (`plan_cache`): one
-plan for each rule and pivot, whoever runs it.  Materialisation, insertion and deletion differ in the facts
+plan for each rule and pivot, whatever runs it.  Materialisation, insertion and deletion differ in the facts
 that they let each atom match, which is a matter of the code made from a plan, not of the plan.
 
 Invariant.  A component that is the same before and after a rule edit is the same object, with its plans.

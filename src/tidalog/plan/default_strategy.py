@@ -33,7 +33,7 @@ def default_strategies(analysis: Analysis) -> list[DefaultStrategy]:
 
 def _default(component: Component) -> tuple[str, str]:
     if all(rule.aggregates for rule in component.rules) and len(component.rules) == 1:
-        return "groups", "the groups that change are folded anew"
+        return "groups", "the groups that change are folded again"
     if component.recursive:
         return "ranked", "its ids are ranks"
     return "ranked", "one step proves or disproves a fact"

@@ -129,7 +129,7 @@ class Strategy:
         """Compiles the plans that it will need, so that the first update does not wait for them."""
 
     def delete(self, work: ComponentUpdate) -> None:
-        """Deletes what has lost its proofs; what it deletes and `insert` derives again is no change."""
+        """Deletes what has lost its proofs; what it deletes and `insert` derives again is not a change."""
         raise NotImplementedError
 
     def insert(self, work: ComponentUpdate) -> None:

@@ -1,6 +1,6 @@
 """`recompute`: every implicit fact of a component is deleted, and the component derived from scratch.
 
-What is derived again is no change.  This restores rank order.
+What is derived again is not a change.  This restores rank order.
 """
 
 from __future__ import annotations
