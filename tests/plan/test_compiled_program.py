@@ -11,7 +11,8 @@ from generators import EVERYTHING, programs
 from tidalog.analysis import analyse
 from tidalog.engine.engine import EmbeddedEngine
 from tidalog.engine.functions import is_native
-from tidalog.engine.plan_compiler import Code, Filters, compile_plan
+from tidalog.engine.plan_code import Code
+from tidalog.engine.plan_compiler import Filters, compile_plan
 from tidalog.lang import parse
 from tidalog.maintain.maintainer import Maintainer
 from tidalog.maintain.materialise import materialise

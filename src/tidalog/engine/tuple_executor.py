@@ -32,7 +32,7 @@ from tidalog.engine.opcodes import (
     MEMBER,
     PROBE,
 )
-from tidalog.engine.plan_compiler import Code
+from tidalog.engine.plan_code import Code
 from tidalog.engine.probe import operand_of
 from tidalog.engine.tuple_view import (
     FILTERS,

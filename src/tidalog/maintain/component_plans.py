@@ -17,7 +17,8 @@ from tidalog.engine.addresses import Block, block_of
 from tidalog.engine.bits import DELETED, NEW, NEW_STATE, PRESENT
 from tidalog.engine.delta_scan import Plans
 from tidalog.engine.engine import EmbeddedEngine
-from tidalog.engine.plan_compiler import Code, Filter, Filters, compile_plan
+from tidalog.engine.plan_code import Code, Filter
+from tidalog.engine.plan_compiler import Filters, compile_plan
 from tidalog.engine.tuple_executor import PLAN, STATE, new_search, search_arrays
 from tidalog.engine.update_kernels import READY, catch_up_with
 from tidalog.plan.join_order import HEAD, negation, update_pivots

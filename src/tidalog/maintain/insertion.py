@@ -24,7 +24,7 @@ from tidalog.engine.bits import STATUS_NEW
 from tidalog.engine.block_executor import run_plan
 from tidalog.engine.delta_scan import CURRENT, ROUND, start_plan
 from tidalog.engine.engine import EmbeddedEngine
-from tidalog.engine.plan_compiler import Code
+from tidalog.engine.plan_code import Code
 from tidalog.maintain.component import MaintainedComponent
 from tidalog.maintain.memos import answer_all
 from tidalog.maintain.runner import Runner

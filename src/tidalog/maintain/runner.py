@@ -18,7 +18,7 @@ from tidalog.engine.binding_blocks import BLOCK, BUDGET, DERIVATIONS, FAILED, IS
 from tidalog.engine.engine import EmbeddedEngine
 from tidalog.engine.interrupts import check_interrupt
 from tidalog.engine.limits import Limits, Progress, ProgressCallback, RunStats
-from tidalog.engine.plan_compiler import Code
+from tidalog.engine.plan_code import Code
 from tidalog.model.errors import Diagnostic, RunError
 
 _NO_LIMITS: Final = Limits()

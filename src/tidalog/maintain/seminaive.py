@@ -44,14 +44,8 @@ from tidalog.engine.delta_scan import (
 )
 from tidalog.engine.engine import EmbeddedEngine
 from tidalog.engine.fact_kernels import FIRST, LAST
-from tidalog.engine.plan_compiler import (
-    Catalogue,
-    Code,
-    Filters,
-    compile_fold,
-    compile_plan,
-    group_index,
-)
+from tidalog.engine.plan_code import Code
+from tidalog.engine.plan_compiler import Catalogue, Filters, compile_fold, compile_plan, group_index
 from tidalog.maintain.exact_groups import fold_groups_exactly
 from tidalog.maintain.group_scan import GroupedFolds
 from tidalog.maintain.memos import answer_all

@@ -15,7 +15,7 @@ import numpy.typing as npt
 from tidalog.engine.addresses import block_of
 from tidalog.engine.binding_blocks import new_blocks
 from tidalog.engine.delta_scan import NEXT, new_delta_scan
-from tidalog.engine.plan_compiler import Code
+from tidalog.engine.plan_code import Code
 
 T = TypeVar("T")
 _STEP: Final = 7  # levels, registers and columns of buffers are one less than a multiple of 8

@@ -14,7 +14,7 @@ import numpy.typing as npt
 
 from tidalog.engine.addresses import Block, block_of, follow
 from tidalog.engine.jit import inlined, int32_at, int64_at, uint8_at
-from tidalog.engine.plan_compiler import Code
+from tidalog.engine.plan_code import Code
 from tidalog.engine.tuple_executor import PLAN, STATE, new_search, search_arrays
 from tidalog.maintain.kernels.counters import COUNTERS, Ints
 from tidalog.maintain.workspace import Workspace

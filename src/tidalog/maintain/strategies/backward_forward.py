@@ -23,7 +23,7 @@ from tidalog.engine.bits import (
     SPREAD,
     WAITING,
 )
-from tidalog.engine.plan_compiler import Filter
+from tidalog.engine.plan_code import Filter
 from tidalog.maintain.component_plans import (
     BACKWARD,
     FORWARD,

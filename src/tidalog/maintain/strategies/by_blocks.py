@@ -42,7 +42,7 @@ from tidalog.engine.bits import (
 from tidalog.engine.delta_scan import CURRENT, LIMIT, LIST_AT, LIST_SIZE
 from tidalog.engine.delta_scan import NEXT as SCAN_NEXT
 from tidalog.engine.mark_propagation import PASS_ON
-from tidalog.engine.plan_compiler import Filter
+from tidalog.engine.plan_code import Filter
 from tidalog.engine.undo_log import revive
 from tidalog.maintain.component_plans import (
     FORWARD,

@@ -8,7 +8,7 @@ import numpy as np
 
 from tidalog.engine import opcodes as op
 from tidalog.engine.bits import NEW, NEW_STATE, NOT_SPREAD, OLD_STATE, RECORDED, SPREAD
-from tidalog.engine.plan_compiler import Filter
+from tidalog.engine.plan_code import Filter
 from tidalog.engine.update_kernels import clear_bits_of
 from tidalog.maintain.component import MaintainedComponent
 from tidalog.maintain.component_plans import (
