@@ -46,7 +46,7 @@ BAD: Mapping[str, tuple[object, str]] = {
     "dateTime": ("2026-05-31T18:30:00", "today"),
     "time": (timedelta(hours=1), "24:30:00"),
     "duration": (5, "5"),
-    "iri": ("http://e/a", "a b"),
+    "iri": ("ada", "a b"),
 }
 Door = Callable[[KnowledgeBase, Path, object, str], None]
 """Inserts p(1, value) into a knowledge base; the value is also given as text of CSV."""

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from tidalog.engine.dictionary import Dictionary
 from tidalog.io.typed_columns import Converted, checked, declared_text, from_text
 from tidalog.io.values import column_of
+from tidalog.lang.names import iri_named
 from tidalog.model.column_types import TYPES, fitted, suggestion, term_of_text, type_named
 from tidalog.model.term_text import format_any, from_python, parse_any
 from tidalog.model.terms import (
@@ -160,13 +161,19 @@ def _as_text(text: str, kind: str) -> Term | None:
         term = parse_any(text)
         inner = term.lexical if isinstance(term, Literal) and fitted(term, kind) == term else None
         return term if inner is not None and text.startswith('"') else term_of_text(text, kind)
-    return term_of_text(text, kind)
+    return iri_named(text, {}) if kind == "iri" else term_of_text(text, kind)
+
+
+def _as_value(term: Term, kind: str) -> Term | None:
+    """A string of data that names an IRI is one where IRIs are asked for."""
+    names_one = kind == "iri" and isinstance(term, String) and ":" in term.value
+    return iri_named(term.value, {}) if names_one and isinstance(term, String) else fitted(term, kind)
 
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_column_of_values_is_checked_as_each_of_them(kind: str) -> None:
     texts = [format_any(term) for term in TERMS]
-    expected = [fitted(term, kind) for term in TERMS]
+    expected = [_as_value(term, kind) for term in TERMS]
     assert terms_of(checked(chunked(texts), "any", kind)) == expected
     for text, wanted in zip(texts, expected, strict=True):
         assert terms_of(checked(chunked([text]), "any", kind)) == [wanted], text

@@ -12,7 +12,7 @@ from update_streams import Workspace
 
 import tidalog
 import tidalog.spark
-from tidalog.model.terms import XSD, Double, String, literal
+from tidalog.model.terms import IRI, XSD, Double, String, literal
 from tidalog.spark.diagnostics import SparkError
 from tidalog.spark.stream import maintain
 
@@ -62,6 +62,24 @@ def test_rows_that_do_not_fit_go_to_quarantine_and_others_are_converted(workspac
         ("T156", "arg3", '"2026-02-30" is not a date', 3),
     ]
     check_names(workspace)
+
+
+def test_a_prefix_in_a_column_of_iris_is_expanded_and_an_unknown_one_quarantined(
+    workspace: Workspace,
+) -> None:
+    workspace.input.mkdir()
+    (workspace.input / "rows.csv").write_text("op,predicate,arg1\n+,link,ex:a\n+,link,no:a\n+,link,<ex:b>\n")
+    rows = workspace.spark.readStream.schema("op string, predicate string, arg1 string")
+    program = "@prefix ex: <http://e/> . @declare link(to: iri) . linked(?x) :- link(?x) ."
+    stream = maintain(
+        rows.option("header", True).csv(str(workspace.input)), program, workspace.store, fsync="off"
+    )
+    assert stream.start(workspace.feed, trigger="available-now").awaitTermination(120)
+    with tidalog.open(workspace.store, read_only=True) as kb:
+        assert set(kb.facts("linked").to_terms()) == {(IRI("http://e/a"),), (IRI("ex:b"),)}
+    (file,) = (workspace.store / "spark" / "quarantine").iterdir()
+    (kept,) = (json.loads(line) for line in file.read_text().splitlines())
+    assert (kept["number"], kept["column"]) == ("T156", "arg1")
 
 
 def check_names(workspace: Workspace) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -54,6 +54,7 @@ def read_data(
     options: DataOptions,
     declaration: Declaration | None = None,
     *,
+    prefixes: Mapping[str, str],
     triples: bool = False,
 ) -> ReadResult:
     """Rows for a predicate; `triples` as in `from_python`."""
@@ -71,6 +72,7 @@ def read_data(
             quarantine=kept,
             triples=triples,
             declaration=declaration,
+            prefixes=prefixes,
         )
     with bar_for(options.progress) as bar:
         return read_table(
@@ -84,6 +86,7 @@ def read_data(
             progress=bar.on_read(name),
             triples=triples,
             declaration=declaration,
+            prefixes=prefixes,
         )
 
 
@@ -101,9 +104,10 @@ def encoded_data(
     database: Database, predicate: str, data: object, options: DataOptions, *, inserts: bool = False
 ) -> EncodedData:
     """Data as facts of a predicate, to insert or to delete."""
-    name = checked_name(predicate, database.program.prefixes)
-    arity, declaration = known_of(database, predicate)
-    table = read_data(name, data, arity, options, declaration, triples=inserts and name == TRIPLE)
+    arity, declaration, prefixes = known_of(database, predicate)
+    name = checked_name(predicate, prefixes)
+    triples = inserts and name == TRIPLE
+    table = read_data(name, data, arity, options, declaration, prefixes=prefixes, triples=triples)
     facts = encoded_table(name, table, database.dictionary)
     if inserts:
         refuse_literals([facts], database.dictionary)
@@ -111,12 +115,13 @@ def encoded_data(
 
 
 def known_of(database: Database, predicate: str) -> Known:
-    """How many arguments the facts of a predicate have and its declaration, where that is known."""
+    """How many arguments the facts of a predicate have and its declaration, where that is known; and the
+    prefixes."""
     name = checked_name(predicate, database.program.prefixes)
     analysis = database.analysis
     known = analysis.predicates.get(name)
     arity = None if known is None or analysis.triples.is_shorthand(name) else known.arity
-    return arity, database.program.declared.get(name)
+    return arity, database.program.declared.get(name), database.program.prefixes
 
 
 def check_known_facts(database: Database, program: Program) -> None:
@@ -175,6 +180,7 @@ def add_imports(
             number=import_number(load.program, own),
             progress=bar.on_read(binding.predicate),
             declaration=load.program.declared.get(binding.predicate),
+            prefixes=load.program.prefixes,
         )
         notices += table.notices
         skipped[binding.predicate] += table.bad.count

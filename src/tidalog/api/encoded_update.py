@@ -75,7 +75,7 @@ def _encoded_tables(
 ) -> list[Facts]:
     named = [(checked_name(predicate, program.prefixes), table) for predicate, table in tables]
     return [
-        encoded_table(name, as_declared(table, program.declared.get(name)), dictionary)
+        encoded_table(name, as_declared(table, program.declared.get(name), program.prefixes), dictionary)
         for name, table in named
         if table.rows
     ]

@@ -7,13 +7,14 @@ from typing import Self
 
 from tidalog.io.frames import from_python
 from tidalog.io.result import ReadResult
+from tidalog.lang.names import NO_PREFIXES
 from tidalog.model.program import Declaration
 from tidalog.model.update import Label
 from tidalog.rdf.layout import TRIPLE
 
 FactTables = Mapping[str, object]
 """Predicate → its facts: rows, a data frame, Arrow, a mapping of columns, a numpy array."""
-Known = tuple[int | None, Declaration | None]
+Known = tuple[int | None, Declaration | None, Mapping[str, str]]
 
 
 class Update:
@@ -97,16 +98,24 @@ class Update:
         inserts: bool = False,
     ) -> ReadResult:
         self._check_open()
-        arity, declaration = self._known(predicate)
-        triples = inserts and predicate == TRIPLE
-        return from_python(data, arity, columns, formats=formats, declaration=declaration, triples=triples)
+        arity, declaration, prefixes = self._known(predicate)
+        return from_python(
+            data,
+            arity,
+            columns,
+            formats=formats,
+            declaration=declaration,
+            triples=inserts and predicate == TRIPLE,
+            prefixes=prefixes,
+        )
 
     def _check_open(self) -> None:
         """Raises `UsageError` if it takes no more changes."""
 
     def _known(self, predicate: str) -> Known:
-        """How many arguments the facts of a predicate have and its declaration, where that is known."""
-        return None, None
+        """How many arguments the facts of a predicate have and its declaration, where that is known; and the
+        prefixes."""
+        return None, None, NO_PREFIXES
 
     def __repr__(self) -> str:
         name = "Update" if self.label is None else f"Update {self.label}"

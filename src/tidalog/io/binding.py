@@ -19,6 +19,7 @@ from tidalog.io.formats import RDF, Format, check_option, format_named
 from tidalog.io.read import read_table
 from tidalog.io.result import OnError, Progress, ReadResult
 from tidalog.io.write import write_table
+from tidalog.lang.names import NO_PREFIXES
 from tidalog.model.errors import DataError, Span
 from tidalog.model.program import DataBinding, Declaration, OptionValue
 from tidalog.rdf.layout import TRIPLE
@@ -34,6 +35,7 @@ def read_binding(
     number: int = 1,
     progress: Progress | None = None,
     declaration: Declaration | None = None,
+    prefixes: Mapping[str, str] = NO_PREFIXES,
 ) -> ReadResult:
     """The facts that an @import names.
 
@@ -68,6 +70,7 @@ def read_binding(
             base_dir=base_dir,
             triples=binding.predicate == TRIPLE,
             declaration=declaration,
+            prefixes=prefixes,
         )
 
 

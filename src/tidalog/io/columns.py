@@ -7,7 +7,8 @@ fail on a value (typed_columns.py); `to_terms` removes and reports the rows that
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+import dataclasses
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
@@ -30,7 +31,16 @@ from tidalog.io.plain_columns import NotTerms, plain
 from tidalog.io.result import BadRow, BadRowLog, Reading, TermColumn
 from tidalog.io.text_form import column_text
 from tidalog.io.triple_cells import misplaced_cells
-from tidalog.io.typed_columns import Converted, Mask, checked, declared_text, from_text, whole_doubles
+from tidalog.io.typed_columns import (
+    Converted,
+    Mask,
+    as_iris,
+    checked,
+    declared_text,
+    from_text,
+    whole_doubles,
+)
+from tidalog.lang.names import NO_PREFIXES, has_unknown_prefix, prefix_advice
 from tidalog.model.amounts import counted
 from tidalog.model.column_types import SKIP, TYPES
 from tidalog.model.errors import DataError
@@ -49,7 +59,7 @@ class RawTable:
 
     `locate(row, field)` returns the position of a field (from 0) in the file, and the text of its row.
     `readings` says how text columns become terms; without them, as strings.  Text of an `untyped` table may
-    stand for values of any type.
+    stand for values of any type.  `prefixes` are those of the program, for columns of IRIs.
     """
 
     path: str
@@ -59,6 +69,7 @@ class RawTable:
     names: tuple[str, ...] | None = None
     readings: Sequence[Reading] | None = None
     untyped: bool = False
+    prefixes: Mapping[str, str] = dataclasses.field(default_factory=lambda: NO_PREFIXES)
 
     def reading(self, field: int) -> Reading:
         return "string" if self.readings is None else self.readings[field]
@@ -219,7 +230,12 @@ def bad_value(
         is_term = table.reading(field) == "any" and not table.untyped
         text_of = shown(value) if isinstance(value, str) and not is_term else str(value)
         diagnostic = NotAsDeclared(
-            position, value=text_of, format=wanted.description, type=kind, field=name, hint=wanted.hint
+            position,
+            value=text_of,
+            format=wanted.description,
+            type=kind,
+            field=name,
+            hint=_prefix_hint(value, kind, table.prefixes) or wanted.hint,
         )
     else:
         diagnostic = WrongValue(
@@ -228,9 +244,17 @@ def bad_value(
             format=TYPES[format].description,
             format_name=format,
             field=name,
-            hint=_OTHER_HINTS.get(format, TYPES[format].hint),
+            hint=_prefix_hint(value, format, table.prefixes) or _OTHER_HINTS.get(format, TYPES[format].hint),
         )
     return BadRow(diagnostic, field + 1, text)
+
+
+def _prefix_hint(value: object, kind: str, prefixes: Mapping[str, str]) -> str:
+    """What to do about a name whose prefix is unknown, where an IRI is asked for."""
+    if kind != "iri" or not isinstance(value, str) or not has_unknown_prefix(value, prefixes):
+        return ""
+    prefix = value.partition(":")[0]
+    return "a blank node is not an IRI" if prefix == "_" else prefix_advice(prefix, value, prefixes)
 
 
 def shown(value: object) -> str:
@@ -253,7 +277,7 @@ def _convert(table: RawTable, field: int, format: str, kind: str) -> Converted:
         raise _no_term_for(table, field, str(error)) from None
     if missing is not None:
         values = _filled(values)
-    result = _typed(values, reading, format, kind, table.untyped)
+    result = _typed(values, reading, format, kind, table)
     if missing is None:
         return result
     return Converted(result.array, result.reading, missing if result.bad is None else missing | result.bad)
@@ -277,15 +301,18 @@ def _filled(column: pa.ChunkedArray) -> pa.ChunkedArray:
     return column.fill_null(pa.scalar(0).cast(column.type))
 
 
-def _typed(column: pa.ChunkedArray, reading: Reading, format: str, kind: str, untyped: bool) -> Converted:
+def _typed(column: pa.ChunkedArray, reading: Reading, format: str, kind: str, table: RawTable) -> Converted:
     """A column in its format and as its declared type."""
+    prefixes, is_text = table.prefixes, table.untyped and pa.types.is_string(column.type)
+    if format == "iri" and not is_text and pa.types.is_string(column.type):
+        first = as_iris(column, reading, prefixes, relative=True)
+    else:
+        first = _formatted(column, reading, format, prefixes)
     if kind == "any":
-        return _formatted(column, reading, format)
-    if format == AS_IT_COMES:
-        is_text = untyped and pa.types.is_string(column.type)
-        return declared_text(column, kind) if is_text else checked(column, reading, kind)
-    first = _formatted(column, reading, format)
-    second = checked(first.array, first.reading, kind)
+        return first
+    if format == AS_IT_COMES and is_text:
+        return declared_text(column, kind, prefixes)
+    second = checked(first.array, first.reading, kind, prefixes)
     if first.bad is None:
         return second
     return Converted(
@@ -293,7 +320,9 @@ def _typed(column: pa.ChunkedArray, reading: Reading, format: str, kind: str, un
     )
 
 
-def _formatted(column: pa.ChunkedArray, reading: Reading, format: str) -> Converted:
+def _formatted(
+    column: pa.ChunkedArray, reading: Reading, format: str, prefixes: Mapping[str, str]
+) -> Converted:
     """A column in the format that a call or an @import gives it."""
     match format:
         case "":
@@ -312,4 +341,4 @@ def _formatted(column: pa.ChunkedArray, reading: Reading, format: str) -> Conver
             return Converted(column, "native")
         case "iri" if not pa.types.is_string(column.type):
             return Converted(column_text(column), "iri", np.ones(len(column), dtype=np.bool_))
-    return from_text(column_text(column), format)
+    return from_text(column_text(column), format, prefixes)

@@ -62,20 +62,22 @@ def as_declared(part: FilePart, declarations: Declarations | None) -> tuple[File
             column = arguments[number]
             if kind == "any" or column is None:
                 continue
-            found = _fitted(column, own, kind)
+            found = _fitted(column, own, kind, declarations.prefixes)
             arguments[number] = _replaced(column, own, found)
             for row in np.flatnonzero(own)[found.bad] if found.bad is not None else ():
                 bad.setdefault(int(row), BadCell(int(row), number, kind))
     if all(new is old for new, old in zip(arguments, part.arguments, strict=True)) and not bad:
         return part, []
-    return replace(part, arguments=arguments), [bad[row] for row in sorted(bad)]
+    assert declarations is not None
+    raw = replace(part.raw, prefixes=declarations.prefixes)
+    return replace(part, arguments=arguments, raw=raw), [bad[row] for row in sorted(bad)]
 
 
-def _fitted(column: TermColumn, own: Mask, kind: str) -> Converted:
+def _fitted(column: TermColumn, own: Mask, kind: str, prefixes: Mapping[str, str]) -> Converted:
     array = column.array if own.all() else column.array.filter(pa.array(own))
     if column.reading == "any" and pa.types.is_string(array.type):
-        return declared_text(array, kind)
-    return checked(array, column.reading, kind)
+        return declared_text(array, kind, prefixes)
+    return checked(array, column.reading, kind, prefixes)
 
 
 def _replaced(column: TermColumn, own: Mask, found: Converted) -> TermColumn:

@@ -1,8 +1,9 @@
 """The `format` of an @export: columns in the form that another program expects.
 
 `any` writes the form that identifies the term.  The other formats write the plain value (the text `ann` of
-the string `"ann"`, an IRI without its brackets) and refuse a column that has any other value, so that reading
-the file with the same format gives the same facts.  `skip` leaves a column out.
+the string `"ann"`, an IRI without its brackets unless it looks like a name with a prefix) and refuse a column
+that has any other value, so that reading the file with the same format gives the same facts.  `skip` leaves a
+column out.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ import pyarrow as pa
 from tidalog.io.columns import check_shape
 from tidalog.io.diagnostics import NotWritable
 from tidalog.io.formats import column_formats
+from tidalog.io.iri_cells import written_iris
 from tidalog.io.term_fields import reading_of, term_field
 from tidalog.io.text_form import any_text, column_text
 from tidalog.model.column_types import TYPES, term_of_text
@@ -47,7 +49,10 @@ def as_formats(table: pa.Table, formats: Sequence[str], predicate: str, *, typed
     for field, column, format in zip(table.schema, table.columns, formats, strict=True):
         if format != "skip":
             keep = typed and _HOLDS.get(format, _nothing)(field.type)
-            columns.append(column if keep else _as_format(column, reading_of(field), format, predicate))
+            written = column if keep else _as_format(column, reading_of(field), format, predicate)
+            # the field of a typed file says that the text is an IRI
+            is_name = format == "iri" and not typed and len(written) > 0
+            columns.append(written_iris(written) if is_name else written)
             fields.append(term_field(field.name, columns[-1].type, format))
     return pa.Table.from_arrays(columns, schema=pa.schema(fields))
 
@@ -78,6 +83,8 @@ def _as_format(column: pa.ChunkedArray, reading: str, format: str, predicate: st
 
 def _plain_text(term: Term, format: str) -> str | None:
     """The text from which a column of this format reads the term."""
+    if format == "iri":
+        return term.value if isinstance(term, IRI) else None
     value = (
         term.lexical if isinstance(term, Literal) else term.value if isinstance(term, String | IRI) else ""
     )

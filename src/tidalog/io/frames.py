@@ -23,6 +23,7 @@ from tidalog.io.formats import column_formats
 from tidalog.io.result import BadRow, BadRowLog, OnError, Reading, ReadResult, TermColumn
 from tidalog.io.term_fields import KEY, text_reading
 from tidalog.io.values import column_of
+from tidalog.lang.names import NO_PREFIXES
 from tidalog.model.amounts import counted
 from tidalog.model.errors import DataError
 from tidalog.model.program import Declaration
@@ -47,20 +48,22 @@ def from_python(
     quarantine: Path | None = None,
     triples: bool = False,
     declaration: Declaration | None = None,
+    prefixes: Mapping[str, str] = NO_PREFIXES,
 ) -> ReadResult:
     """Facts from rows (tuples, lists, mappings; plain values for one argument), a mapping of columns, a
     data frame, an Arrow table, batch or reader, or a numpy array.
 
     `names` picks the columns of data that has names, in that order; otherwise those of a `declaration` do, if
     the data has them all.  Its types are checked; only integers are converted, to doubles and decimals of the
-    same value.  Raises `DataError` for data of another kind, and for rows that are not facts unless these are
-    to be skipped.  With `triples`, the rows are to be inserted into `triple`, and literals as subject or
-    predicate are refused.
+    same value, and text to IRIs, which may have `prefixes`.  Raises `DataError` for data of another kind, and
+    for rows that are not facts unless these are to be skipped.  With `triples`, the rows are to be inserted
+    into `triple`, and literals as subject or predicate are refused.
     """
     formats = column_formats(formats)
     log = BadRowLog(on_error, quarantine)
     try:
         raw = _raw(data, arity, names, log, declaration is not None and declaration.is_named)
+        raw = replace(raw, prefixes=prefixes)
         if arity == 0 and not raw.columns:
             return ReadResult([], min(1, raw.rows), log.finish())
         if not raw.columns and raw.rows == 0:
@@ -78,7 +81,9 @@ def from_python(
         raise
 
 
-def as_declared(table: ReadResult, declaration: Declaration | None) -> ReadResult:
+def as_declared(
+    table: ReadResult, declaration: Declaration | None, prefixes: Mapping[str, str]
+) -> ReadResult:
     """Rows that were read before the declaration of their predicate was known.  Raises `DataError` if they do
     not fit; a wrong number of columns is found elsewhere."""
     if declaration is None or table.declaration == declaration or not table.columns:
@@ -91,7 +96,7 @@ def as_declared(table: ReadResult, declaration: Declaration | None) -> ReadResul
     def locate(row: int, field: int) -> tuple[Position, str]:
         return Position(_SOURCE, row + 1, unit="row"), ""
 
-    raw = RawTable(_SOURCE, arrays, table.rows, locate, table.names, readings)
+    raw = RawTable(_SOURCE, arrays, table.rows, locate, table.names, readings, prefixes=prefixes)
     log = BadRowLog("error", None)
     columns, rows = to_terms(raw, None, None, log, declaration, fields)
     log.finish()

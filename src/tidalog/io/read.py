@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -20,6 +20,7 @@ from tidalog.io.json_lines import read_json_lines
 from tidalog.io.rdf_read import NAMES, read_rdf
 from tidalog.io.result import BadRowLog, OnError, Progress, ReadResult, TermColumn
 from tidalog.io.text_form import any_text
+from tidalog.lang.names import NO_PREFIXES
 from tidalog.model.errors import DataError, Diagnostic
 from tidalog.model.program import Declaration
 
@@ -40,6 +41,7 @@ class _Options:
     base: str | None
     triples: bool
     declaration: Declaration | None
+    prefixes: Mapping[str, str]
 
     def check(self, kind: Format) -> None:
         """Refuses options that the format does not have."""
@@ -78,6 +80,7 @@ def read_table(
     base_dir: Path | None = None,
     triples: bool = False,
     declaration: Declaration | None = None,
+    prefixes: Mapping[str, str] = NO_PREFIXES,
 ) -> ReadResult:
     """Facts from a file, a glob, a folder, or several of these.
 
@@ -88,7 +91,8 @@ def read_table(
     `skip` is the number of lines to skip first.  `base` is the base of relative IRIs in RDF.
     `limit` is the maximal number of facts to read.  Bad rows are an error, or with `on_error="skip"` are
     counted and written to `quarantine`.  Relative paths start at `base_dir`.  With `triples`, the rows are to
-    be inserted into `triple`, and those with a literal as subject or predicate are bad.
+    be inserted into `triple`, and those with a literal as subject or predicate are bad.  IRIs in columns of
+    IRIs may have `prefixes`.
 
     A predicate without arguments (`arity=0`) is read from a file of one boolean column: it holds if that is
     true.
@@ -100,7 +104,7 @@ def read_table(
         proposition = False
     formats = column_formats(formats)
     options = _Options(
-        formats, arity, header, delimiter, quoting, skip, compression, base, triples, declaration
+        formats, arity, header, delimiter, quoting, skip, compression, base, triples, declaration, prefixes
     )
     resources = [path] if isinstance(path, str | os.PathLike) else list(path)
     folder = base_dir if base_dir is not None else Path()
@@ -176,6 +180,7 @@ def _read_file(
         raw = read_delimited(file, buffer, layout, formats, options.arity, log, declaration)
     if raw is None:
         return [], 0, None, ()
+    raw = replace(raw, prefixes=options.prefixes)
     fields = named_fields(raw.path, raw.names, formats, declaration)
     columns, rows = to_terms(raw, formats, options.arity, log, declaration, fields, triples=options.triples)
     if fields is not None and declaration is not None:

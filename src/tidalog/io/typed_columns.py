@@ -1,13 +1,13 @@
 """Columns and types: text read as values of a type, and typed values checked against a declared type.
 
 Everything works on whole columns, and follows `fitted` and `term_of_text` of model/column_types.py, which
-define it for one value.  Nothing fails on a value: the result has a mask of the values that are not of the
-type.
+define it for one value; where IRIs are asked for, `iri_named` of lang/names.py does.  Nothing fails on a
+value: the result has a mask of the values that are not of the type.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Final
 
@@ -16,11 +16,13 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from tidalog import arrow_compute as pc
+from tidalog.io.iri_cells import read_iris
 from tidalog.io.result import Reading
+from tidalog.lang.names import NO_PREFIXES, iri_named
 from tidalog.model import values
 from tidalog.model.column_types import fitted, term_of_text
 from tidalog.model.term_text import format_any, parse_any
-from tidalog.model.terms import XSD, String, Term
+from tidalog.model.terms import IRI, XSD, String, Term
 
 _DOUBLE_LITERAL: Final = rf'^"([^"]*)"\^\^<{XSD}double>$'
 _ZONE: Final = "(Z|[+-](0[0-9]|1[0-3]):[0-5][0-9]|[+-]14:00)?"
@@ -54,7 +56,7 @@ class Converted:
     """Terms that a triple cannot have there; their rows are bad too."""
 
 
-def from_text(text: pa.ChunkedArray, kind: str) -> Converted:
+def from_text(text: pa.ChunkedArray, kind: str, prefixes: Mapping[str, str] = NO_PREFIXES) -> Converted:
     """Untyped text as values of a type."""
     match kind:
         case "any":
@@ -68,17 +70,17 @@ def from_text(text: pa.ChunkedArray, kind: str) -> Converted:
         case "boolean":
             return _booleans(text)
         case "iri":
-            return _iris(text)
+            return _iris(text, prefixes)
         case "duration":
             return _by_distinct(text, _duration)
     return _literals(text, kind)
 
 
-def declared_text(text: pa.ChunkedArray, kind: str) -> Converted:
+def declared_text(text: pa.ChunkedArray, kind: str, prefixes: Mapping[str, str] = NO_PREFIXES) -> Converted:
     """Untyped text in a column of a declared type.  A text in quotes is one as in format `any`, so that what
     was exported is read as what it was."""
     if kind != "string":
-        return from_text(text, kind)
+        return from_text(text, kind, prefixes)
     quoted = pc.starts_with(text, '"')
     if not pc.any(quoted, min_count=0).as_py():
         return Converted(text, "string")
@@ -100,7 +102,9 @@ def _plain_texts(column: Converted) -> pa.ChunkedArray:
     return pa.chunked_array([pa.array(texts, pa.string()).take(encoded.indices)])
 
 
-def checked(column: pa.ChunkedArray, reading: Reading, kind: str) -> Converted:
+def checked(
+    column: pa.ChunkedArray, reading: Reading, kind: str, prefixes: Mapping[str, str] = NO_PREFIXES
+) -> Converted:
     """Typed values in a column of a declared type."""
     if kind == "any" or (pa.types.is_string(column.type) and reading == kind):
         return Converted(column, reading)
@@ -110,6 +114,8 @@ def checked(column: pa.ChunkedArray, reading: Reading, kind: str) -> Converted:
         return Converted(column, reading, None if kind == "double" else _all(column))
     if pa.types.is_int64(column.type):
         return _checked_integers(column, kind)
+    if kind == "iri":
+        return as_iris(column, reading, prefixes, relative=False)
     if reading in ("string", "iri"):
         return Converted(column, reading, _all(column))
     datatype = _DATATYPES.get(kind)
@@ -239,9 +245,30 @@ def _booleans(text: pa.ChunkedArray) -> Converted:
     return Converted(true, "native", none_if_clean(~numpy_of(good)))
 
 
-def _iris(text: pa.ChunkedArray) -> Converted:
-    """With or without angle brackets."""
-    if pc.any(pc.starts_with(text, "<")).as_py():
-        text = pc.replace_substring_regex(text, "^<(.*)>$", r"\1")
-    good = pc.match_substring_regex(text, r"^[^\x00-\x20<>\"{}|^`\\]+$")
-    return Converted(text, "iri", none_if_clean(~numpy_of(good)))
+def _iris(text: pa.ChunkedArray, prefixes: Mapping[str, str], *, relative: bool = True) -> Converted:
+    """With or without angle brackets; without `relative`, text without a colon is none."""
+    iris, bad = read_iris(text, prefixes)
+    if not relative:
+        bad |= ~numpy_of(pc.match_substring_regex(text, "^<|:"))
+    return Converted(iris, "iri", none_if_clean(bad))
+
+
+def as_iris(
+    column: pa.ChunkedArray, reading: Reading, prefixes: Mapping[str, str], *, relative: bool
+) -> Converted:
+    """A column of text with its reading, where IRIs are asked for.  IRIs stay, strings that name one become
+    it, and other terms are wrong."""
+    if reading == "iri":
+        return Converted(column, "iri")
+    if reading == "string":
+        return _iris(column, prefixes, relative=relative)
+    if reading == "ntriples":  # a literal of RDF is one
+        return _by_distinct(column, lambda one: fitted(parse_any(one), "iri"))
+
+    def read(text: str) -> Term | None:
+        term = parse_any(text)
+        if isinstance(term, String) and (relative or ":" in term.value or term.value.startswith("<")):
+            return iri_named(term.value, prefixes)
+        return term if isinstance(term, IRI) else None
+
+    return _by_distinct(column, read)

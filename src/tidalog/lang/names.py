@@ -1,7 +1,8 @@
 """The meaning of names: prefixes, the base, and predicates that are named outside of a text.
 
 In a text a declaration holds until the end, or until a later one for the same prefix.  Outside of a text
-(Python, the command line, tables) `full_name` is the one function that reads the name of a predicate.
+(Python, the command line, tables) `full_name` is the one function that reads the name of a predicate or of
+an IRI; io/iri_cells.py applies it to columns.
 """
 
 from __future__ import annotations
@@ -9,6 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from difflib import get_close_matches
+from types import MappingProxyType
 from typing import Final
 from urllib.parse import urljoin
 
@@ -23,7 +25,10 @@ Java and RE2 read this pattern alike."""
 IRI_CHARACTER: Final = r"[^\x00-\x20<>\"{}|^`\\]"
 PREFIXED: Final = rf"[\w-]*:{IRI_CHARACTER}*"
 """A name with a prefix, known or not."""
+NO_PREFIXES: Final[Mapping[str, str]] = MappingProxyType({})
+"""Those of no program; the standard ones are known nevertheless."""
 _ABSOLUTE: Final = re.compile(ABSOLUTE)
+_WHOLE_IRI: Final = re.compile(f"{IRI_CHARACTER}+")
 _PREFIXED: Final = re.compile(PREFIXED)
 _LISTED: Final = 12
 
@@ -82,6 +87,17 @@ def has_unknown_prefix(name: str, prefixes: Mapping[str, str]) -> bool:
     prefix = name.partition(":")[0]
     known = prefix in prefixes or prefix in STANDARD_PREFIXES
     return not known and _PREFIXED.fullmatch(name) is not None and not _ABSOLUTE.match(name)
+
+
+def iri_named(text: str, prefixes: Mapping[str, str]) -> IRI | None:
+    """The IRI that a text stands for where one is asked for: `<…>`, `ex:a`, or an IRI without brackets; None
+    if it is none, or nothing says what its prefix stands for."""
+    if text.startswith("<"):
+        term = parse_any(text)
+        return term if isinstance(term, IRI) else None
+    if not _WHOLE_IRI.fullmatch(text) or has_unknown_prefix(text, prefixes):
+        return None
+    return IRI(full_name(text, prefixes))
 
 
 def written_name(predicate: str) -> str:

@@ -77,7 +77,6 @@ _DOUBLE: Final = re.compile(
     r"(?i:[+-]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:e[+-]?[0-9]+)?|[+-]?inf(?:inity)?|[+-]?nan)\Z"
 )
 _DOUBLE_LITERAL: Final = re.compile(rf'"([^"]*)"\^\^<{XSD}double>\Z')
-_IN_AN_IRI: Final = re.compile(r"[^\x00-\x20<>\"{}|^`\\]+\Z")
 
 
 def type_named(name: str) -> str | None:
@@ -149,12 +148,10 @@ def _exact_double(term: Term) -> Double | None:
 
 
 def term_of_text(text: str, kind: str) -> Term | None:
-    """The term of an untyped text in a column of a type other than `any`; None if it cannot be one."""
+    """The term of an untyped text in a column of a type other than `any` and `iri`, in which texts may have
+    prefixes (`iri_named`); None if it cannot be one."""
     if kind == "string":
         return String(text)
-    if kind == "iri":
-        bare = text[1:-1] if text.startswith("<") and text.endswith(">") else text
-        return IRI(bare) if _IN_AN_IRI.match(bare) else None
     text = text.strip()
     match kind:
         case "int":
