@@ -111,11 +111,11 @@ def test_a_stream_says_how_far_it_is() -> None:
     kb.materialise()
     updates = [tidalog.Update(insertions={"edge": [(n, n)]}) for n in range(3)]
     deltas = kb.stream(updates)
-    assert repr(deltas) == "<stream: 0 updates applied, +0 −0 facts>"
-    next(deltas)
-    assert repr(deltas) == "<stream: 1 update applied, +2 −0 facts>"
+    assert repr(deltas) == "<stream: 0 updates applied>"
+    assert next(deltas).inserted_count == 2
+    assert repr(deltas) == "<stream: 1 update applied, 3 explicit and 2 implicit facts>"
     assert len(list(deltas)) == 2
-    assert repr(deltas) == "<stream: 3 updates applied, +6 −0 facts, ended>"
+    assert repr(deltas) == "<stream: 3 updates applied, 5 explicit and 4 implicit facts, ended>"
 
 
 def test_a_stream_that_is_closed_applies_no_more() -> None:

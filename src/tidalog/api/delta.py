@@ -9,7 +9,6 @@ one that is read later says the same.
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
@@ -188,11 +187,12 @@ class PredicateChange:
 
 
 class Deltas(Iterator["Delta"]):
-    """The deltas of a stream of updates, each applied when it is asked for."""
+    """The deltas of a stream of updates, each applied when it is asked for.  To print it must not build them:
+    it knows the updates and the last totals only."""
 
     def __init__(self, deltas: Generator[Delta]) -> None:
         self._deltas = deltas
-        self._counts = Counter[str]()
+        self._updates, self._explicit, self._implicit = 0, 0, 0
         self._ended = False
 
     def __next__(self) -> Delta:
@@ -201,7 +201,8 @@ class Deltas(Iterator["Delta"]):
         except BaseException:
             self._ended = True
             raise
-        self._counts.update(updates=delta.updates, inserted=delta.inserted_count, deleted=delta.deleted_count)
+        self._updates += delta.updates
+        self._explicit, self._implicit = delta.explicit_facts, delta.implicit_facts
         return delta
 
     def close(self) -> None:
@@ -210,15 +211,16 @@ class Deltas(Iterator["Delta"]):
         self._deltas.close()
 
     def __repr__(self) -> str:
-        updates = self._counts["updates"]
-        facts = f"+{self._counts['inserted']:,} −{self._counts['deleted']:,} facts"
-        return f"<stream: {counted(updates, 'update')} applied, {facts}{', ended' if self._ended else ''}>"
+        facts = (
+            f", {self._explicit:,} explicit and {self._implicit:,} implicit facts" if self._updates else ""
+        )
+        ended = ", ended" if self._ended else ""
+        return f"<stream: {counted(self._updates, 'update')} applied{facts}{ended}>"
 
     def _repr_html_(self) -> str:
-        counts = [f"{self._counts[name]:,}" for name in ("updates", "inserted", "deleted")]
-        return html_table(
-            ("updates", "+ facts", "− facts"), [counts], "ended" if self._ended else "not ended"
-        )
+        counts = [f"{number:,}" for number in (self._updates, self._explicit, self._implicit)]
+        columns = ("updates", "explicit facts", "implicit facts")
+        return html_table(columns, [counts], "ended" if self._ended else "not ended")
 
 
 class Delta(Mapping[str, PredicateChange]):
