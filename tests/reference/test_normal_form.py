@@ -16,6 +16,7 @@ from tidalog.model.errors import ProgramError
 from tidalog.model.program import Aggregate, Atom, Call, Condition, Expression, Negation, Program, Rule
 from tidalog.model.terms import Term
 from tidalog.reference import evaluate
+from tidalog.reference.clauses import declared_row
 
 Row = tuple[Term, ...]
 Model = dict[str, set[Row]]
@@ -27,7 +28,7 @@ def model_of_normal_form(program: Program, data: Model) -> Model:
     triples = analysis.triples
     facts: Model = {}
     for fact in analysis.facts:
-        facts.setdefault(_plain(fact.predicate), set()).add(fact.arguments)
+        facts.setdefault(_plain(fact.predicate), set()).add(declared_row(program, fact))
     for predicate, rows in data.items():
         for row in rows:
             routed = predicate == "triple" and triples.active

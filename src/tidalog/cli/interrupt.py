@@ -24,6 +24,7 @@ class Interrupt:
         self._announce = announce
         self._query: MaintenanceQuery | None = None
         self._requested = False
+        self._stopping: threading.Thread | None = None
 
     def watch(self, query: MaintenanceQuery) -> None:
         """Sets the query to stop; stops it at once if Ctrl-C came while it started."""
@@ -43,7 +44,13 @@ class Interrupt:
             self._announce()
             query.stop()
 
-        threading.Thread(target=stop, name="tidalog-stop", daemon=True).start()
+        self._stopping = threading.Thread(target=stop, name="tidalog-stop", daemon=True)
+        self._stopping.start()
+
+    def wait(self) -> None:
+        """Until the query is stopped, if that has begun: a session must not end in the middle of it."""
+        if self._stopping is not None:
+            self._stopping.join()
 
 
 @contextmanager
@@ -73,3 +80,4 @@ def stop_on_interrupt(announce: Callable[[], None]) -> Iterator[Interrupt]:
         yield interrupt
     finally:
         signal.signal(signal.SIGINT, before)
+    interrupt.wait()
