@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 from hypothesis import given, settings
 from maintained import Maintained
@@ -16,6 +18,7 @@ from rule_streams import (
 )
 from streams import HURRIED, UNUSED, configurations
 
+import tidalog
 from tidalog.analysis import analyse
 from tidalog.lang import parse
 from tidalog.maintain.choose import STRATEGIES, Options
@@ -56,6 +59,40 @@ def test_a_rule_goes_together_with_a_derived_fact_that_it_has_read(strategy: str
     deleted = tuple((fact.predicate, fact.arguments) for fact in program.facts[:1])
     steps = (((deleted, ()), rules - gone), (((), deleted), rules - gone), ((deleted, ()), rules))
     check_rule_scenario(RuleScenario(program, rules, steps), [Options(strategy)])
+
+
+MERGED = {
+    "two components": "p(?x) :- a(?x). p(?x) :- q(?x). q(?x) :- b(?x). q(?x) :- p(?x). a(1). b(1).",
+    "a predicate without rules": "p(?x) :- a(?x). p(?x) :- q(?x). q(?x) :- p(?x). a(1). q(1).",
+}
+
+
+@pytest.mark.parametrize("kind", MERGED)
+@pytest.mark.parametrize("strategy", STRATEGIES)
+def test_a_fact_may_be_older_than_what_proves_it_when_a_rule_closes_a_cycle(strategy: str, kind: str) -> None:
+    program = named(parse(MERGED[kind]))
+    first, second = ((fact.predicate, fact.arguments) for fact in program.facts)
+    every = frozenset(range(len(program.rules)))
+    open_cycle = every - {max(every)}
+    steps = (
+        (((), (second,)), open_cycle),
+        (((first,), ()), open_cycle),  # p(1), which was there first, now follows from q(1)
+        (((), ()), every),
+        (((second,), ()), every),
+    )
+    given = RuleScenario(replace(program, facts=program.facts[:1]), open_cycle, steps)
+    check_rule_scenario(given, [Options(strategy)])
+
+
+def test_a_part_of_a_component_has_its_own_facts_without_ranks_alone() -> None:
+    kb = tidalog.open()
+    kb.load("p(?x) :- q(?x). back: q(?x) :- p(?x). p(?x) :- a(?x). p(?x) :- c(?x). q(?x) :- b(?x).")
+    kb.load("a(1). c(1). b(2).")
+    kb.materialise()
+    list(kb.stream([tidalog.Update(deletions={"a": [(1,)]})], strategy="bf"))
+    kb.rules.remove("back")
+    assert kb.facts("p").to_rows() == [(1,), (2,)]
+    assert kb.facts("q").to_rows() == [(2,)]
 
 
 @settings(HURRIED, max_examples=30)

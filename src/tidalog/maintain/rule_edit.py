@@ -5,14 +5,14 @@ one update in which it changes, a rule has one more atom, over the relation of r
 any strategy does for facts.  Components whose rules stay are kept, with their plans and their rank order.
 
 *  Facts that no rule derives any more are dropped without reasoning.
-*  A part of what was one component keeps its rank order.  A component merged from several has it only if
-   their facts came one component after the other.
+*  A part of what was one component keeps its rank order.  In a component merged from several, or with what
+   was a predicate without rules, facts are unranked that may be older than what they follow from.
 *  A predicate that becomes the result of a single fold, or ceases to be, is derived from scratch.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -22,6 +22,7 @@ from tidalog.analysis.normal import NormalRule
 from tidalog.engine.bits import EXPLICIT, STATUS_DERIVED, STATUS_NEW
 from tidalog.engine.engine import EmbeddedEngine
 from tidalog.engine.fact_kernels import LAST
+from tidalog.engine.finished_update import predicates_of
 from tidalog.maintain.component import ComponentEdit, MaintainedComponent
 from tidalog.maintain.transaction import Transaction
 from tidalog.maintain.worklist import ComponentIndex, Stages
@@ -110,8 +111,9 @@ def _follow(
         component = olds[0].followed_by(stage, edit, lost)
     else:
         component = MaintainedComponent(engine, stage, workspace, edit=edit)
-    component.in_rank_order = all(old.in_rank_order for old in olds) and _one_after_the_other(engine, olds)
-    for ids in (ids for old in olds for ids in old.unranked):
+    component.in_rank_order = all(old.in_rank_order for old in olds)
+    unranked = (_of_predicates(engine, ids, component.numbers) for old in olds for ids in old.unranked)
+    for ids in (*unranked, *_out_of_order(engine, olds, component.numbers)):
         component.unrank(ids)
     component.steps_per_seed = max((old.steps_per_seed for old in olds), default=0.0)
     return component
@@ -130,25 +132,25 @@ def _head(rule: NormalRule) -> str:
     return rule.head.predicate
 
 
-def _one_after_the_other(engine: EmbeddedEngine, olds: list[MaintainedComponent]) -> bool:
-    """Whether every fact of a component came before whatever the next one derives."""
-    if len(olds) < 2:
-        return True
-    last = -1
-    for old in sorted(
-        olds, key=lambda component: min((_first_implicit(engine, n) for n in component.numbers), default=0)
-    ):
-        if min((_first_implicit(engine, n) for n in old.numbers), default=last + 1) <= last:
-            return False
-        last = max(
-            [last, *(int(engine.store.arrays.extent[n, LAST]) for n in old.numbers if engine.store.count(n))]
-        )
-    return True
+def _of_predicates(engine: EmbeddedEngine, ids: Ids, numbers: Sequence[int]) -> Ids:
+    """The facts that a part of a component has."""
+    predicates = np.empty(len(ids), np.int32)
+    predicates_of(engine.shared, ids, predicates)
+    return np.ascontiguousarray(ids[np.isin(predicates, numbers)])
 
 
-def _first_implicit(engine: EmbeddedEngine, number: int) -> int:
-    ids = engine.store.ids(number, 0, int(EXPLICIT), 0)
-    return int(ids[0]) if len(ids) else len(engine.store)
+def _out_of_order(
+    engine: EmbeddedEngine, olds: Iterable[MaintainedComponent], merged: Sequence[int]
+) -> Iterator[Ids]:
+    """Implicit facts that may be older than what they follow from: ids were no ranks between components, nor
+    between a component and a predicate without rules."""
+    extent, count = engine.store.arrays.extent, engine.store.count
+    own = set(merged)
+    for old in olds:
+        last = max((int(extent[n, LAST]) for n in own.intersection(old.lower) if count(n)), default=-1)
+        for number in own.intersection(old.numbers) if last >= 0 else ():
+            ids = engine.store.ids(number, 0, int(EXPLICIT), 0)
+            yield np.ascontiguousarray(ids[ids < last])
 
 
 def give_rules_facts(engine: EmbeddedEngine, marks: Sequence[str]) -> None:
