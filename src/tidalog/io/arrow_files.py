@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import BinaryIO
+from typing import BinaryIO, Final
 
 import pyarrow as pa
 import pyarrow.ipc as ipc
 
+from tidalog import arrow_compute as pc
 from tidalog.io.columns import RawTable
 from tidalog.io.diagnostics import BrokenFile, Position
 from tidalog.io.spark_fields import with_spark_fields, with_types_of_spark
-from tidalog.io.term_fields import SPARK_FILE_KEY, readings_of
+from tidalog.io.term_fields import readings_of
 from tidalog.model.errors import DataError
+
+_LAST_MICROSECOND: Final = 2**63 // 1000
+"""Microseconds from 1970 that do not fit 64 bits as nanoseconds."""
 
 
 def raw_table(table: pa.Table, name: str) -> RawTable:
@@ -32,11 +36,24 @@ def read_parquet(path: Path, buffer: pa.Buffer) -> RawTable:
 
     try:
         file = pq.ParquetFile(pa.BufferReader(buffer))
-        if SPARK_FILE_KEY in (file.metadata.metadata or {}):  # its older timestamps may lie centuries ago
-            file = pq.ParquetFile(pa.BufferReader(buffer), coerce_int96_timestamp_unit="us")
-        return raw_table(with_types_of_spark(file.read()), str(path))
+        table = file.read()
+        if any(file.schema.column(number).physical_type == "INT96" for number in range(len(file.schema))):
+            coarse = pq.ParquetFile(pa.BufferReader(buffer), coerce_int96_timestamp_unit="us").read()
+            table = _without_overflow(table, coarse)
+        return raw_table(with_types_of_spark(table), str(path))
     except (pa.ArrowException, OSError) as error:
         raise _broken(path, "Parquet", error) from error
+
+
+def _without_overflow(fine: pa.Table, coarse: pa.Table) -> pa.Table:
+    """A table with timestamps in nanoseconds, but those that lie centuries from 1970 in microseconds."""
+    for number, column in enumerate(coarse.columns):
+        if column.type == fine.column(number).type or not pa.types.is_timestamp(column.type):
+            continue
+        bounds = pc.min_max(column.cast(pa.int64())).as_py()
+        if bounds["min"] is not None and max(-bounds["min"], bounds["max"]) >= _LAST_MICROSECOND:
+            fine = fine.set_column(number, coarse.schema.field(number), column)
+    return fine
 
 
 def write_parquet(table: pa.Table, target: BinaryIO | Path, compression: str | None = None) -> None:

@@ -90,6 +90,11 @@ def named_fields(
     for name in list(known):
         known.setdefault(name.casefold(), known[name])
     found = [known.get(name) or known.get(name.casefold()) for name in declaration.names]
+    exact = {known[name][0] for name in declaration.names if name in names}
+    for number, (name, one) in enumerate(zip(declaration.names, found, strict=True)):
+        # a column belongs to the name that it has, and to one name only
+        taken = one is not None and (one in found[:number] or (name not in names and one[0] in exact))
+        found[number] = None if taken else one
     fields = [one[0] for one in found if one is not None and len(one) == 1]
     if len(fields) == declaration.arity:
         return fields
@@ -267,15 +272,13 @@ def shown(value: object) -> str:
 
 
 def _convert(table: RawTable, field: int, format: str, kind: str) -> Converted:
-    column = table.columns[field]
-    missing: Mask | None = None
-    if column.null_count:
-        missing = column.is_null().to_numpy()
     try:
-        values, reading = plain(column, table.reading(field))
+        values, reading = plain(table.columns[field], table.reading(field))
     except NotTerms as error:
         raise _no_term_for(table, field, str(error)) from None
-    if missing is not None:
+    missing: Mask | None = None
+    if values.null_count:
+        missing = values.is_null().to_numpy()
         values = _filled(values)
     result = _typed(values, reading, format, kind, table)
     if missing is None:

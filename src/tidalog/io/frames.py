@@ -8,7 +8,7 @@ imported them.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence, Sized
 from dataclasses import replace
 from pathlib import Path
 from typing import Final, Protocol, runtime_checkable
@@ -29,6 +29,8 @@ from tidalog.model.errors import DataError
 from tidalog.model.program import Declaration
 
 _SOURCE: Final = "the data"
+_UNITS: Final = [(unit, 1) for unit in ("D", "s", "ms", "us", "ns")]
+"""Units of numpy's times that Arrow has too."""
 
 
 @runtime_checkable
@@ -112,7 +114,8 @@ def _raw(
 ) -> RawTable:
     module = type(data).__module__.partition(".")[0]
     if module == "pandas":
-        return _from_columns(_pandas_columns(data), names, log)
+        rows = len(data) if isinstance(data, Sized) else 0
+        return _from_columns(_pandas_columns(data), names, log, rows)
     if module == "polars" and callable(collect := getattr(data, "collect", None)):
         data = collect()
     if isinstance(data, pa.Array | pa.ChunkedArray):
@@ -198,8 +201,10 @@ def _pandas_column(series: object) -> object:
     return [None if isinstance(v, float) and v != v else v for v in series]
 
 
-def _from_columns(data: Sequence[_Column], names: Sequence[str] | None, log: BadRowLog) -> RawTable:
-    """Columns with their names, which may repeat."""
+def _from_columns(
+    data: Sequence[_Column], names: Sequence[str] | None, log: BadRowLog, rows: int = 0
+) -> RawTable:
+    """Columns with their names, which may repeat; `rows` counts if there are none."""
     known = [name for name, *_ in data]
     if names is not None:
         _check_names(names, known)
@@ -217,7 +222,7 @@ def _from_columns(data: Sequence[_Column], names: Sequence[str] | None, log: Bad
                 ),
             )
         )
-    rows = lengths.pop() if lengths else 0
+    rows = lengths.pop() if lengths else rows
     return _checked(columns, rows, tuple(chosen), log, [reading for *_, reading in data])
 
 
@@ -226,6 +231,11 @@ def _values(column: object, name: str) -> pa.ChunkedArray | Sequence[object]:
         return column
     if isinstance(column, pa.Array):
         return pa.chunked_array([column])
+    if isinstance(column, np.ndarray) and column.ndim == 1 and column.dtype.kind in "mMU":
+        # Arrow takes a unit that it does not know for integers, and cuts text at a null character
+        unit = np.datetime_data(column.dtype) if column.dtype.kind != "U" else ("", 1)
+        if unit not in _UNITS:
+            return column.tolist() if column.dtype.kind == "U" else list(column)
     if isinstance(column, np.ndarray) and column.dtype != object and column.ndim == 1:
         mask = np.ma.getmaskarray(column) if isinstance(column, np.ma.MaskedArray) else None
         try:

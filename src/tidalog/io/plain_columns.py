@@ -25,11 +25,8 @@ def plain(column: pa.ChunkedArray, reading: Reading) -> tuple[pa.ChunkedArray, R
     """The column as int64, float64, bool or string; nulls stay.  `reading` is that of its text.  Raises
     `NotTerms`."""
     kind, types = column.type, pa.types
-    if types.is_dictionary(kind):
-        return plain(_decoded(column), reading)
-    if types.is_run_end_encoded(kind):
-        decoded = [pc.run_end_decode(chunk) for chunk in column.chunks]
-        return plain(pa.chunked_array(decoded, kind.value_type), reading)
+    if types.is_dictionary(kind) or types.is_run_end_encoded(kind):
+        return plain(flat(column), reading)
     if types.is_null(kind):
         return column.cast(pa.string()), "string"
     if types.is_boolean(kind):
@@ -41,10 +38,12 @@ def plain(column: pa.ChunkedArray, reading: Reading) -> tuple[pa.ChunkedArray, R
     if types.is_decimal(kind) or is_dated(kind):
         if not in_the_calendar(column):
             raise NotTerms("dates outside the years 1 to 9999")
+        if not _has_whole_days(column):
+            raise NotTerms("dates with a time of day" if types.is_date(kind) else "times outside of a day")
         try:
             return column_text(column), "any"
-        except TypeError as error:
-            raise NotTerms(str(error)) from None
+        except TypeError:
+            raise NotTerms("durations of more than 2^63 seconds") from None
     if types.is_string(kind):
         if not _is_utf8(column):
             raise NotTerms("text that is not UTF-8")
@@ -56,8 +55,14 @@ def plain(column: pa.ChunkedArray, reading: Reading) -> tuple[pa.ChunkedArray, R
     raise NotTerms(f"values of type {kind}")
 
 
-def _decoded(column: pa.ChunkedArray) -> pa.ChunkedArray:
-    """The values of a dictionary column.  Arrow cannot take from views of text."""
+def flat(column: pa.ChunkedArray) -> pa.ChunkedArray:
+    """The values of a column of a dictionary or of run ends, which may have nulls among their values; another
+    column stays.  Arrow cannot take from views of text."""
+    if pa.types.is_run_end_encoded(column.type):
+        chunks = [pc.run_end_decode(chunk) for chunk in column.chunks]
+        return flat(pa.chunked_array(chunks, column.type.value_type))
+    if not pa.types.is_dictionary(column.type):
+        return column
     kind = column.type.value_type
     if not pa.types.is_string_view(kind):
         return column.cast(kind)
@@ -85,6 +90,17 @@ def in_the_calendar(column: pa.ChunkedArray) -> bool:
     if bounds["min"] is None:
         return True
     return bool(bounds["min"] // units >= _FIRST_DAY and bounds["max"] // units <= _LAST_DAY)
+
+
+def _has_whole_days(column: pa.ChunkedArray) -> bool:
+    """Arrow checks neither that a date has no time of day nor that a time is one of a day."""
+    kind, types = column.type, pa.types
+    if types.is_date64(kind):
+        return bool(column.cast(pa.date32(), safe=False).cast(pa.date64()).equals(column))
+    if not types.is_time(kind):
+        return True
+    bounds = pc.min_max(column.cast(pa.int32() if types.is_time32(kind) else pa.int64())).as_py()
+    return bounds["min"] is None or bool(bounds["min"] >= 0 and bounds["max"] < _PER_DAY[kind.unit])
 
 
 def _whole_numbers(column: pa.ChunkedArray) -> tuple[pa.ChunkedArray, Reading]:

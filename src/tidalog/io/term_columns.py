@@ -115,7 +115,8 @@ def _decimals(text: pa.Array, fewest: int = 1) -> _Candidates:
 
 
 def _integers(text: pa.Array) -> _Candidates:
-    return _decimals(text, 0)
+    """A text with a point is not that of an integer, whatever its type says."""
+    return (one for one in _decimals(text, 0) if one[1].scale == 0)
 
 
 def _durations(text: pa.Array) -> _Candidates:

@@ -25,6 +25,7 @@ from tidalog.io.diagnostics import Position, WrongArity
 from tidalog.io.encoding import as_bytes, decoded, without_mark
 from tidalog.io.formats import Format
 from tidalog.io.json_lines import read_json_lines
+from tidalog.io.plain_columns import flat
 from tidalog.io.result import BadRowLog, TermColumn
 from tidalog.io.row_faults import CheckedColumns, RowFaults
 from tidalog.io.row_scan import NO_QUOTE, scan_row, skip_empty_lines, survey
@@ -326,7 +327,7 @@ def _field(raw: RawTable, field: int) -> str:
 
 
 def _nulls(column: pa.ChunkedArray) -> Mask:
-    return _as_mask(column.is_null())
+    return _as_mask(flat(column).is_null())
 
 
 def _as_mask(column: pa.ChunkedArray) -> Mask:

@@ -17,6 +17,7 @@ from tidalog.io.result import Reading
 from tidalog.io.text_form import value_text
 from tidalog.model.terms import IRI, is_text
 
+_TIMES: Final = ("datetime64", "timedelta64")
 _FEW: Final = 1000  # values from which Arrow's own conversion pays
 _ARROW_TYPES = {int: pa.int64(), float: pa.float64(), bool: pa.bool_(), str: pa.string()}
 
@@ -77,5 +78,6 @@ def _bits(values: Sequence[object]) -> pa.Buffer:
 
 
 def _missing(value: object) -> bool:
-    """None, and the missing values of pandas, which are not equal to themselves."""
-    return value is None or type(value).__name__ in ("NAType", "NaTType")
+    """None, and the missing values of pandas and numpy."""
+    name = type(value).__name__
+    return value is None or name in ("NAType", "NaTType") or (name in _TIMES and value != value)

@@ -91,6 +91,16 @@ def duration_of_numpy(value: object) -> Term:
     return day_time(int(count) * _NUMPY_UNITS[unit])
 
 
+def moment_of_numpy(value: object) -> Literal:
+    """A datetime64 of hours or finer, by its text: those of nanoseconds are just a count to Python."""
+    text = str(value)
+    clock = text.partition("T")[2]
+    lexical = text.rstrip("0").rstrip(".") if "." in text else text + "00:00:00"[len(clock) :]
+    if moment_value(lexical) is None:
+        raise TypeError(f"the datetime64 {text} cannot be a term")
+    return Literal(lexical, DATE_TIME)
+
+
 def day_time(nanoseconds: int) -> Literal:
     return _checked(Duration(0, nanoseconds), DAY_TIME)
 

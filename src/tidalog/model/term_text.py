@@ -20,7 +20,7 @@ from numbers import Integral, Real
 from typing import Final, Protocol, runtime_checkable
 
 from tidalog.model.foreign_terms import foreign_term
-from tidalog.model.native import Native, duration_of_numpy, duration_of_python, native_value
+from tidalog.model.native import Native, duration_of_numpy, duration_of_python, moment_of_numpy, native_value
 from tidalog.model.terms import (
     FALSE,
     IRI,
@@ -345,7 +345,7 @@ def from_python(value: object) -> Term:
         return integer(int(value))
     if isinstance(value, Real):
         return _double_of(value)
-    if isinstance(value, Decimal):
+    if isinstance(value, Decimal) and not value.is_snan():
         return literal(f"{value:f}", XSD + "decimal") if value.is_finite() else Double(float(value))
     if isinstance(value, datetime):
         return instant(value)
@@ -369,11 +369,8 @@ def _double_of(value: Real) -> Term:
 
 
 def _from_scalar(value: _ScalarOfALibrary) -> Term:
-    """Times finer than Python's (`numpy.datetime64[ns]`) are just a count, so their text is parsed
-    instead."""
-    if type(value).__name__ == "datetime64" and "T" in (text := str(value)):
-        lexical = text.rstrip("0").rstrip(".") if "." in text else text
-        return Literal(lexical, XSD + "dateTime")
+    if type(value).__name__ == "datetime64" and "T" in str(value):
+        return moment_of_numpy(value)
     try:
         inner = value.item()
     except ValueError:  # an array of several values
