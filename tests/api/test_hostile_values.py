@@ -168,3 +168,10 @@ def test_old_timestamps_of_parquet_keep_their_century_and_their_nanoseconds(tmp_
         Literal("1969-12-31T23:59:59.999999999", XSD + "dateTime"),
         Literal("1970-01-01T00:00:00.000000005", XSD + "dateTime"),
     }
+
+
+def test_a_row_without_names_among_rows_with_names_is_not_taken_in_another_order() -> None:
+    rows = [{"b": 2, "a": 1}, (3, 4)]
+    assert inserted(rows, program="@declare p(a, b) .", skip=True) == [(Integer(1), Integer(2))]
+    with pytest.raises(TidalogError):
+        inserted(rows, program="@declare p(a, b) .")

@@ -279,7 +279,12 @@ def _from_rows(
         if names is None and by_name:
             keys = list(dict.fromkeys(key for row in rows if isinstance(row, Mapping) for key in row))
         known = None if names is not None else frozenset(keys)
-        rows = [_named_row(row, keys, known) if isinstance(row, Mapping) else row for row in rows]
+        # A row without names has the order of the declaration, which need not be that of the keys: it is bad.
+        nameless = names is None and by_name and len(keys) > 1
+        rows = [
+            _named_row(row, keys, known) if isinstance(row, Mapping) else (row,) if nameless else row
+            for row in rows
+        ]
         names = [str(key) for key in keys]
         width = len(names)
     tuples = [row if isinstance(row, tuple) else _as_row(row) for row in rows]
