@@ -1,7 +1,8 @@
 """Does the cost of a rule edit follow the edit, and that of analysis the number of rules?
 
 Programs of one shape and growing size, with a fact or two, so that what is timed is not the facts.  Timed are
-`analyse`, and `kb.rules.add` and `kb.rules.remove` of one rule, each from the text to the delta.
+`kb.load`, `analyse`, `kb.rules.add` and `kb.rules.remove` of one rule, each from the text to the delta, and
+updates that insert the first and the second fact of a predicate.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ import gc
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 
 import tidalog
 from tidalog.analysis import analyse
@@ -84,15 +86,25 @@ def _measured(shape: Shape, size: int, repeat: int) -> dict[str, float]:
     parsed = parse(text)
     analysis = min(_seconds(lambda: analyse(parsed)) for _ in range(repeat))
     kb = tidalog.open()
-    kb.load(text)
+    load = _seconds(lambda: kb.load(text))
     kb.materialise()
+    kb.apply(tidalog.Update(insertions={"warm": [("a",)]}))
+    facts = [_seconds(partial(kb.apply, tidalog.Update(insertions={"fresh": [(row,)]}))) for row in "ab"]
     added = shape.added(size)
     first = _seconds(lambda: kb.rules.add(added)) + _seconds(lambda: kb.rules.remove("new"))
     adding, removing = [], []
     for _ in range(max(3, repeat)):
         adding.append(_seconds(lambda: kb.rules.add(added)))
         removing.append(_seconds(lambda: kb.rules.remove("new")))
-    return {"analysis": analysis, "first": first, "add": min(adding), "remove": min(removing)}
+    return {
+        "load": load,
+        "first fact": facts[0],
+        "second fact": facts[1],
+        "analysis": analysis,
+        "first": first,
+        "add": min(adding),
+        "remove": min(removing),
+    }
 
 
 def _seconds(work: Callable[[], object]) -> float:
