@@ -12,7 +12,8 @@ import numpy as np
 import pytest
 
 from tidalog.engine import kernel_object
-from tidalog.engine.hash_table import has_capacity, move_entries
+from tidalog.engine.fact_kernels import hash_rows
+from tidalog.engine.hash_table import move_entries
 from tidalog.engine.kernel_digest import digest_of_kernels
 from tidalog.engine.kernel_object import PACKAGE, KernelError, source_files
 
@@ -76,10 +77,10 @@ def test_arguments_of_the_wrong_kind_are_refused() -> None:
         move_entries(np.zeros(8, np.uint64)[::2], slots)
     with pytest.raises(KernelError, match="old"):
         move_entries([0, 0], slots)  # type: ignore[arg-type]
-    with pytest.raises(KernelError, match="takes 2 arguments"):
-        has_capacity(1)  # type: ignore[call-arg]
+    with pytest.raises(KernelError, match="takes 4 arguments"):
+        hash_rows(1)  # type: ignore[call-arg]
     with pytest.raises(TypeError):
-        has_capacity("1", 2)  # type: ignore[arg-type]
+        hash_rows("1", np.zeros((1, 1), np.int32), 1, slots)  # type: ignore[arg-type]
 
 
 def test_a_process_that_has_the_object_does_not_import_numba() -> None:
