@@ -116,6 +116,23 @@ def test_b_f_is_given_up_where_proofs_are_far() -> None:
         assert kb.count("near") == 60 * 4
 
 
+def test_facts_that_a_given_up_search_left_waiting_are_deleted_by_blocks_above() -> None:
+    """Both facts of an instance of `of` are deleted, in different blocks: it is met in one of them."""
+    links, degrees = [(a, a + 1) for a in range(220)], [(a, a % 5) for a in range(221)]
+    rules = NEAR + "of(?x, ?y, ?d) :- near(?x, ?y), degree(?y, ?d) ."
+    with tidalog.open() as kb, tidalog.open(strategy="recompute") as scratch:
+        for one in (kb, scratch):
+            one.load(rules)
+            one.insert("link", links)
+            one.insert("degree", degrees)
+            one.materialise()
+            gone = tidalog.Update(deletions={"link": links[200:], "degree": degrees[201:]})
+            chosen = one.apply(gone).chosen
+            assert chosen["near"] == "recompute"
+        assert kb.count("near") == scratch.count("near")
+        assert sorted(kb.query("of(?x, ?y, ?d)")) == sorted(scratch.query("of(?x, ?y, ?d)"))
+
+
 def test_a_failed_update_leaves_the_order_of_ranks_as_it_was() -> None:
     with tidalog.open(strategy="ranked") as kb:
         kb.load(NEAR + ":- near(?x, ?y), link(?y, bad) .")

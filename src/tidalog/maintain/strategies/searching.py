@@ -7,7 +7,7 @@ from typing import Final
 import numpy as np
 
 from tidalog.engine import opcodes as op
-from tidalog.engine.bits import NEW, NEW_STATE, NOT_SPREAD, OLD_STATE, RECORDED, SPREAD
+from tidalog.engine.bits import NEW, NEW_STATE, NOT_SPREAD, OLD_STATE, RECORDED, SPREAD, WAITING
 from tidalog.engine.plan_code import Filter
 from tidalog.engine.update_kernels import clear_bits_of
 from tidalog.maintain.component import MaintainedComponent
@@ -32,8 +32,8 @@ from tidalog.model.facts import Ids
 ANY: Final[Filter] = (0, 0, op.ANY_ID)
 _NOT_NEW: Final[Filter] = (int(NEW), 0, op.ANY_ID)
 _ONLY_NEW: Final[Filter] = (int(NEW), int(NEW), op.ANY_ID)
-_SPREAD: Final = int(SPREAD)
-_SPREAD_OR_RECORDED: Final = int(SPREAD | RECORDED)
+_TAKEN: Final = int(SPREAD | WAITING)
+_TAKEN_OR_RECORDED: Final = int(SPREAD | WAITING | RECORDED)
 
 
 def old_state(kind: int) -> Filter:
@@ -61,14 +61,15 @@ def new_state(kind: int) -> Filter:
 
 def seeds_of(work: ComponentUpdate) -> Ids:
     """Facts of lower components that may end instances: deleted ones, and new ones under a negation.  They
-    have spread in no component yet; what the log has of new ones are instances that they take part in."""
+    have spread in no component yet, and wait in none: a search below that was given up leaves facts waiting.
+    What the log has of new ones are instances that they take part in."""
     seeds, shared = work.deleted_below, work.txn.engine.shared
     if len(seeds):
-        clear_bits_of(shared, seeds, _SPREAD)
+        clear_bits_of(shared, seeds, _TAKEN)
     new = work.new_negated
     if not len(new):
         return seeds
-    clear_bits_of(shared, new, _SPREAD_OR_RECORDED)
+    clear_bits_of(shared, new, _TAKEN_OR_RECORDED)
     return np.concatenate([seeds, new])
 
 
