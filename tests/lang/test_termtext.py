@@ -185,6 +185,35 @@ def test_terms_of_other_packages_are_the_same_terms(
     assert from_python(pyoxigraph_term) == from_python(rdflib_term) == ours
 
 
+@pytest.mark.parametrize(
+    ("value", "term"),
+    [
+        (rdflib.Literal(float("inf")), Double(math.inf)),
+        (rdflib.Literal(float("-inf")), Double(-math.inf)),
+        (rdflib.Literal(float("nan")), Double(math.nan)),
+        (rdflib.Literal("INF", datatype=rdflib.XSD.float), Literal("INF", XSD + "float")),
+        (rdflib.Literal("inf"), String("inf")),
+    ],
+)
+def test_numbers_that_rdflib_spells_in_its_own_way_are_numbers(value: object, term: Term) -> None:
+    assert from_python(value) == term
+
+
+def test_a_literal_with_a_direction_is_refused_and_not_read_without_it() -> None:
+    with pytest.raises(TypeError, match="cannot be a term"):
+        from_python(ox.Literal("a", language="en", direction=ox.BaseDirection.RTL))
+
+
+def test_a_term_that_could_only_stand_for_another_one_raises() -> None:
+    with pytest.raises(ValueError, match="a blank node has a label"):
+        BlankNode("")
+    with pytest.raises(ValueError, match="no double has exactly the value 9007199254740993"):
+        Double(2**53 + 1)
+    with pytest.raises(TypeError, match="Integer takes an int"):
+        Integer(True)
+    assert Double(2**53).value == 2.0**53
+
+
 def test_a_class_that_extends_a_term_of_another_package_is_one() -> None:
     class Place(rdflib.URIRef):
         pass
@@ -203,7 +232,18 @@ def test_other_packages_are_recognised_without_importing_them() -> None:
 
 @pytest.mark.parametrize(
     "value",
-    [None, object(), [1], {"a": 1}, b"bytes", 1j, rdflib.Variable("x"), ox.DefaultGraph(), rdflib.Graph()],
+    [
+        None,
+        object(),
+        [1],
+        {"a": 1},
+        b"bytes",
+        1j,
+        rdflib.Variable("x"),
+        ox.DefaultGraph(),
+        rdflib.Graph(),
+        rdflib.BNode(""),
+    ],
 )
 def test_other_python_values_are_refused_in_words(value: object) -> None:
     with pytest.raises(TypeError, match="cannot be a term"):

@@ -19,7 +19,7 @@ from tidalog.analysis.rewrite import rule_nodes
 from tidalog.builtins import BUILTINS, key_of
 from tidalog.builtins.patterns import problem
 from tidalog.model.errors import Span
-from tidalog.model.program import AGGREGATES, Aggregate, Call
+from tidalog.model.program import AGGREGATES, Aggregate, Call, Condition
 from tidalog.model.terms import String
 
 
@@ -35,6 +35,8 @@ def check_functions(draft: Draft) -> None:
             accepted = argument_range(node.function, draft.functions)
             if accepted is None:
                 suggestion = _suggestion(node.function, draft.functions)
+                if isinstance(literal, Condition) and literal.expression is node:
+                    suggestion = f"{suggestion}; an atom alone is written without parentheses"
                 draft.report(UnknownFunction(span, function=node.function, suggestion=suggestion))
             elif given < accepted[0] or (accepted[1] is not None and given > accepted[1]):
                 draft.report(

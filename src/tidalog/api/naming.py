@@ -44,6 +44,8 @@ def user_predicates(analysis: Analysis) -> dict[str, PredicateInfo]:
 def known_predicate(predicate: str, analysis: Analysis) -> str:
     """The full name of a predicate: `full_name`, or a name as results and deltas have it.  Raises
     `UsageError` if it is unknown."""
+    if not isinstance(predicate, str):
+        checked_name(predicate, {})
     name = predicate
     if not _is_known(name, analysis):
         name = full_name(predicate, analysis.program.prefixes)

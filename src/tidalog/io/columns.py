@@ -233,14 +233,18 @@ def bad_value(
     elif kind != "any":
         wanted = TYPES[kind]
         is_term = table.reading(field) == "any" and not table.untyped
-        text_of = shown(value) if isinstance(value, str) and not is_term else str(value)
+        is_text = isinstance(value, str) and not is_term
+        text_of = shown(value) if is_text else str(value)
+        hint = wanted.hint
+        if is_text and not table.untyped and kind not in ("string", "iri"):
+            hint = f"strings of typed data are not converted; the format {kind} for this column reads them"
         diagnostic = NotAsDeclared(
             position,
             value=text_of,
             format=wanted.description,
             type=kind,
             field=name,
-            hint=_prefix_hint(value, kind, table.prefixes) or wanted.hint,
+            hint=_prefix_hint(value, kind, table.prefixes) or hint,
         )
     else:
         diagnostic = WrongValue(

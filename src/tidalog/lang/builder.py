@@ -286,7 +286,7 @@ class Builder(TokenReader):
         if tree is None:
             return None
         inner = Builder(self.source, self.offset + at, self.names, self.errors)
-        inner._anonymous = self._anonymous
+        inner._anonymous, inner._may_aggregate = self._anonymous, self._may_aggregate
         value = inner.expression(tree.children[0])
         self._anonymous = inner._anonymous
         return value

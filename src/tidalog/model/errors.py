@@ -104,6 +104,12 @@ class Diagnostic:
             lines.append(f"   hint: {hint}")
         return "\n".join(lines)
 
+    def __str__(self) -> str:
+        return self.render()
+
+    def __repr__(self) -> str:
+        return f"<{self.number}: {self.message}>"
+
     @property
     def key(self) -> tuple[object, ...]:
         """Equal for messages with the same text; much cheaper than the text."""

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from typing import Final, Protocol, cast
 
-from tidalog.model.terms import IRI, BlankNode, LangString, String, Term, literal
+from tidalog.model.terms import IRI, XSD, BlankNode, LangString, String, Term, literal
 
 _PACKAGES: Final = ("pyoxigraph", "rdflib")
+_FLOATS: Final = (XSD + "double", XSD + "float")
+_OF_RDFLIB: Final = {"inf": "INF", "-inf": "-INF", "nan": "NaN"}  # its spellings, which XML Schema lacks
 
 
 class _Literal(Protocol):
@@ -28,12 +30,20 @@ def foreign_term(value: object) -> Term | None:
         case "NamedNode" | "URIRef":
             return IRI(_text(value))
         case "BlankNode" | "BNode":
-            return BlankNode(_text(value))
+            label = _text(value)
+            if not label:
+                raise TypeError("a blank node without a label cannot be a term")
+            return BlankNode(label)
         case "Literal":
             text, found = _text(value), cast("_Literal", value)
+            if getattr(value, "direction", None) is not None:
+                raise TypeError("a literal with a direction cannot be a term")
             if found.language:
                 return LangString(text, found.language)
-            return String(text) if found.datatype is None else literal(text, _text(found.datatype))
+            if found.datatype is None:
+                return String(text)
+            datatype = _text(found.datatype)
+            return literal(_OF_RDFLIB.get(text, text) if datatype in _FLOATS else text, datatype)
         case kind:
             raise TypeError(f"a {kind} cannot be a term: give an IRI, a blank node or a literal")
 

@@ -43,7 +43,10 @@ _LANGUAGE: Final = re.compile(r"[A-Za-z]+(?:-[A-Za-z0-9]+)*\Z")
 def _require(kind: str, value: object, wanted: type) -> None:
     """A term is never made of a value that stands for another term."""
     if type(value) is not wanted and (not isinstance(value, wanted) or isinstance(value, bool)):
-        raise TypeError(f"{kind} takes a {wanted.__name__}, not {value!r} of type {type(value).__name__}")
+        article = "an" if wanted is int else "a"
+        raise TypeError(
+            f"{kind} takes {article} {wanted.__name__}, not {value!r} of type {type(value).__name__}"
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,6 +63,8 @@ class BlankNode:
 
     def __post_init__(self) -> None:
         _require("BlankNode", self.label, str)
+        if not self.label:
+            raise ValueError("a blank node has a label: the text of one without is a string")
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,7 +97,7 @@ class Integer:
     def __post_init__(self) -> None:
         _require("Integer", self.value, int)
         if not INT64_MIN <= self.value <= INT64_MAX:
-            raise ValueError("Integer holds 64 bits; tidalog.integer() takes an integer of any size")
+            raise ValueError("Integer holds 64 bits; insert a larger one as a Python int")
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,6 +110,8 @@ class Double:
             if isinstance(value, bool) or not isinstance(value, int | float):
                 _require("Double", value, float)
             object.__setattr__(self, "value", float(value))
+            if self.value != value and value == value:
+                raise ValueError(f"no double has exactly the value {value!r}")
         if value != value:
             object.__setattr__(self, "value", NAN)
         elif value == 0.0:

@@ -30,7 +30,11 @@ from tidalog.model.errors import Diagnostic, Source, Span
 from tidalog.model.program import Aggregate, Atom, Call, Fact, Parameter, Program, Rule, Variable, variables
 
 _DIRECTIVE: Final = re.compile(r"@(\w*)")
-_SOUFFLE: Final = re.compile(r"^[ \t]*(\.(?:decl|input|output|type|comp|printsize|functor)\b)", re.MULTILINE)
+_SOUFFLE: Final = re.compile(
+    r"^[ \t]*(\.(?:decl|input|output|type|comp|init|override|printsize|limitsize|functor|pragma|plan|lattice"
+    r"|once|number_type|symbol_type)\b)",
+    re.MULTILINE,
+)
 _DIRECTIVES: Final = ("prefix", "base", "import", "export", "output", "parameter", "declare")
 _INSTEAD: Final = {
     "source": 'data is read with @import p :- csv{resource = "p.csv"} .',
