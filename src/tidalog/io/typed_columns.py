@@ -20,7 +20,7 @@ from tidalog.io.iri_cells import read_iris
 from tidalog.io.result import Reading
 from tidalog.lang.names import NO_PREFIXES, iri_named
 from tidalog.model import values
-from tidalog.model.column_types import fitted, term_of_text
+from tidalog.model.column_types import TEMPORAL, fitted, term_of_text
 from tidalog.model.term_text import format_any, parse_any
 from tidalog.model.terms import IRI, XSD, String, Term
 
@@ -116,6 +116,11 @@ def checked(
         return _checked_integers(column, kind)
     if kind == "iri":
         return as_iris(column, reading, prefixes, relative=False)
+    if reading == "string" and kind in TEMPORAL:
+        quoted = pc.any(pc.starts_with(column, '"'), min_count=0).as_py()
+        return (
+            _by_distinct(column, lambda one: fitted(String(one), kind)) if quoted else from_text(column, kind)
+        )
     if reading in ("string", "iri"):
         return Converted(column, reading, _all(column))
     datatype = _DATATYPES.get(kind)

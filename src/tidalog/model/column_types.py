@@ -70,6 +70,8 @@ _LITERALS: Final[dict[str, tuple[str, Callable[[str], object]]]] = {
     "time": (values.TIME, values.time_value),
     "decimal": (values.DECIMAL, values.canonical_decimal),
 }
+TEMPORAL: Final = ("date", "dateTime", "time", "duration")
+"""Types that text stands for where data has no values of them: JSON, and most tables that came from text."""
 _LONGEST_DOUBLE: Final = 310  # digits of the largest double, with its sign
 _DECIMAL_INTEGER: Final = re.compile(r"[+-]?[0-9]+\Z")
 _BASED_INTEGER: Final = re.compile(r"[+-]?0(?:[xX][0-9a-fA-F]{1,999}|[oO][0-7]{1,999}|[bB][01]{1,999})\Z")
@@ -92,8 +94,10 @@ def similar_type(name: str) -> str | None:
 
 
 def fitted(term: Term, kind: str) -> Term | None:
-    """The term in a column of a type: itself, or an integer as the double or decimal of the same value; None
-    if it does not fit."""
+    """The term in a column of a type: itself, an integer as the double or decimal of the same value, a string
+    as the date, time or duration that it spells; None if it does not fit."""
+    if kind in TEMPORAL and isinstance(term, String):
+        return term_of_text(term.value, kind)
     match kind:
         case "any":
             return term
