@@ -52,6 +52,7 @@ from tidalog.model.values import duration_value as duration_of_text
 from tidalog.model.values import time_value as time_of_text
 
 _MICROSECOND: Final = 1000
+HOUR: Final = 60 * MINUTE
 _ZONE: Final = re.compile(r"(Z|[+-]..:..)\Z")
 _DAYS_OF_400_YEARS: Final = 146_097
 
@@ -287,9 +288,19 @@ def _clock(term: Term) -> int:
     return _moment(term, _DATE_TIMES, _TIMES).local % DAY
 
 
+def _part(term: Term, of_duration: Callable[[Duration], int], of_moment: Callable[[Term], int]) -> int:
+    """A part of a duration, with its sign, or of a point in time."""
+    duration = duration_value(term)
+    if duration is None:
+        return of_moment(term)
+    months, nanoseconds = duration.months, duration.nanoseconds
+    part = of_duration(Duration(abs(months), abs(nanoseconds)))
+    return -part if months < 0 or nanoseconds < 0 else part
+
+
 def _seconds(arguments: Sequence[Term]) -> Term:
-    whole, fraction = divmod(_clock(arguments[0]) % MINUTE, SECOND)
-    return decimal_result(Decimal(whole * SECOND + fraction).scaleb(-9)) if fraction else Integer(whole)
+    size = _part(arguments[0], lambda d: d.nanoseconds % MINUTE, lambda term: _clock(term) % MINUTE)
+    return decimal_result(Decimal(size).scaleb(-9)) if size % SECOND else Integer(size // SECOND)
 
 
 def _zone(arguments: Sequence[Term]) -> Term:
@@ -348,9 +359,14 @@ def to_duration(arguments: Sequence[Term]) -> Term:
     raise CannotCompute(f"{shown(term)} does not spell a duration such as P1DT12H")
 
 
-def _part(name: str, part: Callable[[Term], int], summary: str) -> Builtin:
-    return Builtin(name, 1, 1, lambda a: Integer(part(a[0])), summary)
+def _whole(
+    name: str, of_duration: Callable[[Duration], int], of_moment: Callable[[Term], int], summary: str
+) -> Builtin:
+    return Builtin(name, 1, 1, lambda a: Integer(_part(a[0], of_duration, of_moment)), summary)
 
+
+_CALENDAR: Final = "a date, point in time or duration"
+_CLOCK: Final = "a time, point in time (in its zone) or duration"
 
 BUILTINS: tuple[Builtin, ...] = (
     Builtin("DATETIME", 1, 1, to_date_time, "point in time: reads a string, takes the beginning of a date"),
@@ -361,14 +377,17 @@ BUILTINS: tuple[Builtin, ...] = (
         "TIME", 1, 1, to_time, "time of day: reads a string, takes that of a point in time, without its zone"
     ),
     Builtin("DURATION", 1, 1, to_duration, "duration: reads a string such as P1DT12H or P1Y6M"),
-    _part("YEAR", lambda term: _calendar(term)[0], "year of a date or point in time"),
-    _part("MONTH", lambda term: _calendar(term)[1], "month of a date or point in time"),
-    _part("DAY", lambda term: _calendar(term)[2], "day of the month of a date or point in time"),
-    _part(
-        "HOURS", lambda term: _clock(term) // (60 * MINUTE), "hour of a time or point in time, in its zone"
+    _whole("YEAR", lambda d: d.months // 12, lambda t: _calendar(t)[0], f"year of {_CALENDAR}"),
+    _whole("MONTH", lambda d: d.months % 12, lambda t: _calendar(t)[1], f"month of {_CALENDAR}"),
+    _whole("DAY", lambda d: d.nanoseconds // DAY, lambda t: _calendar(t)[2], f"day of {_CALENDAR}"),
+    _whole("HOURS", lambda d: d.nanoseconds // HOUR % 24, lambda t: _clock(t) // HOUR, f"hours of {_CLOCK}"),
+    _whole(
+        "MINUTES",
+        lambda d: d.nanoseconds // MINUTE % 60,
+        lambda t: _clock(t) // MINUTE % 60,
+        f"minutes of {_CLOCK}",
     ),
-    _part("MINUTES", lambda term: _clock(term) // MINUTE % 60, "minute of a time or point in time"),
-    Builtin("SECONDS", 1, 1, _seconds, "second of a time or point in time, a decimal if it has a fraction"),
+    Builtin("SECONDS", 1, 1, _seconds, f"seconds of {_CLOCK}, a decimal if they have a fraction"),
     Builtin("TZ", 1, 1, _zone, "zone of a point in time as written, empty if it has none"),
     Builtin("TIMEZONE", 1, 1, _zone_as_duration, "distance of the zone from UTC, a duration"),
 )
