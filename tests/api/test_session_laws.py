@@ -189,6 +189,12 @@ def test_a_run_that_is_stopped_derives_nothing_and_keeps_the_facts() -> None:
         kb.materialise(max_facts=1_000)
 
 
+def test_a_limit_that_stops_a_run_before_its_first_rule_names_no_rule() -> None:
+    kb = tidalog.open(max_facts=5)
+    with pytest.raises(tidalog.RunError, match="stopped at 5 facts\n"):
+        kb.insert("n", [(number,) for number in range(10)])
+
+
 def test_what_violates_a_constraint_does_not_come_into_a_materialisation() -> None:
     kb = tidalog.open()
     kb.load("twice: :- owner(?x, ?a), owner(?x, ?b), ?a != ?b .")

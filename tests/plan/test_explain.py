@@ -90,6 +90,9 @@ def test_one_predicate_or_rule() -> None:
         assert {plan.rule for plan in plans_of(kb.plan("paid"))} == {"paid"}
         with pytest.raises(UsageError, match="did you mean total"):
             kb.plan("totl")
+        kb.insert("http://example.org/p", [("a",)])
+        for name in ("sale", "http://example.org/p", "<http://example.org/p>"):
+            assert str(kb.plan(name)) == "no rules", "it has facts and no rules"
     with tidalog.open() as kb:
         kb.load(GOLDEN / "triples.rls")
         assert {plan.rule for plan in plans_of(kb.plan("ex:meets"))} == {"r1"}

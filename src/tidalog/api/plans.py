@@ -8,6 +8,7 @@ from difflib import get_close_matches
 from typing import Final
 
 from tidalog.analysis import Analysis
+from tidalog.api.naming import user_predicates
 from tidalog.io.update_diagnostics import UnknownPredicate
 from tidalog.lang.names import full_name
 from tidalog.lang.printer import Printer
@@ -32,8 +33,8 @@ def program_plan(
     statistics: Statistics | None = None,
     executed: Executed | None = None,
 ) -> ProgramPlan:
-    """The plans of a program, or those of one predicate or rule.  Raises `UsageError` if there is no rule of
-    that name or for that predicate."""
+    """The plans of a program, or those of one predicate or rule; none for a predicate that no rule derives.
+    Raises `UsageError` if nothing has this name."""
     only = None if name is None else _rules_named(name, program.analysis)
     return explain(program, _Writer(program.analysis), statistics, executed, only=only, updates=updates)
 
@@ -47,8 +48,11 @@ def _rules_named(name: str, analysis: Analysis) -> set[str]:
             known |= {rule.head.predicate, analysis.label(rule.head.predicate)}
         for one in known:
             names.setdefault(one, set()).add(rule.name)
-    found = names.get(name) or names.get(full_name(name, analysis.program.prefixes))
+    full = full_name(name, analysis.program.prefixes)
+    found = names.get(name) or names.get(full)
     if found is None:
+        if {name, full} & user_predicates(analysis).keys():
+            return set()
         near = get_close_matches(name, names, 1, 0.6)
         raise UsageError(UnknownPredicate(name=name, hint=f"did you mean {near[0]}?" if near else ""))
     return found

@@ -240,6 +240,8 @@ def _advice(text: str, at: int, length: int, expected: str) -> str:
         return "negation is written ~p(?x)"
     if rest[:length].lower() in ("and", "not"):
         return "literals are separated by commas, and a negated one starts with ~"
+    if rest[:length] in ("DIV", "MOD"):
+        return f"it is a function: {rest[:length]}(7, 2)"
     new_line = "\n" in text[len(before) : at]
     if rest[:1].isalnum() and "`,`" in expected and not new_line:
         quotes = " A text of several words is written in double quotes" if before[-1:].isalnum() else ""

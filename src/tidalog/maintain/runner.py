@@ -1,8 +1,8 @@
 """Running plans to their end: growth, limits, progress, interruption.
 
-The machine comes back whenever it wants something; `Runner.drive` gives it that and calls it again.  These
-are the safe points: nothing is half done here, so a limit, Ctrl-C or an error can stop the run, and the
-caller goes back to the mark it took before.
+An executor returns whenever it needs something; `Runner.drive` provides it and calls it again.  These are the
+safe points: nothing is half done here, so a limit, Ctrl-C or an error can stop the run, and the caller rolls
+back to its savepoint.
 """
 
 from __future__ import annotations
@@ -29,28 +29,28 @@ _FIRST_LOOK: Final = 512  # steps before the first look at how far a search is
 
 class TooManyFacts(Diagnostic):
     number = "T050"
-    title = "stopped at {limit:,} facts, in rule {rule}"
+    title = "stopped at {limit:,} facts{where}"
     reason = "the run would go beyond max_facts; every fact is as it was before"
     hint = "a rule that computes terms in a cycle may never end: bound it by a comparison, or raise the limit"
 
 
 class TooManySeconds(Diagnostic):
     number = "T051"
-    title = "stopped after {limit:g} seconds, in rule {rule}"
+    title = "stopped after {limit:g} seconds{where}"
     reason = "the run took longer than max_seconds; every fact is as it was before"
     hint = "raise the limit, or look at the rule with `tidalog check`"
 
 
 class TooMuchMemory(Diagnostic):
     number = "T052"
-    title = "stopped at {limit:,} bytes, in rule {rule}"
+    title = "stopped at {limit:,} bytes{where}"
     reason = "the run would take more than max_memory; every fact is as it was before"
     hint = "raise the limit, or find the rule that joins too much"
 
 
 class Interrupted(Diagnostic):
     number = "T053"
-    title = "interrupted in rule {rule}"
+    title = "interrupted{where}"
     reason = "every fact is as it was before"
 
 
@@ -187,6 +187,11 @@ class Runner:
             self.deleted = change.deleted_count
         self.look()
 
+    @property
+    def where(self) -> str:
+        """The end of a message: the current rule, if one has begun."""
+        return f" in rule {self.rule}" if self.rule else ""
+
     def look(self, rounds: int = 0) -> None:
         """A safe point: Ctrl-C, limits and progress."""
         check_interrupt()
@@ -197,11 +202,11 @@ class Runner:
         memory = self.engine.nbytes if self._counts or limits.max_memory is not None else 0
         self.stats.peak_memory = max(self.stats.peak_memory, memory)
         if limits.max_facts is not None and facts > limits.max_facts:
-            raise RunError(TooManyFacts(limit=limits.max_facts, rule=self.rule))
+            raise RunError(TooManyFacts(limit=limits.max_facts, where=self.where))
         if limits.max_seconds is not None and self.seconds > limits.max_seconds:
-            raise RunError(TooManySeconds(limit=limits.max_seconds, rule=self.rule))
+            raise RunError(TooManySeconds(limit=limits.max_seconds, where=self.where))
         if limits.max_memory is not None and memory > limits.max_memory:
-            raise RunError(TooMuchMemory(limit=limits.max_memory, rule=self.rule))
+            raise RunError(TooMuchMemory(limit=limits.max_memory, where=self.where))
         if self.progress is not None:
             self.progress(
                 Progress(
