@@ -77,11 +77,13 @@ class TidalogDataSource(DataSource):
         return _Folder(_local(path), self._is_set("changes"))
 
     def _arrow_schema(self) -> pa.Schema:
+        from tidalog.spark.feed import known_shape
+
         folder, predicate = self._folder(), self._predicate()
         if folder.feed is None:
             with _opened(folder.store) as kb:
                 return _fact_schema(kb, predicate, self._terms())
-        return _feed_columns(_shape(folder.feed), folder.feed, predicate)
+        return _feed_columns(known_shape(folder.feed), folder.feed, predicate)
 
 
 def spark_schema(schema: pa.Schema) -> StructType:
@@ -210,17 +212,6 @@ def _types(schema: pa.Schema) -> str:
 # --- changes ----------------------------------------------------------------------------------------
 
 
-def _shape(folder: Path) -> FeedShape:
-    from tidalog.spark.feed import feed_shape
-
-    shape = feed_shape(folder)
-    if shape is None:
-        why = "no pipeline has written to it"
-        hint = 'write it with tidalog.spark.maintain(…).start(changes="FOLDER")'
-        raise SparkError(NoFeed(path=folder, what="change feed", why=why, hint=hint))
-    return shape
-
-
 def _feed_columns(shape: FeedShape, folder: Path, predicate: str | None) -> pa.Schema:
     """All columns of the feed; of one predicate, without its name and with its own arguments."""
     import pyarrow as pa
@@ -241,9 +232,11 @@ def _changes(path: Path, predicate: str | None, schema: pa.Schema) -> Iterator[p
     import pyarrow as pa
     import pyarrow.parquet as pq
 
+    from tidalog.spark.feed import known_shape
+
     filters = None
     if predicate is not None:
-        name = full_name(predicate, _shape(path.parent).prefixes)
+        name = full_name(predicate, known_shape(path.parent).prefixes)
         filters = [("predicate", "=", written_name(name))]
     table = pq.read_table(path, filters=filters)
     if predicate is not None:

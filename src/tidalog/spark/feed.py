@@ -30,7 +30,7 @@ import pyarrow.parquet as pq
 from tidalog.io.change_columns import change_schema
 from tidalog.io.files import writing
 from tidalog.spark.change_rows import ChangeRows
-from tidalog.spark.diagnostics import FeedOfAnotherStore, SparkError
+from tidalog.spark.diagnostics import FeedOfAnotherStore, NoFeed, SparkError
 from tidalog.storage.files import replace_file, sync_folder
 
 if TYPE_CHECKING:
@@ -96,6 +96,16 @@ def feed_shape(folder: Path) -> FeedShape | None:
         return FeedShape(**json.loads((folder / ABOUT).read_text(encoding="utf-8")))
     except (FileNotFoundError, NotADirectoryError):
         return None
+
+
+def known_shape(folder: Path) -> FeedShape:
+    """The content of `_feed.json`.  Raises `SparkError` (T121) if the folder is not a feed."""
+    shape = feed_shape(folder)
+    if shape is None:
+        why = "no pipeline has written to it"
+        hint = 'write it with tidalog.spark.maintain(…).start(changes="FOLDER")'
+        raise SparkError(NoFeed(path=folder, what="change feed", why=why, hint=hint))
+    return shape
 
 
 def failure(folder: Path) -> str | None:
@@ -273,10 +283,8 @@ def read_feed(files: Sequence[FeedFile]) -> Iterator[pa.Table]:
 
 def replayed(folder: Path) -> pa.Table:
     """The facts after replaying a feed, as the rows that inserted them."""
-    shape = feed_shape(folder)
-    assert shape is not None
     tables = list(read_feed(feed_files(folder)))
-    whole = pa.concat_tables([shape.schema().empty_table(), *tables], promote_options="default")
+    whole = pa.concat_tables([known_shape(folder).schema().empty_table(), *tables], promote_options="default")
     keys = _keys(whole)
     numbers = pa.array(np.arange(whole.num_rows))
     indexed = pa.table([*(whole.column(key) for key in keys), numbers], names=[*keys, "row"])
