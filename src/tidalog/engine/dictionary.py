@@ -172,10 +172,10 @@ class Dictionary:
     def refreshed(self, ids: Ids) -> Ids:
         """The ids of terms that come from an earlier version, which gave literals other texts and values."""
         ids = ids.copy()
-        for place in np.flatnonzero(self.arrays.kind[ids] == kernels.LITERAL).tolist():
-            term = self.term(int(ids[place]))
+        for offset in np.flatnonzero(self.arrays.kind[ids] == kernels.LITERAL).tolist():
+            term = self.term(int(ids[offset]))
             assert isinstance(term, Literal)
-            ids[place] = self._intern(literal(term.lexical, term.datatype))
+            ids[offset] = self._intern(literal(term.lexical, term.datatype))
         return ids
 
     def _note_value(self, number: int, term: Literal) -> None:

@@ -117,10 +117,10 @@ def _pointer(typing_context, address):  # type: ignore[no-untyped-def]
 
 
 @intrinsic
-def prefetch(typing_context, array, place):  # type: ignore[no-untyped-def]
-    """Asks for the cache line of array[place] and does not wait for it.  `place` is not negative; it may lie
-    outside the array, where nothing happens."""
-    signature = types.void(array, place)
+def prefetch(typing_context, array, offset):  # type: ignore[no-untyped-def]
+    """Asks for the cache line of array[offset] and does not wait for it.  `offset` is not negative; outside
+    the array nothing happens."""
+    signature = types.void(array, offset)
 
     def codegen(context, builder, signature, arguments):  # type: ignore[no-untyped-def]
         array = context.make_array(signature.args[0])(context, builder, arguments[0])

@@ -57,7 +57,7 @@ class Questions:
         return self._calls.nbytes + self._answers.nbytes
 
     def answer(self, term: Callable[[int], Term], id_of: Callable[[Term], int]) -> None:
-        """Answers what is open, and makes room for more."""
+        """Answers what is open, and empties the buffer."""
         for slot in np.flatnonzero(self._answers == OPEN).tolist():
             function, left, right = self._calls[slot * CALL : (slot + 1) * CALL].tolist()
             operands = [

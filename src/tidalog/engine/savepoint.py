@@ -23,7 +23,7 @@ from collections.abc import Callable
 from types import TracebackType
 from typing import TYPE_CHECKING
 
-from tidalog.engine.undo_log import settle, undo
+from tidalog.engine.undo_log import commit, undo
 
 if TYPE_CHECKING:
     from tidalog.engine.engine import EmbeddedEngine
@@ -68,7 +68,7 @@ class Savepoint:
     def commit(self) -> None:
         """Everything stays."""
         engine = self._engine
-        settle(engine.store.arrays, engine.log.arrays)
+        commit(engine.store.arrays, engine.log.arrays)
         engine.counts.finish()
         engine.open_savepoint = None
 

@@ -66,7 +66,7 @@ def encode_texts(
     must read are appended to `slow`.
 
     A large dictionary lies outside the cache: of a block of cells it is found out what they hold, and their
-    places are asked for, before the first is looked up.
+    slots are asked for, before the first is looked up.
     """
     rows = len(ids)
     readings = np.empty(TEXTS_AT_ONCE, np.uint8)
@@ -111,7 +111,7 @@ def encode_texts(
 def encode_integers(terms: Terms, values: Int64s, begin: int, ids: Int32s) -> int:
     """Interns integers from `begin` on; stops and says where when the dictionary is full.  Columns repeat
     values, and a large dictionary lies outside the cache: the last row with a value of the same low bits is
-    kept in mind, and the places of coming values are asked for ahead."""
+    kept in mind, and the slots of coming values are asked for ahead."""
     rows = len(ids)
     last = np.full(_REMEMBERED, -1, np.int32)
     shift = table_shift(len(terms.slots))

@@ -163,7 +163,7 @@ def make_explicit(
     facts: Facts, log: Log, predicate: int, rows: np.ndarray, count: int, absent: np.ndarray
 ) -> tuple[int, int]:
     """Facts among rows that an update inserts are explicit, and its deletions leave them alone.  `absent`
-    gets the numbers of the rows that are no facts yet; how many, and how many were explicit before."""
+    gets the numbers of the rows that are not facts yet; how many, and how many were explicit before."""
     ids = np.empty(count, np.int32)
     find_rows(facts, predicate, rows, count, ids)
     new, explicit = 0, 0
@@ -336,7 +336,7 @@ def undo(facts: Facts, log: Log) -> None:
 
 
 @entry
-def settle(facts: Facts, log: Log) -> None:
+def commit(facts: Facts, log: Log) -> None:
     """What has changed stays: clears the working bits of older facts, and the log."""
     for i in range(log.counts[TOUCHES]):
         facts.status[log.touched[i]] &= LASTING

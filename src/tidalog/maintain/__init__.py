@@ -1,4 +1,4 @@
 """Algorithms over the embedded engine, one file each.
 
-They choose plans, filters and order; the machine that runs plans knows none of them.
+They choose plans, filters and order; the executors of plans know none of them.
 """

@@ -83,7 +83,7 @@ def answer(
             evaluation.run_component(component)
         return Answer(engine.columns(query.head), engine.count(query.head))
     except KeyboardInterrupt:
-        raise RunError(Interrupted(rule="of the query")) from None
+        raise RunError(Interrupted(where=" in the query")) from None
     finally:
         savepoint.roll_back(of_query=True)
 

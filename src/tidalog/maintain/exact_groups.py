@@ -42,8 +42,8 @@ def fold_groups_exactly(
     runner.rule = fold.name
     terms: dict[int, Term] = {}
     rows: list[list[int]] = []
-    for place, (fact, column) in enumerate(groups):
-        if place % _AT_ONCE == _AT_ONCE - 1:
+    for position, (fact, column) in enumerate(groups):
+        if position % _AT_ONCE == _AT_ONCE - 1:
             runner.look()
         row = _fold_group(engine, runner, functions, fold, fact, column, terms)
         if row is not None:
@@ -73,7 +73,7 @@ def _fold_group(
     pivot = np.array([fact], np.int32)
     key = [int(engine.store.column(pivot, c)[0]) for c in first.group]
     known: dict[Variable, int] = dict(zip(fold.group, key, strict=True))
-    for place, column in enumerate(fold.columns):
+    for position, column in enumerate(fold.columns):
         table = _tuples(engine, column, key).tolist()
         rows = [tuple(_term(engine, number, terms) for number in row) for row in table]
         failures = rows_left_out(column.operator, rows)
@@ -83,7 +83,7 @@ def _fold_group(
             known[column.variable] = engine.dictionary.id_of(result)
         except CannotCompute:
             failures += failures < len(rows)
-        if failures and place >= left:
+        if failures and position >= left:
             runner.count_failures(failures)
         if column.variable not in known:
             return None

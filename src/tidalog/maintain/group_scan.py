@@ -59,8 +59,8 @@ class _Relation:
                 count = number_by_term(self.column(columns[0]), numbers, group_of, first)
             else:
                 table = np.empty((len(columns), rows), np.int32)
-                for place, number in enumerate(columns):
-                    table[place] = self.column(number)
+                for position, number in enumerate(columns):
+                    table[position] = self.column(number)
                 count = number_by_key(table, group_of, first)
             self._groups[columns] = group_of, first[:count].copy()
         return self._groups[columns]

@@ -209,7 +209,7 @@ class Maintainer:
                 begin_change(txn, rules)
             marked = marks.begin(txn, upcoming, Parts(self.program.analysis.rules, self._index))
             self._change_explicit(txn)
-            txn.settle((), txn.begin)  # what no component has
+            txn.finish_component((), txn.begin)  # what no component has
             worklist = self._first_reached(txn, rules)
             work = ComponentUpdate(txn, runner, counters, marks, marked, self.options.order, self.functions)
             announced = bool(marks.announced)
@@ -231,7 +231,7 @@ class Maintainer:
             check_constraints(engine, [self._constraints[n] for n in names if n in self._constraints])
             marks.end(counters)
         except KeyboardInterrupt:
-            raise RunError(Interrupted(rule=runner.rule or "(none)")) from None
+            raise RunError(Interrupted(where=runner.where)) from None
         found = txn.finish()
         marks.finished(txn.gone)
         counters.derivations += runner.stats.derivations
@@ -284,7 +284,7 @@ class Maintainer:
         if work.spared:
             marks.saved(work.spared * component.joins)
         if len(self.engine.store) > work.begin:
-            moved = txn.settle(component.numbers, work.begin)
+            moved = txn.finish_component(component.numbers, work.begin)
             if strategy.moves_are_insertions:
                 work.counters.insertions += moved
             else:

@@ -65,7 +65,7 @@ def materialise(
             check_constraints(engine, compiled.analysis.constraints)
             return runner.finish()
     except KeyboardInterrupt:
-        raise RunError(Interrupted(rule=runner.rule or "(none)")) from None
+        raise RunError(Interrupted(where=runner.where)) from None
 
 
 def compiled_program(program: Analysis | CompiledProgram) -> CompiledProgram:

@@ -124,7 +124,7 @@ class Transaction:
         parts = [store.ids(p, grown[p], mask, _PRESENT_AND_NEW) for p in predicates if p in grown]
         return np.concatenate(parts) if parts else _NOTHING
 
-    def settle(self, predicates: Sequence[int], begin: int) -> int:
+    def finish_component(self, predicates: Sequence[int], begin: int) -> int:
         """A component with these predicates is done; before it, ids ended at `begin`.  Facts that came back
         since then are no longer deleted, and no new ones; gives how many these are."""
         store, moves = self.engine.store, int(self.engine.log.arrays.counts[changes.MOVES])

@@ -13,11 +13,11 @@ from tidalog.maintain.component import MaintainedComponent
 from tidalog.plan.lowering import is_hidden
 
 Position = tuple[tuple[int, ...], int, int]
-"""The place of a component of the program, which of these comes first if two have the same, and the stage."""
+"""The rank of a component of the program, which of these comes first if two have the same, and the stage."""
 
 _NUMBERS: Final = count()
 _LAST: Final = (1 << 62,)
-"""The place of constraints, which read all components and are read by none."""
+"""The rank of constraints, which read all components and are read by none."""
 
 
 @dataclass(frozen=True, eq=False, slots=True)

@@ -45,7 +45,9 @@ def foreign_term(value: object) -> Term | None:
             datatype = _text(found.datatype)
             return literal(_OF_RDFLIB.get(text, text) if datatype in _FLOATS else text, datatype)
         case kind:
-            raise TypeError(f"a {kind} cannot be a term: give an IRI, a blank node or a literal")
+            raise TypeError(
+                f"a value of type {kind} cannot be a term: give an IRI, a blank node or a literal"
+            )
 
 
 def _kind(of: type) -> str:

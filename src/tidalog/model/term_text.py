@@ -383,8 +383,8 @@ def _from_scalar(value: _ScalarOfALibrary) -> Term:
 def _no_term(value: object) -> TypeError:
     kind = type(value).__name__
     return TypeError(
-        f"a {kind} cannot be a term: give an int, float, bool, str, Decimal, date, time, datetime, "
-        "timedelta or a tidalog term"
+        f"a value of type {kind} cannot be a term: give an int, float, bool, str, Decimal, date, time, "
+        "datetime, timedelta or a tidalog term"
     )
 
 

@@ -327,7 +327,7 @@ def sort_key(term: Term) -> SortKey:
 
 
 def _number_key(term: Term, value: int | float | Decimal, datatype: str, lexical: str) -> SortKey:
-    place = _FIRST_OF_EQUALS[type(term)]
+    rank = _FIRST_OF_EQUALS[type(term)]
     if value != value:
-        return (_NUMBER, math.inf, place + _AFTER_NUMBERS, datatype, lexical)
-    return (_NUMBER, value, place, datatype, lexical)
+        return (_NUMBER, math.inf, rank + _AFTER_NUMBERS, datatype, lexical)
+    return (_NUMBER, value, rank, datatype, lexical)

@@ -37,7 +37,7 @@ def lower_fact(fact: Fact, tables: frozenset[str]) -> Fact:
 
 
 def misplaced(arguments: Sequence[object]) -> str | None:
-    """The role in which a triple has a term that it cannot have; variables and expressions are no terms."""
+    """The role in which a triple has a term that it cannot have; variables and expressions are not terms."""
     subject, predicate = arguments[:2]
     if isinstance(subject, _LITERALS):
         return "subject"
