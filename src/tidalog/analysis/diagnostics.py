@@ -169,6 +169,34 @@ class ConstantOfAnotherType(Diagnostic):
     hint = "{hint}"
 
 
+class WindowTwice(Diagnostic):
+    number = "T170"
+    title = "{name} has two windows"
+    reason = "the first is at {first_position}"
+    hint = "give each window over a stream a name of its own: @window recent :- {name}, range 10s ."
+
+
+class WindowOfWindow(Diagnostic):
+    number = "T171"
+    title = "{source} is a window and not a stream"
+    reason = "the facts of {name} would have to come in as facts of {source}"
+    hint = "name the stream: @window {name} :- STREAM, range 10s ."
+
+
+class WindowOfTriples(Diagnostic):
+    number = "T172"
+    title = "windows over triples are not supported yet"
+    reason = "{name} is a relation of triples"
+    hint = "use a predicate with a plain name"
+
+
+class WindowDerived(Diagnostic):
+    number = "T173"
+    title = "{name} is a window over {source}, and nothing else fills it"
+    reason = "its facts are those of {source} that are recent enough"
+    hint = "derive or insert {source}, or another predicate"
+
+
 class LiteralInTriple(Diagnostic):
     number = "T165"
     title = "{value} cannot be the {role} of a triple"

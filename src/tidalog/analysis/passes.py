@@ -30,6 +30,7 @@ from tidalog.analysis.rewrite import atoms, map_atoms
 from tidalog.analysis.safety import check_safety
 from tidalog.analysis.specialise import specialise
 from tidalog.analysis.strata import check_stratification
+from tidalog.analysis.windows import check_windows, windows_are_defined
 from tidalog.model.errors import Diagnostic, ProgramError
 from tidalog.model.program import Fact, Program
 from tidalog.model.terms import Term
@@ -99,7 +100,9 @@ PASSES: tuple[Pass, ...] = (
     check_triples,  # no literal as subject or predicate
     lower_rdf_atoms,  # ex:p(?x, ?y) → triple(?x, ex:p, ?y)
     check_declarations,
+    check_windows,
     check_arity,
+    windows_are_defined,
     refuse_reserved_names,  # <#p> is reserved
     specialise_triples,  # triple(?x, ex:p, ?y) → a relation of ex:p alone
     warn_of_undefined_predicates,

@@ -28,6 +28,7 @@ def open(
     strategy: str = "auto",
     marking: str = "auto",
     order: str = "ours",
+    late: object = 0,
 ) -> KnowledgeBase: ...
 @overload
 def open(
@@ -61,13 +62,15 @@ def open(
     strategy: str = "auto",
     marking: str = "auto",
     order: str = "ours",
+    late: object = 0,
 ) -> KnowledgeBase:
     """A knowledge base: an empty one in memory, or the one in a folder, which is created if need be.
 
     The limits hold for every materialisation, update and query: facts in all, seconds of a run, bytes of the
     engine.  `strict` makes a built-in that cannot be computed an error instead of a literal that is false.
     `strategy`, `marking` and `order` say how updates are maintained, unless an update stream says otherwise.
-    `functions` are Python functions that rules call, by name, as `register` takes them.
+    `functions` are Python functions that rules call, by name, as `register` takes them.  `late` is how much
+    older than the time of its windows an update may be: "5s", a timedelta or a number of seconds.
 
     A folder is a store: what it holds is there without loading anything, and every change is on disk before
     it is applied.  `fsync` says when a change is synced: `always` before it is applied; `batch`, the default,
@@ -79,11 +82,13 @@ def open(
     """
     from tidalog.api.arguments import checked_limits, checked_options
     from tidalog.api.knowledge_base import KnowledgeBase
+    from tidalog.api.times import checked_duration
 
     limits = checked_limits(max_facts, max_seconds, max_memory, strict)
     options = checked_options(strategy, marking, order, look_ahead=1)
     if path is None:
         kb = KnowledgeBase(limits, options)
+        kb._open().windows.late = checked_duration("late", late)
         for name, function in (functions or {}).items():
             kb.register(name, function)
         return kb

@@ -7,6 +7,7 @@ it.
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from typing import Protocol
@@ -138,6 +139,24 @@ class Changes:
 
     # --- of each kind -------------------------------------------------------------------------------
 
+    def at_time(self, moment: int) -> EncodedUpdate:
+        """An update that moves windows to a time, unless they are past it."""
+        windows = self._opened().windows
+        if not windows:
+            problem, why = "nothing has a time", "the program has no windows"
+            raise bad_argument(problem, why, "write @window edge :- range 10s . before it")
+        return EncodedUpdate(time=max(moment, windows.now))
+
+    def _stamp(self, updates: Sequence[EncodedUpdate]) -> None:
+        """Gives updates without a time that of their arrival, unless times come with the data."""
+        windows = self._opened().windows
+        for update in updates if windows else ():
+            if update.time is not None:
+                windows.by_arrival = bool(windows.by_arrival)
+            elif windows.by_arrival or (windows.by_arrival is None and windows.concerns(update)):
+                windows.by_arrival = True
+                update.time = max(windows.now, time.time_ns() // 1000)
+
     def maintain(
         self,
         updates: Sequence[EncodedUpdate],
@@ -147,6 +166,7 @@ class Changes:
         when: When = "now",
     ) -> Delta:
         """Applies updates as one."""
+        self._stamp(updates)
         return self.publish(self.perform(Change(UPDATES, updates), upcoming, options, progress, when))
 
     def maintain_shown(

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import time
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from typing import Final
@@ -29,12 +29,14 @@ from tidalog.api.outcome import Outcome
 from tidalog.api.placement import can_stay, relations_of, relations_of_rules
 from tidalog.api.rules import rules_added
 from tidalog.api.state_diff import differences, visible
+from tidalog.api.timed_changes import apply_timed, check, stored_facts
 from tidalog.builtins import PythonFunction
 from tidalog.engine.limits import Limits, ProgressCallback
 from tidalog.maintain.choose import Options
 from tidalog.maintain.counters import Counters
 from tidalog.maintain.delta import PredicateDelta
 from tidalog.maintain.materialise import NO_LIMITS
+from tidalog.maintain.windows.windows import Windows
 from tidalog.model.facts import Facts
 from tidalog.model.program import Fact, Program, Rule
 from tidalog.model.rule_edit import RuleEdit
@@ -82,7 +84,13 @@ class Database(HeldState):
             self._use(load)
             if moves:
                 self._move(before.analysis.triples)
+            if self.windows and load.facts:
+                return stored_facts(self.windows, load.facts, self._insert_explicit)
             return self._explicit_facts.insert(self.engine, parts)
+
+    def _insert_explicit(self, facts: Sequence[Facts]) -> int:
+        parts = routed_facts(facts, self.analysis.triples, self.dictionary)
+        return self._explicit_facts.insert(self.engine, parts)
 
     def _can_stay(self, load: Load) -> bool:
         """Whether the facts that are there can stay in their relations."""
@@ -91,7 +99,17 @@ class Database(HeldState):
 
     def delete(self, facts: Iterable[Facts]) -> int:
         """Deletes explicit facts and derives nothing.  Returns the number of those that were explicit."""
-        parts = routed_facts(facts, self.analysis.triples, self.dictionary)
+        update = EncodedUpdate(list(facts))
+        if not self.windows:
+            return self._delete_explicit(update)
+        check(self.windows, update)
+        plan = self.windows.plan(update)
+        deleted = self._delete_explicit(plan.update)
+        self.windows.commit(plan, update)
+        return deleted
+
+    def _delete_explicit(self, update: EncodedUpdate) -> int:
+        parts = routed_facts(update.deletions, self.analysis.triples, self.dictionary)
         if not parts:
             return 0
         self._outdate()
@@ -155,12 +173,13 @@ class Database(HeldState):
 
     def maintain_load(self, load: Load, options: Options, progress: ProgressCallback | None) -> Outcome:
         """Loads what `can_maintain` says, and derives what follows.  Rules that it adds are a rule edit."""
-        job = Job([EncodedUpdate(insertions=load.facts)], (), options, self.limits, progress)
+        update = EncodedUpdate(insertions=load.facts)
+        job = Job([update], (), options, self.limits, progress)
         self.maintained()  # with the rules before the load
         before = self.analysis
         with self._atomic():
             self._use(load)
-            outcome = self._maintain(job, before)
+            outcome = self._timed(job, lambda job: self._maintain(job, before))
         new = sum(newly_explicit(change) for change in outcome.changes.values())
         return replace(outcome, new=new)
 
@@ -179,7 +198,22 @@ class Database(HeldState):
         An update with a rule edit is applied by itself.  Raises `ProgramError` or `RunError`; then everything
         is as it was.
         """
-        job = Job(updates, upcoming, options, self.limits, progress)
+        return self._timed(Job(updates, upcoming, options, self.limits, progress), self._apply)
+
+    def _timed(self, job: Job, apply: Callable[[Job], Outcome]) -> Outcome:
+        """Applies updates after windows have turned their times into insertions and deletions."""
+        if not self.windows:
+            return apply(job)
+
+        def restore(windows: Windows) -> None:
+            self._state = replace(self._state, windows=windows)
+
+        return apply_timed(
+            self.windows, job.updates, lambda updates: apply(replace(job, updates=updates)), restore
+        )
+
+    def _apply(self, job: Job) -> Outcome:
+        updates, progress = job.updates, job.progress
         if updates[0].rules:
             return self._apply_edit(updates[0], job)
         for update in updates:

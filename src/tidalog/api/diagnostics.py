@@ -106,6 +106,41 @@ class NotApplied(Diagnostic):
     hint = "read u.delta after the with block: with kb.update() as u: …"
 
 
+class TooLate(Diagnostic):
+    number = "T175"
+    title = "the update at {time} comes too late"
+    reason = "time is at {now}, and updates that are {late} are refused; nothing was changed"
+    hint = "allow late updates with tidalog.open(late='5s'), or give times that do not fall"
+
+
+class FactsOfWindow(Diagnostic):
+    number = "T176"
+    title = "{window} is a window over {source}"
+    reason = "its facts are those of {source} that are recent enough"
+    hint = "insert into and delete from {source}"
+
+
+class WindowsFixed(Diagnostic):
+    number = "T177"
+    title = "the windows over {predicate} cannot change any more"
+    reason = "facts have come whose times are no longer known"
+    hint = "load all windows over a stream before its first facts"
+
+
+class WindowsNotKept(Diagnostic):
+    number = "T178"
+    title = "{what} does not support windows yet"
+    reason = "@window {window} is in the program"
+    hint = "use tidalog.open() without a path, kb.stream or tidalog apply"
+
+
+class NotATime(Diagnostic):
+    number = "T179"
+    title = "{value} is not a {what}"
+    reason = "{why}"
+    hint = "{hint}"
+
+
 class OtherKnowledgeBase(Diagnostic):
     number = "T085"
     title = "these updates were read for another knowledge base"

@@ -67,6 +67,7 @@ def encoded_update(update: Update, dictionary: Dictionary, program: Program) -> 
         rule_edit(update.rules_added, update.rules_removed),
         update.label,
         dictionary,
+        time=update.time,
     )
 
 

@@ -17,11 +17,13 @@ from tidalog.api.maintenance import Maintenance
 from tidalog.api.placement import moved
 from tidalog.api.state import State
 from tidalog.api.state_snapshot import meta_of, restored
+from tidalog.api.timed_changes import with_windows
 from tidalog.engine.dictionary import Dictionary
 from tidalog.engine.engine import EmbeddedEngine
 from tidalog.engine.functions import is_native
 from tidalog.engine.limits import Limits, ProgressCallback, RunStats
 from tidalog.maintain.materialise import materialise
+from tidalog.maintain.windows.windows import Windows
 from tidalog.model.errors import Diagnostic, TidalogError
 from tidalog.model.program import Program
 from tidalog.plan.compile import CompiledProgram, compile
@@ -108,6 +110,11 @@ class HeldState:
             self._compiled = compile(analysis, is_native, self._compiled)
         return self._compiled
 
+    @property
+    def windows(self) -> Windows:
+        """The windows of the program, and their time."""
+        return self._state.windows
+
     # --- derive and ask -----------------------------------------------------------------------------
 
     def materialise(self, limits: Limits | None = None, progress: ProgressCallback | None = None) -> RunStats:
@@ -191,6 +198,7 @@ class HeldState:
             analysis=load.analysis.of_program(load.program),
             warnings=load.warnings,
             witnesses=load.witnesses,
+            windows=with_windows(self._state.windows, load.program.windows, self._state.engine),
         )
         if load.facts_only:
             self._state = replace(state, admitted=(*state.admitted, *load.admitted.values()))

@@ -14,6 +14,7 @@ from collections import Counter
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
+from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
 from typing import TypeVar, overload
@@ -36,6 +37,7 @@ from tidalog.api.rules import Rules
 from tidalog.api.sources import ProgramSource, ReadProgram, joined, read_program
 from tidalog.api.streams import AnyUpdate, Encoder, Updates, prepared, source_of, taken_from
 from tidalog.api.subscriptions import Subscription, Subscriptions, watch_of
+from tidalog.api.times import checked_time, shown_time
 from tidalog.api.update_files import UpdateList, UpdatePath, read_updates
 from tidalog.builtins import PythonFunction
 from tidalog.engine.limits import Limits, ProgressCallback
@@ -270,17 +272,32 @@ class KnowledgeBase(Reader):
 
     # --- updates ------------------------------------------------------------------------------------
 
-    def update(self, *, label: Label | None = None) -> OpenUpdate:
+    def update(self, *, label: Label | None = None, time: object = None) -> OpenUpdate:
         """An update to fill in a `with` block, which is applied at the end of the block:
 
         with kb.update() as u:
             u.delete("edge", [("a", "b")])
             u.insert("edge", [("a", "c")])
         u.delta["path"].inserted
+
+        `time` says when it takes place, for windows: a datetime, an xsd:dateTime or a number of seconds.
         """
         self._open()
 
-        return OpenUpdate(self.apply, lambda predicate: known_of(self._open(), predicate), label)
+        return OpenUpdate(self.apply, lambda predicate: known_of(self._open(), predicate), label, time)
+
+    @locked
+    def advance(self, time: object = None, *, progress: bool | None = None) -> Delta:
+        """Moves the windows to a time, by default that of the clock, and returns what expired.  Time never
+        goes back: an earlier one changes nothing."""
+        now = checked_time(datetime.now(UTC) if time is None else time)
+        return self._changes.maintain_shown([self._changes.at_time(now)], progress)
+
+    @property
+    def now(self) -> datetime | None:
+        """The time of the windows; None before the first."""
+        windows = self._open().windows
+        return shown_time(windows.now) if windows.started else None
 
     @locked
     def apply(

@@ -21,8 +21,9 @@ class OpenUpdate(Update):
         apply: Callable[[Update], Delta],
         known: Callable[[str], Known],
         label: Label | None = None,
+        time: object = None,
     ) -> None:
-        super().__init__(label=label)
+        super().__init__(label=label, time=time)
         self._apply, self._known_of = apply, known
         self._delta: Delta | None = None
         self._why = "its block has not ended yet"

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from tidalog.analysis import RuleDiff
 from tidalog.maintain.counters import Counters
 from tidalog.maintain.delta import PredicateDelta
+from tidalog.model.facts import Facts
 from tidalog.model.update import Label
 
 
@@ -30,5 +31,11 @@ class Outcome:
     """How many updates were applied as one."""
     uncomputed: Mapping[str, int] = field(default_factory=dict)
     """Rule → computations that failed."""
+    expired: tuple[Facts, ...] = ()
+    """Explicit facts that left windows because they are too old."""
+    only_time: bool = False
+    """Whether it deleted nothing else and changed no rules."""
+    time: int | None = None
+    """The time of the windows after it."""
     new: int = 0
     """Of a change that derives nothing: how many facts became explicit, or stopped being explicit."""

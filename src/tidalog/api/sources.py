@@ -114,6 +114,7 @@ def joined(old: Program, new: Program) -> Program:
         exports=_added(old.exports, new.exports),
         outputs=_added(old.outputs, new.outputs),
         declarations=_added(old.declarations, new.declarations),
+        windows=_added(old.windows, new.windows),
         parameters=MappingProxyType({**old.parameters, **new.parameters}),
     )
 

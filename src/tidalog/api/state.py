@@ -10,6 +10,7 @@ from tidalog.api.load import Environment, Witness
 from tidalog.api.maintenance import Maintenance
 from tidalog.engine.engine import EmbeddedEngine
 from tidalog.engine.limits import RunStats
+from tidalog.maintain.windows.windows import Windows
 from tidalog.model.errors import Diagnostic
 from tidalog.model.program import Fact, Program
 
@@ -34,6 +35,8 @@ class State:
     run: RunStats | None = None
     """Figures of the materialisation; None if there is none or it is out of date."""
     maintenance: Maintenance | None = None
+    windows: Windows = field(default_factory=Windows)
+    """The windows of the program, and their time."""
     tabled: bool = True
     """Whether the table has all facts; those of a snapshot enter it before the first change."""
     epoch: int = 0

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Self
 
+from tidalog.api.times import checked_time
 from tidalog.io.frames import from_python
 from tidalog.io.result import ReadResult
 from tidalog.lang.names import NO_PREFIXES
@@ -22,7 +23,8 @@ class Update:
     explicit changes nothing.  Rules are removed before others are added.
 
     Data is read when it is given: errors in it are raised then, and changing it later has no effect.  Rules
-    are parsed when the update is applied, with the prefixes of the program.
+    are parsed when the update is applied, with the prefixes of the program.  `time`, for windows, is a
+    datetime, an xsd:dateTime or a number of seconds.
     """
 
     def __init__(
@@ -33,8 +35,11 @@ class Update:
         add_rules: str | Iterable[str] = (),
         remove_rules: str | Iterable[str] = (),
         label: Label | None = None,
+        time: object = None,
     ) -> None:
         self.label = label
+        self.time = None if time is None else checked_time(time)
+        """When it takes place, in microseconds since 1970; None: at the present time of the windows."""
         self.rules_added: list[str] = [add_rules] if isinstance(add_rules, str) else list(add_rules)
         """Texts of rules."""
         self.rules_removed: list[str] = (

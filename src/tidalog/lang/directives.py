@@ -1,4 +1,4 @@
-"""The directives of the main dialect: @prefix, @base, @import, @export, @output, @parameter, @declare."""
+"""The directives of the main dialect: @prefix, @base, @import, @export, @output, @parameter, @declare, @window."""
 
 from __future__ import annotations
 
@@ -22,12 +22,21 @@ from tidalog.model.program import (
     Expression,
     OptionValue,
     Parameter,
+    Window,
     variables,
 )
 from tidalog.model.terms import Double, Integer, Literal, String
+from tidalog.model.window_times import UNITS, duration_of
 
 _COLUMN: Final = re.compile(r'("(?:[^"\\]|\\.)*"|[^\s:"]+)(?:\s*:\s*(\S+))?')
 """The tokens of a column: its name, and perhaps its type."""
+_NUMBER: Final = r"[0-9]+(?:\.[0-9]+)?"
+_WINDOW: Final = re.compile(
+    r"(?P<landmark>landmark)|count (?P<count>[0-9]{1,10})"
+    rf"|(?P<kind>range|tumbling) (?P<length>{_NUMBER}) (?P<unit>[a-z]+)"
+    rf"(?: step (?P<step>{_NUMBER}) (?P<step_unit>[a-z]+))?"
+)
+"""The words of a window, with a blank between a number and its unit."""
 
 
 class DirectiveReader:
@@ -41,6 +50,7 @@ class DirectiveReader:
         self.exports: list[DataBinding] = []
         self.outputs: list[str] = []
         self.declarations: list[Declaration] = []
+        self.windows: list[Window] = []
         self.parameters: dict[str, Expression | None] = {}
 
     def take(self, directive: Node, offset: int) -> None:
@@ -72,6 +82,10 @@ class DirectiveReader:
                 declaration = self._declaration(builder, directive)
                 if len(self.errors) == before:
                     self.declarations.append(declaration)
+            case "window":
+                window = self._window(builder, directive)
+                if window is not None and len(self.errors) == before:
+                    self.windows.append(window)
 
     def _declaration(self, builder: Builder, directive: Tree[Token]) -> Declaration:
         predicate, *columns = directive.children
@@ -112,6 +126,37 @@ class DirectiveReader:
         quoted = tokens[0].type == "STRING"
         name = builder.string(tokens[0]) if quoted else None if written == "_" else written
         return Column(name, kind or "any")
+
+    def _window(self, builder: Builder, directive: Tree[Token]) -> Window | None:
+        """`@window NAME :- [SOURCE,] KIND …`."""
+        named = [builder.iri(_predicate(tree)) for tree in directive.find_data("predicate")]
+        trees = list(directive.find_data("word"))
+        words = [_token(tree.children[0]) for tree in trees]
+        span = Span(self.source, builder.span(trees[0]).start, builder.span(trees[-1]).end)
+        found = _WINDOW.fullmatch(" ".join(words))
+        if found is None:
+            why = "a window is range 10s, range 10s step 1s, tumbling 1m, landmark or count 1000"
+            self._bad(span, "this is not a window", why, "durations are written 500ms, 10s, 1m, 2h or 7d")
+            return None
+        name, source, span = named[0], named[-1], builder.span(directive)
+        if found["landmark"]:
+            return Window(name, source, "landmark", span=span)
+        if found["count"]:
+            length = int(found["count"])
+            if not 0 < length < 2**31:
+                self._bad(span, "this window is empty or too long", "it counts 1 to 2,147,483,647 facts", "")
+            return Window(name, source, "count", length, span=span)
+        length, step = duration_of(found["length"], found["unit"]), 1
+        if found["step"]:
+            step = duration_of(found["step"], found["step_unit"]) or 0
+        if found["step"] and found["kind"] == "tumbling":
+            self._bad(span, "a tumbling window has no step", "it moves by its own length", "leave step out")
+            return None
+        if not length or not step:
+            units = ", ".join(UNITS)
+            self._bad(span, "this is not a duration", f"units are {units}", "write range 10s step 1s")
+            return None
+        return Window(name, source, "range" if found["kind"] == "range" else "tumbling", length, step, span)
 
     def _binding(self, builder: Builder, directive: Tree[Token]) -> DataBinding:
         predicate, data = directive.children

@@ -75,8 +75,9 @@ class _Formatter:
         if plain is not None:
             return [self.printer.fact(plain)]
         directives = reader.directives
-        collected = (directives.imports, directives.exports, directives.outputs, directives.declarations)
-        for list_of_kind in (reader.rules, reader.facts, *collected):
+        collected = (directives.imports, directives.exports, directives.outputs)
+        described = (directives.declarations, directives.windows)
+        for list_of_kind in (reader.rules, reader.facts, *collected, *described):
             list_of_kind.clear()
         prefixes, base, known = dict(reader.names.declared), reader.names.base, set(directives.parameters)
         reader.take(statement)
@@ -87,6 +88,7 @@ class _Formatter:
             *(self.printer.binding("export", binding) for binding in directives.exports),
             *(self.printer.output(predicate) for predicate in directives.outputs),
             *(self.printer.declaration(declaration) for declaration in directives.declarations),
+            *(self.printer.window(window) for window in directives.windows),
             *(
                 self.printer.parameter(name, value)
                 for name, value in directives.parameters.items()

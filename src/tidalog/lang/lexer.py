@@ -87,7 +87,8 @@ class StatementReader:
                 return self._statement(start, end, comments, True)
             if kind == "comment":
                 kind, end = "operator", at + 1
-            if kind == "number" and parse_number(found[0]) is None and not broken:
+            is_bad = kind == "number" and parse_number(found[0]) is None and not broken
+            if is_bad and not text.startswith("@window", start):  # which has durations, such as 10s
                 broken = True
                 self.errors.append(_bad_number(found[0], self._span(at, end)))
             nesting.take(kind)

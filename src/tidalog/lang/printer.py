@@ -32,10 +32,12 @@ from tidalog.model.program import (
     Program,
     Rule,
     Variable,
+    Window,
     variables,
 )
 from tidalog.model.term_text import NAME, TermWriter, iri_reference, is_absolute, quote
 from tidalog.model.terms import IRI, RDF_TYPE, BlankNode, String
+from tidalog.model.window_times import duration_text
 
 LINE_LENGTH: Final = 100
 
@@ -214,6 +216,10 @@ class Printer:
         cells = [name + _type(kind, width - len(name)) for name, kind in columns]
         return start + "\n    " + ",\n    ".join(cells) + "\n) ."
 
+    def window(self, window: Window) -> str:
+        name, source = (self.writer.predicate(one) for one in (window.name, window.source))
+        return f"@window {name} :- {'' if name == source else source + ', '}{window_text(window)} ."
+
     def output(self, predicate: str) -> str:
         return f"@output {self.writer.predicate(predicate)} ."
 
@@ -232,6 +238,7 @@ class Printer:
             [self.prefix(name, iri) for name, iri in program.prefixes.items()],
             [self.parameter(name, value) for name, value in program.parameters.items()],
             aligned([self.declaration(declaration) for declaration in program.declarations]),
+            [self.window(window) for window in program.windows],
             [self.binding("import", binding) for binding in program.imports],
             [self.fact(fact) for fact in program.facts],
             [self.rule(rule) for rule in program.rules],
@@ -243,6 +250,16 @@ class Printer:
             # a base would change the relative IRIs after it, which are already resolved
             groups.insert(len(groups) if self.writer.relative else 0, base)
         return "\n".join("\n".join(group) + "\n" for group in groups if group)
+
+
+def window_text(window: Window) -> str:
+    """The kind and size of a window: range 10s step 1s."""
+    if window.kind == "landmark":
+        return window.kind
+    if window.kind == "count":
+        return f"count {window.length}"
+    step = f" step {duration_text(window.step)}" if window.step > 1 else ""
+    return f"{window.kind} {duration_text(window.length)}{step}"
 
 
 def aligned(lines: list[str]) -> list[str]:

@@ -10,6 +10,7 @@ reused:
     T110–T129  Spark
     T130–T149  changes of rules
     T150–T169  declarations and types
+    T170–T179  windows and time
 """
 
 from __future__ import annotations

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from types import MappingProxyType
-from typing import Final
+from typing import Final, Literal
 
 from tidalog.model.errors import Source, Span
 from tidalog.model.terms import IRI, Term
@@ -185,6 +185,27 @@ class Declaration:
         return any(column.type != "any" for column in self.columns)
 
 
+WindowKind = Literal["range", "tumbling", "landmark", "count"]
+
+
+@dataclass(frozen=True, slots=True)
+class Window:
+    """`@window recent :- edge, range 10s step 1s`: the facts of a stream that are recent enough.
+
+    `source` is the predicate whose facts come in, and `name` the one that holds those in the window: the same
+    if the window has no name of its own.
+    """
+
+    name: str
+    source: str
+    kind: WindowKind
+    length: int = 0
+    """Microseconds; of `count`, how many arrivals; of `landmark`, 0."""
+    step: int = 1
+    """Microseconds from one slide to the next."""
+    span: Span | None = field(default=None, compare=False, repr=False)
+
+
 NOTHING_DECLARED: Final[Mapping[str, Declaration]] = MappingProxyType({})
 
 
@@ -200,6 +221,7 @@ class Program:
     exports: tuple[DataBinding, ...] = ()
     outputs: tuple[str, ...] = ()
     declarations: tuple[Declaration, ...] = ()
+    windows: tuple[Window, ...] = ()
     parameters: Mapping[str, Expression | None] = field(default_factory=lambda: MappingProxyType({}))
     source: Source | None = field(default=None, compare=False, repr=False)
 

@@ -31,6 +31,8 @@ class EncodedUpdate:
     """The same update by relation, and the layout that assigns facts to relations."""
     declarations: Sequence[Declaration] | None = None
     """What its facts were checked against when it was read from a file."""
+    time: int | None = None
+    """When it took place, in microseconds since 1970; None: at the present time of the windows."""
 
     @property
     def changes_rules(self) -> bool:

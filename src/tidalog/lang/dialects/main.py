@@ -35,7 +35,7 @@ _SOUFFLE: Final = re.compile(
     r"|once|number_type|symbol_type)\b)",
     re.MULTILINE,
 )
-_DIRECTIVES: Final = ("prefix", "base", "import", "export", "output", "parameter", "declare")
+_DIRECTIVES: Final = ("prefix", "base", "import", "export", "output", "parameter", "declare", "window")
 _INSTEAD: Final = {
     "source": 'data is read with @import p :- csv{resource = "p.csv"} .',
     "sink": "data is written with @export p :- csv{} .",
@@ -111,6 +111,7 @@ class MainReader:
             exports=tuple(directives.exports),
             outputs=tuple(directives.outputs),
             declarations=tuple(directives.declarations),
+            windows=tuple(directives.windows),
             parameters=MappingProxyType(dict(directives.parameters)),
             source=self.source,
         )

@@ -1,0 +1,49 @@
+"""Windows: one for each name, over predicates whose facts come in."""
+
+from __future__ import annotations
+
+from tidalog.analysis.diagnostics import (
+    WindowDerived,
+    WindowOfTriples,
+    WindowOfWindow,
+    WindowTwice,
+    text_position,
+)
+from tidalog.analysis.draft import Draft, Use
+from tidalog.model.program import Window
+from tidalog.rdf.layout import TRIPLE
+
+
+def check_windows(draft: Draft) -> None:
+    """A window has one name and a stream of facts.  Only the stream fills a window with a name of its own."""
+    first: dict[str, Window] = {}
+    for window in draft.program.windows:
+        known = first.setdefault(window.name, window)
+        if known != window:
+            name, position = draft.label(window.name), text_position(known.span)
+            draft.report(WindowTwice(window.span, name=name, first_position=position))
+    named = {window.name for window in first.values() if window.name != window.source}
+    heads = {head.predicate: head for working in draft.rules for head in working.rule.heads}
+    facts = {fact.predicate: fact for fact in draft.facts if fact.predicate in named}
+    imported = {binding.predicate: binding for binding in draft.program.imports}
+    for window in first.values():
+        if window.source in named:
+            draft.report(WindowOfWindow(window.span, name=window.name, source=draft.label(window.source)))
+        for predicate in {window.name, window.source}:
+            if predicate == TRIPLE or (draft.layout.active and draft.layout.is_shorthand(predicate)):
+                draft.report(WindowOfTriples(window.span, name=draft.label(predicate)))
+        if window.name in named:
+            for filled in (heads, facts, imported):
+                found = filled.get(window.name)
+                if found is not None:
+                    words = {"name": draft.label(window.name), "source": draft.label(window.source)}
+                    draft.report(WindowDerived(found.span or window.span, **words))
+
+
+def windows_are_defined(draft: Draft) -> None:
+    """A window and its stream have facts, and as many arguments as each other."""
+    for window in draft.program.windows:
+        for one, other in ((window.name, window.source), (window.source, window.name)):
+            use = draft.uses.get(other)
+            if use is not None:
+                draft.uses.setdefault(one, Use(use.arity, window.span))

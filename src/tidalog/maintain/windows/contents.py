@@ -1,0 +1,242 @@
+"""The content of one window of a stream: which rows are in it, and which leave when.
+
+`plan` says what an update would change and changes nothing; `commit` makes it so.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections import deque
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from heapq import heappop, heappush
+from itertools import chain, islice
+from typing import Protocol
+
+import numpy as np
+
+from tidalog.maintain.windows.stream_rows import Flags, StreamRows, Times, grown
+from tidalog.model.facts import Ids
+from tidalog.model.program import Window
+from tidalog.model.window_times import NEVER, START, expiry_of
+
+NO_ROWS: Ids = np.empty(0, np.int32)
+
+
+@dataclass(frozen=True, slots=True)
+class Arrivals:
+    """What an update brings to a stream, by the numbers of rows."""
+
+    time: int
+    now: int
+    """The time after the update: no less than before."""
+    rows: Ids
+    """Every arrival, in order; rows may occur more than once."""
+    inserted: Ids
+    """Rows that come in: each once, and none that a later deletion has made void."""
+    deleted: Ids
+    """Rows that are deleted and do not come in: each once."""
+    slides: bool = True
+    """Whether time was known before: if not, nothing is too old."""
+
+
+@dataclass(frozen=True, slots=True)
+class WindowPlan:
+    """What an update changes in a window."""
+
+    inserted: Ids
+    """Rows that enter it."""
+    deleted: Ids
+    """Rows of it that are deleted."""
+    expired: Ids
+    """Rows that leave it because they are too old."""
+
+
+class Contents(Protocol):
+    window: Window
+
+    def plan(self, arrivals: Arrivals) -> WindowPlan: ...
+
+    def commit(self, arrivals: Arrivals, plan: WindowPlan) -> None: ...
+
+    def is_in(self, rows: Ids) -> Flags: ...
+
+    def start(self, time: int) -> None:
+        """All that has come so far came at this time, which is the first."""
+
+    def referenced(self) -> list[Ids]:
+        """Rows that must keep a number, beside those that are in it."""
+
+    def renumber(self, numbers: Ids) -> None:
+        """`numbers`: the new number of each row, or -1."""
+
+
+@dataclass
+class TimeContents:
+    """A window by time.  Invariant: a row is in it exactly if its expiry lies beyond now.
+
+    Rows are listed under each expiry that they have had; the list of an expiry is read when that time comes,
+    and rows that have a later one by then are passed over.
+    """
+
+    window: Window
+    rows: StreamRows
+    expiry: Times = field(default_factory=lambda: np.empty(0, np.int64))
+    """-NEVER for a row that never came, or was deleted."""
+    now: int = START
+    _listed: dict[int, list[Ids]] = field(default_factory=dict)
+    _expiries: list[int] = field(default_factory=list)
+    """The keys of `_listed`, as a heap."""
+
+    def is_in(self, rows: Ids) -> Flags:
+        self.expiry = grown(self.expiry, len(self.rows), -NEVER)
+        return self.expiry[rows] > self.now
+
+    def start(self, time: int) -> None:
+        rows = np.flatnonzero(self.is_in(np.arange(len(self.rows)))).astype(np.int32)
+        self.expiry[rows] = expiry_of(self.window, time)
+        self._listed.clear()
+        self._expiries.clear()
+        self.now = time
+        self._list(rows, expiry_of(self.window, time))
+
+    def referenced(self) -> list[Ids]:
+        return []
+
+    def plan(self, arrivals: Arrivals) -> WindowPlan:
+        expiry = expiry_of(self.window, arrivals.time)
+        inserted = arrivals.inserted if expiry > arrivals.now else NO_ROWS
+        inserted = inserted[~self.is_in(inserted)]
+        deleted = arrivals.deleted[self.is_in(arrivals.deleted)]
+        return WindowPlan(inserted, deleted, self._expired(arrivals, expiry))
+
+    def _expired(self, arrivals: Arrivals, expiry: int) -> Ids:
+        if not arrivals.slides or not self._expiries or self._expiries[0] > arrivals.now:
+            return NO_ROWS
+        due = [rows for time, lists in self._listed.items() if time <= arrivals.now for rows in lists]
+        rows = np.unique(np.concatenate(due))
+        rows = rows[self.is_in(rows) & (self.expiry[rows] <= arrivals.now)]
+        stay = arrivals.deleted
+        if expiry > arrivals.now:
+            stay = np.concatenate([stay, arrivals.inserted])
+        expired: Ids = rows[~np.isin(rows, stay)]
+        return expired
+
+    def commit(self, arrivals: Arrivals, plan: WindowPlan) -> None:
+        expiry = expiry_of(self.window, arrivals.time)
+        self.is_in(NO_ROWS)
+        self.expiry[arrivals.deleted] = -NEVER
+        rows = arrivals.inserted
+        self.expiry[rows] = np.maximum(self.expiry[rows], expiry)
+        self.now = arrivals.now
+        self._list(rows, expiry)
+        while self._expiries and self._expiries[0] <= self.now:
+            del self._listed[heappop(self._expiries)]
+
+    def _list(self, rows: Ids, expiry: int) -> None:
+        if len(rows) and self.now < expiry < NEVER:
+            if expiry not in self._listed:
+                heappush(self._expiries, expiry)
+            self._listed.setdefault(expiry, []).append(rows)
+
+    def renumber(self, numbers: Ids) -> None:
+        kept = np.flatnonzero(numbers >= 0)
+        expiry = np.full(len(kept), -NEVER, np.int64)
+        expiry[numbers[kept]] = grown(self.expiry, len(numbers), -NEVER)[kept]
+        self.expiry = expiry
+        for lists in self._listed.values():
+            lists[:] = [moved[moved >= 0] for moved in (numbers[rows] for rows in lists)]
+
+
+@dataclass
+class CountContents:
+    """A window of the last n arrivals, by time and among those of one time by arrival.
+
+    Invariant: a row is in it exactly if its last arrival is held and it was not deleted since.
+    """
+
+    window: Window
+    rows: StreamRows
+    present: Flags = field(default_factory=lambda: np.empty(0, np.bool_))
+    last: Times = field(default_factory=lambda: np.empty(0, np.int64))
+    """The number of each row's last arrival."""
+    _updates: deque[tuple[int, int, Ids]] = field(default_factory=deque)
+    """The arrivals that are held, by update: time, number of the first arrival, rows; in order of time."""
+    _held: int = 0
+    _next: int = 0
+    """The number of the next arrival."""
+
+    def is_in(self, rows: Ids) -> Flags:
+        self.present = grown(self.present, len(self.rows), 0)
+        self.last = grown(self.last, len(self.rows), -1)
+        return self.present[rows]
+
+    def start(self, time: int) -> None:
+        self._updates = deque((time, first, rows) for _, first, rows in self._updates)
+
+    def referenced(self) -> list[Ids]:
+        """The rows of all arrivals that are held."""
+        return [rows for _, _, rows in self._updates]
+
+    def plan(self, arrivals: Arrivals) -> WindowPlan:
+        self.is_in(NO_ROWS)
+        before = self.last[arrivals.rows]
+        self._number(arrivals)
+        gone = [part[self.last[part] == numbers] for part, numbers in self._dropped(arrivals)]
+        self.last[arrivals.rows] = before
+        left = np.unique(np.concatenate(gone)) if gone else NO_ROWS
+        inserted = arrivals.inserted[~self.present[arrivals.inserted] & ~np.isin(arrivals.inserted, left)]
+        deleted = arrivals.deleted[self.present[arrivals.deleted]]
+        expired = left[self.present[left] & ~np.isin(left, arrivals.deleted)]
+        return WindowPlan(inserted, deleted, expired)
+
+    def _number(self, arrivals: Arrivals) -> None:
+        """Notes the last arrival of each row that comes in; a late one may not be the last."""
+        rows = arrivals.rows
+        newest = self.rows.came[rows] <= arrivals.time
+        np.maximum.at(self.last, rows[newest], (self._next + np.arange(len(rows)))[newest])
+
+    def _dropped(self, arrivals: Arrivals) -> Iterator[tuple[Ids, Times]]:
+        """Rows and numbers of the arrivals that are no longer held after an update."""
+        excess = self._held + len(arrivals.rows) - self.window.length
+        new, position = (arrivals.time, self._next, arrivals.rows), self._position(arrivals.time)
+        held = chain(islice(self._updates, position), [new], islice(self._updates, position, None))
+        for _, first, rows in held:
+            if excess <= 0:
+                return
+            part = rows[:excess]
+            excess -= len(part)
+            yield part, np.arange(first, first + len(part))
+
+    def _position(self, time: int) -> int:
+        """Where arrivals of a time come among those that are held."""
+        updates = self._updates
+        if not updates or updates[-1][0] <= time:
+            return len(updates)
+        return bisect_right(updates, time, key=lambda update: update[0])
+
+    def commit(self, arrivals: Arrivals, plan: WindowPlan) -> None:
+        self.is_in(NO_ROWS)
+        self._number(arrivals)
+        if len(arrivals.rows):
+            position = self._position(arrivals.time)
+            self._updates.insert(position, (arrivals.time, self._next, arrivals.rows))
+        self._next += len(arrivals.rows)
+        self._held += len(arrivals.rows)
+        while self._held > self.window.length:
+            time, first, rows = self._updates.popleft()
+            dropped = min(len(rows), self._held - self.window.length)
+            self._held -= dropped
+            if dropped < len(rows):
+                self._updates.appendleft((time, first + dropped, rows[dropped:]))
+        self.present[plan.inserted] = True
+        self.present[plan.deleted] = False
+        self.present[plan.expired] = False
+
+    def renumber(self, numbers: Ids) -> None:
+        self.is_in(NO_ROWS)
+        kept = np.flatnonzero(numbers >= 0)
+        present, last = np.zeros(len(kept), np.bool_), np.full(len(kept), -1, np.int64)
+        present[numbers[kept]], last[numbers[kept]] = self.present[kept], self.last[kept]
+        self.present, self.last = present, last
+        self._updates = deque((time, first, numbers[rows]) for time, first, rows in self._updates)

@@ -1,0 +1,70 @@
+"""The rows of a stream, each with a number, the time at which it came last and that of its last deletion.
+
+Numbers are dense and stay until `renumber`.  A row that is in no window may stay for a while: only what
+`Stream` knows of it says whether it is a fact.
+"""
+
+from __future__ import annotations
+
+from typing import Final, TypeVar
+
+import numpy as np
+import numpy.typing as npt
+
+from tidalog.engine.bits import STATUS_EXPLICIT
+from tidalog.engine.facts import FactStore
+from tidalog.engine.probe import find_rows
+from tidalog.model.facts import Facts, Ids
+
+Times = npt.NDArray[np.int64]
+Flags = npt.NDArray[np.bool_]
+T = TypeVar("T", bound=np.generic)
+
+BEFORE: Final = -(2**63)
+"""Before any time."""
+_PREDICATE: Final = 0
+
+
+class StreamRows:
+    def __init__(self, arity: int) -> None:
+        self.arity = arity
+        self._store = FactStore()
+        self._store.add_predicate(_PREDICATE, arity)
+        self.came: Times = np.empty(0, np.int64)
+        self.deleted: Times = np.empty(0, np.int64)
+
+    def __len__(self) -> int:
+        return len(self._store)
+
+    def numbers(self, facts: Facts) -> Ids:
+        """The numbers of facts, in their order; new ones get numbers."""
+        if not facts.count:
+            return np.empty(0, np.int32)
+        self._store.insert(_PREDICATE, list(facts.columns), facts.count, STATUS_EXPLICIT)
+        self.came = grown(self.came, len(self), BEFORE)
+        self.deleted = grown(self.deleted, len(self), BEFORE)
+        out = np.empty(facts.count, np.int32)
+        find_rows(self._store.arrays, _PREDICATE, facts.table, facts.count, out)
+        return out
+
+    def facts(self, predicate: str, numbers: Ids) -> Facts:
+        columns = [self._store.column(numbers, column) for column in range(self.arity)]
+        return Facts(predicate, columns, len(numbers))
+
+    def renumber(self, kept: Ids) -> None:
+        """Only these rows stay, in this order."""
+        facts, came, deleted = self.facts("", kept), self.came[kept], self.deleted[kept]
+        self._store = FactStore()
+        self._store.add_predicate(_PREDICATE, self.arity)
+        self.came = self.deleted = np.empty(0, np.int64)
+        self.numbers(facts)
+        self.came[: len(kept)], self.deleted[: len(kept)] = came, deleted
+
+
+def grown(array: npt.NDArray[T], size: int, fill: int) -> npt.NDArray[T]:
+    """An array with capacity for `size` entries; new ones have the value `fill`."""
+    if size <= len(array):
+        return array
+    larger = np.full(max(size, 2 * len(array), 64), fill, array.dtype)
+    larger[: len(array)] = array
+    return larger

@@ -1,0 +1,224 @@
+"""`Windows`: the streams of a program, their windows and their time.
+
+An update with a time becomes one without: facts that enter windows are inserted, facts that are deleted or
+too old are deleted.  `plan` changes nothing that can be seen; `commit` follows once the database has applied
+what was planned.
+
+Invariant.  Time never goes back.  Within `late` of it, the state does not depend on the order in which
+updates come: a deletion is remembered for that long, and an insertion that is older than it has no effect.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Final
+
+import numpy as np
+
+from tidalog.maintain.windows.contents import (
+    NO_ROWS,
+    Arrivals,
+    Contents,
+    CountContents,
+    TimeContents,
+    WindowPlan,
+)
+from tidalog.maintain.windows.stream_rows import StreamRows
+from tidalog.model.facts import Facts, Ids
+from tidalog.model.program import Window
+from tidalog.model.update import EncodedUpdate
+from tidalog.model.window_times import START
+
+_UNUSED: Final = 1 << 16
+"""Rows that may be in no window, however small the windows are."""
+
+
+@dataclass(frozen=True, slots=True)
+class StreamPlan:
+    arrivals: Arrivals
+    plans: Sequence[WindowPlan]
+    of_source: WindowPlan | None
+    """What changes in the source, if it has no window of its own: it holds what one of its windows holds."""
+
+
+@dataclass(frozen=True)
+class TimedPlan:
+    """An update and the slide of all windows that comes with it."""
+
+    time: int
+    now: int
+    update: EncodedUpdate
+    """The same without time and windows."""
+    expired: Sequence[Facts]
+    """Those of its deletions that are too old."""
+    streams: Mapping[str, StreamPlan]
+
+
+class Stream:
+    """One predicate whose facts come with times, and its windows."""
+
+    def __init__(self, source: str, windows: Sequence[Window], arity: int) -> None:
+        self.source, self.rows = source, StreamRows(arity)
+        self.contents: list[Contents] = [
+            CountContents(w, self.rows) if w.kind == "count" else TimeContents(w, self.rows) for w in windows
+        ]
+        self._has_own = any(w.name == source for w in windows)
+
+    def plan(
+        self,
+        time: int,
+        now: int,
+        deletions: Sequence[Facts],
+        insertions: Sequence[Facts],
+        *,
+        slides: bool,
+    ) -> StreamPlan:
+        rows = self.rows
+        came, gone = self._numbers(insertions), np.unique(self._numbers(deletions))
+        inserted = np.unique(came)
+        inserted = inserted[rows.deleted[inserted] <= time]
+        deleted = gone[(rows.came[gone] <= time) & ~np.isin(gone, inserted)]
+        arrivals = Arrivals(time, now, came, inserted, deleted, slides)
+        plans = [content.plan(arrivals) for content in self.contents]
+        return StreamPlan(arrivals, plans, None if self._has_own else self._of_source(plans))
+
+    def _numbers(self, batches: Sequence[Facts]) -> Ids:
+        parts = [self.rows.numbers(facts) for facts in batches]
+        return np.concatenate(parts) if parts else NO_ROWS
+
+    def _of_source(self, plans: Sequence[WindowPlan]) -> WindowPlan:
+        """A source is what its windows are together."""
+        touched = [rows for plan in plans for rows in (plan.inserted, plan.deleted, plan.expired)]
+        rows = np.unique(np.concatenate(touched))
+        before, after = np.zeros(len(rows), np.bool_), np.zeros(len(rows), np.bool_)
+        deleted = np.zeros(len(rows), np.bool_)
+        for content, plan in zip(self.contents, plans, strict=True):
+            held = content.is_in(rows)
+            before |= held
+            left = np.isin(rows, np.concatenate([plan.deleted, plan.expired]))
+            after |= (held & ~left) | np.isin(rows, plan.inserted)
+            deleted |= np.isin(rows, plan.deleted)
+        gone = before & ~after
+        return WindowPlan(rows[after & ~before], rows[gone & deleted], rows[gone & ~deleted])
+
+    def changes(self, plan: StreamPlan) -> list[tuple[str, WindowPlan]]:
+        """What a plan changes, by predicate."""
+        named = [(c.window.name, part) for c, part in zip(self.contents, plan.plans, strict=True)]
+        return named if plan.of_source is None else [(self.source, plan.of_source), *named]
+
+    def commit(self, plan: StreamPlan, deletions: Ids) -> None:
+        for content, part in zip(self.contents, plan.plans, strict=True):
+            content.commit(plan.arrivals, part)
+        rows, time = self.rows, plan.arrivals.time
+        rows.came[plan.arrivals.rows] = np.maximum(rows.came[plan.arrivals.rows], time)
+        rows.deleted[deletions] = np.maximum(rows.deleted[deletions], time)
+
+    def start(self, time: int) -> None:
+        """The first time is known: it is that of all that has come so far."""
+        for times in (self.rows.came, self.rows.deleted):
+            times[times == START] = time
+        for content in self.contents:
+            content.start(time)
+
+    def compact(self, remembered: int) -> None:
+        """Drops the numbers of rows that are in no window and did not change since a time, if most are."""
+        count = len(self.rows)
+        if count < _UNUSED:
+            return
+        everything = np.arange(count, dtype=np.int32)
+        kept = np.maximum(self.rows.came[:count], self.rows.deleted[:count]) >= remembered
+        for content in self.contents:
+            kept |= content.is_in(everything)
+            for rows in content.referenced():
+                kept[rows] = True
+        if 2 * np.count_nonzero(kept) > count:
+            return
+        numbers = np.full(count, -1, np.int32)
+        numbers[kept] = np.arange(np.count_nonzero(kept), dtype=np.int32)
+        for content in self.contents:
+            content.renumber(numbers)
+        self.rows.renumber(everything[kept])
+
+
+@dataclass
+class Windows:
+    windows: tuple[Window, ...] = ()
+    late: int = 0
+    """How long after a time older updates are still taken."""
+    now: int = START
+    """The latest time of any update."""
+    by_arrival: bool | None = None
+    """Whether times are those of arrival; None before the first."""
+    streams: dict[str, Stream] = field(default_factory=dict)
+
+    def __bool__(self) -> bool:
+        return bool(self.windows)
+
+    def of_source(self, predicate: str) -> list[Window]:
+        return [window for window in self.windows if window.source == predicate]
+
+    @property
+    def names(self) -> set[str]:
+        """Predicates that only windows fill."""
+        return {window.name for window in self.windows if window.name != window.source}
+
+    @property
+    def started(self) -> bool:
+        """Whether a time is known."""
+        return self.now != START
+
+    def is_too_late(self, time: int) -> bool:
+        return self.started and time < self.now - self.late
+
+    def concerns(self, update: EncodedUpdate) -> bool:
+        """Whether an update changes a stream."""
+        sources = {window.source for window in self.windows}
+        return any(facts.predicate in sources for facts in (*update.insertions, *update.deletions))
+
+    def plan(self, update: EncodedUpdate) -> TimedPlan:
+        """What an update does.  Its time is not too late."""
+        time = self.now if update.time is None else update.time
+        now = max(self.now, time)
+        sources = {window.source for window in self.windows}
+        insertions: list[Facts] = [f for f in update.insertions if f.predicate not in sources]
+        deletions: list[Facts] = [f for f in update.deletions if f.predicate not in sources]
+        expired: list[Facts] = []
+        plans: dict[str, StreamPlan] = {}
+        for source in sorted(sources):
+            own = [[f for f in part if f.predicate == source] for part in (update.deletions, update.insertions)]
+            stream = self._stream(source, own)
+            if stream is None:
+                continue
+            plan = plans[source] = stream.plan(time, now, *own, slides=self.started)
+            for predicate, change in stream.changes(plan):
+                for numbers, target in (
+                    (change.inserted, insertions),
+                    (change.deleted, deletions),
+                    (change.expired, expired),
+                ):
+                    if len(numbers):
+                        target.append(stream.rows.facts(predicate, numbers))
+        plain = replace(
+            update, deletions=[*deletions, *expired], insertions=insertions, time=None, routed=None
+        )
+        return TimedPlan(time, now, plain, expired, plans)
+
+    def _stream(self, source: str, batches: Sequence[Sequence[Facts]]) -> Stream | None:
+        stream = self.streams.get(source)
+        arities = {len(facts.columns) for part in batches for facts in part if facts.count}
+        if stream is None and arities:
+            stream = self.streams[source] = Stream(source, self.of_source(source), arities.pop())
+        return stream
+
+    def commit(self, plan: TimedPlan, update: EncodedUpdate) -> None:
+        """The update of a plan was applied."""
+        if not self.started and plan.now != START:
+            for stream in self.streams.values():
+                stream.start(plan.now)
+        self.now = plan.now
+        for source, part in plan.streams.items():
+            stream = self.streams[source]
+            gone = [stream.rows.numbers(f) for f in update.deletions if f.predicate == source]
+            stream.commit(part, np.unique(np.concatenate(gone)) if gone else NO_ROWS)
+            stream.compact(plan.now - self.late)
