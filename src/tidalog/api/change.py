@@ -11,12 +11,14 @@ from dataclasses import dataclass, field
 
 from tidalog.api.database import Database
 from tidalog.api.delta import Delta, PredicateChange
+from tidalog.api.expired import Expired
 from tidalog.api.load import Load
 from tidalog.api.lock import Lock
 from tidalog.api.maintenance import DEFAULT
 from tidalog.api.outcome import Outcome
 from tidalog.api.rules import rule_changes
 from tidalog.api.sources import ReadProgram
+from tidalog.api.timed_changes import is_monotonic
 from tidalog.api.user_changes import change_of
 from tidalog.engine.limits import ProgressCallback
 from tidalog.maintain.choose import Options
@@ -92,12 +94,16 @@ def delta_of(outcome: Outcome, database: Database, lock: Lock, *, derived: bool 
     engine, analysis, changes = database.engine, database.analysis, outcome.changes
     dictionary, program = engine.dictionary, analysis.program
 
+    expired = Expired(outcome.expired, lambda: outcome.only_time and is_monotonic(analysis))
+
     def of_others(predicate: str) -> PredicateChange:
         name, change = lock.run(lambda: change_of(engine, analysis, changes, predicate))
-        return PredicateChange(name, change, dictionary, program)
+        return PredicateChange(name, change, dictionary, program, expired)
 
     return Delta(
-        LazyMapping(changes, lambda name: PredicateChange(name, changes[name], dictionary, program)),
+        LazyMapping(
+            changes, lambda name: PredicateChange(name, changes[name], dictionary, program, expired)
+        ),
         of_others,
         outcome.counters,
         label=outcome.label,

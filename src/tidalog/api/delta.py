@@ -20,6 +20,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
+from tidalog.api.expired import NOTHING_EXPIRED, Expired
 from tidalog.api.results import Result, decoded_result
 from tidalog.api.shown import SHOWN_PARTS, SHOWN_ROWS, html_table, more, text_table
 from tidalog.io.change_feed import ADD_RULE, REMOVE_RULE, ChangeBatch, Kind
@@ -71,13 +72,19 @@ class PredicateChange:
     """The change of one predicate.  Every property is a `Result`, built when it is read."""
 
     def __init__(
-        self, predicate: str, change: PredicateDelta, dictionary: Dictionary, program: Program
+        self,
+        predicate: str,
+        change: PredicateDelta,
+        dictionary: Dictionary,
+        program: Program,
+        expired: Expired = NOTHING_EXPIRED,
     ) -> None:
         self.predicate = predicate
         self.ids = change
         """The same as term ids."""
         self._dictionary = dictionary
         self._program = program
+        self._expired = expired
 
     @property
     def inserted_count(self) -> int:
@@ -118,6 +125,15 @@ class PredicateChange:
         return self._chosen(self.ids.deleted, ~self.ids.deleted_explicit)
 
     @cached_property
+    def expired(self) -> Result:
+        """Those of `deleted` that left a window because they were too old, or followed from facts that did."""
+        return self._chosen(self.ids.deleted, self._is_expired)
+
+    @cached_property
+    def _is_expired(self) -> Mask:
+        return self._expired.among(self.predicate, self.ids)
+
+    @cached_property
     def became_explicit(self) -> Result:
         """Facts that were derived before, are true still, and are asserted now."""
         return self._result(self.ids.became_explicit, self.ids.became_explicit_rows)
@@ -136,10 +152,11 @@ class PredicateChange:
 
     def batches(self, label: Label) -> Iterator[ChangeBatch]:
         """The rows of a change feed (`io.change_feed`), deletions first."""
-        change = self.ids
+        change, expired = self.ids, self._is_expired
         parts: tuple[tuple[int, Kind, list[Ids], Mask], ...] = (
-            (-1, "explicit", change.deleted, change.deleted_explicit),
-            (-1, "implicit", change.deleted, ~change.deleted_explicit),
+            (-1, "expired", change.deleted, expired),
+            (-1, "explicit", change.deleted, change.deleted_explicit & ~expired),
+            (-1, "implicit", change.deleted, ~change.deleted_explicit & ~expired),
             (1, "explicit", change.inserted, change.inserted_explicit),
             (1, "implicit", change.inserted, ~change.inserted_explicit),
         )

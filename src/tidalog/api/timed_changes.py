@@ -9,6 +9,7 @@ from collections.abc import Callable, Sequence
 from copy import deepcopy
 from dataclasses import replace
 
+from tidalog.analysis import Analysis
 from tidalog.api.diagnostics import FactsOfWindow, TooLate, WindowsFixed
 from tidalog.api.encoded_update import net_update
 from tidalog.api.outcome import Outcome
@@ -85,6 +86,11 @@ def check(windows: Windows, update: EncodedUpdate) -> None:
     if update.time is not None and windows.is_too_late(update.time):
         late = f"later than {duration_text(windows.late)}" if windows.late else "earlier than that"
         raise UsageError(TooLate(time=time_text(update.time), now=time_text(windows.now), late=late))
+
+
+def is_monotonic(analysis: Analysis) -> bool:
+    """Whether a new fact can end none: no rule negates or aggregates."""
+    return not any(rule.negations or rule.aggregates for rule in analysis.rules)
 
 
 def _with_expired(

@@ -34,7 +34,7 @@ from tidalog.model.errors import DataError
 if TYPE_CHECKING:
     import pyarrow.parquet as pq
 
-Kind = Literal["explicit", "implicit", "rule"]
+Kind = Literal["explicit", "implicit", "expired", "rule"]
 ADD_RULE, REMOVE_RULE = 2, -2
 _SIGNS: Final = {1: "+", -1: "-", ADD_RULE: "+rule", REMOVE_RULE: "-rule"}
 _SLICE: Final = 1 << 18

@@ -3,7 +3,9 @@
     +edge(a, b).  -edge(b, c).
     commit.
     +rule r9: far(?x) :- path(a, ?x).  -rule r3.
+    commit at "2026-05-31T18:30:00Z".
 
+An update has the time of its `commit at`, for windows: a dateTime, or a number of seconds.
 A statement is one of the main dialect with a sign before it; terms, triples, comments, @prefix and @base are
 those of the main dialect, read by the same code.  The word `rule` after a sign starts a rule, unless a
 parenthesis follows: `+rule(a).` is a fact.  A fact of a predicate `rule` without arguments is `+<rule>.`
@@ -37,12 +39,16 @@ from tidalog.lang.update_diagnostics import (
 from tidalog.model.errors import Diagnostic, ProgramError, Source, Span
 from tidalog.model.program import Atom, Call, Fact, Rule
 from tidalog.model.term_text import NAME, BadEscape, quote, unescape
+from tidalog.model.window_times import time_in, time_text
 
 _RULE: Final = r"rule(?!\w|-[^\W\d]|:(?!-)|\s*\()"
 _NEXT: Final = re.compile(rf"{SKIP}(?:(?P<sign>[+-])(?!\s*{_RULE})|(?P<commit>commit\s*+\.))")
 _RULE_WORD: Final = re.compile(_RULE)
 _SIGNED: Final = re.compile(rf"[+-]\s*(?P<rule>{_RULE})?\s*")
 _COMMIT: Final = re.compile(r"commit(?![\w:(-])\s*")
+_AT: Final = re.compile(
+    r'at\s*((?P<number>-?[0-9]+(?:\.[0-9]+)?)|"(?P<text>[^"\\\n]*)"(?:\^\^xsd:dateTime)?)\s*\.\Z'
+)
 _DIRECTIVE: Final = re.compile(r"@(import|export|output|parameter)\b")
 _REMOVED: Final = re.compile(r'(?:(?P<name>[\w-]+)|"(?P<quoted>(?:[^"\\\n]|\\.)*)")\s*\.\Z')
 _INSTEAD: Final = {
@@ -63,6 +69,8 @@ class ScriptUpdate:
     insertions: tuple[Fact, ...] = ()
     rules_added: tuple[Rule, ...] = ()
     rules_removed: tuple[str, ...] = ()
+    time: int | None = None
+    """In microseconds since 1970."""
     span: Span | None = field(default=None, compare=False, repr=False)
 
 
@@ -105,8 +113,13 @@ def print_updates(updates: Iterable[ScriptUpdate], prefixes: Mapping[str, str] |
         lines += [f"+{_fact_text(printer, fact)}" for fact in update.insertions]
         lines += [f"-rule {name if NAME.match(name) else quote(name)}." for name in update.rules_removed]
         lines += [f"+rule {printer.rule(rule)}" for rule in update.rules_added]
-        lines.append("commit.")
+        lines.append("commit." if update.time is None else f"commit at {_time_text(update.time)}.")
     return "".join(f"{line}\n" for line in lines)
+
+
+def _time_text(time: int) -> str:
+    text = time_text(time)
+    return text if time_in(text) == time and ":" not in text else quote(text)
 
 
 def _fact_text(printer: Printer, fact: Fact) -> str:
@@ -133,14 +146,14 @@ class _ScriptReader:
         self._removed: list[str] = []
         self._start: int | None = None
 
-    def _end(self, start: int, end: int) -> None:
+    def _end(self, start: int, end: int, time: int | None = None) -> None:
         """Ends an update whose last statement has the offsets [start, end)."""
         first = start if self._start is None else self._start
         parts = (self._deletions, self._insertions, self._added, self._removed)
         deletions, insertions, added, removed = parts
         span = Span(self.source, first, end)
         self.updates.append(
-            ScriptUpdate(tuple(deletions), tuple(insertions), tuple(added), tuple(removed), span)
+            ScriptUpdate(tuple(deletions), tuple(insertions), tuple(added), tuple(removed), time, span)
         )
         self._begin()
 
@@ -215,13 +228,22 @@ class _ScriptReader:
         if statement.text[after:] == ".":
             self._end(statement.start, statement.end)
             return
+        timed = _AT.match(statement.text, after)
+        if timed is not None:
+            time = time_in(timed["number"] or timed["text"])
+            if time is None:
+                span = Span(self.source, statement.start + timed.start(1), statement.end - 1)
+                why, advice = "a time is a dateTime or a number of seconds since 1970", 'write commit at 12.5.'
+                self._error(BadStatement(span, problem="this is not a time", why=why, advice=advice))
+            self._end(statement.start, statement.end, time)
+            return
         at = statement.start + after
         found = statement.text[after : after + 1]
         self._error(
             UnexpectedText(
                 Span(self.source, at, at + 1),
                 found=f"`{found}`" if found else "end of the text",
-                expected="`.` after commit",
+                expected="`.` or `at` and a time after commit",
                 advice="a statement ends with a full stop",
             )
         )
