@@ -10,7 +10,7 @@ from tidalog.analysis.diagnostics import (
     text_position,
 )
 from tidalog.analysis.draft import Draft, Use
-from tidalog.model.program import Window
+from tidalog.model.program import WITNESS, Window
 from tidalog.rdf.layout import TRIPLE
 
 
@@ -24,7 +24,8 @@ def check_windows(draft: Draft) -> None:
             draft.report(WindowTwice(window.span, name=name, first_position=position))
     named = {window.name for window in first.values() if window.name != window.source}
     heads = {head.predicate: head for working in draft.rules for head in working.rule.heads}
-    facts = {fact.predicate: fact for fact in draft.facts if fact.predicate in named}
+    written = (fact for fact in draft.facts if any(term is not WITNESS for term in fact.arguments))
+    facts = {fact.predicate: fact for fact in written}
     imported = {binding.predicate: binding for binding in draft.program.imports}
     for window in first.values():
         if window.source in named:

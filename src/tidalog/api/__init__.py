@@ -46,6 +46,7 @@ def open(
     strategy: str = "auto",
     marking: str = "auto",
     order: str = "ours",
+    late: object = 0,
 ) -> StoredKnowledgeBase: ...
 def open(
     path: str | os.PathLike[str] | None = None,
@@ -86,9 +87,10 @@ def open(
 
     limits = checked_limits(max_facts, max_seconds, max_memory, strict)
     options = checked_options(strategy, marking, order, look_ahead=1)
+    allowed = checked_duration("late", late)
     if path is None:
         kb = KnowledgeBase(limits, options)
-        kb._open().windows.late = checked_duration("late", late)
+        kb._open().windows.late = allowed
         for name, function in (functions or {}).items():
             kb.register(name, function)
         return kb
@@ -103,6 +105,7 @@ def open(
         snapshot_after=snapshot_after,
         functions=functions or {},
         unfinished=unfinished,
+        late=allowed,
     )
 
 

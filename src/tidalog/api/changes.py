@@ -151,11 +151,9 @@ class Changes:
         """Gives updates without a time that of their arrival, unless times come with the data."""
         windows = self._opened().windows
         for update in updates if windows else ():
-            if update.time is not None:
-                windows.by_arrival = bool(windows.by_arrival)
-            elif windows.by_arrival or (windows.by_arrival is None and windows.concerns(update)):
-                windows.by_arrival = True
-                update.time = max(windows.now, time.time_ns() // 1000)
+            by_arrival = windows.concerns(update) if windows.by_arrival is None else windows.by_arrival
+            if update.time is None and by_arrival:
+                update.time, update.arrived = max(windows.now, time.time_ns() // 1000), True
 
     def maintain(
         self,

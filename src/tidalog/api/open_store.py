@@ -30,6 +30,7 @@ def open_store(
     snapshot_after: int,
     functions: Mapping[str, PythonFunction],
     unfinished: Unfinished,
+    late: int = 0,
 ) -> StoredKnowledgeBase:
     """The knowledge base of a store, which is created if there is none."""
     check_choice("fsync", fsync, FSYNCS)
@@ -37,10 +38,11 @@ def open_store(
     what, hint = "a size of the log in bytes", "leave it out for the default"
     check_count("snapshot_after", snapshot_after, what, hint, least=1)
     if read_only:
-        return _for_reading(path, limits, options, functions, unfinished)
+        return _for_reading(path, limits, options, functions, unfinished)  # time moves for writers only
     store = Store(path, fsync)
     try:
         kb = StoredKnowledgeBase(limits, options, path, store, snapshot_after)
+        kb._open().windows.late = late
         kb._recover(store, functions, unfinished)
     except BaseException:
         store.close()

@@ -15,6 +15,8 @@ from tidalog.engine.engine import EmbeddedEngine
 from tidalog.engine.functions import is_native
 from tidalog.engine.limits import RunStats
 from tidalog.lang import parse, print_program
+from tidalog.maintain.windows.saved import restored as restored_windows
+from tidalog.maintain.windows.saved import saved
 from tidalog.model.facts import Ids
 from tidalog.plan.compile import compile
 from tidalog.rdf.layout import Layout
@@ -33,6 +35,7 @@ def meta_of(state: State) -> dict[str, object]:
         "parameters": {name: id_of(term) for name, term in state.environment.parameters.items()},
         "witnesses": list(state.witnesses),
         "triples": layout.to_json(),
+        **({"windows": saved(state.windows)} if state.windows else {}),
         "run": asdict(state.run) if state.run is not None else None,
         "unranked": [node.name for node in maintenance.maintainer.components if not node.is_ranked]
         if maintenance is not None
@@ -61,6 +64,11 @@ def restored(state: State, snapshot: Snapshot) -> State:
         layout = Layout.from_json(**meta.mapping("triples"))
         run = RunStats(**meta.mapping("run")) if meta.optional("run", dict) is not None else None
         unranked = set(meta.list("unranked"))
+        windows, of_program = state.windows, program.windows
+        if of_program:
+            windows = restored_windows(
+                meta.mapping("windows"), of_program, windows.late, len(engine.dictionary)
+            )
     environment = replace(state.environment, parameters=parameters)
     analysis = analysed(program, environment, witnesses)
     engine.derived = run is not None
@@ -72,6 +80,7 @@ def restored(state: State, snapshot: Snapshot) -> State:
         analysis=replace(analysis, program=program, facts=()),
         warnings=analysis.warnings,
         witnesses=witnesses,
+        windows=windows,
         engine=engine if stays else moved(engine, layout, analysis.triples, witnesses, into, ids),
     )
     if not stays or run is None or meta.text("writer") != version("tidalog"):

@@ -33,6 +33,8 @@ class EncodedUpdate:
     """What its facts were checked against when it was read from a file."""
     time: int | None = None
     """When it took place, in microseconds since 1970; None: at the present time of the windows."""
+    arrived: bool = False
+    """Whether that is the time of its arrival, and not one that came with the data."""
 
     @property
     def changes_rules(self) -> bool:

@@ -230,4 +230,13 @@ class Inbox:
 def together(part: EncodedUpdate, more: EncodedUpdate) -> EncodedUpdate:
     """One update of two parts: it deletes before it inserts, as if its rows had come at once."""
     deletions, insertions = [*part.deletions, *more.deletions], [*part.insertions, *more.insertions]
-    return EncodedUpdate(deletions, insertions, part.rules + more.rules, part.label, part.dictionary)
+    times = [one.time for one in (part, more) if one.time is not None]
+    return EncodedUpdate(
+        deletions,
+        insertions,
+        part.rules + more.rules,
+        part.label,
+        part.dictionary,
+        time=max(times, default=None),
+        arrived=part.arrived,
+    )

@@ -36,6 +36,7 @@ from tidalog.model.program import Rule
 from tidalog.model.rule_edit import NO_EDIT, NamedRemoval, RuleEdit, RuleText
 from tidalog.model.terms import Term
 from tidalog.model.update import EncodedUpdate, Label
+from tidalog.model.window_times import START
 from tidalog.storage.columns import Arrays, ids_by_value, terms_by_value
 from tidalog.storage.manifest import FORMAT
 
@@ -228,6 +229,8 @@ def changes_packed(
     ids = np.concatenate(columns) if columns else np.empty(0, np.int32)
     terms, positions = terms_by_value(dictionary, ids)
     whole = {**header, "labels": [change.label for change in changes], "predicates": list(codes)}
+    if any(change.time is not None for change in changes):
+        whole["times"] = [(change.time, change.arrived) for change in changes]
     if any(change.rules for change in changes):
         whole["rules"] = [edit_packed(change.rules) for change in changes]
         if whole["kind"] == UPDATES:
@@ -256,9 +259,14 @@ def changes_of(record: Record, dictionary: Dictionary) -> list[EncodedUpdate]:
         parts[number][sign].append(Facts(names[code], columns, count))
     if at != len(arguments):
         raise ValueError(f"its facts have {at:,} arguments, and {len(arguments):,} are there")
+    times = record.sequence("times") or [(None, False)] * len(parts)
+    if not all(time is None or (type(time) is int and abs(time) <= -START) for time, _ in times):
+        raise ValueError("a time is out of range")
     return [
-        EncodedUpdate(deletions, insertions, edit, label, dictionary)
-        for (deletions, insertions), edit, label in zip(parts, edits, record.labels, strict=True)
+        EncodedUpdate(deletions, insertions, edit, label, dictionary, time=time, arrived=bool(arrived))
+        for (deletions, insertions), edit, label, (time, arrived) in zip(
+            parts, edits, record.labels, times, strict=True
+        )
     ]
 
 

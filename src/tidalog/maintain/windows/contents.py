@@ -100,6 +100,13 @@ class TimeContents:
         self.now = time
         self._list(rows, expiry_of(self.window, time))
 
+    def expect(self, expiry: Times, now: int) -> None:
+        """Rows have these expiries, at this time."""
+        self.is_in(NO_ROWS)
+        self.expiry[: len(expiry)], self.now = expiry, now
+        for time in np.unique(expiry[expiry > now]).tolist():
+            self._list(np.flatnonzero(expiry == time).astype(np.int32), time)
+
     def referenced(self) -> list[Ids]:
         return []
 
@@ -160,10 +167,10 @@ class CountContents:
     present: Flags = field(default_factory=lambda: np.empty(0, np.bool_))
     last: Times = field(default_factory=lambda: np.empty(0, np.int64))
     """The number of each row's last arrival."""
-    _updates: deque[tuple[int, int, Ids]] = field(default_factory=deque)
+    updates: deque[tuple[int, int, Ids]] = field(default_factory=deque)
     """The arrivals that are held, by update: time, number of the first arrival, rows; in order of time."""
-    _held: int = 0
-    _next: int = 0
+    held: int = 0
+    next: int = 0
     """The number of the next arrival."""
 
     def is_in(self, rows: Ids) -> Flags:
@@ -172,20 +179,22 @@ class CountContents:
         return self.present[rows]
 
     def start(self, time: int) -> None:
-        self._updates = deque((time, first, rows) for _, first, rows in self._updates)
+        self.updates = deque((time, first, rows) for _, first, rows in self.updates)
 
     def referenced(self) -> list[Ids]:
         """The rows of all arrivals that are held."""
-        return [rows for _, _, rows in self._updates]
+        return [rows for _, _, rows in self.updates]
 
     def plan(self, arrivals: Arrivals) -> WindowPlan:
         self.is_in(NO_ROWS)
         before = self.last[arrivals.rows]
         self._number(arrivals)
         gone = [part[self.last[part] == numbers] for part, numbers in self._dropped(arrivals)]
+        comes_last = self.last[arrivals.inserted] >= self.next  # a late arrival may be older than another
         self.last[arrivals.rows] = before
         left = np.unique(np.concatenate(gone)) if gone else NO_ROWS
-        inserted = arrivals.inserted[~self.present[arrivals.inserted] & ~np.isin(arrivals.inserted, left)]
+        inserted = arrivals.inserted[comes_last & ~self.present[arrivals.inserted]]
+        inserted = inserted[~np.isin(inserted, left)]
         deleted = arrivals.deleted[self.present[arrivals.deleted]]
         expired = left[self.present[left] & ~np.isin(left, arrivals.deleted)]
         return WindowPlan(inserted, deleted, expired)
@@ -194,13 +203,13 @@ class CountContents:
         """Notes the last arrival of each row that comes in; a late one may not be the last."""
         rows = arrivals.rows
         newest = self.rows.came[rows] <= arrivals.time
-        np.maximum.at(self.last, rows[newest], (self._next + np.arange(len(rows)))[newest])
+        np.maximum.at(self.last, rows[newest], (self.next + np.arange(len(rows)))[newest])
 
     def _dropped(self, arrivals: Arrivals) -> Iterator[tuple[Ids, Times]]:
         """Rows and numbers of the arrivals that are no longer held after an update."""
-        excess = self._held + len(arrivals.rows) - self.window.length
-        new, position = (arrivals.time, self._next, arrivals.rows), self._position(arrivals.time)
-        held = chain(islice(self._updates, position), [new], islice(self._updates, position, None))
+        excess = self.held + len(arrivals.rows) - self.window.length
+        new, position = (arrivals.time, self.next, arrivals.rows), self._position(arrivals.time)
+        held = chain(islice(self.updates, position), [new], islice(self.updates, position, None))
         for _, first, rows in held:
             if excess <= 0:
                 return
@@ -210,7 +219,7 @@ class CountContents:
 
     def _position(self, time: int) -> int:
         """Where arrivals of a time come among those that are held."""
-        updates = self._updates
+        updates = self.updates
         if not updates or updates[-1][0] <= time:
             return len(updates)
         return bisect_right(updates, time, key=lambda update: update[0])
@@ -220,15 +229,15 @@ class CountContents:
         self._number(arrivals)
         if len(arrivals.rows):
             position = self._position(arrivals.time)
-            self._updates.insert(position, (arrivals.time, self._next, arrivals.rows))
-        self._next += len(arrivals.rows)
-        self._held += len(arrivals.rows)
-        while self._held > self.window.length:
-            time, first, rows = self._updates.popleft()
-            dropped = min(len(rows), self._held - self.window.length)
-            self._held -= dropped
+            self.updates.insert(position, (arrivals.time, self.next, arrivals.rows))
+        self.next += len(arrivals.rows)
+        self.held += len(arrivals.rows)
+        while self.held > self.window.length:
+            time, first, rows = self.updates.popleft()
+            dropped = min(len(rows), self.held - self.window.length)
+            self.held -= dropped
             if dropped < len(rows):
-                self._updates.appendleft((time, first + dropped, rows[dropped:]))
+                self.updates.appendleft((time, first + dropped, rows[dropped:]))
         self.present[plan.inserted] = True
         self.present[plan.deleted] = False
         self.present[plan.expired] = False
@@ -239,4 +248,4 @@ class CountContents:
         present, last = np.zeros(len(kept), np.bool_), np.full(len(kept), -1, np.int64)
         present[numbers[kept]], last[numbers[kept]] = self.present[kept], self.last[kept]
         self.present, self.last = present, last
-        self._updates = deque((time, first, numbers[rows]) for time, first, rows in self._updates)
+        self.updates = deque((time, first, numbers[rows]) for time, first, rows in self.updates)

@@ -217,6 +217,8 @@ class Windows:
             for stream in self.streams.values():
                 stream.start(plan.now)
         self.now = plan.now
+        if update.time is not None and self.by_arrival is None:
+            self.by_arrival = update.arrived
         for source, part in plan.streams.items():
             stream = self.streams[source]
             gone = [stream.rows.numbers(f) for f in update.deletions if f.predicate == source]
