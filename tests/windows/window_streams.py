@@ -9,7 +9,7 @@ import tidalog
 from tidalog.api.knowledge_base import KnowledgeBase
 from tidalog.lang import parse
 from tidalog.model.errors import UsageError
-from tidalog.model.program import Fact, Program
+from tidalog.model.program import Fact
 from tidalog.model.terms import Integer, Term
 from tidalog.reference.naive import evaluate
 from tidalog.reference.windows import WindowOracle
@@ -50,7 +50,10 @@ class Checked:
         self.plain: set[tuple[str, tuple[Term, ...]]] = set()
 
     def step(
-        self, time: int, deletions: list[tuple[str, tuple[int, int]]], insertions: list[tuple[str, tuple[int, int]]]
+        self,
+        time: int,
+        deletions: list[tuple[str, tuple[int, int]]],
+        insertions: list[tuple[str, tuple[int, int]]],
     ) -> None:
         streamed = [
             [(p, (Integer(x), Integer(y))) for p, (x, y) in part if p in self.sources]

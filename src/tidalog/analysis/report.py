@@ -9,8 +9,8 @@ from tidalog.analysis.components import Component
 from tidalog.analysis.diagnostics import counted
 from tidalog.analysis.model import Analysis
 from tidalog.analysis.normal import NormalRule
-from tidalog.lang.printer import Printer
-from tidalog.model.program import Declaration
+from tidalog.lang.printer import Printer, window_text
+from tidalog.model.program import Declaration, Window
 
 MOST_NAMES: Final = 12
 """Longer lists of names are cut short in the text; the JSON form has them all."""
@@ -30,6 +30,9 @@ def describe(analysis: Analysis) -> str:
     if analysis.program.declarations:
         lines += ["", "declared"]
         lines += columns([_declaration_row(analysis, one) for one in analysis.program.declared.values()])
+    if analysis.program.windows:
+        lines += ["", "windows"]
+        lines += columns([_window_row(analysis, window) for window in analysis.program.windows])
     return "\n".join(lines) + "\n"
 
 
@@ -81,6 +84,10 @@ def describe_json(analysis: Analysis) -> dict[str, object]:
             }
             for one in analysis.program.declared.values()
         ],
+        "windows": [
+            {"name": one.name, "source": one.source, "kind": one.kind, "length": one.length, "step": one.step}
+            for one in analysis.program.windows
+        ],
         "constraints": [rule.name for rule in analysis.constraints],
         "strata": [list(stratum) for stratum in analysis.strata],
         "triple_relations": dict(analysis.triples.properties),
@@ -115,6 +122,12 @@ def _declaration_row(analysis: Analysis, declaration: Declaration) -> list[str]:
     text = Printer().declaration(declaration)
     written = " ".join(text[text.index("(") :].removesuffix(" .").split())
     return [analysis.label(declaration.predicate), written.replace("( ", "(").replace(" )", ")")]
+
+
+def _window_row(analysis: Analysis, window: Window) -> list[str]:
+    """`recent`, its size, and its stream if that has another name."""
+    over = f"over {analysis.label(window.source)}" if window.source != window.name else ""
+    return [analysis.label(window.name), window_text(window), over]
 
 
 def _component_row(analysis: Analysis, component: Component) -> list[str]:

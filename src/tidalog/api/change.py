@@ -101,9 +101,7 @@ def delta_of(outcome: Outcome, database: Database, lock: Lock, *, derived: bool 
         return PredicateChange(name, change, dictionary, program, expired)
 
     return Delta(
-        LazyMapping(
-            changes, lambda name: PredicateChange(name, changes[name], dictionary, program, expired)
-        ),
+        LazyMapping(changes, lambda name: PredicateChange(name, changes[name], dictionary, program, expired)),
         of_others,
         outcome.counters,
         label=outcome.label,

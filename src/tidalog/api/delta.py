@@ -126,7 +126,7 @@ class PredicateChange:
 
     @cached_property
     def expired(self) -> Result:
-        """Those of `deleted` that left a window because they were too old, or followed from facts that did."""
+        """Those of `deleted` that were too old for a window, or followed from facts that were."""
         return self._chosen(self.ids.deleted, self._is_expired)
 
     @cached_property

@@ -15,7 +15,6 @@ from tidalog.analysis.declarations import fact_faults
 from tidalog.analysis.edit_scripts import changed_rules
 from tidalog.analysis.predicates import misplaced_in
 from tidalog.api.bulk_terms import ids_of_many
-from tidalog.api.diagnostics import NotATime
 from tidalog.api.load import declared_row
 from tidalog.api.naming import checked_name
 from tidalog.api.rules import rule_edit
@@ -32,9 +31,8 @@ from tidalog.model.facts import Facts, Ids
 from tidalog.model.program import Declaration, Fact, Program
 from tidalog.model.rule_edit import NO_EDIT, NamedRemoval, RuleEdit, RuleText
 from tidalog.model.term_text import term_text
-from tidalog.model.terms import Double, Integer, String, Term
+from tidalog.model.terms import Term
 from tidalog.model.update import EncodedUpdate
-from tidalog.model.window_times import START, time_in
 from tidalog.rdf.columns import split
 from tidalog.rdf.layout import TRIPLE, Layout
 from tidalog.rdf.shorthand import ROLES, WHY
@@ -118,31 +116,9 @@ def encoded_updates(table: UpdateTable, dictionary: Dictionary, prefixes: Prefix
     return [
         EncodedUpdate(deletions, insertions, edit, label, dictionary, time=time)
         for (deletions, insertions), edit, label, time in zip(
-            parts, edits, table.updates, times_of(table), strict=True
+            parts, edits, table.updates, table.times, strict=True
         )
     ]
-
-
-def times_of(table: UpdateTable) -> list[int | None]:
-    """The time of each update of a table: the latest of its rows.  Raises `DataError` for what is not a
-    time."""
-    if table.time is None or table.timed is None:
-        return [None] * len(table.updates)
-    terms = Dictionary()
-    ids = terms.encode(table.time.array, table.time.reading)
-    found, codes = np.unique(ids, return_inverse=True)
-    times = np.array([_time_of(terms.term(number)) for number in found.tolist()], np.int64)[codes]
-    times = np.where(table.timed, times, START)
-    latest = [int(times[table.rows_of(u)].max(initial=START)) for u in range(len(table.updates))]
-    return [None if time == START else time for time in latest]
-
-
-def _time_of(term: Term) -> int:
-    time = time_in(term.value if isinstance(term, Integer | Double | String) else term)
-    if time is None:
-        why, hint = "the column time has a dateTime or a number of seconds in each row", "mend the row"
-        raise DataError(NotATime(value=term_text(term), what="time", why=why, hint=hint))
-    return time
 
 
 def grouped_facts(

@@ -43,6 +43,7 @@ from tidalog.builtins import PythonFunction
 from tidalog.engine.limits import Limits, ProgressCallback
 from tidalog.io.result import OnError
 from tidalog.io.update_tables import UpdateTable
+from tidalog.io.update_times import Clock
 from tidalog.lang import print_rule
 from tidalog.lang.updates import ScriptUpdate
 from tidalog.maintain.choose import Options
@@ -328,11 +329,12 @@ class KnowledgeBase(Reader):
         """The updates of scripts (`.upd`), update tables, folders of them, or several of these, for this
         knowledge base to apply.  Nothing is applied yet.
 
-        Wrong rows of tables are an error, or with `on_error="skip"` are counted and written to the file
-        `quarantine`.
+        Wrong rows of tables, and those of updates that come too late for windows, are an error, or with
+        `on_error="skip"` are counted and written to the file `quarantine`.
         """
         check_on_error(on_error)
         database = self._open()
+        windows = database.windows
         with bar_for(progress) as bar:
             return read_updates(
                 [paths] if isinstance(paths, str | os.PathLike) else paths,
@@ -341,6 +343,7 @@ class KnowledgeBase(Reader):
                 on_error=on_error,
                 quarantine=Path(quarantine) if quarantine is not None else None,
                 progress=bar.on_read("updates"),
+                clock=Clock(windows.now, windows.late) if windows else None,
             )
 
     @locked

@@ -10,7 +10,7 @@ from copy import deepcopy
 from dataclasses import replace
 
 from tidalog.analysis import Analysis
-from tidalog.api.diagnostics import FactsOfWindow, TooLate, WindowsFixed
+from tidalog.api.diagnostics import FactsOfWindow, TooLate, WindowsFixed, WindowsNotKept
 from tidalog.api.encoded_update import net_update
 from tidalog.api.outcome import Outcome
 from tidalog.engine.bits import EXPLICIT
@@ -18,7 +18,7 @@ from tidalog.engine.engine import EmbeddedEngine
 from tidalog.maintain.windows.windows import TimedPlan, Windows
 from tidalog.model.errors import UsageError
 from tidalog.model.facts import Facts
-from tidalog.model.program import Window
+from tidalog.model.program import Program, Window
 from tidalog.model.update import EncodedUpdate
 from tidalog.model.window_times import duration_text, time_text
 
@@ -88,14 +88,18 @@ def check(windows: Windows, update: EncodedUpdate) -> None:
         raise UsageError(TooLate(time=time_text(update.time), now=time_text(windows.now), late=late))
 
 
+def refuse_windows(program: Program, what: str) -> None:
+    """Raises `UsageError` (T178) if a program has windows."""
+    for window in program.windows:
+        raise UsageError(WindowsNotKept(what=what, window=window.name))
+
+
 def is_monotonic(analysis: Analysis) -> bool:
     """Whether a new fact can end none: no rule negates or aggregates."""
     return not any(rule.negations or rule.aggregates for rule in analysis.rules)
 
 
-def _with_expired(
-    outcome: Outcome, plans: Sequence[TimedPlan], updates: Sequence[EncodedUpdate]
-) -> Outcome:
+def _with_expired(outcome: Outcome, plans: Sequence[TimedPlan], updates: Sequence[EncodedUpdate]) -> Outcome:
     only_time = not any(update.deletions or update.rules for update in updates)
     expired = [facts for plan in plans for facts in plan.expired]
     return replace(outcome, expired=tuple(expired), only_time=only_time, time=plans[-1].now)

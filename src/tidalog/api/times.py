@@ -15,7 +15,10 @@ def checked_time(value: object) -> int:
     """Microseconds since 1970.  Raises `UsageError` (T179) for what is not a time."""
     time = time_in(value)
     if time is None:
-        why, hint = "a time is a datetime, an xsd:dateTime or a number of seconds since 1970", "write time=12.5"
+        why, hint = (
+            "a time is a datetime, an xsd:dateTime or a number of seconds since 1970",
+            "write time=12.5",
+        )
         raise UsageError(NotATime(value=repr(value), what="time", why=why, hint=hint))
     return time
 
@@ -24,7 +27,10 @@ def checked_duration(name: str, value: object) -> int:
     """Microseconds.  Raises `UsageError` (T179) for what is not a duration."""
     duration = duration_in(value)
     if duration is None or duration < 0:
-        why, hint = "a duration is a text such as 5s, a timedelta or a number of seconds", f'write {name}="5s"'
+        why, hint = (
+            "a duration is a text such as 5s, a timedelta or a number of seconds",
+            f'write {name}="5s"',
+        )
         raise UsageError(NotATime(value=repr(value), what="duration", why=why, hint=hint))
     return duration
 

@@ -14,6 +14,7 @@ from tidalog.io.diagnostics import FileNotReadable
 from tidalog.io.files import find_files
 from tidalog.io.result import BadRows, OnError, Progress
 from tidalog.io.update_tables import read_update_table
+from tidalog.io.update_times import Clock
 from tidalog.lang.updates import parse_updates
 from tidalog.model.errors import DataError
 from tidalog.model.program import Program
@@ -37,6 +38,7 @@ def read_updates(
     on_error: OnError = "error",
     quarantine: Path | None = None,
     progress: Progress | None = None,
+    clock: Clock | None = None,
 ) -> UpdateList:
     """The updates of files in the order given, which fit the declarations of a program.  Tables that follow
     each other are read as one."""
@@ -58,6 +60,7 @@ def read_updates(
                 progress=progress,
                 prefixes=prefixes,
                 declared=declared,
+                clock=clock,
             )
             updates += encoded_updates(table, dictionary, prefixes)
             updates.bad = table.bad

@@ -52,6 +52,19 @@ class ComesTooLate(WrongValue):
     )
 
 
+class NotATimeCell(WrongValue):
+    title = "{value} is not a time"
+    reason = "column time has a dateTime or a number of seconds since 1970"
+    hint = "write 2026-05-31T18:30:00Z or 12.5"
+
+
+class UpdateTooLate(DataDiagnostic):
+    number = "T174"
+    title = "the update at {time} comes too late"
+    reason = "time is at {now}, and updates that are {late} are not applied"
+    hint = "allow late updates with --late 5s, or tidalog.open(late='5s') in Python"
+
+
 class NotAnObject(JsonSyntax):
     hint = 'every line holds one object, such as {{"op": "+", "predicate": "edge", "arg1": "a"}}'
 

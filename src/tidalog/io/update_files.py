@@ -78,6 +78,10 @@ class FilePart:
     def rows(self) -> int:
         return len(self.op)
 
+    def text_of(self, row: int) -> str:
+        """The text of a row."""
+        return self.raw.locate(int(self.numbers[row]), 0)[1]
+
 
 @dataclass(frozen=True)
 class Shape:

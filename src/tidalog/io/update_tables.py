@@ -47,10 +47,12 @@ from tidalog.io.update_files import (
     position_of_row,
     read_part,
 )
+from tidalog.io.update_times import Clock, on_time, row_times
 from tidalog.model.errors import DataError
 from tidalog.model.program import NOTHING_DECLARED, Declaration
 from tidalog.model.term_text import STANDARD_PREFIXES
 from tidalog.model.update import Label
+from tidalog.model.window_times import START
 
 L = TypeVar("L", int, str)
 T = TypeVar("T", bound=np.generic)
@@ -102,6 +104,16 @@ class UpdateTable:
     def rows(self) -> int:
         return len(self.op)
 
+    @property
+    def times(self) -> list[int | None]:
+        """The time of each update: the latest of its rows, in microseconds since 1970."""
+        if self.time is None or self.timed is None:
+            return [None] * len(self.updates)
+        times, known = row_times(self.time)
+        times = np.where(self.timed & known, times, START)
+        latest = [int(times[self.rows_of(u)].max(initial=START)) for u in range(len(self.updates))]
+        return [None if time == START else time for time in latest]
+
     def rows_of(self, update: int) -> slice:
         """The rows of the update with an index."""
         return slice(int(self.starts[update]), int(self.starts[update + 1]))
@@ -121,6 +133,7 @@ def read_update_table(
     base_dir: Path | None = None,
     prefixes: Mapping[str, str] = STANDARD_PREFIXES,
     declared: Mapping[str, Declaration] = NOTHING_DECLARED,
+    clock: Clock | None = None,
 ) -> UpdateTable:
     """The updates of a file, a pattern, a folder, or several of these.
 
@@ -129,7 +142,8 @@ def read_update_table(
     stream of these files.  With `sort_files` rows are sorted across all files instead, for files that were
     written in parallel.
 
-    Predicates may have `prefixes`; arguments of `declared` ones are of their types.  Bad rows are an error,
+    Predicates may have `prefixes`; arguments of `declared` ones are of their types.  With a `clock` the rows of
+    updates that come too late are bad.  Bad rows are an error,
     or with `on_error="skip"` are counted and written to `quarantine`.
     """
     folder = base_dir if base_dir is not None else Path()
@@ -162,6 +176,8 @@ def read_update_table(
                 progress(str(file), rows)
         labels, ranks = _ranked(parts)
         kept = np.ones(rows, np.bool_) if sort_files else _in_order(parts, labels, ranks, log)
+        if clock is not None:
+            kept = on_time(parts, ranks, kept, log, clock)
         bad = log.finish()
     except BaseException:
         log.abandon()

@@ -233,7 +233,10 @@ class _ScriptReader:
             time = time_in(timed["number"] or timed["text"])
             if time is None:
                 span = Span(self.source, statement.start + timed.start(1), statement.end - 1)
-                why, advice = "a time is a dateTime or a number of seconds since 1970", 'write commit at 12.5.'
+                why, advice = (
+                    "a time is a dateTime or a number of seconds since 1970",
+                    "write commit at 12.5.",
+                )
                 self._error(BadStatement(span, problem="this is not a time", why=why, advice=advice))
             self._end(statement.start, statement.end, time)
             return

@@ -16,6 +16,7 @@ import tidalog
 from tidalog.api.arguments import check_seconds
 from tidalog.api.diagnostics import BadArgument
 from tidalog.api.sources import ProgramSource
+from tidalog.api.timed_changes import refuse_windows
 from tidalog.model.errors import UsageError
 from tidalog.spark.applying import Applying
 from tidalog.spark.catalog import known_predicates
@@ -229,6 +230,7 @@ class Maintained:
         try:
             if settings.program is not None:
                 kb.load(settings.program, dialect=settings.dialect, parameters=settings.parameters)
+            refuse_windows(kb.program, "a stream on Spark")
             kb.materialise()
         except BaseException:
             kb.close()

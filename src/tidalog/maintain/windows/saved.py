@@ -109,7 +109,11 @@ def _restore_count(content: CountContents, found: Mapping[str, Any], rows: Strea
     times, firsts, sizes = (_array(found[name], np.int64, None) for name in ("times", "firsts", "sizes"))
     held = _array(found["held"], np.int32, None)
     fits = len(times) == len(firsts) == len(sizes) and int(sizes.sum()) == len(held) <= content.window.length
-    if not fits or (len(sizes) and sizes.min() < 0) or (len(held) and not 0 <= held.min() <= held.max() < count):
+    if (
+        not fits
+        or (len(sizes) and sizes.min() < 0)
+        or (len(held) and not 0 <= held.min() <= held.max() < count)
+    ):
         raise ValueError("a window holds rows that are not there")
     parts = np.split(held, np.cumsum(sizes)[:-1]) if len(sizes) else []
     content.updates = deque(zip(times.tolist(), firsts.tolist(), parts, strict=True))

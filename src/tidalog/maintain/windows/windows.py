@@ -186,7 +186,9 @@ class Windows:
         expired: list[Facts] = []
         plans: dict[str, StreamPlan] = {}
         for source in sorted(sources):
-            own = [[f for f in part if f.predicate == source] for part in (update.deletions, update.insertions)]
+            own = [
+                [f for f in part if f.predicate == source] for part in (update.deletions, update.insertions)
+            ]
             stream = self._stream(source, own)
             if stream is None:
                 continue

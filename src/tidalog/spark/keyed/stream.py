@@ -16,6 +16,7 @@ from tidalog.analysis.keyed import keyed_program
 from tidalog.api.diagnostics import BadArgument
 from tidalog.api.naming import parameter_terms
 from tidalog.api.sources import ProgramSource, read_program
+from tidalog.api.timed_changes import refuse_windows
 from tidalog.builtins import PythonFunction
 from tidalog.keyed.config import BucketConfig, config_of
 from tidalog.keyed.diagnostics import BadKey
@@ -97,6 +98,7 @@ def keyed(
     labels = None if columns.update is None else "text" if as_text else "integer"
     given = parameter_terms(parameters or {})
     read = read_program(program, dialect, None)
+    refuse_windows(read.program, "a keyed stream")
     with tidalog.open(functions=functions or {}) as kb:
         kb.load(read.program, parameters=parameters, base_dir=read.folder)
         kb.materialise(progress=False)
