@@ -15,6 +15,8 @@ from tidalog.reference.naive import evaluate
 from tidalog.reference.windows import WindowOracle
 
 SECOND = 1_000_000
+Rows = list[tuple[str, tuple[int, int]]]
+"""Predicates and arguments."""
 RULES = {
     "closure": "path(?x, ?y) :- edge(?x, ?y) . path(?x, ?z) :- path(?x, ?y), edge(?y, ?z) .",
     "background": "near(?x, ?z) :- edge(?x, ?y), road(?y, ?z) . near(?x, ?z) :- near(?x, ?y), near(?y, ?z) .",
@@ -110,7 +112,7 @@ def run(seed: int, steps: int) -> None:
     checked = Checked(f"{WINDOWS[windows]} {RULES[rules]}", late, strategy, marking)
     nodes, time = draw.choice([3, 5, 8]), draw.choice([0, 1, 100])
 
-    def facts(most: int) -> list[tuple[str, tuple[int, int]]]:
+    def facts(most: int) -> Rows:
         count = draw.randrange(most + 1)
         return [
             (draw.choice(["edge", "edge", "road"]), (draw.randrange(nodes), draw.randrange(nodes)))

@@ -75,7 +75,8 @@ def on_time(parts: Sequence[FilePart], ranks: Rows, kept: Mask, log: BadRowLog, 
         )
         log.add(found_late, len(rows))
         start += part.rows
-    return kept & ~bad
+    on_time: Mask = kept & ~bad
+    return on_time
 
 
 def _unreadable(part: FilePart, row: int) -> BadRow:

@@ -1,4 +1,5 @@
-"""The directives of the main dialect: @prefix, @base, @import, @export, @output, @parameter, @declare, @window."""
+"""The directives of the main dialect: @prefix, @base, @import, @export, @output, @parameter, @declare and
+@window."""
 
 from __future__ import annotations
 
@@ -146,17 +147,16 @@ class DirectiveReader:
             if not 0 < length < 2**31:
                 self._bad(span, "this window is empty or too long", "it counts 1 to 2,147,483,647 facts", "")
             return Window(name, source, "count", length, span=span)
-        length, step = duration_of(found["length"], found["unit"]), 1
-        if found["step"]:
-            step = duration_of(found["step"], found["step_unit"]) or 0
+        size = duration_of(found["length"], found["unit"])
+        step = (duration_of(found["step"], found["step_unit"]) or 0) if found["step"] else 1
         if found["step"] and found["kind"] == "tumbling":
             self._bad(span, "a tumbling window has no step", "it moves by its own length", "leave step out")
             return None
-        if not length or not step:
+        if not size or not step:
             units = ", ".join(UNITS)
             self._bad(span, "this is not a duration", f"units are {units}", "write range 10s step 1s")
             return None
-        return Window(name, source, "range" if found["kind"] == "range" else "tumbling", length, step, span)
+        return Window(name, source, "range" if found["kind"] == "range" else "tumbling", size, step, span)
 
     def _binding(self, builder: Builder, directive: Tree[Token]) -> DataBinding:
         predicate, data = directive.children

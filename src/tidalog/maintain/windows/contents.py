@@ -93,7 +93,7 @@ class TimeContents:
         return self.expiry[rows] > self.now
 
     def start(self, time: int) -> None:
-        rows = np.flatnonzero(self.is_in(np.arange(len(self.rows)))).astype(np.int32)
+        rows = np.flatnonzero(self.is_in(np.arange(len(self.rows), dtype=np.int32))).astype(np.int32)
         self.expiry[rows] = expiry_of(self.window, time)
         self._listed.clear()
         self._expiries.clear()
