@@ -143,7 +143,8 @@ def read_update_table(
     written in parallel.
 
     Predicates may have `prefixes`; arguments of `declared` ones are of their types.  With a `clock` the rows
-    of updates that come too late are bad.  Bad rows are an error, or with `on_error="skip"` are counted and written to `quarantine`.
+    of updates that come too late are bad.  Bad rows are an error, or with `on_error="skip"` are counted and
+    written to `quarantine`.
     """
     folder = base_dir if base_dir is not None else Path()
     resources = [path] if isinstance(path, str) or not isinstance(path, Sequence) else list(path)
