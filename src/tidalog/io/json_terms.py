@@ -48,7 +48,7 @@ def json_values(column: pa.ChunkedArray, reading: str) -> pa.ChunkedArray:
 
 
 def _objects(text: pa.ChunkedArray) -> pa.ChunkedArray:
-    """Text in `any` form as values of JSON, distinct by distinct."""
+    """Text in `any` form as values of JSON, each distinct text once."""
     chunks = []
     for chunk in text.chunks:
         encoded = chunk.dictionary_encode()

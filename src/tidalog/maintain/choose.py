@@ -1,7 +1,7 @@
 """Which strategy maintains a component in an update, and when it is given up for another.
 
-`auto` begins with the default strategy (`ranked`), where neither B/F (many proofs for each fact) nor DRed
-(one) promises more, and starts over as soon as that is seen to be cheaper.  What an update costs is learnt
+`auto` begins with the default strategy (`ranked`) unless B/F (many proofs for each fact) or DRed (one)
+promises more, and derives the component from scratch as soon as that is found to be cheaper. Costs are learnt
 per component.
 """
 
@@ -43,8 +43,8 @@ def strategy_to_prepare(options: Options) -> Strategy:
 
 
 def kind_of_marks(options: Options, *, joins: bool) -> type[marks.Marks]:
-    """Complete marks cost nothing where nothing is announced, and save most; they save joins, so `auto` makes
-    none where there is no join.  DRed has marks of its own, which are meant by those of the paper."""
+    """Complete marks cost nothing where nothing is announced, and save most; they save joins, so `auto` uses
+    none where there is no join.  DRed has marks of its own: with it, `paper` means these."""
     if options.marking == AUTO:
         return marks.MARKS["complete" if joins else "none"]
     if options.marking == "paper" and options.strategy == "dred":
@@ -144,8 +144,8 @@ def steps_worth(component: MaintainedComponent, facts: int) -> int:
 
 
 def _steps_per_seed(component: MaintainedComponent) -> float:
-    """Steps that a deletion is expected to take for each fact it begins with: as many as lately, and without
-    recursion as many as a fact below has instances, in the mean, for each of these is met."""
+    """Steps that a deletion is expected to take for each fact it begins with: as many as in recent updates;
+    without recursion at least the mean number of instances of a lower fact, since each of them is visited."""
     steps = max(component.steps_per_seed, _LEAST_PER_SEED)
     if component.recursive:
         return steps

@@ -83,8 +83,7 @@ class Runner:
         *,
         counting: bool = True,
     ) -> None:
-        """`counting`: the facts before and after, and the memory, are wanted, which takes a look at every
-        predicate."""
+        """`counting`: counts the facts before and after, and the memory, which reads every predicate."""
         self.engine = engine
         self.limits = limits
         self.progress = progress
@@ -149,8 +148,8 @@ class Runner:
         outlook: Callable[[], Callable[[int], float]] = lambda: lambda taken: 0.0,
     ) -> None:
         """Calls a kernel that looks at one instance at a time until it is done; `control[budget]` is what it
-        may do before it pauses.  `outlook()` is asked early, and then more and more seldom, how many steps
-        are at least ahead after a number of steps."""
+        may do before it pauses.  `outlook()` estimates, early and then less and less often, how many steps
+        are left at least."""
         to_come: Callable[[int], float] | None = None
         taken, slice_ = 0, _SEARCH_SLICE if self.searches is None else _FIRST_LOOK
         while True:
@@ -175,7 +174,7 @@ class Runner:
             self.look()
 
     def count_failures(self, failures: int) -> None:
-        """Computations of the rule at work that could not be made."""
+        """Counts computations of the current rule that failed."""
         if self.limits.strict:
             example = self.example(self.rule)
             raise RunError(NotComputable(rule=self.rule, example=f"{example}; " if example else ""))

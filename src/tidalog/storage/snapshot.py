@@ -206,7 +206,7 @@ class Meta:
 
     @contextmanager
     def reading(self) -> Iterator[None]:
-        """Fields that have other content than was ever written raise `StoreError`."""
+        """Fields with content that was never written raise `StoreError`."""
         try:
             yield
         except UNDECODABLE as error:

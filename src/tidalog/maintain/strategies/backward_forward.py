@@ -76,7 +76,7 @@ class BackwardForward(Strategy):
         delete_exactly(work, work.order)
 
     def give_up(self, work: ComponentUpdate) -> None:
-        """A search that was not finished has decided nothing."""
+        """Undoes a search that was not finished: it has decided nothing."""
         searches = work.component.plans.searches(*_PLANS)
         shared, search = work.txn.engine.shared, searches.work_of(state.BackwardForwardWork)
         seeds = len(seeds_of(work))

@@ -96,8 +96,8 @@ class _Deletion(kernel.RankedWork):
 
 
 class _Outlook:
-    """How much a deletion has ahead of it, as far as one can tell on the way: for each fact that waits, and
-    for those that it will make wait, what those before it have cost, two steps at least."""
+    """Estimates how many steps a deletion still takes: for each waiting fact, and for those that it will
+    affect, what earlier facts have cost, at least two steps."""
 
     def __init__(self, seeds: int, work: kernel.Ranked) -> None:
         self._seeds, self._work = seeds, work
