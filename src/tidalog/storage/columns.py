@@ -15,7 +15,7 @@ import numpy.typing as npt
 
 from tidalog.engine.array_types import Int32s, Uint8s
 from tidalog.engine.dictionary import Dictionary
-from tidalog.engine.dictionary_kernels import IRI, STRING
+from tidalog.engine.dictionary_kernels import IRI, LANGUAGE, STRING
 from tidalog.model.facts import Ids
 from tidalog.model.term_text import NAME
 from tidalog.model.terms import String
@@ -94,6 +94,8 @@ def ids_by_value(
     )
     if not len(kind) == len(value) == len(number) == len(length) == len(extra):
         raise ValueError("the columns of its terms have different lengths")
+    if not extras_fit(kind, extra):
+        raise ValueError("a literal of its table of terms has an impossible type or language")
     names = _bare_names(kind, length, text) if format < _NAMES_ARE_STRINGS else {}
     is_datatype = set(extra[extra >= 0].tolist())
     for row in names.keys() - is_datatype:
@@ -107,6 +109,12 @@ def ids_by_value(
     for row in names.keys() & is_datatype:  # as such it stays an IRI
         ids[row] = dictionary.id_of(String(names[row]))
     return ids
+
+
+def extras_fit(kind: npt.NDArray[np.integer], extra: npt.NDArray[np.integer]) -> bool:
+    """Whether every datatype is an IRI and every language tag a string, of the positions that exist."""
+    rows = np.flatnonzero((extra >= 0) & (extra < len(kind)))
+    return np.array_equal(kind[extra[rows]], np.where(kind[rows] == LANGUAGE, STRING, IRI))
 
 
 def _bare_names(kind: Uint8s, length: Int32s, text: Uint8s) -> dict[int, str]:
