@@ -15,6 +15,8 @@ import numpy as np
 
 from tidalog.engine import opcodes as op
 from tidalog.engine.binding_blocks import BLOCK, BUDGET, DERIVATIONS, FAILED, IS_STRICT, WANTED, BindingBlocks
+from tidalog.engine.block_executor import run_plan
+from tidalog.engine.delta_scan import Plans
 from tidalog.engine.engine import EmbeddedEngine
 from tidalog.engine.interrupts import check_interrupt
 from tidalog.engine.limits import Limits, Progress, ProgressCallback, RunStats
@@ -138,6 +140,28 @@ class Runner:
                 self.engine.dictionary.ensure(BLOCK * 4)
                 self.engine.dictionary.answer_questions()
             self.look(rounds())
+
+    def drive_plan(self, code: Code, plans: Plans, number: int, blocks: BindingBlocks, status: int) -> None:
+        """Runs one plan, which is under way in `blocks`, to its end; `status` is that of new facts."""
+        engine = self.engine
+        self.drive(
+            lambda: int(
+                run_plan(
+                    engine.store.arrays,
+                    engine.dictionary.arrays,
+                    engine.indexes.meta,
+                    plans.filters,
+                    plans.code,
+                    blocks,
+                    engine.log.arrays,
+                    status,
+                )
+            ),
+            code,
+            blocks,
+            lambda: code.names[number],
+            lambda: 0,
+        )
 
     def drive_search(
         self,
