@@ -111,18 +111,18 @@ def choose(component: MaintainedComponent, options: Options, seeds: int) -> Stra
 _STEPS_PER_FACT: Final = 0.4
 _STEPS_PER_DERIVATION: Final = 0.1
 _NEAR: Final = 0.5
-"""Steps of a search that take as long as to delete and insert a fact, or to find an instance, from scratch;
-of the latter, the part that it takes where all facts are in the caches of the machine."""
+"""Costs from scratch, in steps of a search: to delete and insert a fact, and to find an instance; the latter
+is multiplied by `_NEAR` if all facts fit the caches of the machine."""
 _FEW_FACTS: Final = 1 << 16
 _TOO_MUCH: Final = 8
 """Times the worth of starting over: the steps assumed to be ahead of a deletion that was given up."""
 _LEAST_PER_SEED: Final = 2
 """Steps that every deleted fact costs, whatever it affects."""
 _MANY_PROOFS: Final = 5.0
-"""Derivations for each fact, in the mean, from which on B/F is tried first: it ends with the first proof that
-it finds, whatever its rank, and leaves facts their ids."""
+"""From this mean number of derivations per fact on, B/F is tried first: it stops at the first proof, whatever
+its rank, and facts keep their ids."""
 _SINGLE_PROOFS: Final = 1.1
-"""Derivations for each fact, in the mean, up to which DRed deletes hardly more than must go."""
+"""Up to this mean number of derivations per fact, DRed overdeletes little."""
 _MANY_SEEDS: Final = 50
 """Deletions that are worth another strategy: what B/F leaves unranked costs something later."""
 _TRIAL_PER_SEED: Final = 128

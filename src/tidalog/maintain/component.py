@@ -139,8 +139,8 @@ class MaintainedComponent:
         self.negated = sorted(self.bodies.negated)
         self.lower = sorted(read.difference(self.numbers))
         self.joins, self.incremental = self.bodies.joins, not self.bodies.long
-        """Joins that looking for a proof takes, if there is none (where there is not one to make, what a fact
-        derives is found as fast as in a record); whether its rules can be searched for single instances."""
+        """The joins of a search that finds no proof (without joins, a search is as fast as the derivation
+        log); whether its rules can be searched for single instances."""
         self._reads_itself = len(self.lower) < len(read)
 
     @property

@@ -42,7 +42,7 @@ class EditPlan:
     before: list[Stages]
     """The components of the program that it affects, as they were."""
     after: list[Stages]
-    """Those that it leaves in their stead."""
+    """The components that replace them."""
     added: list[str] = field(default_factory=list)
     """Marks of rules, each once."""
     removed: list[str] = field(default_factory=list)

@@ -94,7 +94,7 @@ class Runner:
         self.deleted = 0
         """Facts of the store that an update under way deletes."""
         self.searches: int | None = None
-        """Facts that may still be looked at, if there is a better way."""
+        """Steps that searches may still take before another strategy is cheaper; None: any number."""
         self.rule = ""
         self.example: Callable[[str], str] = lambda rule: ""
         """Finds inputs for which a rule cannot be computed."""

@@ -107,7 +107,7 @@ class Worklist:
     def __init__(self, index: ComponentIndex) -> None:
         self._index = index
         self._added: list[MaintainedComponent] = []
-        """Since the last was popped: one that is alone needs no position."""
+        """Components added since the last one was popped: a single one needs no position."""
         self._heap: list[tuple[Position, MaintainedComponent]] = []
         self._known: set[int] = set()
 
