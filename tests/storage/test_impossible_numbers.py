@@ -69,6 +69,7 @@ def absurd_arrays() -> Iterator[tuple[str, Change]]:
             for number in ABSURD:
                 if (name, number) != ("term_extra", -1):
                     yield f"{name}[{position}] = {number}", putting(name, position, number)
+    yield "a text that is not UTF-8", putting("term_text", 0, 0xFF)
     for name in ("term_kind", "term_value"):
         yield f"{name} = 200", putting(name, 0, 200)
 
@@ -210,6 +211,25 @@ def test_a_snapshot_whose_literal_has_another_term_for_its_type_is_made_good_by_
         kinds, extras = columns["kind"].to_numpy().copy(), columns["extra"].to_numpy()
         kinds[extras[np.flatnonzero(kinds == kind)[-1]]] = BLANK
         columns["kind"] = pa.array(kinds)
+
+    columns_changed(copy, "terms.arrow", change)
+    with tidalog.open(copy) as kb:
+        assert state(kb) == made[1]
+        assert "T094" in kb.recovery.damaged[0]
+
+
+@pytest.mark.parametrize(
+    "texts", [(b"\xff", b"x"), (b"\xc3", b"\xa4")], ids=["a byte", "a character cut in two"]
+)
+def test_a_snapshot_with_text_that_is_not_utf_8_is_made_good_by_the_log(
+    made: tuple[Path, State], copy: Path, texts: tuple[bytes, bytes]
+) -> None:
+    def change(columns: dict[str, pa.Array]) -> None:
+        strings = columns["text"].to_pylist()
+        last = [row for row, text in enumerate(strings) if text][-2:]
+        for row, text in zip(last, texts, strict=True):
+            strings[row] = text
+        columns["text"] = pa.array(strings, pa.large_binary())
 
     columns_changed(copy, "terms.arrow", change)
     with tidalog.open(copy) as kb:
