@@ -66,6 +66,9 @@ def test_a_long_double_is_a_double() -> None:
     [
         ("T036", np.array([[1 + 2j]])),
         ("T036", pd.DataFrame({"a": [1 + 2j]})),
+        ("T036", pa.table({"a": [[1], [2]]}).to_pandas()),
+        ("T036", [(np.array([1]),)]),
+        ("T036", [(pl.Series([1]),)]),
         ("T036", np.array([(1, (2, 3))], [("a", "i4"), ("b", [("c", "i4"), ("d", "i4")])])),
         ("T036", np.array([((1, 2),)], [("a", "i4", (2,))])),
         ("T036", [(Fraction(10**400, 3),)]),

@@ -363,10 +363,9 @@ def _double_of(value: Real) -> Term:
 def _from_scalar(value: _ScalarOfALibrary) -> Term:
     if type(value).__name__ == "datetime64" and "T" in str(value):
         return moment_of_numpy(value)
-    try:
-        inner = value.item()
-    except ValueError:  # an array of several values
-        raise _no_term(value) from None
+    if getattr(value, "shape", ()) != ():  # an array, and of one element it would pass for a number
+        raise _no_term(value)
+    inner = value.item()
     if isinstance(inner, _ScalarOfALibrary):
         raise _no_term(value)
     return from_python(inner)
