@@ -67,14 +67,14 @@ demo: $(VENV)/.installed-core ## Stream a GPS track through Spark and see the ma
 .PHONY: test
 test: lint ## Lint, types, import contract, every law (all tests but the slow ones), test-bounds
 	@$(MAKE) -s $(VENV)/.compiled
-	@$(PY) -m pytest -n $(JOBS) --hypothesis-profile=ci -m "not slow"
+	@$(PY) -m pytest -n $(JOBS) --hypothesis-profile=ci --durations=20 -m "not slow"
 	@$(MAKE) -s test-bounds
 	@echo "make test: all passed"
 
 .PHONY: test-all
 test-all: lint ## make test, and the slow tests that check the same laws on more cases
 	@$(MAKE) -s $(VENV)/.compiled
-	@$(PY) -m pytest -n $(JOBS) --hypothesis-profile=ci
+	@$(PY) -m pytest -n $(JOBS) --hypothesis-profile=ci --durations=20
 	@echo "make test-all: all passed"
 
 # The tests of the kernels, and those of maintenance that run most of them.

@@ -9,6 +9,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 import pytest
+import rdflib
 from pyarrow import feather
 from pyarrow import parquet as pq
 
@@ -136,6 +137,12 @@ def test_nat_is_a_missing_value(dtype: str) -> None:
     rows = [(one,) for one in array]
     assert inserted(rows, skip=True) == inserted(array, skip=True) == inserted(rows[1:])
     assert len(inserted(rows[1:])) == 1
+
+
+def test_half_a_character_in_a_label_does_not_make_a_string_of_a_blank_node() -> None:
+    with pytest.raises(TidalogError) as error:
+        inserted([(rdflib.BNode("\ud800"),)])
+    assert [d.number for d in error.value.diagnostics] == ["T036"]
 
 
 def test_a_signalling_nan_is_not_a_term() -> None:

@@ -196,10 +196,21 @@ class TestJsonLines:
             (Integer(7),),
         ]
 
-    @pytest.mark.parametrize("odd", [{}, {"@id": 1}, {"@id": "a", "b": 1}, {"@value": "a"}, [1]])
+    @pytest.mark.parametrize(
+        "odd",
+        [{}, {"@id": 1}, {"@id": "a", "b": 1}, {"@value": "a"}, [1], {"@id": "_:\ud800"}, {"@id": "\ud800"}],
+    )
     def test_other_objects_are_bad_rows(self, odd: object, tmp_path: Path) -> None:
         with pytest.raises(DataError, match="T036"):
             self.read(tmp_path, [odd])
+
+    @pytest.mark.parametrize(
+        "line",
+        ['{"a": 1, "b": 2, "a": 3}', '{"a": 1, "b": {"@id": "x", "@id": "y"}}', '[{"@id": "x", "@id": "y"}]'],
+    )
+    def test_two_fields_of_one_name_make_a_bad_row(self, line: str, tmp_path: Path) -> None:
+        with pytest.raises(DataError, match=r'T044.*\n.*\n.*\n.*two fields "'):
+            self.read(tmp_path, line)
 
     def test_text_that_looks_like_a_time_is_text(self, tmp_path: Path) -> None:
         result = self.read(tmp_path, {"at": "2024-01-02T03:04:05"}, {"at": "2024-01-02T03:04:05"})

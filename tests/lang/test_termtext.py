@@ -207,6 +207,8 @@ def test_a_literal_with_a_direction_is_refused_and_not_read_without_it() -> None
 def test_a_term_that_could_only_stand_for_another_one_raises() -> None:
     with pytest.raises(ValueError, match="a blank node has a label"):
         BlankNode("")
+    with pytest.raises(ValueError, match="half a surrogate pair"):
+        BlankNode("\ud800")
     with pytest.raises(ValueError, match="no double has exactly the value 9007199254740993"):
         Double(2**53 + 1)
     with pytest.raises(TypeError, match="Integer takes an int"):

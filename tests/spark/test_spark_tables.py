@@ -53,6 +53,12 @@ class TestMaterialise:
         assert found["big"].dtypes == [("arg1", "bigint"), ("arg2", "double")]
         assert (found["any"].count(), found["none"].count()) == (1, 0)
 
+    @pytest.mark.parametrize("value", ["interval '5' month", "interval '1' year", "make_interval(1, 2)"])
+    def test_a_type_that_arrow_lacks_is_an_error_with_a_number(self, spark: SparkSession, value: str) -> None:
+        table = spark.sql(f"select {value} as x")
+        with pytest.raises(tidalog.TidalogError, match=r"T045.*column 1 \(x\)"):
+            tidalog.spark.materialise({"p": table}, "q(?x) :- p(?x) .")
+
 
 class TestStoreAsTable:
     @pytest.fixture

@@ -16,6 +16,7 @@ import pytest
 from stored import State, state
 
 import tidalog
+from tidalog.engine.dictionary_kernels import BLANK, LANGUAGE, LITERAL, STRING
 from tidalog.storage import records
 from tidalog.storage.frames import Frames, framed
 from tidalog.storage.manifest import File, read_manifest
@@ -68,6 +69,7 @@ def absurd_arrays() -> Iterator[tuple[str, Change]]:
             for number in ABSURD:
                 if (name, number) != ("term_extra", -1):
                     yield f"{name}[{position}] = {number}", putting(name, position, number)
+    yield "a text that is not UTF-8", putting("term_text", 0, 0xFF)
     for name in ("term_kind", "term_value"):
         yield f"{name} = 200", putting(name, 0, 200)
 
@@ -119,6 +121,26 @@ def test_a_record_with_impossible_numbers_is_damage_at_its_offset(
         (found,) = error.value.diagnostics
         assert found.number == "T093", str(error.value)
         assert f"byte {start:,}" in str(error.value)
+
+
+@pytest.mark.parametrize("kind", [LITERAL, LANGUAGE])
+def test_a_record_whose_literal_has_another_term_for_its_type_is_damage_at_its_offset(
+    copy: Path, kind: int
+) -> None:
+    """The type of a literal is an IRI, its language a string."""
+
+    def change(header: dict[str, object], arrays: dict[str, np.ndarray]) -> None:
+        kinds, extras = arrays["term_kind"].copy(), arrays["term_extra"].copy()
+        literal = int(np.flatnonzero(kinds == STRING)[-1])
+        assert literal > 0
+        kinds[0], kinds[literal], extras[literal] = BLANK, kind, 0
+        arrays.update({"term_kind": kinds, "term_extra": extras})
+
+    start = rewritten(copy, records.UPDATES, change)
+    with pytest.raises(tidalog.StoreError) as error:
+        opened(copy)
+    assert error.value.diagnostics[0].number == "T093"
+    assert f"byte {start:,}" in str(error.value)
 
 
 @pytest.mark.parametrize("last", [10**15, -1])
@@ -178,6 +200,40 @@ def test_a_snapshot_with_impossible_numbers_is_made_good_by_the_log(
     with tidalog.open(copy) as kb:
         assert state(kb) == made[1]
         assert file in kb.recovery.damaged[0]
+        assert "T094" in kb.recovery.damaged[0]
+
+
+@pytest.mark.parametrize("kind", [LITERAL, LANGUAGE])
+def test_a_snapshot_whose_literal_has_another_term_for_its_type_is_made_good_by_the_log(
+    made: tuple[Path, State], copy: Path, kind: int
+) -> None:
+    def change(columns: dict[str, pa.Array]) -> None:
+        kinds, extras = columns["kind"].to_numpy().copy(), columns["extra"].to_numpy()
+        kinds[extras[np.flatnonzero(kinds == kind)[-1]]] = BLANK
+        columns["kind"] = pa.array(kinds)
+
+    columns_changed(copy, "terms.arrow", change)
+    with tidalog.open(copy) as kb:
+        assert state(kb) == made[1]
+        assert "T094" in kb.recovery.damaged[0]
+
+
+@pytest.mark.parametrize(
+    "texts", [(b"\xff", b"x"), (b"\xc3", b"\xa4")], ids=["a byte", "a character cut in two"]
+)
+def test_a_snapshot_with_text_that_is_not_utf_8_is_made_good_by_the_log(
+    made: tuple[Path, State], copy: Path, texts: tuple[bytes, bytes]
+) -> None:
+    def change(columns: dict[str, pa.Array]) -> None:
+        strings = columns["text"].to_pylist()
+        last = [row for row, text in enumerate(strings) if text][-2:]
+        for row, text in zip(last, texts, strict=True):
+            strings[row] = text
+        columns["text"] = pa.array(strings, pa.large_binary())
+
+    columns_changed(copy, "terms.arrow", change)
+    with tidalog.open(copy) as kb:
+        assert state(kb) == made[1]
         assert "T094" in kb.recovery.damaged[0]
 
 

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import gc
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import replace
 from types import MappingProxyType
 
@@ -31,6 +29,7 @@ from tidalog.analysis.safety import check_safety
 from tidalog.analysis.specialise import specialise
 from tidalog.analysis.strata import check_stratification
 from tidalog.analysis.windows import check_windows, windows_are_defined
+from tidalog.lang.collector import collector_paused
 from tidalog.model.errors import Diagnostic, ProgramError
 from tidalog.model.program import Fact, Program
 from tidalog.model.terms import Term
@@ -123,7 +122,7 @@ def analyse(
     `parameters` override the values that the program declares; `functions` are the registered functions that
     rules may call.  Raises `ProgramError` with every error found.
     """
-    with _without_collection():
+    with collector_paused():
         return _analysed(program, parameters or {}, function_ranges(functions))
 
 
@@ -146,19 +145,6 @@ def _analysed(
     )
     analysis.__dict__["components"] = components  # fills the cached property
     return analysis
-
-
-@contextmanager
-def _without_collection() -> Iterator[None]:
-    """An analysis makes many objects and no cycles of them.  The garbage collector would look through them
-    again and again: in a program of thousands of rules that takes as long as the analysis."""
-    was_enabled = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if was_enabled:
-            gc.enable()
 
 
 def with_facts(analysis: Analysis, facts: Iterable[Fact]) -> Analysis | None:

@@ -112,6 +112,6 @@ class WrittenRules:
         """`r8` in a program of seven rules, or a higher number if one is in use.  Only current rules count,
         not removed ones."""
         names = {*(self.entries.keys() - leaving.keys()), *chosen}
-        staying = (entry.number for entry in self.entries.values() if entry.name not in leaving)
+        staying = [entry.number for name, entry in self.entries.items() if name not in leaving]
         numbers = (*staying, *map(number_of, chosen), *map(number_of, given))
         return free_name(f"r{max(len(names), max(numbers, default=0)) + 1}", names | given)

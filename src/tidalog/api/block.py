@@ -1,4 +1,4 @@
-"""`Block`: changes of a database that are made as one, within `kb.as_one()`.
+"""`Block`: changes of a database that are applied as one, within `kb.as_one()`.
 
 The changes inside derive nothing.  When the block ends, everything is derived if constraints, limits or
 subscribers ask for it; if that fails, or an exception ends the block, everything is as it was before.  A

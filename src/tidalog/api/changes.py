@@ -40,7 +40,7 @@ class Journal(Protocol):
         """Surrounds a change: appends it to the log before, and its outcome after."""
 
     def as_one(self) -> AbstractContextManager[None]:
-        """Surrounds changes that are made as one."""
+        """Surrounds changes that are applied as one."""
 
     def note(self, change: Change) -> None:
         """Called when a change is applied, before its outcome is logged."""
@@ -79,7 +79,7 @@ class Changes:
         self.journal: Journal = NoJournal()
         self._opened, self._lock, self._subscriptions, self._note = opened, lock, subscriptions, note
         self._block: Block | None = None
-        """The block of changes that are made as one."""
+        """The block of changes that are applied as one."""
 
     # --- one change ---------------------------------------------------------------------------------
 
@@ -118,7 +118,7 @@ class Changes:
 
     @contextmanager
     def as_one(self, progress: bool | None = None) -> Iterator[None]:
-        """Surrounds changes that are made as one."""
+        """Surrounds changes that are applied as one."""
         around = self._block
         compared = around is None and bool(self._subscriptions)
         block = Block(self._opened(), self._lock, bar_for(progress), around, compared=compared)
@@ -132,7 +132,7 @@ class Changes:
             self.publish(self._opened().outcome_of(block.changes))
 
     def refuse_in_block(self, what: str) -> None:
-        """Raises `UsageError` within a block of changes that are made as one."""
+        """Raises `UsageError` within a block of changes that are applied as one."""
         if self._block is not None:
             why = "if the block failed, it could not be undone"
             raise bad_argument(f"{what} is not possible within kb.as_one()", why, "do it after the block")

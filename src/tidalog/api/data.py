@@ -92,7 +92,7 @@ def read_data(
 
 @dataclass(frozen=True, slots=True)
 class EncodedData:
-    """Data as facts, with what is to be said about it."""
+    """Data as facts, with warnings about it."""
 
     facts: Facts
     notices: Sequence[Diagnostic]
@@ -165,8 +165,7 @@ def add_imports(
     bar: ProgressBar,
 ) -> tuple[Counter[str], list[Diagnostic]]:
     """Adds the data that a program imports to its load.  Counts rows that are not facts, by predicate, and
-    returns what is to be said about the data.  What is read has values where the `written` program has
-    parameters."""
+    returns warnings about the data.  What is read has values where the `written` program has parameters."""
     skipped: Counter[str] = Counter()
     notices: list[Diagnostic] = []
     for own, binding in zip(written.imports, read.program.imports, strict=True):

@@ -139,8 +139,8 @@ class Database(HeldState):
     ) -> Iterator[dict[str, PredicateDelta]]:
         """Surrounds changes that derive nothing; then everything is derived, if it is `checked` and something
         can be refused for it.  On any error everything is as it was before, and what was derived too, for the
-        changes are made in a copy of the engine and of the rules.  If states are `compared`, the changes of
-        predicates are there afterwards."""
+        changes are applied to a copy of the engine and of the rules.  If states are `compared`, the changes
+        of predicates are there afterwards."""
         if compared:
             self.materialise(progress=progress)
         old, changes = self._state, dict[str, PredicateDelta]()

@@ -162,8 +162,8 @@ class HeldState:
 
     @contextmanager
     def _atomic(self) -> Iterator[None]:
-        """On any error everything is as it was before.  At most one edit is made of the rules that were
-        there: it is undone."""
+        """On any error everything is as it was before.  The rules are edited at most once inside, and that
+        edit is undone."""
         saved = self._state
         try:
             yield
@@ -177,7 +177,7 @@ class HeldState:
             raise
 
     def _outdate(self) -> None:
-        """Everything derived must be derived again before it is used."""
+        """Marks everything derived as out of date: it is derived again before it is used."""
         epoch = self._state.epoch + 1
         self._state = replace(self._state, run=None, maintenance=None, epoch=epoch, tabled=True)
 

@@ -137,7 +137,7 @@ class KnowledgeBase(Reader):
 
     @contextmanager
     def as_one(self, *, progress: bool | None = None) -> Iterator[None]:
-        """Makes the loads, insertions, deletions and changes of rules in a `with` block as one.
+        """Applies the loads, insertions, deletions and changes of rules in a `with` block as one.
 
         Constraints and limits are checked at its end.  If they refuse the change, or an exception ends the
         block, everything is as it was before the block.

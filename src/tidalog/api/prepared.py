@@ -187,7 +187,7 @@ class PreparedQueries:
             )
             return query, {term: given[name] for name, term in stands.items()}
         except ProgramError:
-            # It is wrong whatever the values, or with such ones; the message is about what was written.
+            # It is wrong for all values, or for these; the message shows the query as written.
             whole = tuple(given.items())
             return prepared.compiled.get(whole, lambda: self._analysed(written.rule, given)), {}
 

@@ -59,7 +59,7 @@ class ProgressBar:
 
     @property
     def run_callback(self) -> ProgressCallback | None:
-        """What gets the news of a run; None if no bar is shown, so that the run need not stop for it."""
+        """The progress callback of a run; None if no bar is shown, so that the run does not pause for it."""
         return self.on_run if self._active else None
 
     def on_run(self, progress: Progress) -> None:

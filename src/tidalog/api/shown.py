@@ -7,9 +7,9 @@ from collections.abc import Container, Iterable, Iterator, Sequence
 from typing import Final
 
 SHOWN_ROWS: Final = 20
-"""Rows of facts that print."""
+"""Rows of facts that are printed."""
 SHOWN_PARTS: Final = 100
-"""Rules, predicates and components that print."""
+"""Rules, predicates and components that are printed."""
 _LONGEST: Final = 300
 
 

@@ -18,7 +18,7 @@ from tidalog.model.program import DataBinding, Program, Rule
 
 ProgramSource = str | os.PathLike[str] | Program
 _PATH: Final = re.compile(r"[^\n(){}<>?\"]+\.(?:rls|rules|dlog|jrules)")
-"""A text that looks like the path of a program, and like no statement."""
+"""A text that looks like the path of a program and not like a statement."""
 _LONGEST_PATH: Final = 4096
 T = TypeVar("T")
 

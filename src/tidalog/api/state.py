@@ -29,7 +29,7 @@ class State:
     rules: EditedProgram | None = None
     """The rules by name; None until they are needed after the program has changed as a whole."""
     admitted: tuple[Fact, ...] = ()
-    """Witnesses that came after `rules` was built or edited; its next edit takes them in."""
+    """Witnesses that came after `rules` was built or edited; its next edit adds them."""
     edit: RuleDiff | None = None
     """The last edit of `rules`."""
     run: RunStats | None = None

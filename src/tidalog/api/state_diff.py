@@ -40,7 +40,7 @@ def differences(before: Mapping[str, Visible], after: Mapping[str, Visible]) -> 
     for name in sorted({*before, *after}):
         old, new = before.get(name), after.get(name)
         if old is not None and new is not None and old.table.shape[1] != new.table.shape[1]:
-            # Facts with another number of arguments have nothing to do with those that were there; a change
+            # Facts with another number of arguments are unrelated to those that were there; a change
             # has one number of columns, and what is there now decides which.
             old = None
         change = _difference(old, new)

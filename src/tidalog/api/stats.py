@@ -34,7 +34,7 @@ class Stats:
     uncomputed_examples: Mapping[str, str]
     """Rule → inputs for which that happened, and why, where one was found."""
     skipped: Mapping[str, int]
-    """Predicate → bad rows that were left out when its data was read."""
+    """Predicate → bad rows that were skipped when its data was read."""
 
     @property
     def facts_per_second(self) -> float:

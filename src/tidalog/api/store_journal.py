@@ -32,7 +32,7 @@ class StoreJournal:
         self.programs: list[str] = []
         """Digests of the programs that were loaded."""
         self.only_loaded = True
-        """Whether nothing but programs has changed the store."""
+        """Whether only loads of programs have changed the store."""
 
     # --- changes ------------------------------------------------------------------------------------
 

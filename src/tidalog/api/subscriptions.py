@@ -1,10 +1,10 @@
 """Subscriptions to predicates and to queries.
 
-Invariant.  What a subscriber is called with is found under the lock, right after the update, so that it is
-the change of that update alone.  The call itself comes when the lock is free: a subscriber may use the
-knowledge base, from any thread, and wait for it.  One thread calls at a time, so every subscriber hears of
-changes in order; updates that come meanwhile, from a subscriber or from another thread, are applied at once
-and published after the current one.
+Invariant.  The arguments of a callback are computed under the lock, right after the update, so that they are
+the change of that update alone.  The callback runs when the lock is free: a subscriber may use the knowledge
+base, from any thread, and wait for it.  One thread calls at a time, so every subscriber gets changes in
+order; updates that come meanwhile, from a subscriber or from another thread, are applied at once and
+published after the current one.
 
 A subscriber cannot break an update: its errors are logged (logger `tidalog`) and the others are still called.
 """

@@ -40,8 +40,8 @@ def read_updates(
     progress: Progress | None = None,
     clock: Clock | None = None,
 ) -> UpdateList:
-    """The updates of files in the order given, which fit the declarations of a program.  Tables that follow
-    each other are read as one."""
+    """The updates of files in the order given, which fit the declarations of a program.  Consecutive tables
+    are read as one."""
     updates = UpdateList()
     prefixes, declared = program.prefixes, program.declared
     scripts = 0

@@ -1,7 +1,7 @@
 """Arrays by their addresses: compiled code that is called often takes one block of numbers.
 
 Every array that a call passes costs a third of a microsecond before any work is done, and a kernel reads
-fifty of them.  A block names them all: four numbers for each, where it lies and its shape.  In compiled code
+fifty of them.  A block names them all: four numbers for each, its address and its shape.  In compiled code
 its arrays have no owner, so nothing counts references either.
 
 Invariant.  The owner of a block keeps its arrays alive; the block of an engine follows its arrays when they
@@ -63,7 +63,7 @@ def block_of(arrays: Iterable[np.ndarray]) -> Block:
 
 
 def follow(block: Block, before: Sequence[np.ndarray], now: Sequence[np.ndarray]) -> None:
-    """A block names the arrays of now where they are not those of before."""
+    """Updates a block where arrays have been replaced."""
     for i, (old, new) in enumerate(zip(before, now, strict=True)):
         if new is not old:
             block[EACH * i : EACH * (i + 1)] = block_of((new,))

@@ -1,7 +1,7 @@
 """Aggregates over a run of facts; see `builtins` for their meaning.
 
 Sums of integers are exact (128 bits inside); sums with a double are the correctly rounded sum of all values
-(Shewchuk's partial sums), so the order of facts never shows.
+(Shewchuk's partial sums), so the result does not depend on the order of facts.
 """
 
 from __future__ import annotations
@@ -88,7 +88,7 @@ def few_distinct(arguments: np.ndarray, rows: np.ndarray, column: int) -> np.nda
 
 @compiled
 def distinct_rows(arguments: np.ndarray, rows: np.ndarray, columns: np.ndarray) -> int:
-    """Moves rows whose tuples differ to the front, by a small table; how many."""
+    """Moves one row of each distinct tuple to the front, with a small table; returns how many."""
     size = 4
     while size < 2 * len(rows):
         size *= 2
@@ -297,8 +297,8 @@ def add_all(terms: Terms, values: np.ndarray) -> float:
 
 @compiled
 def add_far_below(terms: Terms, values: np.ndarray) -> float:
-    """The same scaled down.  What would lose bits so far down is added up apart: it joins the rest scaled up
-    again where that is possible, and otherwise only tips a tie."""
+    """The same scaled down.  Numbers that would lose bits by scaling are summed separately: their sum is
+    added to the rest, scaled up again, where that is possible, and otherwise only breaks a tie."""
     large, tiny = np.empty(_PARTIALS, np.float64), np.empty(_PARTIALS, np.float64)
     larges = tinies = 0
     for t in values:

@@ -1,9 +1,9 @@
 """Sets of terms as bits: which terms a column of a predicate holds.
 
-A negated atom that is bound in one column asks for no fact, only whether there is one.  From scratch its
-predicate is complete, and none of its facts is gone, before the rule runs; so a bit per term answers what a
-look into an index would, in an eighth of a byte per term that stays in cache.  Terms that come later are in
-no such fact: a number past the end is not in the set.
+A negated atom that is bound in one column only asks whether there is a fact.  From scratch its predicate is
+complete, and none of its facts is deleted, before the rule runs.  So one bit per term replaces an index
+lookup, and the bits stay in cache.  Terms that come later are in no such fact: a number past the end is not
+in the set.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ Bits = npt.NDArray[np.uint8]
 
 
 def terms_of_column(facts: Facts, predicate: int, column: int, terms: int) -> Bits:
-    """The terms among the first `terms` that a column of a predicate holds now; no fact of it is gone."""
+    """The terms among the first `terms` that a column of a predicate holds now; no fact of it is deleted."""
     bits = np.zeros((terms + 7) // 8, np.uint8)
     set_bits(facts, predicate, column, bits)
     return bits

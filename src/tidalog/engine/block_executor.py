@@ -4,7 +4,7 @@ A *level* is a block of rows, columns first.  Filters and computations work on t
 fills the next level's block from the runs its keys found, as many rows as fit, and that block is taken to its
 end before the probe goes on.  So the executor's whole state is one cursor per level (`BindingBlocks`): it can
 stop at any operator and resume, and arrays grow only while it is stopped.  Emit needs capacity for a block of
-facts, compute for a block of terms; where there is none, the executor returns what is to grow.
+facts, compute for a block of terms; without it, the executor returns what must grow.
 
 Nothing here knows about an algorithm: which facts an atom may match comes with the call (`filters`).
 """

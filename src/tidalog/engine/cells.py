@@ -1,7 +1,7 @@
 """What a cell of a table holds, by its bytes.
 
-The meaning is `termtext.parse_any`; compiled code decides the plain cases (integers, IRIs, texts that can be
-nothing but strings) and leaves the rest to it.
+The meaning is `term_text.parse_any`; compiled code decides the plain cases (integers, IRIs, texts that can be
+nothing but strings) and leaves the rest to Python.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ _FALSE = np.frombuffer(b"false", np.uint8)
 
 @inlined
 def classes(text: np.ndarray, start: int, length: int) -> int:
-    """What the bytes of a text are, all in all."""
+    """The classes of all bytes of a text, as a set of bits."""
     found = np.uint8(0)
     for i in range(start, start + length):
         found |= _CLASS[text[i]]

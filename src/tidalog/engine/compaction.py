@@ -1,4 +1,4 @@
-"""Compaction: removes what deletions leave, ids that no fact has and rows that belong to none.
+"""Compaction: removes what deletions leave: unused ids and rows.
 
 The order of ids stays, so what they say about the order of derivations stays true.
 """
@@ -33,7 +33,7 @@ from tidalog.engine.jit import entry
 
 
 def compact_ids(store: FactStore, indexes: Indexes, counts: DerivationCounts) -> None:
-    """Gives facts the ids 0, 1, … in the order they have."""
+    """Renumbers facts 0, 1, … in the order of their ids."""
     ranks = np.empty(len(store) + 1, np.int32)
     number_facts(store.arrays, ranks)
     for number in range(len(indexes)):
@@ -43,8 +43,8 @@ def compact_ids(store: FactStore, indexes: Indexes, counts: DerivationCounts) ->
 
 
 def compact_rows(store: FactStore) -> tuple[npt.NDArray[np.uint32], npt.NDArray[np.uint32]]:
-    """Puts rows into the order of their facts, without gaps; every id has a fact.  Gives where the rows of
-    facts started before, ascending, and where they start now."""
+    """Puts rows into the order of their facts, without gaps; every id has a fact.  Returns the old offsets of
+    rows, ascending, and the new ones."""
     before = store.arrays.offset[: len(store)].copy()
     arena = store.arrays.arguments[: store.used].copy()
     copy_live_rows(store.arrays, arena)

@@ -4,9 +4,9 @@ One number per fact: 0 if nothing is known, else one more than its derivations. 
 scratch, and the memory of a number that was never written is never touched.  Invariant between two updates:
 a number that is not 0 is exact.
 
-During an update a number of an older fact carries LOGGED once it has been changed; what it was is in
-`changed` and `before`, so that it can be given back.  Numbers of facts that came with the update are not
-logged: they go with their facts.
+During an update a number of an older fact carries LOGGED once it has been changed; `changed` and `before`
+have the old number, so that it can be restored.  Numbers of facts that came with the update are not logged:
+they go with their facts.
 
 Compiled code gets addresses in one row, as of an index: see COUNTS_AT and below.
 """
@@ -29,7 +29,7 @@ Ints = npt.NDArray[np.int32]
 UNKNOWN: Final = 0
 NO_DERIVATION: Final = 1
 LOGGED: Final = 1 << 30
-MOST: Final = LOGGED - 1  # what would be more is not known
+MOST: Final = LOGGED - 1  # a larger number counts as unknown
 
 # Fields of the row.
 COUNTS_AT: Final = 0  # address of the numbers

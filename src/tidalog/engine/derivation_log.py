@@ -217,8 +217,8 @@ def has_capacity(log: np.ndarray, ids: int, instances: int, links: int) -> bool:
 
 @inlined
 def move_row(log: np.ndarray, old: int, new: int) -> None:
-    """Copies the row of a fact to its new id, the largest so far.  Its instances that are alive have facts
-    with smaller ids only, so all of them are below it from now on."""
+    """Copies the row of a fact to its new id, the largest so far.  The facts of its live instances all have
+    smaller ids, so all these instances are rank proofs from now on."""
     if new >= log[BASE]:
         rows = rows_of(log)
         to = (new - log[ORIGIN]) * ROW

@@ -1,8 +1,8 @@
 """The dictionary: terms ↔ 32-bit ids, one by one and in columns.
 
-Columns come and go as Arrow arrays and are turned in compiled code; Python sees only the distinct texts that
-the plain cases do not cover.  Ids are given out in order and never reused, except by `truncate`, which undoes
-additions from the end.
+Columns come and go as Arrow arrays and are encoded and decoded in compiled code; Python sees only the
+distinct texts that the plain cases do not cover.  Ids are given out in order and never reused, except by
+`truncate`, which undoes additions from the end.
 """
 
 from __future__ import annotations
@@ -256,7 +256,8 @@ class Dictionary:
         return ids
 
     def _in_batches(self, rows: int, longest: int, kernel: Callable[[int], int]) -> None:
-        """Calls a kernel until it is through, growing in between in proportion to what is left."""
+        """Calls a kernel until it has processed all rows; grows the dictionary in between, in proportion to
+        the rest."""
         done = 0
         while done < rows:
             now = int(kernel(done))
@@ -340,7 +341,7 @@ class Dictionary:
         return _arrow_text(*self._written(ids, forms, self.arrays.length[ids].astype(np.int64)))
 
     def _written(self, ids: Ids, forms: Bytes, sizes: Int64s) -> tuple[Int64s, Bytes]:
-        """Where each text begins and ends, and the texts, but for those that Python writes."""
+        """The offsets of the texts, and the texts except those that Python writes."""
         offsets = np.zeros(len(ids) + 1, np.int64)
         np.cumsum(sizes, out=offsets[1:])
         out = np.empty(int(offsets[-1]), np.uint8)

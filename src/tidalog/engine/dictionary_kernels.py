@@ -6,7 +6,7 @@ of a double), text lies in one arena of UTF-8 bytes.  What a typed literal count
 
 *  equal terms have equal ids: an integer or double is found by (kind, number), a text by (kind, extra,
    bytes), where `extra` is the term id of a literal's datatype or language tag;
-*  it is found in the table `slots` (see `table`; values are id + 1).
+*  it is found in the table `slots` (see `hash_table`; values are id + 1).
 """
 
 from __future__ import annotations

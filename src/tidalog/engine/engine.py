@@ -1,4 +1,4 @@
-"""The embedded engine: predicates by name, facts by id, everything that a run needs in one place."""
+"""The embedded engine: predicates by name, facts by id, everything that a run needs."""
 
 from __future__ import annotations
 
@@ -141,7 +141,8 @@ class EmbeddedEngine:
         return max(_LENT_BYTES, self.store.nbytes)
 
     def spare_memory(self, most: int | None) -> None:
-        """Before a run that may take this many bytes: indexes that only queries use are not to take them."""
+        """Before a run that may take this many bytes: releases the indexes that only queries use if
+        more than half of that is in use."""
         if most is not None and 2 * self.nbytes > most:
             self.indexes.release_lent()
 
@@ -172,8 +173,8 @@ class EmbeddedEngine:
         self._distinct = {key: known for key, known in self._distinct.items() if key[0] < count}
 
     def compact(self) -> tuple[Offsets, Offsets]:
-        """Compacts ids and rows once most of them are unused, so that this costs little per deletion.  Gives
-        where the rows of facts started before, ascending, and where they start now, if they have moved."""
+        """Compacts ids and rows once most of them are unused, so that this costs little per deletion.
+        Returns the old offsets of rows, ascending, and the new ones, if rows have moved."""
         sparse = 2 * self.store.garbage > self.store.used + _UNUSED
         if sparse or len(self.store) > 2 * self.store.live + _UNUSED:
             self.log.derivation_log.end(self.store.arrays)

@@ -2,9 +2,9 @@
 
 An expression is postfix code for a small stack: `LOAD, operand` or `function, number of arguments`.  A stack
 entry is a tagged value and, if it came from a term unchanged, that term's id.  The meaning is that of
-`tidalog.builtins`, written a second time; what stands in `NATIVE` is computed here for integers and doubles
-and asked of Python for other numbers, times and durations (`questions`).  Any other function is computed by
-Python through a memo relation.
+`tidalog.builtins`; the functions in `NATIVE` are computed here for integers and doubles and by Python for
+other numbers, times and durations (`questions`).  Any other function is computed by Python through a memo
+relation.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What compiled code does with facts; the invariants stand in `facts`."""
+"""What compiled code does with facts; `facts` has the invariants."""
 
 from __future__ import annotations
 
@@ -306,8 +306,8 @@ def forget_row(facts: Facts, fact: int) -> None:
 
 @entry
 def truncate_facts(facts: Facts, length: int, used: int) -> None:
-    """Removes the facts from an id on, and the rows from an offset on.  A row may belong to a
-    fact with a smaller id, which has got it back."""
+    """Removes the facts from an id on, and the rows from an offset on.  A row before that offset may belong
+    to a fact with a smaller id again."""
     for f in range(facts.state[FACTS] - 1, length - 1, -1):
         if facts.arguments[int64(facts.offset[f]) - HEADER] == f:
             forget_row(facts, f)

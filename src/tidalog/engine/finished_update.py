@@ -1,4 +1,4 @@
-"""The end of an update: which facts have changed and how, and how deleted ones leave the store.
+"""The end of an update: which facts have changed and how, and how deleted ones are removed from the store.
 
 The undo log says what happened to older facts; facts with ids from the beginning of the update on are new.
 """
@@ -88,9 +88,9 @@ def list_changes(
 def finish(
     shared: Int64s, begin: int, ids: Int32s, kinds: Int8s, starts: Int64s, rows: Int32s, dead: Int32s
 ) -> int:
-    """Copies the rows of changed facts, takes deleted ones out of the table and clears every set; indexes are
-    the caller's to see to, with the rows that are still there.  `dead` gets the ids that are dead, the
-    deleted facts first; how many these are."""
+    """Copies the rows of changed facts, removes deleted ones from the table and clears every set.  The caller
+    updates the indexes, which still find the rows.  `dead` gets the unused ids, those of deleted facts first;
+    returns how many these are."""
     facts, log = facts_at(shared), log_at(shared)
     count = 0
     for i in range(len(ids)):

@@ -1,8 +1,8 @@
 """Aggregates of all groups of a relation in one pass over its columns.
 
 A row's group is a dense number, given out in the order in which groups first appear.  What an aggregate keeps
-of a group is one number, so a pass reads its columns in order and touches little else.  The kernels take
-on the common case alone and say so when it is another; `aggregates` then reads every group by itself.
+of a group is one number, so a pass reads its columns in order and touches little else.  The kernels handle
+only the common case and report any other; `aggregates` then reads group by group.
 """
 
 from __future__ import annotations
@@ -106,7 +106,7 @@ def is_key(column: Int32s, seen: Uint8s) -> bool:
 @entry
 def fold_groups(terms: Terms, operator: int, values: Int32s, group_of: Int32s, result: Int64s) -> bool:
     """The result of every group: how many rows, their sum, or the term that is the smallest or largest.
-    False: a sum has something else than integers, or may leave 64 bits."""
+    False: a sum has other values than integers, or may exceed 64 bits."""
     rows = len(group_of)
     if operator == COUNT:
         for i in range(rows):

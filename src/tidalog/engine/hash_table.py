@@ -2,9 +2,9 @@
 
 A table is an array of 64-bit entries, `tag << 32 | value`, 0 for empty; its length is a power of two.  The
 *tag* is the upper half of a hash, and the top bits of the tag are the entry's home slot; collisions go to the
-next slot.  So a probe that finds nothing, or finds another tag, has touched one cache line and no data; and a
-table grows, and gives entries up, by looking at nothing but itself, in order of its slots.  A large table
-grows in place (see `memory`).
+next slot.  So a probe that finds nothing, or finds another tag, has touched one cache line and no data; and
+growth and removal read only the table itself, in order of its slots.  A large table grows in place (see
+`memory`).
 """
 
 from __future__ import annotations
@@ -113,8 +113,8 @@ def spread_entries(slots: Uint64s) -> None:
     """Doubles a table in place: its entries lie in the lower half, the upper half is empty.
 
     From the last slot down, an entry moves to its new home, at twice its old one: at or above where it lay,
-    where everything is final already.  Entries that collisions have pushed so far that this does not hold,
-    which is so at the front alone or in a table gone bad, are set aside and put back last.
+    where everything is final already.  Entries that collisions have pushed further than that (only at the
+    front, or in a badly clustered table) are set aside and inserted last.
     """
     half = len(slots) // 2
     mask, shift = np.uint64(len(slots) - 1), table_shift(len(slots))
@@ -150,7 +150,7 @@ def spread_entries(slots: Uint64s) -> None:
 
 @compiled
 def remove_entry(slots: np.ndarray, hole: np.uint64) -> None:
-    """Empties a slot and moves back whatever had been pushed past it."""
+    """Empties a slot and moves back the entries that collisions have pushed past it."""
     shift = table_shift(len(slots))
     mask = np.uint64(len(slots) - 1)
     s = hole

@@ -4,8 +4,8 @@ An index is created for a predicate and a set of columns when a plan asks for it
 facts in bulk just before it is probed, and only then.
 
 An index that only queries have asked for is *lent*.  It stays for the next query, until there are too many:
-then the one that was used least recently is emptied, which is right at any time, for it is filled again when
-it is next read.  The first plan of the program that asks for it keeps it for good.
+then the one that was used least recently is emptied, which is safe at any time: it is filled again when it is
+next read.  The first plan of the program that asks for it keeps it for good.
 """
 
 from __future__ import annotations
@@ -198,8 +198,8 @@ class Indexes:
         return self._slots[number].nbytes + self._pools[number].nbytes + self._records[number].nbytes
 
     def indexes_to_update(self, facts: Facts, predicate: int, dead: int) -> Sequence[int]:
-        """The indexes from which this many dead facts of a predicate are to be removed.  Those that lose much
-        have been emptied, and are filled again when they are next read."""
+        """The indexes from which this many dead facts of a predicate are to be removed.  Indexes that lose
+        many facts have been emptied, and are filled again when they are next read."""
         numbers = self._of_predicate.get(predicate, ())
         if dead > _FEW and dead * _DEARER > facts.extent[predicate, COUNT]:
             for number in numbers:

@@ -2,7 +2,7 @@
 
 Per distinct key an index has
 
-    one fact       the slot itself holds the fact id; nothing else is spent
+    one fact       the slot itself holds the fact id; no other memory is used
     more           the slot names a *record* (start, length, capacity, first value of the key, dead facts) of
                    a run in the pool: fact ids in rising order, contiguous.  A full run moves to one of twice
                    the size; a list per size keeps what it leaves for reuse.

@@ -1,8 +1,8 @@
 """Ctrl-C at safe points.
 
-Within `at_safe_points` Ctrl-C raises nothing where it comes.  It is noted, and raised by the next call of
-`check_interrupt`, or else at the end of the block.  So a commit, a rollback and what is logged about them are
-never cut in two.  `anywhere` surrounds code of the user, which Ctrl-C stops at once.
+Within `at_safe_points` Ctrl-C does not raise at once.  It is noted, and raised by the next call of
+`check_interrupt`, or else at the end of the block.  So a commit or a rollback and its log record are never
+interrupted halfway.  `anywhere` surrounds user code, which Ctrl-C stops at once.
 
 Python calls signal handlers in the main thread alone; in any other thread nothing here does anything.
 """

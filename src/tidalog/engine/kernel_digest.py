@@ -1,4 +1,4 @@
-"""What of the sources decides the machine code, as a digest.
+"""A digest of the parts of the sources that determine the machine code.
 
 A comment, a docstring or a function that is not compiled changes no machine code, and building it takes a
 minute: the digest covers the kernels, the constants and types of their modules, and the imports that these

@@ -2,7 +2,7 @@
 
 A fact that an instance adds, or brings back, is MARKED if a fact of the body is DELETED_NEXT or MARKED,
 unless the next update makes it explicit.  The facts that it makes explicit are known by the sorted hashes of
-their rows: a fact that shares such a hash gets no mark, which costs a search and no more.
+their rows: a fact that shares such a hash gets no mark, which only costs a search later.
 
 A head that is deleted is POSITIVE if it is sure to be true after the next update: every deleted fact of the
 body is POSITIVE, every other one explicit and not DELETED_NEXT.  The first instance found decides.

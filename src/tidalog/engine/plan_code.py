@@ -32,7 +32,7 @@ class Code:
     pivots: list[int] = field(default_factory=list)
     """Plan → the predicate of its pivot, or -1."""
     weights: list[int] = field(default_factory=list)
-    """Plan → among those of one predicate, the heaviest come first; empty: all weigh the same."""
+    """Plan → weight: of the plans of one predicate, the heaviest run first; empty: all weigh the same."""
     filters: dict[Filter, int] = field(default_factory=dict)
     """Each that the plans use, with its number."""
     indexes: set[int] = field(default_factory=set)
@@ -40,7 +40,7 @@ class Code:
     looked_up: set[int] = field(default_factory=set)
     """Predicates whose facts the plans look up in the fact table."""
     bitmaps: list[Bits] = field(default_factory=list)
-    """Sets of terms that anti-joins look into."""
+    """Sets of terms that anti-joins test."""
     levels: int = 1
     registers: int = 1
     arity: int = 1

@@ -1,8 +1,8 @@
 """Proofs by blocks: plans that begin with the head, where one instance for each pivot is enough.
 
 A pivot is PROVED when an instance of the filters' facts derives it.  Probes expand runs by windows, each as
-long as all before it together, and skip pivots that are PROVED: so a pivot costs at most twice the matches
-that lead to its first proof, and a block.
+long as all before it together, and skip pivots that are PROVED: so a pivot costs at most one block more than
+twice the matches that lead to its first proof.
 """
 
 from __future__ import annotations

@@ -3,8 +3,8 @@
 Compiled code computes with integers and doubles.  Where an operand is another number or a time, it looks for
 the call in a table of answers; a call that is not there becomes a question, the row waits, and the executor
 returns as it does when the dictionary is full (`GROW_TERMS`).  Python then answers every open question, and
-the operator runs again.  An expression of n such calls takes n rounds for a block of rows, and a call that
-was answered is never asked again until the answers are forgotten.
+the operator runs again.  An expression with n such calls runs n times more for a block of rows.  A call is
+asked once, until the answers are forgotten.
 
 Invariant.  An answer depends on its call alone, so the table can be cleared while nothing runs.  The table is
 at most half full.

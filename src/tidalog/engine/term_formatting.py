@@ -1,6 +1,7 @@
 """Terms to texts of tables, in bulk.
 
-The meaning is `termtext.format_any`; what compiled code does not write is left to it, distinct by distinct.
+The meaning is `term_text.format_any`; what compiled code does not write is left to Python, once for each
+distinct term.
 """
 
 from __future__ import annotations
@@ -30,7 +31,7 @@ DIGITS: Final = 3
 
 @inlined
 def written_form(kind: int, text: np.ndarray, start: int, length: int) -> int:
-    """How a term stands in a cell of format `any`."""
+    """How a term is written in a cell of format `any`."""
     if kind == STRING:
         reading, _, size = classify(text, start, length)
         return RAW if reading == AS_STRING and size == length else BY_PYTHON
@@ -52,7 +53,7 @@ def written_form(kind: int, text: np.ndarray, start: int, length: int) -> int:
 
 @inlined
 def magnitude(number: int) -> np.uint64:
-    """Without the sign; of the least integer too, whose negative is none."""
+    """The absolute value, unsigned: that of the least integer fits too."""
     return np.uint64(0) - np.uint64(number) if number < 0 else np.uint64(number)
 
 
@@ -88,7 +89,7 @@ def measure_texts(terms: Terms, ids: Int32s, forms: Uint8s, sizes: Int64s) -> No
 
 @entry
 def write_texts(terms: Terms, ids: Int32s, forms: Uint8s, offsets: Int64s, out: Uint8s) -> None:
-    """Copies the cells that compiled code writes itself to their places."""
+    """Writes the cells that need no Python to their offsets."""
     for i in range(len(ids)):
         if forms[i] == BY_PYTHON:
             continue

@@ -1,6 +1,7 @@
 """Texts and numbers of tables to terms, in bulk.
 
-What a cell holds says `cells`; what only `termtext.parse_any` can read is left to it, distinct by distinct.
+`cells` classifies a cell; what only `term_text.parse_any` can read is left to Python, once for each distinct
+text.
 """
 
 from __future__ import annotations
@@ -42,7 +43,7 @@ from tidalog.engine.fact_kernels import CACHED, FAR_AHEAD
 from tidalog.engine.hash_table import table_shift
 from tidalog.engine.jit import entry, prefetch
 
-_REMEMBERED: Final = 1 << 12  # integers whose ids are kept in mind; a power of two
+_REMEMBERED: Final = 1 << 12  # integers whose ids are remembered; a power of two
 READ_ANY: Final = AS_SLOW
 READ_STRING: Final = AS_STRING
 READ_IRI: Final = AS_IRI
@@ -65,8 +66,8 @@ def encode_texts(
     """Interns the cells from `begin` on; stops and says where when the dictionary is full.  Rows that Python
     must read are appended to `slow`.
 
-    A large dictionary lies outside the cache: of a block of cells it is found out what they hold, and their
-    slots are asked for, before the first is looked up.
+    A large dictionary lies outside the cache: a block of cells is classified and its slots are prefetched
+    before the first lookup.
     """
     rows = len(ids)
     readings = np.empty(TEXTS_AT_ONCE, np.uint8)
@@ -111,7 +112,7 @@ def encode_texts(
 def encode_integers(terms: Terms, values: Int64s, begin: int, ids: Int32s) -> int:
     """Interns integers from `begin` on; stops and says where when the dictionary is full.  Columns repeat
     values, and a large dictionary lies outside the cache: the last row with a value of the same low bits is
-    kept in mind, and the slots of coming values are asked for ahead."""
+    remembered, and the slots of later values are prefetched."""
     rows = len(ids)
     last = np.full(_REMEMBERED, -1, np.int32)
     shift = table_shift(len(terms.slots))

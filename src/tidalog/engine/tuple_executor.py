@@ -284,7 +284,7 @@ def advance(view: np.ndarray, registers: np.ndarray, cursor: np.ndarray) -> int:
 def evaluate_operator(
     terms: Terms, view: np.ndarray, registers: np.ndarray, cursor: np.ndarray, scratch: Scratch
 ) -> int:
-    """Runs TEST or COMPUTE.  FOUND: the search goes on after it, or backtracks; or FULL."""
+    """Runs TEST or COMPUTE.  FOUND: the search continues, or backtracks; or FULL."""
     code = code_of(view)
     pc = cursor[PC]
     compute = code[pc] == COMPUTE

@@ -147,7 +147,7 @@ def set_bits(facts: Facts, log: Log, fact: int, bits: np.uint16) -> None:
 
 @inlined
 def clear_bits(facts: Facts, log: Log, fact: int, bits: np.uint16) -> None:
-    """Takes a fact out of the sets of these bits."""
+    """Removes a fact from the sets of these bits."""
     set_bits(facts, log, fact, TOUCHED)
     facts.status[fact] &= ~bits
 
@@ -326,7 +326,7 @@ def revive(facts: Facts, log: Log, ids: Int32s, count: int) -> None:
 
 @entry
 def undo(facts: Facts, log: Log) -> None:
-    """Gives every older fact its id and its status back; newer facts are the caller's to remove."""
+    """Restores the id and the status of every older fact; the caller removes newer facts."""
     for i in range(log.counts[MOVES] - 1, -1, -1):
         at = int64(facts.offset[log.moved_to[i]])
         facts.arguments[at - HEADER] = log.moved_from[i]

@@ -51,7 +51,7 @@ def set_bits_of(shared: Int64s, ids: Int32s, bits: int) -> None:
 
 @entry
 def clear_bits_of(shared: Int64s, ids: Int32s, bits: int) -> None:
-    """Takes facts out of sets that they may be in.  What changes is in the log, so that it can be undone."""
+    """Removes facts from sets that they may be in.  What changes is in the log, so that it can be undone."""
     facts, log = facts_at(shared), log_at(shared)
     for i in range(len(ids)):
         if facts.status[ids[i]] & np.uint16(bits):

@@ -132,9 +132,22 @@ def _values(lines: _Lines, bad: list[BadRow]) -> Iterator[tuple[int, object]]:
     """The value of each line; lines that are not JSON go to `bad`."""
     for index, (_, line) in enumerate(lines.numbered()):
         try:
-            yield index, json.loads(line)
+            yield index, json.loads(line, object_pairs_hook=_fields)
         except (ValueError, RecursionError) as error:
             bad.append(_unreadable(lines, index, line, error))
+
+
+class _TwoFields(ValueError):
+    """An object has two fields of one name."""
+
+
+def _fields(pairs: list[tuple[str, object]]) -> dict[str, object]:
+    """An object.  Python's own reading would keep the last of two fields of one name, silently."""
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        names = [name for name, _ in pairs]
+        raise _TwoFields(next(name for name in names if names.count(name) > 1))
+    return found
 
 
 def _by_line(lines: _Lines, log: BadRowLog) -> RawTable | None:
@@ -215,7 +228,10 @@ def _unreadable(lines: _Lines, index: int, line: bytes, error: ValueError | Recu
         position, text = lines.position(index, at + 1, 1)
         return BadRow(JsonSyntax(position, why=error.msg[0].lower() + error.msg[1:]), None, text)
     position, text = lines.position(index)
-    why = "it is nested too deeply" if isinstance(error, RecursionError) else "a number is too long"
+    if isinstance(error, _TwoFields):
+        why = f"an object has two fields {shown(str(error))}"
+    else:
+        why = "it is nested too deeply" if isinstance(error, RecursionError) else "a number is too long"
     return BadRow(JsonSyntax(position, why=why), None, text)
 
 

@@ -27,6 +27,7 @@ from tidalog.model.terms import (
     Literal,
     String,
     Term,
+    is_text,
     literal,
 )
 
@@ -48,7 +49,7 @@ def json_values(column: pa.ChunkedArray, reading: str) -> pa.ChunkedArray:
 
 
 def _objects(text: pa.ChunkedArray) -> pa.ChunkedArray:
-    """Text in `any` form as values of JSON, distinct by distinct."""
+    """Text in `any` form as values of JSON, each distinct text once."""
     chunks = []
     for chunk in text.chunks:
         encoded = chunk.dictionary_encode()
@@ -91,7 +92,7 @@ def iris_of(column: pa.ChunkedArray) -> pa.ChunkedArray | None:
 def term_of(value: dict[str, object]) -> Term | None:
     """The term that an object stands for, or None."""
     match value:
-        case {"@id": str(text), **rest} if not rest and text != _BLANK:
+        case {"@id": str(text), **rest} if not rest and text != _BLANK and is_text(text):
             return BlankNode(text.removeprefix(_BLANK)) if text.startswith(_BLANK) else IRI(text)
         case {"@value": str(text), "@language": str(language), **rest} if not rest:
             try:

@@ -150,14 +150,14 @@ def read_table(
 def _same_file(one: Path, other: Path) -> bool:
     try:
         return one.samefile(other)
-    except (OSError, ValueError):  # there is none to be the same
+    except (OSError, ValueError):  # one of them does not exist
         return False
 
 
 def _read_file(
     file: Path, kind: Format, options: _Options, log: BadRowLog
 ) -> tuple[list[TermColumn], int, tuple[str, ...] | None, tuple[Diagnostic, ...]]:
-    """The columns of one file, the number of its rows, the names of its columns, and what is to be said."""
+    """The columns of one file, the number of its rows, the names of its columns, and warnings."""
     buffer = open_buffer(file, options.compression)
     formats, declaration = options.formats, options.declaration
     if kind.rdf:

@@ -2,8 +2,8 @@
 
 Invariant.  A column has a type of its own (integers, doubles, booleans, decimals, dates, timestamps, times,
 durations) only if its terms can be read back from it: decimals, dates, times and durations are converted, the
-text of the result is compared with that of the terms, and a column that differs in one place (a zone other
-than UTC, a year before 1, more digits than Arrow has) is text in `any` form.
+text of the result is compared with that of the terms, and a column with one difference (a zone other than
+UTC, a year before 1, more digits than Arrow has) is text in `any` form.
 """
 
 from __future__ import annotations

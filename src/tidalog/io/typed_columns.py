@@ -128,7 +128,8 @@ def checked(
         bare = pc.replace_substring_regex(column, f'^"([^"]*)"\\^\\^<{datatype}>$', r"\1")
         if pc.all(pc.match_substring_regex(bare, _PLAIN[kind]), min_count=0).as_py():
             typed = pc.ends_with(column, f"^^<{datatype}>")
-            return Converted(column, reading, none_if_clean(~numpy_of(typed)))
+            if pc.all(typed, min_count=0).as_py():  # a string beside them is converted
+                return Converted(column, reading)
     return _by_distinct(column, lambda one: fitted(parse_any(one), kind))
 
 

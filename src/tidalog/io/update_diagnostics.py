@@ -18,33 +18,38 @@ from tidalog.lang.diagnostics import UnknownPrefix
 from tidalog.model.errors import Diagnostic
 
 
-class NotAnUpdateTable(WrongArity):
+class NotAnUpdateTable(DataDiagnostic):
+    number = WrongArity.number
     title = "{path} is not an update table: {problem}"
     reason = "its columns are {found}"
     hint = "{hint}"
 
 
-class WrongColumnType(NoTermForType):
+class WrongColumnType(DataDiagnostic):
+    number = NoTermForType.number
     title = "column {field} of {path} holds values of type {type}"
     reason = "{why}"
     hint = "convert the column first"
 
 
-class MissingPart(MissingValue):
+class MissingPart(DataDiagnostic):
     """A row without its operation, its predicate or the label of its update."""
 
+    number = MissingValue.number
     title = "the {what} is missing"
     reason = "column {field} has no value here"
     hint = 'fill it in, or leave such rows out (on_error = "skip")'
 
 
-class MissingArgument(MissingValue):
+class MissingArgument(DataDiagnostic):
+    number = MissingValue.number
     title = "a gap in the arguments"
     reason = "column {field} has no value here, and a later argument has one"
     hint = "the arguments of a fact fill arg1, arg2, … without a gap; after the last there are only nulls"
 
 
-class ComesTooLate(WrongValue):
+class ComesTooLate(DataDiagnostic):
+    number = WrongValue.number
     title = "update {value} comes too late"
     reason = "an earlier file ends with update {last}"
     hint = (
@@ -52,7 +57,8 @@ class ComesTooLate(WrongValue):
     )
 
 
-class NotATimeCell(WrongValue):
+class NotATimeCell(DataDiagnostic):
+    number = WrongValue.number
     title = "{value} is not a time"
     reason = "column time has a dateTime or a number of seconds since 1970"
     hint = "write 2026-05-31T18:30:00Z or 12.5"
@@ -65,17 +71,22 @@ class UpdateTooLate(DataDiagnostic):
     hint = "allow late updates with --late 5s, or tidalog.open(late='5s') in Python"
 
 
-class NotAnObject(JsonSyntax):
+class NotAnObject(DataDiagnostic):
+    number = JsonSyntax.number
+    title = JsonSyntax.title
+    reason = JsonSyntax.reason
     hint = 'every line holds one object, such as {{"op": "+", "predicate": "edge", "arg1": "a"}}'
 
 
-class UnreadableRow(WrongFieldCount):
+class UnreadableRow(DataDiagnostic):
+    number = WrongFieldCount.number
     title = "this line cannot be read as a row of the table"
     reason = ""
     hint = ""
 
 
-class OutsideCalendar(NoTermForType):
+class OutsideCalendar(DataDiagnostic):
+    number = NoTermForType.number
     title = "a date outside the years 1 to 9999"
     reason = "column {field} has it"
     hint = "such dates are not terms"

@@ -21,8 +21,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 
+from tidalog.lang.collector import collector_paused
 from tidalog.lang.diagnostics import BadStatement, UnexpectedText, VariableInFact
-from tidalog.lang.dialects.main import MainReader, collector_paused
+from tidalog.lang.dialects.main import MainReader
 from tidalog.lang.fast_facts import SKIP
 from tidalog.lang.lexer import Statement
 from tidalog.lang.names import Names

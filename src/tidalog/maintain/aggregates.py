@@ -1,8 +1,8 @@
 """Folds under maintenance: the groups that change are folded again, the others are not read.
 
-A fold answers for every implicit fact of its predicate, and has one for each group.  Whatever it holds for a
-group that has changed is deleted, and the group folded; a result that is the same comes back, and is no
-change.  Of a large group the result is carried on instead, see `large_groups`.
+A fold answers for every implicit fact of its predicate, and has one for each group.  The result of a group
+that has changed is deleted, and the group folded again; an equal result comes back, which is not a change.
+The result of a large group is updated instead, see `large_groups`.
 """
 
 from __future__ import annotations
@@ -131,7 +131,7 @@ class Folding:
     # --- large groups -------------------------------------------------------------------------------
 
     def _carried_on(self, key: Keys) -> list[int] | None:
-        """The result of a large group; None: folding must say."""
+        """The updated result of a large group; None: it must be folded."""
         engine, fold, known = self.engine, self.fold, self.component.large_groups
         name = tuple(key.tolist())
         group = known.pop(name, None)

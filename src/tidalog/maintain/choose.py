@@ -1,7 +1,7 @@
 """Which strategy maintains a component in an update, and when it is given up for another.
 
-`auto` begins with the default strategy (`ranked`), where neither B/F (many proofs for each fact) nor DRed
-(one) promises more, and starts over as soon as that is seen to be cheaper.  What an update costs is learnt
+`auto` begins with the default strategy (`ranked`) unless B/F (many proofs for each fact) or DRed (one)
+promises more, and derives the component from scratch as soon as that is found to be cheaper. Costs are learnt
 per component.
 """
 
@@ -43,8 +43,8 @@ def strategy_to_prepare(options: Options) -> Strategy:
 
 
 def kind_of_marks(options: Options, *, joins: bool) -> type[marks.Marks]:
-    """Complete marks cost nothing where nothing is announced, and save most; they save joins, so `auto` makes
-    none where there is no join.  DRed has marks of its own, which are meant by those of the paper."""
+    """Complete marks cost nothing where nothing is announced, and save most; they save joins, so `auto` uses
+    none where there is no join.  DRed has marks of its own: with it, `paper` means these."""
     if options.marking == AUTO:
         return marks.MARKS["complete" if joins else "none"]
     if options.marking == "paper" and options.strategy == "dred":
@@ -111,18 +111,18 @@ def choose(component: MaintainedComponent, options: Options, seeds: int) -> Stra
 _STEPS_PER_FACT: Final = 0.4
 _STEPS_PER_DERIVATION: Final = 0.1
 _NEAR: Final = 0.5
-"""Steps of a search that take as long as to delete and insert a fact, or to find an instance, from scratch;
-of the latter, the part that it takes where all facts are in the caches of the machine."""
+"""Costs from scratch, in steps of a search: to delete and insert a fact, and to find an instance; the latter
+is multiplied by `_NEAR` if all facts fit the caches of the machine."""
 _FEW_FACTS: Final = 1 << 16
 _TOO_MUCH: Final = 8
 """Times the worth of starting over: the steps assumed to be ahead of a deletion that was given up."""
 _LEAST_PER_SEED: Final = 2
 """Steps that every deleted fact costs, whatever it affects."""
 _MANY_PROOFS: Final = 5.0
-"""Derivations for each fact, in the mean, from which on B/F is tried first: it ends with the first proof that
-it finds, whatever its rank, and leaves facts their ids."""
+"""From this mean number of derivations per fact on, B/F is tried first: it stops at the first proof, whatever
+its rank, and facts keep their ids."""
 _SINGLE_PROOFS: Final = 1.1
-"""Derivations for each fact, in the mean, up to which DRed deletes hardly more than must go."""
+"""Up to this mean number of derivations per fact, DRed overdeletes little."""
 _MANY_SEEDS: Final = 50
 """Deletions that are worth another strategy: what B/F leaves unranked costs something later."""
 _TRIAL_PER_SEED: Final = 128
@@ -144,8 +144,8 @@ def steps_worth(component: MaintainedComponent, facts: int) -> int:
 
 
 def _steps_per_seed(component: MaintainedComponent) -> float:
-    """Steps that a deletion is expected to take for each fact it begins with: as many as lately, and without
-    recursion as many as a fact below has instances, in the mean, for each of these is met."""
+    """Steps that a deletion is expected to take for each fact it begins with: as many as in recent updates;
+    without recursion at least the mean number of instances of a lower fact, since each of them is visited."""
     steps = max(component.steps_per_seed, _LEAST_PER_SEED)
     if component.recursive:
         return steps

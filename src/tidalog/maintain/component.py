@@ -139,8 +139,8 @@ class MaintainedComponent:
         self.negated = sorted(self.bodies.negated)
         self.lower = sorted(read.difference(self.numbers))
         self.joins, self.incremental = self.bodies.joins, not self.bodies.long
-        """Joins that looking for a proof takes, if there is none (where there is not one to make, what a fact
-        derives is found as fast as in a record); whether its rules can be searched for single instances."""
+        """The joins of a search that finds no proof (without joins, a search is as fast as the derivation
+        log); whether its rules can be searched for single instances."""
         self._reads_itself = len(self.lower) < len(read)
 
     @property
@@ -249,12 +249,12 @@ class MaintainedComponent:
 
     @property
     def questions(self) -> int:
-        """What has been asked of Python, wanted still or not."""
+        """How many questions Python has been asked, needed or not."""
         return sum(self.engine.count(memo.ask) for memo in self.stage.memos)
 
     @property
     def asks_in_vain(self) -> bool:
-        """Whether most of what Python has answered may no longer be asked for, and is a lot."""
+        """Whether there are many answers of Python, most of which no rule may need any more."""
         return bool(self.stage.memos) and self.questions > 2 * self.asked + MANY_QUESTIONS
 
     def suspects(self) -> Ids:
@@ -266,7 +266,8 @@ class MaintainedComponent:
 
     @property
     def below(self) -> list[int]:
-        """What it reads of others; while its rules change, these too, and what the removed ones have read."""
+        """What it reads of lower components; while its rules change, also the relation of rules, and what the
+        removed ones have read."""
         if self.edit is None:
             return self.lower
         engine = self.engine

@@ -131,8 +131,8 @@ class _PlanSet:
 class ComponentPlans:
     """The compiled plans of a stage's rules, with native expressions alone.
 
-    Plans of a kind are compiled when they are first needed.  Rules come and go one by one, at a cost that
-    follows them: the plans of the others stay where they are."""
+    Plans of a kind are compiled when they are first needed.  Rules are added and removed one by one, at a
+    cost proportional to them: the plans of the others do not move."""
 
     def __init__(
         self,

@@ -41,7 +41,7 @@ class PredicateDelta:
     became_implicit_rows: int = 0
 
     def put(self, way: int, columns: list[Ids], explicit: npt.NDArray[np.bool_]) -> None:
-        """The rows that have changed in one of the ways that there are."""
+        """Adds the rows that have changed in one way."""
         if way == _INSERTED:
             self.inserted, self.inserted_rows, self.inserted_explicit = columns, len(explicit), explicit
         elif way == _DELETED:
@@ -54,7 +54,8 @@ class PredicateDelta:
 
 @dataclass(slots=True)
 class ChangeSet:
-    """Every fact that changed: its predicate, how (`changes.INSERTED_IMPLICIT` …), where its row is."""
+    """Every fact that changed: its predicate, how (`finished_update.INSERTED_IMPLICIT` …), where its row
+    is."""
 
     predicates: Ids
     kinds: npt.NDArray[np.int8]

@@ -1,8 +1,8 @@
 """Folds from scratch: all groups of a relation at once, in one pass over its columns.
 
-Groups come in the order of their first facts, as they do from an index, so the derived facts have the same
-ids either way.  What a relation's folds share – its columns, the numbers of its groups – is kept until the
-folds of another relation come.
+Groups are in the order of their first facts, as in an index, so derived facts have the same ids either way.
+What a relation's folds share – its columns, the numbers of its groups – is kept until the folds of another
+relation come.
 """
 
 from __future__ import annotations

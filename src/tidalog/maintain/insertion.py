@@ -21,7 +21,6 @@ from tidalog.engine.binding_blocks import (
     SPARED_AT,
 )
 from tidalog.engine.bits import STATUS_NEW
-from tidalog.engine.block_executor import run_plan
 from tidalog.engine.delta_scan import CURRENT, ROUND, start_plan
 from tidalog.engine.engine import EmbeddedEngine
 from tidalog.engine.plan_code import Code
@@ -62,24 +61,7 @@ def grow_from_deleted(component: MaintainedComponent, runner: Runner, change: Tr
                 blocks.control[MODE] = IN_UPDATE
                 at = int(plans.starts[plan])
                 start_plan(engine.store.arrays, plans.filters, plans.code, at, block, len(block), blocks)
-                runner.drive(
-                    lambda blocks=blocks: int(  # type: ignore[misc]
-                        run_plan(
-                            engine.store.arrays,
-                            engine.dictionary.arrays,
-                            engine.indexes.meta,
-                            plans.filters,
-                            plans.code,
-                            blocks,
-                            engine.log.arrays,
-                            STATUS_NEW,
-                        )
-                    ),
-                    code,
-                    blocks,
-                    lambda plan=plan: code.names[plan],  # type: ignore[misc]
-                    lambda: 0,
-                )
+                runner.drive_plan(code, plans, plan, blocks, STATUS_NEW)
 
 
 def grow(

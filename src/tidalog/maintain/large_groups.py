@@ -1,8 +1,8 @@
-"""Groups with many facts: their results follow the facts that change, and the others are read once.
+"""Groups with many facts: a change costs what changes, and the other facts are read once.
 
 Of a large group that has changed before, what its aggregates need is kept: how many facts it has, exact sums,
-the least and the greatest value.  A median, an aggregate of what differs, and an extreme that goes are found
-by folding the group again.
+the least and the greatest value.  A median, an aggregate of distinct values, and an extreme whose fact is
+deleted are found by folding the group again.
 """
 
 from __future__ import annotations
@@ -75,7 +75,7 @@ def follow(
 
 
 def results(engine: EmbeddedEngine, fold: Fold, group: LargeGroup) -> list[int] | None:
-    """The term of every aggregate; None: folding must say."""
+    """The term of every aggregate; None: the group must be folded."""
     found: list[int] = []
     for column in fold.columns:
         if column in group.extremes:

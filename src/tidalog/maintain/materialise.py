@@ -42,8 +42,8 @@ def materialise(
     limits: Limits = NO_LIMITS,
     progress: ProgressCallback | None = None,
 ) -> RunStats:
-    """Derives everything from the explicit facts, and nothing else stays.  On any error the explicit facts
-    are as before and nothing is derived."""
+    """Derives everything from the explicit facts; facts derived before are dropped.  On any error the
+    explicit facts are as before and nothing is derived."""
     compiled = compiled_program(program)
     engine.forget_derived()
     engine.executed = Executed()

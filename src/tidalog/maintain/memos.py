@@ -1,8 +1,8 @@
 """Memo relations: what Python computes, kept as facts.
 
-`memo(inputs…, result)` holds for good once it has been computed, so updates take nothing from it: what was
-asked stays answered, and a component that no longer asks is none the wiser.  Where most of what is kept has
-not been asked for lately, the component is derived from scratch and keeps what it asks for then.
+`memo(inputs…, result)` holds for good once it has been computed, so updates delete nothing from it; an answer
+that no rule needs any more does no harm.  If most answers have not been needed lately, the component is
+derived from scratch, and only the answers it then needs are kept.
 """
 
 from __future__ import annotations

@@ -1,10 +1,11 @@
 """Rule edits: what the diff of components means for the components under maintenance.
 
 A removed rule is a deleted fact in the body of each of its instances, and an added one is a new fact: for the
-one update in which it changes, a rule has one more atom, over the relation of rules.  Everything else is what
-any strategy does for facts.  Components whose rules stay are kept, with their plans and their rank order.
+one update in which it changes, a rule has one more atom, over the relation of rules.  Every strategy then
+treats it like any change of facts.  Components whose rules stay are kept, with their plans and their rank
+order.
 
-*  Facts that no rule derives any more are dropped without reasoning.
+*  Facts that no rule derives any more are dropped without a search.
 *  A part of what was one component keeps its rank order.  In a component merged from several, or with what
    was a predicate without rules, facts are unranked that may be older than what they follow from.
 *  A predicate that becomes the result of a single fold, or ceases to be, is derived from scratch.
@@ -41,7 +42,7 @@ class EditPlan:
     before: list[Stages]
     """The components of the program that it affects, as they were."""
     after: list[Stages]
-    """Those that it leaves in their stead."""
+    """The components that replace them."""
     added: list[str] = field(default_factory=list)
     """Marks of rules, each once."""
     removed: list[str] = field(default_factory=list)
@@ -61,7 +62,7 @@ def plan_edit(
     diff: ComponentDiff,
     workspace: Workspace,
 ) -> EditPlan:
-    """Plans an edit at a cost that follows it; the components before are not touched.  `compiled` are the
+    """Plans an edit, at a cost proportional to it; the old components do not change.  `compiled` are the
     components and constraints that are new or have other rules."""
     constraints = (constraint_predicate(rule.name) for rule in diff.constraints_removed)
     result = EditPlan(index.groups_of((*diff.affected, *constraints)), [])
@@ -142,7 +143,7 @@ def _of_predicates(engine: EmbeddedEngine, ids: Ids, numbers: Sequence[int]) -> 
 def _out_of_order(
     engine: EmbeddedEngine, olds: Iterable[MaintainedComponent], merged: Sequence[int]
 ) -> Iterator[Ids]:
-    """Implicit facts that may be older than what they follow from: ids were no ranks between components, nor
+    """Implicit facts that may be older than what they follow from: ids were not ranks across components, nor
     between a component and a predicate without rules."""
     extent, count = engine.store.arrays.extent, engine.store.count
     own = set(merged)

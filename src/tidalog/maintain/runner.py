@@ -15,6 +15,8 @@ import numpy as np
 
 from tidalog.engine import opcodes as op
 from tidalog.engine.binding_blocks import BLOCK, BUDGET, DERIVATIONS, FAILED, IS_STRICT, WANTED, BindingBlocks
+from tidalog.engine.block_executor import run_plan
+from tidalog.engine.delta_scan import Plans
 from tidalog.engine.engine import EmbeddedEngine
 from tidalog.engine.interrupts import check_interrupt
 from tidalog.engine.limits import Limits, Progress, ProgressCallback, RunStats
@@ -83,8 +85,7 @@ class Runner:
         *,
         counting: bool = True,
     ) -> None:
-        """`counting`: the facts before and after, and the memory, are wanted, which takes a look at every
-        predicate."""
+        """`counting`: counts the facts before and after, and the memory, which reads every predicate."""
         self.engine = engine
         self.limits = limits
         self.progress = progress
@@ -93,7 +94,7 @@ class Runner:
         self.deleted = 0
         """Facts of the store that an update under way deletes."""
         self.searches: int | None = None
-        """Facts that may still be looked at, if there is a better way."""
+        """Steps that searches may still take before another strategy is cheaper; None: any number."""
         self.rule = ""
         self.example: Callable[[str], str] = lambda rule: ""
         """Finds inputs for which a rule cannot be computed."""
@@ -140,6 +141,28 @@ class Runner:
                 self.engine.dictionary.answer_questions()
             self.look(rounds())
 
+    def drive_plan(self, code: Code, plans: Plans, number: int, blocks: BindingBlocks, status: int) -> None:
+        """Runs one plan, which is under way in `blocks`, to its end; `status` is that of new facts."""
+        engine = self.engine
+        self.drive(
+            lambda: int(
+                run_plan(
+                    engine.store.arrays,
+                    engine.dictionary.arrays,
+                    engine.indexes.meta,
+                    plans.filters,
+                    plans.code,
+                    blocks,
+                    engine.log.arrays,
+                    status,
+                )
+            ),
+            code,
+            blocks,
+            lambda: code.names[number],
+            lambda: 0,
+        )
+
     def drive_search(
         self,
         step: Callable[[], int],
@@ -149,8 +172,8 @@ class Runner:
         outlook: Callable[[], Callable[[int], float]] = lambda: lambda taken: 0.0,
     ) -> None:
         """Calls a kernel that looks at one instance at a time until it is done; `control[budget]` is what it
-        may do before it pauses.  `outlook()` is asked early, and then more and more seldom, how many steps
-        are at least ahead after a number of steps."""
+        may do before it pauses.  `outlook()` estimates, early and then less and less often, how many steps
+        are left at least."""
         to_come: Callable[[int], float] | None = None
         taken, slice_ = 0, _SEARCH_SLICE if self.searches is None else _FIRST_LOOK
         while True:
@@ -175,7 +198,7 @@ class Runner:
             self.look()
 
     def count_failures(self, failures: int) -> None:
-        """Computations of the rule at work that could not be made."""
+        """Counts computations of the current rule that failed."""
         if self.limits.strict:
             example = self.example(self.rule)
             raise RunError(NotComputable(rule=self.rule, example=f"{example}; " if example else ""))

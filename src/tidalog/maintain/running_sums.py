@@ -46,7 +46,7 @@ class RunningSum:
         return self.integers + self.decimals + self.doubles
 
     def add(self, dictionary: Dictionary, values: npt.NDArray[np.int32], sign: int) -> int:
-        """Adds values, or takes them out; how many are numbers."""
+        """Adds or subtracts values; returns how many are numbers."""
         terms = dictionary.arrays
         kinds, bits = terms.value[values], terms.number[values]
         integers = bits[kinds == INT_VALUE]
@@ -75,7 +75,7 @@ class RunningSum:
             self.of_integers += sign * value
 
     def result(self, average: bool) -> Term | None:
-        """None: there is no sum, or it takes more to say which."""
+        """None: there is no sum, or the group must be folded to find it."""
         if self.numbers == 0:
             return None
         if self.doubles == 0:

@@ -32,7 +32,7 @@ from tidalog.engine.binding_blocks import (
     new_blocks,
 )
 from tidalog.engine.bits import NEW_STATE, STATUS_DERIVED, STATUS_NEW
-from tidalog.engine.block_executor import NEW_FACTS, run_plan
+from tidalog.engine.block_executor import NEW_FACTS
 from tidalog.engine.delta_scan import (
     CURRENT,
     ROUND,
@@ -206,7 +206,7 @@ class SemiNaive:
             arrays, blocks = self._start(plans)
             for number, at in enumerate(plans.code.starts):
                 start_empty(arrays.code, at, blocks)
-                self._run_plan(arrays, blocks, plans.code, number)
+                self.runner.drive_plan(plans.code, arrays, number, blocks, self._status)
             self._finish(plans)
 
     def _run_list(self, plans: _Plans, ids: npt.NDArray[np.int32]) -> npt.NDArray[np.int32]:
@@ -217,29 +217,8 @@ class SemiNaive:
         for begin in range(0, len(ids), BLOCK):
             block = ids[begin : begin + BLOCK]
             start_plan(self.engine.store.arrays, arrays.filters, arrays.code, 0, block, len(block), blocks)
-            self._run_plan(arrays, blocks, plans.code, 0)
+            self.runner.drive_plan(plans.code, arrays, 0, blocks, self._status)
         return left[: int(blocks.control[LEFT])]
-
-    def _run_plan(self, plans: Plans, blocks: BindingBlocks, code: Code, number: int) -> None:
-        engine = self.engine
-        self.runner.drive(
-            lambda: int(
-                run_plan(
-                    engine.store.arrays,
-                    engine.dictionary.arrays,
-                    engine.indexes.meta,
-                    plans.filters,
-                    plans.code,
-                    blocks,
-                    engine.log.arrays,
-                    self._status,
-                )
-            ),
-            code,
-            blocks,
-            lambda: code.names[number],
-            lambda: 0,
-        )
 
     def _run_scans(self, plans: _Plans) -> None:
         """Plans over all facts of their pivots' predicates as they are now."""

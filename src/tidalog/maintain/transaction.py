@@ -161,7 +161,7 @@ class Transaction:
     # --- how it ends --------------------------------------------------------------------------------
 
     def _end_derivation_log(self) -> None:
-        """What a failed update took off it is not known."""
+        """It is unknown what a failed update removed from it."""
         self.engine.log.derivation_log.end(self.engine.store.arrays)
 
     def finish(self) -> Deltas:
@@ -184,7 +184,7 @@ class Transaction:
         return Deltas(ChangeSet(predicates[:count], kinds, starts, rows), engine.names, engine.arities)
 
     def _remove_from_indexes(self, dead: Ids) -> None:
-        """Takes dead facts out of the indexes of their predicates."""
+        """Removes dead facts from the indexes of their predicates."""
         predicates, facts = self.predicates_of(dead), self.engine.store.arrays
         order = np.argsort(predicates, kind="stable")
         predicates, dead = predicates[order], dead[order]

@@ -1,7 +1,7 @@
 """An example of what a rule could not compute: `1 / ?n with ?n = 0: division by zero`.
 
 Compiled code counts failures and keeps no inputs.  The example is searched for afterwards, among the first
-matches of the rule's atoms, so it costs nothing where nothing fails and little where something does.
+matches of the rule's atoms, so it costs nothing unless something fails, and little then.
 """
 
 from __future__ import annotations

@@ -34,7 +34,7 @@ class ComponentIndex:
     """The components under maintenance by the predicates that they derive and read.
 
     Invariant: in the order of `position` each component comes after all that it reads.  `replace` costs what
-    it replaces; the order is that of the rule graph, which moves no more than an edit makes it move.
+    it replaces; the order is that of the rule graph, and an edit moves only the components that it must.
     """
 
     def __init__(self, order: Order, groups: Iterable[Stages]) -> None:
@@ -107,7 +107,7 @@ class Worklist:
     def __init__(self, index: ComponentIndex) -> None:
         self._index = index
         self._added: list[MaintainedComponent] = []
-        """Since the last was popped: one that is alone needs no position."""
+        """Components added since the last one was popped: a single one needs no position."""
         self._heap: list[tuple[Position, MaintainedComponent]] = []
         self._known: set[int] = set()
 

@@ -1,7 +1,7 @@
 """Scratch buffers of kernels, kept from one update to the next.
 
 A fresh array costs little to ask for and much to touch for the first time: a large one is cleared by the
-page, and a page may be two megabytes.  An update that looks at ten facts must not pay for that.
+page, and a page may be two megabytes.  An update of ten facts must not pay for that.
 """
 
 from __future__ import annotations

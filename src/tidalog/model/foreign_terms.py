@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final, Protocol, cast
 
-from tidalog.model.terms import IRI, XSD, BlankNode, LangString, String, Term, literal
+from tidalog.model.terms import IRI, XSD, BlankNode, LangString, String, Term, is_text, literal
 
 _PACKAGES: Final = ("pyoxigraph", "rdflib")
 _FLOATS: Final = (XSD + "double", XSD + "float")
@@ -31,8 +31,8 @@ def foreign_term(value: object) -> Term | None:
             return IRI(_text(value))
         case "BlankNode" | "BNode":
             label = _text(value)
-            if not label:
-                raise TypeError("a blank node without a label cannot be a term")
+            if not label or not is_text(label):
+                raise TypeError("a blank node without a label, or with half a character, cannot be a term")
             return BlankNode(label)
         case "Literal":
             text, found = _text(value), cast("_Literal", value)

@@ -6,7 +6,7 @@ from datetime import date, datetime, time, timedelta, timezone
 from decimal import Decimal
 from typing import Final
 
-from tidalog.model.terms import Boolean, Double, Integer, Literal, String, Term, numeric_value
+from tidalog.model.terms import Boolean, Double, Integer, Literal, String, Term, instant, numeric_value
 from tidalog.model.values import (
     DATE,
     DATE_TIME,
@@ -74,7 +74,26 @@ def _timedelta_of(nanoseconds: int) -> timedelta | None:
         return None
 
 
-def duration_of_python(value: timedelta) -> Term:
+def temporal_of_python(value: date | time | timedelta) -> Term:
+    """A datetime is in UTC if it has a zone; dates, times of day and durations are as they are."""
+    if isinstance(value, datetime):
+        return instant(value)
+    if isinstance(value, date):
+        return Literal(value.isoformat(), DATE)
+    return _time_of_python(value) if isinstance(value, time) else _duration_of_python(value)
+
+
+def _time_of_python(value: time) -> Literal:
+    """An xsd:time in the zone of the value, and UTC written Z, as points in time have it."""
+    clock = value.replace(tzinfo=None).isoformat()
+    zone = value.isoformat()[len(clock) :].replace("+00:00", "Z")
+    lexical = (clock.rstrip("0") if value.microsecond else clock) + zone
+    if time_value(lexical) is None:  # XML Schema has zones of whole minutes, up to 14 hours from UTC
+        raise TypeError(f"a time of day in the zone {zone} cannot be a term")
+    return Literal(lexical, TIME)
+
+
+def _duration_of_python(value: timedelta) -> Term:
     """An xsd:dayTimeDuration; those of pandas have nanoseconds."""
     seconds = value.days * 86_400 + value.seconds
     return day_time(seconds * SECOND + value.microseconds * 1000 + getattr(value, "nanoseconds", 0))

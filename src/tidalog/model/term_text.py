@@ -14,13 +14,13 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Mapping
-from datetime import date, datetime, time, timedelta
+from datetime import date, time, timedelta
 from decimal import Decimal
 from numbers import Integral, Real
 from typing import Final, Protocol, runtime_checkable
 
 from tidalog.model.foreign_terms import foreign_term
-from tidalog.model.native import Native, duration_of_numpy, duration_of_python, moment_of_numpy, native_value
+from tidalog.model.native import Native, duration_of_numpy, moment_of_numpy, native_value, temporal_of_python
 from tidalog.model.terms import (
     FALSE,
     IRI,
@@ -37,7 +37,6 @@ from tidalog.model.terms import (
     Literal,
     String,
     Term,
-    instant,
     integer,
     integer_of,
     is_text,
@@ -347,15 +346,8 @@ def from_python(value: object) -> Term:
         return _double_of(value)
     if isinstance(value, Decimal) and not value.is_snan():
         return literal(f"{value:f}", XSD + "decimal") if value.is_finite() else Double(float(value))
-    if isinstance(value, datetime):
-        return instant(value)
-    if isinstance(value, date):
-        return Literal(value.isoformat(), XSD + "date")
-    if isinstance(value, time):
-        text = value.isoformat()
-        return Literal(text.rstrip("0") if value.microsecond and not value.tzinfo else text, XSD + "time")
-    if isinstance(value, timedelta):
-        return duration_of_python(value)
+    if isinstance(value, date | time | timedelta):
+        return temporal_of_python(value)
     if isinstance(value, _ScalarOfALibrary):
         return _from_scalar(value)
     raise _no_term(value)
@@ -371,10 +363,9 @@ def _double_of(value: Real) -> Term:
 def _from_scalar(value: _ScalarOfALibrary) -> Term:
     if type(value).__name__ == "datetime64" and "T" in str(value):
         return moment_of_numpy(value)
-    try:
-        inner = value.item()
-    except ValueError:  # an array of several values
-        raise _no_term(value) from None
+    if getattr(value, "shape", ()) != ():  # an array, and of one element it would pass for a number
+        raise _no_term(value)
+    inner = value.item()
     if isinstance(inner, _ScalarOfALibrary):
         raise _no_term(value)
     return from_python(inner)

@@ -65,6 +65,8 @@ class BlankNode:
         _require("BlankNode", self.label, str)
         if not self.label:
             raise ValueError("a blank node has a label: the text of one without is a string")
+        if not is_text(self.label):  # its text would have an escape of no character, and be a string
+            raise ValueError("half a surrogate pair is not a character of a label")
 
 
 @dataclass(frozen=True, slots=True)

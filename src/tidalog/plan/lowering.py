@@ -189,6 +189,8 @@ def _stage(
 ) -> Stage:
     memos: list[Memo] = []
     lifted = [one for rule in rules for one in _lift_foreign(rule, is_native, memos)]
+    if not memos:
+        return Stage(name, frozenset(predicates), recursive, tuple(lifted))
     asks = {memo.ask for memo in memos}
     asking = tuple(r for r in lifted if r.head is not None and r.head.predicate in asks)
     own = tuple(r for r in lifted if r.head is None or r.head.predicate not in asks)

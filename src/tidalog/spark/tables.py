@@ -10,7 +10,9 @@ from typing import TYPE_CHECKING, Final
 
 import tidalog
 from tidalog.api.sources import ProgramSource
+from tidalog.io.diagnostics import NoTermForType
 from tidalog.io.spark_fields import for_spark
+from tidalog.model.errors import DataError
 from tidalog.spark.data_source import spark_schema
 from tidalog.spark.ingest import reading
 from tidalog.spark.session import spark_session
@@ -20,6 +22,7 @@ if TYPE_CHECKING:
 
     from tidalog.api.results import Result
 
+_DAY_TIME: Final = ("interval day", "interval hour", "interval minute", "interval second")
 _NOT_IN_A_NAME: Final = re.compile(r"\W+")
 
 
@@ -41,11 +44,27 @@ def materialise(
         with kb.as_one():
             kb.load(program, parameters=parameters)
             for predicate, table in tables.items():
+                _require_columns_for_arrow(table)
                 with reading():
                     rows = table.toArrow()
                 kb.insert(predicate, rows, progress=False)
         kb.materialise(progress=False)
         return {name: _frame(spark, kb.facts(name), terms) for name in kb.predicates}
+
+
+def _require_columns_for_arrow(table: DataFrame) -> None:
+    """Raises `DataError` (T045) for types of Spark that Arrow lacks, so that Spark cannot pass them."""
+    for number, field in enumerate(table.schema.fields, 1):
+        kind = field.dataType.simpleString()
+        if kind.startswith("interval") and not kind.startswith(_DAY_TIME):
+            raise DataError(
+                NoTermForType(
+                    path="the table",
+                    field=f"{number} ({field.name})",
+                    type=f"values of type {kind}",
+                    hint="leave the column out, or cast it to a string or a number of months",
+                )
+            )
 
 
 def _frame(spark: SparkSession, facts: Result, terms: bool) -> DataFrame:

@@ -12,10 +12,11 @@ from typing import Final
 
 import numpy as np
 import numpy.typing as npt
+import pyarrow as pa
 
 from tidalog.engine.array_types import Int32s, Uint8s
 from tidalog.engine.dictionary import Dictionary
-from tidalog.engine.dictionary_kernels import IRI, STRING
+from tidalog.engine.dictionary_kernels import IRI, LANGUAGE, STRING
 from tidalog.model.facts import Ids
 from tidalog.model.term_text import NAME
 from tidalog.model.terms import String
@@ -94,6 +95,10 @@ def ids_by_value(
     )
     if not len(kind) == len(value) == len(number) == len(length) == len(extra):
         raise ValueError("the columns of its terms have different lengths")
+    if not extras_fit(kind, extra):
+        raise ValueError("a literal of its table of terms has an impossible type or language")
+    if not is_text(text, np.cumsum(length, dtype=np.int64) - length):
+        raise ValueError("a text of its table of terms is not UTF-8")
     names = _bare_names(kind, length, text) if format < _NAMES_ARE_STRINGS else {}
     is_datatype = set(extra[extra >= 0].tolist())
     for row in names.keys() - is_datatype:
@@ -107,6 +112,28 @@ def ids_by_value(
     for row in names.keys() & is_datatype:  # as such it stays an IRI
         ids[row] = dictionary.id_of(String(names[row]))
     return ids
+
+
+def extras_fit(kind: npt.NDArray[np.integer], extra: npt.NDArray[np.integer]) -> bool:
+    """Whether every datatype is an IRI and every language tag a string, of the positions that exist."""
+    rows = np.flatnonzero((extra >= 0) & (extra < len(kind)))
+    return np.array_equal(kind[extra[rows]], np.where(kind[rows] == LANGUAGE, STRING, IRI))
+
+
+def is_text(text: npt.NDArray[np.generic], starts: npt.NDArray[np.integer]) -> bool:
+    """Whether bytes are UTF-8, with half surrogate pairs as the dictionary has them, and a character begins
+    at every start."""
+    ends = pa.py_buffer(np.array([0, text.nbytes], np.int64))
+    whole = pa.Array.from_buffers(pa.large_binary(), 1, [None, ends, pa.py_buffer(text)])
+    try:
+        whole.cast(pa.large_string())
+    except pa.ArrowInvalid:
+        try:
+            text.tobytes().decode("utf-8", "surrogatepass")
+        except UnicodeDecodeError:
+            return False
+    first = text.view(np.uint8)[starts[(starts >= 0) & (starts < text.nbytes)]]
+    return not ((first & 0xC0) == 0x80).any()
 
 
 def _bare_names(kind: Uint8s, length: Int32s, text: Uint8s) -> dict[int, str]:

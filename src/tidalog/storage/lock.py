@@ -21,7 +21,7 @@ from tidalog.storage.diagnostics import StoreInUse
 
 NAME: Final = "LOCK"
 _PATIENCE: Final = 0.5
-"""Seconds in which a reader that only looks for a writer has released it again."""
+"""Seconds within which a reader that only tests for a writer releases the lock."""
 _PAUSE: Final = 0.02
 
 

@@ -92,7 +92,7 @@ class Record:
     header: Mapping[str, Any]
     arrays: Arrays
     format: int = FORMAT
-    """That of the file it stands in."""
+    """The format of its file."""
 
     @property
     def kind(self) -> str:
@@ -141,7 +141,7 @@ class Record:
 
     @property
     def in_block(self) -> bool:
-        """Whether it is one of several changes that are made as one."""
+        """Whether it is one of several changes that are applied as one."""
         return bool(self.header.get("block"))
 
     @property

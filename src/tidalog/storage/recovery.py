@@ -1,4 +1,4 @@
-"""Recovery: what a store holds, and what its log says is to be done again.
+"""Recovery: what a store holds, and which changes of its log to apply again.
 
 Every change up to the last one that is done is applied or skipped as it was.  After it there is at most one
 change that was being applied when the writer ended, or those of a block that had not ended, which are

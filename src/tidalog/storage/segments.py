@@ -1,7 +1,7 @@
 """Segments: the files of the write-ahead log, the last of which grows.
 
-Invariant.  What `append` has returned from is in the file, whole, after everything before it; and on disk if
-it was asked to be.  After a failure the file is as it was, or nothing more is appended.
+Invariant.  When `append` returns, its records are in the file, whole and after all earlier ones, and on disk
+if that was asked for.  After a failure the file is as it was, or nothing more is appended.
 """
 
 from __future__ import annotations
@@ -171,7 +171,7 @@ class LogTail:
 
 def read_log(folder: Path, segments: Sequence[str], segment: str | None, offset: int, after: int) -> LogTail:
     """All records from an offset in a segment on, or all there are; the first change after `after` is among
-    them, if any is.  Raises `StoreError` for damage; a torn tail of the last file is none."""
+    them, if any is.  Raises `StoreError` for damage; a torn tail of the last file is not damage."""
     tail = LogTail()
     first = segments.index(segment) if segment is not None else 0
     for number, name in enumerate(segments[first:], first):

@@ -43,6 +43,7 @@ from tidalog.engine.engine import EmbeddedEngine
 from tidalog.engine.fact_kernels import ENTRIES, FACTS, USED
 from tidalog.model.errors import StoreError
 from tidalog.storage import faults
+from tidalog.storage.columns import extras_fit, is_text
 from tidalog.storage.diagnostics import damaged
 from tidalog.storage.files import CheckedFile, sync_folder
 from tidalog.storage.kernels.facts import fill_fact_table, gather_facts, place_facts
@@ -206,7 +207,7 @@ class Meta:
 
     @contextmanager
     def reading(self) -> Iterator[None]:
-        """Fields that have other content than was ever written raise `StoreError`."""
+        """Fields with content that was never written raise `StoreError`."""
         try:
             yield
         except UNDECODABLE as error:
@@ -246,8 +247,9 @@ class Snapshot:
             (_TERMS, _lie_in(kind, 0, KINDS) and _lie_in(value, 0, MOST_VALUE + 1)),
             (_TERMS, ends[0] == 0 and _lie_in(length, 0, 1 << 31) and ends[-1] <= len(text)),
             (_TERMS, not length[np.isin(kind, _NUMBERS)].any()),
+            (_TERMS, is_text(text[: max(0, ends[-1])], ends[:-1])),
             (_TERMS, _lie_in(extra, -1, count) and bool((extra < own).all())),
-            (_TERMS, np.array_equal(np.isin(kind, _WITH_EXTRA), extra >= 0)),
+            (_TERMS, np.array_equal(np.isin(kind, _WITH_EXTRA), extra >= 0) and extras_fit(kind, extra)),
             (_FACTS, _lie_in(relation, 0, len(names))),
             (_ARGUMENTS, _lie_in(argument, 0, count)),
         )

@@ -2,8 +2,8 @@
 
 Invariant.  Changes are applied in the order of the log.  `applied_to` is the number of the last one that was
 applied or refused.  A change that fails is logged as rejected before its error is raised, so that recovery
-does what was done.  Ctrl-C waits for a safe point of the change (`engine.interrupts`): it cannot come between
-applying and logging.
+repeats exactly what was done.  Ctrl-C waits for a safe point of the change (`engine.interrupts`): it cannot
+come between applying and logging.
 """
 
 from __future__ import annotations
@@ -38,7 +38,8 @@ class WriteAheadLog:
     def change(
         self, what: str, count: int, records: Callable[[int], list[list[bytes]]], when: When
     ) -> Iterator[None]:
-        """Surrounds what applies `count` changes, logged by the `records` of the first number."""
+        """Surrounds the code that applies `count` changes; `records` gives their log records for the first
+        number."""
         store = self.writable(what)
         first, last = self.logged_to + 1, self.logged_to + count
         store.append(records(first), when)

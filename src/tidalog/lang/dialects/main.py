@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import gc
 import re
-from collections.abc import Iterator
-from contextlib import contextmanager
 from difflib import get_close_matches
 from types import MappingProxyType
 from typing import Final
@@ -13,6 +10,7 @@ from typing import Final
 from lark import Token, Tree
 
 from tidalog.lang.builder import Builder, main_grammar
+from tidalog.lang.collector import collector_paused
 from tidalog.lang.diagnostics import (
     BadStatement,
     IdleAttribute,
@@ -61,19 +59,6 @@ def _is_souffle(span: Span) -> Diagnostic:
         why="its declarations begin with a full stop",
         advice="variables are ?x here, .decl is @declare, .input is @import and .output is @output",
     )
-
-
-@contextmanager
-def collector_paused() -> Iterator[None]:
-    """Pauses garbage collection: a syntax tree has no cycles, and looking for them would double the time to
-    read millions of facts."""
-    was_enabled = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if was_enabled:
-            gc.enable()
 
 
 class MainReader:

@@ -1,13 +1,13 @@
 """Backward/Forward: Algorithm 1 of paper 001, blocks a to d, over one component.
 
 Facts of lower components count as explicit.  Every instance is visited once: by block a when the last of its
-facts in V has its turn, by block c when the first in D has it.  A fact in W has a search of its own.  D and
-W ∪ C only grow before the end, so an instance that was skipped once is skipped for good, and the search goes
-on where it stopped.
+facts in V is processed, by block c when the first in D is.  A fact in W has a search of its own.  D and W ∪ C
+only grow before the end, so an instance that was skipped once is skipped for good, and the search goes on
+where it stopped.
 
 Block a takes one fact at a time, not a block of them: a proof is used before the next fact is checked, so V
-seldom has more than one fact that waits for its turn.  If proofs waited until there are many, they would come
-too late to end checks, and several times as many facts would be checked.
+seldom has more than one waiting fact.  If proofs waited until there are many, they would come too late to end
+checks, and several times as many facts would be checked.
 
 Orders of work:
 

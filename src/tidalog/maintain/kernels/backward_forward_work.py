@@ -1,7 +1,7 @@
 """The state of Backward/Forward over one component: lists for its sets, and a stack of searches.
 
 Sets are bits: C CHECKED, D DELETED, V PROVED, W WAITING, Y DELAYED.  W is a stack; facts that have left it
-otherwise are skipped.  V and D are queues: each fact has one turn to be matched (SATURATED and SPREAD).
+otherwise are skipped.  V and D are queues: each fact is matched once (SATURATED and SPREAD).
 """
 
 from __future__ import annotations

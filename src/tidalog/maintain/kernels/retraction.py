@@ -1,9 +1,9 @@
 """Retraction: what deleted facts derive joins a queue, by overdeletion (DR2 of paper 003) and by counting.
 
-Every deleted fact has its turn once, and is SPREAD (the paper's O) afterwards.  Every instance is visited
-once, when the first of its deleted facts has its turn.  Few facts have their turns one by one: facts in O
-match nothing, and atoms before the pivot do not match the pivot.  Many facts have their turns as a block N
-(WAITING), in a scan by the block executor: atoms before the pivot match I - (O ∪ N), atoms after it I - O.
+Every deleted fact is processed once, and is SPREAD (the paper's O) afterwards.  Every instance is visited
+once, when the first of its deleted facts is processed. Few facts are processed one by one: facts in O match
+nothing, and atoms before the pivot do not match the pivot.  Many facts are processed as a block N (WAITING),
+in a scan by the block executor: atoms before the pivot match I - (O ∪ N), atoms after it I - O.
 
 The queue is that of the blocks, and `engine.retract` says which heads join it.  In overdeletion it is the
 list of deleted facts itself: those of lower components first, then those of this one as they are found.
@@ -126,8 +126,8 @@ def work_at(block: np.ndarray) -> Retraction:
 
 @entry
 def retract(shared: Int64s, searches: Int64s, of_blocks: Int64s, of_scan: Int64s, of_work: Int64s) -> int:
-    """Runs until every deleted fact has had its turn (DONE) or something is wanted.  `searches` begins with
-    the plans for facts one by one, and those for blocks."""
+    """Runs until every deleted fact is processed (DONE) or something is wanted.  `searches` begins with the
+    plans for facts one by one, and those for blocks."""
     facts, terms, log, indexes = facts_at(shared), terms_at(shared), log_at(shared), indexes_at(shared)
     blocks, scan = blocks_at(of_blocks), scan_at(of_scan)
     search, work = search_at(searches[2 * PLANS :]), work_at(of_work)
@@ -181,7 +181,7 @@ def retract(shared: Int64s, searches: Int64s, of_blocks: Int64s, of_scan: Int64s
 
 @inlined
 def begin_block(facts: Facts, log: Log, work: Retraction, queue: np.ndarray, end: int) -> None:
-    """N gets the next deleted facts; those in the derivation log have their turn at once."""
+    """N gets the next deleted facts; those in the derivation log are processed at once."""
     work.control[BLOCK_END] = end
     for i in range(work.control[NEXT], end):
         fact = int64(work.deleted[i])

@@ -1,9 +1,9 @@
 """What marks are: knowledge about the next updates that saves work when they come.
 
 The hooks are called in this order: `begin`; for every component that the update reaches `before_deletion`,
-`insert_carried`, `find_announced`, `observed`, `derived_unseen`; then `end` and `finished`.  What an update
-that fails is to leave as it was, `begin` gives to the savepoint.
-`Marks` itself is the kind `none`: every hook does nothing.
+`insert_carried`, `find_announced`, `observed`, `derived_unseen`; then `end` and `finished`.  `begin`
+registers with the savepoint what a rollback must restore.  `Marks` itself is the kind `none`: every hook does
+nothing.
 """
 
 from __future__ import annotations
@@ -106,7 +106,7 @@ class Marks:
         """Facts were deleted by what was recorded, without joins that would have found no proof."""
 
     def overdeleted(self, ids: Ids) -> None:
-        """Facts of a component were deleted, each after those that took it along."""
+        """Facts of a component were deleted, each after the facts whose deletion caused it."""
 
     def proofs_marked(self, ids: Ids) -> None:
         """Facts that a proof has marked."""

@@ -2,8 +2,9 @@
 
 A fact that is new and that a coming update deletes is RECORDED: semi-naive insertion meets every instance
 that it takes part in and puts it into the derivation log; new heads of such instances are RECORDED too.  When
-the fact is deleted, what it affects is in the log, whatever update comes; a head that is new itself has been
-counted, and needs no search for another proof.  Entries last as many updates as are looked ahead.
+the fact is deleted, by whatever update, the log has what it affects; the derivations of a head that is new
+itself are counted, so it needs no search for another proof.  Entries last as many updates as are looked
+ahead.
 """
 
 from __future__ import annotations
@@ -149,7 +150,7 @@ class CompleteMarks(Marks):
         self._updates += 1
         self._instances += self._log.new_instances()
         if self._updates <= self.look_ahead:
-            return  # what is recorded has not had its time
+            return  # the recorded facts may still be deleted
         if self._joins_saved >= _JOINS_PER_UPDATE * self._updates + self._instances // _RECORDS_PER_JOIN:
             self._next_pause = _FIRST_PAUSE
         else:

@@ -69,8 +69,8 @@ class NextUpdateMarks(Marks):
         return result
 
     def _predicates_at_risk(self, upcoming: Sequence[EncodedUpdate], parts: Parts) -> frozenset[int]:
-        """Predicates that lose proofs with the next update though none of their body facts is deleted: a rule
-        goes, or a fact comes that a rule negates."""
+        """Predicates that lose proofs with the next update although no body fact is deleted: a rule is
+        removed, or a fact is inserted that a rule negates."""
         if not upcoming:
             return frozenset()
         engine = self.engine

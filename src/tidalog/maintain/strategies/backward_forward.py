@@ -48,11 +48,11 @@ _OF_ONE_COMPONENT = int(WAITING | CHECKED | PROVED | SATURATED | DELAYED)
 _MATCHED = (int(PRESENT | SATURATED), int(PRESENT | SATURATED))
 _NONE: Final[Filter] = (int(PRESENT), 0, op.ANY_ID)
 _ABSENT: Final[Filter] = (*NEW_STATE, op.ANY_ID)
-"""Of negated facts the new state counts wherever something is proved: they lie below, and are final."""
+"""Proofs use the new state of negated facts: these belong to lower components and are final."""
 
 
 def proved(kind: int) -> Filter:
-    """Line 11: instances of proved facts, each at the last of them to have its turn."""
+    """Line 11: instances of proved facts, each at the last of them to be processed."""
     if kind in (PIVOT, NEGATED_PIVOT, NEGATED):
         return {PIVOT: ANY, NEGATED_PIVOT: _NONE, NEGATED: _ABSENT}[kind]
     return (*_MATCHED, op.NOT_PIVOT if kind in (OWN_BEFORE, LOWER_BEFORE) else op.ANY_ID)
@@ -76,7 +76,7 @@ class BackwardForward(Strategy):
         delete_exactly(work, work.order)
 
     def give_up(self, work: ComponentUpdate) -> None:
-        """A search that was not finished has decided nothing."""
+        """Undoes a search that was not finished: it has decided nothing."""
         searches = work.component.plans.searches(*_PLANS)
         shared, search = work.txn.engine.shared, searches.work_of(state.BackwardForwardWork)
         seeds = len(seeds_of(work))
@@ -86,7 +86,7 @@ class BackwardForward(Strategy):
 
 
 class ForwardBackwardForward(BackwardForward):
-    """B/F that takes whole layers in turn."""
+    """B/F layer by layer."""
 
     name: ClassVar[str] = "fbf"
 

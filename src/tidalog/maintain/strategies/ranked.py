@@ -32,7 +32,7 @@ from tidalog.model.facts import Ids
 _PLANS: Final = ((FORWARD, old_state), (LIKELY_FIRST, smaller_ranks))
 _PRESENT_OR_DELETED: Final = PRESENT | DELETED
 _MOST_FOLLOWERS: Final = 0.8
-"""Facts that one fact is taken to affect, at most: where more were seen, there will be fewer later on."""
+"""The largest assumed number of facts that one fact affects: if more were seen, fewer will follow."""
 
 
 class Ranked(Strategy):
@@ -96,13 +96,13 @@ class _Deletion(kernel.RankedWork):
 
 
 class _Outlook:
-    """How much a deletion has ahead of it, as far as one can tell on the way: for each fact that waits, and
-    for those that it will make wait, what those before it have cost, two steps at least."""
+    """Estimates how many steps a deletion still takes: for each waiting fact, and for those that it will
+    affect, what earlier facts have cost, at least two steps."""
 
     def __init__(self, seeds: int, work: kernel.Ranked) -> None:
         self._seeds, self._work = seeds, work
         self._taken, self._checked, self._affected = 0, -1, 0
-        """Steps, facts looked at and facts affected, when the seeds were through and this was last asked."""
+        """Steps, checked facts and affected facts at the last call after all seeds were processed."""
 
     def steps(self, taken: int) -> float:
         control, counters = self._work.control, self._work.counters

@@ -1,4 +1,4 @@
-"""What strategies share that search for instances: which facts an atom may match, one-step proofs."""
+"""Shared by strategies that search for instances: which facts an atom may match, one-step proofs."""
 
 from __future__ import annotations
 
@@ -60,9 +60,10 @@ def new_state(kind: int) -> Filter:
 
 
 def seeds_of(work: ComponentUpdate) -> Ids:
-    """Facts of lower components that may end instances: deleted ones, and new ones under a negation.  They
-    have spread in no component yet, and wait in none: a search below that was given up leaves facts waiting.
-    What the log has of new ones are instances that they take part in."""
+    """Facts of lower components that may end instances: deleted ones, and new ones under a negation.  Their
+    bits SPREAD and WAITING are cleared: those of the component before, or of a search that was given up.  New
+    facts are not RECORDED here: the log has the instances that they take part in, not those that negate
+    them."""
     seeds, shared = work.deleted_below, work.txn.engine.shared
     if len(seeds):
         clear_bits_of(shared, seeds, _TAKEN)

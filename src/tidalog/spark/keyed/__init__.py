@@ -5,8 +5,8 @@
 A bucket has one entry in Spark's state (`state`).  `worker_rpc` sends a batch to the worker process that has
 the bucket's engine in memory.
 
-The function `tidalog.spark.keyed` has the name of this package.  Importing a module of the package makes
-Python put the package in the function's place, so calling the package calls the function.
+The function `tidalog.spark.keyed` has the name of this package.  Importing a module of the package replaces
+the function by the package in `tidalog.spark`, so the package is callable and calls the function.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Facts in order of id as plain columns: out of a store's arrays, and into them."""
+"""Facts in order of id as plain columns: read from a store's arrays, and written to them."""
 
 from __future__ import annotations
 

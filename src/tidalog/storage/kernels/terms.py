@@ -1,4 +1,4 @@
-"""Terms by value: out of a dictionary's arrays, and into them."""
+"""Terms by value: read from a dictionary's arrays, and written to them."""
 
 from __future__ import annotations
 
