@@ -194,7 +194,7 @@ class WindowDerived(Diagnostic):
     number = "T173"
     title = "{name} is a window over {source}, and nothing else fills it"
     reason = "its facts are those of {source} that are recent enough"
-    hint = "derive or insert {source}, or another predicate"
+    hint = "insert {source}, or derive another predicate"
 
 
 class LiteralInTriple(Diagnostic):

@@ -219,6 +219,7 @@ def warn_of_undefined_predicates(draft: Draft) -> None:
     typing error."""
     defined = {fact.predicate for fact in draft.facts}
     defined.update(draft.program.declared)
+    defined.update(name for window in draft.program.windows for name in (window.name, window.source))
     defined.update(binding.predicate for binding in draft.program.imports)
     if draft.layout.active:
         # Triples come from data, and only the data shows which properties there are.

@@ -15,6 +15,7 @@ import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from copy import deepcopy
 from dataclasses import replace
 from typing import Final
 
@@ -145,7 +146,7 @@ class Database(HeldState):
             self.materialise(progress=progress)
         old, changes = self._state, dict[str, PredicateDelta]()
         with self._atomic():
-            self._state = replace(self._state, rules=None)
+            self._state = replace(self._state, rules=None, windows=deepcopy(old.windows))
             self._move(self.analysis.triples)
             self._outdate()
             yield changes

@@ -143,13 +143,16 @@ def apply_command(
     export_dir: ExportFolder = None,
     store: Store = None,
     stats: Annotated[Path | None, value("FILE", "Write statistics of each update, as JSON.")] = None,
+    late: Annotated[
+        str, value("DURATION", "How much older than the time of windows an update may be: 5s.", "--late")
+    ] = "0s",
     quiet: Quiet = False,
 ) -> None:
     """Materialise a program, apply updates one after the other, write what @export names."""
     from tidalog.cli.apply import apply
     from tidalog.cli.work import Work
 
-    work = Work([program], inputs, store, bad_rows)
+    work = Work([program], inputs, store, bad_rows, late=late)
     apply(report, work, updates, maintenance, changes, export_dir, stats, quiet)
 
 

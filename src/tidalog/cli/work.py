@@ -34,6 +34,8 @@ class Work:
     bad_rows: BadRows = field(default_factory=BadRows)
     read_only: bool = False
     """Whether the store must not change."""
+    late: str = "0s"
+    """How much older than the time of windows an update may be."""
 
 
 def prepared(work: Work, report: Report | None, query: str = "") -> KnowledgeBase:
@@ -67,8 +69,8 @@ def _opened(work: Work) -> KnowledgeBase:
         "strict": given.strict,
     }
     if work.store is None:
-        return tidalog.open(**limits)
-    return tidalog.open(work.store, read_only=work.read_only, **limits)
+        return tidalog.open(late=work.late, **limits)
+    return tidalog.open(work.store, read_only=work.read_only, late=work.late, **limits)
 
 
 def _fill(
