@@ -39,7 +39,15 @@ def _as_one(kb: tidalog.StoredKnowledgeBase) -> None:
         kb.rules.add("far: far(?x) :- path(a, ?x)")
 
 
+def _advance(kb: tidalog.StoredKnowledgeBase) -> None:
+    kb.load("@window tick :- range 10s . now(?x) :- tick(?x) .")
+    kb.apply(tidalog.Update(time=1, insertions={"tick": [("a",)]}))
+    kb.apply(tidalog.Update(time=9, insertions={"tick": [("b",)]}))
+    kb.advance(15)
+
+
 CHANGES: dict[str, Change] = {
+    "advance": _advance,
     "as_one": _as_one,
     "load": lambda kb: kb.load("rest: back(?y, ?x) :- path(?x, ?y) . edge(x, y) ."),
     "insert": lambda kb: kb.insert("edge", [("c", "d")]),
