@@ -7,6 +7,7 @@ scratch: a fact has an expiry of at least t exactly if it follows from the facts
 from __future__ import annotations
 
 import random
+from collections import Counter
 from collections.abc import Iterable
 from dataclasses import replace
 
@@ -96,7 +97,9 @@ def by_predicate(facts: Iterable[Given]) -> dict[str, list[tuple[Term, ...]]]:
     return found
 
 
-def check_volz(scenario: Scenario) -> None:
+def check_volz(scenario: Scenario) -> set[str]:
+    """Checks the law after every update; says what the updates showed."""
+    shown: set[str] = set()
     program = scenario.program
     rewritten = printed(volz_program(program))
     kb = tidalog.open()
@@ -120,9 +123,13 @@ def check_volz(scenario: Scenario) -> None:
         assert minus == {(name, row) for name in delta for row in delta[name].deleted.to_terms()}
         state = state - minus | plus
         assert facts_of(model, "new") == state
+        again = facts_of(model, "del") & (facts_of(model, "red") - explicit)
+        cases = {"inserted": plus, "deleted": minus, "deleted and derived again": again}
+        shown |= {case for case, facts in cases.items() if facts}
+    return shown
 
 
-@settings(HURRIED, max_examples=120)
+@settings(HURRIED, max_examples=80)
 @given(SCENARIOS)
 def test_volz_derives_the_delta_of_an_update(scenario: Scenario) -> None:
     check_volz(scenario)
@@ -173,7 +180,9 @@ class Window:
         assert self.facts == timed(expiries(self.program, self.given, now))
 
 
-def check_window(scenario: Scenario, chance: random.Random) -> None:
+def check_window(scenario: Scenario, chance: random.Random) -> set[str]:
+    """Checks the law after every step; says what the steps showed."""
+    shown: set[str] = set()
     program, now = scenario.program, 0
     window = Window(program)
     background = {(f.predicate, f.arguments): chance.choice((5, NEVER.value)) for f in program.facts}
@@ -183,11 +192,16 @@ def check_window(scenario: Scenario, chance: random.Random) -> None:
         now += chance.choice((1, 1, 1, 2, 4))
         entering = [fact for half in known_facts(program, update) for fact in sorted(half, key=repr)]
         lives = (1, 2, 3, 5, 8, 0, -2, NEVER.value)
-        window.slide(now, {fact: now + chance.choice(lives) for fact in entering})
+        plus, minus = window.slide(now, {fact: now + chance.choice(lives) for fact in entering})
         window.check(now)
+        came, gone = ({(name, row[:-1]) for name, row in facts} for facts in (plus, minus))
+        cases = {"entered": came - gone, "expired": gone - came, "lives longer": came & gone}
+        cases["derived, lives longer"] = (came & gone) - set(entering)
+        shown |= {case for case, facts in cases.items() if facts}
+    return shown
 
 
-@settings(HURRIED, max_examples=120)
+@settings(HURRIED, max_examples=80)
 @given(SCENARIOS, st.randoms(use_true_random=False))
 def test_the_window_has_every_fact_until_its_expiry(scenario: Scenario, chance: random.Random) -> None:
     check_window(scenario, chance)
@@ -256,3 +270,17 @@ def test_a_constraint_is_checked_on_the_new_state() -> None:
         evaluate_engine(replace(rewritten, facts=(*rewritten.facts, clock)))
         with pytest.raises(RunError):
             evaluate_engine(replace(rewritten, facts=(*rewritten.facts, loop, clock)))
+
+
+def test_generated_updates_and_windows_show_every_case() -> None:
+    shown: Counter[str] = Counter()
+
+    @settings(HURRIED, max_examples=30, database=None, derandomize=True)
+    @given(SCENARIOS, st.randoms(use_true_random=False))
+    def count(scenario: Scenario, chance: random.Random) -> None:
+        shown.update(check_volz(scenario) | check_window(scenario, chance))
+
+    count()
+    wanted = {"inserted", "deleted", "deleted and derived again"}
+    wanted |= {"entered", "expired", "lives longer", "derived, lives longer"}
+    assert set(shown) == wanted and min(shown.values()) >= 3, shown
