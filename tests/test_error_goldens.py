@@ -2,7 +2,8 @@
 
 A folder holds a program or an update script (`program.upd`) that is wrong or odd, and what a person is told
 about it, word for word.  Errors of the text stop there; a program without errors goes on to analysis.  Beside
-a program that is right may stand a script that changes its rules (`change.upd`) and is wrong.
+a program that is right may stand a script that changes its rules (`change.upd`) and is wrong, or the name of
+a rewriting (`rewriting.txt`) that the program does not have.
 """
 
 from __future__ import annotations
@@ -17,11 +18,13 @@ import pytest
 import tidalog.analysis
 import tidalog.lang
 from tidalog.analysis.edit_scripts import changed_rules
+from tidalog.analysis.maintenance_program import volz_program, window_program
 from tidalog.lang import DIALECTS, dialect_of
 from tidalog.lang.updates import read_updates
 from tidalog.model.errors import Diagnostic, ProgramError, Source
 
 ROOT = Path(__file__).parent / "errors"
+REWRITINGS = {"volz": volz_program, "maintenance-program": window_program}
 FOLDERS = sorted(folder for folder in ROOT.iterdir() if folder.is_dir())
 
 
@@ -39,6 +42,9 @@ def diagnostics_of(path: Path) -> list[Diagnostic]:
         if change.exists():
             ((update,), _) = read_updates(Source(change.name, change.read_text(encoding="utf-8")))
             return list(tidalog.analysis.EditedProgram(analysis).change(*changed_rules(update)).warnings)
+        rewriting = path.with_name("rewriting.txt")
+        if rewriting.exists():
+            REWRITINGS[rewriting.read_text(encoding="utf-8").strip()](program)
         return [*found, *analysis.warnings]
     except ProgramError as error:
         return [*found, *error.diagnostics]

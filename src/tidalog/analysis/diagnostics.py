@@ -1,4 +1,4 @@
-"""The errors and warnings of analysis: T010–T029, T152–T154 and W010–W029.
+"""The errors and warnings of analysis: T010–T029, T130, T137–T138, T152–T154 and W010–W029.
 
 One class per number; a number is never reused.
 """
@@ -79,6 +79,13 @@ class TooManyAlternatives(Diagnostic):
     title = "this body has {count:,} alternatives"
     reason = "each is a rule of its own, and one rule may become at most {most}"
     hint = "give a disjunction a predicate of its own: either(?x) :- p(?x) ; q(?x)."
+
+
+class NotPositive(Diagnostic):
+    number = "T138"
+    title = "{what} cannot be rewritten into a maintenance program"
+    reason = "the rewritings are defined for positive rules"
+    hint = "remove the rule; `tidalog apply` maintains the program as it is, without a rewriting"
 
 
 class UnknownFunction(Diagnostic):

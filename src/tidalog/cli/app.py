@@ -213,6 +213,13 @@ def check_command(
     keyed: Annotated[
         bool, flag("Print the rules as they run for many keys (stream --key).", "--keyed")
     ] = False,
+    volz: Annotated[
+        bool, flag("Print rules that derive what an update changes, by Volz et al.", "--volz")
+    ] = False,
+    maintenance_program: Annotated[
+        bool,
+        flag("Print rules that derive what a slide of a window changes (IMaRS).", "--maintenance-program"),
+    ] = False,
     rule_change: Annotated[
         Path | None, value("FILE", "Show how the rule changes of an update script affect the other rules.")
     ] = None,
@@ -223,10 +230,11 @@ def check_command(
     dialect: DialectName = None,
 ) -> None:
     """Show what a program means without evaluating it: its predicates, components and rules in order."""
-    from tidalog.cli.check import PlanOptions, check
+    from tidalog.cli.check import PlanOptions, Rewritings, check
 
     plans = PlanOptions(plan_of, plan_updates) if plan or plan_of or plan_updates else None
-    check(report, program, dialect, parameter, graph, keyed, rule_change, plans)
+    rewritings = Rewritings(keyed, volz, maintenance_program)
+    check(report, program, dialect, parameter, graph, rewritings, rule_change, plans)
 
 
 @command(app, "fmt")

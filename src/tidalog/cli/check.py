@@ -2,14 +2,15 @@
 
 JSON: `analysis`, the result of `tidalog.analysis.describe_json`; `strategies`, how each component is
 maintained unless an update decides otherwise; and if requested: `graph`, the path of the picture; `keyed`,
-the text of the program with a key in every predicate; `rule_changes`, the effect of each update of a script
-on the rules; `plan`, the plans of the rules.
+the text of the program with a key in every predicate; `volz` and `maintenance_program`, the texts of its
+maintenance programs; `rule_changes`, the effect of each update of a script on the rules; `plan`, the plans of
+the rules.
 """
 
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Final
@@ -17,6 +18,7 @@ from typing import Final
 from tidalog.analysis import Analysis, EditedProgram, GraphFormat, analyse, describe, describe_json
 from tidalog.analysis.graph_text import GraphPicture
 from tidalog.analysis.keyed import keyed_program
+from tidalog.analysis.maintenance_program import volz_program, window_program
 from tidalog.analysis.report import columns, shortened_list
 from tidalog.api.naming import parameter_terms
 from tidalog.api.plans import program_plan
@@ -28,6 +30,7 @@ from tidalog.engine.functions import is_native
 from tidalog.lang import parse_with_warnings, print_program
 from tidalog.model.errors import Diagnostic
 from tidalog.model.program import Program
+from tidalog.model.terms import Term
 from tidalog.plan.compile import compile
 from tidalog.plan.default_strategy import DefaultStrategy, default_strategies
 
@@ -38,6 +41,26 @@ _PICTURES: Final[dict[str, GraphFormat]] = {
     ".dot": "dot",
     ".gv": "dot",
 }
+
+
+@dataclass(frozen=True, slots=True)
+class Rewritings:
+    """The programs to print instead of the description, each a program of its own."""
+
+    keyed: bool = False
+    volz: bool = False
+    maintenance_program: bool = False
+
+    def texts(self, program: Program, parameters: Mapping[str, Term]) -> dict[str, str]:
+        """The text of each program, by its key in JSON."""
+        found: dict[str, Program] = {}
+        if self.keyed:
+            found["keyed"] = keyed_program(program, parameters).program
+        if self.volz:
+            found["volz"] = volz_program(program, parameters)
+        if self.maintenance_program:
+            found["maintenance_program"] = window_program(program, parameters)
+        return {name: print_program(one) for name, one in found.items()}
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +76,7 @@ def check(
     dialect: str | None,
     parameters: list[str] | None,
     graph: Path | None,
-    keyed: bool,
+    rewritings: Rewritings,
     rule_change: Path | None,
     plans: PlanOptions | None = None,
 ) -> None:
@@ -67,11 +90,9 @@ def check(
     analysis = analyse(program, given)
     report.warn(analysis.warnings)
     defaults = default_strategies(analysis)
-    if keyed:
-        text = print_program(keyed_program(program, given).program)
-    else:
-        text = describe(analysis) + _strategies(analysis, defaults)
-    content: dict[str, object] = {"analysis": describe_json(analysis)} | ({"keyed": text} if keyed else {})
+    rewritten = rewritings.texts(program, given)
+    text = _programs(rewritten) if rewritten else describe(analysis) + _strategies(analysis, defaults)
+    content: dict[str, object] = {"analysis": describe_json(analysis), **rewritten}
     content["strategies"] = [asdict(one) for one in defaults]
     picture = GraphPicture(analysis)
     if rule_change is not None:
@@ -92,6 +113,13 @@ def check(
     print(text, end="")
     if graph is not None:
         print(f"\nwrote {graph}")
+
+
+def _programs(texts: Mapping[str, str]) -> str:
+    """One text as it is; several with a comment before each."""
+    if len(texts) == 1:
+        return next(iter(texts.values()))
+    return "\n".join(f"% {name.replace('_', ' ')}\n{text}" for name, text in texts.items())
 
 
 def _strategies(analysis: Analysis, defaults: Sequence[DefaultStrategy]) -> str:

@@ -8,7 +8,7 @@ reused:
     T050–T069  running         T070–T089  knowledge base and command line
     T090–T109  stores
     T110–T129  Spark
-    T130–T149  changes of rules
+    T130–T149  changes of rules, rewritings
     T150–T169  declarations and types
     T170–T179  windows and time
 """
