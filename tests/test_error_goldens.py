@@ -1,7 +1,7 @@
 """Every message is part of the interface: tests/errors/NUMBER-slug/{program.*, expected.txt}.
 
-A folder holds a program or an update script (`program.upd`) that is wrong or odd, and what a person is told
-about it, word for word.  Errors of the text stop there; a program without errors goes on to analysis.  Beside
+A folder holds a program, an update script (`program.upd`) or a SPARQL query (`program.rq`) that is wrong or
+odd, and what a person is told about it, word for word.  Errors of the text stop there; a program without errors goes on to analysis.  Beside
 a program that is right may stand a script that changes its rules (`change.upd`) and is wrong.
 """
 
@@ -18,6 +18,7 @@ import tidalog.analysis
 import tidalog.lang
 from tidalog.analysis.edit_scripts import changed_rules
 from tidalog.lang import DIALECTS, dialect_of
+from tidalog.lang.sparql import parse_statement
 from tidalog.lang.updates import read_updates
 from tidalog.model.errors import Diagnostic, ProgramError, Source
 
@@ -30,6 +31,8 @@ def diagnostics_of(path: Path) -> list[Diagnostic]:
     text = path.read_text(encoding="utf-8")
     if path.suffix == ".upd":
         return read_updates(Source(path.name, text))[1]
+    if path.suffix == ".rq":
+        return errors_of_query(text, path.name)
     program, found = DIALECTS[dialect_of(path).name].parse_source(Source(path.name, text))
     if any(not diagnostic.is_warning for diagnostic in found):
         return found
@@ -42,6 +45,14 @@ def diagnostics_of(path: Path) -> list[Diagnostic]:
         return [*found, *analysis.warnings]
     except ProgramError as error:
         return [*found, *error.diagnostics]
+
+
+def errors_of_query(text: str, name: str) -> list[Diagnostic]:
+    try:
+        parse_statement(text, name=name)
+    except ProgramError as error:
+        return list(error.diagnostics)
+    return []
 
 
 @pytest.mark.parametrize("folder", FOLDERS, ids=lambda folder: folder.name)
