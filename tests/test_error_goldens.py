@@ -1,8 +1,9 @@
 """Every message is part of the interface: tests/errors/NUMBER-slug/{program.*, expected.txt}.
 
 A folder holds a program, an update script (`program.upd`) or a SPARQL query (`program.rq`) that is wrong or
-odd, and what a person is told about it, word for word.  Errors of the text stop there; a program without errors goes on to analysis.  Beside
-a program that is right may stand a script that changes its rules (`change.upd`) and is wrong.
+odd, and what a person is told about it, word for word.  Errors of the text stop there; a program without
+errors goes on to analysis.  Beside a program that is right may stand a script that changes its rules
+(`change.upd`) and is wrong.
 """
 
 from __future__ import annotations

@@ -11,7 +11,7 @@ them; its filters are apart, because they apply to the whole group wherever they
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields, is_dataclass
 from typing import Literal
 
 from tidalog.model.errors import Span
@@ -209,11 +209,7 @@ def subexpressions(expression: Expression) -> Iterator[Expression]:
 
 def has_aggregate(query: Query) -> bool:
     """Whether the solutions of a query are those of groups."""
-    values = [item.value for item in query.projection or () if item.value is not None]
-    parts = (*values, *query.having, *(one.value for one in query.order_by))
-    return bool(query.group_by) or any(
-        isinstance(node, Aggregation) for part in parts for node in subexpressions(part)
-    )
+    return bool(query.group_by) or any(True for _ in aggregations(query))
 
 
 def in_scope(group: Group) -> tuple[Variable, ...]:
@@ -250,3 +246,25 @@ def columns(query: Query) -> tuple[Variable, ...]:
     inside = in_scope(query.where)
     after = query.values.variables if query.values is not None else ()
     return tuple(dict.fromkeys((*inside, *after)))
+
+
+def aggregations(query: Query) -> Iterator[Aggregation]:
+    """The aggregates of a query in order of occurrence."""
+    values = [item.value for item in query.projection or () if item.value is not None]
+    for part in (*values, *query.having, *(one.value for one in query.order_by)):
+        for node in subexpressions(part):
+            if isinstance(node, Aggregation):
+                yield node
+
+
+def all_variables(query: Query) -> Iterator[Variable]:
+    """Every variable that a query names anywhere, with repetitions."""
+    stack: list[object] = [query]
+    while stack:
+        node = stack.pop()
+        if isinstance(node, Variable):
+            yield node
+        elif isinstance(node, tuple):
+            stack.extend(node)
+        elif is_dataclass(node) and not isinstance(node, Span):
+            stack.extend(getattr(node, one.name) for one in fields(node) if one.name != "span")

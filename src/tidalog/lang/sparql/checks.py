@@ -20,6 +20,7 @@ from tidalog.lang.sparql.algebra import (
     Query,
     Union,
     Values,
+    aggregations,
     has_aggregate,
     in_scope,
     subexpressions,
@@ -71,7 +72,7 @@ def _groups(query: Query) -> Iterator[Diagnostic]:
     for key in query.group_by:
         if key.value is not None:
             yield from _no_aggregate(key.value, "GROUP BY", "group by a variable")
-    for node in _aggregations(query):
+    for node in aggregations(query):
         if node.value is not None:
             yield from _no_aggregate(node.value, "an aggregate", "aggregate in a sub-query first")
     if not has_aggregate(query):
@@ -101,14 +102,6 @@ def _projection(query: Query) -> Iterator[Diagnostic]:
         if item.variable in seen or (item.value is not None and item.variable in known):
             yield _twice(item.variable, query.span, "the query")
         seen.add(item.variable)
-
-
-def _aggregations(query: Query) -> Iterator[Aggregation]:
-    values = [item.value for item in query.projection or () if item.value is not None]
-    for part in (*values, *query.having, *(one.value for one in query.order_by)):
-        for node in subexpressions(part):
-            if isinstance(node, Aggregation):
-                yield node
 
 
 def _outside_aggregates(expression: Expression) -> Iterator[Variable]:
