@@ -45,13 +45,11 @@ from tidalog.lang.sparql.expressions import (
     needed,
     needed_aggregates,
 )
-from tidalog.lang.sparql.solutions import UNBOUND, UNIT, Rules, Solutions, is_bound
+from tidalog.lang.sparql.solutions import IMPOSSIBLE, UNBOUND, UNIT, Rules, Solutions, is_bound
 from tidalog.model import program
 from tidalog.model.errors import ProgramError, Span
 from tidalog.model.program import Atom, Call, Condition, FlatLiteral, Negation, Variable
 from tidalog.model.terms import FALSE, TRUE, Integer
-
-_IMPOSSIBLE = Condition(Call("=", (Integer(0), Integer(1))))
 
 
 class Patterns:
@@ -144,7 +142,7 @@ class Patterns:
             self.rules.add(name, [*cells, *(Integer(number) for _ in tags)], ())
         columns = (*values.variables, *tags)
         if not values.rows:
-            self.rules.add(name, [UNBOUND] * len(columns), [_IMPOSSIBLE])
+            self.rules.add(name, [UNBOUND] * len(columns), [IMPOSSIBLE])
         certain = [
             v for n, v in enumerate(values.variables) if all(row[n] is not None for row in values.rows)
         ]
@@ -222,7 +220,7 @@ class Patterns:
                 tests = () if truth == TRUE else (Condition(truth, span_of(condition)),)
                 bodies.append((*literals, *tests))
         if not bodies:
-            return found.with_literals(_IMPOSSIBLE)
+            return found.with_literals(IMPOSSIBLE)
         return self._with_one_of(found, found.columns, found.certain, bodies, "filter")
 
     def bind(

@@ -29,9 +29,10 @@ from tidalog.model.program import (
     Variable,
     variables,
 )
-from tidalog.model.terms import IRI
+from tidalog.model.terms import IRI, Integer
 
 UNBOUND: Final = IRI("|unbound|")
+IMPOSSIBLE: Final = Condition(Call("=", (Integer(0), Integer(1))))
 MOST_CASES: Final = 256
 """A join has at most this many rules."""
 

@@ -15,7 +15,7 @@ from tidalog.lang.sparql.algebra import Query, all_variables, columns, has_aggre
 from tidalog.lang.sparql.answers import Translation
 from tidalog.lang.sparql.expressions import NO_AGGREGATES, Aggregates
 from tidalog.lang.sparql.groups import Groups
-from tidalog.lang.sparql.solutions import UNBOUND, Rules, Solutions, is_bound
+from tidalog.lang.sparql.solutions import IMPOSSIBLE, UNBOUND, Rules, Solutions, is_bound
 from tidalog.model.errors import ProgramError
 from tidalog.model.program import Atom, Call, Condition, Expression, FlatLiteral, Negation, Variable
 from tidalog.model.terms import FALSE, TRUE, BlankNode
@@ -121,6 +121,8 @@ class _Translator(Groups):
                 )
             if all(not isinstance(node, Variable) or node in found.columns for node in nodes):
                 self.rules.add(self.rules.name, nodes, (*found.body, *_valid(nodes, found)))
+            else:  # a variable without a value: the predicate exists nevertheless
+                self.rules.add(self.rules.name, [UNBOUND] * 3, [IMPOSSIBLE])
         return Translation(
             tuple(self.rules.rules), self.rules.name, ("subject", "predicate", "object"), arity=3
         )
