@@ -11,9 +11,9 @@ from random import Random
 
 import pyoxigraph as ox
 import pytest
-from generators.sparql_queries import PROLOGUE, QueryGenerator
 
 import tidalog
+from generators.sparql_queries import PROLOGUE, QueryGenerator
 from tidalog.lang import parse, print_program
 from tidalog.lang.sparql import parse_statement, translate
 from tidalog.lang.sparql.algebra import Query

@@ -3,6 +3,7 @@ is bounded, so that whatever walks a query may recurse."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from typing import Final, cast
 
@@ -19,6 +20,7 @@ from tidalog.model.errors import Diagnostic, ProgramError, Source, Span
 Statement = Query | Registration
 
 _EXAMPLE: Final = "a query reads like this: SELECT ?x WHERE { ?x ex:near ?y . FILTER(?y > 3) }"
+_BARE_CONDITION: Final = re.compile(r"\b(filter|having)\s*\Z", re.IGNORECASE)
 _STARTS: Final = ("start", "registrations")
 
 
@@ -63,6 +65,10 @@ def _for_queries(error: Diagnostic, source: Source) -> Diagnostic:
         advice = f"close it with {quote} on the same line, or write {quote * 3} … {quote * 3}"
         return Unterminated(span, what="string", closing="closing quote", advice=advice)
     advice = _EXAMPLE
+    before = _BARE_CONDITION.search(source.text[: span.start]) if span is not None else None
+    if before is not None:
+        advice = f"write {before[1].upper()}(?x > 3)"
+        return UnexpectedText(span, found=error.values["found"], expected="`(` or a function", advice=advice)
     if "`.`" in str(error.values["expected"]) and span is not None:
         rest = source.text[span.start : span.start + 1]
         if not rest.strip():
