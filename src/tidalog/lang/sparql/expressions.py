@@ -18,14 +18,14 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
-from typing import Final
+from typing import Final, cast
 
 from tidalog.lang.conditions import CONDITIONS
 from tidalog.lang.sparql import algebra
 from tidalog.lang.sparql.algebra import Aggregation, Exists, Function
-from tidalog.lang.sparql.solutions import UNBOUND, Solutions
+from tidalog.lang.sparql.solutions import UNBOUND, Rules, Solutions
 from tidalog.model.errors import Span
-from tidalog.model.program import COMPARISONS, Call, Expression, Variable
+from tidalog.model.program import COMPARISONS, Call, Condition, Expression, Variable
 from tidalog.model.terms import FALSE, TRUE, XSD, Boolean, Integer, LangString, Literal, String
 
 FAILURE: Final = Call("STRLEN", (UNBOUND,))
@@ -75,11 +75,11 @@ def quotient(left: Expression, right: Expression, span: Span | None = None) -> C
 def _reader(function: str, pattern: str) -> Callable[[Expression], Expression]:
     """A cast to a number, which reads only the strings that match."""
 
-    def cast(value: Expression) -> Expression:
+    def read(value: Expression) -> Expression:
         readable = _call("IF", _call("REGEX", value, String(pattern)), _call(function, value), FAILURE)
         return _call("IF", _call("ISSTRING", value), readable, _call(function, value))
 
-    return cast
+    return read
 
 
 def _to_boolean(value: Expression) -> Expression:
@@ -110,8 +110,6 @@ def is_test(expression: Expression) -> bool:
 def effective(value: Expression) -> Expression:
     """The effective boolean value: of numbers whether they are not zero, of strings whether they are not
     empty.  NaN is neither below nor above zero."""
-    if is_test(value):
-        return value
     number = _call("OR", _call("<", value, Integer(0)), _call(">", value, Integer(0)))
     text = _call("IF", _call("ISSTRING", value), _call("!=", value, String("")), FAILURE)
     other = _call("IF", _call("ISNUMERIC", value), number, text)
@@ -126,14 +124,32 @@ NO_AGGREGATES: Final[Aggregates] = MappingProxyType({})
 @dataclass(frozen=True)
 class Scope:
     """Where an expression is evaluated: `solutions` have its variables, `exists` says which EXISTS are true,
-    `aggregates` which variables hold the aggregates."""
+    `aggregates` which variables hold the aggregates.
+
+    What an expression needs several times is computed once: `steps` collects the literals that do so, which
+    hold for every solution.  They go into the body before the literal of the expression.
+    """
 
     solutions: Solutions
+    rules: Rules
     exists: Mapping[Exists, bool] = field(default_factory=dict)
     aggregates: Aggregates = field(default_factory=lambda: NO_AGGREGATES)
+    steps: list[Condition] = field(default_factory=list)
 
     def truth(self, expression: algebra.Expression) -> Expression:
-        return effective(self.value(expression))
+        value = self.value(expression)
+        return value if is_test(value) else effective(self._once(expression, value))
+
+    def _once(self, expression: algebra.Expression, value: Expression) -> Expression:
+        """The value as a variable or a constant.  If there is no value it is `UNBOUND`, which no function
+        takes for a number, a string or a boolean."""
+        if isinstance(expression, Variable) and expression in self.solutions.columns:
+            return expression
+        if not isinstance(value, Call):
+            return value
+        step = self.rules.fresh("step")
+        self.steps.append(Condition(Call("=", (step, _call("COALESCE", value, UNBOUND)))))
+        return step
 
     def value(self, expression: algebra.Expression) -> Expression:
         if isinstance(expression, Variable):
@@ -159,8 +175,8 @@ class Scope:
                 (variable,) = node.arguments
                 if variable in self.solutions.certain:
                     return TRUE
-                is_column = variable in self.solutions.columns
-                return _call("!=", self._plain(variable), UNBOUND) if is_column else FALSE
+                is_column = isinstance(variable, Variable) and variable in self.solutions.columns
+                return _call("!=", cast(Variable, variable), UNBOUND) if is_column else FALSE
             case "NOT":
                 return negation(self.truth(node.arguments[0]))
             case "AND" | "OR":
@@ -171,19 +187,16 @@ class Scope:
         values = tuple(map(self.value, node.arguments))
         match node.name:
             case "/":
-                return quotient(values[0], values[1], node.span)
+                return quotient(self._once(node.arguments[0], values[0]), values[1], node.span)
             case "ROUND" if len(values) == 1:
-                rounded = _call("FLOOR", _call("+", values[0], _HALF))
-                return Call("IF", (_call("ISINTEGER", values[0]), values[0], rounded), node.span)
+                number = self._once(node.arguments[0], values[0])
+                rounded = _call("FLOOR", _call("+", number, _HALF))
+                return Call("IF", (_call("ISINTEGER", number), number, rounded), node.span)
             case "CONCAT":
                 return Call("CONCAT", tuple(map(_text, values)), node.span)
-            case name if name in _CASTS and len(values) == 1:
-                return _CASTS[name](values[0])
+            case name if name in _CASTS:
+                return _CASTS[name](self._once(node.arguments[0], values[0]))
         return Call(node.name, values, node.span)
-
-    def _plain(self, expression: algebra.Expression) -> Variable:
-        assert isinstance(expression, Variable)
-        return expression
 
 
 def _text(value: Expression) -> Expression:

@@ -106,8 +106,9 @@ class Groups(Patterns):
         if node.value is not None:
             unsure = [v for v in rows.columns if v in needed(node.value) and v not in rows.certain]
             sure = rows.with_literals(*map(is_bound, unsure), certain=unsure)
-            computed = Scope(sure).value(node.value)
-            body, value = sure.body, computed
+            scope = Scope(sure, self.rules)
+            computed = scope.value(node.value)
+            body, value = (*sure.body, *scope.steps), computed
             if isinstance(computed, Call):
                 value = self.rules.fresh("value")
                 body = (*body, Condition(Call("=", (value, computed))))
@@ -161,10 +162,11 @@ class Groups(Patterns):
         fine: list[FlatLiteral] = []
         if fallible and node.operator not in ("COUNT", "SAMPLE") and node.value is not None:
             wrong = self.rules.helper("wrong")
-            outcome = Call("COALESCE", (Scope(rows).value(node.value), UNBOUND))
+            scope = Scope(rows, self.rules)
+            outcome = Call("COALESCE", (scope.value(node.value), UNBOUND))
             checked = node.operator in _OF_NUMBERS
             test = Call("NOT", (Call("ISNUMERIC", (outcome,)),)) if checked else Call("=", (outcome, UNBOUND))
-            self.rules.add(wrong, keys, (*rows.body, Condition(test)))
+            self.rules.add(wrong, keys, (*rows.body, *scope.steps, Condition(test)))
             self.rules.add(name, (*keys, UNBOUND), (Atom(wrong, tuple(keys)),))
             fine = [Negation(Atom(wrong, tuple(keys)))]
         self.rules.add(name, (*keys, value), (found, *fine))

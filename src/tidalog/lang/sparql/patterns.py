@@ -215,10 +215,11 @@ class Patterns:
         found, choices = self._choices(found, condition)
         bodies: list[tuple[FlatLiteral, ...]] = []
         for literals, exists in choices:
-            truth = Scope(found, exists, aggregates).truth(condition)
+            scope = Scope(found, self.rules, exists, aggregates)
+            truth = scope.truth(condition)
             if truth != FALSE:
                 tests = () if truth == TRUE else (Condition(truth, span_of(condition)),)
-                bodies.append((*literals, *tests))
+                bodies.append((*literals, *scope.steps, *tests))
         if not bodies:
             return found.with_literals(IMPOSSIBLE)
         return self._with_one_of(found, found.columns, found.certain, bodies, "filter")
@@ -234,11 +235,13 @@ class Patterns:
         bodies: list[tuple[FlatLiteral, ...]] = []
         certain = found.certain | {target}
         for literals, exists in choices:
-            computed = Scope(found, exists, aggregates).value(value)
+            scope = Scope(found, self.rules, exists, aggregates)
+            computed = scope.value(value)
             if isinstance(computed, Call):
                 computed = Call("COALESCE", (computed, UNBOUND))
                 certain = found.certain
-            bodies.append((*literals, Condition(Call("=", (target, computed)), span_of(value))))
+            result = Condition(Call("=", (target, computed)), span_of(value))
+            bodies.append((*literals, *scope.steps, result))
         return self._with_one_of(found, (*found.columns, target), certain, bodies, "bind")
 
     def _with_one_of(

@@ -21,6 +21,7 @@ from tidalog.lang.dialects.common import rdf_number
 from tidalog.lang.names import Names
 from tidalog.lang.sparql.algebra import Aggregation, Exists, Expression, Function, Group, Node, TriplePattern
 from tidalog.lang.tokens import TokenReader
+from tidalog.model.amounts import counted
 from tidalog.model.errors import Diagnostic, Source, Span
 from tidalog.model.program import Variable
 from tidalog.model.terms import (
@@ -306,6 +307,9 @@ class TermReader(Transformer_NonRecursive[Token, object]):
                     "only xsd types are functions here",
                     "use a SPARQL function by its name, or a type such as xsd:integer",
                 )
+            elif len(given) != 1:
+                problem = f"a type with {counted(len(given), 'argument')}"
+                self.refuse(meta, problem, "as a function it converts one value", "write xsd:integer(?x)")
             return Function(function.value, given, span)
         name = function.upper()
         if name in _CHANCE:
