@@ -18,7 +18,7 @@ from lark.visitors import Transformer_NonRecursive, v_args
 from tidalog.builtins import CannotCompute, apply
 from tidalog.lang import diagnostics as wrong
 from tidalog.lang.dialects.common import rdf_number
-from tidalog.lang.names import Names
+from tidalog.lang.names import IRI_CHARACTER, Names
 from tidalog.lang.sparql.algebra import Aggregation, Exists, Expression, Function, Group, Node, TriplePattern
 from tidalog.lang.tokens import TokenReader
 from tidalog.model.amounts import counted
@@ -52,6 +52,7 @@ MAX_DEPTH: Final = 100
 """Levels of the parse tree, about as many as brackets and operators inside each other."""
 _CHANCE: Final = {"NOW", "RAND", "UUID", "STRUUID", "BNODE"}
 _ESCAPED_LOCAL: Final = re.compile(r"\\(.)")
+_WHOLE_IRI: Final = re.compile(f"{IRI_CHARACTER}*")
 _LONG_QUOTES: Final = ('"""', "'''")
 
 
@@ -102,12 +103,12 @@ class TermReader(Transformer_NonRecursive[Token, object]):
     def prefix(self, children: list[Token]) -> None:
         namespace, iri = children
         before = len(self.errors)
-        value = self.tokens.iri(iri)
+        value = self._name(iri)
         if len(self.errors) == before:
             self.names.declare(str(namespace)[:-1], value)
 
     def base(self, children: list[Token]) -> None:
-        self.names.base = self.tokens.iri(children[0])
+        self.names.base = self._name(children[0])
 
     def prologue(self, children: list[None]) -> None:
         """Prefixes and the base are known from here on."""
@@ -117,7 +118,15 @@ class TermReader(Transformer_NonRecursive[Token, object]):
 
     def _name(self, token: Token) -> str:
         if token.type != "PREFIXED_NAME":
-            return self.tokens.iri(token)
+            iri = self.tokens.iri(token)
+            if not _WHOLE_IRI.fullmatch(
+                iri
+            ):  # written with an escape; some such names have a meaning of ours
+                problem, advice = "it has a character that no IRI has", "write it as %20 and the like"
+                self.errors.append(
+                    wrong.BadLiteral(self.span(token), what="an IRI", problem=problem, advice=advice)
+                )
+            return iri
         prefix, _, local = token.partition(":")
         namespace = self.names.namespace(prefix)
         if namespace is None:
