@@ -112,8 +112,8 @@ def test_registrations(head: str, name: str, every: int | None, answers: str, st
 
 def test_a_file_of_registrations() -> None:
     text = """PREFIX ex: <http://e/>  # known to both
-        REGISTER QUERY one AS SELECT ?x { ?x a ex:C } ;
-        REGISTER QUERY two COMPUTED EVERY 1s AS ASK { ?x a ex:C }"""
+        REGISTER QUERY one AS SELECT ?x { ?x a _:c } ;
+        REGISTER QUERY two COMPUTED EVERY 1s AS ASK { ?x a _:c }"""
     assert [one.name for one in parse_registrations(text)] == ["one", "two"]
     assert parse_registrations("# nothing") == ()
 

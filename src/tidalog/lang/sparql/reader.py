@@ -35,6 +35,7 @@ from tidalog.lang.sparql.algebra import (
 from tidalog.lang.sparql.checks import check_query
 from tidalog.lang.sparql.terms import TermReader
 from tidalog.model.amounts import counted
+from tidalog.model.errors import Span
 from tidalog.model.program import Variable
 from tidalog.model.terms import IRI, BlankNode, Integer, Term
 
@@ -95,7 +96,26 @@ class QueryReader(TermReader):
                     elements.append(BasicPattern(added))
             else:
                 elements.append(child)
+        for element in elements:
+            if isinstance(element, BasicPattern):
+                self._check_labels(element)
         return Group(tuple(elements), tuple(filters))
+
+    def _check_labels(self, pattern: BasicPattern) -> None:
+        """The label of a blank node belongs to one basic graph pattern."""
+        found: dict[str, Span | None] = {}
+        for triple in pattern.triples:
+            for node in (triple.subject, triple.object):
+                if isinstance(node, Variable) and node.anonymous:
+                    found[node.name.removeprefix("_#")] = triple.span
+        for label in sorted(found.keys() & self.labels):
+            self.refuse(
+                found[label] or Span(self.source, 0, 0),
+                f"_:{label} in two patterns",
+                "a blank node has a label within one basic graph pattern",
+                "use a variable",
+            )
+        self.labels |= found.keys()
 
     def where(self, children: list[Group]) -> Group:
         return children[0]
@@ -308,6 +328,7 @@ class QueryReader(TermReader):
     def registration(self, meta: Meta, children: list[Token | IRI | _Every | Query | None]) -> Registration:
         name, query = children[1], children[-1]
         assert isinstance(name, IRI) and isinstance(query, Query)
+        self.labels.clear()
         words = [child.upper() for child in children if isinstance(child, Token)]
         answers = next((word for word in reversed(words) if word in _ANSWERS), "RSTREAM")
         every = next((child.nanoseconds for child in children if isinstance(child, _Every)), None)

@@ -83,6 +83,8 @@ class TermReader(Transformer_NonRecursive[Token, object]):
         self.errors = errors
         self.tokens = TokenReader(source, 0, names, errors)
         self.blanks = 0
+        self.labels: set[str] = set()
+        """Of the blank nodes in the patterns of the query that are read already."""
 
     # --- spans and errors ---------------------------------------------------------------------------
 
