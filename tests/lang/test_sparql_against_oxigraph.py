@@ -22,8 +22,7 @@ from tidalog.model.terms import IRI, XSD, BlankNode, Boolean, Double, LangString
 Triple = tuple[Term, Term, Term]
 Row = tuple[object, ...]
 
-SEEDS = 240
-"""About 12 s; the generator was run with many more."""
+SEEDS = 160
 
 
 def term(found: object) -> Term | None:
