@@ -25,9 +25,9 @@ in `Translation.rows`.
 **Other than SPARQL 1.1 or other engines.**  Terms are normalised on entry (`01` is `1`).  `expressions` lists
 what functions do otherwise.  MIN, MAX and ORDER BY put literals of different kinds in the order of terms; MIN
 and MAX take IRIs for larger than literals.  SAMPLE is the smallest value, and COUNT passes over values that
-cannot be computed, as the standard says; pyoxigraph leaves such a COUNT unbound.  COUNT(DISTINCT *) is over
-named variables.  A MINUS inside EXISTS shares the variables from outside.  `SELECT *` has its columns in the
-order of the text.
+cannot be computed; pyoxigraph leaves such a COUNT unbound and rdflib counts them.  COUNT(DISTINCT *) is over
+named variables; pyoxigraph and rdflib count blank nodes of the pattern too.  A MINUS inside EXISTS shares the
+variables from outside.  `SELECT *` has its columns in the order of the text.
 """
 
 from tidalog.lang.sparql.answers import Translation
