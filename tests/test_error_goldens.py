@@ -1,9 +1,9 @@
 """Every message is part of the interface: tests/errors/NUMBER-slug/{program.*, expected.txt}.
 
-A folder holds a program or an update script (`program.upd`) that is wrong or odd, and what a person is told
-about it, word for word.  Errors of the text stop there; a program without errors goes on to analysis.  Beside
-a program that is right may stand a script that changes its rules (`change.upd`) and is wrong, or the name of
-a rewriting (`rewriting.txt`) that the program does not have.
+A folder holds a program, an update script (`program.upd`) or a SPARQL query (`program.rq`) that is wrong or
+odd, and its messages, word for word.  Errors of the text stop there; a program without errors goes on to
+analysis.  Beside a program that is right may stand a script that changes its rules (`change.upd`) and is
+wrong, or the name of a rewriting (`rewriting.txt`) that the program does not have.
 """
 
 from __future__ import annotations
@@ -20,6 +20,8 @@ import tidalog.lang
 from tidalog.analysis.edit_scripts import changed_rules
 from tidalog.analysis.maintenance_program import volz_program, window_program
 from tidalog.lang import DIALECTS, dialect_of
+from tidalog.lang.sparql import parse_statement, translate
+from tidalog.lang.sparql.algebra import Registration
 from tidalog.lang.updates import read_updates
 from tidalog.model.errors import Diagnostic, ProgramError, Source
 
@@ -33,6 +35,8 @@ def diagnostics_of(path: Path) -> list[Diagnostic]:
     text = path.read_text(encoding="utf-8")
     if path.suffix == ".upd":
         return read_updates(Source(path.name, text))[1]
+    if path.suffix == ".rq":
+        return errors_of_query(text, path.name)
     program, found = DIALECTS[dialect_of(path).name].parse_source(Source(path.name, text))
     if any(not diagnostic.is_warning for diagnostic in found):
         return found
@@ -48,6 +52,16 @@ def diagnostics_of(path: Path) -> list[Diagnostic]:
         return [*found, *analysis.warnings]
     except ProgramError as error:
         return [*found, *error.diagnostics]
+
+
+def errors_of_query(text: str, name: str) -> list[Diagnostic]:
+    """A query without errors of its own is analysed as the rules that it becomes."""
+    try:
+        statement = parse_statement(text, name=name)
+        query = statement.query if isinstance(statement, Registration) else statement
+        return list(tidalog.analysis.analyse(translate(query, "q").program).warnings)
+    except ProgramError as error:
+        return list(error.diagnostics)
 
 
 @pytest.mark.parametrize("folder", FOLDERS, ids=lambda folder: folder.name)

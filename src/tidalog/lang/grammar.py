@@ -41,6 +41,8 @@ _WORDS: Final = {
     "INTEGER": "a number",
     "RADIX_INTEGER": "a number",
     "DOUBLE": "a number",
+    "NUMBER": "a number",
+    "DURATION": "a duration such as 10s",
     "COMPARISON": "a comparison",
     "AGGREGATE": "an aggregate",
     "$END": "the end of the text",

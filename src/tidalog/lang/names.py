@@ -52,6 +52,8 @@ class Names:
         if self.base is None or is_absolute(reference):
             return reference
         joined = urljoin(self.base, reference)
+        if reference.endswith("#") and not joined.endswith("#"):  # urljoin drops an empty fragment
+            joined += "#"
         return joined if joined != reference else self.base + reference
 
     def similar(self, prefix: str) -> str | None:

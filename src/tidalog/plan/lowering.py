@@ -275,11 +275,11 @@ def _lift_foreign(
     bound."""
     if not (rule.computations or rule.tests):
         return [rule]
-    foreign = [c for c in rule.computations if not is_native(c.expression)]
     foreign_tests = [t for t in rule.tests if not is_native(t)]
+    foreign = _foreign_computations(rule.computations, foreign_tests, is_native)
     if not foreign and not foreign_tests:
         return [rule]
-    native_computations = [c for c in rule.computations if is_native(c.expression)]
+    native_computations = [c for c in rule.computations if c not in foreign]
     native_tests = [t for t in rule.tests if is_native(t)]
     atoms = list(rule.atoms)
     rules: list[NormalRule] = []
@@ -310,6 +310,21 @@ def _lift_foreign(
         replace(rule, atoms=tuple(atoms), computations=tuple(native_computations), tests=tuple(native_tests))
     )
     return rules
+
+
+def _foreign_computations(
+    computations: Sequence[Computation], tests: Sequence[Expression], is_native: Callable[[Expression], bool]
+) -> list[Computation]:
+    """The computations that become memos: foreign ones, and those whose results foreign expressions read.  A
+    memo is an atom over its inputs, and no atom binds the variable of a computation."""
+    found = {c for c in computations if not is_native(c.expression)}
+    read = {v for test in tests for v in variables(test)}
+    while True:
+        read |= {v for c in found for v in variables(c.expression)}
+        added = {c for c in computations if c.variable in read} - found
+        if not added:
+            return [c for c in computations if c in found]
+        found |= added
 
 
 def _relation(rule: NormalRule) -> str:

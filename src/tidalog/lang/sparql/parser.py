@@ -1,0 +1,89 @@
+"""From the text of a query to its algebra.  Texts are parsed without recursion; the depth of what comes out
+is bounded, so that whatever walks a query may recurse."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import Final, cast
+
+from lark import Token, Tree
+
+from tidalog.lang.diagnostics import TooDeep, UnexpectedText, Unterminated, half_character
+from tidalog.lang.grammar import grammar
+from tidalog.lang.names import Names
+from tidalog.lang.sparql.algebra import Query, Registration
+from tidalog.lang.sparql.reader import QueryReader
+from tidalog.lang.sparql.terms import MAX_DEPTH
+from tidalog.model.errors import Diagnostic, ProgramError, Source, Span
+
+Statement = Query | Registration
+
+_EXAMPLE: Final = "a query reads like this: SELECT ?x WHERE { ?x ex:near ?y . FILTER(?y > 3) }"
+_BARE_CONDITION: Final = re.compile(r"\b(filter|having)\s*\Z", re.IGNORECASE)
+_STARTS: Final = ("start", "registrations")
+
+
+def parse_statement(
+    text: str, prefixes: Mapping[str, str] | None = None, name: str = "<query>"
+) -> Query | Registration:
+    """A query, or its registration.  `prefixes` are those that the text need not declare.  Raises
+    `ProgramError` with all errors found."""
+    return cast(Statement, _read("start", Source(name, text), prefixes))
+
+
+def parse_registrations(
+    text: str, prefixes: Mapping[str, str] | None = None, name: str = "<queries>"
+) -> tuple[Registration, ...]:
+    """The registrations of a file, one after the other, with or without `;` between them.  A prefix is known
+    to the rest of the file."""
+    return cast("tuple[Registration, ...]", _read("registrations", Source(name, text), prefixes))
+
+
+def _read(start: str, source: Source, prefixes: Mapping[str, str] | None) -> object:
+    errors: list[Diagnostic] = []
+    unreadable = half_character(source)
+    if unreadable is not None:
+        raise ProgramError([unreadable])
+    tree = grammar("sparql", *_STARTS).parse(start, source.text.rstrip(), source, 0, errors)
+    if tree is None:
+        raise ProgramError([_for_queries(error, source) for error in errors])
+    deep = _too_deep(tree, source)
+    if deep is not None:
+        raise ProgramError([deep])
+    found: object = QueryReader(source, Names(dict(prefixes or {})), errors).transform(tree)
+    if errors:
+        raise ProgramError(errors)
+    return found
+
+
+def _for_queries(error: Diagnostic, source: Source) -> Diagnostic:
+    """The grammar's advice is about rules; a lone quote is a string that never ends."""
+    span = error.span
+    if span is not None and source.text[span.start : span.start + 1] in ('"', "'"):
+        quote = source.text[span.start]
+        advice = f"close it with {quote} on the same line, or write {quote * 3} … {quote * 3}"
+        return Unterminated(span, what="string", closing="closing quote", advice=advice)
+    advice = _EXAMPLE
+    before = _BARE_CONDITION.search(source.text[: span.start]) if span is not None else None
+    if before is not None:
+        advice = f"write {before[1].upper()}(?x > 3)"
+        return UnexpectedText(span, found=error.values["found"], expected="`(` or a function", advice=advice)
+    if "`.`" in str(error.values["expected"]) and span is not None:
+        rest = source.text[span.start : span.start + 1]
+        if not rest.strip():
+            advice = "every { needs a }"
+        elif rest in "?$<_[(:" or rest.isalnum():
+            advice = "is a full stop missing before it?"
+    return UnexpectedText(span, **{**error.values, "advice": advice})
+
+
+def _too_deep(tree: Tree[Token], source: Source) -> Diagnostic | None:
+    level = [tree]
+    for _ in range(MAX_DEPTH):
+        level = [child for node in level for child in node.children if isinstance(child, Tree)]
+        if not level:
+            return None
+    meta = level[0].meta
+    start, end = (0, 0) if meta.empty else (meta.start_pos, meta.end_pos)
+    return TooDeep(Span(source, start, end), limit=MAX_DEPTH)
