@@ -239,6 +239,11 @@ COLUMNS: dict[str, list[Term]] = {
     "mixed": [Integer(1), String("1")],
     **{f"hostile {number}": [String(text), String("")] for number, text in enumerate(HOSTILE)},
 }
+ANSWERS = """
+more_NAME(?x, ?y) :- NAME(?x, _), NAME(_, ?y), ?x < ?y .
+least_NAME(#min(?y)) :- NAME(_, ?y) .
+text_NAME(?s) :- NAME(_, ?y), ?s = STR(?y) .
+"""
 TYPES = [
     *(
         "bigint",
@@ -291,6 +296,29 @@ class TestTypes:
         copied["q"].write.parquet(str(tmp_path / "written"))
         assert self.facts_of(tmp_path / "written" / "*.parquet") == FACTS
         assert self.facts_of(tmp_path / "p.parquet") == FACTS
+
+    def test_the_same_facts_by_spark_give_the_same_answers(self, spark: SparkSession, tmp_path: Path) -> None:
+        names = [name.replace(" ", "_") for name in COLUMNS if "hostile" not in name and name != "double"]
+        rules = "".join(ANSWERS.replace("NAME", name) for name in names)
+        with tidalog.open(tmp_path / "store") as kb:
+            kb.load(rules)
+            for name in names:
+                values = COLUMNS[name.replace("_", " ")]
+                kb.insert(name, [(a, b) for a in values for b in values])
+            expected = {name: self.told(kb, name) for name in kb.predicates}
+        read = spark.read.format("tidalog")
+        store = str(tmp_path / "store")
+        tables = {name: read.option("predicate", name).load(store) for name in names}
+        found = tidalog.spark.materialise(tables, rules)
+        assert found.keys() == expected.keys()
+        with tidalog.open() as kb:
+            for name, frame in found.items():
+                if name not in names:
+                    kb.insert(name, frame.toArrow())
+                    assert self.told(kb, name) == expected[name], name
+
+    def told(self, kb: tidalog.KnowledgeBase, name: str) -> set[str]:
+        return {repr(row) for row in kb.facts(name).to_terms()}
 
     @pytest.mark.parametrize(
         ("before", "now", "fits"),

@@ -19,6 +19,7 @@ from lark.grammar import Terminal
 from lark.lexer import PatternStr
 
 from tidalog.lang.diagnostics import UnexpectedText
+from tidalog.lang.statement_shapes import StatementShapes
 from tidalog.model.errors import Diagnostic, Source, Span
 from tidalog.user_cache import cache_folder, write_whole
 
@@ -93,17 +94,27 @@ class Grammar:
         self._lark = _parser(name, starts)
         _pass_on_only_children(self._lark)
         self._patterns = {terminal.name: terminal.pattern for terminal in self._lark.terminals}
+        self._shapes = {start: StatementShapes() for start in starts} if name == "main" else {}
 
     def parse(
         self, start: str, text: str, source: Source, offset: int, errors: list[Diagnostic]
     ) -> Tree[Token] | None:
         """The tree of `text`, which is at `offset` of the source (with comments blanked).  If it does not
         follow the grammar, adds an error and returns None."""
+        shapes = self._shapes.get(start)
+        shape = None if shapes is None else shapes.shape(text)
+        if shapes is not None and shape is not None:
+            copied = shapes.copied(*shape, text)
+            if copied is not None:
+                return copied
         try:
-            return self._lark.parse(text, start=start)
+            tree: Tree[Token] = self._lark.parse(text, start=start)
         except UnexpectedInput as error:
             errors.append(self._unexpected(error, start, text, source, offset))
             return None
+        if shapes is not None and shape is not None:
+            shapes.keep(*shape, tree)
+        return tree
 
     def _unexpected(
         self, error: UnexpectedInput, start: str, text: str, source: Source, offset: int
