@@ -118,7 +118,9 @@ def _first_update(program: Path, folder: Path) -> float:
 
 
 def _cache(folder: Path) -> dict[str, str]:
-    return {"NUMBA_CACHE_DIR": str(folder / "compiled")}
+    """Caches of their own.  Python keeps its bytecode, as it does for users, whatever the environment says."""
+    bytecode = {"PYTHONDONTWRITEBYTECODE": "", "PYTHONPYCACHEPREFIX": str(folder / "bytecode")}
+    return {"NUMBA_CACHE_DIR": str(folder / "compiled"), **bytecode}
 
 
 def _start(command: list[str], folder: Path, options: Options) -> Start:
