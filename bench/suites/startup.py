@@ -118,7 +118,7 @@ def _first_update(program: Path, folder: Path) -> float:
 
 
 def _cache(folder: Path) -> dict[str, str]:
-    """Caches of their own.  Python keeps its bytecode, as it does for users, whatever the environment says."""
+    """Caches of their own.  Python keeps its bytecode, as it does for users, whatever the environment."""
     bytecode = {"PYTHONDONTWRITEBYTECODE": "", "PYTHONPYCACHEPREFIX": str(folder / "bytecode")}
     return {"NUMBA_CACHE_DIR": str(folder / "compiled"), **bytecode}
 
