@@ -5,11 +5,10 @@
 
 from __future__ import annotations
 
-from bisect import bisect_right
+from bisect import bisect_right, insort
 from collections import deque
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from heapq import heappop, heappush
 from itertools import chain, islice
 from typing import Protocol
 
@@ -86,7 +85,7 @@ class TimeContents:
     now: int = START
     _listed: dict[int, list[Ids]] = field(default_factory=dict)
     _expiries: list[int] = field(default_factory=list)
-    """The keys of `_listed`, as a heap."""
+    """The keys of `_listed`, ascending."""
 
     def is_in(self, rows: Ids) -> Flags:
         self.expiry = grown(self.expiry, len(self.rows), -NEVER)
@@ -120,7 +119,8 @@ class TimeContents:
     def _expired(self, arrivals: Arrivals, expiry: int) -> Ids:
         if not arrivals.slides or not self._expiries or self._expiries[0] > arrivals.now:
             return NO_ROWS
-        due = [rows for time, lists in self._listed.items() if time <= arrivals.now for rows in lists]
+        times = self._expiries[: bisect_right(self._expiries, arrivals.now)]
+        due = [rows for time in times for rows in self._listed[time]]
         rows = np.unique(np.concatenate(due))
         rows = rows[self.is_in(rows) & (self.expiry[rows] <= arrivals.now)]
         stay = arrivals.deleted
@@ -137,13 +137,15 @@ class TimeContents:
         self.expiry[rows] = np.maximum(self.expiry[rows], expiry)
         self.now = arrivals.now
         self._list(rows, expiry)
-        while self._expiries and self._expiries[0] <= self.now:
-            del self._listed[heappop(self._expiries)]
+        past = bisect_right(self._expiries, self.now)
+        for time in self._expiries[:past]:
+            del self._listed[time]
+        del self._expiries[:past]
 
     def _list(self, rows: Ids, expiry: int) -> None:
         if len(rows) and self.now < expiry < NEVER:
             if expiry not in self._listed:
-                heappush(self._expiries, expiry)
+                insort(self._expiries, expiry)
             self._listed.setdefault(expiry, []).append(rows)
 
     def renumber(self, numbers: Ids) -> None:

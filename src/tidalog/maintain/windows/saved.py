@@ -32,8 +32,8 @@ def saved(windows: Windows) -> Json:
 
 
 def restored(found: Mapping[str, Any], windows: tuple[Window, ...], late: int, terms: int) -> Windows:
-    """The counterpart of `saved`, for a dictionary with so many terms.  Raises `ValueError` or `KeyError` for
-    anything else."""
+    """The counterpart of `saved`, for a dictionary with this number of terms.  Raises `ValueError` or
+    `KeyError` for anything else."""
     now, by_arrival = int(found["now"]), found["by_arrival"]
     if not START <= now < NEVER or by_arrival not in (True, False, None):
         raise ValueError("windows have an impossible time")

@@ -64,6 +64,8 @@ class Stream:
             CountContents(w, self.rows) if w.kind == "count" else TimeContents(w, self.rows) for w in windows
         ]
         self._has_own = any(w.name == source for w in windows)
+        self._kept = 0
+        """Rows that were in use when all were last looked at."""
 
     def plan(
         self,
@@ -124,15 +126,16 @@ class Stream:
     def compact(self, remembered: int) -> None:
         """Drops the numbers of rows that are in no window and did not change since a time, if most are."""
         count = len(self.rows)
-        if count < _UNUSED:
-            return
+        if count < 2 * self._kept + _UNUSED:
+            return  # looking at all rows costs little per row that came since
         everything = np.arange(count, dtype=np.int32)
         kept = np.maximum(self.rows.came[:count], self.rows.deleted[:count]) >= remembered
         for content in self.contents:
             kept |= content.is_in(everything)
             for rows in content.referenced():
                 kept[rows] = True
-        if 2 * np.count_nonzero(kept) > count:
+        self._kept = int(np.count_nonzero(kept))
+        if 2 * self._kept > count:
             return
         numbers = np.full(count, -1, np.int32)
         numbers[kept] = np.arange(np.count_nonzero(kept), dtype=np.int32)
