@@ -111,7 +111,7 @@ class _Readable:
 
 
 class NaiveEngine(_Readable):
-    """Evaluates the whole program after each change.  Windows have an oracle of their own: `reference.windows`."""
+    """Evaluates the whole program after each change.  Windows have another oracle: `reference.windows`."""
 
     capabilities: Capabilities = EMBEDDED - {Capability.WINDOWS}
 
