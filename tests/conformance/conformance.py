@@ -340,11 +340,11 @@ def state(engine: Engine) -> State:
     explicit, facts = set(), set()
     for name in engine.predicates:
         every = engine.facts(name).to_terms()
-        told, derived = (engine.facts(name, kind).to_terms() for kind in (True, False))
-        assert len(every) == len(set(every)) == len(told) + len(derived), name
-        assert set(every) == {*told, *derived}, name
+        explicit_rows, derived = (engine.facts(name, kind).to_terms() for kind in (True, False))
+        assert len(every) == len(set(every)) == len(explicit_rows) + len(derived), name
+        assert set(every) == {*explicit_rows, *derived}, name
         facts |= {(name, row) for row in every}
-        explicit |= {(name, row) for row in told}
+        explicit |= {(name, row) for row in explicit_rows}
     return State(explicit, facts)
 
 
