@@ -103,8 +103,12 @@ def check(windows: Windows, update: EncodedUpdate) -> None:
             (window,) = (one for one in windows.windows if one.name == facts.predicate)
             raise UsageError(FactsOfWindow(window=window.name, source=window.source))
     if update.time is not None and not update.accepted and windows.is_too_late(update.time):
-        late = f"later than {duration_text(windows.late)}" if windows.late else "earlier than that"
-        raise UsageError(TooLate(time=time_text(update.time), now=time_text(windows.now), late=late))
+        raise too_late(windows, update.time, windows.now)
+
+
+def too_late(windows: Windows, time: int, now: int) -> UsageError:
+    late = f"later than {duration_text(windows.late)}" if windows.late else "earlier than that"
+    return UsageError(TooLate(time=time_text(time), now=time_text(now), late=late))
 
 
 def refuse_windows(program: Program, what: str) -> None:
