@@ -27,10 +27,11 @@ def accept(
     goes_on: bool = False,
     may_arrive: bool = True,
 ) -> list[Late | None]:
-    """Gives updates their times, which are logged with them, and finds those that come too late after the ones
-    that wait and the ones before them.  The others are accepted for good, whatever `late` is later.  The first
-    one that `goes_on` is part of an update that was accepted.  Without a time of its own an update has that of
-    its arrival if it `may_arrive`, and the present time otherwise."""
+    """Gives updates their times, which are logged with them, and finds those that come too late after the
+    ones that wait and the ones before them.  The others are accepted for good, whatever `late` is later.
+
+    The first one that `goes_on` is part of an update that was accepted.  Without a time of its own an update
+    has that of its arrival if it `may_arrive`, and the present time otherwise."""
     windows = database.windows
     if not windows:
         return [None] * len(updates)

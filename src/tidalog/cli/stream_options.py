@@ -71,7 +71,8 @@ class Streaming(Maintenance):
         str, value("DURATION", "How much older than the time of windows an update may be: 5s.")
     ] = "0s"
     idle_advance: Annotated[
-        str | None, value("DURATION", "Move the time of windows with the clock when nothing comes for so long.")
+        str | None,
+        value("DURATION", "Move the time of windows with the clock when nothing comes for so long."),
     ] = None
     key: Annotated[
         str | None, value("COLUMN", "Each value of this column is a knowledge base of its own.")

@@ -132,7 +132,9 @@ class DirectiveReader:
     def _window(self, builder: Builder, directive: Tree[Token]) -> Window | None:
         """`@window NAME :- [SOURCE,] KIND … [, time ARGUMENT]`."""
         first, *parts = (child for child in directive.children if isinstance(child, Tree))
-        tokens = [[_token(word) for tree in part.find_data("word") for word in tree.children] for part in parts]
+        tokens = [
+            [_token(word) for tree in part.find_data("word") for word in tree.children] for part in parts
+        ]
         span = Span(self.source, builder.span(parts[0]).start, builder.span(parts[-1]).end)
         time = ""
         if len(tokens) > 1 and len(tokens[-1]) == 2 and tokens[-1][0] == "time":

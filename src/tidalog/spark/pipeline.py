@@ -164,14 +164,14 @@ class Pipeline:
         self._quarantine.write(source, batch, bad)
         report.quarantined = len(bad)
         report.skipped = found.skipped
-        contents = found.contents and [one for one, gone in zip(found.contents, late, strict=True) if not gone]
+        contents = found.contents and [
+            one for one, gone in zip(found.contents, late, strict=True) if not gone
+        ]
         updates = [update for update, gone in zip(updates, late, strict=True) if not gone]
         if not self._ingest.has_labels:
             for update in updates:
                 update.label = None
-        logged = kb.log_updates(
-            updates, source=source, batch=batch, goes_on=found.goes_on, contents=contents
-        )
+        logged = kb.log_updates(updates, source=source, batch=batch, goes_on=found.goes_on, contents=contents)
         assert logged == len(updates)
         if updates and self._clock is not None:
             self._clock.update_came(timed=any(update.time is not None for update in updates))

@@ -80,7 +80,9 @@ def ordered(
     if "update" not in table.column_names:
         own = pa.repeat(pa.scalar(_ONE, pa.int64()), table.num_rows)
         updates = updates_of(table.add_column(0, "update", pa.chunked_array([own], pa.int64())))
-        return Ordered(updates, times=[pc.max(table.column(TIME)).as_py()] if TIME in table.column_names else ())
+        return Ordered(
+            updates, times=[pc.max(table.column(TIME)).as_py()] if TIME in table.column_names else ()
+        )
     labels = _labels(table.column("update"), kind)
     rows = table.set_column(table.column_names.index("update"), "update", labels)
     contents = _contents(rows)
