@@ -43,7 +43,7 @@ PROGRAMS = {
     "two": "@window edge :- range 6s . @window long :- edge, range 20s ."
     "both(?x, ?y) :- long(?x, ?y), ~edge(?x, ?y) ." + RULES,
 }
-PROGRAMS["idle"] = "@window edge :- range 1s ." + RULES
+PROGRAMS["idle"] = "@window edge :- range 1s ." + RULES.rpartition("quiet")[0]
 LATE = 4
 Change = tuple[int, str, str, tuple[str, ...], str]
 """Update, operation, predicate, arguments, kind."""
