@@ -149,11 +149,11 @@ class Changes:
 
     def _stamp(self, updates: Sequence[EncodedUpdate]) -> None:
         """Gives updates without a time that of their arrival, unless times come with the data."""
-        windows = self._opened().windows
-        for update in updates if windows else ():
-            by_arrival = windows.concerns(update) if windows.by_arrival is None else windows.by_arrival
-            if update.time is None and by_arrival:
-                update.time, update.arrived = max(windows.now, time.time_ns() // 1000), True
+        database = self._opened()
+        for update in updates if database.windows else ():
+            database.read_time(update)
+            if update.time is None and database.is_timed_by_arrival(update):
+                update.time, update.arrived = max(database.windows.now, time.time_ns() // 1000), True
 
     def maintain(
         self,
