@@ -53,8 +53,8 @@ def user_changes(
 def change_of(
     engine: EmbeddedEngine, analysis: Analysis, found: Mapping[str, PredicateDelta], predicate: str
 ) -> tuple[str, PredicateDelta]:
-    """The full name of a predicate, and the difference of the facts that it has, or had, under this name: of a
-    property or class those among the triples, too.  Raises `UsageError` if there is no such predicate."""
+    """The full name of a predicate, and the difference of the facts that it has, or had, under this name: of
+    a property or class those among the triples, too.  Raises `UsageError` if there is no such predicate."""
     name = predicate if predicate in found else known_predicate(predicate, analysis)
     own, triples = found.get(name), found.get(TRIPLE)
     if triples is None or name == TRIPLE or ":" not in name or len(triples.inserted) != 3:
@@ -92,7 +92,9 @@ def _moved(own: PredicateDelta, part: PredicateDelta) -> PredicateDelta:
     state = Transitions.none(len(table))
     rows_of = np.split(which.reshape(-1), np.cumsum([len(rows) for rows in tables])[:-1])
     for (_, flags), at in zip(entries, rows_of, strict=True):
-        for mine, its in zip((state.was, state.was_explicit, state.is_, state.is_explicit), flags, strict=True):
+        for mine, its in zip(
+            (state.was, state.was_explicit, state.is_, state.is_explicit), flags, strict=True
+        ):
             mine[at] |= its
     return state.delta(table) or no_change(table.shape[1])
 

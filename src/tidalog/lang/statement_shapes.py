@@ -1,9 +1,9 @@
 """Trees of statements that differ only in their names, IRIs, variables and strings.
 
 A large program has few shapes of rules.  Two statements have the same shape if they consist of the same
-pieces in the same order, up to the text of plain names, IRIs, variables and strings.  The parser sees the kinds
-of tokens only, so their trees are equal up to texts and positions: copying the tree of the first is several
-times as fast as parsing.
+pieces in the same order, up to the text of plain names, IRIs, variables and strings.  The parser sees the
+kinds of tokens only, so their trees are equal up to texts and positions: copying the tree of the first is
+several times as fast as parsing.
 
 Invariant.  A statement with anything that is not surely read as such a piece has no shape, and is parsed.
 """
