@@ -23,6 +23,7 @@ from tidalog.api.maintenance import newly_explicit, no_longer_explicit
 from tidalog.api.outcome import Outcome
 from tidalog.api.progress import bar_for
 from tidalog.api.subscriptions import Subscriptions
+from tidalog.api.user_changes import moved_facts
 from tidalog.builtins import PythonFunction
 from tidalog.engine.limits import ProgressCallback
 from tidalog.maintain.choose import Options
@@ -181,7 +182,9 @@ class Changes:
         """Returns how many facts became explicit."""
         if self._is_maintained(facts.count):
             delta = self.maintain_shown([EncodedUpdate(insertions=[facts])], progress)
-            return sum(newly_explicit(change.ids) for change in delta.values())
+            changes = {name: change.ids for name, change in delta.items()}
+            moved = moved_facts(self._opened().analysis, changes)
+            return sum(map(newly_explicit, changes.values())) - moved
         load = self._opened().plan_insertion([facts])
         return self.perform(Change(INSERT, [EncodedUpdate(insertions=load.facts)], load)).new
 
