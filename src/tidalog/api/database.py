@@ -28,6 +28,7 @@ from tidalog.api.load import Environment, Load, Witness, analysed, encoded_facts
 from tidalog.api.maintenance import DEFAULT, Job, newly_explicit, no_longer_explicit
 from tidalog.api.outcome import Outcome
 from tidalog.api.placement import can_stay, relations_of, relations_of_rules
+from tidalog.api.query_text import query_rules, rules_of, with_queries
 from tidalog.api.rules import rules_added
 from tidalog.api.state_diff import differences, visible
 from tidalog.api.timed_changes import apply_timed, check, stored_facts
@@ -37,9 +38,11 @@ from tidalog.maintain.choose import Options
 from tidalog.maintain.counters import Counters
 from tidalog.maintain.delta import PredicateDelta
 from tidalog.maintain.materialise import NO_LIMITS
+from tidalog.maintain.windows.changed import WindowChange
 from tidalog.maintain.windows.windows import Windows
 from tidalog.model.facts import Facts
 from tidalog.model.program import Fact, Program, Rule
+from tidalog.model.registered import Registered, is_of_query
 from tidalog.model.rule_edit import RuleEdit
 from tidalog.model.update import EncodedUpdate
 
@@ -59,13 +62,28 @@ class Database(HeldState):
     def plan_load(self, program: Program, environment: Environment, facts: Sequence[Fact] = ()) -> Load:
         """A load of a program with the facts of its text.  Raises `ProgramError` if they do not fit."""
         state = self._state
-        witnesses = dict(state.witnesses)
         if program is state.program and environment is state.environment and not facts:
+            witnesses = dict(state.witnesses)
             return Load(program, environment, witnesses, state.analysis, state.warnings, facts_only=True)
+        return self._planned(with_queries(program, state.registered), environment, facts)
+
+    def plan_queries(self, registered: Registered) -> Load:
+        """A load that makes these the continuous queries."""
+        load = self._planned(with_queries(self.program, registered), self.environment)
+        load.registered = registered
+        load.add(*self._newly_given(load.program))
+        return load
+
+    def _planned(self, program: Program, environment: Environment, facts: Sequence[Fact] = ()) -> Load:
+        witnesses = dict(self._state.witnesses)
         analysis = analysed(program, environment, witnesses, facts)
         load = Load(program, environment, witnesses, analysis, analysis.warnings, facts)
         load.facts += encoded_facts(facts, self.dictionary, program.declared)
         return load
+
+    def _newly_given(self, program: Program) -> Iterator[Facts]:
+        """The explicit facts of predicates that rules of queries begin to read by themselves."""
+        return iter(())
 
     def plan_insertion(self, facts: Iterable[Facts]) -> Load:
         """A load of facts alone."""
@@ -82,9 +100,13 @@ class Database(HeldState):
         if moves or parts or load.analysis.rules != before.analysis.rules:
             self._outdate()
         with self._atomic():
-            self._use(load)
+            change = self._use(load)
             if moves:
                 self._move(before.analysis.triples)
+            if change.insertions or change.deletions:
+                self._outdate()
+                self._delete_explicit(EncodedUpdate(change.deletions))
+                self._insert_explicit(change.insertions)
             if self.windows and load.facts:
                 return stored_facts(self.windows, load.facts, self._insert_explicit)
             return self._explicit_facts.insert(self.engine, parts)
@@ -179,8 +201,8 @@ class Database(HeldState):
         self.maintained()  # with the rules before the load
         before = self.analysis
         with self._atomic():
-            self._use(load)
-            outcome = self._timed(job, lambda job: self._maintain(job, before))
+            change = self._use(load)
+            outcome = self._timed(job, lambda job: self._maintain(_with_change(job, change), before))
         new = sum(newly_explicit(change) for change in outcome.changes.values())
         return replace(outcome, new=new)
 
@@ -299,7 +321,10 @@ class Database(HeldState):
         with self._atomic():
             state = self._state
             new = {w: witness_of(*w) for w in witnesses if w not in state.witnesses}
-            change = rules.change(added, edit.removed, (*state.admitted, *new.values()))
+            more, gone = self._edit_of_queries(added, edit)
+            change = rules.change(
+                [*added, *more], [*edit.removed, *gone], (*state.admitted, *new.values())
+            )
             self._state = replace(state, edit=change)
             if change or new or state.admitted:
                 program = replace(rules.program, facts=())
@@ -312,6 +337,19 @@ class Database(HeldState):
                     witnesses={**state.witnesses, **new} if new else state.witnesses,
                 )
             yield change
+
+    def _edit_of_queries(self, added: Sequence[Rule], edit: RuleEdit) -> tuple[list[Rule], list[str]]:
+        """The rules of continuous queries that come and go with a rule edit: those of datasets follow from
+        the rules of the program."""
+        maintained = [q for q in self.registered if q.materialised and not q.paused]
+        if not any(rules_of(query).streams for query in maintained):
+            return [], []
+        leaving, known = {removal.name for removal in edit.removed}, self.rules.rules
+        written = [r for name, r in known.items() if not is_of_query(name) and name not in leaving]
+        wanted = query_rules(replace(self.program, rules=(*written, *added)), maintained)
+        names = {rule.name for rule in wanted}
+        more = [rule for rule in wanted if rule.name not in known]
+        return more, [name for name in known if is_of_query(name) and name not in names]
 
     def _derive_again(
         self,
@@ -340,3 +378,17 @@ class Database(HeldState):
             maintenance.facts,
             update.label,
         )
+
+
+def _with_change(job: Job, change: WindowChange) -> Job:
+    """A job with the explicit facts that come and go with windows."""
+    if not change.insertions and not change.deletions:
+        return job
+    first, *rest = job.updates
+    first = replace(
+        first,
+        deletions=[*first.deletions, *change.deletions],
+        insertions=[*first.insertions, *change.insertions],
+        routed=None,
+    )
+    return replace(job, updates=[first, *rest])

@@ -19,6 +19,7 @@ from tidalog.model.column_types import fitted
 from tidalog.model.errors import Diagnostic
 from tidalog.model.facts import Facts
 from tidalog.model.program import WITNESS, Declaration, Fact, Program
+from tidalog.model.registered import Registered
 from tidalog.model.terms import Term
 
 Witness = tuple[str, int]
@@ -63,6 +64,9 @@ class Load:
     """The witnesses that came with `admit`."""
     facts_only: bool = False
     """Whether it brings facts alone, which change neither rules nor relations."""
+
+    registered: Registered | None = None
+    """Other continuous queries, whose rules and windows the program has."""
 
     @property
     def is_checked(self) -> bool:

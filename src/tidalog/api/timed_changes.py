@@ -10,11 +10,12 @@ from copy import deepcopy
 from dataclasses import replace
 
 from tidalog.analysis import Analysis
-from tidalog.api.diagnostics import FactsOfWindow, TooLate, WindowsFixed, WindowsNotKept
+from tidalog.api.diagnostics import FactsOfWindow, TooLate, WindowsNotKept
 from tidalog.api.encoded_update import net_update
 from tidalog.api.outcome import Outcome
 from tidalog.engine.bits import EXPLICIT
 from tidalog.engine.engine import EmbeddedEngine
+from tidalog.maintain.windows.changed import WindowChange, changed_windows
 from tidalog.maintain.windows.windows import TimedPlan, Windows
 from tidalog.model.errors import UsageError
 from tidalog.model.facts import Facts
@@ -23,20 +24,17 @@ from tidalog.model.update import EncodedUpdate
 from tidalog.model.window_times import duration_text, time_text
 
 
-def with_windows(windows: Windows, wanted: tuple[Window, ...], engine: EmbeddedEngine) -> Windows:
-    """The windows of another program.  Raises `UsageError` if a predicate that has facts gets a window."""
-    if wanted == windows.windows:
-        return windows
-    new = Windows(wanted, windows.late, windows.now, windows.by_arrival)
-    for source, stream in windows.streams.items():
-        if windows.of_source(source) != new.of_source(source):
-            raise UsageError(WindowsFixed(predicate=source))
-        new.streams[source] = stream
-    known = {window.source for window in windows.windows}
-    for source in sorted({window.source for window in wanted} - known):
-        if len(engine.ids(source, int(EXPLICIT), int(EXPLICIT))):
-            raise UsageError(WindowsFixed(predicate=source))
-    return new
+def with_windows(windows: Windows, wanted: tuple[Window, ...], engine: EmbeddedEngine) -> WindowChange:
+    """The windows of another program, and what becomes explicit or ceases to be with them."""
+
+    def facts_of(source: str) -> Facts | None:
+        if not engine.has(source):
+            return None
+        ids = engine.ids(source, int(EXPLICIT), int(EXPLICIT))
+        columns = [engine.store.column(ids, column) for column in range(engine.arity(source))]
+        return Facts(source, columns, len(ids))
+
+    return changed_windows(windows, wanted, facts_of)
 
 
 def stored_facts(windows: Windows, insertions: Sequence[Facts], apply: Callable[[list[Facts]], int]) -> int:

@@ -79,7 +79,7 @@ def _triples(
     entries = [
         (relation, _table(engine, layout, Facts(relation, columns, len(columns[0]))), flags)
         for relation, change in own.items()
-        for columns, flags in _flagged(change)
+        for columns, flags in flagged(change)
     ]
     table = np.concatenate([rows for _, rows, _ in entries])
     if not copied:
@@ -108,7 +108,7 @@ def _triples(
     return state.delta(table)
 
 
-def _flagged(change: PredicateDelta) -> Iterator[tuple[list[Ids], Flags]]:
+def flagged(change: PredicateDelta) -> Iterator[tuple[list[Ids], Flags]]:
     """The rows of a change with what they were and are, as the fields of `Transitions`."""
 
     def all_of(rows: int, value: bool) -> Mask:

@@ -174,6 +174,11 @@ class Windows:
     def is_too_late(self, time: int) -> bool:
         return self.started and time < self.now - self.late
 
+    def expiries(self, after: int, until: int) -> set[int]:
+        """The times, later than one and not later than another, at which facts may expire."""
+        contents = (content for stream in self.streams.values() for content in stream.contents)
+        return {time for content in contents for time in content.expiries(after, until)}
+
     def concerns(self, update: EncodedUpdate) -> bool:
         """Whether an update changes a stream."""
         sources = {window.source for window in self.windows}
