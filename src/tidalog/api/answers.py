@@ -80,7 +80,7 @@ class Answers:
             term = lru_cache(None)(lambda number: order_key(self._database.dictionary.term(number)))
             rows = table.tolist()
             for column, descending in reversed(meaning.order):
-                rows.sort(key=lambda row, column=column: term(row[column]), reverse=descending)  # type: ignore[misc]
+                rows.sort(key=lambda row, column=column: term(row[column]), reverse=descending)
             table = np.array(rows, np.int32)
         table = table[:, :width]
         if len(facts.columns) > width:

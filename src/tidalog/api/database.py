@@ -23,6 +23,7 @@ from tidalog.analysis import Analysis, RuleDiff
 from tidalog.analysis.draft import ArgumentRange
 from tidalog.api.encoded_update import routed_facts, routed_update
 from tidalog.api.explicit_facts import ExplicitFacts
+from tidalog.api.given import Given, copies, newly_given, with_copies, with_newly_given
 from tidalog.api.held_state import HeldState
 from tidalog.api.load import Environment, Load, Witness, analysed, encoded_facts, witness_of
 from tidalog.api.maintenance import DEFAULT, Job, newly_explicit, no_longer_explicit
@@ -56,6 +57,7 @@ class Database(HeldState):
     def __init__(self, limits: Limits | None = None) -> None:
         super().__init__(limits or NO_LIMITS)
         self._explicit_facts = ExplicitFacts()
+        self._given = Given()
 
     # --- programs and explicit facts ----------------------------------------------------------------
 
@@ -71,7 +73,7 @@ class Database(HeldState):
         """A load that makes these the continuous queries."""
         load = self._planned(with_queries(self.program, registered), self.environment)
         load.registered = registered
-        load.add(*self._newly_given(load.program))
+        load.add(*self._newly_given(load.program.rules))
         return load
 
     def _planned(self, program: Program, environment: Environment, facts: Sequence[Fact] = ()) -> Load:
@@ -80,10 +82,6 @@ class Database(HeldState):
         load = Load(program, environment, witnesses, analysis, analysis.warnings, facts)
         load.facts += encoded_facts(facts, self.dictionary, program.declared)
         return load
-
-    def _newly_given(self, program: Program) -> Iterator[Facts]:
-        """The explicit facts of predicates that rules of queries begin to read by themselves."""
-        return iter(())
 
     def plan_insertion(self, facts: Iterable[Facts]) -> Load:
         """A load of facts alone."""
@@ -109,11 +107,22 @@ class Database(HeldState):
                 self._insert_explicit(change.insertions)
             if self.windows and load.facts:
                 return stored_facts(self.windows, load.facts, self._insert_explicit)
-            return self._explicit_facts.insert(self.engine, parts)
+            return self._insert_explicit(load.facts)
 
     def _insert_explicit(self, facts: Sequence[Facts]) -> int:
-        parts = routed_facts(facts, self.analysis.triples, self.dictionary)
-        return self._explicit_facts.insert(self.engine, parts)
+        engine, layout = self.engine, self.analysis.triples
+        if names := self._given_names:
+            self._explicit_facts.insert(engine, list(copies(facts, names, layout, engine)))
+        return self._explicit_facts.insert(engine, routed_facts(facts, layout, self.dictionary))
+
+    @property
+    def _given_names(self) -> frozenset[str]:
+        """The predicates whose explicit facts are a relation of their own."""
+        return self._given.names(self.program, self.engine)
+
+    def _newly_given(self, rules: Iterable[Rule]) -> Iterator[Facts]:
+        own = [rule for rule in rules if is_of_query(rule.name)]
+        return newly_given(own, self._given_names, self.engine, self.analysis)
 
     def _can_stay(self, load: Load) -> bool:
         """Whether the facts that are there can stay in their relations."""
@@ -132,10 +141,14 @@ class Database(HeldState):
         return deleted
 
     def _delete_explicit(self, update: EncodedUpdate) -> int:
-        parts = routed_facts(update.deletions, self.analysis.triples, self.dictionary)
+        layout, names = self.analysis.triples, self._given_names
+        parts = routed_facts(update.deletions, layout, self.dictionary)
         if not parts:
             return 0
         self._outdate()
+        if names:
+            gone = list(copies(update.deletions, names, layout, self.engine))
+            self._explicit_facts.apply(self.engine, EncodedUpdate(gone))
         delta = self._explicit_facts.apply(self.engine, EncodedUpdate(parts)).delta
         return sum(no_longer_explicit(change) for change in delta.values())
 
@@ -202,7 +215,7 @@ class Database(HeldState):
         before = self.analysis
         with self._atomic():
             change = self._use(load)
-            outcome = self._timed(job, lambda job: self._maintain(_with_change(job, change), before))
+            outcome = self._timed(job, lambda job: self._maintain(self._with_given(_with_change(job, change)), before))
         new = sum(newly_explicit(change) for change in outcome.changes.values())
         return replace(outcome, new=new)
 
@@ -235,7 +248,11 @@ class Database(HeldState):
             self.windows, job.updates, lambda updates: apply(replace(job, updates=updates)), restore
         )
 
+    def _with_given(self, job: Job) -> Job:
+        return with_copies(job, self._given_names, self.analysis.triples, self.engine)
+
     def _apply(self, job: Job) -> Outcome:
+        job = self._with_given(job)
         updates, progress = job.updates, job.progress
         if updates[0].rules:
             return self._apply_edit(updates[0], job)
@@ -291,12 +308,14 @@ class Database(HeldState):
     def edit_rules(self, edit: RuleEdit) -> RuleDiff:
         """Edits the rules and derives nothing."""
         added, before = rules_added(edit, self.program.prefixes), self.analysis.triples
+        given = list(self._newly_given(self._edit_of_queries(added, edit)[0]))
         with self._edited(added, edit) as change:
             wanted = relations_of_rules(change.normal_added)
             if not can_stay(self.engine, before, self.analysis.triples, wanted):
                 self._move(before)
             if change:
                 self._outdate()
+            self._insert_explicit(given)
         return change
 
     def _apply_edit(self, update: EncodedUpdate, job: Job) -> Outcome:
@@ -304,6 +323,10 @@ class Database(HeldState):
         self.materialise(progress=job.progress)
         self.maintained()  # with the rules before the edit
         before = self.analysis
+        coming, _ = self._edit_of_queries(added, update.rules)
+        if coming:
+            update = with_newly_given(update, coming, self._given_names, self.engine, before)
+            job = replace(job, updates=[update])
         with self._edited(added, update.rules, self._unknown(update.insertions)) as change:
             self.check_arities(update.deletions)
             wanted = [(facts.predicate, len(facts.columns)) for facts in update.insertions]

@@ -226,7 +226,8 @@ class KnowledgeBase(Reader):
             self._changes.register(function_name(name), what, argument_range(name, what))
             return None
         folder = Path(base_dir) if base_dir is not None else Path()
-        options = QueryOptions(emit, every, materialise, to, changes, graphs, folder)
+        maintained = True if materialise is None and callback is not None else materialise
+        options = QueryOptions(emit, every, maintained, to, changes, graphs, folder)
         found = self._continuous.register(None if what is None else name, what or name, options)
         if callback is not None:
             found.subscribe(callback)

@@ -65,12 +65,13 @@ class QuerySink(Protocol):
 
 def answered(database: Database, emission: Emission) -> Answered:
     query = emission.query
-    results = (
+    answers, inserted, deleted = (
         query_result(database, query, facts)
         for facts in (emission.answers, emission.inserted, emission.deleted)
     )
+    batches = tuple(_batches(database, emission))
     time = None if emission.time is None else shown_time(emission.time)
-    return Answered(query.name, query.emit, time, *results, tuple(_batches(database, emission)))
+    return Answered(query.name, query.emit, time, answers, inserted, deleted, batches)
 
 
 def _batches(database: Database, emission: Emission) -> Iterator[ChangeBatch]:

@@ -37,7 +37,7 @@ def meta_of(state: State) -> dict[str, object]:
         "parameters": {name: id_of(term) for name, term in state.environment.parameters.items()},
         "witnesses": list(state.witnesses),
         "triples": layout.to_json(),
-        **({"windows": saved(state.windows)} if state.windows else {}),
+        **({"windows": saved(state.windows)} if state.windows or state.windows.started else {}),
         **({"registered": state.registered.to_json()} if state.registered.graphs or state.registered else {}),
         "run": asdict(state.run) if state.run is not None else None,
         "unranked": [node.name for node in maintenance.maintainer.components if not node.is_ranked]
@@ -71,7 +71,7 @@ def restored(state: State, snapshot: Snapshot) -> State:
             registered = Registered.from_json(meta.mapping("registered"))
             program = with_queries(program, registered)
         windows, of_program = state.windows, program.windows
-        if of_program:
+        if of_program or meta.optional("windows", dict) is not None:
             windows = restored_windows(
                 meta.mapping("windows"), of_program, windows.late, len(engine.dictionary)
             )

@@ -104,9 +104,10 @@ def _filled(window: Window, stream: Stream, held: Ids, now: int) -> Contents:
     newest = held[np.argsort(came, kind="stable")][-window.length :]
     last.present[newest], last.last[newest] = True, np.arange(len(newest))
     times = rows.came[newest]
-    starts = np.flatnonzero(np.diff(times, prepend=times[0] - 1)) if len(newest) else []
-    for start, part in zip(starts, np.split(newest, starts[1:]), strict=True) if len(newest) else ():
-        last.updates.append((int(times[start]), int(start), part))
+    if len(newest):
+        starts = np.flatnonzero(np.diff(times, prepend=times[0] - 1))
+        for start, part in zip(starts.tolist(), np.split(newest, starts[1:]), strict=True):
+            last.updates.append((int(times[start]), start, part))
     last.held = last.next = len(newest)
     return last
 
