@@ -89,21 +89,22 @@ class Evaluations:
         """Applies updates, and evaluates what is due before and after.  `apply` is told whether they are the
         given ones."""
         outcomes: list[Outcome] = []
+        before = self._database.windows.now
         for time in self._due_before(updates):
             outcomes.append(apply([EncodedUpdate(time=time)], False))
             self._evaluate_due(time)
         outcomes.append(apply(updates, True))
-        self.changed()
+        self.changed(time_has_moved=self._database.windows.now != before)
         return merged(outcomes)
 
-    def changed(self) -> None:
+    def changed(self, *, time_has_moved: bool = False) -> None:
         """Facts or rules have changed, and what follows is derived."""
         active = self.active
         self._changed.update(query.name for query in active)
         if self._is_suspended:
             return
         windows = self._database.windows
-        if windows.started:
+        if time_has_moved:
             self._evaluate_due(windows.now, is_last=True)
         for query in active:
             if query.every is None:
@@ -156,10 +157,7 @@ class Evaluations:
 
     def _evaluate_due(self, time: int, *, is_last: bool = False) -> None:
         for query in self.active:
-            if query.every is None or time % query.every:
-                continue
-            known = self.last.get(query.name)
-            if known is None or known.time != time:
+            if query.every is not None and time % query.every == 0:
                 self._evaluate(query, time, only_if_changed=not is_last)
 
     def _evaluate(self, query: RegisteredQuery, time: int | None, *, only_if_changed: bool = False) -> None:

@@ -65,7 +65,8 @@ def _of_facts(source: str, facts: Facts | None, now: int) -> Stream | None:
     if facts is None or not facts.count:
         return None
     stream = Stream(source, (), len(facts.columns))
-    stream.rows.came[stream.rows.numbers(facts)] = now
+    numbers = stream.rows.numbers(facts)
+    stream.rows.came[numbers] = now
     return stream
 
 
