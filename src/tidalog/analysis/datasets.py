@@ -23,13 +23,13 @@ from dataclasses import dataclass, replace
 
 from tidalog.analysis.rewrite import map_atoms, placed_atoms
 from tidalog.analysis.specialise import specialise
-from tidalog.model.program import Aggregate, Atom, Negation, Rule, Variable, flat_literals
+from tidalog.model.program import Aggregate, Atom, Call, Condition, Negation, Rule, Variable, flat_literals
 from tidalog.model.registered import GIVEN
 from tidalog.rdf.bridges import DOWN
 from tidalog.rdf.layout import ALL_TRIPLES, ALL_TYPES, TRIPLE, TYPE, Layout
 from tidalog.rdf.shorthand import lower_atom
 
-S, P, O = Variable("s"), Variable("p"), Variable("o")
+S, P, O = S_P_O = Variable("s"), Variable("p"), Variable("o")
 
 
 def dataset_rules(
@@ -119,7 +119,25 @@ class _Parts:
             body = self._written(Atom(relation, arguments))
             if relation in self.not_monotone:
                 body = replace(body, predicate=body.predicate + GIVEN)
-            yield Rule((Atom(name, arguments),), (body,))
+                yield Rule((Atom(name, arguments),), (body,))
+            else:
+                yield Rule((Atom(name, arguments),), (body, *self._others_than_not_monotone(relation, body)))
+
+    def _others_than_not_monotone(self, relation: str, atom: Atom) -> Iterator[Condition]:
+        """A general relation starts without the triples of special ones that may not hold."""
+        if relation not in (TRIPLE, self.layout.types) or atom.arity != len(S_P_O):
+            return
+        _, property_, object_ = atom.arguments
+        for special in sorted(self.not_monotone):
+            origin = self.layout.origin(special)
+            if origin is None:
+                continue
+            parts = [] if relation == self.layout.types else [Call("!=", (property_, origin.property))]
+            if origin.class_ is not None:
+                parts.append(Call("!=", (object_, origin.class_)))
+            elif relation == self.layout.types:
+                continue
+            yield Condition(parts[0] if len(parts) == 1 else Call("OR", tuple(parts)))
 
     def _renamed(self, rule: Rule, heads: tuple[Atom, ...]) -> Rule:
         changed = map_atoms(rule, self._atom)
