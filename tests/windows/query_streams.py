@@ -78,6 +78,8 @@ class Query:
     """Whether its period has come since it was registered or resumed."""
     last: Answer = frozenset()
     """At the last evaluation."""
+    heard: bool = False
+    """Whether there was a change since it was registered or resumed."""
     gathered: set[tuple[object, ...]] = field(default_factory=set)
     """What came, without what went, as it was emitted."""
 
@@ -123,7 +125,9 @@ class Model:
             if not self.windows_over(stream):
                 self.history[stream] = []
 
-    def update(self, time: int, deleted: list[tuple[str, Triple]], inserted: list[tuple[str, Triple]]) -> None:
+    def update(
+        self, time: int, deleted: list[tuple[str, Triple]], inserted: list[tuple[str, Triple]]
+    ) -> None:
         self.now = max(time, self.now if self.now is not None else time)
         for inserts, facts in ((False, deleted), (True, inserted)):
             for stream, row in facts:
@@ -192,7 +196,9 @@ def _term(found: object) -> Term | None:
 def _answer(graph: ox.Store, text: str) -> Answer:
     found = graph.query(text)
     if isinstance(found, ox.QueryBoolean):
-        return frozenset([(literal("true" if found else "false", "http://www.w3.org/2001/XMLSchema#boolean"),)])
+        return frozenset(
+            [(literal("true" if found else "false", "http://www.w3.org/2001/XMLSchema#boolean"),)]
+        )
     if isinstance(found, ox.QueryTriples):
         return frozenset((_term(t.subject), _term(t.predicate), _term(t.object)) for t in found)
     assert isinstance(found, ox.QuerySolutions)
@@ -416,6 +422,8 @@ class Checked:
                     assert query.gathered == query.last
             elif query.every is None:
                 assert found == self.model.answer(query), (name, query.text)
+                if self.kb.queries[name].emit == "changes" and not query.paused and query.heard:
+                    assert query.gathered == found, (name, query.text)
             self.evaluated += bool(found)
         expected = self.model.closure(self.model.background)
         assert set(self.kb.facts("triple").to_terms()) == expected
@@ -433,6 +441,8 @@ def run(seed: int, steps: int, store: Path | None = None) -> int:
         match draw.choice(actions):
             case "stream":
                 checked.stream_update(time)
+                for query in checked.queries.values():
+                    query.heard = True
             case "background":
                 checked.background_update()
             case "rules":
@@ -447,8 +457,9 @@ def run(seed: int, steps: int, store: Path | None = None) -> int:
                 checked.advance(time)
             case "restart":
                 checked.restart()
+        for query in checked.queries.values():
+            query.heard &= not query.paused
         checked.check()
         time += draw.choice([0, 0, 1, 1, 2, 3, 12])
     checked.kb.close()
     return checked.evaluated
-

@@ -118,7 +118,6 @@ class ContinuousQuery:
 
     def listen(self, sink: QuerySink) -> QueryListener:
         """Writes what the query emits from now on to a sink."""
-        self._query()
         return self._kb.queries._listen(self.name, sink)
 
     def pause(self) -> None:
@@ -253,10 +252,15 @@ class Queries(Mapping[str, ContinuousQuery]):
     # --- emitting -----------------------------------------------------------------------------------
 
     def _listen(self, name: str, sink: QuerySink) -> QueryListener:
-        listener = QueryListener(name, sink, self)
-        self._listeners.setdefault(name, []).append(listener)
-        self._kb._evaluations.listeners[name] += 1
-        return listener
+        def listen() -> QueryListener:
+            query = self._found(name)
+            listener = QueryListener(name, sink, self)
+            with self._kb._lock.at_work():
+                self._kb._evaluations.listened(query)
+            self._listeners.setdefault(name, []).append(listener)
+            return listener
+
+        return self._kb._lock.run(listen)
 
     def _silence(self, listener: QueryListener) -> None:
         own = self._listeners.get(listener.name, [])
@@ -340,7 +344,9 @@ def register_all(
     return kb._lock.run(kb.queries.register_all, text, source, options)
 
 
-def register_file(kb: KnowledgeBase, path: QueryPath, *, graphs: Graphs | None = None) -> list[ContinuousQuery]:
+def register_file(
+    kb: KnowledgeBase, path: QueryPath, *, graphs: Graphs | None = None
+) -> list[ContinuousQuery]:
     """Registers the `REGISTER` statements of a file; relative paths start at its folder."""
     file = Path(path)
     return register_all(kb, read_program_text(file), source=str(file), base_dir=file.parent, graphs=graphs)

@@ -215,7 +215,9 @@ class Database(HeldState):
         before = self.analysis
         with self._atomic():
             change = self._use(load)
-            outcome = self._timed(job, lambda job: self._maintain(self._with_given(_with_change(job, change)), before))
+            outcome = self._timed(
+                job, lambda job: self._maintain(self._with_given(_with_change(job, change)), before)
+            )
         new = sum(newly_explicit(change) for change in outcome.changes.values())
         return replace(outcome, new=new)
 
@@ -345,9 +347,7 @@ class Database(HeldState):
             state = self._state
             new = {w: witness_of(*w) for w in witnesses if w not in state.witnesses}
             more, gone = self._edit_of_queries(added, edit)
-            change = rules.change(
-                [*added, *more], [*edit.removed, *gone], (*state.admitted, *new.values())
-            )
+            change = rules.change([*added, *more], [*edit.removed, *gone], (*state.admitted, *new.values()))
             self._state = replace(state, edit=change)
             if change or new or state.admitted:
                 program = replace(rules.program, facts=())

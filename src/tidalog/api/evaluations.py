@@ -60,6 +60,8 @@ class Evaluations:
         self._changed: set[str] = set()
         """Queries that may have other answers than at their last evaluation."""
         self._emitted: list[Emission] = []
+        self._reopened: set[str] = set()
+        """Queries of a store that have had no listener since it was opened."""
         self._is_suspended = False
 
     @property
@@ -127,8 +129,25 @@ class Evaluations:
         finally:
             self._is_suspended = before
 
+    def reopened(self) -> None:
+        """A store was opened: the listeners of its queries are gone, and what they heard last."""
+        silent = (q for q in self._database.registered if q.every is None and not self._is_heard(q))
+        self._reopened = {query.name for query in silent}
+        for name in self._reopened:
+            self.last.pop(name, None)
+
+    def listened(self, query: RegisteredQuery) -> None:
+        """Someone gets what a query emits from now on."""
+        self.listeners[query.name] += 1
+        if query.name in self._reopened:
+            self._reopened.discard(query.name)
+            windows = self._database.windows
+            time = windows.now if windows.started else None
+            self.last[query.name] = Evaluated(time, self.answers.of(query))
+
     def forget(self, name: str) -> None:
         """A query is dropped, or begins."""
+        self._reopened.discard(name)
         self.last.pop(name, None)
         self.answers.forget(name)
         self._changed.discard(name)
@@ -217,4 +236,3 @@ class Evaluations:
 
 def _none_of(facts: Facts) -> Facts:
     return Facts(facts.predicate, [column[:0] for column in facts.columns], 0)
-

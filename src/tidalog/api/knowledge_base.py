@@ -284,7 +284,11 @@ class KnowledgeBase(Reader):
     def _named_rules(self) -> dict[str, str]:
         database = self._open()
         prefixes = database.program.prefixes
-        return {name: print_rule(rule, prefixes) for name, rule in database.rules.rules.items() if not is_of_query(name)}
+        return {
+            name: print_rule(rule, prefixes)
+            for name, rule in database.rules.rules.items()
+            if not is_of_query(name)
+        }
 
     @locked
     def _edit_rules(self, edit: RuleEdit) -> Delta:

@@ -202,9 +202,7 @@ def with_queries(program: Program, registered: Registered) -> Program:
     )
 
 
-def query_rules(
-    program: Program, queries: Iterable[RegisteredQuery], prefix: str = ""
-) -> tuple[Rule, ...]:
+def query_rules(program: Program, queries: Iterable[RegisteredQuery], prefix: str = "") -> tuple[Rule, ...]:
     """The rules of queries over a program, with names that follow from what they say.  Queries over the same
     windows share what follows from these; names of relations start with `prefix`."""
     found: dict[str, Rule] = {}
@@ -226,5 +224,3 @@ def query_rules(
 
 def _digest(rule: Rule) -> str:
     return hashlib.sha256(repr(replace(rule, name=None)).encode("utf-8", "surrogatepass")).hexdigest()[:16]
-
-

@@ -384,6 +384,7 @@ class StoredKnowledgeBase(KnowledgeBase):
             if change is not None:
                 self._note(change)
             redone += len(redo.updates)
+        self._evaluations.reopened()
         self._journal.only_loaded = self._journal.only_loaded and not self._inbox.waiting
         if isinstance(reader, Store):
             for entry, problem in found.damaged:

@@ -107,10 +107,7 @@ class Layout:
     def is_shorthand(self, predicate: str) -> bool:
         """Whether facts of a predicate are triples in shorthand form."""
         return (
-            self.active
-            and ":" in predicate
-            and predicate not in self.tables
-            and not is_of_query(predicate)
+            self.active and ":" in predicate and predicate not in self.tables and not is_of_query(predicate)
         )
 
     def same_relations(self, other: Layout) -> bool:
