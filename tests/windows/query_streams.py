@@ -45,8 +45,8 @@ PATTERNS = {
     "groups": "SELECT ?x (COUNT(*) AS ?n) {} WHERE {{ ?x :near ?y }} GROUP BY ?x",
     "absence": "SELECT ?x {} WHERE {{ ?x :in ?y FILTER NOT EXISTS {{ ?x :near ?z }} }}",
     "optional": "SELECT ?x ?y ?z {} WHERE {{ ?x :near ?y OPTIONAL {{ ?y :in ?z }} }}",
-    "derived": "SELECT ?x ?y {} WHERE {{ {{ ?x :linked ?y }} UNION {{ ?x :alone ?y }} UNION {{ ?x :degree ?y }} "
-    "UNION {{ ?x :quiet ?y }} }}",
+    "derived": "SELECT ?x ?y {} WHERE {{ {{ ?x :linked ?y }} UNION {{ ?x :alone ?y }} "
+    "UNION {{ ?x :degree ?y }} UNION {{ ?x :quiet ?y }} }}",
     "types": "SELECT ?x ?c {} WHERE {{ ?x a ?c }}",
     "class": "SELECT ?x {} WHERE {{ ?x a :Both FILTER (?x != :a) }}",
     "construct": "CONSTRUCT {{ ?y :back ?x }} {} WHERE {{ ?x :near ?y }}",
@@ -404,6 +404,7 @@ class Checked:
     def after(self, before: int | None, due: dict[str, Answer]) -> None:
         now = self.model.now
         for name, query in self.queries.items():
+            query.heard = True
             if query.every is None or query.paused:
                 continue
             if name in due:
@@ -441,8 +442,6 @@ def run(seed: int, steps: int, store: Path | None = None) -> int:
         match draw.choice(actions):
             case "stream":
                 checked.stream_update(time)
-                for query in checked.queries.values():
-                    query.heard = True
             case "background":
                 checked.background_update()
             case "rules":

@@ -11,9 +11,9 @@ the windows and that a query needs.
 Triples of a dataset are held in relations by property and class, as those of the program are
 (`rdf.layout`); so its rules are stratified where they are over the background.
 
-If a rule negates or aggregates what depends on a window, what follows from the background alone may not follow
-from both.  What such rules derive, and what depends on it, starts from the explicit facts of the background,
-which `PREDICATE|given` has.
+If a rule negates or aggregates what depends on a window, what follows from the background alone may not
+follow from both.  What such rules derive, and what depends on it, starts from the explicit facts of the
+background, which `PREDICATE|given` has.
 """
 
 from __future__ import annotations

@@ -11,6 +11,7 @@ from tidalog.analysis.diagnostics import (
 )
 from tidalog.analysis.draft import Draft, Use
 from tidalog.analysis.rewrite import atoms
+from tidalog.analysis.specialise import triple_use
 from tidalog.model.program import WITNESS, Window
 from tidalog.rdf.layout import TRIPLE
 
@@ -44,12 +45,17 @@ def check_windows(draft: Draft) -> None:
 
 
 def _shorthands(draft: Draft) -> set[str]:
-    """IRIs that stand for triples; with three arguments an IRI is a stream of triples."""
+    """IRIs of properties and classes; with three arguments an IRI is a stream of triples."""
     if not draft.program.windows or not draft.layout.active:
         return set()
-    written = ((atom.predicate, atom.arity) for rule in draft.program.rules for atom in atoms(rule))
     given = ((fact.predicate, len(fact.arguments)) for fact in draft.program.facts)
-    return {name for name, arity in (*written, *given) if arity < 3 and draft.layout.is_shorthand(name)}
+    found = {name for name, arity in given if arity < 3 and draft.layout.is_shorthand(name)}
+    for working in draft.rules:
+        for atom in atoms(working.rule):  # shorthands are atoms of `triple` already
+            use = triple_use(atom, in_head=False)
+            if use is not None and isinstance(use[1], str):
+                found.add(use[1])
+    return found
 
 
 def windows_are_defined(draft: Draft) -> None:

@@ -190,7 +190,7 @@ class Queries(Mapping[str, ContinuousQuery]):
         registered: list[ContinuousQuery] = []
         try:
             for read in found:
-                registered.append(self._register(read.name or "", read, prefixes, options))
+                registered.append(self._register(read.name or "", read, prefixes, options))  # noqa: PERF401
         except BaseException:
             for query in registered:
                 query.drop()

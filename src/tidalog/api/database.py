@@ -106,7 +106,8 @@ class Database(HeldState):
                 self._delete_explicit(EncodedUpdate(change.deletions))
                 self._insert_explicit(change.insertions)
             if self.windows and load.facts:
-                return stored_facts(self.windows, load.facts, self._insert_explicit)
+                layout = self.analysis.triples
+                return stored_facts(self.windows, layout, load.facts, self._insert_explicit)
             return self._insert_explicit(load.facts)
 
     def _insert_explicit(self, facts: Sequence[Facts]) -> int:
@@ -134,7 +135,7 @@ class Database(HeldState):
         update = EncodedUpdate(list(facts))
         if not self.windows:
             return self._delete_explicit(update)
-        check(self.windows, update)
+        check(self.windows, self.analysis.triples, update)
         plan = self.windows.plan(update)
         deleted = self._delete_explicit(plan.update)
         self.windows.commit(plan, update)
@@ -247,7 +248,11 @@ class Database(HeldState):
             self._state = replace(self._state, windows=windows)
 
         return apply_timed(
-            self.windows, job.updates, lambda updates: apply(replace(job, updates=updates)), restore
+            self.windows,
+            self.analysis.triples,
+            job.updates,
+            lambda updates: apply(replace(job, updates=updates)),
+            restore,
         )
 
     def _with_given(self, job: Job) -> Job:

@@ -92,9 +92,10 @@ class Evaluations:
         given ones."""
         outcomes: list[Outcome] = []
         before = self._database.windows.now
-        for time in self._due_before(updates):
+        target = min((update.time for update in updates if update.time is not None), default=before)
+        for time in self._due_before(target):
             outcomes.append(apply([EncodedUpdate(time=time)], False))
-            self._evaluate_due(time)
+            self._evaluate_due(time, target)
         outcomes.append(apply(updates, True))
         self.changed(time_has_moved=self._database.windows.now != before)
         return merged(outcomes)
@@ -107,7 +108,7 @@ class Evaluations:
             return
         windows = self._database.windows
         if time_has_moved:
-            self._evaluate_due(windows.now, is_last=True)
+            self._evaluate_due(windows.now, windows.now)
         for query in active:
             if query.every is None:
                 self._evaluate(query, windows.now if windows.started else None)
@@ -154,10 +155,10 @@ class Evaluations:
 
     # --- periods ------------------------------------------------------------------------------------
 
-    def _due_before(self, updates: Sequence[EncodedUpdate]) -> list[int]:
-        """The periods, later than now and before the updates, at which queries may have other answers."""
+    def _due_before(self, target: int) -> list[int]:
+        """The periods, later than now and before a time, at which queries may have other answers, and the
+        last."""
         windows = self._database.windows
-        target = min((update.time for update in updates if update.time is not None), default=windows.now)
         if self._is_suspended or not windows.started or target <= windows.now:
             return []
         found: set[int] = set()
@@ -174,10 +175,11 @@ class Evaluations:
             found.update(-(-time // every) * every for time in windows.expiries(windows.now, last))
         return sorted(time for time in found if time < target)
 
-    def _evaluate_due(self, time: int, *, is_last: bool = False) -> None:
+    def _evaluate_due(self, time: int, target: int) -> None:
+        """Time is at a period, on its way to a target."""
         for query in self.active:
             if query.every is not None and time % query.every == 0:
-                self._evaluate(query, time, only_if_changed=not is_last)
+                self._evaluate(query, time, only_if_changed=time + query.every <= target)
 
     def _evaluate(self, query: RegisteredQuery, time: int | None, *, only_if_changed: bool = False) -> None:
         answers = self.answers.of(query)

@@ -1,4 +1,4 @@
-"""`FROM <graph>`: the files of background knowledge that queries name.  Nothing is fetched from the network."""
+"""`FROM <graph>`: the files of background knowledge that queries name.  Nothing is fetched."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def _named(iri: str, folder: Path) -> Path:
     for name in (path.name, *(path.stem + ending for ending in endings_of("rdf"))):
         if name and (folder / name).is_file():
             return folder / name
-    raise UsageError(NoGraph(iri=iri, why=f"there is no file {path.name} in {folder or Path('.')}"))
+    raise UsageError(NoGraph(iri=iri, why=f"there is no file {path.name or iri} in the folder {folder}"))
 
 
 def background(database: Database, files: Iterable[Path]) -> list[Facts]:

@@ -12,8 +12,8 @@ from tidalog.api.diagnostics import bad_argument
 from tidalog.io.update_diagnostics import UnknownPredicate
 from tidalog.lang.names import full_name
 from tidalog.model.errors import UsageError
-from tidalog.model.registered import is_of_query
 from tidalog.model.program import Aggregate, Atom, Negation, Rule, Variable, flat_literals
+from tidalog.model.registered import is_of_query
 from tidalog.model.term_text import NAME, from_python
 from tidalog.model.terms import Term
 from tidalog.rdf.layout import TRIPLE

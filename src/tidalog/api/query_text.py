@@ -18,8 +18,8 @@ from tidalog.analysis.passes import table_predicates
 from tidalog.api.naming import column_names
 from tidalog.lang import parse_query
 from tidalog.lang.diagnostics import BadStatement
-from tidalog.lang.sparql import parse_statements, translate
 from tidalog.lang.sparql import algebra as sparql
+from tidalog.lang.sparql import parse_statements, translate
 from tidalog.model.errors import Diagnostic, ProgramError
 from tidalog.model.program import Program, Rule, Window
 from tidalog.model.registered import MARK, Emit, Registered, RegisteredQuery, without_queries

@@ -10,6 +10,7 @@ from copy import deepcopy
 from dataclasses import replace
 
 from tidalog.analysis import Analysis
+from tidalog.analysis.diagnostics import WindowOfTriples
 from tidalog.api.diagnostics import FactsOfWindow, TooLate, WindowsNotKept
 from tidalog.api.encoded_update import net_update
 from tidalog.api.outcome import Outcome
@@ -22,6 +23,7 @@ from tidalog.model.facts import Facts
 from tidalog.model.program import Program, Window
 from tidalog.model.update import EncodedUpdate
 from tidalog.model.window_times import duration_text, time_text
+from tidalog.rdf.layout import Layout
 
 
 def with_windows(windows: Windows, wanted: tuple[Window, ...], engine: EmbeddedEngine) -> WindowChange:
@@ -37,10 +39,12 @@ def with_windows(windows: Windows, wanted: tuple[Window, ...], engine: EmbeddedE
     return changed_windows(windows, wanted, facts_of)
 
 
-def stored_facts(windows: Windows, insertions: Sequence[Facts], apply: Callable[[list[Facts]], int]) -> int:
+def stored_facts(
+    windows: Windows, layout: Layout, insertions: Sequence[Facts], apply: Callable[[list[Facts]], int]
+) -> int:
     """Facts that come without a time, and from which nothing is derived yet."""
     update = EncodedUpdate(insertions=insertions)
-    check(windows, update)
+    check(windows, layout, update)
     plan = windows.plan(update)
     new = apply(list(plan.update.insertions))
     windows.commit(plan, update)
@@ -49,6 +53,7 @@ def stored_facts(windows: Windows, insertions: Sequence[Facts], apply: Callable[
 
 def apply_timed(
     windows: Windows,
+    layout: Layout,
     updates: Sequence[EncodedUpdate],
     apply: Callable[[Sequence[EncodedUpdate]], Outcome],
     restore: Callable[[Windows], None],
@@ -56,7 +61,7 @@ def apply_timed(
     """Applies updates as one: each at its own time, which moves the windows."""
     if len(updates) == 1:
         (update,) = updates
-        check(windows, update)
+        check(windows, layout, update)
         plan = windows.plan(update)
         outcome = apply([plan.update])
         windows.commit(plan, update)
@@ -64,7 +69,7 @@ def apply_timed(
     before, plans = deepcopy(windows), list[TimedPlan]()
     try:
         for update in updates:
-            check(windows, update)
+            check(windows, layout, update)
             plans.append(windows.plan(update))
             windows.commit(plans[-1], update)
         net = net_update([plan.update for plan in plans])
@@ -74,13 +79,16 @@ def apply_timed(
         raise
 
 
-def check(windows: Windows, update: EncodedUpdate) -> None:
-    """Raises `UsageError` for an update that comes too late, or that inserts into a window."""
-    names = windows.names
+def check(windows: Windows, layout: Layout, update: EncodedUpdate) -> None:
+    """Raises `UsageError` for an update that comes too late, or that inserts into a window, and for facts of
+    a stream that stand for triples."""
+    names, sources = windows.names, {window.source for window in windows.windows}
     for facts in (*update.insertions, *update.deletions):
         if facts.predicate in names:
             (window,) = (one for one in windows.windows if one.name == facts.predicate)
             raise UsageError(FactsOfWindow(window=window.name, source=window.source))
+        if len(facts.columns) < 3 and facts.predicate in sources and layout.is_shorthand(facts.predicate):
+            raise UsageError(WindowOfTriples(name=f"<{facts.predicate}>"))
     if update.time is not None and windows.is_too_late(update.time):
         late = f"later than {duration_text(windows.late)}" if windows.late else "earlier than that"
         raise UsageError(TooLate(time=time_text(update.time), now=time_text(windows.now), late=late))
