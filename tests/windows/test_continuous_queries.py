@@ -378,9 +378,8 @@ class TestStreams:
         edges(kb, 1, "ab")
         edges(kb, 8, "bc")
         edges(kb, 15, "cd")
-        kb.load(
-            "@window short :- edge, range 10s . @window last :- edge, count 2 . p(?x) :- short(?x, _), last(?x, _) ."
-        )
+        kb.load("@window short :- edge, range 10s . @window last :- edge, count 2 .")
+        kb.load("p(?x) :- short(?x, _), last(?x, _) .")
         assert pairs(kb.facts("short")) == pairs(kb.facts("last")) == {"bc", "cd"}
         kb.advance(18)
         assert pairs(kb.facts("short")) == {"cd"} and pairs(kb.facts("p")) == {"c"}

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import partial
@@ -182,20 +182,24 @@ class Queries(Mapping[str, ContinuousQuery]):
         return self._register(name or read.name or "", replace(read, text=text), prefixes, options)
 
     def register_all(self, text: str, source: str, options: QueryOptions) -> list[ContinuousQuery]:
-        """Registers the queries of a text, all or none.  Runs under the lock."""
+        """Registers the queries of a text, all or none; those that are registered already, with the same
+        text, stay.  Runs under the lock."""
         prefixes = dict(self._kb._open().program.prefixes)
         found = read_queries(text, prefixes, source)
-        for number, read in enumerate(found):
-            self._check_name(read.name or "", [one.name for one in found[:number]])
+        known = {query.name: query.text for query in self._kb._open().registered}
+        new = [read for read in found if known.get(read.name or "") != read.text]
+        names = [read.name or "" for read in found]
+        for read in new:
+            self._check_name(read.name or "", names)
         registered: list[ContinuousQuery] = []
         try:
-            for read in found:
+            for read in new:
                 registered.append(self._register(read.name or "", read, prefixes, options))  # noqa: PERF401
         except BaseException:
             for query in registered:
                 query.drop()
             raise
-        return registered
+        return [ContinuousQuery(self._kb, name) for name in names]
 
     def _register(
         self, name: str, read: ReadQuery, prefixes: Mapping[str, str], options: QueryOptions
@@ -216,11 +220,12 @@ class Queries(Mapping[str, ContinuousQuery]):
         kb._evaluations.forget(name)
         return ContinuousQuery(kb, name)
 
-    def _check_name(self, name: str, others: list[str | None] | tuple[()]) -> None:
+    def _check_name(self, name: str, names: Sequence[str]) -> None:
+        """A name can be one, and is not taken, nor twice among `names`."""
         if not name.strip() or _BAD_NAME.search(name):
             why = f"{name!r} cannot be the name of a query"
             raise UsageError(NotAQuery(why=why, hint="use letters, digits and underscores"))
-        if self._kb._open().registered.find(name) is not None or name in others:
+        if self._kb._open().registered.find(name) is not None or names.count(name) > 1:
             raise UsageError(NameTaken(name=name))
 
     # --- changing -----------------------------------------------------------------------------------
@@ -338,7 +343,9 @@ def register_all(
     graphs: Graphs | None = None,
     changes: QueryPath | None = None,
 ) -> list[ContinuousQuery]:
-    """Registers the `REGISTER` statements of a text, all or none; relative paths start at `base_dir`."""
+    """Registers the `REGISTER` statements of a text, all or none; relative paths start at `base_dir`.  A query
+    that is registered already, with the same text, stays as it is: a stream that starts again may call this
+    again."""
     folder = Path(base_dir) if base_dir is not None else Path()
     options = QueryOptions(graphs=graphs, folder=folder, changes=changes)
     return kb._lock.run(kb.queries.register_all, text, source, options)

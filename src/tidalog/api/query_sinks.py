@@ -119,18 +119,19 @@ class AnswerFile:
 
 
 class AnswerFeed:
-    """`FOLDER/NAME.csv`: what a query emits, as a change feed whose updates are times.  A file that is there
-    is continued."""
+    """`FOLDER/NAME.csv`: what a query emits, as a change feed whose updates are times.  With `append` a file
+    that is there is continued."""
 
-    def __init__(self, folder: Path, name: str, width: int, format: str = "csv") -> None:
+    def __init__(
+        self, folder: Path, name: str, width: int, format: str = "csv", *, append: bool = True
+    ) -> None:
         self.path = folder / f"{free_name(name, set())}.{format}"
-        self._width, self._format = width, format
+        self._width, self._format, self._append = width, format, append
         self._writer: ChangeFeedWriter | None = None
 
     def open(self) -> ChangeFeedWriter:
         if self._writer is None:
-            append = self._format != "parquet"
-            self._writer = ChangeFeedWriter(self.path, self._width, self._format, append=append)
+            self._writer = ChangeFeedWriter(self.path, self._width, self._format, append=self._append)
         return self._writer
 
     def write(self, answered: Answered, /) -> None:

@@ -7,7 +7,8 @@ FILTER, OPTIONAL, UNION, MINUS, BIND, VALUES, sub-queries, [NOT] EXISTS anywhere
 HAVING, COUNT, SUM, AVG, MIN, MAX, SAMPLE; DISTINCT, ORDER BY, LIMIT, OFFSET; all operators, and the functions
 that are built-ins or registered.  `REGISTER QUERY|STREAM name COMPUTED EVERY 1s AS …` with RSTREAM (default),
 ISTREAM, DSTREAM or CHANGES (both) after REGISTER or AS; `FROM STREAM <s>` with `[RANGE 10s STEP 1s]`,
-`[RANGE 10s TUMBLING]` or `[TRIPLES 1000]`.  Also read: COMPUTE EVERY, `1sec`, and typed literals in expressions without `^^`
+`[RANGE 10s TUMBLING]` or `[TRIPLES 1000]`.  Also read: COMPUTE EVERY, `1sec`,
+and typed literals in expressions without `^^`
 (`"PT30M"xsd:duration`, with a warning), as the papers print them.
 
 **Refused, with a numbered error.**  Property paths, GRAPH, SERVICE, DESCRIBE, updates, GROUP_CONCAT, LIMIT in
