@@ -343,9 +343,11 @@ def register_all(
     graphs: Graphs | None = None,
     changes: QueryPath | None = None,
 ) -> list[ContinuousQuery]:
-    """Registers the `REGISTER` statements of a text, all or none; relative paths start at `base_dir`.  A query
-    that is registered already, with the same text, stays as it is: a stream that starts again may call this
-    again."""
+    """Registers the `REGISTER` statements of a text, all or none; relative paths start at `base_dir`.
+
+    A query that is registered already, with the same text, stays as it is: a stream that starts again may
+    call this again.  `changes` is a folder for the feed of each query.
+    """
     folder = Path(base_dir) if base_dir is not None else Path()
     options = QueryOptions(graphs=graphs, folder=folder, changes=changes)
     return kb._lock.run(kb.queries.register_all, text, source, options)

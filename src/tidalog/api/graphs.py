@@ -27,10 +27,11 @@ def graph_files(graphs: Iterable[str], folder: Path, given: Graphs | None) -> li
     text.  Raises `UsageError` (T181) for a graph without one."""
     found: list[Path] = []
     for iri in graphs:
-        path = given[iri] if given is not None and iri in given else _named(iri, folder)
-        if path is not None:
-            found.append(Path(os.path.realpath(folder / path)))
-    return found
+        if given is None or iri not in given:
+            found.append(_named(iri, folder))
+        elif (path := given[iri]) is not None:
+            found.append(folder / path)
+    return [Path(os.path.realpath(path)) for path in found]
 
 
 def _named(iri: str, folder: Path) -> Path:
