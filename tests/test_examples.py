@@ -129,7 +129,7 @@ def test_every_example_is_in_the_list_of_examples() -> None:
     assert len(programs) >= 6
     for program in programs:
         name = re.escape(f" examples/{program.relative_to(EXAMPLES)}")
-        assert re.search(f"tidalog (run|stream){name}", text), name
+        assert re.search(f"tidalog (run|stream|apply){name}", text), name
 
 
 def test_the_map_on_a_stream_has_the_rules_of_the_map() -> None:
