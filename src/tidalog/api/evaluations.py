@@ -92,6 +92,8 @@ class Evaluations:
         given ones."""
         outcomes: list[Outcome] = []
         before = self._database.windows.now
+        for update in updates:
+            self._database.read_time(update)
         target = min((update.time for update in updates if update.time is not None), default=before)
         for time in self._due_before(target):
             outcomes.append(apply([EncodedUpdate(time=time)], False))

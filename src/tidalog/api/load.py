@@ -64,6 +64,8 @@ class Load:
     """The witnesses that came with `admit`."""
     facts_only: bool = False
     """Whether it brings facts alone, which change neither rules nor relations."""
+    accepted: bool = False
+    """Whether its facts came early enough for the windows when they were logged."""
 
     registered: Registered | None = None
     """Other continuous queries, whose rules and windows the program has."""

@@ -28,7 +28,7 @@ from tidalog.maintain.windows.stream_rows import StreamRows
 from tidalog.model.facts import Facts, Ids
 from tidalog.model.program import Window
 from tidalog.model.update import EncodedUpdate
-from tidalog.model.window_times import START
+from tidalog.model.window_times import NEVER, START
 
 _UNUSED: Final = 1 << 16
 """Rows that may be in no window, however small the windows are."""
@@ -178,6 +178,12 @@ class Windows:
         """The times, later than one and not later than another, at which facts may expire."""
         contents = (content for stream in self.streams.values() for content in stream.contents)
         return {time for content in contents for time in content.expiries(after, until)}
+
+    @property
+    def next_expiry(self) -> int:
+        """When a fact may leave next because it is too old; `NEVER` if none will."""
+        times = (content.next_expiry for stream in self.streams.values() for content in stream.contents)
+        return min(times, default=NEVER)
 
     def concerns(self, update: EncodedUpdate) -> bool:
         """Whether an update changes a stream."""
