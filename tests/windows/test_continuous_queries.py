@@ -530,11 +530,11 @@ class TestManaging:
     @pytest.mark.parametrize(
         ("call", "number"),
         [
-            (lambda kb: kb.register("a|b", "?x :- edge(?x, _)"), "T180"),
-            (lambda kb: kb.register("?x :- edge(?x, _)"), "T180"),
-            (lambda kb: kb.register("a", "REGISTER QUERY b AS ASK {}"), "T180"),
-            (lambda kb: kb.register("a", "?x :- edge(?x, _)", emit="rows"), "T180"),
-            (lambda kb: kb.register("a", "?x :- edge(?x, _)", every=0), "T180"),
+            (lambda kb: kb.register("a|b", "?x :- edge(?x, _)"), "T184"),
+            (lambda kb: kb.register("?x :- edge(?x, _)"), "T184"),
+            (lambda kb: kb.register("a", "REGISTER QUERY b AS ASK {}"), "T184"),
+            (lambda kb: kb.register("a", "?x :- edge(?x, _)", emit="rows"), "T184"),
+            (lambda kb: kb.register("a", "?x :- edge(?x, _)", every=0), "T184"),
             (lambda kb: kb.register("a", "?x :- edge(?x, _)", every="soon"), "T179"),
             (lambda kb: kb.register("q", "?x :- edge(?x, _)"), "T182"),
             (lambda kb: kb.register("a", "SELECT ?x FROM <none.ttl> { ?x a ?y }"), "T181"),

@@ -135,7 +135,7 @@ class NotATime(Diagnostic):
 
 
 class NotAQuery(Diagnostic):
-    number = "T180"
+    number = "T184"
     title = "this query cannot be registered: {why}"
     reason = "nothing was changed"
     hint = "{hint}"
