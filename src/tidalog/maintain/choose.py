@@ -26,6 +26,7 @@ _DEFAULT: Final = registered.STRATEGIES["ranked"]
 _FIRST_TRIED: Final = registered.STRATEGIES["bf"]
 _BY_BLOCKS: Final = registered.STRATEGIES["dred"]
 _START_OVER: Final = registered.STRATEGIES["recompute"]
+_BY_TIME: Final = registered.STRATEGIES["expire"]
 _AGGREGATE: Final = registered.STRATEGIES["groups"]
 
 
@@ -58,6 +59,11 @@ def maintain(work: ComponentUpdate, options: Options) -> Strategy:
     strategy = choose(component, options, work.seeds)
     if component.strategy is not None and component.strategy is not strategy:
         component.strategy.leave(component)
+    if not strategy.keeps_expiries and component.expires_with is not None:
+        component.expires_with = None
+    expiries = work.txn.expiries
+    if expiries.timed and not strategy.keeps_expiries:
+        expiries.forget(work.txn.engine, component.numbers)
     if strategy.starts_over:
         strategy.delete(work)
     elif work.seeds:
@@ -84,6 +90,9 @@ def choose(component: MaintainedComponent, options: Options, seeds: int) -> Stra
     if not component.incremental:
         component.reason = "a rule has too many atoms to be searched"
         return _START_OVER
+    if options.strategy == AUTO and not _BY_TIME.misfit(component):
+        component.reason = _BY_TIME.reason
+        return _BY_TIME
     if options.strategy == AUTO:
         strategy = _DEFAULT
         component.reason = (

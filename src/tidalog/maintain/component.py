@@ -111,6 +111,8 @@ class MaintainedComponent:
     last_pause: int = 0
     _plans: ComponentPlans | None = None
     _size: int = 0
+    expires_with: tuple[int, frozenset[int]] | None = None
+    """Expiries of its facts are right: for ranks of this version, with expiries of these lower predicates."""
     asked: int = 0
     """Questions to Python that were open when it was last derived from scratch; 0: not known."""
     carries_on: bool = False
@@ -167,11 +169,11 @@ class MaintainedComponent:
 
     def restorer(self) -> Callable[[], None]:
         """Restores what an update may change: see `Savepoint.on_rollback`."""
-        ranks = self.in_rank_order, self.unranked, self.asked, self.carries_on
+        ranks = self.in_rank_order, self.unranked, self.asked, self.carries_on, self.expires_with
         learnt = self.strategy, self.reason, self.steps_per_seed, self.worth, self.pause, self.last_pause
 
         def restore() -> None:
-            self.in_rank_order, self.unranked, self.asked, self.carries_on = ranks
+            self.in_rank_order, self.unranked, self.asked, self.carries_on, self.expires_with = ranks
             self.strategy, self.reason, self.steps_per_seed, self.worth, self.pause, self.last_pause = learnt
             self.forget_plans()
 

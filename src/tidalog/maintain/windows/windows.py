@@ -21,14 +21,16 @@ from tidalog.maintain.windows.contents import (
     Arrivals,
     Contents,
     CountContents,
+    Lives,
     TimeContents,
     WindowPlan,
 )
-from tidalog.maintain.windows.stream_rows import StreamRows
+from tidalog.maintain.windows.stream_rows import StreamRows, Times
 from tidalog.model.facts import Facts, Ids
+from tidalog.model.lifetimes import Lifetimes
 from tidalog.model.program import Window
 from tidalog.model.update import EncodedUpdate
-from tidalog.model.window_times import START
+from tidalog.model.window_times import NEVER, START
 
 _UNUSED: Final = 1 << 16
 """Rows that may be in no window, however small the windows are."""
@@ -53,6 +55,8 @@ class TimedPlan:
     expired: Sequence[Facts]
     """Those of its deletions that are too old."""
     streams: Mapping[str, StreamPlan]
+    lives: Sequence[tuple[Facts, Times]] = ()
+    """Facts that leave at another time than before, or at once, and when."""
 
 
 class Stream:
@@ -102,12 +106,59 @@ class Stream:
             after |= (held & ~left) | np.isin(rows, plan.inserted)
             deleted |= np.isin(rows, plan.deleted)
         gone = before & ~after
-        return WindowPlan(rows[after & ~before], rows[gone & deleted], rows[gone & ~deleted])
+        return WindowPlan(rows[after & ~before], rows[gone & deleted], rows[gone & ~deleted], self._last(plans))
+
+    def _last(self, plans: Sequence[WindowPlan]) -> Lives | None:
+        """When facts of the source leave the last of its windows that has them."""
+        if not self.is_timed:
+            return None
+        parts = [plan.lives for plan in plans if plan.lives is not None]
+        rows = np.unique(np.concatenate([part[0] for part in parts]))
+        times = np.full(len(rows), -NEVER, np.int64)
+        for content, (changed, when) in zip(self._timed, parts, strict=True):
+            own = content.expiry[rows]
+            own[np.searchsorted(rows, changed)] = when
+            np.maximum(times, own, out=times)
+        return rows, times
+
+    @property
+    def is_timed(self) -> bool:
+        """Whether all of its windows say when a fact leaves."""
+        return len(self._timed) == len(self.contents)
+
+    @property
+    def _timed(self) -> list[TimeContents]:
+        return [content for content in self.contents if isinstance(content, TimeContents)]
+
+    def lives(self, predicate: str) -> list[tuple[Facts, Times]]:
+        """The facts of a window, or of the source, and when they leave."""
+        named = [content for content in self._timed if content.window.name == predicate]
+        if not named and not self._has_own and predicate == self.source and self.is_timed:
+            named = self._timed
+        if not named:
+            return []
+        if len(named) == 1:
+            rows, times = named[0].lives()
+            return [(self.rows.facts(predicate, rows), times)]
+        rows = np.arange(len(self.rows), dtype=np.int32)
+        times = np.full(len(rows), -NEVER, np.int64)
+        for content in named:
+            content.is_in(rows)
+            np.maximum(times, content.expiry[: len(rows)], out=times)
+        kept = np.flatnonzero(times > named[0].now).astype(np.int32)
+        return [(self.rows.facts(predicate, kept), times[kept])]
 
     def changes(self, plan: StreamPlan) -> list[tuple[str, WindowPlan]]:
         """What a plan changes, by predicate."""
         named = [(c.window.name, part) for c, part in zip(self.contents, plan.plans, strict=True)]
         return named if plan.of_source is None else [(self.source, plan.of_source), *named]
+
+    def changed_lives(self, plan: StreamPlan) -> list[tuple[Facts, Times]]:
+        return [
+            (self.rows.facts(predicate, part.lives[0]), part.lives[1])
+            for predicate, part in self.changes(plan)
+            if part.lives is not None and len(part.lives[0])
+        ]
 
     def commit(self, plan: StreamPlan, deletions: Ids) -> None:
         for content, part in zip(self.contents, plan.plans, strict=True):
@@ -207,7 +258,25 @@ class Windows:
         plain = replace(
             update, deletions=[*deletions, *expired], insertions=insertions, time=None, routed=None
         )
-        return TimedPlan(time, now, plain, expired, plans)
+        lives = [part for source, plan in plans.items() for part in self.streams[source].changed_lives(plan)]
+        return TimedPlan(time, now, plain, expired, plans, lives)
+
+    def lifetimes(self, now: int, lives: Sequence[tuple[Facts, Times]]) -> Lifetimes | None:
+        """What an update says about expiries; None before the first time."""
+        if not self.started:
+            return None
+        timed, counted = set[str](), set[str]()
+        for window in self.windows:
+            (counted if window.kind == "count" else timed).add(window.name)
+        for window in self.windows:
+            if not any(one.name == window.source for one in self.windows):
+                own = self.of_source(window.source)
+                (counted if any(one.kind == "count" for one in own) else timed).add(window.source)
+        return Lifetimes(now, lives, self._lives_of, frozenset(timed), frozenset(counted))
+
+    def _lives_of(self, predicate: str) -> list[tuple[Facts, Times]]:
+        sources = {window.source for window in self.windows if predicate in (window.name, window.source)}
+        return [part for source in sources if source in self.streams for part in self.streams[source].lives(predicate)]
 
     def _stream(self, source: str, batches: Sequence[Sequence[Facts]]) -> Stream | None:
         stream = self.streams.get(source)
