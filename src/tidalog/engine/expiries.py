@@ -242,6 +242,7 @@ class ExpiryStore:
             self.reserve(len(engine.store), len(ids))
             kernel.forget_lives(self.at, ids)
             self._set_timed(engine, self.timed - {predicate}, self.listed - {predicate})
+            self.changes.setdefault(predicate, [])  # those that read it begin again
 
     def _set_timed(self, engine: EmbeddedEngine, timed: set[int], listed: set[int]) -> None:
         before = self.timed, self.listed
