@@ -90,7 +90,7 @@ def choose(component: MaintainedComponent, options: Options, seeds: int) -> Stra
     if not component.incremental:
         component.reason = "a rule has too many atoms to be searched"
         return _START_OVER
-    if options.strategy == AUTO and not _BY_TIME.misfit(component):
+    if options.strategy == AUTO and _goes_by_time(component):
         component.reason = _BY_TIME.reason
         return _BY_TIME
     if options.strategy == AUTO:
@@ -113,6 +113,15 @@ def choose(component: MaintainedComponent, options: Options, seeds: int) -> Stra
         component.reason = problem
         strategy = registered.STRATEGIES[strategy.substitute]
     return strategy
+
+
+def _goes_by_time(component: MaintainedComponent) -> bool:
+    """Whether windows slide over a component, and its expiries cost less than its deltas."""
+    lifetimes = component.engine.expiries.lifetimes
+    if lifetimes is None or _BY_TIME.misfit(component):
+        return False
+    kept = component.expires_with is not None
+    return component.slides.favour_expiries(lifetimes, component.facts, kept=kept)
 
 
 # --- what a deletion costs ---------------------------------------------------------------------------

@@ -15,6 +15,7 @@ from tidalog.engine.engine import EmbeddedEngine
 from tidalog.maintain.component_plans import ComponentPlans
 from tidalog.maintain.kernels.counters import MOST_ATOMS
 from tidalog.maintain.large_groups import LargeGroup
+from tidalog.maintain.slide_costs import SlideCosts
 from tidalog.maintain.workspace import Workspace
 from tidalog.model.facts import Ids
 from tidalog.plan.lowering import RULE, Stage, asks
@@ -113,6 +114,7 @@ class MaintainedComponent:
     _size: int = 0
     expires_with: tuple[int, frozenset[int]] | None = None
     """Expiries of its facts are right: for ranks of this version, with expiries of these lower predicates."""
+    slides: SlideCosts = field(default_factory=SlideCosts)
     asked: int = 0
     """Questions to Python that were open when it was last derived from scratch; 0: not known."""
     carries_on: bool = False

@@ -25,6 +25,6 @@ class Lifetimes:
     everything: Callable[[str], Sequence[tuple[Facts, Times]]]
     """All facts of such a window, as they were at some time since the update before."""
     predicates: frozenset[str]
-    """The windows by time."""
+    """The windows from which every fact goes at some time."""
     counted: frozenset[str] = frozenset()
     """The windows that have no time at which a fact leaves."""

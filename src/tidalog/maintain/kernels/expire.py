@@ -314,7 +314,7 @@ def lower(facts: Facts, terms: Terms, log: Log, expiries: Expiries, search: Sear
     return DONE
 
 
-@inlined
+@compiled
 def doubt_heads(
     facts: Facts,
     terms: Terms,
@@ -501,7 +501,8 @@ def spread(facts: Facts, terms: Terms, log: Log, expiries: Expiries, search: Sea
     """Lengthens the heads of the instances that the fact of the phase has with settled facts.  DONE,
     GROW_FACTS or GROW_TERMS."""
     control, view, when = work.control, search.views[RAISING], expiries.when
-    low, fact = max(when[control[OLD]], expiries.state[NOW]), control[FACT]
+    now, fact = expiries.state[NOW], control[FACT]
+    low = max(now, when[control[OLD]])
     while True:
         if not has_room(facts, expiries, work):
             return GROW_FACTS
@@ -510,7 +511,10 @@ def spread(facts: Facts, terms: Terms, log: Log, expiries: Expiries, search: Sea
             return DONE if found != FULL else GROW_TERMS
         work.counters[DERIVATIONS] += 1
         slot = first_to_go(expiries, search, RAISING)
-        if when[slot] > low:
+        # With two facts, the other has been there as long as this one had been meant to stay; of more, one
+        # may be new, and the instance too.
+        of_pair = code_of(view)[body_of(view, search, RAISING)] <= 2
+        if when[slot] > (low if of_pair else now):
             head = put_head(facts, log, expiries, search, work)
             lengthen(facts, log, expiries, work, head, slot)
 

@@ -17,13 +17,13 @@ STRATEGIES: Final[dict[str, Strategy]] = {
     strategy.name: strategy
     for strategy in (
         Ranked(),
+        Expire(),
         Counting(),
         BackwardForward(),
         ForwardBackwardForward(),
         DRed(),
         Recompute(),
         Groups(),
-        Expire(),
     )
 }
 """Every strategy by its name."""

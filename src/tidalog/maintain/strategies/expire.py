@@ -230,6 +230,8 @@ class _Run:
         count = int(drop_due(engine.shared, expiries.at, asked, _BITS, gone))
         note_deleted(self.work, gone[:count])
         expiries.note(engine, work.changed[: control[kernel.CHANGED]].copy())
+        stay = int(control[kernel.GROWN])
+        self.component.slides.note(stay, int(control[kernel.CHANGED]) - stay + count)
         if self.all is not None:
             expiries.list_again(engine)
 

@@ -265,14 +265,17 @@ class Windows:
         """What an update says about expiries; None before the first time."""
         if not self.started:
             return None
-        timed, counted = set[str](), set[str]()
+        kinds: dict[str, set[str]] = {window.name: {window.kind} for window in self.windows}
         for window in self.windows:
-            (counted if window.kind == "count" else timed).add(window.name)
-        for window in self.windows:
-            if not any(one.name == window.source for one in self.windows):
-                own = self.of_source(window.source)
-                (counted if any(one.kind == "count" for one in own) else timed).add(window.source)
-        return Lifetimes(now, lives, self._lives_of, frozenset(timed), frozenset(counted))
+            if window.source not in self._own:
+                kinds.setdefault(window.source, set()).add(window.kind)
+        counted = frozenset(name for name, of in kinds.items() if "count" in of)
+        timed = frozenset(name for name, of in kinds.items() if of <= {"range", "tumbling"})
+        return Lifetimes(now, lives, self._lives_of, timed, counted)
+
+    @property
+    def _own(self) -> set[str]:
+        return {window.name for window in self.windows}
 
     def _lives_of(self, predicate: str) -> list[tuple[Facts, Times]]:
         sources = {window.source for window in self.windows if predicate in (window.name, window.source)}
