@@ -20,7 +20,7 @@ from tidalog.api.plans import program_plan
 from tidalog.api.prepared import PreparedQueries
 from tidalog.api.profile import Profile, profile_of
 from tidalog.api.progress import ProgressOption, bar_for
-from tidalog.api.queries import argument_names, facts_of, result_of, stats_of, written_table
+from tidalog.api.queries import argument_names, expiries_of, facts_of, result_of, stats_of, written_table
 from tidalog.api.relations import count_of, explicit_rows
 from tidalog.api.results import Result
 from tidalog.api.shown import SHOWN_PARTS, html_table, more
@@ -122,13 +122,18 @@ class Reader:
             return database.materialise(limits, progress if callable(progress) else bar.run_callback)
 
     @locked
-    def facts(self, predicate: str, explicit: bool | None = None) -> Result:
-        """The facts of a predicate: all, only the explicit ones, or only those that are derived alone."""
+    def facts(self, predicate: str, explicit: bool | None = None, *, expiry: bool = False) -> Result:
+        """The facts of a predicate: all, only the explicit ones, or only those that are derived alone.
+
+        With `expiry` a last column says when each of them will go if nothing else comes; null: never, or not
+        known, because what it follows from is not kept by expiries (`docs/windows.md`).
+        """
         database = self._open()
         if explicit is not True:
             self.materialise()
         found = facts_of(database, predicate, explicit)
-        return result_of(database, argument_names(database, found), found)
+        names = argument_names(database, found)
+        return result_of(database, names, found, expiries_of(database, found, explicit) if expiry else None)
 
     @locked
     def count(self, predicate: str) -> int:

@@ -57,6 +57,7 @@ from tidalog.engine.tuple_executor import (
     IDLE,
     STATE,
     Search,
+    derives,
     body_of,
     emit_of,
     head_of,
@@ -260,7 +261,9 @@ def lower(facts: Facts, terms: Terms, log: Log, expiries: Expiries, search: Sear
                 break
             work.counters[BACKWARD] += 1
             work.counters[DERIVATIONS] += 1
-            if all_before(expiries, search, expiry, rank):
+            if all_before(expiries, search, expiry, rank) and derives(
+                search.views[PROVING], search, PROVING, fact
+            ):
                 stop_matching(search, PROVING)
                 control[PHASE] = POP
                 return DONE
@@ -293,7 +296,8 @@ def lower(facts: Facts, terms: Terms, log: Log, expiries: Expiries, search: Sear
                 break
             work.counters[DERIVATIONS] += 1
             slot = first_to_go(expiries, search, PROVING)
-            if expiries.when[slot] > max(now, expiries.when[control[BEST]]):
+            best = max(now, expiries.when[control[BEST]])
+            if expiries.when[slot] > best and derives(search.views[PROVING], search, PROVING, fact):
                 control[BEST] = slot
         if found == FULL:
             return GROW_TERMS

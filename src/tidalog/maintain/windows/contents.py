@@ -138,13 +138,10 @@ class TimeContents:
             return NO_ROWS
         times = self._expiries[: bisect_right(self._expiries, arrivals.now)]
         due = [rows for time in times for rows in self._listed[time]]
-        rows = np.unique(np.concatenate(due))
+        rows = self.rows.once(np.concatenate(due))
         rows = rows[self.is_in(rows) & (self.expiry[rows] <= arrivals.now)]
-        stay = arrivals.deleted
-        if expiry > arrivals.now:
-            stay = np.concatenate([stay, arrivals.inserted])
-        expired: Ids = rows[~np.isin(rows, stay)]
-        return expired
+        rows = self.rows.without(rows, arrivals.deleted)
+        return self.rows.without(rows, arrivals.inserted) if expiry > arrivals.now else rows
 
     def commit(self, arrivals: Arrivals, plan: WindowPlan) -> None:
         expiry = expiry_of(self.window, arrivals.time)

@@ -81,10 +81,10 @@ class Stream:
         slides: bool,
     ) -> StreamPlan:
         rows = self.rows
-        came, gone = self._numbers(insertions), np.unique(self._numbers(deletions))
-        inserted = np.unique(came)
+        came, gone = self._numbers(insertions), rows.once(self._numbers(deletions))
+        inserted = rows.once(came)
         inserted = inserted[rows.deleted[inserted] <= time]
-        deleted = gone[(rows.came[gone] <= time) & ~np.isin(gone, inserted)]
+        deleted = rows.without(gone[rows.came[gone] <= time], inserted)
         arrivals = Arrivals(time, now, came, inserted, deleted, slides)
         plans = [content.plan(arrivals) for content in self.contents]
         return StreamPlan(arrivals, plans, None if self._has_own else self._of_source(plans))
@@ -96,7 +96,7 @@ class Stream:
     def _of_source(self, plans: Sequence[WindowPlan]) -> WindowPlan:
         """A source is what its windows are together."""
         touched = [rows for plan in plans for rows in (plan.inserted, plan.deleted, plan.expired)]
-        rows = np.unique(np.concatenate(touched))
+        rows = self.rows.once(np.concatenate(touched))
         before, after = np.zeros(len(rows), np.bool_), np.zeros(len(rows), np.bool_)
         deleted = np.zeros(len(rows), np.bool_)
         for content, plan in zip(self.contents, plans, strict=True):
@@ -271,13 +271,14 @@ class Windows:
                 kinds.setdefault(window.source, set()).add(window.kind)
         counted = frozenset(name for name, of in kinds.items() if "count" in of)
         timed = frozenset(name for name, of in kinds.items() if of <= {"range", "tumbling"})
-        return Lifetimes(now, lives, self._lives_of, timed, counted)
+        return Lifetimes(now, lives, self.lives_of, timed, counted)
 
     @property
     def _own(self) -> set[str]:
         return {window.name for window in self.windows}
 
-    def _lives_of(self, predicate: str) -> list[tuple[Facts, Times]]:
+    def lives_of(self, predicate: str) -> list[tuple[Facts, Times]]:
+        """The facts of a window by time that are in it, and when they leave."""
         sources = {window.source for window in self.windows if predicate in (window.name, window.source)}
         return [part for source in sources if source in self.streams for part in self.streams[source].lives(predicate)]
 
