@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -13,6 +14,7 @@ from window_streams import SECOND, Checked
 import tidalog
 from tidalog.api.knowledge_base import KnowledgeBase
 from tidalog.lang import parse
+from tidalog.maintain.slide_costs import SlideCosts
 from tidalog.model.lifetimes import NEVER_TIME
 from tidalog.model.window_times import expiry_of
 from tidalog.reference.fact_sets import Fact
@@ -132,3 +134,166 @@ class TestRandomStreams:
     @pytest.mark.parametrize("seed", range(60))
     def test_content_expiries_and_proofs_are_right_after_every_update(self, seed: int) -> None:
         run(seed, 14)
+
+    @pytest.mark.parametrize("seed", range(100, 120))
+    def test_so_they_are_when_auto_goes_to_and_fro(self, seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
+        draw = random.Random(seed)
+        monkeypatch.setattr(SlideCosts, "favour_expiries", lambda *_, **__: draw.random() < 0.6)
+        run(seed, 14, "auto")
+
+
+FIG_4 = """
+@window isIn :- range 10s step 1s .
+within(?x, ?y) :- isIn(?x, ?y) .
+within(?x, ?z) :- within(?x, ?y), within(?y, ?z) .
+"""
+ARRIVALS = {1: ["AB"], 2: ["BC"], 3: ["CD"], 4: ["AE", "ED"]}
+EXPIRY = {"AB": 11, "AC": 11, "BC": 12, "CD": 13, "BD": 12, "AE": 14, "ED": 14, "AD": 14}
+
+
+def opened(text: str = FIG_4, **options: Any) -> KnowledgeBase:
+    kb = tidalog.open(**{"strategy": "expire", **options})
+    kb.load(text)
+    assert isinstance(kb, KnowledgeBase)
+    return kb
+
+
+def apply(kb: KnowledgeBase, time: object, inserted: str = "", deleted: str = "") -> tidalog.Delta:
+    """Facts of isIn, as two letters each."""
+    with kb.update(time=time) as update:
+        if inserted:
+            update.insert("isIn", [tuple(pair) for pair in inserted.split()])
+        if deleted:
+            update.delete("isIn", [tuple(pair) for pair in deleted.split()])
+    return update.delta
+
+
+def times(kb: KnowledgeBase, predicate: str = "within") -> dict[str, int]:
+    """When each fact goes, in seconds."""
+    rows = kb.facts(predicate, expiry=True).to_rows()
+    return {"".join(map(str, row)): round(time.timestamp()) for *row, time in rows}  # type: ignore[union-attr]
+
+
+class TestFigure4:
+    def test_second_by_second(self) -> None:
+        kb = opened()
+        for second in range(1, 16):
+            apply(kb, second, " ".join(ARRIVALS.get(second, [])))
+            if second >= 4:
+                assert times(kb) == {pair: time for pair, time in EXPIRY.items() if time > second}
+        assert kb.profile()[0].strategy == "expire"
+
+    def test_a_fact_falls_back_to_its_shorter_proof(self) -> None:
+        kb = opened()
+        for second in range(1, 5):
+            apply(kb, second, " ".join(ARRIVALS[second]))
+        delta = apply(kb, 5, deleted="ED")
+        assert not delta["within"].inserted and "AD" in times(kb)
+        assert times(kb) == {
+            **{pair: EXPIRY[pair] for pair in ("AB", "AC", "BC", "CD", "BD", "AE")},
+            "AD": 11,
+        }
+        delta = kb.advance(11)
+        assert sorted(delta["within"].expired.to_rows()) == [("A", "B"), ("A", "C"), ("A", "D")]
+
+
+class TestBesideTheKernel:
+    def test_a_longer_rule_sees_what_is_new_beside_what_only_stays_longer(self) -> None:
+        kb = opened("@window e :- range 10s . t(?x, ?y, ?z) :- e(?x, ?y), e(?y, ?z), e(?z, ?x) .")
+        for time, rows in ((1, [("b", "b")]), (2, [("b", "a")]), (5, [("b", "a"), ("a", "b")])):
+            with kb.update(time=time) as update:
+                update.insert("e", rows)
+        assert len(kb.facts("t")) == 4
+
+    def test_an_update_that_is_refused_leaves_expiries_as_they_were(self) -> None:
+        kb = opened(FIG_4 + ":- within(?x, ?x) .")
+        for second in range(1, 5):
+            apply(kb, second, " ".join(ARRIVALS[second]))
+        with pytest.raises(tidalog.RunError):
+            apply(kb, 12, "DA AB BC CD AE")
+        assert times(kb) == EXPIRY
+        apply(kb, 6, "AB")
+        assert times(kb) == {**EXPIRY, "AB": 16, "AC": 12}
+        kb.advance(12)
+        assert set(times(kb)) == {"AB", "AD", "CD", "AE", "ED"}
+
+    def test_a_store_that_is_opened_again_knows_all_expiries(self, tmp_path: Path) -> None:
+        kb = tidalog.open(tmp_path / "store", strategy="expire")
+        kb.load(FIG_4)
+        for second in range(1, 5):
+            apply(kb, second, " ".join(ARRIVALS[second]))
+        assert times(kb) == EXPIRY
+        for snapshot in (False, True):
+            if snapshot:
+                kb.snapshot()
+            kb.close()
+            kb = tidalog.open(tmp_path / "store", strategy="expire")
+            assert times(kb, "isIn") == {pair: EXPIRY[pair] for pair in ("AB", "BC", "CD", "AE", "ED")}
+            apply(kb, 4)
+            assert times(kb) == EXPIRY
+        kb.close()
+
+    def test_several_updates_as_one(self) -> None:
+        kb = opened()
+        apply(kb, 1, "AB")
+        updates = [
+            tidalog.Update(time=second, insertions={"isIn": [tuple(pair) for pair in ARRIVALS[second]]})
+            for second in (2, 3, 4)
+        ]
+        list(
+            kb.stream([*updates, tidalog.Update(time=4, deletions={"isIn": [("E", "D")]})], latest_only=True)
+        )
+        assert times(kb) == {
+            **{pair: EXPIRY[pair] for pair in ("AB", "AC", "BC", "CD", "BD", "AE")},
+            "AD": 11,
+        }
+
+    def test_expiries_follow_facts_that_get_other_ids(self) -> None:
+        kb = opened("@window edge :- range 3s . p(?x) :- edge(?x, _) . q(?x) :- p(?x), old(?x) .")
+        kb.insert("old", [(number,) for number in range(0, 60 * 9000, 7)])
+        for time in range(60):
+            with kb.update(time=time) as update:
+                update.insert("edge", {"a": range(time * 9000, time * 9000 + 9000), "b": [time] * 9000})
+            assert len(kb.facts("p")) == 9000 * min(time + 1, 3)
+        rows = kb.facts("q", expiry=True).to_rows()
+        assert {round(time.timestamp()) - int(str(x)) // 9000 for x, time in rows} == {3}  # type: ignore[union-attr]
+        assert [part.strategy for part in kb.profile()] == ["expire", "expire"]
+
+    def test_what_does_not_expire_has_no_time(self) -> None:
+        kb = opened(
+            FIG_4 + "known(?x, ?y) :- within(?x, ?y) . known(X, Y). odd(?x) :- isIn(?x, ?y), ~isIn(?y, ?x) ."
+        )
+        apply(kb, 1, "AB")
+        apply(kb, 2)
+        rows = {row[:-1]: row[-1] for row in kb.facts("known", expiry=True)}
+        assert rows["X", "Y"] is None and rows["A", "B"] is not None
+        assert kb.facts("odd", expiry=True).to_rows() == [("A", None)]
+        assert "X" in repr(kb.facts("known", expiry=True))
+
+    def test_what_does_not_fit_says_why_and_is_maintained_by_deltas(self) -> None:
+        kb = opened(
+            "@window edge :- range 5s . @window last :- edge, count 3 . p(?x) :- edge(?x, _) . r(?x) :- road(?x) ."
+            "n(?x) :- edge(?x, ?y), ~p(?y) . c(?x) :- last(?x, _), edge(?x, _) . d(?x, #count(?y)) :- edge(?x, ?y) ."
+        )
+        for time in (1, 2):
+            with kb.update(time=time) as update:
+                update.insert("edge", [("a", time), ("b", "a")]).insert("road", [(time,)])
+        chosen = {part.name: (part.strategy, part.reason) for part in kb.profile()}
+        assert chosen["p"][0] == "expire"
+        assert chosen["r"] == ("ranked", "nothing that it reads expires")
+        assert chosen["n"][0] == "ranked" and "negation" in chosen["n"][1]
+        assert chosen["c"][0] == "ranked" and "last arrivals" in chosen["c"][1]
+        assert chosen["d"][0] == "groups"
+
+
+class TestAuto:
+    def test_it_uses_expiries_where_little_changes_and_deltas_where_facts_come_again(self) -> None:
+        kb = opened("@window edge :- range 40s . p(?x, ?y) :- edge(?x, ?y) .", strategy="auto")
+        rows = [(number, number + 1) for number in range(400)]
+        seen: list[str | None] = []
+        for time in range(120):
+            with kb.update(time=time) as update:
+                part = rows[time % 20 * 20 :][:20] if time < 60 else rows
+                update.insert("edge", [(x + time // 20, y) for x, y in part] if time < 60 else part)
+            seen.append(kb.profile()[0].strategy)
+        assert seen[0] == "ranked" and seen[59] == "expire" and seen[-1] != "expire"

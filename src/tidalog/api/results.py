@@ -12,7 +12,7 @@ from __future__ import annotations
 import io
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from importlib.util import find_spec
-from typing import TYPE_CHECKING, Final, Literal, TypeVar, overload
+from typing import TYPE_CHECKING, Final, Literal, TypeVar, cast, overload
 
 import numpy as np
 import pyarrow as pa
@@ -262,7 +262,11 @@ class Result:
         shown = self if rows is None else self.first(rows)
         write = TermWriter(self._prefixes).term
         writers = [_bare(write) if has_values(kind) else write for kind in self._table.schema.types]
-        return [tuple(w(term) for w, term in zip(writers, row, strict=True)) for row in shown.to_terms()]
+        texts = [tuple(w(term) for w, term in zip(writers, row, strict=True)) for row in shown.to_terms()]
+        if not shown.table.num_columns or not shown.table.column(-1).null_count:
+            return texts
+        nulls = _nulls(shown.table.column(-1))  # an expiry that is not known
+        return [(*row[:-1], "") if null else row for row, null in zip(texts, nulls, strict=True)]
 
 
 def decoded_result(
@@ -308,7 +312,16 @@ def _python_values(column: pa.ChunkedArray, reading: str) -> list[Value]:
     if reading == "string" or _is_plain(column):
         values: list[Value] = column.to_pylist()
         return values
-    return [to_python(term) for term in _terms(column, reading)]
+    values = [to_python(term) for term in _terms(column, reading)]
+    if column.null_count:  # an expiry that is not known
+        known = zip(values, _nulls(column), strict=True)
+        return cast("list[Value]", [None if null else value for value, null in known])
+    return values
+
+
+def _nulls(column: pa.ChunkedArray) -> list[bool]:
+    nulls: list[bool] = column.is_null().to_pylist()
+    return nulls
 
 
 def _terms(column: pa.ChunkedArray, reading: str) -> list[Term]:

@@ -181,7 +181,9 @@ class EmbeddedEngine:
         sparse = 2 * self.store.garbage > self.store.used + _UNUSED
         if sparse or len(self.store) > 2 * self.store.live + _UNUSED:
             self.log.derivation_log.end(self.store.arrays)
-            compact_ids(self.store, self.indexes, self.counts, lambda ranks: self.expiries.renumber(self, ranks))
+            compact_ids(
+                self.store, self.indexes, self.counts, lambda ranks: self.expiries.renumber(self, ranks)
+            )
             self.expiries.list_again(self)
         return compact_rows(self.store) if sparse else (_NO_OFFSETS, _NO_OFFSETS)
 

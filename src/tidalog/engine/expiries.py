@@ -46,6 +46,7 @@ class ExpiryStore:
     def __init__(self) -> None:
         self.lifetimes: Lifetimes | None = None
         """What the update under way says about explicit facts."""
+        self.derived: Collection[int] = ()
         self.timed: set[int] = set()
         """Predicates whose facts have expiries."""
         self.listed: set[int] = set()
@@ -133,9 +134,11 @@ class ExpiryStore:
 
     # --- an update ----------------------------------------------------------------------------------
 
-    def begin(self, engine: EmbeddedEngine, lifetimes: Lifetimes | None) -> None:
-        """An update begins: finds what is due."""
-        self.lifetimes = lifetimes
+    def begin(
+        self, engine: EmbeddedEngine, lifetimes: Lifetimes | None, derived: Collection[int]
+    ) -> None:
+        """An update begins: finds what is due.  `derived`: the predicates of rules."""
+        self.lifetimes, self.derived = lifetimes, derived
         state = self.arrays.state
         state[kernel.BEGIN], state[LOGGED] = len(engine.store), 0
         if not self.timed or lifetimes is None:
@@ -207,9 +210,7 @@ class ExpiryStore:
                 self.reserve(len(engine.store), facts.count)
                 engine.store.add_to_table(predicate)
                 out = np.empty((facts.count, 2), np.int32)
-                count = kernel.give(
-                    engine.shared, self.at, predicate, facts.table, slots, derived, out
-                )
+                count = kernel.give(engine.shared, self.at, predicate, facts.table, slots, derived, out)
                 found.append(out[: int(count)])
         return found[0] if len(found) == 1 else np.concatenate(found) if found else NO_CHANGES
 
@@ -218,12 +219,13 @@ class ExpiryStore:
         names = {facts.predicate for facts, _ in self.lifetimes.changed} if self.lifetimes else ()
         return {engine.predicate(name) for name in names if engine.has(name)}
 
-    def give_all(self, engine: EmbeddedEngine, derived: Collection[int]) -> None:
+    def give_all(self, engine: EmbeddedEngine) -> None:
         """What the update says about the explicit facts of timed predicates that no rule derives."""
         if not self.timed or self.lifetimes is None:
             return
         for name in dict.fromkeys(facts.predicate for facts, _ in self.lifetimes.changed):
-            if engine.has(name) and (number := engine.predicate(name)) in self.timed and number not in derived:
+            number = engine.predicate(name) if engine.has(name) else -1
+            if number in self.timed and number not in self.derived:
                 self.note(engine, self.give(engine, number, derived=False))
 
     def load(self, engine: EmbeddedEngine, predicate: int, *, derived: bool) -> None:

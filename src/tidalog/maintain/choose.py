@@ -121,6 +121,8 @@ def _goes_by_time(component: MaintainedComponent) -> bool:
     if lifetimes is None or _BY_TIME.misfit(component):
         return False
     kept = component.expires_with is not None
+    if lifetimes.wanted:
+        return True
     return component.slides.favour_expiries(lifetimes, component.facts, kept=kept)
 
 

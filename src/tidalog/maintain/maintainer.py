@@ -205,7 +205,7 @@ class Maintainer:
         chosen: dict[str, str] = {}
         savepoint.on_rollback(self._workspace.drop_scans)
         try:
-            engine.expiries.begin(engine, update.lifetimes)
+            engine.expiries.begin(engine, update.lifetimes, self._index.holder.keys())
             txn.ask(update.deletions, update.insertions)
             if rules is not None:
                 begin_change(txn, rules)
@@ -213,10 +213,11 @@ class Maintainer:
             marked = marks.begin(txn, upcoming, Parts(self.program.analysis.rules, self._index))
             self._change_explicit(txn)
             txn.finish_component((), txn.begin)  # what no component has
-            engine.expiries.give_all(engine, self._index.holder.keys())
+            engine.expiries.give_all(engine)
             worklist = self._first_reached(txn, rules)
             work = ComponentUpdate(txn, runner, counters, marks, marked, self.options.order, self.functions)
             announced = bool(marks.announced)
+            wanted = update.lifetimes is not None and update.lifetimes.wanted
             while worklist:
                 component = worklist.pop()
                 if announced and not self._concerns(component, txn):
@@ -229,7 +230,7 @@ class Maintainer:
                 for predicate in component.numbers:
                     if predicate in txn.deleted or predicate in txn.grown:
                         worklist.add(self._index.readers(predicate))
-                    elif predicate in engine.expiries.changes:
+                    elif predicate in engine.expiries.changes or wanted:
                         worklist.add(self._readers_of_expiries(predicate))
                 runner.look_at(txn)
             runner.look_at(txn)
@@ -273,6 +274,10 @@ class Maintainer:
         if rules is not None:
             worklist.add(rules.edited)
         expiries = self.engine.expiries
+        if expiries.lifetimes is not None and expiries.lifetimes.wanted:
+            for predicate in map(self.engine.predicate, filter(self.engine.has, expiries.lifetimes.predicates)):
+                worklist.add(self._index.readers(predicate))
+                worklist.add([holder[predicate]] if predicate in holder else [])
         if expiries.timed:
             for predicate in expiries.changes:
                 worklist.add(self._readers_of_expiries(predicate))
@@ -283,7 +288,9 @@ class Maintainer:
 
     def _readers_of_expiries(self, predicate: int) -> list[MaintainedComponent]:
         """Components that must know that facts of a predicate expire at other times than before."""
-        return [one for one in self._index.readers(predicate) if one.expires_with is not None]
+        lifetimes = self.engine.expiries.lifetimes
+        wanted = lifetimes is not None and lifetimes.wanted
+        return [one for one in self._index.readers(predicate) if wanted or one.expires_with is not None]
 
     def _concerns(self, component: MaintainedComponent, txn: Transaction) -> bool:
         """Whether anything that a component holds or reads has changed: it may have been reached because a

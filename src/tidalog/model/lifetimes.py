@@ -28,3 +28,5 @@ class Lifetimes:
     """The windows from which every fact goes at some time."""
     counted: frozenset[str] = frozenset()
     """The windows that have no time at which a fact leaves."""
+    wanted: bool = False
+    """Whether somebody asks for expiries, so that they are worked out wherever they can be."""

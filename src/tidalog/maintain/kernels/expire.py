@@ -530,9 +530,7 @@ def put_head(facts: Facts, log: Log, expiries: Expiries, search: Search, work: W
     arity, row, out = code[pc + 4], work.row, work.found
     for j in range(arity):
         row[j, 0] = operand_of(block, 0, code, pc + 5 + j)
-    insert_changes(
-        facts, log, code[pc + 2], row[:arity], 1, work.hashes, int64(STATUS_NEW), out[:1], out[1:]
-    )
+    insert_changes(facts, log, code[pc + 2], row[:arity], 1, work.hashes, int64(STATUS_NEW), out[:1], out[1:])
     fact = int64(out[0])
     if out[1] != 0:
         expiries.life[fact, SLOT] = GONE

@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from typing import ClassVar, Final
 
 import numpy as np
+import numpy.typing as npt
 
 from tidalog.engine import opcodes as op
 from tidalog.engine import update_kernels as steps
@@ -72,8 +73,10 @@ class Expire(Strategy):
         read = {engine.names[number] for number in (*component.lower, *component.numbers)}
         if read & lifetimes.counted:
             return "a window of the last arrivals does not say when a fact leaves"
-        timed = engine.expiries.timed
-        if not read & lifetimes.predicates and not timed.intersection(component.lower):
+        names, derived = lifetimes.predicates, engine.expiries.derived
+        windows = [n for n in component.lower if n not in derived] + component.numbers
+        expires = any(engine.names[number] in names for number in windows)
+        if not expires and not engine.expiries.timed.intersection(component.lower):
             return "nothing that it reads expires"
         return ""
 
@@ -169,7 +172,8 @@ class _Run:
         assert expiries.lifetimes is not None
         windows = expiries.lifetimes.predicates
         for number in component.lower:
-            if engine.names[number] in windows and number not in expiries.timed:
+            pure = engine.names[number] in windows and number not in expiries.derived
+            if pure and number not in expiries.timed:
                 expiries.keep(engine, [number], listed=False)
                 expiries.load(engine, number, derived=False)
                 expiries.note(engine, expiries.give(engine, number, derived=False))
@@ -279,28 +283,30 @@ class _Buffers:
 
     def make_room(self, run: _Run, more: int = 0) -> None:
         """Capacity for another block of instances, and for this many more facts in every list."""
-        work, control = self.work, self.work.control
-        for name, count, used in (
-            ("heap", kernel.DOUBTED, 1),
-            ("suspects", kernel.SUSPECTS, 2),
-            ("waits", kernel.WAITS, 3),
-            ("changed", kernel.CHANGED, 2),
-        ):
-            array = getattr(work, name)
-            needed = int(control[count]) + more + 2 * kernel.MARGIN
-            if needed > len(array):
-                larger = np.empty((2 * needed, used) if used > 1 else 2 * needed, np.int32)
-                larger[: len(array)] = array
-                work = work._replace(**{name: larger})
-        if len(work.queue) < len(run.expiries.arrays.when):
-            queue = np.empty(2 * len(run.expiries.arrays.when), np.int32)
-            queue[: len(work.queue)] = work.queue
-            work = work._replace(queue=queue)
-        if work is not self.work:
-            self.work, self.at = work, block_of(work)
-        engine, expiries = run.engine, run.expiries
+        work, expiries, engine = self.work, run.expiries, run.engine
+        doubted, suspects, waits, changed = work.control[_COUNTED].tolist()
+        self.replace(
+            heap=_with_room(work.heap, doubted, more),
+            suspects=_with_room(work.suspects, suspects, more),
+            waits=_with_room(work.waits, waits, more),
+            changed=_with_room(work.changed, changed, more),
+            queue=_with_room(work.queue, len(expiries.arrays.when), 0),
+        )
         engine.store.ensure(BLOCK, len(work.row), -1)
         expiries.reserve(len(engine.store) + BLOCK, more + BLOCK)
+
+
+_COUNTED: Final = [kernel.DOUBTED, kernel.SUSPECTS, kernel.WAITS, kernel.CHANGED]
+
+
+def _with_room(array: npt.NDArray[np.int32], used: int, more: int) -> npt.NDArray[np.int32]:
+    """An array with capacity for more entries, or itself."""
+    needed = used + more + 2 * kernel.MARGIN
+    if needed <= len(array):
+        return array
+    larger = np.empty((2 * needed, *array.shape[1:]), np.int32)
+    larger[: len(array)] = array
+    return larger
 
 
 def _with_slot(ids: Ids, slot: int) -> Changes:

@@ -106,7 +106,9 @@ class Stream:
             after |= (held & ~left) | np.isin(rows, plan.inserted)
             deleted |= np.isin(rows, plan.deleted)
         gone = before & ~after
-        return WindowPlan(rows[after & ~before], rows[gone & deleted], rows[gone & ~deleted], self._last(plans))
+        return WindowPlan(
+            rows[after & ~before], rows[gone & deleted], rows[gone & ~deleted], self._last(plans)
+        )
 
     def _last(self, plans: Sequence[WindowPlan]) -> Lives | None:
         """When facts of the source leave the last of its windows that has them."""
@@ -195,6 +197,11 @@ class Stream:
         self.rows.renumber(everything[kept])
 
 
+def _has_facts(stream: Stream) -> bool:
+    everything = np.arange(len(stream.rows), dtype=np.int32)
+    return any(content.is_in(everything).any() for content in stream.contents)
+
+
 @dataclass
 class Windows:
     windows: tuple[Window, ...] = ()
@@ -263,8 +270,8 @@ class Windows:
 
     def lifetimes(self, now: int, lives: Sequence[tuple[Facts, Times]]) -> Lifetimes | None:
         """What an update says about expiries; None before the first time."""
-        if not self.started:
-            return None
+        if now == START or (not self.started and any(map(_has_facts, self.streams.values()))):
+            return None  # the first time becomes that of earlier facts, when the update is over
         kinds: dict[str, set[str]] = {window.name: {window.kind} for window in self.windows}
         for window in self.windows:
             if window.source not in self._own:
@@ -280,7 +287,12 @@ class Windows:
     def lives_of(self, predicate: str) -> list[tuple[Facts, Times]]:
         """The facts of a window by time that are in it, and when they leave."""
         sources = {window.source for window in self.windows if predicate in (window.name, window.source)}
-        return [part for source in sources if source in self.streams for part in self.streams[source].lives(predicate)]
+        return [
+            part
+            for source in sources
+            if source in self.streams
+            for part in self.streams[source].lives(predicate)
+        ]
 
     def _stream(self, source: str, batches: Sequence[Sequence[Facts]]) -> Stream | None:
         stream = self.streams.get(source)
