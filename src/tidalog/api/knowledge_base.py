@@ -61,7 +61,7 @@ class KnowledgeBase(Reader):
 
     def __init__(self, limits: Limits, options: Options) -> None:
         self._subscriptions = Subscriptions()
-        super().__init__(limits, self._subscriptions.deliver)
+        super().__init__(limits, self._subscriptions.deliver, options)
         self._changes = Changes(self._open, self._lock, self._subscriptions, options, self._note)
 
     @property

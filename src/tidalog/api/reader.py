@@ -15,6 +15,7 @@ from tidalog.api.arguments import checked_limits
 from tidalog.api.database import Database
 from tidalog.api.diagnostics import Closed
 from tidalog.api.lock import Lock, locked
+from tidalog.api.maintenance import DEFAULT
 from tidalog.api.naming import known_predicate, parameter_terms, user_predicates
 from tidalog.api.plans import program_plan
 from tidalog.api.prepared import PreparedQueries
@@ -33,6 +34,7 @@ from tidalog.io.formats import format_named
 from tidalog.io.term_fields import as_terms
 from tidalog.io.write import write_table
 from tidalog.lang.names import written_name
+from tidalog.maintain.choose import Options
 from tidalog.model.amounts import counted
 from tidalog.model.errors import Diagnostic, UsageError
 from tidalog.model.facts import Facts
@@ -43,10 +45,12 @@ from tidalog.plan.program_plan import ProgramPlan
 class Reader:
     """Results of a database, under a lock."""
 
-    def __init__(self, limits: Limits, after: Callable[[], None] = lambda: None) -> None:
+    def __init__(
+        self, limits: Limits, after: Callable[[], None] = lambda: None, options: Options = DEFAULT
+    ) -> None:
         """`after` is called after every call, when the lock is free."""
         self._lock = Lock(after)
-        self._limits = limits
+        self._limits, self._options = limits, options
         self._database: Database | None = Database(limits)
         """None when closed."""
         self._queries = PreparedQueries()
@@ -132,6 +136,9 @@ class Reader:
         if explicit is not True:
             self.materialise()
         found = facts_of(database, predicate, explicit)
+        if expiry and explicit is not True and database.windows:
+            database.learn_expiries(found.predicate, self._options)
+            found = facts_of(database, predicate, explicit)
         names = argument_names(database, found)
         return result_of(database, names, found, expiries_of(database, found, explicit) if expiry else None)
 

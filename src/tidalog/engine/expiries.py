@@ -1,8 +1,8 @@
 """When facts expire, for the strategy `expire`.
 
 Times are numbered: a *slot* stands for one time that some fact has, so a fact's expiry takes four bytes
-whatever the unit of time.  `life` has four numbers for each fact, its slot, its rank, a link and the slot that
-it has as an explicit fact; there is no memory for it until a component asks for expiries.
+whatever the unit of time.  `life` has four numbers for each fact, its slot, its rank, a link and the slot
+that it has as an explicit fact; there is no memory for it until a component asks for expiries.
 
 Invariants between two updates.
 *  A fact of a predicate that is not `timed` has slot NEVER: it goes when it is deleted.
@@ -134,9 +134,7 @@ class ExpiryStore:
 
     # --- an update ----------------------------------------------------------------------------------
 
-    def begin(
-        self, engine: EmbeddedEngine, lifetimes: Lifetimes | None, derived: Collection[int]
-    ) -> None:
+    def begin(self, engine: EmbeddedEngine, lifetimes: Lifetimes | None, derived: Collection[int]) -> None:
         """An update begins: finds what is due.  `derived`: the predicates of rules."""
         self.lifetimes, self.derived = lifetimes, derived
         state = self.arrays.state

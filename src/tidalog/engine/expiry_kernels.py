@@ -9,7 +9,7 @@ import numpy as np
 from tidalog.engine.addresses import facts_at, log_at
 from tidalog.engine.array_types import Int32s, Int32Table, Int64s, Uint8s, int64
 from tidalog.engine.bits import DELETED, NEW, PRESENT
-from tidalog.engine.fact_kernels import FACTS, Facts
+from tidalog.engine.fact_kernels import FACTS
 from tidalog.engine.jit import entry, inlined, int32_table, int64_at
 from tidalog.engine.probe import find_rows
 from tidalog.engine.undo_log import set_bits
@@ -153,7 +153,7 @@ def list_again(shared: Int64s, of: Int64s, listed: Uint8s) -> None:
     for fact in range(facts.state[FACTS]):
         if life[fact, LINK] != UNLISTED:
             life[fact, LINK] = UNLISTED
-        if life[fact, SLOT] > GONE and facts.status[fact] & PRESENT:
+        if life[fact, SLOT] > GONE and facts.status[fact] & PRESENT:  # noqa: SIM102
             if listed[facts.arguments[int64(facts.offset[fact]) - 1]]:
                 list_fact(expiries, fact)
 

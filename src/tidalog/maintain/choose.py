@@ -38,6 +38,11 @@ class Options:
     look_ahead: int = 1
 
 
+def keeps_expiries(options: Options) -> bool:
+    """Whether components may be maintained by the times at which their facts go."""
+    return options.strategy == AUTO or registered.STRATEGIES[options.strategy].keeps_expiries
+
+
 def strategy_to_prepare(options: Options) -> Strategy:
     """The strategy that most components will have."""
     return _DEFAULT if options.strategy == AUTO else registered.STRATEGIES[options.strategy]

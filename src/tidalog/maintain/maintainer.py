@@ -275,7 +275,9 @@ class Maintainer:
             worklist.add(rules.edited)
         expiries = self.engine.expiries
         if expiries.lifetimes is not None and expiries.lifetimes.wanted:
-            for predicate in map(self.engine.predicate, filter(self.engine.has, expiries.lifetimes.predicates)):
+            for predicate in map(
+                self.engine.predicate, filter(self.engine.has, expiries.lifetimes.predicates)
+            ):
                 worklist.add(self._index.readers(predicate))
                 worklist.add([holder[predicate]] if predicate in holder else [])
         if expiries.timed:

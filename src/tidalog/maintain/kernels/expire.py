@@ -1,15 +1,16 @@
 """Expiries of a component (strategy `expire`; ALGORITHMS.md 8, after paper 002).
 
-T[f] is the time at which a fact goes, R[f] its rank among facts of one expiry.  g comes before f if T[g] > T[f],
-or if T[g] = T[f] and R[g] < R[f]; a fact of a lower component that has T[g] = T[f] comes before f too.
+T[f] is the time at which a fact goes, R[f] its rank among facts of one expiry.  g comes before f if
+T[g] > T[f], or if T[g] = T[f] and R[g] < R[f]; a fact of a lower component with T[g] = T[f] comes before f.
 Invariant.  f is explicit until T[f], or some instance derives it whose body facts all come before f.
 
-    SEEDS, POP, PROVE, DOUBT    lower: facts that lost an instance wait in a heap, first ones first.  f stays if
-                                it is explicit until T[f] or an instance of facts before it derives it.
-                                Otherwise it is a suspect, and so is perhaps each head that comes after it
+    SEEDS, POP, PROVE, DOUBT    lower: facts that lost an instance wait in a heap, first ones first.  f stays
+                                if it is explicit until T[f] or an instance of facts before it derives it.
+                                Else it is a suspect, and each head that comes after it may be one
     LEFT, LOWER                 each suspect gets the best expiry that facts which are no suspects give it
-    RAISE, SPREAD               facts with larger expiries wait in lists, the latest time first.  One that leaves
-                                its list is settled, and lengthens the heads of its instances of settled facts
+    RAISE, SPREAD               facts with larger expiries wait in lists, the latest time first.  One that
+                                leaves its list is settled, and lengthens the heads of its instances of
+                                settled facts
 
 Facts whose time has come are dropped when all this is done, so that what comes back in the same update is
 never gone.
@@ -57,8 +58,8 @@ from tidalog.engine.tuple_executor import (
     IDLE,
     STATE,
     Search,
-    derives,
     body_of,
+    derives,
     emit_of,
     head_of,
     next_match,
