@@ -29,4 +29,4 @@ class Lifetimes:
     counted: frozenset[str] = frozenset()
     """The windows that have no time at which a fact leaves."""
     wanted: bool = False
-    """Whether somebody asks for expiries, so that they are worked out wherever they can be."""
+    """Whether a user asks for expiries, so that they are worked out wherever they can be."""

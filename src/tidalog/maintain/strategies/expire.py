@@ -91,21 +91,21 @@ class Expire(Strategy):
         component, txn, engine = work.component, work.txn, work.txn.engine
         expiries = txn.expiries
         basis = _basis(component, expiries)
-        anew = component.expires_with != basis or component.edit is not None
+        from_scratch = component.expires_with != basis or component.edit is not None
         component.expires_with = None
         for number in component.numbers:
             engine.store.add_to_table(number)
         begin = len(engine.store)
         work.insert_explicit()
         work.marks.recomputed()
-        if anew:
+        if from_scratch:
             expiries.keep(engine, component.numbers, listed=True)
         expiries.reserve(len(engine.store))
         end_lives(expiries.at, begin, len(engine.store))
         if txn.deleted_count or len(engine.log.touched):
             steps.clear_bits_of_touched(engine.shared, _BITS)
         run = _Run(work, expiries)
-        run.begin_again() if anew else run.begin()
+        run.begin_again() if from_scratch else run.begin()
         run.drive()
         run.end()
         component.expires_with = _basis(component, expiries)
