@@ -124,7 +124,7 @@ def test_ways_of_the_map_are_connected_if_they_share_nodes_along_a_chain() -> No
 
 def test_every_example_is_in_the_list_of_examples() -> None:
     text = (EXAMPLES / "README.md").read_text()
-    programs = [*EXAMPLES.glob("*/*.rls"), *EXAMPLES.glob("*/*.rules")]
+    programs = [path for end in ("rls", "rules", "jrules") for path in EXAMPLES.glob(f"*/*.{end}")]
     assert len(programs) >= 6
     for program in programs:
         name = re.escape(f" examples/{program.relative_to(EXAMPLES)}")

@@ -38,6 +38,8 @@ class EncodedUpdate:
     """Whether that is the time of its arrival, and not one that came with the data."""
     lifetimes: Lifetimes | None = None
     """When its explicit facts expire, once windows have made it an update without a time."""
+    accepted: bool = False
+    """Whether it was found to be early enough for the windows when it was logged, and is not asked again."""
 
     @property
     def changes_rules(self) -> bool:

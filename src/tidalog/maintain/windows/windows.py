@@ -232,6 +232,12 @@ class Windows:
     def is_too_late(self, time: int) -> bool:
         return self.started and time < self.now - self.late
 
+    @property
+    def next_expiry(self) -> int:
+        """When a fact may leave next because it is too old; `NEVER` if none will."""
+        times = (content.next_expiry for stream in self.streams.values() for content in stream.contents)
+        return min(times, default=NEVER)
+
     def concerns(self, update: EncodedUpdate) -> bool:
         """Whether an update changes a stream."""
         sources = {window.source for window in self.windows}
