@@ -1,8 +1,9 @@
 """`Changes`: the one path of a change: log it, apply it, note it, publish it.
 
-Invariant.  Every change of a knowledge base goes through `perform`, apart from those of recovery.  Where a
-change can be refused for what follows from it, or is published to subscribers, what follows is derived with
-it.
+Invariant.  Every change of a knowledge base goes through `Changes.perform`, apart from those whose updates
+are in the log already: `apply_pending` and recovery apply them by `change.perform` too, and log the outcome.
+Where a change can be refused for what follows from it, or is published to subscribers, what follows is
+derived with it.
 """
 
 from __future__ import annotations

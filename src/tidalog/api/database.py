@@ -35,7 +35,7 @@ from tidalog.api.state_diff import differences, visible
 from tidalog.api.timed_changes import apply_timed, check, read_time, stored_facts
 from tidalog.builtins import PythonFunction
 from tidalog.engine.limits import Limits, ProgressCallback
-from tidalog.maintain.choose import Options
+from tidalog.maintain.choose import Options, keeps_expiries
 from tidalog.maintain.counters import Counters
 from tidalog.maintain.delta import PredicateDelta
 from tidalog.maintain.materialise import NO_LIMITS
@@ -303,6 +303,18 @@ class Database(HeldState):
             uncomputed = dict(Counter(run.uncomputed) + Counter(outcome.uncomputed))
             self._state = replace(self._state, run=replace(run, uncomputed=uncomputed))
         return outcome
+
+    def learn_expiries(self, predicate: str, options: Options) -> None:
+        """Works out when the facts of a predicate go, where that can be known and is not kept.  No fact
+        changes."""
+        lifetimes = self.windows.lifetimes(self.windows.now, ())
+        engine = self.engine
+        is_known = engine.has(predicate) and engine.predicate(predicate) in engine.expiries.timed
+        if lifetimes is None or is_known or not keeps_expiries(options):
+            return
+        self.materialise()
+        update = EncodedUpdate(lifetimes=replace(lifetimes, wanted=True))
+        self._maintain(Job([update], (), options, self.limits))
 
     def check_arities(self, facts: Iterable[Facts]) -> None:
         """Facts to delete have as many arguments as their predicate, if it is known.  Raises

@@ -65,7 +65,7 @@ class KnowledgeBase(Reader):
 
     def __init__(self, limits: Limits, options: Options) -> None:
         self._subscriptions = Subscriptions()
-        super().__init__(limits, self._subscriptions.deliver)
+        super().__init__(limits, self._subscriptions.deliver, options)
         self._evaluations = Evaluations(self._open())
         self._continuous = Queries(self)
         self._changes = Changes(

@@ -59,8 +59,13 @@ def explicit_rows(engine: EmbeddedEngine, layout: Layout) -> Iterator[Facts]:
             yield _relation(engine, name, arity, True)
 
 
+def selected(explicit: bool | None) -> tuple[int, int]:
+    """The bits of the facts asked for: a mask and what is wanted under it."""
+    return (0, 0) if explicit is None else (_EXPLICIT, _EXPLICIT if explicit else 0)
+
+
 def _relation(engine: EmbeddedEngine, name: str, arity: int, explicit: bool | None) -> Facts:
-    mask, want = (0, 0) if explicit is None else (_EXPLICIT, _EXPLICIT if explicit else 0)
+    mask, want = selected(explicit)
     if not engine.has(name):
         return Facts(name, [np.empty(0, np.int32)] * arity, 0)
     ids = engine.ids(name, mask, want)

@@ -193,6 +193,16 @@ class Result:
         """The first rows."""
         return self[:count] if self.columns else self
 
+    def with_column(self, name: str, column: pa.Array) -> Result:
+        """One more column, which gets another name if this one is taken."""
+        while name in self.columns:
+            name += "_"
+        columns = [known.combine_chunks() for known in self._table.columns] if self.columns else []
+        readings = [reading_of(field) for field in self._table.schema] if self.columns else []
+        return Result(
+            [*self.columns, name], [*columns, column], len(self), self._prefixes, [*readings, "string"]
+        )
+
     def _like(self, table: pa.Table) -> Result:
         if not self.columns:
             return self

@@ -82,7 +82,8 @@ def apply_timed(
         (update,) = updates
         check(windows, layout, update)
         plan = windows.plan(update)
-        outcome = apply([plan.update])
+        lifetimes = windows.lifetimes(plan.now, plan.lives)
+        outcome = apply([replace(plan.update, lifetimes=lifetimes)])
         windows.commit(plan, update)
         return _with_expired(outcome, [plan], updates)
     before, plans = deepcopy(windows), list[TimedPlan]()
@@ -92,7 +93,10 @@ def apply_timed(
             plans.append(windows.plan(update))
             windows.commit(plans[-1], update)
         net = net_update([plan.update for plan in plans])
-        return _with_expired(apply([replace(net, label=updates[-1].label)]), plans, updates)
+        lives = [part for plan in plans for part in plan.lives]
+        lifetimes = windows.lifetimes(plans[-1].now, lives)
+        net = replace(net, label=updates[-1].label, lifetimes=lifetimes)
+        return _with_expired(apply([net]), plans, updates)
     except BaseException:
         restore(before)
         raise
