@@ -141,10 +141,11 @@ class TestLabelsAndDates:
     ) -> None:
         frame = spark.sql(f"select {label} update, '+' op, 'edge' predicate, 'a' arg1, 'b' arg2")
         ingest = ingest_for(frame, text_labels=True)
-        found = ordered(read_by(ingest).table, 1, Before("9999", False, lambda label, content: "never"))
+        batch = read_by(ingest)
+        found = ordered(batch.table, 1, Before("9999", False, lambda label, content: "never"))
         assert found.unseen == [text]
-        (late,) = ingest.late_rows(ingest.updates, {text: "why"})
-        assert late["message"] == f"update {text} comes too late: why"
+        (late,) = ingest.late_rows(ingest.updates, batch, {text: ("T125", "why")})
+        assert (late["number"], late["message"], late["column"]) == ("T125", "why", "update")
 
     def test_instants_are_labels_in_utc_in_every_zone(self, spark: SparkSession) -> None:
         """Of an hour that comes twice, too."""
@@ -184,8 +185,8 @@ class TestLabelsAndDates:
         rows: list[tuple[object, ...]] = [("07", *GOOD[1:]), ("x", *GOOD[1:])]
         columns = COLUMNS.replace("update long", "update string")
         ingest = ingest_for(spark.createDataFrame(rows, columns))
-        (late,) = ingest.late_rows(ingest.updates, {7: "why"})
-        assert late["message"] == "update 7 comes too late: why"
+        (late,) = ingest.late_rows(ingest.updates, read_by(ingest), {7: ("T125", "why")})
+        assert late["message"] == "why"
 
     def test_text_is_compared_byte_by_byte_whatever_its_collation(self, spark: SparkSession) -> None:
         words = "'{}' collate UTF8_LCASE op, '{}' collate UTF8_LCASE predicate"

@@ -204,6 +204,13 @@ class WindowDerived(Diagnostic):
     hint = "insert {source}, or derive another predicate"
 
 
+class NoTimeThere(Diagnostic):
+    number = "T180"
+    title = "{argument} cannot be the time of {name}"
+    reason = "{why}"
+    hint = "declare it: @declare {name}(…, {argument}: dateTime) ."
+
+
 class LiteralInTriple(Diagnostic):
     number = "T165"
     title = "{value} cannot be the {role} of a triple"

@@ -28,7 +28,7 @@ from tidalog.analysis.rewrite import atoms, map_atoms
 from tidalog.analysis.safety import check_safety
 from tidalog.analysis.specialise import specialise
 from tidalog.analysis.strata import check_stratification
-from tidalog.analysis.windows import check_windows, windows_are_defined
+from tidalog.analysis.windows import check_times, check_windows, windows_are_defined
 from tidalog.lang.collector import collector_paused
 from tidalog.model.errors import Diagnostic, ProgramError
 from tidalog.model.program import Fact, Program
@@ -100,6 +100,7 @@ PASSES: tuple[Pass, ...] = (
     lower_rdf_atoms,  # ex:p(?x, ?y) → triple(?x, ex:p, ?y)
     check_declarations,
     check_windows,
+    check_times,
     check_arity,
     windows_are_defined,
     refuse_reserved_names,  # <#p> is reserved

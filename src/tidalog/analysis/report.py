@@ -85,7 +85,14 @@ def describe_json(analysis: Analysis) -> dict[str, object]:
             for one in analysis.program.declared.values()
         ],
         "windows": [
-            {"name": one.name, "source": one.source, "kind": one.kind, "length": one.length, "step": one.step}
+            {
+                "name": one.name,
+                "source": one.source,
+                "kind": one.kind,
+                "length": one.length,
+                "step": one.step,
+                "time": one.time,
+            }
             for one in analysis.program.windows
         ],
         "constraints": [rule.name for rule in analysis.constraints],
@@ -127,7 +134,12 @@ def _declaration_row(analysis: Analysis, declaration: Declaration) -> list[str]:
 def _window_row(analysis: Analysis, window: Window) -> list[str]:
     """`recent`, its size, and its stream if that has another name."""
     over = f"over {analysis.label(window.source)}" if window.source != window.name else ""
-    return [analysis.label(window.name), window_text(window), over]
+    return [
+        analysis.label(window.name),
+        window_text(window),
+        over,
+        f"time {window.time}" if window.time else "",
+    ]
 
 
 def _component_row(analysis: Analysis, component: Component) -> list[str]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from tidalog.analysis.diagnostics import (
+    NoTimeThere,
     WindowDerived,
     WindowOfTriples,
     WindowOfWindow,
@@ -39,6 +40,28 @@ def check_windows(draft: Draft) -> None:
                 if found is not None:
                     words = {"name": draft.label(window.name), "source": draft.label(window.source)}
                     draft.report(WindowDerived(found.span or window.span, **words))
+
+
+def check_times(draft: Draft) -> None:
+    """The argument with the time of a stream is declared, and the same for all windows over it."""
+    program, known = draft.program, dict[str, str]()
+    for window in program.windows:
+        if not window.time:
+            continue
+        name, declaration = draft.label(window.source), program.declared.get(window.source)
+        types = dict(zip(declaration.names, declaration.columns, strict=True)) if declaration else {}
+        column = types.get(window.time)
+        why = ""
+        if declaration is None:
+            why = f"{name} is not declared"
+        elif column is None:
+            why = f"{name} has no such argument, it has {', '.join(types)}"
+        elif column.type != "dateTime":
+            why = f"its type is {column.type}, and a time is a dateTime"
+        elif known.setdefault(window.source, window.time) != window.time:
+            why = f"another window over {name} takes its time from {known[window.source]}"
+        if why:
+            draft.report(NoTimeThere(window.span, argument=window.time, name=name, why=why))
 
 
 def windows_are_defined(draft: Draft) -> None:

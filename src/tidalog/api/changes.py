@@ -23,6 +23,7 @@ from tidalog.api.maintenance import newly_explicit, no_longer_explicit
 from tidalog.api.outcome import Outcome
 from tidalog.api.progress import bar_for
 from tidalog.api.subscriptions import Subscriptions
+from tidalog.api.user_changes import moved_facts
 from tidalog.builtins import PythonFunction
 from tidalog.engine.limits import ProgressCallback
 from tidalog.maintain.choose import Options
@@ -149,11 +150,11 @@ class Changes:
 
     def _stamp(self, updates: Sequence[EncodedUpdate]) -> None:
         """Gives updates without a time that of their arrival, unless times come with the data."""
-        windows = self._opened().windows
-        for update in updates if windows else ():
-            by_arrival = windows.concerns(update) if windows.by_arrival is None else windows.by_arrival
-            if update.time is None and by_arrival:
-                update.time, update.arrived = max(windows.now, time.time_ns() // 1000), True
+        database = self._opened()
+        for update in updates if database.windows else ():
+            database.read_time(update)
+            if update.time is None and database.is_timed_by_arrival(update):
+                update.time, update.arrived = max(database.windows.now, time.time_ns() // 1000), True
 
     def maintain(
         self,
@@ -181,7 +182,9 @@ class Changes:
         """Returns how many facts became explicit."""
         if self._is_maintained(facts.count):
             delta = self.maintain_shown([EncodedUpdate(insertions=[facts])], progress)
-            return sum(newly_explicit(change.ids) for change in delta.values())
+            changes = {name: change.ids for name, change in delta.items()}
+            moved = moved_facts(self._opened().analysis, changes)
+            return sum(map(newly_explicit, changes.values())) - moved
         load = self._opened().plan_insertion([facts])
         return self.perform(Change(INSERT, [EncodedUpdate(insertions=load.facts)], load)).new
 

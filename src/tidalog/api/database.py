@@ -30,7 +30,7 @@ from tidalog.api.outcome import Outcome
 from tidalog.api.placement import can_stay, relations_of, relations_of_rules
 from tidalog.api.rules import rules_added
 from tidalog.api.state_diff import differences, visible
-from tidalog.api.timed_changes import apply_timed, check, stored_facts
+from tidalog.api.timed_changes import apply_timed, check, read_time, stored_facts
 from tidalog.builtins import PythonFunction
 from tidalog.engine.limits import Limits, ProgressCallback
 from tidalog.maintain.choose import Options
@@ -86,7 +86,9 @@ class Database(HeldState):
             if moves:
                 self._move(before.analysis.triples)
             if self.windows and load.facts:
-                return stored_facts(self.windows, load.facts, self._insert_explicit)
+                update = EncodedUpdate(insertions=load.facts, accepted=load.accepted)
+                self.read_time(update)
+                return stored_facts(self.windows, update, self._insert_explicit)
             return self._explicit_facts.insert(self.engine, parts)
 
     def _insert_explicit(self, facts: Sequence[Facts]) -> int:
@@ -174,7 +176,7 @@ class Database(HeldState):
 
     def maintain_load(self, load: Load, options: Options, progress: ProgressCallback | None) -> Outcome:
         """Loads what `can_maintain` says, and derives what follows.  Rules that it adds are a rule edit."""
-        update = EncodedUpdate(insertions=load.facts)
+        update = EncodedUpdate(insertions=load.facts, accepted=load.accepted)
         job = Job([update], (), options, self.limits, progress)
         self.maintained()  # with the rules before the load
         before = self.analysis
@@ -205,6 +207,8 @@ class Database(HeldState):
         """Applies updates after windows have turned their times into insertions and deletions."""
         if not self.windows:
             return apply(job)
+        for update in job.updates:
+            self.read_time(update)
 
         def restore(windows: Windows) -> None:
             self._state = replace(self._state, windows=windows)
@@ -212,6 +216,17 @@ class Database(HeldState):
         return apply_timed(
             self.windows, job.updates, lambda updates: apply(replace(job, updates=updates)), restore
         )
+
+    def read_time(self, update: EncodedUpdate) -> None:
+        """Gives an update the time that its facts have."""
+        read_time(update, self.program, self.dictionary)
+
+    def is_timed_by_arrival(self, update: EncodedUpdate) -> bool:
+        """Whether an update without a time has that of its arrival."""
+        windows = self.windows
+        if self.program.time_arguments:
+            return False
+        return windows.concerns(update) if windows.by_arrival is None else windows.by_arrival
 
     def _apply(self, job: Job) -> Outcome:
         updates, progress = job.updates, job.progress

@@ -94,6 +94,10 @@ class PredicateChange:
     def deleted_count(self) -> int:
         return self.ids.deleted_rows
 
+    @property
+    def expired_count(self) -> int:
+        return int(np.count_nonzero(self.is_expired))
+
     @cached_property
     def inserted(self) -> Result:
         """Facts that were not true before."""
@@ -127,10 +131,11 @@ class PredicateChange:
     @cached_property
     def expired(self) -> Result:
         """Those of `deleted` that were too old for a window, or followed from facts that were."""
-        return self._chosen(self.ids.deleted, self._is_expired)
+        return self._chosen(self.ids.deleted, self.is_expired)
 
     @cached_property
-    def _is_expired(self) -> Mask:
+    def is_expired(self) -> Mask:
+        """Which of the deleted facts, as term ids."""
         return self._expired.among(self.predicate, self.ids)
 
     @cached_property
@@ -152,7 +157,7 @@ class PredicateChange:
 
     def batches(self, label: Label) -> Iterator[ChangeBatch]:
         """The rows of a change feed (`io.change_feed`), deletions first."""
-        change, expired = self.ids, self._is_expired
+        change, expired = self.ids, self.is_expired
         parts: tuple[tuple[int, Kind, list[Ids], Mask], ...] = (
             (-1, "expired", change.deleted, expired),
             (-1, "explicit", change.deleted, change.deleted_explicit & ~expired),
@@ -292,6 +297,11 @@ class Delta(Mapping[str, PredicateChange]):
         found = self._changes.get(predicate)
         return found if found is not None else self._of_others(predicate)
 
+    def of_facts(self, predicate: str) -> PredicateChange:
+        """The difference of `kb.facts(predicate)`: that of `delta[predicate]`, unless the update has turned
+        facts of an IRI into triples, or back, which leaves them what they are under their own name."""
+        return self._of_others(predicate)
+
     def __contains__(self, predicate: object) -> bool:
         if predicate in self._changes or not isinstance(predicate, str):
             return predicate in self._changes
@@ -315,6 +325,11 @@ class Delta(Mapping[str, PredicateChange]):
     def deleted_count(self) -> int:
         """Facts that stopped being true."""
         return sum(change.deleted_count for change in self._changes.values())
+
+    @property
+    def expired_count(self) -> int:
+        """Those of them that were too old for a window, or followed from facts that were."""
+        return sum(change.expired_count for change in self._changes.values())
 
     def batches(self, label: Label | None = None) -> Iterator[ChangeBatch]:
         """The rows of a change feed (`io.change_feed`)."""

@@ -343,7 +343,7 @@ class KnowledgeBase(Reader):
                 on_error=on_error,
                 quarantine=Path(quarantine) if quarantine is not None else None,
                 progress=bar.on_read("updates"),
-                clock=Clock(windows.now, windows.late) if windows else None,
+                clock=Clock(windows.now, windows.late, database.program.time_arguments) if windows else None,
             )
 
     @locked

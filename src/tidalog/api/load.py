@@ -63,6 +63,8 @@ class Load:
     """The witnesses that came with `admit`."""
     facts_only: bool = False
     """Whether it brings facts alone, which change neither rules nor relations."""
+    accepted: bool = False
+    """Whether its facts came early enough for the windows when they were logged."""
 
     @property
     def is_checked(self) -> bool:

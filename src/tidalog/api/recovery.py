@@ -54,6 +54,10 @@ def apply_again(
     change: Change | None = None
     try:
         change = change_of(redo, database)
+        for update in change.updates if redo.is_done else ():
+            update.accepted = True  # whatever `late` is now
+        if change.load is not None:
+            change.load.accepted = redo.is_done
         # What ended well was checked then; only what was never finished may be refused now.
         checked = change.load is not None and change.load.is_checked
         perform(database, change, (), options, now=not redo.is_done and (checked or database.is_checked))

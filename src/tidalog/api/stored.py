@@ -15,6 +15,7 @@ from itertools import islice
 from pathlib import Path
 from typing import Final
 
+from tidalog.api.acceptance import Late, accept
 from tidalog.api.arguments import check_batch, check_count, checked_options
 from tidalog.api.change import Change, delta_of, perform
 from tidalog.api.change_records import batch_record, known_digest
@@ -27,10 +28,12 @@ from tidalog.api.recovery import Recovery, Unfinished, apply_again, not_redone
 from tidalog.api.sources import ReadProgram
 from tidalog.api.store_journal import StoreJournal, digest_of
 from tidalog.api.streams import AnyUpdate
+from tidalog.api.timed_changes import too_late
 from tidalog.builtins import PythonFunction
 from tidalog.engine.limits import Limits, ProgressCallback
 from tidalog.maintain.choose import Options
 from tidalog.maintain.runner import Interrupted
+from tidalog.maintain.windows.windows import Windows
 from tidalog.model.errors import ProgramError, RunError, StoreError, TidalogError
 from tidalog.model.terms import Term
 from tidalog.model.update import EncodedUpdate, Label
@@ -143,6 +146,7 @@ class StoredKnowledgeBase(KnowledgeBase):
         prepared = [self._prepared(update) for update in updates]
         if goes_on:
             self._check_goes_on(prepared)
+        self._accept_all(prepared, goes_on)
         labels, first = [update.label for update in prepared], self._log.logged_to + 1
         logged = Batch(source, batch, first, labels, contents, goes_on=goes_on)
         record = batch_record(logged, prepared, self._open().dictionary)
@@ -153,6 +157,23 @@ class StoredKnowledgeBase(KnowledgeBase):
             self._journal.only_loaded = False
             self._inbox.note_batch(logged, self._log.applied_to)
         return len(prepared)
+
+    @locked
+    def accept_updates(
+        self, updates: Sequence[EncodedUpdate], *, goes_on: bool = False, may_arrive: bool = True
+    ) -> list[Late | None]:
+        """Gives updates that will be logged their times, and finds those that come too late for windows.  An
+        update without a time has that of its arrival, if it `may_arrive`."""
+        waiting = [waiting.update for waiting in self._received().waiting]
+        return accept(updates, self._open(), waiting, goes_on=goes_on, may_arrive=may_arrive)
+
+    def _accept_all(self, updates: Sequence[EncodedUpdate], goes_on: bool) -> None:
+        """Raises `UsageError` (T175) if an update comes too late."""
+        if all(update.accepted for update in updates):
+            return
+        for found in self.accept_updates(updates, goes_on=goes_on):
+            if found is not None:
+                raise too_late(self._open().windows, found.time, found.now)
 
     def _check_goes_on(self, prepared: Sequence[EncodedUpdate]) -> None:
         waiting = self._inbox.waiting
@@ -178,6 +199,12 @@ class StoredKnowledgeBase(KnowledgeBase):
         """The texts of rules that these updates add."""
         edits = [waiting.update.rules for waiting in self._received().waiting]
         return [text for edit in edits for text, _ in records.edit_packed(edit)[0]]
+
+    @property
+    @locked
+    def windows(self) -> Windows:
+        """The windows of the program and their time, for reading."""
+        return self._open().windows
 
     @locked
     def last_batch(self, source: str) -> int | None:

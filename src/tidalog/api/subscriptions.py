@@ -27,6 +27,7 @@ from tidalog.api.queries import result_of
 from tidalog.api.relations import without
 from tidalog.api.results import Result
 from tidalog.lang import parse_query
+from tidalog.model.errors import UsageError
 from tidalog.model.facts import Facts
 
 PredicateCallback = Callable[[PredicateChange], object]
@@ -154,7 +155,11 @@ class PredicateWatch:
         self._predicate = predicate
 
     def __call__(self, delta: Delta, /) -> tuple[object, ...] | None:
-        return (delta[self._predicate],) if self._predicate in delta else None
+        try:
+            change = delta.of_facts(self._predicate)
+        except UsageError:  # there is no such predicate any more
+            return None
+        return (change,) if change else None
 
 
 class QueryWatch:

@@ -9,18 +9,22 @@ from collections.abc import Callable, Sequence
 from copy import deepcopy
 from dataclasses import replace
 
+import numpy as np
+
 from tidalog.analysis import Analysis
 from tidalog.api.diagnostics import FactsOfWindow, TooLate, WindowsFixed, WindowsNotKept
 from tidalog.api.encoded_update import net_update
 from tidalog.api.outcome import Outcome
 from tidalog.engine.bits import EXPLICIT
+from tidalog.engine.dictionary import Dictionary
 from tidalog.engine.engine import EmbeddedEngine
+from tidalog.engine.value_kinds import INSTANT_VALUE
 from tidalog.maintain.windows.windows import TimedPlan, Windows
 from tidalog.model.errors import UsageError
 from tidalog.model.facts import Facts
 from tidalog.model.program import Program, Window
 from tidalog.model.update import EncodedUpdate
-from tidalog.model.window_times import duration_text, time_text
+from tidalog.model.window_times import START, duration_text, time_text
 
 
 def with_windows(windows: Windows, wanted: tuple[Window, ...], engine: EmbeddedEngine) -> Windows:
@@ -39,9 +43,24 @@ def with_windows(windows: Windows, wanted: tuple[Window, ...], engine: EmbeddedE
     return new
 
 
-def stored_facts(windows: Windows, insertions: Sequence[Facts], apply: Callable[[list[Facts]], int]) -> int:
-    """Facts that come without a time, and from which nothing is derived yet."""
-    update = EncodedUpdate(insertions=insertions)
+def read_time(update: EncodedUpdate, program: Program, dictionary: Dictionary) -> None:
+    """The time of an update without one is the latest of the facts that it inserts, if they have times."""
+    if update.time is not None or not program.time_arguments:
+        return
+    terms = dictionary.arrays
+    for facts in update.insertions:
+        argument = program.time_arguments.get(facts.predicate)
+        if argument is None or argument >= len(facts.columns) or not facts.count:
+            continue
+        ids = facts.columns[argument]
+        times = terms.number[ids[terms.value[ids] == INSTANT_VALUE]]
+        if len(times):
+            latest = int(np.clip(times.max(), START + 1, -START))
+            update.time = latest if update.time is None else max(latest, update.time)
+
+
+def stored_facts(windows: Windows, update: EncodedUpdate, apply: Callable[[list[Facts]], int]) -> int:
+    """Insertions from which nothing is derived yet."""
     check(windows, update)
     plan = windows.plan(update)
     new = apply(list(plan.update.insertions))
@@ -83,9 +102,13 @@ def check(windows: Windows, update: EncodedUpdate) -> None:
         if facts.predicate in names:
             (window,) = (one for one in windows.windows if one.name == facts.predicate)
             raise UsageError(FactsOfWindow(window=window.name, source=window.source))
-    if update.time is not None and windows.is_too_late(update.time):
-        late = f"later than {duration_text(windows.late)}" if windows.late else "earlier than that"
-        raise UsageError(TooLate(time=time_text(update.time), now=time_text(windows.now), late=late))
+    if update.time is not None and not update.accepted and windows.is_too_late(update.time):
+        raise too_late(windows, update.time, windows.now)
+
+
+def too_late(windows: Windows, time: int, now: int) -> UsageError:
+    late = f"later than {duration_text(windows.late)}" if windows.late else "earlier than that"
+    return UsageError(TooLate(time=time_text(time), now=time_text(now), late=late))
 
 
 def refuse_windows(program: Program, what: str) -> None:

@@ -124,5 +124,7 @@ def _start(frame: DataFrame, how: Streaming, listener: Listener) -> MaintenanceQ
         quarantine=how.quarantine,
         strict=how.strict,
         other_updates=how.other_updates,
+        late=how.late,
+        idle_advance=how.idle_advance,
     )
     return maintained.start(how.changes, how.materialised, trigger=how.trigger, listener=listener)

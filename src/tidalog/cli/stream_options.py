@@ -67,6 +67,13 @@ class Streaming(Maintenance):
     text_labels: Annotated[
         bool, flag("Compare labels of updates as text, not as integers.", "--text-labels")
     ] = False
+    late: Annotated[
+        str, value("DURATION", "How much older than the time of windows an update may be: 5s.")
+    ] = "0s"
+    idle_advance: Annotated[
+        str | None,
+        value("DURATION", "Move the time of windows with the clock when nothing comes for so long."),
+    ] = None
     key: Annotated[
         str | None, value("COLUMN", "Each value of this column is a knowledge base of its own.")
     ] = None
@@ -81,10 +88,14 @@ class Streaming(Maintenance):
     dialect: DialectName = None
 
     def check(self) -> None:
-        from tidalog.spark.stream import read_trigger
+        from tidalog.api.times import checked_duration
+        from tidalog.spark.stream import checked_interval, read_trigger
 
         super().check()
         read_trigger(self.trigger)
+        checked_duration("late", self.late)
+        if self.idle_advance is not None:
+            checked_interval(self.idle_advance)
         self._check_key()
         if self.strict and self.quarantine is not None:
             raise bad_option(
@@ -105,6 +116,7 @@ class Streaming(Maintenance):
             ("--latest-only", self.latest_only),
             ("--look-ahead-wait", self.look_ahead_wait > 0),
             ("--update-wait", self.update_wait is not None),
+            ("--idle-advance", self.idle_advance is not None),
             ("--strategy", self.strategy != "auto"),
             ("--marking", self.marking != "auto"),
             ("--order", self.order != "ours"),

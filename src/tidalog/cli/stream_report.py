@@ -76,6 +76,7 @@ def batch_line(report: BatchReport, totals: Totals) -> str:
         f"  batch {report.batch:,}",
         f"update {report.label}" if report.label is not None else "",
         f"+{totals.inserted:,} −{totals.deleted:,}",
+        f"expired {totals.expired:,}" if totals.expired else "",
         *rate(totals.rows, totals.seconds, "rows"),
         latencies(totals),
         size(sum(totals.memory.values())),
@@ -158,6 +159,8 @@ def _figures(totals: Totals) -> list[str]:
         f"{counted(totals.updates, 'update')} in {batches}",
         f"+{totals.inserted:,} −{totals.deleted:,} facts",
     ]
+    if totals.expired:
+        parts.append(f"{totals.expired:,} expired")
     if totals.rules_added or totals.rules_removed:
         parts.append(f"+{totals.rules_added:,} −{totals.rules_removed:,} rules")
     if totals.recovered:

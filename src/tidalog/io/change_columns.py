@@ -8,8 +8,9 @@ import pyarrow as pa
 
 OPERATIONS: Final = ("-", "+")
 """The column `op`, by 0 for a deletion and 1 for an insertion."""
-KINDS: Final = ("implicit", "explicit")
-"""The column `kind`, by 0 for a derived fact and 1 for an explicit one."""
+KINDS: Final = ("implicit", "explicit", "expired")
+"""The column `kind`, by 0 for a derived fact, 1 for an explicit one, and 2 for one that was too old."""
+EXPIRED: Final = 2
 
 
 def change_schema(arguments: int, *, text_labels: bool, keyed: bool = False) -> pa.Schema:

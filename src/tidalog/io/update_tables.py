@@ -177,7 +177,7 @@ def read_update_table(
         labels, ranks = _ranked(parts)
         kept = np.ones(rows, np.bool_) if sort_files else _in_order(parts, labels, ranks, log)
         if clock is not None:
-            kept = on_time(parts, ranks, kept, log, clock)
+            kept = on_time(parts, ranks, kept, log, clock, prefixes)
         bad = log.finish()
     except BaseException:
         log.abandon()

@@ -24,6 +24,7 @@ from tidalog.model.program import (
     OptionValue,
     Parameter,
     Window,
+    WindowKind,
     variables,
 )
 from tidalog.model.terms import Double, Integer, Literal, String
@@ -129,24 +130,32 @@ class DirectiveReader:
         return Column(name, kind or "any")
 
     def _window(self, builder: Builder, directive: Tree[Token]) -> Window | None:
-        """`@window NAME :- [SOURCE,] KIND …`."""
-        named = [builder.iri(_predicate(tree)) for tree in directive.find_data("predicate")]
-        trees = list(directive.find_data("word"))
-        words = [_token(tree.children[0]) for tree in trees]
-        span = Span(self.source, builder.span(trees[0]).start, builder.span(trees[-1]).end)
+        """`@window NAME :- [SOURCE,] KIND … [, time ARGUMENT]`."""
+        first, *parts = (child for child in directive.children if isinstance(child, Tree))
+        tokens = [
+            [_token(word) for tree in part.find_data("word") for word in tree.children] for part in parts
+        ]
+        span = Span(self.source, builder.span(parts[0]).start, builder.span(parts[-1]).end)
+        time = ""
+        if len(tokens) > 1 and len(tokens[-1]) == 2 and tokens[-1][0] == "time":
+            written = tokens.pop()[1]
+            time = builder.string(written) if written.type == "STRING" else str(written)
+        *source_words, words = tokens
         found = _WINDOW.fullmatch(" ".join(words))
-        if found is None:
+        if found is None or len(source_words) > 1 or any(not _is_name(part) for part in source_words):
             why = "a window is range 10s, range 10s step 1s, tumbling 1m, landmark or count 1000"
             self._bad(span, "this is not a window", why, "durations are written 500ms, 10s, 1m, 2h or 7d")
             return None
-        name, source, span = named[0], named[-1], builder.span(directive)
+        name = builder.iri(_predicate(first))
+        source = builder.iri(source_words[0][0]) if source_words else name
+        span = builder.span(directive)
         if found["landmark"]:
-            return Window(name, source, "landmark", span=span)
+            return Window(name, source, "landmark", time=time, span=span)
         if found["count"]:
             length = int(found["count"])
             if not 0 < length < 2**31:
                 self._bad(span, "this window is empty or too long", "it counts 1 to 2,147,483,647 facts", "")
-            return Window(name, source, "count", length, span=span)
+            return Window(name, source, "count", length, time=time, span=span)
         size = duration_of(found["length"], found["unit"])
         step = (duration_of(found["step"], found["step_unit"]) or 0) if found["step"] else 1
         if found["step"] and found["kind"] == "tumbling":
@@ -156,7 +165,8 @@ class DirectiveReader:
             units = ", ".join(UNITS)
             self._bad(span, "this is not a duration", f"units are {units}", "write range 10s step 1s")
             return None
-        return Window(name, source, "range" if found["kind"] == "range" else "tumbling", size, step, span)
+        kind: WindowKind = "range" if found["kind"] == "range" else "tumbling"
+        return Window(name, source, kind, size, step, time, span)
 
     def _binding(self, builder: Builder, directive: Tree[Token]) -> DataBinding:
         predicate, data = directive.children
@@ -232,6 +242,10 @@ class DirectiveReader:
 
     def _bad(self, span: Span, problem: str, why: str, advice: str) -> None:
         self.errors.append(BadStatement(span, problem=problem, why=why, advice=advice))
+
+
+def _is_name(words: list[Token]) -> bool:
+    return len(words) == 1 and words[0].type in ("NAME", "PREFIXED_NAME", "IRI_REFERENCE")
 
 
 def _predicate(node: Node) -> Token:

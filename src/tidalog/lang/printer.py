@@ -218,7 +218,8 @@ class Printer:
 
     def window(self, window: Window) -> str:
         name, source = (self.writer.predicate(one) for one in (window.name, window.source))
-        return f"@window {name} :- {'' if name == source else source + ', '}{window_text(window)} ."
+        time = f", time {_column_name(Column(window.time))}" if window.time else ""
+        return f"@window {name} :- {'' if name == source else source + ', '}{window_text(window)}{time} ."
 
     def output(self, predicate: str) -> str:
         return f"@output {self.writer.predicate(predicate)} ."

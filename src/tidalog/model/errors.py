@@ -10,7 +10,7 @@ reused:
     T110–T129  Spark
     T130–T149  changes of rules, rewritings
     T150–T169  declarations and types
-    T170–T179  windows and time
+    T170–T189  windows and time
 """
 
 from __future__ import annotations

@@ -203,6 +203,8 @@ class Window:
     """Microseconds; of `count`, how many arrivals; of `landmark`, 0."""
     step: int = 1
     """Microseconds from one slide to the next."""
+    time: str = ""
+    """The declared argument of the stream that has the times of its facts; empty if times come otherwise."""
     span: Span | None = field(default=None, compare=False, repr=False)
 
 
@@ -231,6 +233,16 @@ class Program:
         found: dict[str, Declaration] = {}
         for declaration in self.declarations:
             found.setdefault(declaration.predicate, declaration)
+        return found
+
+    @cached_property
+    def time_arguments(self) -> Mapping[str, int]:
+        """The number (from 0) of the argument that has the time, by stream."""
+        found: dict[str, int] = {}
+        for window in self.windows:
+            declaration = self.declared.get(window.source)
+            if window.time and declaration is not None and window.time in declaration.names:
+                found.setdefault(window.source, declaration.names.index(window.time))
         return found
 
     def argument_names(self, predicate: str, arity: int) -> tuple[str, ...]:

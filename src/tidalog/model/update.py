@@ -35,6 +35,8 @@ class EncodedUpdate:
     """When it took place, in microseconds since 1970; None: at the present time of the windows."""
     arrived: bool = False
     """Whether that is the time of its arrival, and not one that came with the data."""
+    accepted: bool = False
+    """Whether it was found to be early enough for the windows when it was logged, and is not asked again."""
 
     @property
     def changes_rules(self) -> bool:

@@ -14,7 +14,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from tidalog.api.delta import Delta
-from tidalog.io.change_columns import KINDS, OPERATIONS, change_schema
+from tidalog.io.change_columns import EXPIRED, KINDS, OPERATIONS, change_schema
 from tidalog.io.change_feed import ChangeBatch
 from tidalog.io.text_form import column_text
 from tidalog.model.facts import Ids
@@ -44,13 +44,13 @@ class _Rows:
         self.kinds: list[Int8s] = []
 
     def add(
-        self, position: int, operation: int, columns: Sequence[Ids], explicit: npt.NDArray[np.bool_]
+        self, position: int, operation: int, columns: Sequence[Ids], kinds: npt.NDArray[np.generic]
     ) -> None:
-        rows = len(explicit)
+        rows = len(kinds)
         self.columns.append(list(columns))
         self.positions.append(np.full(rows, position, np.int32))
         self.operations.append(np.full(rows, operation, np.int8))
-        self.kinds.append(explicit.astype(np.int8))
+        self.kinds.append(kinds.astype(np.int8))
 
 
 class ChangeRows:
@@ -65,15 +65,16 @@ class ChangeRows:
         self._by_predicate: dict[str, _Rows] = {}
         self.rows = 0
 
-    def add(self, delta: Delta, number: int | None = None) -> None:
-        """Adds the changes of the next update; one without a label gets a number."""
+    def add(self, delta: Delta, label: Label | None = None) -> None:
+        """Adds the changes of the next update; `label` is for one without a label."""
         position = len(self._labels)
-        self._labels.append(self.label_of(delta.label if delta.label is not None else number))
+        self._labels.append(self.label_of(delta.label if delta.label is not None else label))
         for name, change in delta.items():
             ids = change.ids
             rows = self._by_predicate.setdefault(name, _Rows())
             if ids.deleted_rows:
-                rows.add(position, 0, ids.deleted, ids.deleted_explicit)
+                kinds = np.where(change.is_expired, EXPIRED, ids.deleted_explicit)
+                rows.add(position, 0, ids.deleted, kinds)
             if ids.inserted_rows:
                 rows.add(position, 1, ids.inserted, ids.inserted_explicit)
             self.rows += ids.deleted_rows + ids.inserted_rows

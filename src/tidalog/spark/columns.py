@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
 from tidalog.io.update_diagnostics import WrongColumnType
@@ -36,6 +36,22 @@ class UpdateColumns:
     """Whether labels are dates or times, which become text."""
     dated: tuple[str, ...]
     """Arguments that are dates or times: those outside the years 1 to 9999 are not terms."""
+    time: str | None = None
+    """The column with the times of updates, if windows need one."""
+
+
+def with_time(columns: UpdateColumns, schema: StructType, name: str = "the stream") -> UpdateColumns:
+    """The columns of a stream for a program with windows.  Raises `DataError` (T045) if `time` is of a type
+    that has no times."""
+    fields = [field for field in schema.fields if field.name != CORRUPT]
+    number = shape_of(name, tuple(field.name for field in fields)).time
+    if number is None:
+        return columns
+    field, kind = fields[number], _kind(fields[number].dataType)
+    if kind not in {"string", "decimal", "float", "double"} | _WHOLE | _TIMES:
+        why = "a time is a timestamp, a date, a number of seconds or a text"
+        raise DataError(WrongColumnType(path=name, field=f"{number + 1} ({field.name})", type=kind, why=why))
+    return replace(columns, time=field.name)
 
 
 def quoted(name: str) -> str:

@@ -173,15 +173,16 @@ class Feed:
 
     # --- changes ------------------------------------------------------------------------------------
 
-    def add(self, number: int, delta: Delta) -> None:
-        """Adds the changes of an update; `write` writes them, or this call if there are many."""
+    def add(self, number: int, delta: Delta, label: Label | None = None) -> None:
+        """Adds the changes of an update; `write` writes them, or this call if there are many.  An update
+        without a label gets this one, or its number."""
         if number <= self.last:
             return
         if self._first is None:
             self._first = self.last + 1
         if delta.rules:
             self._apply_rules(number)
-        self._pending.add(delta, number)
+        self._pending.add(delta, number if label is None else label)
         if self._pending.rows >= _MOST_ROWS:
             self.write(number)
 

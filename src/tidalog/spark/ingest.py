@@ -7,9 +7,9 @@ full checks, to find the positions of bad rows, and after rules that add new pre
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
@@ -19,6 +19,7 @@ import pyarrow.compute as pc
 from tidalog.io.declared_rows import as_declared
 from tidalog.io.update_checks import ADD_RULE
 from tidalog.io.update_files import part_of
+from tidalog.io.update_times import times_of_values
 from tidalog.spark.catalog import KnownPredicates
 from tidalog.spark.columns import UpdateColumns, quoted
 from tidalog.spark.diagnostics import FileInStreamNotReadable, SparkError, UpdateTooLate
@@ -28,6 +29,7 @@ from tidalog.spark.validate import (
     CONTENT,
     FAULT,
     SURE,
+    TIME,
     Validation,
     content_of,
     dated_labels,
@@ -63,6 +65,8 @@ class Batch:
     rows: int
     table: pa.Table
     bad: list[BadRow]
+    faults: tuple[Column, ...] = ()
+    """The errors of the bad rows."""
 
 
 class Ingest:
@@ -78,7 +82,10 @@ class Ingest:
             rows = rows.withColumn("update", dated_labels(kind))
         names = ["op", "predicate", *(f"arg{n + 1}" for n in range(len(columns.arguments)))]
         self.has_labels = columns.update is not None
+        self.has_times = columns.time is not None
         self._names = ["update", *names, CONTENT] if self.has_labels else names
+        if columns.time is not None:
+            self._names.append(TIME)
         content = [content_of(columns).alias(CONTENT)] if self.has_labels else []
         self._validation = Validation(columns, known, text_labels)
         sure = self._validation.is_sure().alias(SURE)
@@ -88,6 +95,7 @@ class Ingest:
         self._origins = [*(["update"] if self.has_labels else []), *sources] if sources else []
         self._text_labels = text_labels
         self._label = columns.update or ""
+        self._time = columns.time or ""
         self._known = known
         self.declarations = known.declarations
         """Arguments of declared predicates are of their types."""
@@ -115,6 +123,24 @@ class Ingest:
         return self._read(frame) if is_new and batch.bad else batch
 
     def _read(self, frame: DataFrame) -> Batch:
+        return self._with_times(frame, self._read_declared(frame))
+
+    def _with_times(self, frame: DataFrame, batch: Batch) -> Batch:
+        """The rows with a readable time, in microseconds, or with none."""
+        if TIME not in batch.table.column_names:
+            return batch
+        column = batch.table.column(TIME)
+        times, known = times_of_values(column)
+        wrong = ~known & column.is_valid().to_numpy()
+        read = pa.chunked_array([pa.array(times, pa.int64(), mask=~known)])
+        table = batch.table.set_column(batch.table.column_names.index(TIME), TIME, read)
+        if not wrong.any():
+            return replace(batch, table=table)
+        fault = self._validation.fault_of_time(column, wrong, _first(batch.faults))
+        bad = [*batch.bad, *_bad_rows(frame, fault)]
+        return Batch(batch.rows, table.filter(pa.array(~wrong)), bad, (*batch.faults, fault))
+
+    def _read_declared(self, frame: DataFrame) -> Batch:
         batch = self._read_valid(frame)
         part = part_of(raw_batch(batch.table, "batch"), None) if self.declarations.declared else None
         bad = as_declared(part, self.declarations)[1] if part is not None else []
@@ -123,20 +149,20 @@ class Ingest:
         fitting = np.ones(batch.table.num_rows, np.bool_)
         fitting[[cell.row for cell in bad]] = False
         fault = self._validation.fault_of_types(batch.table, bad, self._fault)
-        of_types = _bad_rows(frame, fault)
-        return Batch(batch.rows, batch.table.filter(pa.array(fitting)), [*batch.bad, *of_types])
+        of_types = [*batch.bad, *_bad_rows(frame, fault)]
+        return Batch(batch.rows, batch.table.filter(pa.array(fitting)), of_types, (self._fault, fault))
 
     def _read_valid(self, frame: DataFrame) -> Batch:
         """The rows that pass the checks of Spark, which knows no declared types."""
         if not self._was_unsure:
             table, sure = self._rows(frame, SURE)
             if _all(sure):
-                return Batch(table.num_rows, table, [])
+                return Batch(table.num_rows, table, [], (self._fault,))
         table, sure, right = self._rows(frame, SURE, self._fault.isNull().alias(FAULT))
         self._was_unsure = not _all(sure)
         if _all(right):
-            return Batch(table.num_rows, table, [])
-        return Batch(table.num_rows, table.filter(right), _bad_rows(frame, self._fault))
+            return Batch(table.num_rows, table, [], (self._fault,))
+        return Batch(table.num_rows, table.filter(right), _bad_rows(frame, self._fault), (self._fault,))
 
     def _rows(self, frame: DataFrame, *marks: Column | str) -> tuple[pa.Table, *tuple[pa.ChunkedArray, ...]]:
         """All rows, and further columns of marks."""
@@ -144,22 +170,22 @@ class Ingest:
             whole = frame.select(*self._names, *marks).toArrow()
         return whole.select(self._names), *whole.columns[len(self._names) :]
 
-    def late_rows(self, frame: DataFrame, late: Mapping[Label, str]) -> list[BadRow]:
-        """The rows of late updates, each with the reason."""
+    def late_rows(
+        self, frame: DataFrame, batch: Batch, late: Mapping[Label | None, tuple[str, str]]
+    ) -> list[BadRow]:
+        """The valid rows of late updates, each with the number and message of its update.  The label None
+        stands for the whole batch."""
         from pyspark.sql import functions as F
 
-        reasons: dict[str, list[Label]] = {}
-        for one, why in late.items():
-            reasons.setdefault(why, []).append(one)
-        label = label_of(self._text_labels)
-        said = F.coalesce(*(F.when(label.isin(labels), why) for why, labels in reasons.items()))
-        before, after = UpdateTooLate(label="\0", why="").message.split("\0")
-        message = F.concat(F.lit(before), label.cast("string"), F.lit(f"{after}: "), said)
-        number, column = F.lit(UpdateTooLate.number).alias("number"), F.lit(self._label).alias("column")
-        fault = F.when(
-            said.isNotNull() & self._fault.isNull(), F.struct(number, message.alias("message"), column)
-        )
-        return _bad_rows(frame, fault)
+        label = label_of(self._text_labels).cast("string") if self.has_labels else F.lit("")
+        texts = {"" if one is None else str(one): about for one, about in late.items()}
+        fault = F.struct(F.lit("").alias("number"), label.alias("message"), F.lit("").alias("column"))
+        is_late = label.isin(list(texts)) & _first(batch.faults).isNull()
+        rows = _bad_rows(frame, F.when(is_late, fault))
+        for row in rows:
+            row["number"], row["message"] = texts[str(row["message"])]
+            row["column"] = self._label if row["number"] == UpdateTooLate.number else self._time
+        return rows
 
     def origins(self, frame: DataFrame) -> DataFrame | None:
         """The labels and origins of a batch's rows, to be kept while its updates wait; None if the source has
@@ -178,6 +204,12 @@ class Ingest:
             str(row[_FILE]) if _FILE in row else ", ".join(f"{name} {value}" for name, value in row.items())
             for row in found
         )
+
+
+def _first(faults: Sequence[Column]) -> Column:
+    from pyspark.sql import functions as F
+
+    return F.coalesce(*faults)
 
 
 def _all(marks: pa.ChunkedArray) -> bool:
@@ -204,7 +236,7 @@ def _bad_rows(frame: DataFrame, fault: Column) -> list[BadRow]:
     row numbers itself, else from the start of the block."""
     from pyspark.sql import functions as F
 
-    checked = frame.withColumn(FAULT, fault).drop(CONTENT, SURE)
+    checked = frame.withColumn(FAULT, fault).drop(CONTENT, SURE, TIME)
     numbered = checked.withColumn(_NUMBER, F.monotonically_increasing_id())
     in_files = _FILE in checked.columns
     firsts: dict[tuple[str, int], int] = {}

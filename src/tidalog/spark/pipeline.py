@@ -19,16 +19,19 @@ import contextlib
 import threading
 import time
 from collections import deque
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
+from tidalog.io.update_diagnostics import UpdateTooLate as AfterTime
 from tidalog.model.errors import TidalogError
 from tidalog.model.update import EncodedUpdate
+from tidalog.model.window_times import time_text
 from tidalog.spark.applying import Applying
-from tidalog.spark.diagnostics import UpdateRefused
+from tidalog.spark.diagnostics import UpdateRefused, UpdateTooLate
 from tidalog.spark.feed import Feed
+from tidalog.spark.idle import CLOCK, IdleClock
 from tidalog.spark.ingest import BadRow, Batch, Ingest
 from tidalog.spark.materialised import Materialised
 from tidalog.spark.progress import BatchReport, Listener, Reporter
@@ -39,6 +42,7 @@ from tidalog.storage import faults
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
+    from tidalog.api.acceptance import Late
     from tidalog.api.stored import StoredKnowledgeBase
     from tidalog.model.update import Label
     from tidalog.storage.inbox import Position
@@ -59,6 +63,7 @@ class Pipeline:
         feed: Feed | None = None,
         materialised: Materialised | None = None,
         listener: Listener | None = None,
+        idle_advance: float | None = None,
     ) -> None:
         self.kb = kb
         self._reporter = Reporter(listener)
@@ -86,8 +91,11 @@ class Pipeline:
         """Called by a new thread after a failure, to stop the query."""
         self.has_more: Callable[[], bool] = lambda: True
         """Whether Spark may be about to start another batch."""
+        self._clock = IdleClock(idle_advance, self._advance) if idle_advance else None
         ingest.learn(kb.pending_rules)
         self._recover()
+        if self._clock is not None:
+            self._clock.start()
         # In parallel with Spark, which starts the query and reads the first batch.
         self._job = self._worker.submit(kb.get_ready)
 
@@ -147,19 +155,26 @@ class Pipeline:
             report.skipped = read.table.num_rows
             return
         found = ordered(read.table, batch, self._before(), self._kind, self._ingest.declarations)
-        bad = [*read.bad, *self._late_rows(frame, found)]
+        updates = kb.prepare_updates(found.updates)
+        for update, moment in zip(updates, found.times, strict=False):
+            update.time = moment
+        late = kb.accept_updates(updates, goes_on=found.goes_on, may_arrive=not self._ingest.has_times)
+        bad = [*read.bad, *self._late_rows(frame, read, found, late)]
         self._quarantine.check(bad, batch)
         self._quarantine.write(source, batch, bad)
         report.quarantined = len(bad)
         report.skipped = found.skipped
-        updates = kb.prepare_updates(found.updates)
+        contents = found.contents and [
+            one for one, gone in zip(found.contents, late, strict=True) if not gone
+        ]
+        updates = [update for update, gone in zip(updates, late, strict=True) if not gone]
         if not self._ingest.has_labels:
             for update in updates:
                 update.label = None
-        logged = kb.log_updates(
-            updates, source=source, batch=batch, goes_on=found.goes_on, contents=found.contents
-        )
+        logged = kb.log_updates(updates, source=source, batch=batch, goes_on=found.goes_on, contents=contents)
         assert logged == len(updates)
+        if updates and self._clock is not None:
+            self._clock.update_came(timed=any(update.time is not None for update in updates))
         if updates:
             origins = self._ingest.origins(frame)
             if origins is not None:
@@ -176,11 +191,22 @@ class Pipeline:
         waits = last is not None and len(pending) > 0 and pending[-1].label == last
         return Before(last, waits, self.kb.seen)
 
-    def _late_rows(self, frame: DataFrame, found: Ordered) -> list[BadRow]:
-        """The rows of updates that are too late to be applied."""
-        late: dict[Label, str] = dict.fromkeys(found.changed, "it was applied with other rows")
-        late |= dict.fromkeys(found.unseen, f"update {self.kb.last_label()} came before it")
-        return self._ingest.late_rows(frame, late) if late else []
+    def _late_rows(
+        self, frame: DataFrame, read: Batch, found: Ordered, late: Sequence[Late | None]
+    ) -> list[BadRow]:
+        """The rows of updates that are too late to be applied: after other updates, or for windows."""
+        after = f"update {self.kb.last_label()} came before it"
+        why: dict[Label, str] = dict.fromkeys(found.changed, "it was applied with other rows")
+        texts: dict[Label | None, tuple[str, str]] = {
+            label: (UpdateTooLate.number, UpdateTooLate(label=label, why=reason).message + f": {reason}")
+            for label, reason in (why | dict.fromkeys(found.unseen, after)).items()
+        }
+        for label, one in zip(found.updates.updates, late, strict=True):
+            if one is not None:
+                message = AfterTime(time=time_text(one.time), now="", late="").message
+                text = f"{message}: time is at {time_text(one.now)}"
+                texts[label if self._ingest.has_labels else None] = AfterTime.number, text
+        return self._ingest.late_rows(frame, read, texts) if texts else []
 
     # --- applying -----------------------------------------------------------------------------------
 
@@ -201,7 +227,7 @@ class Pipeline:
                 order=how.order,
             ):
                 if self._feed is not None:
-                    self._feed.add(position.number, delta)
+                    self._feed.add(position.number, delta, self._label_of(position))
                 if self._materialised is not None:
                     self._materialised.changed(delta, new_rules=bool(delta.rules))
                 self.totals.changed(delta)
@@ -209,6 +235,7 @@ class Pipeline:
                 report.updates += delta.updates
                 report.inserted += delta.inserted_count
                 report.deleted += delta.deleted_count
+                report.expired += delta.expired_count
                 report.ignored += delta.ignored
                 report.engine_seconds += delta.counters.seconds
                 report.applied += self._finished(position.number)
@@ -222,6 +249,11 @@ class Pipeline:
             found = [position for position in waiting if position.number == number]
             raise self._named(refused, found[0]) if found else refused
         self._drop_origins()
+
+    def _label_of(self, position: Position) -> Label | None:
+        """The label of what an advance of time changes: that of the last update before it, for an advance is
+        logged only when nothing waits."""
+        return self.kb.last_label() if position.source == CLOCK and self._ingest.has_labels else None
 
     def _named(self, error: TidalogError, position: Position) -> TidalogError:
         """The error with the update that caused it."""
@@ -274,7 +306,8 @@ class Pipeline:
         report = BatchReport()
         before = len(self.kb.pending)
         if before:
-            self._apply(self._applying.held, report)
+            is_advance = self.kb.pending[-1].source == CLOCK
+            self._apply(0 if is_advance else self._applying.held, report)
             self.totals.recovered = before
             self.totals.inserted += report.inserted
             self.totals.deleted += report.deleted
@@ -311,6 +344,29 @@ class Pipeline:
             report = BatchReport(batch=last.batch if last is not None else -1, held=True)
             self._apply_and_report(keep, report, time.perf_counter())
 
+    def _advance(self) -> None:
+        """Moves time if nothing comes.  An advance that no fact would leave by is not logged."""
+        clock = self._clock
+        with self._lock, contextlib.suppress(Exception):
+            if clock is None or self._closed or self.error is not None:
+                return
+            if clock.is_idle and not self._coming and not self.kb.pending and not self.has_more():
+                time_now, windows = clock.time_of(self.kb.windows), self.kb.windows
+                if windows.started and windows.next_expiry <= time_now:
+                    with self._at_work():
+                        self._log_advance(time_now, arrived=bool(windows.by_arrival))
+                        clock.moved()
+            clock.start()
+
+    def _log_advance(self, moment: int, *, arrived: bool) -> None:
+        last = self.totals.last
+        report = BatchReport(batch=last.batch if last is not None else -1, held=True)
+        number = self.kb.last_batch(CLOCK)
+        update = EncodedUpdate(time=moment, arrived=arrived, dictionary=self.kb.dictionary)
+        self.kb.log_updates([update], source=CLOCK, batch=0 if number is None else number + 1)
+        faults.at("time advanced")
+        self._apply_and_report(0, report, time.perf_counter())
+
     @property
     def stopped(self) -> bool:
         """Whether `stop` was called."""
@@ -338,6 +394,8 @@ class Pipeline:
             finally:
                 self._closed = True
                 self._cancel()
+                if self._clock is not None:
+                    self._clock.stop()
                 self._worker.shutdown(wait=False)
                 self.kb.close()
 

@@ -39,6 +39,9 @@ class Counts:
     updates: int = 0
     inserted: int = 0
     deleted: int = 0
+    """Facts that are gone, with those that expired."""
+    expired: int = 0
+    """Facts that were too old for a window, or followed from such facts; unknown of keys."""
     ignored: int = 0
     """Insertions of facts that were explicit, and deletions of facts that were not; unknown of keys."""
     engine_seconds: float = 0.0

@@ -8,7 +8,7 @@ labels count as duplicates.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Final, Literal
 
@@ -20,7 +20,7 @@ from tidalog.io.declared_rows import Declarations
 from tidalog.io.diagnostics import Position
 from tidalog.io.update_tables import UpdateTable, update_table_of
 from tidalog.model.update import Label
-from tidalog.spark.validate import CONTENT
+from tidalog.spark.validate import CONTENT, TIME
 from tidalog.storage.dedup import Content, Seen
 
 LabelKind = Literal["integer", "text"]
@@ -55,6 +55,8 @@ class Ordered:
     contents: list[Content] | None = None
     goes_on: bool = False
     skipped: int = 0
+    times: Sequence[int | None] = ()
+    """The latest time of the rows of each update."""
     changed: list[Label] = field(default_factory=list)
     unseen: list[Label] = field(default_factory=list)
 
@@ -77,34 +79,40 @@ def ordered(
 
     if "update" not in table.column_names:
         own = pa.repeat(pa.scalar(_ONE, pa.int64()), table.num_rows)
-        return Ordered(updates_of(table.add_column(0, "update", pa.chunked_array([own], pa.int64()))))
+        updates = updates_of(table.add_column(0, "update", pa.chunked_array([own], pa.int64())))
+        return Ordered(
+            updates, times=[pc.max(table.column(TIME)).as_py()] if TIME in table.column_names else ()
+        )
     labels = _labels(table.column("update"), kind)
     rows = table.set_column(table.column_names.index("update"), "update", labels)
     contents = _contents(rows)
-    if CONTENT in rows.column_names:
-        rows = rows.drop_columns([CONTENT])
+    times = _times(rows)
+    rows = rows.drop_columns([name for name in (CONTENT, TIME) if name in rows.column_names])
     before = before if before is not None else Before()
     last = before.last
     if last is None or not any(label <= last for label in contents):  # type: ignore[operator]
-        return Ordered(updates_of(rows), list(contents.values()))
+        return Ordered(updates_of(rows), list(contents.values()), times=list(times.values()))
     skipped = 0
-    new: list[Content] = []
+    new: dict[Label, Content] = {}
     late: dict[str, list[Label]] = {"other": [], "never": []}
     goes_on = False
     for label, content in contents.items():
         if label > last:  # type: ignore[operator]
-            new.append(content)
+            new[label] = content
             continue
         seen = before.seen(label, content)
         if label == last and before.waits and seen != "same":
             goes_on = True
-            new.append(content)
+            new[label] = content
         elif seen in late:
             late[seen].append(label)
         else:
             skipped += content[0]
     is_new = (pc.greater_equal if goes_on else pc.greater)(labels, pa.scalar(last, labels.type))
-    return Ordered(updates_of(rows.filter(is_new)), new, goes_on, skipped, late["other"], late["never"])
+    new_times = [times[label] for label in new] if times else []
+    contents_new = list(new.values())
+    updates = updates_of(rows.filter(is_new))
+    return Ordered(updates, contents_new, goes_on, skipped, new_times, late["other"], late["never"])
 
 
 def _labels(column: pa.ChunkedArray, kind: LabelKind | None) -> pa.ChunkedArray:
@@ -122,6 +130,15 @@ def _contents(rows: pa.Table) -> dict[Label, Content]:
     columns = [found.column(name).to_pylist() for name in ("update", "update_count")]
     totals = found.column(f"{total}_sum").to_pylist() if total is not None else [0] * found.num_rows
     return {label: (count, value) for label, count, value in zip(*columns, totals, strict=True)}
+
+
+def _times(rows: pa.Table) -> dict[Label, int | None]:
+    """The latest time of each update by label, ascending; empty if rows have no times."""
+    if TIME not in rows.column_names:
+        return {}
+    found = rows.group_by("update", use_threads=False).aggregate([(TIME, "max")]).sort_by("update")
+    columns = (found.column(name).to_pylist() for name in ("update", f"{TIME}_max"))
+    return dict(zip(*columns, strict=True))
 
 
 def raw_batch(table: pa.Table, name: str) -> RawTable:

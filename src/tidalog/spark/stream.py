@@ -9,6 +9,7 @@ import shutil
 import tempfile
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from datetime import timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Literal
 
@@ -16,12 +17,13 @@ import tidalog
 from tidalog.api.arguments import check_seconds
 from tidalog.api.diagnostics import BadArgument
 from tidalog.api.sources import ProgramSource
-from tidalog.api.timed_changes import refuse_windows
+from tidalog.api.times import checked_duration
 from tidalog.model.errors import UsageError
+from tidalog.model.window_times import SECOND
 from tidalog.spark.applying import Applying
 from tidalog.spark.catalog import known_predicates
 from tidalog.spark.checkpoints import Lineage, lineage_of, read_checkpoint
-from tidalog.spark.columns import UpdateColumns, stream_columns
+from tidalog.spark.columns import UpdateColumns, stream_columns, with_time
 from tidalog.spark.diagnostics import LabelsDiffer, SparkError
 from tidalog.spark.feed import Feed
 from tidalog.spark.ingest import Ingest
@@ -70,6 +72,8 @@ def maintain(
     strict: bool = False,
     other_updates: bool = False,
     fsync: Fsync = "batch",
+    late: object = 0,
+    idle_advance: object = None,
 ) -> Maintained:
     """Maintains the materialisation of a program while updates arrive.
 
@@ -86,6 +90,11 @@ def maintain(
     contain only whole updates.
 
     Bad rows go to the folder `quarantine`, by default in the store; with `strict` they end the stream.
+    For windows, an update has the latest time in the column `time` of its rows, or in the argument that has
+    the times of a stream; if there is neither, that of its arrival.  `late` is how much older than the latest
+    time an update may be ("5s", a timedelta, or seconds); later ones are bad rows.  Where nothing comes for
+    `idle_advance`, time moves with the clock.
+
     `checkpoint` is Spark's, by default in the store.  `other_updates` asserts that updates without labels are
     new to the store, although its checkpoint is gone.
     """
@@ -98,9 +107,27 @@ def maintain(
         absolute(store), absolute(checkpoint), None if strict else absolute(quarantine), strict=strict
     )
     settings = _Settings(
-        program, dialect, dict(parameters or {}), applying, update_wait, text_labels, other_updates, fsync
+        program,
+        dialect,
+        dict(parameters or {}),
+        applying,
+        update_wait,
+        text_labels,
+        other_updates,
+        fsync,
+        checked_duration("late", late),
+        None if idle_advance is None else checked_interval(idle_advance),
     )
     return Maintained(updates, columns, folders, settings)
+
+
+def checked_interval(value: object) -> float:
+    """The seconds of `idle_advance`, which are more than 0."""
+    seconds = checked_duration("idle_advance", value) / SECOND
+    if not seconds:
+        problem, why = f"idle_advance={value}", "it is more than 0"
+        raise UsageError(BadArgument(problem=problem, why=why, hint="leave it out"))
+    return seconds
 
 
 def absolute(path: PathLike | None) -> Path | None:
@@ -117,6 +144,10 @@ class _Settings:
     text_labels: bool
     other_updates: bool
     fsync: Fsync
+    late: int
+    """Microseconds."""
+    idle_advance: float | None
+    """Seconds."""
 
 
 @dataclass
@@ -226,11 +257,11 @@ class Maintained:
 
     def _opened(self, folder: Path) -> StoredKnowledgeBase:
         settings = self._settings
-        kb = tidalog.open(folder, fsync="off" if self._folders.store is None else settings.fsync)
+        fsync: Fsync = "off" if self._folders.store is None else settings.fsync
+        kb = tidalog.open(folder, fsync=fsync, late=timedelta(microseconds=settings.late))
         try:
             if settings.program is not None:
                 kb.load(settings.program, dialect=settings.dialect, parameters=settings.parameters)
-            refuse_windows(kb.program, "a stream on Spark")
             kb.materialise()
         except BaseException:
             kb.close()
@@ -256,6 +287,8 @@ class Maintained:
             other_updates=settings.other_updates,
         )
         known = known_predicates(kb)
+        if kb.program.windows:
+            self._columns = with_time(self._columns, self._updates.schema)
         kind = label_kind(self._columns, settings.text_labels, kb)
         is_text = kind == "text"
         feed = None
@@ -274,6 +307,7 @@ class Maintained:
             feed=feed,
             materialised=Materialised(materialised, kb) if materialised is not None else None,
             listener=listener,
+            idle_advance=settings.idle_advance if kb.program.windows else None,
         )
         writer = ingest.updates.writeStream.foreachBatch(pipeline.process)
         writer = writer.option("checkpointLocation", spark_path(checkpoint)).trigger(**trigger)

@@ -14,6 +14,8 @@ from functools import reduce
 from operator import and_, or_
 from typing import TYPE_CHECKING, Final
 
+import pyarrow as pa
+
 from tidalog.io.diagnostics import NotAsDeclared
 from tidalog.io.triple_cells import RESOURCES
 from tidalog.io.update_checks import (
@@ -28,14 +30,16 @@ from tidalog.io.update_checks import (
     is_about_catalog,
     sure_checks,
 )
+from tidalog.io.update_diagnostics import NotATimeCell
+from tidalog.io.update_files import Mask
 from tidalog.lang.names import ABSOLUTE, IRI_CHARACTER, PREFIXED
 from tidalog.model.column_types import TYPES
+from tidalog.model.window_times import SECOND, START
 from tidalog.rdf.layout import TRIPLE
 from tidalog.spark.catalog import KnownPredicates
 from tidalog.spark.columns import UpdateColumns, quoted
 
 if TYPE_CHECKING:
-    import pyarrow as pa
     from pyspark.sql import Column, DataFrame
 
     from tidalog.io.declared_rows import BadCell
@@ -46,6 +50,8 @@ SURE: Final = "__tidalog_sure"
 """The column with the result of the short test (`is_sure`)."""
 CONTENT: Final = "__tidalog_content"
 """The column with a number that identifies a row's content without its label; in streams with labels."""
+TIME: Final = "__tidalog_time"
+"""The column with the time of a row, in streams for windows."""
 KEY: Final = "__tidalog_key"
 """The column with the key of a row, in keyed streams."""
 _DATED: Final = r"\A(?!0000)[0-9]{4}-"
@@ -135,6 +141,25 @@ class Validation:
             )
             faults.append(F.when(others.isNull() & is_bad, fault))
         return F.coalesce(*faults)
+
+    def fault_of_time(self, times: pa.ChunkedArray, wrong: Mask, others: Column) -> Column:
+        """The error of rows without `others` whose time is none, as was found for these."""
+        from pyspark.sql import functions as F
+
+        time, name = F.col(TIME), self.columns.time or ""
+        text = time.cast("string")
+        if pa.types.is_string(times.type):
+            is_bad = text.isin(times.filter(pa.array(wrong)).unique().to_pylist())
+        else:  # numbers beyond the calendar, and NaN
+            seconds = time.cast("double")
+            is_bad = ~F.coalesce(F.abs(seconds) < F.lit(-START / SECOND), F.lit(False)) & time.isNotNull()
+        before, after = NotATimeCell(value="\0").message.split("\0")
+        fault = F.struct(
+            F.lit(NotATimeCell.number).alias("number"),
+            F.concat(F.lit(before), _shown(text), F.lit(after)).alias("message"),
+            F.lit(name).alias("column"),
+        )
+        return F.when(others.isNull() & is_bad, fault)
 
     # --- a check ------------------------------------------------------------------------------------
 
@@ -334,6 +359,8 @@ def named(frame: DataFrame, columns: UpdateColumns) -> DataFrame:
     renamed = [_column(frame, old).alias(new) for new, old in given.items()]
     arguments = [_column(frame, old).alias(f"arg{n}") for n, old in enumerate(columns.arguments, 1)]
     kept = [_column(frame, name).alias(name) for name in others]
+    if columns.time is not None:
+        kept.append(_column(frame, columns.time).alias(TIME))
     record = [] if columns.corrupt is None else [_column(frame, columns.corrupt).alias(columns.corrupt)]
     return frame.select(*renamed, *arguments, *kept, *record)
 

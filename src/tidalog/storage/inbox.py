@@ -239,4 +239,5 @@ def together(part: EncodedUpdate, more: EncodedUpdate) -> EncodedUpdate:
         part.dictionary,
         time=max(times, default=None),
         arrived=part.arrived,
+        accepted=part.accepted and more.accepted,
     )

@@ -157,6 +157,7 @@ def changes_to_redo(
             last = marks.last_of.get(number, number)
             if batch is not None and last > marks.done:
                 start = entry.segment, entry.offset
+                update.accepted = True
                 log.logged_to = inbox.add(batch, index, update, start, last)
                 continue
             if last > marks.done and has_writer:

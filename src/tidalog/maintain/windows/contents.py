@@ -54,6 +54,10 @@ class WindowPlan:
 class Contents(Protocol):
     window: Window
 
+    @property
+    def next_expiry(self) -> int:
+        """No row leaves before because it is too old; `NEVER` if time does not matter."""
+
     def plan(self, arrivals: Arrivals) -> WindowPlan: ...
 
     def commit(self, arrivals: Arrivals, plan: WindowPlan) -> None: ...
@@ -98,6 +102,10 @@ class TimeContents:
         self._expiries.clear()
         self.now = time
         self._list(rows, expiry_of(self.window, time))
+
+    @property
+    def next_expiry(self) -> int:
+        return self._expiries[0] if self._expiries else NEVER
 
     def expect(self, expiry: Times, now: int) -> None:
         """Rows have these expiries, at this time."""
@@ -174,6 +182,10 @@ class CountContents:
     held: int = 0
     next: int = 0
     """The number of the next arrival."""
+
+    @property
+    def next_expiry(self) -> int:
+        return NEVER
 
     def is_in(self, rows: Ids) -> Flags:
         self.present = grown(self.present, len(self.rows), 0)

@@ -28,7 +28,7 @@ from tidalog.maintain.windows.stream_rows import StreamRows
 from tidalog.model.facts import Facts, Ids
 from tidalog.model.program import Window
 from tidalog.model.update import EncodedUpdate
-from tidalog.model.window_times import START
+from tidalog.model.window_times import NEVER, START
 
 _UNUSED: Final = 1 << 16
 """Rows that may be in no window, however small the windows are."""
@@ -173,6 +173,12 @@ class Windows:
 
     def is_too_late(self, time: int) -> bool:
         return self.started and time < self.now - self.late
+
+    @property
+    def next_expiry(self) -> int:
+        """When a fact may leave next because it is too old; `NEVER` if none will."""
+        times = (content.next_expiry for stream in self.streams.values() for content in stream.contents)
+        return min(times, default=NEVER)
 
     def concerns(self, update: EncodedUpdate) -> bool:
         """Whether an update changes a stream."""
