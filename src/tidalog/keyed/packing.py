@@ -19,6 +19,10 @@ from tidalog.keyed.shard_map import Numbers
 
 BUCKET: Final = "__tidalog_bucket"
 NOW: Final = "__tidalog_now"
+TIME: Final = "__tidalog_time"
+"""The time of a row, in microseconds since 1970; null if it has none."""
+UNTIL: Final = "__tidalog_until"
+"""The latest time of the rows of a task, which goes to every bucket."""
 BAD: Final = "__tidalog_bad"
 PACKED: Final = f"{BUCKET} int, payload binary"
 REPORT: Final = "row string, counts string, payload binary"
@@ -80,7 +84,7 @@ def packed(table: pa.Table, entries: Numbers, every: bool) -> pa.RecordBatch:
 def _time_alone(table: pa.Table) -> pa.Table:
     first = table.slice(0, 1)
     only_time = [
-        first.column(name) if name == NOW else pa.nulls(1, first.schema.field(name).type)
+        first.column(name) if name in (NOW, UNTIL) else pa.nulls(1, first.schema.field(name).type)
         for name in table.column_names
     ]
     return pa.table(only_time, names=table.column_names)
