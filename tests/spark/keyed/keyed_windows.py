@@ -122,6 +122,7 @@ class AloneWithWindows:
         kb = self.engines[key] = tidalog.open(late=LATE)
         kb.load(self.program)
         kb.materialise(progress=False)
+        kb._open().windows.by_arrival = False  # times come with the rows
         if self.now is not None:
             kb.advance(self.now)
         for name in kb.predicates:
@@ -142,7 +143,8 @@ class AloneWithWindows:
         kb = self.engines[key]
         try:
             delta = kb.apply(update)
-        except UsageError:
+        except UsageError as error:
+            assert error.diagnostics[0].number == "T175", error
             self.late.add((key, label))
             return
         except RunError:
