@@ -40,14 +40,17 @@ _MOST_ROWS: Final = 5_000
 # --- in -----------------------------------------------------------------------------------------------------
 
 
-def packer(entries: Numbers, every: bool) -> Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
+def packer(
+    entries: Numbers, every: bool, timed: Callable[[pa.Table], pa.Table] | None = None
+) -> Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
     """Packs the rows of a task, which have the buckets of their keys; `entries` are those of the buckets.
-    With `every`, every bucket gets a payload, if only with the time."""
+    With `every`, every bucket gets a payload, if only with the time.  `timed` reads the times of rows."""
 
     def pack(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         rows = [batch for batch in batches if batch.num_rows]
         if rows:
-            yield packed(_to_every_bucket(pa.Table.from_batches(rows)), entries, every)
+            table = pa.Table.from_batches(rows)
+            yield packed(_to_every_bucket(table if timed is None else timed(table)), entries, every)
 
     return pack
 

@@ -218,7 +218,9 @@ class KeyedWindows:
             # Keys of several buckets come together: arrivals of each have numbers of their own.
             first = stream.next if header["part"] else 0
             last = np.where(last < 0, last, last + first)
-            arrivals = Held(held, at.astype(np.int64), numbers.astype(np.int64) + first, held.astype(np.int32))
+            arrivals = Held(
+                held, at.astype(np.int64), numbers.astype(np.int64) + first, held.astype(np.int32)
+            )
             stream.load(facts, came, deleted, alive != 0, last, arrivals)
         known = self.behind if header["part"] else {}
         self.behind = known | dict(zip(behind.columns[0].tolist(), times.tolist(), strict=True))

@@ -20,6 +20,7 @@ SECOND = 1_000_000
 RULES = """
     path(?x, ?y) :- edge(?x, ?y) .
     path(?x, ?z) :- path(?x, ?y), edge(?y, ?z) .
+    known(?x) :- node(?x) .
     loop: :- path(?x, ?x) .
     edge(n0, n1) .
 """
