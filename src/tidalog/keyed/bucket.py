@@ -13,8 +13,8 @@ that is refused are refused with it.  An edit that makes a key violate a constra
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from typing import Any, Final
+from dataclasses import replace
+from typing import Final
 
 import numpy as np
 import numpy.typing as npt
@@ -27,81 +27,30 @@ from tidalog.api.timed_changes import is_monotonic
 from tidalog.engine.engine import EmbeddedEngine
 from tidalog.io.update_tables import update_table_of
 from tidalog.keyed.batches import Numbers, SubBatches, codes_of, split_batch
+from tidalog.keyed.bucket_records import Noted, packed_record, read_record
 from tidalog.keyed.changes import NOTHING_EXPIRED, ExpiredOfKeys, KeyedChanges, plain_texts
 from tidalog.keyed.config import BucketConfig
 from tidalog.keyed.declared_rows import facts_in, fitting_rows, late_notes
 from tidalog.keyed.diagnostics import RuleViolated
-from tidalog.keyed.keys import KeyTable, labels_of, labels_packed
-from tidalog.keyed.packing import TIME
-from tidalog.keyed.rollback import inverse, update_without, without_keys
+from tidalog.keyed.keys import KeyTable
+from tidalog.keyed.outcome import BatchOutcome, Collected
+from tidalog.keyed.rollback import inverse, keys_of, update_without, without_keys
+from tidalog.keyed.row_times import times_of_updates
 from tidalog.keyed.rule_edits import PlannedEdit, Refusal, plan_edits, with_learnt
 from tidalog.keyed.rules import EditRows, Rules, edits_in, rules_of
 from tidalog.keyed.window_stream import NO_KEYS, KeyTimes
-from tidalog.keyed.windows import KeyedPlan, KeyedWindows
+from tidalog.keyed.windows import KeyedPlan, KeyedWindows, WindowsRecord
 from tidalog.maintain.transaction import PredicateDelta
 from tidalog.model.errors import RunError
 from tidalog.model.facts import Facts, Ids
 from tidalog.model.update import EncodedUpdate
 from tidalog.model.window_times import START
 from tidalog.rdf.columns import split
-from tidalog.storage.columns import Arrays
 from tidalog.storage.diagnostics import damaged_state
-from tidalog.storage.records import UNDECODABLE, changes_of, changes_packed, unpacked
+from tidalog.storage.records import UNDECODABLE
 
 Mask = npt.NDArray[np.bool_]
 _EXAMPLES: Final = 3
-_KEYS: Final = "keys"
-"""The name of keys in a record, which no predicate there has."""
-_WINDOWS: Final = "windows"
-"""What the header of a record says about windows; its last change has their rows."""
-
-
-@dataclass
-class BatchOutcome:
-    """What a batch did to a bucket."""
-
-    changes: pa.Table
-    """Insertions and deletions of facts, with their keys."""
-    refused: pa.Table
-    """Updates that violate a constraint: key, update, and the name of the constraint."""
-    record: bytes
-    """Replayed on the bucket before, it restores the bucket after."""
-    rows: int = 0
-    updates: int = 0
-    """Updates of keys that were applied."""
-    skipped: int = 0
-    refused_rows: int = 0
-    expired: int = 0
-    """Keys that were removed."""
-    bad: list[str] = field(default_factory=list)
-    """Faults of doubtful rows that are wrong."""
-    changes_rules: bool = False
-    rule_rows: Sequence[int] = (0, 0, 0)
-    """Rows about rules: all, those of edits that were applied before, and those of refused edits."""
-    refused_rules: list[Refusal] = field(default_factory=list)
-    predicates: dict[str, list[int]] = field(default_factory=dict)
-    """By predicate: how many facts were inserted and deleted."""
-    expired_facts: int = 0
-    """Facts that were too old for a window, or followed from such facts."""
-    moves_time: bool = False
-
-
-@dataclass
-class _Collected:
-    """What is collected while a batch is applied."""
-
-    changes: KeyedChanges
-    labels: pa.Array
-    """Labels of the updates."""
-    applied: list[EncodedUpdate] = field(default_factory=list)
-    """Updates that were applied, for the record."""
-    refused: list[tuple[Numbers, list[str]]] = field(default_factory=list)
-    """Numbers of updates, and the constraint that each violates."""
-    behind: list[tuple[Ids, Ids]] = field(default_factory=list)
-    """Keys whose old facts stay, and the constraint that each would violate without them."""
-    late: dict[int, int] = field(default_factory=dict)
-    """Updates that come too late, and the times of their keys."""
-    refused_rules: list[Refusal] = field(default_factory=list)
 
 
 class Bucket:
@@ -140,10 +89,10 @@ class Bucket:
         new = self.keys.later(keys, labels) if table.num_rows else np.empty(0, np.bool_)
         order = self._order(keys, labels, new, changes)
         of_updates = labels.take(pa.array(order.rows[order.firsts]))
-        work = _Collected(KeyedChanges(self.config, dictionary, order, of_updates), of_updates)
+        work = Collected(KeyedChanges(self.config, dictionary, order, of_updates), of_updates)
         self.windows.begin(len(dictionary))
         self._is_monotonic = is_monotonic(self.database.analysis)
-        times = self._times(table, keys, order)
+        times = times_of_updates(table, keys, order)
         self._add_keys(np.unique(order.keys), work)
         changing = dict(zip(order.rule_edits.tolist(), changes, strict=True))
         for number, update in enumerate(self._sub_batches(table, keys, order)):
@@ -160,25 +109,18 @@ class Bucket:
         gone = self._expire(now, work)
         refused = [number for numbers, _ in work.refused for number in numbers.tolist()]
         with_rules = [number for number, change in changing.items() if change.why is not None]
-        refused_rows = np.isin(order.sub_batch, with_rules)
-        if refused:
-            refused_rows |= np.isin(order.update_of(keys[order.rows], order.sub_batch), refused)
         of_rows = order.update_of(keys[order.rows], order.sub_batch)
         late_rows = np.isin(of_rows, list(work.late))
-        refused_rows &= ~late_rows
-        bad = [
-            *bad,
-            *late_notes(
-                table, order.rows[late_rows], [work.late[one] for one in of_rows[late_rows].tolist()]
-            ),
-        ]
+        refused_rows = (np.isin(order.sub_batch, with_rules) | np.isin(of_rows, refused)) & ~late_rows
+        now_of_late = [work.late[update] for update in of_rows[late_rows].tolist()]
+        bad = [*bad, *late_notes(table, order.rows[late_rows], now_of_late)]
         without = np.isin(order.sub_batches, with_rules)
         without[[*refused, *work.late]] = True
         done = int(np.count_nonzero(~without))
         return BatchOutcome(
             work.changes.table(),
             self._refused(order, of_updates, work),
-            self._record(noted, gone, work.applied, self.windows.taken_changes() if self.windows else None),
+            self._record(noted, gone, work.applied, self.windows.taken_changes()),
             table.num_rows - int(np.count_nonzero(late_rows)),
             done,
             order.skipped,
@@ -212,7 +154,7 @@ class Bucket:
         labels = table.column("update").combine_chunks()
         return labels.cast(pa.string() if self.config.text_labels else pa.int64())
 
-    def _add_keys(self, keys: Ids, work: _Collected) -> None:
+    def _add_keys(self, keys: Ids, work: Collected) -> None:
         """New keys get the facts of the program, before their first update."""
         new = keys[self.keys.positions(keys) < 0]
         if not len(new):
@@ -251,7 +193,7 @@ class Bucket:
             yield Facts(config.names.get(part.predicate, part.predicate), columns, part.count)
 
     def _apply_facts(
-        self, number: int, update: EncodedUpdate, times: KeyTimes, order: SubBatches, work: _Collected
+        self, number: int, update: EncodedUpdate, times: KeyTimes, order: SubBatches, work: Collected
     ) -> None:
         plan = self.windows.plan(update, times) if self.windows else None
         delta = self._maintained(update if plan is None else plan.update, work)
@@ -269,15 +211,14 @@ class Bucket:
             self.windows.commit(plan)
 
     def _expired(self, plan: KeyedPlan | None, update: EncodedUpdate | None = None) -> ExpiredOfKeys:
-        """What expires by a plan.  Of keys with deletions, or if a rule negates or aggregates, not all that
-        goes is gone because of time."""
+        """What expires by a plan: derived facts too, except those of keys with deletions, unless a rule
+        negates or aggregates or was changed."""
         if plan is None:
             return NOTHING_EXPIRED
-        deleting = [facts.columns[0] for facts in update.deletions if facts.count] if update else []
-        others = np.unique(np.concatenate([np.empty(0, np.int32), *deleting]))
+        others = keys_of(update.deletions) if update is not None else np.empty(0, np.int32)
         return ExpiredOfKeys(plan.expired, others, self._is_monotonic and update is not None)
 
-    def _refuse(self, number: int, keys: Ids, names: Ids, order: SubBatches, work: _Collected) -> None:
+    def _refuse(self, number: int, keys: Ids, names: Ids, order: SubBatches, work: Collected) -> None:
         """Refuses the updates of keys in a sub-batch, which violate the constraints with these names."""
         updates = order.update_of(keys, np.full(len(keys), number))
         work.refused.append((updates, plain_texts(self.engine.dictionary, names).to_pylist()))
@@ -291,15 +232,17 @@ class Bucket:
         update: EncodedUpdate,
         times: KeyTimes,
         order: SubBatches,
-        work: _Collected,
+        work: Collected,
     ) -> None:
         """Applies a sub-batch in which rules change."""
         before, self.rules = self.rules, change.rules
-        updated = order.keys[order.sub_batches == number]
+        own = order.sub_batches == number
+        own[list(work.late)] = False
+        updated = order.keys[own]
         if change.why is not None:
             work.refused_rules.append(Refusal(None, change.label, change.why))
             keys = plain_texts(self.engine.dictionary, updated).to_pylist()
-            labels = work.labels.take(pa.array(np.flatnonzero(order.sub_batches == number))).to_pylist()
+            labels = work.labels.take(pa.array(np.flatnonzero(own))).to_pylist()
             work.refused_rules += [
                 Refusal(key, label, change.why) for key, label in zip(keys, labels, strict=True)
             ]
@@ -334,7 +277,7 @@ class Bucket:
         examples = ", ".join(texts[:_EXAMPLES]) + (" …" if len(texts) > _EXAMPLES else "")
         raise RunError(RuleViolated(update=update, keys=count, constraint=constraint, examples=examples))
 
-    def _refused(self, order: SubBatches, labels: pa.Array, work: _Collected) -> pa.Table:
+    def _refused(self, order: SubBatches, labels: pa.Array, work: Collected) -> pa.Table:
         dictionary = self.engine.dictionary
         updates = np.concatenate([np.empty(0, np.int64), *(numbers for numbers, _ in work.refused)])
         names = [name for _, part in work.refused for name in part]
@@ -352,16 +295,8 @@ class Bucket:
 
     # --- windows ------------------------------------------------------------------------------------
 
-    def _times(self, table: pa.Table, keys: Ids, order: SubBatches) -> Numbers:
-        """The latest time of the rows of each update; START if it has none."""
-        found = np.full(len(order.keys), START, np.int64)
-        if self.windows and TIME in table.column_names:
-            times = pc.fill_null(table.column(TIME), START).to_numpy()[order.rows]
-            np.maximum.at(found, order.update_of(keys[order.rows], order.sub_batch), times)
-        return found
-
     def _on_time(
-        self, number: int, update: EncodedUpdate, times: Numbers, order: SubBatches, work: _Collected
+        self, number: int, update: EncodedUpdate, times: Numbers, order: SubBatches, work: Collected
     ) -> tuple[EncodedUpdate, KeyTimes]:
         """A sub-batch without the updates that come too late, and the times of the others."""
         own = np.flatnonzero(order.sub_batches == number)
@@ -375,7 +310,7 @@ class Bucket:
             own = own[~late]
         return update, self.windows.times_at(order.keys[own], times[own])
 
-    def _advance(self, until: int, work: _Collected) -> None:
+    def _advance(self, until: int, work: Collected) -> None:
         """All keys move to the time of the stream.  A key for which that violates a constraint stays behind,
         until a later batch."""
         windows = self.windows
@@ -399,7 +334,7 @@ class Bucket:
 
     # --- keys that expire ---------------------------------------------------------------------------
 
-    def _expire(self, now: int, work: _Collected) -> Ids:
+    def _expire(self, now: int, work: Collected) -> Ids:
         if self.config.ttl is None:
             return np.empty(0, np.int32)
         gone = self.keys.expired(now - self.config.ttl)
@@ -433,7 +368,7 @@ class Bucket:
     # --- the engine ---------------------------------------------------------------------------------
 
     def _maintained(
-        self, update: EncodedUpdate, work: _Collected, rules: Rules | None = None
+        self, update: EncodedUpdate, work: Collected, rules: Rules | None = None
     ) -> Mapping[str, PredicateDelta]:
         work.applied.append(update)
         return self._maintain(update, rules)
@@ -451,24 +386,14 @@ class Bucket:
     # --- records and snapshots -----------------------------------------------------------------------
 
     def _record(
-        self,
-        keys: Ids,
-        gone: Ids,
-        applied: list[EncodedUpdate],
-        windows: tuple[EncodedUpdate, Arrays, dict[str, Any]] | None,
+        self, keys: Ids, gone: Ids, applied: list[EncodedUpdate], windows: WindowsRecord | None
     ) -> bytes:
-        """`keys` are those with updates, or all; `windows` is what has changed in windows, if there are some."""
+        """`keys` are those with updates, or all; `windows` is what has changed in windows."""
         positions = self.keys.positions(keys)
         known = positions >= 0
         keys, positions = keys[known], positions[known]
-        about = EncodedUpdate([Facts(_KEYS, [gone], len(gone))], [Facts(_KEYS, [keys], len(keys))])
-        labels = labels_packed(self.keys.labels.take(pa.array(positions)))
-        arrays = {"seen": self.keys.seen[positions], **labels}
-        header = {"kind": "bucket", **self.rules.header()}
-        if windows is not None:
-            update, states, times = windows
-            applied, arrays, header = [*applied, update], arrays | states, {**header, _WINDOWS: times}
-        return b"".join(changes_packed(header, [about, *applied], self.engine.dictionary, arrays))
+        noted = Noted(keys, self.keys.labels.take(pa.array(positions)), self.keys.seen[positions])
+        return packed_record(noted, gone, applied, windows, self.rules.header(), self.engine.dictionary)
 
     def snapshot(self, keys: Ids | None = None) -> bytes:
         """A record that restores this bucket from an empty one, or a bucket with some of its keys.
@@ -478,29 +403,21 @@ class Bucket:
         """
         batches = self._explicit() if keys is None else self._facts_of(keys)
         own = self.keys.ids if keys is None else keys
-        windows = self.windows.everything(keys) if self.windows.has_content else None
-        nobody = np.empty(0, np.int32)
-        return self._record(own, nobody, [EncodedUpdate(insertions=list(batches))], windows)
+        facts = EncodedUpdate(insertions=list(batches))
+        return self._record(own, np.empty(0, np.int32), [facts], self.windows.everything(keys))
 
     def replay(self, record: bytes) -> None:
         """Applies what a batch did, or loads a snapshot."""
         database = self.database
-        try:
-            read = unpacked(memoryview(record))
-            about, *updates = changes_of(read, database.dictionary)
-            (forgotten,), (noted,) = about.deletions, about.insertions
-            about_windows = updates.pop() if _WINDOWS in read.header else None
-            keys, labels = noted.columns[0], labels_of(read.arrays)
-            seen = read.arrays["seen"].astype(np.int64)
-            if not len(keys) == len(labels) == len(seen):
-                raise ValueError("its keys do not match what is known about them")
-            self.windows.forget(forgotten.columns[0])
-            if about_windows is not None:
-                header: Any = read.header[_WINDOWS]
-                self.windows.load(header, about_windows, read.arrays)
-        except UNDECODABLE as error:
-            raise damaged_state(f"a record cannot be decoded ({error})") from error
-        rules = rules_of(self.config, read.header)
+        found = read_record(record, database.dictionary)
+        updates = found.updates
+        self.windows.forget(found.forgotten)
+        if found.windows is not None:
+            try:
+                self.windows.load(*found.windows)
+            except UNDECODABLE as error:
+                raise damaged_state(f"windows of a record cannot be restored ({error})") from error
+        rules = rules_of(self.config, found.header)
         changed = rules if rules.text != self.rules.text else None
         if database.run is None and not any(update.deletions for update in updates):
             facts = [facts for update in updates for facts in update.insertions]
@@ -511,9 +428,10 @@ class Bucket:
             self._maintain(net_update(updates), changed)
         if rules.edited:
             self.rules = rules
-        order = np.argsort(keys)
-        self.keys.forget(forgotten.columns[0])
-        self.keys.note(keys[order], labels.take(pa.array(order)), seen[order])
+        noted = found.noted
+        order = np.argsort(noted.keys)
+        self.keys.forget(found.forgotten)
+        self.keys.note(noted.keys[order], noted.labels.take(pa.array(order)), noted.seen[order])
 
     @property
     def garbage(self) -> float:

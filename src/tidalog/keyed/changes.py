@@ -144,14 +144,10 @@ class KeyedChanges:
             if name in (self._config.key, self._config.violated) or is_hidden(relation):
                 continue
             too_old = expired.among(name, change.deleted, change.deleted_explicit)
-            for operation, columns, explicit, kinds in (
-                (
-                    0,
-                    change.deleted,
-                    change.deleted_explicit,
-                    np.where(too_old, EXPIRED, change.deleted_explicit),
-                ),
-                (1, change.inserted, change.inserted_explicit, change.inserted_explicit),
+            deleted = np.where(too_old, EXPIRED, change.deleted_explicit)
+            for operation, columns, kinds in (
+                (0, change.deleted, deleted),
+                (1, change.inserted, change.inserted_explicit),
             ):
                 if self._triples is not None:
                     mine = self._triples.own(relation, columns)

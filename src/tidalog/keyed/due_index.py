@@ -1,7 +1,7 @@
 """Which rows of a stream expire next: runs that are sorted by expiry, merged as they become many.
 
-Adding n rows costs what sorting them costs, finding those that are due what is due.  A row that has come again
-has several entries; the caller knows its present expiry.
+Adding n rows costs what sorting them costs, finding those that are due what is due.  A row that has come
+again has several entries; the caller knows its present expiry.
 """
 
 from __future__ import annotations

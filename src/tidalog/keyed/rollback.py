@@ -43,6 +43,13 @@ def without_keys(change: PredicateDelta, keys: Ids) -> PredicateDelta:
     return restricted(change, [~np.isin(part[0], keys) for part in parts_of(change)])
 
 
+def keys_of(facts: Iterable[Facts]) -> Ids:
+    """The keys of facts, ascending."""
+    return np.unique(
+        np.concatenate([np.empty(0, np.int32), *(part.columns[0] for part in facts if part.count)])
+    )
+
+
 def update_without(change: EncodedUpdate, keys: Ids) -> EncodedUpdate:
     return EncodedUpdate(list(_other(change.deletions, keys)), list(_other(change.insertions, keys)))
 

@@ -13,7 +13,9 @@ import pyarrow.compute as pc
 from tidalog.io.update_checks import INSERT
 from tidalog.io.update_diagnostics import NotATimeCell
 from tidalog.io.update_times import times_of_values
+from tidalog.keyed.batches import Numbers, SubBatches
 from tidalog.keyed.packing import BAD, TIME, UNTIL
+from tidalog.model.facts import Ids
 from tidalog.model.window_times import START
 
 
@@ -55,7 +57,16 @@ class RowTimes:
         return table.append_column(TIME, pa.array(times, pa.int64(), mask=times == START))
 
 
-def _with_faults(table: pa.Table, wrong: np.ndarray) -> pa.Table:
+def times_of_updates(table: pa.Table, keys: Ids, order: SubBatches) -> Numbers:
+    """The latest time of the rows of each update of a batch; START if it has none."""
+    found = np.full(len(order.keys), START, np.int64)
+    if TIME in table.column_names:
+        times = pc.fill_null(table.column(TIME), START).to_numpy()[order.rows]
+        np.maximum.at(found, order.update_of(keys[order.rows], order.sub_batch), times)
+    return found
+
+
+def _with_faults(table: pa.Table, wrong: Numbers) -> pa.Table:
     """The rows, of which some have a time that is none."""
     notes = table.column(BAD).to_pylist()
     for number, row in zip(wrong.tolist(), table.take(pa.array(wrong)).to_pylist(), strict=True):

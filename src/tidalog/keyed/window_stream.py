@@ -263,8 +263,8 @@ class KeyedStream:
     def _start(self, times: KeyTimes) -> None:
         """The first time of keys is known: it is that of all that has come of them so far."""
         count = len(self.rows)
-        rows = np.flatnonzero((self.rows.came[:count] == START) | (self.rows.deleted[:count] == START))
-        rows = rows.astype(np.int32)
+        unknown = (self.rows.came[:count] == START) | (self.rows.deleted[:count] == START)
+        rows: Ids = np.flatnonzero(unknown).astype(np.int32)
         rows = rows[times.among(self.keys_of(rows))]
         first = times.after[times.of(self.keys_of(rows))]
         came, deleted = self.rows.came[rows], self.rows.deleted[rows]

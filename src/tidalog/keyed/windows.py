@@ -45,6 +45,15 @@ class KeyedPlan:
     times: KeyTimes
 
 
+@dataclass(frozen=True)
+class WindowsRecord:
+    """States of windows, as parts of a record."""
+
+    header: Mapping[str, object]
+    rows: EncodedUpdate
+    arrays: Arrays
+
+
 @dataclass
 class KeyedWindows:
     windows: tuple[Window, ...] = ()
@@ -162,17 +171,19 @@ class KeyedWindows:
 
     # --- records ------------------------------------------------------------------------------------
 
-    def taken_changes(self) -> tuple[EncodedUpdate, Arrays, dict[str, Any]]:
-        """What has changed since this was called last, as facts, arrays and a header of a record."""
+    def taken_changes(self) -> WindowsRecord | None:
+        """What has changed since this was called last; None if there are no windows."""
+        if not self.windows:
+            return None
         return self._record({name: stream.taken_changes() for name, stream in self.streams.items()}, None)
 
-    def everything(self, keys: Ids | None) -> tuple[EncodedUpdate, Arrays, dict[str, Any]]:
+    def everything(self, keys: Ids | None) -> WindowsRecord | None:
         """The same for everything about keys, or about all."""
+        if not self.has_content:
+            return None
         return self._record({name: stream.everything(keys) for name, stream in self.streams.items()}, keys)
 
-    def _record(
-        self, parts: Mapping[str, tuple[Ids, Held]], keys: Ids | None
-    ) -> tuple[EncodedUpdate, Arrays, dict[str, Any]]:
+    def _record(self, parts: Mapping[str, tuple[Ids, Held]], keys: Ids | None) -> WindowsRecord:
         facts: list[Facts] = []
         arrays: Arrays = {}
         for number, (name, (rows, held)) in enumerate(parts.items()):
@@ -192,7 +203,8 @@ class KeyedWindows:
         own = {key: time for key, time in self.behind.items() if key in chosen}
         facts.append(Facts(_BEHIND, [np.array(list(own), np.int32)], len(own)))
         arrays["behind"] = np.array(list(own.values()), np.int64)
-        return EncodedUpdate(insertions=facts), arrays, {"now": self.now, "part": keys is not None}
+        header = {"now": self.now, "part": keys is not None}
+        return WindowsRecord(header, EncodedUpdate(insertions=facts), arrays)
 
     def load(self, header: Mapping[str, Any], update: EncodedUpdate, arrays: Mapping[str, Any]) -> None:
         """The counterpart.  Raises `ValueError` for what cannot be."""

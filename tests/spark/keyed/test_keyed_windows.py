@@ -4,7 +4,6 @@ gets its updates, and the time of the stream after each batch."""
 from __future__ import annotations
 
 import json
-from datetime import timedelta
 from zlib import crc32
 
 import numpy as np
@@ -16,7 +15,6 @@ import tidalog
 from tidalog.analysis.keyed import keyed_program
 from tidalog.keyed.bucket import Bucket
 from tidalog.keyed.config import BucketConfig, config_of, facts_only
-from tidalog.keyed.due_index import DueIndex
 from tidalog.lang import parse
 
 KEYS = tuple(f"farm {number}" for number in range(7))
