@@ -14,7 +14,8 @@ from typing import Final
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from tidalog.keyed.bucket import BatchOutcome, Bucket
+from tidalog.keyed.bucket import Bucket
+from tidalog.keyed.outcome import BatchOutcome
 from tidalog.keyed.packing import (
     BAD,
     BAD_ROW,

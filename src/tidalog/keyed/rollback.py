@@ -45,9 +45,8 @@ def without_keys(change: PredicateDelta, keys: Ids) -> PredicateDelta:
 
 def keys_of(facts: Iterable[Facts]) -> Ids:
     """The keys of facts, ascending."""
-    return np.unique(
-        np.concatenate([np.empty(0, np.int32), *(part.columns[0] for part in facts if part.count)])
-    )
+    keys = [part.columns[0] for part in facts if part.count]
+    return np.unique(np.concatenate(keys)) if keys else np.empty(0, np.int32)
 
 
 def update_without(change: EncodedUpdate, keys: Ids) -> EncodedUpdate:

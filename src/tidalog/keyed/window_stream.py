@@ -381,11 +381,9 @@ def _change(rows: Ids, was_in: Mask, is_in: Mask, deleted: Ids) -> tuple[_States
 
 def expiries_of(window: Window, times: Times) -> Times:
     """`expiry_of` many times."""
-    match window.kind:
-        case "range":
-            found: Times = -(-(times + window.length) // window.step) * window.step
-            return found
-        case "tumbling":
-            found = (times // window.length + 1) * window.length
-            return found
-    return np.full(len(times), NEVER, np.int64)
+    found: Times = np.full(len(times), NEVER, np.int64)
+    if window.kind == "range":
+        found = -(-(times + window.length) // window.step) * window.step
+    elif window.kind == "tumbling":
+        found = (times // window.length + 1) * window.length
+    return found

@@ -1,8 +1,8 @@
 """The windows of a bucket: each key has its own.
 
-A key's time is that of its last update, and no less than the time of the stream when a batch ends: the latest
-time of all rows of all keys that have come.  So a key whose rows do not come any more loses its old facts too,
-and it does not matter which keys share a bucket.
+A key's time is that of its last update, and when a batch ends at least the time of the stream: the latest of
+all rows of all keys.  So a key whose rows do not come any more loses its old facts too, and it does not
+matter which keys share a bucket.
 
 `plan` turns an update of some keys, each at a time of its own, into insertions and deletions; `commit`
 follows once these were applied.  An update that is refused for some keys is planned again without them.
