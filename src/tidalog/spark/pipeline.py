@@ -195,8 +195,8 @@ class Pipeline:
     ) -> list[BadRow]:
         """The rows of updates that are too late to be applied: after other updates, or for windows."""
         texts = late_texts(found, late, self.kb.last_label())
-        if not self._ingest.has_labels:
-            texts = {None: text for text in texts.values()}
+        if texts and not self._ingest.has_labels:  # the batch is one update
+            texts = {None: next(iter(texts.values()))}
         return self._ingest.late_rows(frame, read, texts) if texts else []
 
     # --- applying -----------------------------------------------------------------------------------
