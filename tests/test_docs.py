@@ -5,10 +5,12 @@ Pages that need Spark are run in tests/spark/test_spark_docs.py, with the shared
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
 
+import tidalog
 from doc_pages import ON_SPARK, PAGES, ROOT, Block, Page, blocks_of, messages, steady
 
 BLOCKS = [block for page in PAGES for block in blocks_of(page)]
@@ -42,6 +44,15 @@ def test_the_example_of_an_error_gives_that_error(block: Block) -> None:
 def test_few_blocks_are_not_run_and_each_says_why() -> None:
     skipped = [f"{block.where}: {block.not_run}" for block in BLOCKS if block.not_run]
     assert len(skipped) <= NOT_RUN, "\n".join(skipped)
+
+
+def test_users_need_no_module_of_the_package_but_tidalog_and_tidalog_spark() -> None:
+    code = "\n".join(block.text for block in BLOCKS if block.language == "python")
+    imported = re.findall(r"^\s*(?:from|import) (tidalog\S*)", code, re.MULTILINE)
+    assert set(imported) == {"tidalog", "tidalog.spark"}
+    named = set(re.findall(r"(?<![\w.])tidalog\.(\w+)", code))
+    assert {"open", "Update", "parse_file"} <= named <= {*tidalog.__all__, "spark"}
+    assert all(getattr(tidalog, name) is not None for name in tidalog.__all__)
 
 
 def test_few_files_are_hidden() -> None:

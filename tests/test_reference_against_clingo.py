@@ -42,7 +42,7 @@ def test_aggregates(program: Program) -> None:
 
 
 def test_the_judge_can_disagree() -> None:
-    """A judge that repeats what it is told would pass everything: this one finds a planted difference."""
+    """A judge that agrees with everything would pass: this one finds a planted difference."""
     x = Variable("x")
     facts = (Fact("e", (IRI("a"),)), Fact("e", (Integer(1),)), Fact("f", (Integer(1),)))
     kept = Program((Rule((Atom("p", (x,)),), (Atom("e", (x,)), Negation(Atom("f", (x,))))),), facts)

@@ -21,6 +21,8 @@ from bench.incremental import (
     sustained,
     warm,
 )
+from bench.windows import memory, shares, slides
+from bench.windows import warm as warm_windows
 
 JOBS: dict[str, Callable[..., object]] = {
     "warm": warm.run,
@@ -40,6 +42,10 @@ JOBS: dict[str, Callable[..., object]] = {
     "components": components.run,
     "counting": counting.run,
     "blinking": blinking.run,
+    "warm-windows": warm_windows.run,
+    "window-shares": shares.run,
+    "window-slides": slides.run,
+    "window-memory": memory.run,
 }
 
 

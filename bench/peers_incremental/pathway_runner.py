@@ -26,10 +26,10 @@ class _Edges(pw.Schema):  # type: ignore[misc]
 
 
 class _Counts:
-    """Numbers of edges and of paths; `settled` is set once they are those of the last commit."""
+    """Numbers of edges and of paths; `current` is set once they are those of the last commit."""
 
     def __init__(self) -> None:
-        self.settled = threading.Event()
+        self.current = threading.Event()
         self.now: dict[str, int] = {}
 
     def change(self, key: pw.Pointer, row: dict[str, object], time: int, is_addition: bool) -> None:
@@ -37,11 +37,11 @@ class _Counts:
             self.now[str(row["kind"])] = int(str(row["count"]))
 
     def end(self, time: int) -> None:
-        self.settled.set()
+        self.current.set()
 
     def wait(self) -> int:
-        self.settled.wait()
-        self.settled.clear()
+        self.current.wait()
+        self.current.clear()
         return self.now.get("path", 0)
 
 

@@ -9,6 +9,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
+    from tidalog.analysis.maintenance_program import volz_program, window_program
     from tidalog.api import open
     from tidalog.api.delta import Delta, PredicateChange
     from tidalog.api.knowledge_base import KnowledgeBase
@@ -17,6 +18,10 @@ if TYPE_CHECKING:
     from tidalog.api.stored import StoredKnowledgeBase
     from tidalog.api.update import Update
     from tidalog.engine.limits import Limits, Progress, RunStats
+    from tidalog.io.change_feed import ChangeFeedWriter
+    from tidalog.io.update_tables import read_update_table
+    from tidalog.lang import parse_file
+    from tidalog.lang.updates import parse_updates_file, print_updates
     from tidalog.model.errors import (
         DataError,
         Diagnostic,
@@ -39,9 +44,15 @@ if TYPE_CHECKING:
         Term,
     )
     from tidalog.storage.inbox import Position
+    from tidalog.stream import QueueSource, Source
 
-_HOMES: Final = {
+_MODULES: Final = {
+    "tidalog.analysis.maintenance_program": ("volz_program", "window_program"),
     "tidalog.engine.limits": ("Limits", "Progress", "RunStats"),
+    "tidalog.io.change_feed": ("ChangeFeedWriter",),
+    "tidalog.io.update_tables": ("read_update_table",),
+    "tidalog.lang": ("parse_file",),
+    "tidalog.lang.updates": ("parse_updates_file", "print_updates"),
     "tidalog.model.errors": (
         "DataError",
         "Diagnostic",
@@ -56,6 +67,7 @@ _HOMES: Final = {
     "tidalog.api": ("open",),
     "tidalog.api.stored": ("StoredKnowledgeBase",),
     "tidalog.storage.inbox": ("Position",),
+    "tidalog.stream": ("QueueSource", "Source"),
     "tidalog.api.knowledge_base": ("KnowledgeBase",),
     "tidalog.api.stats": ("Stats",),
     "tidalog.model.terms": (
@@ -72,12 +84,13 @@ _HOMES: Final = {
     "tidalog.api.delta": ("Delta", "PredicateChange"),
     "tidalog.api.update": ("Update",),
 }
-_HOME_OF: Final = {name: home for home, names in _HOMES.items() for name in names}
+_MODULE_OF: Final = {name: module for module, names in _MODULES.items() for name in names}
 
 __all__ = [
     "IRI",
     "BlankNode",
     "Boolean",
+    "ChangeFeedWriter",
     "DataError",
     "Delta",
     "Diagnostic",
@@ -92,9 +105,11 @@ __all__ = [
     "Program",
     "ProgramError",
     "Progress",
+    "QueueSource",
     "Result",
     "RunError",
     "RunStats",
+    "Source",
     "Stats",
     "StoreError",
     "StoredKnowledgeBase",
@@ -104,19 +119,25 @@ __all__ = [
     "Update",
     "UsageError",
     "open",
+    "parse_file",
+    "parse_updates_file",
+    "print_updates",
+    "read_update_table",
+    "volz_program",
+    "window_program",
 ]
 
 
 def __getattr__(name: str) -> object:
     if name == "spark":
         return import_module("tidalog.spark")
-    home = _HOME_OF.get(name)
-    if home is None:
+    module = _MODULE_OF.get(name)
+    if module is None:
         raise AttributeError(f"module 'tidalog' has no attribute {name!r}")
-    value: object = getattr(import_module(home), name)
+    value: object = getattr(import_module(module), name)
     globals()[name] = value
     return value
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *_HOME_OF})
+    return sorted({*globals(), *_MODULE_OF})

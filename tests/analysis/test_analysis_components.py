@@ -70,8 +70,10 @@ def test_every_component_depends_on_earlier_ones_only() -> None:
 
 def test_explicit_and_derived_may_both_be_true_of_a_predicate() -> None:
     analysis = analysed("p(a). p(?x) :- q(?x). r(?x) :- p(?x).")
-    told = {info.name: (info.arity, info.explicit, info.derived) for info in analysis.predicates.values()}
-    assert told == {"p": (1, True, True), "q": (1, True, False), "r": (1, False, True)}
+    described = {
+        info.name: (info.arity, info.explicit, info.derived) for info in analysis.predicates.values()
+    }
+    assert described == {"p": (1, True, True), "q": (1, True, False), "r": (1, False, True)}
 
 
 def test_the_cycle_that_is_printed_is_a_shortest_one() -> None:

@@ -47,12 +47,12 @@ def test_the_report_of_check() -> None:
 
 
 def test_the_json_report_says_the_same_and_is_json() -> None:
-    told = json.loads(json.dumps(describe_json(analysed(TEXT))))
-    assert [component["predicates"] for component in told["components"]] == [
+    described = json.loads(json.dumps(describe_json(analysed(TEXT))))
+    assert [component["predicates"] for component in described["components"]] == [
         ["edge"], ["node"], ["path"], ["degree"], ["far"], ["odd"],
     ]  # fmt: skip
-    assert told["components"][5]["depends_negatively_on"] == [4]
-    assert told["hyper_nodes"][2] == {
+    assert described["components"][5]["depends_negatively_on"] == [4]
+    assert described["hyper_nodes"][2] == {
         "name": "hn3",
         "rules": ["r3"],
         "predicates": ["far"],
@@ -60,7 +60,7 @@ def test_the_json_report_says_the_same_and_is_json() -> None:
         "feeds": [],
         "feeds_negatively": [4],
     }
-    assert told["constraints"] == ["r6"]
+    assert described["constraints"] == ["r6"]
 
 
 def test_mermaid() -> None:

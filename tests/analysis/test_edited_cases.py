@@ -111,10 +111,10 @@ def test_a_cycle_through_a_negation_is_refused_and_printed() -> None:
     edited = paths()
     with pytest.raises(ProgramError) as refused:
         added(edited, "loop: near(?x) :- far(?x), edge(?x, _).")
-    (told,) = refused.value.diagnostics
-    assert told.number == "T020"
-    assert "near → far → ~near" in told.message
-    assert "loop (near from far)" in told.render()
+    (found,) = refused.value.diagnostics
+    assert found.number == "T020"
+    assert "near → far → ~near" in found.message
+    assert "loop (near from far)" in found.render()
     same_as_from_scratch(edited)
     assert added(edited, "near(?x) :- edge(home, ?x).")
 

@@ -178,9 +178,9 @@ def visits_are_right(edited: EditedProgram, change: EditImpact) -> None:
                 if below in visits:
                     assert order.index(below) < order.index(frozenset(component.predicates))
     for name, names in (("rules_added", change.added), ("rules_removed", change.removed)):
-        told = [rule for visit in change.visits for rule in getattr(visit, name)]
+        reported = [rule for visit in change.visits for rule in getattr(visit, name)]
         known = [r.name for r in names if r.head is not None and r.head.predicate in own]
-        assert sorted(told) == sorted(known)
+        assert sorted(reported) == sorted(known)
     derived = {r.head.predicate for r in edited.graph.rules.values() if r.head is not None}
     lost = {r.head.predicate for r in change.removed if r.head is not None} - derived
     assert set(change.without_rules) == lost

@@ -23,6 +23,6 @@ def test_what_a_change_of_rules_does(
     monkeypatch.chdir(FOLDER / name)
     picture = tmp_path / "graph.mmd"
     assert run(["check", "program.rules", "--rule-change", "change.upd", "--graph", str(picture)]) == 0
-    told = capsys.readouterr().out.removesuffix(f"\nwrote {picture}\n")
-    assert told == Path("expected.txt").read_text(encoding="utf-8")
+    printed = capsys.readouterr().out.removesuffix(f"\nwrote {picture}\n")
+    assert printed == Path("expected.txt").read_text(encoding="utf-8")
     assert picture.read_text(encoding="utf-8") == Path("graph.mmd").read_text(encoding="utf-8")

@@ -32,7 +32,7 @@ def result_of(rows: Rows) -> Result:
     return kb.facts("p")
 
 
-def told(rows: Rows) -> set[str]:
+def texts_of(rows: Rows) -> set[str]:
     """Facts in a form in which NaN is equal to itself."""
     return {repr(row) for row in rows}
 
@@ -83,7 +83,7 @@ def test_a_result_that_is_inserted_is_the_same_facts(form: str, some: list[list[
         return  # in pandas a NaN is a missing value
     kb = tidalog.open()
     kb.insert("q", VALUES[form](result), progress=False)
-    assert told(kb.facts("q").to_terms()) == told(list(zip(*some, strict=True)))
+    assert texts_of(kb.facts("q").to_terms()) == texts_of(list(zip(*some, strict=True)))
 
 
 @MANY
@@ -92,7 +92,7 @@ def test_polars_holds_terms_as_text_that_the_format_any_reads(some: list[list[Te
     frame = result_of(list(zip(*some, strict=True))).to_polars(terms=True)
     kb = tidalog.open()
     kb.insert("q", frame, formats=["any"] * len(some), progress=False)
-    assert told(kb.facts("q").to_terms()) == told(list(zip(*some, strict=True)))
+    assert texts_of(kb.facts("q").to_terms()) == texts_of(list(zip(*some, strict=True)))
 
 
 def is_whole_in_polars(result: Result) -> bool:
@@ -110,7 +110,7 @@ def test_polars_holds_values_and_strings_as_they_are(some: list[list[Term]]) -> 
         return
     kb = tidalog.open()
     kb.insert("q", result.to_polars(), progress=False)
-    assert told(kb.facts("q").to_terms()) == told(list(zip(*some, strict=True)))
+    assert texts_of(kb.facts("q").to_terms()) == texts_of(list(zip(*some, strict=True)))
 
 
 @pytest.mark.parametrize("ending", ["csv", "tsv", "ndjson", "parquet", "arrow", "csv.gz"])
@@ -124,7 +124,7 @@ def test_an_exported_file_is_the_same_facts(
     kb.insert("p", list(zip(*some, strict=True)), progress=False)
     kb.export("p", path)
     kb.insert("q", path, progress=False)
-    assert told(kb.facts("q").to_terms()) == told(list(zip(*some, strict=True)))
+    assert texts_of(kb.facts("q").to_terms()) == texts_of(list(zip(*some, strict=True)))
 
 
 @MANY
@@ -175,7 +175,7 @@ def test_the_same_facts_by_another_way_give_the_same_answers(
         path = tmp_path_factory.getbasetemp() / f"same.{form}"
         other.insert("p", one.export("p", path), progress=False)
     for name in one.predicates:
-        assert told(other.facts(name).to_terms()) == told(one.facts(name).to_terms())
+        assert texts_of(other.facts(name).to_terms()) == texts_of(one.facts(name).to_terms())
 
 
 # --- types ------------------------------------------------------------------------------------------
@@ -336,7 +336,7 @@ def test_an_export_with_the_format_of_its_values_is_the_same_facts(
         kb.insert("p", [(term,) for term in terms], progress=False)
         kb.write_exports(tmp_path)
         other.insert("p", tmp_path / f"p.{ending}", formats=[format], progress=False)
-        assert told(other.facts("p").to_terms()) == told([(term,) for term in terms])
+        assert texts_of(other.facts("p").to_terms()) == texts_of([(term,) for term in terms])
 
     law()
 

@@ -1,4 +1,4 @@
-"""Rules in use: `kb.rules`, rules in updates, scripts and tables; what is told of them, and refusals."""
+"""Rules in use: `kb.rules`, rules in updates, scripts and tables; what subscribers get, and refusals."""
 
 from __future__ import annotations
 
@@ -251,14 +251,14 @@ class TestUpdates:
 
     def test_subscribers_are_told(self, kb: tidalog.KnowledgeBase) -> None:
         kb.rules.add(FAR)
-        told: list[object] = []
-        kb.subscribe("far", lambda change: told.append((set(change.inserted), set(change.deleted))))
-        kb.subscribe("?x :- far(?x)", lambda came, went: told.append((set(came), set(went))))
+        received: list[object] = []
+        kb.subscribe("far", lambda change: received.append((set(change.inserted), set(change.deleted))))
+        kb.subscribe("?x :- far(?x)", lambda came, went: received.append((set(came), set(went))))
         kb.rules.remove("r3")
-        assert told == [(set(), {("b",), ("c",)}), (set(), {("b",), ("c",)})]
+        assert received == [(set(), {("b",), ("c",)}), (set(), {("b",), ("c",)})]
         kb.rules.remove("r2")
         kb.rules.add(FAR)
-        assert told[2:] == [({("b",)}, set()), ({("b",)}, set())]
+        assert received[2:] == [({("b",)}, set()), ({("b",)}, set())]
 
     def test_a_delta_says_later_what_it_said_at_first(self, kb: tidalog.KnowledgeBase) -> None:
         delta = kb.rules.add(FAR)

@@ -127,3 +127,55 @@ def test_the_delta_of_the_first_triple_has_the_facts_that_become_triples(predica
     delta = kb.apply(tidalog.Update(insertions={"triple": [(IRI(EX + "s"), IRI(predicate), IRI(EX + "o"))]}))
     check_delta(delta, before, state(kb))
     assert delta["triple"].inserted_count == 2
+
+
+MOVES = """
+q(?x) :- <http://e/p>(?x, ?y) .
+<http://e/r>(?x, ?y) :- <http://e/p>(?x, ?y) .
+<http://e/C>(?x) :- <http://e/p>(?x, ?y) .
+<http://e/p>(b, c) .
+"""
+
+
+def facts_of(kb: tidalog.KnowledgeBase, name: str) -> tuple[set[tuple[Term, ...]], set[tuple[Term, ...]]]:
+    return set(kb.facts(name).to_terms()), set(kb.facts(name, explicit=True).to_terms())
+
+
+@pytest.mark.parametrize("order", [("rule", "triple"), ("triple", "rule"), ("rule", "drop", "triple", "p")])
+def test_a_subscriber_of_an_iri_gets_the_difference_of_its_facts(order: tuple[str, ...]) -> None:
+    """Also when they become triples, or stop being triples."""
+    kb = tidalog.open()
+    kb.load(MOVES)
+    kb.materialise()
+    names = ["http://e/p", "http://e/r", "http://e/C", "q"]
+    now = {name: facts_of(kb, name)[0] for name in names}
+
+    def follow(name: str) -> None:
+        def changed(change: tidalog.PredicateChange) -> None:
+            inserted, deleted = set(change.inserted.to_terms()), set(change.deleted.to_terms())
+            assert deleted <= now[name]
+            assert not inserted & now[name]
+            now[name] = now[name] - deleted | inserted
+
+        kb.subscribe(name, changed)
+
+    for name in names:
+        follow(name)
+    steps = {
+        "rule": lambda: kb.rules.add("t: <http://e/p>(?s, ?s) :- triple(?s, ?p, ?o)"),
+        "drop": lambda: kb.rules.remove("t"),
+        "triple": lambda: kb.insert("triple", [(IRI(EX + "s"), IRI("http://e/p"), IRI(EX + "o"))]),
+        "p": lambda: kb.delete("<http://e/p>", [("b", "c")]),
+    }
+    for step in order:
+        steps[step]()
+        assert now == {name: facts_of(kb, name)[0] for name in names}, step
+
+
+def test_an_insertion_of_the_first_triple_counts_only_its_own_facts() -> None:
+    kb = tidalog.open()
+    kb.load(MOVES)
+    kb.materialise()
+    assert kb.insert("triple", [(IRI(EX + "s"), IRI("http://e/p"), IRI(EX + "o"))]) == 1
+    assert kb.insert("triple", [(IRI(EX + "t"), IRI("http://e/p"), IRI(EX + "o"))]) == 1
+    assert kb.delete("triple", [(IRI(EX + "t"), IRI("http://e/p"), IRI(EX + "o"))]) == 1

@@ -115,6 +115,25 @@ class TestFunctions:
         assert set(kb.facts("r")) == {(4, 2), (9, 3)}
         assert sum(kb.stats().uncomputed.values()) == 1
 
+    def test_an_answer_that_is_not_a_term_is_logged_once(self, caplog: pytest.LogCaptureFixture) -> None:
+        kb = tidalog.open()
+
+        @kb.function
+        def parts(text: str) -> Any:
+            return text.split()
+
+        kb.load('n("a b"). n("c d"). p(?n, PARTS(?n)) :- n(?n) .')
+        assert not kb.facts("p").to_rows()
+        (record,) = caplog.records
+        assert "parts" in record.getMessage() and "of type list cannot be a term" in record.getMessage()
+
+    def test_a_function_that_is_taken_for_a_predicate_is_explained(self) -> None:
+        kb = tidalog.open()
+        kb.register("odd", lambda n: n % 2 == 1)
+        kb.load("n(1). n(2). atom(?n) :- n(?n), odd(?n) . call(?n) :- n(?n), (odd(?n)) .")
+        assert kb.facts("call").to_rows() == [(1,)]
+        assert "(odd(…))" in str(kb.warnings[0])
+
     def test_a_new_function_of_a_known_name_changes_what_follows(self) -> None:
         kb = tidalog.open()
         kb.register("f", lambda n: n + 1)

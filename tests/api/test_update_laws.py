@@ -193,7 +193,7 @@ def test_updates_that_wait_can_be_applied_as_one(program: str) -> None:
 
 @pytest.mark.parametrize("program", ["plain", "full", "copied up"])
 def test_inserting_and_deleting_piece_by_piece_is_doing_it_at_once(program: str) -> None:
-    """Whether it is maintained, or taken in alone because nothing was derived yet."""
+    """Whether it is maintained, or only inserted because nothing was derived yet."""
     lazy, eager = opened(program), opened(program)
     for update in updates_for(program, 5, 8):
         for predicate, table in update.deletions:

@@ -15,7 +15,7 @@ from tidalog.model.terms import INT64_MAX, IRI, Double, Integer, String, Term, i
 
 
 def rows(*values: float | str) -> list[tuple[Term, ...]]:
-    """Rows that are told apart by a second column."""
+    """Rows that differ in a second column."""
     kinds = {int: Integer, float: Double, str: String}
     return [(kinds[type(v)](v), Integer(n)) for n, v in enumerate(values)]  # type: ignore[arg-type]
 

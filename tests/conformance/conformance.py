@@ -340,11 +340,11 @@ def state(engine: Engine) -> State:
     explicit, facts = set(), set()
     for name in engine.predicates:
         every = engine.facts(name).to_terms()
-        told, derived = (engine.facts(name, kind).to_terms() for kind in (True, False))
-        assert len(every) == len(set(every)) == len(told) + len(derived), name
-        assert set(every) == {*told, *derived}, name
+        explicit_rows, derived = (engine.facts(name, kind).to_terms() for kind in (True, False))
+        assert len(every) == len(set(every)) == len(explicit_rows) + len(derived), name
+        assert set(every) == {*explicit_rows, *derived}, name
         facts |= {(name, row) for row in every}
-        explicit |= {(name, row) for row in told}
+        explicit |= {(name, row) for row in explicit_rows}
     return State(explicit, facts)
 
 
@@ -440,6 +440,16 @@ def _imports(engine: Engine, folder: Path) -> None:
     assert rows_of(engine, "edge") == {fact.arguments for fact in parse("edge(a, b). edge(b, c).").facts}
 
 
+def _windows(engine: Engine, folder: Path) -> None:
+    engine.load(parse("@window edge :- range 10s . path(?x, ?y) :- edge(?x, ?y)."))
+    engine.apply(Update(insertions={"edge": [("a", "b")]}, time=1))
+    engine.apply(Update(insertions={"edge": [("b", "c")]}, time=4))
+    assert rows_of(engine, "path") == {fact.arguments for fact in parse("p(a, b). p(b, c).").facts}
+    changes = engine.apply(Update(time=12))
+    assert rows_of(engine, "path") == {fact.arguments for fact in parse("p(b, c).").facts}
+    assert changes["path"].deleted_implicit.to_terms() == [parse("p(a, b).").facts[0].arguments]
+
+
 def _rule_edits(engine: Engine, folder: Path) -> None:
     engine.load(parse("e(a). e(b). f(b)."))
     engine.apply(Update(add_rules="both: p(?x) :- e(?x), f(?x)"))
@@ -474,6 +484,7 @@ PROBES: Mapping[Capability, Callable[[Engine, Path], None]] = {
     ),
     Capability.CONSTRAINTS: _constraints,
     Capability.IMPORTS: _imports,
+    Capability.WINDOWS: _windows,
     Capability.RULE_EDITS: _rule_edits,
     Capability.QUERIES: _queries,
 }

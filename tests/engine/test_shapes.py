@@ -196,7 +196,7 @@ EDGES = [1, BLOCK - 1, BLOCK, BLOCK + 1, 2 * BLOCK - 1, 2 * BLOCK, 2 * BLOCK + 1
 
 @pytest.mark.parametrize("count", EDGES)
 def test_blocks_of_every_size_are_taken_to_their_end(count: int) -> None:
-    """Scan, probe, lookup, absence, test, computation, recursion and groups with so many rows."""
+    """Scan, probe, lookup, absence, test, computation, recursion and groups with `count` rows."""
     numbers = np.arange(count)
     engine, _ = run(
         """copy(?x, ?y) :- e(?x, ?y).

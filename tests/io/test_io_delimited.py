@@ -112,9 +112,9 @@ class TestFindingFiles:
     def test_progress_is_told_after_each_file(self, tmp_path: Path) -> None:
         for name in ("1.csv", "2.csv"):
             (tmp_path / name).write_text("a\nb\n")
-        told: list[tuple[str, int]] = []
-        read_table(tmp_path, "csv", progress=lambda file, rows: told.append((Path(file).name, rows)))
-        assert told == [("1.csv", 2), ("2.csv", 4)]
+        seen: list[tuple[str, int]] = []
+        read_table(tmp_path, "csv", progress=lambda file, rows: seen.append((Path(file).name, rows)))
+        assert seen == [("1.csv", 2), ("2.csv", 4)]
 
     def test_columns_of_different_types_meet_as_text(self, tmp_path: Path) -> None:
         (tmp_path / "1.ndjson").write_text("[1]\n[2]\n")

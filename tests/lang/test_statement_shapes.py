@@ -14,6 +14,19 @@ from tidalog.model.errors import ProgramError
 FOLDER = Path(__file__).parent.parent
 TEXTS = [path.read_text(encoding="utf-8") for path in sorted(FOLDER.rglob("*.rls"))]
 PARTS = ["?x", " ", "(", ")", ",", ".", "a", '"', "1", "IN", "~", "-", ":", "<", ">", "true", "_", "p", "%"]
+PARTS += [
+    "ex:",
+    ":p",
+    "<http://e/a>",
+    "<http://e/a",
+    "^^",
+    "a:b",
+    "ex:a.b",
+    "ex:5",
+    "true:p",
+    "in:p(",
+    "ex:a-b",
+]
 PARTS += ['f"x"', "#count", "\n", "0x1", "@en", "ex:p", "<a>", "?y", '"b"', " IN (", "3.5", ":-", "e-f"]
 
 
@@ -55,6 +68,9 @@ def test_plain_statements_have_shapes_and_others_have_none() -> None:
 
     rule = 'r1: p(?x, "a") :- q(?x, ?y), ~s(?y, 5), ?x < ?y .'
     assert shape(rule) == shape('r2: path(?u, "b c") :- edge(?u, ?v), ~t(?v, 5), ?u < ?v .') is not None
+    rdf = "ex:p(?x, <http://e/a>) :- :q(?x, ex:a5), ?x ex:b ?y."
+    assert shape(rdf) == shape("b:c(?u, <urn:x:(y)>) :- ex:ab(?u, d:5), ?u d:e ?v.") is not None
+    assert shape(rdf) not in (None, shape(rdf.replace("ex:b", "true:b")), shape(rdf.replace("ex:b", "in:b")))
     for other in (
         rule.replace("5", "6"),
         rule.replace("q(", "q (", 1).replace("q (", "~q("),
@@ -62,5 +78,14 @@ def test_plain_statements_have_shapes_and_others_have_none() -> None:
         rule.replace(", ?x <", ", ?x >"),
     ):
         assert shape(other) not in (None, shape(rule))
-    for odd in ("p(ex:a) .", 'p("a"@en) .', "p(<a>) .", "p(0x1) .", 'p(f"{?x}") .', "p(?x) :- ?x % 2 = 0 ."):
+    for odd in (
+        "p(ex:a.b) .",
+        "p(ex:a-b) .",
+        "p(ex:) .",
+        'p("a"@en) .',
+        "p(<a>) .",
+        "p(0x1) .",
+        'p(f"{?x}") .',
+        "p(?x) :- ?x % 2 = 0 .",
+    ):
         assert shape(odd) is None

@@ -312,7 +312,7 @@ def check_derivation_log(maintainer: Maintainer) -> None:
 
 
 def check_counts(maintainer: Maintainer) -> int:
-    """Every fact whose derivations are counted has so many; gives how many facts that are.  Nothing is known
+    """Derivation counts are right; returns the number of facts that have one.  Nothing is known
     about what is dead or not there yet."""
     engine = maintainer.engine
     end = len(engine.store)

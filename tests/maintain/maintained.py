@@ -73,7 +73,7 @@ PLAIN_CONFIGURATIONS = tuple(
 
 @dataclass(frozen=True)
 class Scenario:
-    """A program with its explicit facts, updates, and what each update is told about those to come."""
+    """A program with its explicit facts, updates, and the updates that are announced with each."""
 
     program: Program
     updates: tuple[Update, ...]
@@ -81,8 +81,8 @@ class Scenario:
     """None: the updates that follow."""
 
     def __repr__(self) -> str:
-        told = "" if self.announced is None else f", announced={[script(list(a)) for a in self.announced]}"
-        return f'scenario("""\n{print_program(self.program)}""", """\n{script(self.updates)}"""{told})'
+        coming = "" if self.announced is None else f", announced={[script(list(a)) for a in self.announced]}"
+        return f'scenario("""\n{print_program(self.program)}""", """\n{script(self.updates)}"""{coming})'
 
     def _repr_pretty_(self, printer: Any, cycle: bool) -> None:
         printer.text(repr(self))
@@ -93,8 +93,8 @@ class Scenario:
 
 def scenario(program: str, updates: str, announced: Sequence[str] | None = None) -> Scenario:
     """A scenario as its `repr` prints it."""
-    told = None if announced is None else tuple(updates_of(text) for text in announced)
-    return Scenario(parse(program), updates_of(updates), told)
+    coming = None if announced is None else tuple(updates_of(text) for text in announced)
+    return Scenario(parse(program), updates_of(updates), coming)
 
 
 def script(updates: Iterable[Update]) -> str:
@@ -182,9 +182,9 @@ class Maintained:
     ) -> Outcome:
         """`removed`: rules that the next update removes."""
         edit = RuleEdit(removed=tuple(map(NamedRemoval, removed)))
-        told = [self.encoded(u) for u in upcoming[: self.options.look_ahead]]
-        told[:1] = [replace(first, rules=edit) for first in told[:1]]
-        return self.maintainer.apply(self.encoded(update), told, **how)
+        coming = [self.encoded(u) for u in upcoming[: self.options.look_ahead]]
+        coming[:1] = [replace(first, rules=edit) for first in coming[:1]]
+        return self.maintainer.apply(self.encoded(update), coming, **how)
 
     @property
     def facts(self) -> set[Fact]:
@@ -251,12 +251,12 @@ class Maintained:
 
 
 steps_run = Counter[str]()
-"""Updates by configuration; whoever wants to know how much was tested looks here."""
+"""Updates by configuration; how much was tested."""
 
 
 @contextmanager
 def unused_at_most(count: int) -> Iterator[None]:
-    """Ids and rows are closed up once so many are unused, and as many as are used."""
+    """Unused ids and rows are removed once there are `count` of them, and as many as are used."""
     before = embedded._UNUSED
     embedded._UNUSED = count
     try:

@@ -1,10 +1,10 @@
-"""Generated programs and streams of updates, made to hurt.
+"""Generated programs and streams of updates, with rare and difficult cases.
 
 *Tangled* programs have few predicates and few terms, and any of them anywhere, so most are circular in
 several ways at once; the generators of layered programs add depth, odd terms, negation, aggregates and
 functions.  Streams have facts that are explicit and derived at once, deletions of what is not there, a fact
 in both halves of an update, facts that support each other in a circle, updates that take back the one before,
-empty ones, predicates that nobody has heard of, and announcements of updates that never come.
+empty ones, unknown predicates, and announcements of updates that never come.
 """
 
 from __future__ import annotations

@@ -25,7 +25,7 @@ from tidalog.model.terms import XSD, Double, Integer, Literal, String, Term, int
 
 @contextmanager
 def large_from(facts: int) -> Iterator[None]:
-    """Groups with so many facts are large."""
+    """Groups with at least `facts` facts are large."""
     before = aggregates.LARGE
     aggregates.LARGE = facts
     try:

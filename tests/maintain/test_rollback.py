@@ -115,7 +115,7 @@ def failing_at(look: int, error: Callable[[], BaseException]) -> Iterator[list[i
 
 @contextmanager
 def pausing_after(steps: int) -> Iterator[None]:
-    """Kernels come to a safe point after so many steps."""
+    """Kernels come to a safe point after `steps` steps."""
     original = run._SLICE, run._SEARCH_SLICE
     run._SLICE = run._SEARCH_SLICE = steps
     try:
@@ -127,7 +127,7 @@ def pausing_after(steps: int) -> Iterator[None]:
 def check_failures(
     given_scenario: Scenario, options: Options, points: Sequence[int], error: type[BaseException]
 ) -> None:
-    """Every update fails at each of some safe points, until it has no more of them, then is carried out."""
+    """Every update fails at each of some safe points, until it has no more of them, and is then applied."""
     oracle = Oracle(given_scenario.program)
     kept = Maintained(given_scenario.program, options)
     for number, update in enumerate(given_scenario.updates):
@@ -269,7 +269,7 @@ def test_a_violated_constraint_undoes_the_update_that_violates_it(options: Optio
 
 
 def test_an_index_that_was_behind_keeps_facts_that_a_failed_update_moved() -> None:
-    """The update deletes and derives a fact anew, then an index catches up past it, then all is undone."""
+    """The update deletes a fact and derives it again, an index catches up past it, then all is undone."""
     given_scenario = scenario(
         "p(?x, ?y) :- e(?x, ?y), ~g(?x). q(?x) :- h(?y), p(?x, ?y). e(a, b). e(c, b). h(d).",
         "+h(b). commit. -h(b). commit. +e(f, b). commit. +g(a). +h(b). commit. -g(a). commit.",

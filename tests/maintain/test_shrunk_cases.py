@@ -23,7 +23,7 @@ CASES = {
     "a rule without atoms derives a fact that was explicit too": scenario(
         "q(?m) :- ?m = 0 + 1. q(1).", "-q(1). commit."
     ),
-    "what a component below has checked is checked anew above": scenario(
+    "what a component below has checked is checked again above": scenario(
         "p(?x) :- e(?x). p(?x) :- f(?x). q(?x) :- p(?x). q(?x) :- h(?x). e(a). f(a). h(a).",
         "-e(a). -h(a). commit.",
     ),

@@ -21,8 +21,8 @@ EAGER = [Options("auto", "none"), Options("auto", "complete", look_ahead=2), Opt
 
 @contextmanager
 def trials_of(steps: int, proofs: float = 0.0) -> Iterator[None]:
-    """Every deletion is tried, for so many steps for each fact that it begins with; components with at most
-    so many `proofs` for each fact are left to DRed."""
+    """Every deletion is tried for `steps` for each fact that it begins with; components with at most
+    `proofs` for each fact are left to DRed."""
     with pytest.MonkeyPatch.context() as patched:
         for name, value in (
             ("_MANY_SEEDS", 0),
@@ -79,16 +79,16 @@ def cliques(count: int, size: int) -> list[tuple[int, int]]:
 
 def test_many_deletions_with_proofs_at_hand_are_left_to_b_f_and_the_next_one_to_ranks() -> None:
     links = cliques(600, 6)
-    with tidalog.open() as kb, tidalog.open(strategy="recompute") as anew:
-        for one in (kb, anew):
+    with tidalog.open() as kb, tidalog.open(strategy="recompute") as recomputed:
+        for one in (kb, recomputed):
             one.load(NEAR)
             one.insert("link", links)
             one.materialise()
         for gone, expected in ((links[::150], "bf"), (links[1:3], "ranked"), (links[5::140], "bf")):
             update = tidalog.Update(deletions={"link": gone})
             assert kb.apply(update).chosen == {"near": expected}
-            anew.apply(update)
-            assert sorted(kb.query("near(?x, ?y)")) == sorted(anew.query("near(?x, ?y)"))
+            recomputed.apply(update)
+            assert sorted(kb.query("near(?x, ?y)")) == sorted(recomputed.query("near(?x, ?y)"))
 
 
 def test_many_deletions_of_single_proofs_are_left_to_dred_and_the_next_one_to_ranks() -> None:

@@ -1,5 +1,5 @@
 """Laws of maintenance on generated positive programs and streams: after every update each algorithm holds
-what evaluation from scratch gives, whatever it was told about updates to come.
+what evaluation from scratch gives, whatever updates were announced.
 
 Streams are made to hurt: facts that are explicit and derived at once, deletions of what is not there, a fact
 in both halves of an update, facts that support each other in a circle, updates that take back the one before.
@@ -95,12 +95,12 @@ def algorithms(rules: Program, start: Sequence[Fact] = ()) -> list[Maintenance]:
 
 
 def check_stream(
-    rules: Program, start: Sequence[Fact], stream: list[Update], told: list[list[Update]]
+    rules: Program, start: Sequence[Fact], stream: list[Update], announced: list[list[Update]]
 ) -> None:
     explicit = {(f.predicate, f.arguments) for f in rules.facts} | set(start)
     bare = Program(rules=rules.rules)
     under_test = algorithms(bare, sorted(explicit, key=repr))
-    for update, upcoming in zip(stream, told, strict=True):
+    for update, upcoming in zip(stream, announced, strict=True):
         explicit = explicit - set(update[0]) | set(update[1])
         expected = from_scratch(bare, explicit)
         for algorithm in under_test:
@@ -116,8 +116,8 @@ def test_every_algorithm_is_right_after_every_update_of_a_tangled_program(
 ) -> None:
     start = data.draw(STARTS)
     stream = data.draw(streams(TANGLED_POOL, start, 5))
-    told = [stream[n + 1 : n + 2] for n in range(len(stream))]
-    check_stream(Program(rules=tuple(rules)), start, stream, told)
+    announced = [stream[n + 1 : n + 2] for n in range(len(stream))]
+    check_stream(Program(rules=tuple(rules)), start, stream, announced)
 
 
 @settings(RELAXED, max_examples=40)

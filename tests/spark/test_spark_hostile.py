@@ -1,4 +1,4 @@
-"""Inputs and moments that a stream was once wrong about: each must be told, counted, or simply right."""
+"""Inputs and moments that a stream was once wrong about: each must be reported, counted or handled."""
 
 from __future__ import annotations
 
@@ -31,14 +31,14 @@ CONSTRAINED = "linked(?x) :- edge(?x, _) . :- edge(?x, ?x) ."
 EDGE: list[Row] = [(1, "+", ("edge", "a", "b"))]
 
 
-Passing = dict[str, Callable[[], object]]
-"""What is done at points on the way of a batch."""
+FaultPoints = dict[str, Callable[[], object]]
+"""Functions to call at named points of a batch."""
 
 
 @pytest.fixture
-def passing() -> Iterator[Passing]:
-    """Does something at points that are passed."""
-    known: Passing = {}
+def fault_points() -> Iterator[FaultPoints]:
+    """Calls functions at named points of a batch."""
+    known: FaultPoints = {}
     before, faults.at = faults.at, lambda point: known.get(point, lambda: None)()
     yield known
     faults.at = before
@@ -51,22 +51,22 @@ def write_dated(workspace: Workspace, *dates: datetime.date) -> None:
     pq.write_table(dated, workspace.input / "dated.parquet")
 
 
-class TestErrorsAreTold:
+class TestErrorsAreReported:
     def test_whatever_stops_the_engine_s_thread_ends_the_stream_with_an_error(
-        self, workspace: Workspace, passing: Passing
+        self, workspace: Workspace, fault_points: FaultPoints
     ) -> None:
         write_files(workspace.input, [EDGE])
 
         def fails() -> None:
             raise ArithmeticError("nobody expected this")
 
-        passing["changes written"] = fails
+        fault_points["changes written"] = fails
         with pytest.raises(SparkError, match="nobody expected this"):
             workspace.run()
         assert "nobody expected this" in (workspace.feed / "_failed.txt").read_text()
 
     def test_stopping_while_a_batch_is_read_is_no_failure_of_the_feed(
-        self, workspace: Workspace, passing: Passing
+        self, workspace: Workspace, fault_points: FaultPoints
     ) -> None:
         write_files(workspace.input, [EDGE])
         reads, goes_on = threading.Event(), threading.Event()
@@ -75,7 +75,7 @@ class TestErrorsAreTold:
             reads.set()
             assert goes_on.wait(60)
 
-        passing["batch begun"] = waits
+        fault_points["batch begun"] = waits
         query = workspace.maintained().start(workspace.feed)
         assert reads.wait(60)
         stopping = threading.Thread(target=query.stop)
@@ -116,10 +116,10 @@ class TestCounts:
     def test_a_refused_update_is_counted_and_so_is_what_waits_behind_it(self, workspace: Workspace) -> None:
         rows: list[Row] = [(n, "+", ("edge", *ends)) for n, ends in enumerate(("ab", "cc", "de"), 1)]
         write_files(workspace.input, [rows])
-        told: list[BatchReport] = []
+        reports: list[BatchReport] = []
 
         def listen(report: BatchReport, _: Totals) -> None:
-            told.append(report)
+            reports.append(report)
 
         query = maintain(workspace.read(), CONSTRAINED, workspace.store).start(listener=listen)
         with pytest.raises(TidalogError, match="constraint"):
@@ -127,7 +127,7 @@ class TestCounts:
         check_counts(query.totals)
         totals = query.totals
         assert (totals.rows, totals.applied, totals.refused, totals.waiting) == (3, 1, 1, 1)
-        assert len(told) == 1
+        assert len(reports) == 1
 
     def test_bad_rows_of_a_checkpoint_that_was_put_back_are_beside_those_before(self, tmp_path: Path) -> None:
         query = "0a1b2c3d-0000-0000-0000-000000000000"
@@ -240,7 +240,7 @@ class TestPlaces:
         workspace.check({("edge", "a", "b")})
 
     def test_the_link_to_the_facts_leads_somewhere_at_every_moment(
-        self, tmp_path: Path, passing: Passing
+        self, tmp_path: Path, fault_points: FaultPoints
     ) -> None:
         current = tmp_path / "facts" / "current"
         there: list[bool] = []
@@ -248,7 +248,7 @@ class TestPlaces:
             kb.load("edge(a, b) .")
             Materialised(tmp_path / "facts", kb).write(7)
             for point in ("facts written", "facts linked"):
-                passing[point] = lambda: there.append((current / "edge.parquet").is_file())
+                fault_points[point] = lambda: there.append((current / "edge.parquet").is_file())
             for _ in range(2):
                 Materialised(tmp_path / "facts", kb).write(7)
         assert there == [True] * 4

@@ -40,7 +40,7 @@ def changes_by_update(workspace: Workspace) -> dict[object, list[tuple[object, .
 
 
 class Progress:
-    """What is told of a stream, to wait for."""
+    """The latest totals of a stream, to wait for."""
 
     def __init__(self) -> None:
         self._news = threading.Condition()
@@ -104,11 +104,11 @@ class TestUpdatesInParts:
 
     def test_an_update_is_applied_when_nothing_comes_behind_it(self, workspace: Workspace) -> None:
         write_files(workspace.input, [[(1, "+", ("edge", "a", "b"))]])
-        told = Progress()
-        query = workspace.maintained(update_wait=0.2).start(workspace.feed, listener=told)
-        told.wait_for(lambda totals: totals.applied == 1)
+        progress = Progress()
+        query = workspace.maintained(update_wait=0.2).start(workspace.feed, listener=progress)
+        progress.wait_for(lambda totals: totals.applied == 1)
         write_files(workspace.input, [[(1, "+", ("edge", "b", "c"))]])
-        told.wait_for(lambda totals: totals.quarantined == 1)
+        progress.wait_for(lambda totals: totals.quarantined == 1)
         query.stop()
         workspace.check({("edge", "a", "b")})
 
@@ -121,11 +121,11 @@ class TestUpdatesInParts:
 
     def test_an_update_waits_for_the_batch_that_is_on_its_way(self, workspace: Workspace) -> None:
         write_files(workspace.input, [[(1, "+", ("edge", "a", "b"))]])
-        told = Progress()
-        query = workspace.maintained(update_wait=600).start(workspace.feed, listener=told)
-        told.wait_for(lambda totals: totals.waiting == 1)
+        progress = Progress()
+        query = workspace.maintained(update_wait=600).start(workspace.feed, listener=progress)
+        progress.wait_for(lambda totals: totals.waiting == 1)
         write_files(workspace.input, [[(1, "+", ("edge", "b", "c")), (2, "+", ("node", "a"))]])
-        told.wait_for(lambda totals: totals.applied == 2 and totals.waiting == 1)
+        progress.wait_for(lambda totals: totals.applied == 2 and totals.waiting == 1)
         query.stop()
         assert query.totals.updates == 2
         workspace.check({("edge", "a", "b"), ("edge", "b", "c"), ("node", "a")})

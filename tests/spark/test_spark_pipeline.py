@@ -305,7 +305,7 @@ class TestBadInput:
         said = str(raised.value)
         assert "update 2 of batch 0 is refused" in said
         assert "part-0000.parquet" in said
-        assert caplog.records == [], "an error is told once"
+        assert caplog.records == [], "an error is reported once"
         run()
         workspace.check({("node", "a"), ("node", "b")})
 

@@ -305,7 +305,7 @@ class TestTypes:
             for name in names:
                 values = COLUMNS[name.replace("_", " ")]
                 kb.insert(name, [(a, b) for a in values for b in values])
-            expected = {name: self.told(kb, name) for name in kb.predicates}
+            expected = {name: self.texts_of(kb, name) for name in kb.predicates}
         read = spark.read.format("tidalog")
         store = str(tmp_path / "store")
         tables = {name: read.option("predicate", name).load(store) for name in names}
@@ -315,9 +315,9 @@ class TestTypes:
             for name, frame in found.items():
                 if name not in names:
                     kb.insert(name, frame.toArrow())
-                    assert self.told(kb, name) == expected[name], name
+                    assert self.texts_of(kb, name) == expected[name], name
 
-    def told(self, kb: tidalog.KnowledgeBase, name: str) -> set[str]:
+    def texts_of(self, kb: tidalog.KnowledgeBase, name: str) -> set[str]:
         return {repr(row) for row in kb.facts(name).to_terms()}
 
     @pytest.mark.parametrize(

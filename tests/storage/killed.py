@@ -2,7 +2,7 @@
 
 A case is a line `MODE FSYNC TIME POINT`: the writer is killed when it passes the point for that time.  Each
 is a process of its own and has a folder of that name with a store; it works through a fixed stream and writes
-to the file `said` what it has been told is done: `load`, then the number of every update.  `MODE` is `apply`,
+to the file `said` what is confirmed: `load`, then the number of every update.  `MODE` is `apply`,
 or `batch` for updates that are logged three at a time, handed out, and acknowledged once they are said.  At
 the end of a writer that was not killed, `said` says `end`.
 """
@@ -63,7 +63,7 @@ def write(folder: Path, mode: str, fsync: str, say: Say) -> None:
                 with contextlib.suppress(tidalog.RunError, tidalog.ProgramError):
                     kb.apply(update)
                 say(update.label)
-                settle(kb, update.label)
+                confirm(kb, update.label)
             return
         stream = list(updates())
         for number in range(0, UPDATES, 3):
@@ -78,10 +78,10 @@ def hand_out(kb: tidalog.StoredKnowledgeBase, keep: int, say: Say) -> None:
             for position, _ in kb.apply_pending(keep=keep, acknowledge=False):
                 say(position.label)
                 kb.acknowledge(position)
-                settle(kb, position.label)
+                confirm(kb, position.label)
 
 
-def settle(kb: tidalog.StoredKnowledgeBase, label: object) -> None:
+def confirm(kb: tidalog.StoredKnowledgeBase, label: object) -> None:
     """Now and then a snapshot is waited for, so that there are several however slow the disk is."""
     if int(str(label)) % 3 == 0:
         kb._snapshotter.wait()

@@ -177,13 +177,13 @@ def test_subscribers_may_change_a_store_and_are_told_of_waiting_updates(tmp_path
     kb = tidalog.open(tmp_path / "s.tidalog")
     kb.load(CLOSURE + "edge(a, b). seen(nothing).")
     kb.materialise()
-    told: list[int] = []
-    kb.subscribe("path", lambda change: told.append(change.inserted_count))
+    received: list[int] = []
+    kb.subscribe("path", lambda change: received.append(change.inserted_count))
     kb.subscribe("edge", lambda change: kb.insert("seen", change.inserted.to_terms()[0][:1]))
     kb.apply(edges("bc"))
     kb.log_updates([edges("cd")], source="q", batch=0)
     list(kb.apply_pending())
-    assert told == [2, 3]
+    assert received == [2, 3]
     held = state(kb)
     assert len(held["seen"][0]) == 3
     kb = reopened(kb)

@@ -95,21 +95,21 @@ def test_an_acknowledged_update_survives(case: str, killed: Path, oracle: Oracle
 def test_every_delta_of_a_batch_is_handed_out_until_it_is_acknowledged(
     case: str, killed: Path, oracle: Oracle
 ) -> None:
-    told = [int(word) for word in said_by(killed / case)[1:]]
+    confirmed = [int(word) for word in said_by(killed / case)[1:]]
     with tidalog.open(killed / case / STORE) as kb:
         kb.load(PROGRAM)
         waiting = [int(str(position.label)) for position in kb.pending]
         logged = int(str(kb.last_label(SOURCE) or 0))
         expected = [n for n in range(1, logged + 1) if n not in oracle.refused]
         again = [n for n in waiting if n not in oracle.refused]
-        known = told[:-1] if told and told[-1] in again else told
-        assert known + again == expected, "each once, but the last may be told twice"
+        known = confirmed[:-1] if confirmed and confirmed[-1] in again else confirmed
+        assert known + again == expected, "each once, but the last may be confirmed twice"
         applied = (waiting[0] if waiting else logged + 1) - 1
         assert state(kb) == oracle.states[applied]
-        hand_out(kb, 0, told.append)
+        hand_out(kb, 0, confirmed.append)
         assert state(kb) == oracle.states[logged]
         check_consistent(kb)
         last = kb.last_batch(SOURCE)
         kb.log_updates(list(updates())[logged:], source=SOURCE, batch=0 if last is None else last + 1)
-        hand_out(kb, 0, told.append)
+        hand_out(kb, 0, confirmed.append)
         assert state(kb) == oracle.states[UPDATES]

@@ -147,7 +147,7 @@ def test_the_order_of_ids_that_b_f_has_given_up_stays_given_up(tmp_path: Path) -
 
 def test_what_was_deleted_before_a_fact_is_looked_up_is_derived_again(tmp_path: Path) -> None:
     """Found by the laws above: a snapshot, all that is derived of a predicate goes and some explicit fact
-    stays, and what went is derived anew."""
+    stays, and what was deleted is derived again."""
     kb = tidalog.open(tmp_path / "s.tidalog")
     kb.load("p(a, a). e(0). e(a). p(a, ?x) :- e(?x), ~off(on) .")
     kb.snapshot()

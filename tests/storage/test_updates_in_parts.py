@@ -1,4 +1,4 @@
-"""An update whose rows come in several batches is one update, and labels that come again are told apart."""
+"""An update whose rows come in several batches is one update; repeated labels are distinguished."""
 
 from __future__ import annotations
 

@@ -256,6 +256,9 @@ def warn_of_undefined_in_rules(draft: Draft, defined: Container[str], suggestion
 
 
 def _suggestion(draft: Draft, predicate: str, suggestions: Suggestions) -> str:
+    if predicate.upper() in draft.functions:
+        opposite = f"NOT({predicate}(…))"
+        return f"it names a function: a condition is written ({predicate}(…)), and its opposite {opposite}"
     near = suggestions.near(predicate, 0.75)
     if near is not None:
         return f"did you mean {draft.label(near)}?"

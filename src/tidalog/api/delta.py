@@ -297,6 +297,11 @@ class Delta(Mapping[str, PredicateChange]):
         found = self._changes.get(predicate)
         return found if found is not None else self._of_others(predicate)
 
+    def of_facts(self, predicate: str) -> PredicateChange:
+        """The difference of `kb.facts(predicate)`: that of `delta[predicate]`, unless the update has turned
+        facts of an IRI into triples, or back, which leaves them what they are under their own name."""
+        return self._of_others(predicate)
+
     def __contains__(self, predicate: object) -> bool:
         if predicate in self._changes or not isinstance(predicate, str):
             return predicate in self._changes

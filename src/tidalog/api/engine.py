@@ -35,6 +35,7 @@ class Capability(StrEnum):
     CONSTRAINTS = "constraints"
     TRIPLES = "triples"
     IMPORTS = "imports"
+    WINDOWS = "windows"
     RULE_EDITS = "rule edits"
     QUERIES = "queries"
     DURABLE = "durable"
@@ -129,6 +130,7 @@ def required_capabilities(program: Program) -> Capabilities:
         Capability.CONSTRAINTS: any(rule.is_constraint for rule in program.rules),
         Capability.TRIPLES: mentions_triples(program),
         Capability.IMPORTS: bool(program.imports),
+        Capability.WINDOWS: bool(program.windows),
     }
     return frozenset(capability for capability, needed in needs.items() if needed)
 

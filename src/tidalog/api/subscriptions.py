@@ -27,6 +27,7 @@ from tidalog.api.queries import result_of
 from tidalog.api.relations import without
 from tidalog.api.results import Result
 from tidalog.lang import parse_query
+from tidalog.model.errors import UsageError
 from tidalog.model.facts import Facts
 
 PredicateCallback = Callable[[PredicateChange], object]
@@ -131,6 +132,10 @@ class Subscriptions:
             if call is not None:
                 self._calls.append(call)
 
+    def queue(self, call: Call) -> None:
+        """Calls something when the lock is free, after what is queued already."""
+        self._calls.append(call)
+
     def deliver(self) -> None:
         """Calls the subscribers, or leaves it to the thread that is calling them already.  Runs without the
         lock of the knowledge base."""
@@ -154,7 +159,11 @@ class PredicateWatch:
         self._predicate = predicate
 
     def __call__(self, delta: Delta, /) -> tuple[object, ...] | None:
-        return (delta[self._predicate],) if self._predicate in delta else None
+        try:
+            change = delta.of_facts(self._predicate)
+        except UsageError:  # there is no such predicate any more
+            return None
+        return (change,) if change else None
 
 
 class QueryWatch:

@@ -53,21 +53,50 @@ def user_changes(
 def change_of(
     engine: EmbeddedEngine, analysis: Analysis, found: Mapping[str, PredicateDelta], predicate: str
 ) -> tuple[str, PredicateDelta]:
-    """The full name and the change of a predicate that `user_changes` does not name: none, or a part of the
-    triples.  Raises `UsageError` if there is no such predicate."""
-    name = known_predicate(predicate, analysis)
-    if name in found:
-        return name, found[name]
+    """The full name of a predicate, and the difference of the facts that it has, or had, under this name: of
+    a property or class those among the triples, too.  Raises `UsageError` if there is no such predicate."""
+    name = predicate if predicate in found else known_predicate(predicate, analysis)
+    own, triples = found.get(name), found.get(TRIPLE)
+    if triples is None or name == TRIPLE or ":" not in name or len(triples.inserted) != 3:
+        return name, own if own is not None else no_change(_arity(analysis, name))
+    part = _part(engine, triples, name, _arity(analysis, name) == 1)
+    return name, part if own is None else _moved(own, part)
+
+
+def moved_facts(analysis: Analysis, found: Mapping[str, PredicateDelta]) -> int:
+    """How many explicit facts an insertion has turned into triples, because it brought the first one."""
+    if TRIPLE not in found:
+        return 0
+    of_iris = (change for name, change in found.items() if name != TRIPLE and holds_triples(analysis, name))
+    return sum(int(np.count_nonzero(change.deleted_explicit)) for change in of_iris)
+
+
+def _arity(analysis: Analysis, name: str) -> int:
     layout = analysis.triples
-    if name != TRIPLE and holds_triples(analysis, name):
-        triples = found.get(TRIPLE)
+    if name == TRIPLE and layout.active:
+        return 3
+    if holds_triples(analysis, name):
         relation = layout.relation_of(name)
-        is_class = relation is not None and layout.arities[relation] == 1
-        if triples is not None:
-            return name, _part(engine, triples, name, is_class)
-        return name, no_change(1 if is_class else 2)
+        return 2 if relation is None else layout.arities[relation]
     known = analysis.predicates.get(name)
-    return name, no_change(3 if name == TRIPLE and layout.active else known.arity if known is not None else 2)
+    return 2 if known is None else known.arity
+
+
+def _moved(own: PredicateDelta, part: PredicateDelta) -> PredicateDelta:
+    """The change of facts that were, or are, triples and are, or were, in a relation of their own."""
+    if len(own.inserted) != len(part.inserted):
+        return own
+    entries = [entry for change in (own, part) for entry in flagged(change)]
+    tables = [np.stack(columns, axis=1) for columns, _ in entries]
+    table, which = np.unique(np.concatenate(tables), axis=0, return_inverse=True)
+    state = Transitions.none(len(table))
+    rows_of = np.split(which.reshape(-1), np.cumsum([len(rows) for rows in tables])[:-1])
+    for (_, flags), at in zip(entries, rows_of, strict=True):
+        for mine, its in zip(
+            (state.was, state.was_explicit, state.is_, state.is_explicit), flags, strict=True
+        ):
+            mine[at] |= its
+    return state.delta(table) or no_change(table.shape[1])
 
 
 # --- triples ------------------------------------------------------------------------------------------------
@@ -79,7 +108,7 @@ def _triples(
     entries = [
         (relation, _table(engine, layout, Facts(relation, columns, len(columns[0]))), flags)
         for relation, change in own.items()
-        for columns, flags in _flagged(change)
+        for columns, flags in flagged(change)
     ]
     table = np.concatenate([rows for _, rows, _ in entries])
     if not copied:
@@ -108,7 +137,7 @@ def _triples(
     return state.delta(table)
 
 
-def _flagged(change: PredicateDelta) -> Iterator[tuple[list[Ids], Flags]]:
+def flagged(change: PredicateDelta) -> Iterator[tuple[list[Ids], Flags]]:
     """The rows of a change with what they were and are, as the fields of `Transitions`."""
 
     def all_of(rows: int, value: bool) -> Mask:

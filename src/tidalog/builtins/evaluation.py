@@ -6,9 +6,12 @@ as an outcome until a function needs it, so that special forms can inspect it.
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from types import MappingProxyType
 from typing import Final
+from weakref import WeakSet
 
 from tidalog.builtins.base import Builtin, CannotCompute, Outcome
 from tidalog.builtins.conversions import BUILTINS as CONVERSIONS
@@ -31,6 +34,13 @@ BUILTINS: Final[Mapping[str, Builtin]] = MappingProxyType(
 
 PythonFunction = Callable[..., object]
 NO_FUNCTIONS: Final[Mapping[str, PythonFunction]] = MappingProxyType({})
+_LOG: Final = logging.getLogger("tidalog")
+_REPORTED: Final[WeakSet[PythonFunction]] = WeakSet()
+"""Functions whose answer was not a term, which is logged once for each."""
+
+
+class _NotATerm(CannotCompute):
+    pass
 
 
 def evaluate(
@@ -156,7 +166,21 @@ def called(function: PythonFunction, arguments: Sequence[object]) -> Term:
         answer = function(*arguments)
     except (ArithmeticError, LookupError, TypeError, ValueError) as error:
         raise CannotCompute(f"the function raised {type(error).__name__}: {error}") from error
-    return term_of_answer(answer)
+    try:
+        return term_of_answer(answer)
+    except _NotATerm as error:
+        _report(function, error)
+        raise
+
+
+def _report(function: PythonFunction, error: _NotATerm) -> None:
+    """Unlike an exception or None, such an answer is never meant."""
+    with suppress(TypeError):  # some callables cannot be kept in a set
+        if function in _REPORTED:
+            return
+        _REPORTED.add(function)
+    name = getattr(function, "__qualname__", None) or repr(function)
+    _LOG.warning("%s: %s; every such literal is false", name, error)
 
 
 def python_value(term: Term) -> object:
@@ -174,4 +198,4 @@ def term_of_answer(answer: object) -> Term:
     try:
         return from_python(answer)
     except TypeError as error:
-        raise CannotCompute(f"the function's answer is not a term: {error}") from None
+        raise _NotATerm(f"the function's answer is not a term: {error}") from None

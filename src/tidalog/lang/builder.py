@@ -103,9 +103,12 @@ class Builder(TokenReader):
                 return Condition(Call("NOT", (self.expression(inner),)), self.span(node))
             atom = self._atom(inner, BODY)
             if atom is None:
-                self._not_an_atom(
-                    inner, "~ negates an atom", "turn the comparison around, or write NOT(…) for a condition"
-                )
+                advice = "turn the comparison around, or write NOT(…) for a condition"
+                if isinstance(inner, Tree) and inner.data == "parenthesis" and not _is_value(inner):
+                    advice = (
+                        "write ~ before each atom, or derive them in a rule of its own and negate its head"
+                    )
+                self._not_an_atom(inner, "~ negates an atom", advice)
                 return None
             return Negation(atom, self.span(node))
         if not self._is_condition(node):

@@ -25,7 +25,7 @@ from tidalog.model.update import EncodedUpdate
 from tidalog.spark.catalog import known_predicates
 
 Label = int | str
-Told = tuple[str, Label, str, str, tuple[str, ...], str]
+ChangeRow = tuple[str, Label, str, str, tuple[str, ...], str]
 """Key, update, operation, predicate, arguments, kind."""
 Row = tuple[str, Label, str, str, tuple[str, ...]]
 """Key, update, operation, predicate, arguments."""
@@ -98,7 +98,7 @@ class Alone:
     arguments: int
     engines: dict[str, KnowledgeBase] = field(default_factory=dict)
     last: dict[str, Label] = field(default_factory=dict)
-    told: list[Told] = field(default_factory=list)
+    emitted: list[ChangeRow] = field(default_factory=list)
     refused: set[tuple[str, Label]] = field(default_factory=set)
     rules_refused: set[Label] = field(default_factory=set)
     rules_since: list[tuple[list[str], list[RuleText]]] = field(default_factory=list)
@@ -158,7 +158,7 @@ class Alone:
             kb = self.engines[key] = tidalog.open()
             self._load(kb)
             kb.materialise(progress=False)
-            self.told += [(key, 0, "+", p, a, kind) for p, a, kind in facts_of(kb)]
+            self.emitted += [(key, 0, "+", p, a, kind) for p, a, kind in facts_of(kb)]
 
     def _apply(self, key: str, label: Label, rows: list[Row], rules: RuleEdit = NO_EDIT) -> None:
         kb = self.engines[key]
@@ -186,9 +186,11 @@ class Alone:
                 ("-", ids.deleted, ids.deleted_explicit),
                 ("+", ids.inserted, ids.inserted_explicit),
             ):
-                told = facts_in(kb, name, columns, len(explicit))
+                emitted = facts_in(kb, name, columns, len(explicit))
                 kinds = ["explicit" if one else "implicit" for one in explicit]
-                self.told += [(key, label, op, *fact, kind) for fact, kind in zip(told, kinds, strict=True)]
+                self.emitted += [
+                    (key, label, op, *fact, kind) for fact, kind in zip(emitted, kinds, strict=True)
+                ]
 
     def facts(self) -> dict[str, set[tuple[str, tuple[str, ...], str]]]:
         return {key: set(facts_of(kb)) for key, kb in self.engines.items()}
@@ -196,7 +198,7 @@ class Alone:
     def forget(self, key: str) -> None:
         """What an expired key loses."""
         kb, last = self.engines.pop(key), self.last.pop(key)
-        self.told += [(key, last, "-", p, a, kind) for p, a, kind in facts_of(kb)]
+        self.emitted += [(key, last, "-", p, a, kind) for p, a, kind in facts_of(kb)]
 
 
 def _fact(change: Mapping[str, str], arguments: int) -> tuple[str, tuple[str, ...]]:
@@ -224,7 +226,7 @@ def facts_in(
     return [(written, tuple(row)) for row in cells]
 
 
-def told_by(table: pa.Table, arguments: int) -> list[Told]:
+def changes_in(table: pa.Table, arguments: int) -> list[ChangeRow]:
     """The rows of a keyed change feed."""
     return [(r["key"], r["update"], r["op"], *_fact(r, arguments), r["kind"]) for r in table.to_pylist()]
 

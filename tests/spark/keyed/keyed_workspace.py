@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
-from keyed_oracle import Alone, Row, RuleRow, Told, table_of, told_by
+from keyed_oracle import Alone, ChangeRow, Row, RuleRow, changes_in, table_of
 from update_streams import add_table
 
 from tidalog.lang import parse
@@ -89,13 +89,15 @@ class KeyedWorkspace:
         assert query.awaitTermination(600)
         return query.totals
 
-    def told(self) -> list[Told]:
+    def emitted(self) -> list[ChangeRow]:
         """The change feed, batch by batch."""
-        found: list[Told] = []
+        found: list[ChangeRow] = []
         for folder in sorted(self.feed.iterdir()):
             files = sorted(folder.glob("*.parquet"))
             tables = [pq.read_table(file, partitioning=None) for file in files]
-            found += told_by(pa.concat_tables(tables).rename_columns(["key", *tables[0].column_names[1:]]), 2)
+            found += changes_in(
+                pa.concat_tables(tables).rename_columns(["key", *tables[0].column_names[1:]]), 2
+            )
         return found
 
     def refused(self) -> set[tuple[str, int]]:
@@ -105,9 +107,9 @@ class KeyedWorkspace:
 
     def check(self) -> None:
         """Every change of every key once, and the same refusals as an engine for the key alone."""
-        assert sorted(self.told()) == sorted(self.alone.told)
+        assert sorted(self.emitted()) == sorted(self.alone.emitted)
         assert self.refused() == self.alone.refused
-        assert len(self.alone.refused) < len(self.alone.told)
+        assert len(self.alone.refused) < len(self.alone.emitted)
 
 
 SCHEMA_NAMES = [part.split()[0] for part in SCHEMA.split(", ")[1:]]

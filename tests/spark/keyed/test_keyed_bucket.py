@@ -14,13 +14,13 @@ from keyed_oracle import (
     Alone,
     Row,
     RuleRow,
+    changes_in,
     config_for,
     in_batches,
     random_rows,
     row,
     rule_table,
     table_of,
-    told_by,
 )
 
 import tidalog
@@ -68,13 +68,13 @@ def check_stream(program: Program, seed: int, *, rebuilt: bool = False) -> None:
     keyed, alone = Keyed(config), Alone(program, config.arguments)
     chance = random.Random(seed)
     for batch in in_batches(rows, seed, 4):
-        before = len(alone.told)
+        before = len(alone.emitted)
         alone.apply(batch)
         again = chance.sample(batch, len(batch) // 3)
         applied = keyed.apply(batch)
-        told = told_by(applied.changes, config.arguments)
-        assert sorted(told) == sorted(alone.told[before:])
-        if again and alone.told:
+        emitted = changes_in(applied.changes, config.arguments)
+        assert sorted(emitted) == sorted(alone.emitted[before:])
+        if again and alone.emitted:
             late = keyed.apply(again)
             assert (late.skipped, late.changes.num_rows) == (len(again), 0)
         refused = {(r["key"], r["update"]) for r in applied.refused.to_pylist()}
@@ -123,10 +123,10 @@ def test_one_key_is_refused_and_the_others_go_on(program: Program, seed: int, re
         known = {r[3]: len(r[4]) for r in batch}
         if any(width > config.arguments for width in known.values()):
             return
-        before, refused_before = len(alone.told), set(alone.refused)
+        before, refused_before = len(alone.emitted), set(alone.refused)
         alone.apply(batch)
         applied = keyed.apply(batch)
-        assert sorted(told_by(applied.changes, config.arguments)) == sorted(alone.told[before:])
+        assert sorted(changes_in(applied.changes, config.arguments)) == sorted(alone.emitted[before:])
         refused = {(r["key"], r["update"]) for r in applied.refused.to_pylist()}
         assert refused == alone.refused - refused_before
         if rebuilt:
@@ -172,10 +172,10 @@ def test_rules_change_for_every_key_as_they_would_alone(program: Program, seed: 
     changes = rule_rows(program, seed, labels)
     for number, batch in enumerate(batches):
         own = [change for change in changes if labels.index(int(change[0])) == number]
-        before = len(alone.told)
+        before = len(alone.emitted)
         alone.apply(batch, own)
         applied = keyed.apply(batch, rules=own)
-        assert sorted(told_by(applied.changes, config.arguments)) == sorted(alone.told[before:])
+        assert sorted(changes_in(applied.changes, config.arguments)) == sorted(alone.emitted[before:])
         refused = {one.update for one in applied.refused_rules}
         assert refused == {change[0] for change in own} & alone.rules_refused
         again = keyed.apply([], rules=own)
@@ -203,21 +203,21 @@ def test_an_expired_key_leaves_nothing_behind(rebuilt: bool) -> None:
         alone.apply(rows)
     if rebuilt:
         keyed.rebuild()
-    before = len(alone.told)
+    before = len(alone.emitted)
     alone.forget("old")
     applied = keyed.apply([], 100)
     assert applied.expired == 1
-    assert sorted(told_by(applied.changes, config.arguments)) == sorted(alone.told[before:])
+    assert sorted(changes_in(applied.changes, config.arguments)) == sorted(alone.emitted[before:])
     if rebuilt:
         keyed.rebuild()
     assert len(keyed.bucket.keys) == 1
     keyed.compact()
     assert b"c17" not in keyed.records[0]
     keyed.rebuild()
-    before = len(alone.told)
+    before = len(alone.emitted)
     rows = [row("old", 1, "+", edge("b", "d"))]  # a key that comes again is a new one
     alone.apply(rows)
-    assert sorted(told_by(keyed.apply(rows, 110).changes, 2)) == sorted(alone.told[before:])
+    assert sorted(changes_in(keyed.apply(rows, 110).changes, 2)) == sorted(alone.emitted[before:])
 
 
 def test_text_labels_go_by_text() -> None:
@@ -225,8 +225,8 @@ def test_text_labels_go_by_text() -> None:
     bucket = Bucket(config)
     rows: list[Row] = [row("k", "b", "+", edge("b", "c")), row("k", "a", "-", edge("a", "b"))]
     applied = bucket.apply(table_of(rows, 2, text_labels=True), 0)
-    told = told_by(applied.changes, 2)
-    assert [t[1] for t in told] == ["0", "0", "a", "a", "b", "b"]
+    emitted = changes_in(applied.changes, 2)
+    assert [t[1] for t in emitted] == ["0", "0", "a", "a", "b", "b"]
     other = Bucket(config)
     other.replay(bucket.snapshot())
     late = other.apply(table_of([row("k", "aa", "+", edge("b", "d"))], 2, text_labels=True), 0)
@@ -239,7 +239,7 @@ def test_without_labels_a_batch_is_an_update_of_each_key() -> None:
     for number in (1, 2):
         applied = bucket.apply(table_of(rows, 2).drop_columns(["update"]), 0)
         assert applied.skipped == 0
-        assert {t[1] for t in told_by(applied.changes, 2)} == ({0, 1} if number == 1 else set())
+        assert {t[1] for t in changes_in(applied.changes, 2)} == ({0, 1} if number == 1 else set())
     assert bucket.keys.labels.to_pylist() == [2, 2]
 
 
@@ -258,8 +258,8 @@ def test_rows_that_do_not_fit_a_declaration_are_bad_and_others_are_converted() -
     assert bad["fault"] == {"number": "T156", "message": '"warm" is not a double', "column": "arg2"}
     assert (bad["values"]["key"], bad["values"]["arg1"]) == ("k1", "8")
     assert outcome.rows == 2
-    told = told_by(outcome.changes, keyed.config.arguments)
-    assert len([one for one in told if "hot" in str(one)]) == 2
+    emitted = changes_in(outcome.changes, keyed.config.arguments)
+    assert len([one for one in emitted if "hot" in str(one)]) == 2
     keyed.rebuild()
     assert keyed.apply([("k1", 2, "-", "reading", ("007", "21"))]).changes.num_rows == 2
 
@@ -296,5 +296,5 @@ def test_registered_aggregates_work_in_every_bucket() -> None:
     keyed.apply([row("a", 1, "+", one), row("a", 1, "+", four), row("b", 1, "+", nine)])
     keyed.rebuild()
     applied = keyed.apply([row("a", 2, "+", nine), row("b", 2, "+", four), row("b", 2, "-", nine)])
-    told = {change for change in told_by(applied.changes, 1) if change[3] == "s"}
-    assert told == {("a", 2, "-", "s", ("3",), "implicit"), ("a", 2, "+", "s", ("8",), "implicit")}
+    emitted = {change for change in changes_in(applied.changes, 1) if change[3] == "s"}
+    assert emitted == {("a", 2, "-", "s", ("3",), "implicit"), ("a", 2, "+", "s", ("8",), "implicit")}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pyarrow as pa
 import pytest
-from keyed_oracle import Row, RuleRow, config_for, rule_table, table_of, told_by
+from keyed_oracle import Row, RuleRow, changes_in, config_for, rule_table, table_of
 
 from tidalog.keyed.bucket import Bucket
 from tidalog.keyed.outcome import BatchOutcome
@@ -28,8 +28,8 @@ class Kept:
             about = about.drop_columns(["update"]) if about is not None else None
         return self.bucket.apply(table, now, about)
 
-    def told(self, rows: list[Row], *rules: RuleRow, now: int = 0) -> set[tuple[object, ...]]:
-        return set(told_by(self.apply(rows, *rules, now=now).changes, self.config.arguments))
+    def emitted(self, rows: list[Row], *rules: RuleRow, now: int = 0) -> set[tuple[object, ...]]:
+        return set(changes_in(self.apply(rows, *rules, now=now).changes, self.config.arguments))
 
 
 def test_a_constraint_that_no_key_could_begin_with_is_refused() -> None:
@@ -37,7 +37,7 @@ def test_a_constraint_that_no_key_could_begin_with_is_refused() -> None:
     applied = kept.apply([], (1, "+rule", "c", ":- p(z)"))
     (refused,) = applied.refused_rules
     assert "T136" in refused.why
-    assert kept.told([("k", 2, "+", "p", ("a",))]) >= {("k", 2, "+", "q", ("a",), "implicit")}
+    assert kept.emitted([("k", 2, "+", "p", ("a",))]) >= {("k", 2, "+", "q", ("a",), "implicit")}
 
 
 def test_a_constraint_that_a_key_violates_ends_the_batch() -> None:
@@ -58,22 +58,22 @@ def test_the_order_of_rows_does_not_matter() -> None:
 
 
 @pytest.mark.parametrize(
-    ("program", "first", "change", "told"),
+    ("program", "first", "change", "emitted"),
     [
         ("r: r(?x) :- p(?x). c: :- z(?x).", [], ("+rule", "n", "q(?x) :- p(?x)"), "+"),
         ("r: q(?x) :- p(?x). n: q(?x) :- p(?x), p(?x). c: :- z(?x).", ["n"], ("-rule", "r", None), "-"),
     ],
 )
-def test_what_a_change_leaves_of_an_update_that_is_taken_back(
-    program: str, first: list[str], change: tuple[str, str, str | None], told: str
+def test_what_a_change_leaves_of_an_update_that_is_refused(
+    program: str, first: list[str], change: tuple[str, str, str | None], emitted: str
 ) -> None:
-    """The key's own facts go, and what the rule does to it is told as if they had never been."""
+    """The key's own facts are gone, and the changes by the rule are as if they had never been there."""
     kept = Kept(program + " q(?x) :- o(?x).")
     kept.apply([("k", 1, "+", "p", ("a",))], *((2, "-rule", name, None) for name in first))
     applied = kept.apply([("k", 3, "+", "q", ("a",)), ("k", 3, "+", "z", ("a",))], (3, *change))
     assert applied.refused.num_rows == 1
-    found = told_by(applied.changes, kept.config.arguments)
-    assert found == [("k", 3, told, "q", ("a",), "implicit")]
+    found = changes_in(applied.changes, kept.config.arguments)
+    assert found == [("k", 3, emitted, "q", ("a",), "implicit")]
 
 
 def test_without_labels_a_refused_update_has_its_number() -> None:
@@ -87,8 +87,8 @@ def test_an_expired_key_loses_what_a_rule_has_brought_behind_it() -> None:
     kept = Kept("q(?x) :- p(?x).", ttl=100)
     kept.apply([("k", 1, "+", "p", ("a",))])
     kept.apply([], (5, "+rule", "n", "r(?x) :- p(?x)"), now=10)
-    told = kept.told([], now=200)
-    assert {(one[1], one[2], one[3]) for one in told} == {(5, "-", "p"), (5, "-", "q"), (5, "-", "r")}
+    emitted = kept.emitted([], now=200)
+    assert {(one[1], one[2], one[3]) for one in emitted} == {(5, "-", "p"), (5, "-", "q"), (5, "-", "r")}
 
 
 def test_a_rule_about_all_classes_is_refused_where_classes_alone_are_known() -> None:

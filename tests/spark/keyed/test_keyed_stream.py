@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
-from keyed_oracle import in_batches, random_rows, row, told_by
+from keyed_oracle import changes_in, in_batches, random_rows, row
 from keyed_workspace import KEYS, POOL, PROGRAM, SCHEMA, KeyedWorkspace
 
 from tidalog.model.errors import TidalogError
@@ -48,14 +48,14 @@ def test_keys_go_on_in_other_buckets(workspace: KeyedWorkspace) -> None:
     workspace.run()
     keys = reshard(workspace.spark, workspace.checkpoint, workspace.root / "dealt", 3)
     assert keys == len(workspace.alone.last)
-    before = len(workspace.alone.told)
+    before = len(workspace.alone.emitted)
     for path in workspace.input.iterdir():
         path.unlink()
     workspace.write([*batches[2:], batches[1]])
     other = KeyedWorkspace(workspace.spark, workspace.root / "other", workspace.alone)
     totals = other.run(frame=workspace.frame(), buckets=3, initial=workspace.root / "dealt")
     assert totals.skipped == len(batches[1])
-    assert sorted(other.told()) == sorted(workspace.alone.told[before:])
+    assert sorted(other.emitted()) == sorted(workspace.alone.emitted[before:])
 
 
 FAR = ("+rule", "far", "far(?x, ?y) :- path(?x, ?y), ~edge(?x, ?y)")
@@ -107,7 +107,7 @@ def test_facts_may_be_of_predicates_that_rules_have_brought(workspace: KeyedWork
     workspace.write_alone([("a", 3, "+", "node", ("n1",)), ("b", 1, "+", "probes", ("n1",))])
     totals = workspace.run()
     assert (totals.rows, totals.applied, totals.quarantined) == (4, 3, 1)
-    assert ("a", 3, "+", "seen", ("n1",), "implicit") in workspace.told()
+    assert ("a", 3, "+", "seen", ("n1",), "implicit") in workspace.emitted()
 
 
 def test_changes_are_a_stream_of_spark_with_counts_in_its_progress(workspace: KeyedWorkspace) -> None:
@@ -118,8 +118,8 @@ def test_changes_are_a_stream_of_spark_with_counts_in_its_progress(workspace: Ke
     writer = changes.writeStream.format("memory").queryName("keyed_changes").outputMode("update")
     query = writer.trigger(availableNow=True).start()
     assert query.awaitTermination(240)
-    told = workspace.spark.table("keyed_changes").withColumnRenamed("farm", "key").toArrow()
-    assert sorted(told_by(told, 2)) == sorted(workspace.alone.told)
+    emitted = workspace.spark.table("keyed_changes").withColumnRenamed("farm", "key").toArrow()
+    assert sorted(changes_in(emitted, 2)) == sorted(workspace.alone.emitted)
     counted = sum(p["observedMetrics"]["tidalog"]["rows"] for p in query.recentProgress)
     assert counted == sum(map(len, batches))
 

@@ -41,7 +41,7 @@ FIRST = BatchRequest(QUERY, NUMBER, b"", 0, 0, batch(1, "ab"))
 
 
 def owner(pipe: Connection) -> None:
-    """A process that has had the first batch, and keeps the engine until it is told to end."""
+    """A process that has had the first batch, and keeps the engine until it is asked to end."""
     cached = CachedEngine(Bucket(config_for(parse(PROGRAM))))
     with ENGINE_CACHE.lock:
         result = apply_batch(cached, FIRST)
@@ -100,7 +100,7 @@ def request(token: bytes, *, label: int = 2, edges: tuple[str, ...] = ("bc",)) -
     return BatchRequest(QUERY, NUMBER, token, 0, 0, batch(label, *edges))
 
 
-def told(result: BatchResult) -> list[tuple[object, ...]]:
+def content_of(result: BatchResult) -> list[tuple[object, ...]]:
     return sorted(told_by(unpacked_rows(result.changes), 2))
 
 
@@ -113,7 +113,7 @@ def test_a_batch_applied_elsewhere_has_the_result_that_it_has_here() -> None:
             there = worker_rpc.call_owner(asked)
             assert there is not None
             mine = apply_batch(here, asked)
-            assert told(there) == told(mine)
+            assert content_of(there) == content_of(mine)
             assert (there.counts, there.holds, len(there.record)) == (mine.counts, True, len(mine.record))
             assert there.token not in (token, mine.token)
             token = there.token
