@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from itertools import groupby
 
 import pyarrow as pa
-from keyed_oracle import Told, facts_in
+from keyed_oracle import ChangeRow, facts_in
 
 import tidalog
 from tidalog.api.knowledge_base import KnowledgeBase
@@ -97,7 +97,7 @@ class AloneWithWindows:
     program: str
     engines: dict[str, KnowledgeBase] = field(default_factory=dict)
     last: dict[str, int] = field(default_factory=dict)
-    told: list[Told] = field(default_factory=list)
+    emitted: list[ChangeRow] = field(default_factory=list)
     refused: list[tuple[str, int]] = field(default_factory=list)
     late: set[tuple[str, int]] = field(default_factory=set)
     now: int | None = None
@@ -130,7 +130,9 @@ class AloneWithWindows:
             for explicit in (True, False):
                 rows = kb.id_rows(name, explicit)
                 found = facts_in(kb, name, rows.columns, rows.count)
-                self.told += [(key, 0, "+", *fact, "explicit" if explicit else "implicit") for fact in found]
+                self.emitted += [
+                    (key, 0, "+", *fact, "explicit" if explicit else "implicit") for fact in found
+                ]
 
     def _apply(self, key: str, label: int, rows: Sequence[TimedRow]) -> None:
         times = [row.time for row in rows if row.time is not None]
@@ -156,10 +158,10 @@ class AloneWithWindows:
             kinds = ["explicit" if one else "implicit" for one in ids.deleted_explicit]
             kinds = ["expired" if old else kind for old, kind in zip(change.is_expired, kinds, strict=True)]
             gone = facts_in(kb, name, ids.deleted, ids.deleted_rows)
-            self.told += [(key, label, "-", *fact, kind) for fact, kind in zip(gone, kinds, strict=True)]
+            self.emitted += [(key, label, "-", *fact, kind) for fact, kind in zip(gone, kinds, strict=True)]
             kinds = ["explicit" if one else "implicit" for one in ids.inserted_explicit]
             come = facts_in(kb, name, ids.inserted, ids.inserted_rows)
-            self.told += [(key, label, "+", *fact, kind) for fact, kind in zip(come, kinds, strict=True)]
+            self.emitted += [(key, label, "+", *fact, kind) for fact, kind in zip(come, kinds, strict=True)]
 
 
 def _seconds(kb: KnowledgeBase) -> int:

@@ -8,7 +8,7 @@ from zlib import crc32
 
 import numpy as np
 import pytest
-from keyed_oracle import told_by
+from keyed_oracle import changes_in
 from keyed_windows import LATE, PROGRAMS, AloneWithWindows, TimedRow, random_batches, table_of, until_of
 
 import tidalog
@@ -37,7 +37,7 @@ class Buckets:
         self.config = config_for(text)
         self.buckets = [Bucket(self.config) for _ in range(count)]
         self.records: list[list[bytes]] = [[] for _ in range(count)]
-        self.told: list[object] = []
+        self.emitted: list[object] = []
         self.late: set[tuple[str, int]] = set()
         self.refused: list[tuple[str, int]] = []
         self.expired = 0
@@ -47,7 +47,7 @@ class Buckets:
             own = [row for row in rows if crc32(row.key.encode()) % len(self.buckets) == number]
             done = bucket.apply(table_of(own), 0, until=until_of(rows))
             self.records[number].append(done.record)
-            self.told += told_by(done.changes, 2)
+            self.emitted += changes_in(done.changes, 2)
             self.refused += [(row["key"], row["update"]) for row in done.refused.to_pylist()]
             self.expired += done.expired_facts
             for note in map(json.loads, done.bad):
@@ -86,7 +86,7 @@ def test_a_key_has_the_windows_of_a_knowledge_base_of_its_own(seed: int) -> None
     for number, rows in enumerate(random_batches(seed, KEYS, 9, 8)):
         alone.apply(rows)
         buckets.apply(rows)
-        assert sorted(map(repr, buckets.told)) == sorted(map(repr, alone.told)), number
+        assert sorted(map(repr, buckets.emitted)) == sorted(map(repr, alone.emitted)), number
         assert buckets.late == alone.late
         assert set(buckets.refused) == set(alone.refused)
         if number % 2:
@@ -96,4 +96,4 @@ def test_a_key_has_the_windows_of_a_knowledge_base_of_its_own(seed: int) -> None
         if number == 5:
             buckets.reshard(4)
             buckets.rebuild()
-    assert buckets.expired == sum(told[-1] == "expired" for told in alone.told)
+    assert buckets.expired == sum(row[-1] == "expired" for row in alone.emitted)

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from keyed_oracle import Told, told_by
+from keyed_oracle import ChangeRow, changes_in
 from keyed_windows import LATE, PROGRAMS, SECOND, AloneWithWindows, TimedRow, random_batches, table_of
 from update_streams import add_table
 
@@ -60,13 +60,13 @@ class Workspace:
         assert totals.rows == totals.applied + totals.quarantined + totals.skipped + totals.refused
         return totals
 
-    def told(self) -> list[Told]:
-        found: list[Told] = []
+    def changes(self) -> list[ChangeRow]:
+        found: list[ChangeRow] = []
         for folder in sorted((self.root / "feed").iterdir()):
             tables = [pq.read_table(file, partitioning=None) for file in sorted(folder.glob("*.parquet"))]
             if tables:
                 whole = pa.concat_tables(tables).rename_columns(["key", *tables[0].column_names[1:]])
-                found += told_by(whole, 2)
+                found += changes_in(whole, 2)
         return found
 
     def quarantined(self) -> list[dict[str, Any]]:
@@ -74,7 +74,7 @@ class Workspace:
         return [json.loads(line) for file in files for line in file.read_text().splitlines()]
 
     def check(self) -> None:
-        assert sorted(map(repr, self.told())) == sorted(map(repr, self.alone.told))
+        assert sorted(map(repr, self.changes())) == sorted(map(repr, self.alone.emitted))
         late = [row["values"] for row in self.quarantined() if row["number"] == "T174"]
         assert {(row["key"], int(row["update"])) for row in late} == self.alone.late
 
@@ -92,7 +92,7 @@ def test_keys_keep_their_windows_after_restarts_and_in_other_buckets(
         expired += workspace.run(buckets=buckets).expired
         workspace.check()
     assert workspace.alone.late
-    assert expired == sum(told[-1] == "expired" for told in workspace.alone.told)
+    assert expired == sum(row[-1] == "expired" for row in workspace.alone.emitted)
 
 
 def test_a_key_without_rows_loses_its_old_facts_as_time_of_the_stream_moves(
@@ -118,7 +118,7 @@ def test_a_key_without_rows_loses_its_old_facts_as_time_of_the_stream_moves(
         add_table(tmp_path / "in", table.cast(pa.schema(list(zip(names, kinds, strict=True)))))
     totals = workspace.run(workspace.frame(f"{SCHEMA}, time string"), buckets=3)
     assert (totals.applied, totals.quarantined, totals.expired) == (3, 1, 2)
-    gone = [(key, label, kind) for key, label, op, _, _, kind in workspace.told() if op == "-"]
+    gone = [(key, label, kind) for key, label, op, _, _, kind in workspace.changes() if op == "-"]
     assert gone == [("a", 1, "expired")] * 2
     (bad,) = workspace.quarantined()
     assert (bad["number"], bad["values"]["time"]) == ("T036", "soon")
