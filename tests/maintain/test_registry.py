@@ -33,7 +33,7 @@ def test_the_driver_names_no_strategy_and_no_kind_of_marks(file: str) -> None:
 
 
 def test_options_are_what_is_registered() -> None:
-    assert choose.STRATEGIES == ("auto", "ranked", "counting", "bf", "fbf", "dred", "recompute")
+    assert choose.STRATEGIES == ("auto", "ranked", "expire", "counting", "bf", "fbf", "dred", "recompute")
     assert choose.MARKINGS == ("auto", "none", "paper", "linked", "complete")
 
 

@@ -5,19 +5,23 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Final
 
+import numpy as np
 import pyarrow as pa
 
 from tidalog.api.database import Database
-from tidalog.api.naming import known_predicate, user_predicates
-from tidalog.api.relations import count_of, rows_of
+from tidalog.api.naming import holds_triples, known_predicate, user_predicates
+from tidalog.api.relations import count_of, rows_of, selected
 from tidalog.api.results import Result, decoded_result
 from tidalog.api.stats import Stats
 from tidalog.engine.limits import RunStats
+from tidalog.engine.probe import find_rows
 from tidalog.maintain.uncomputed import example_of
 from tidalog.model.facts import Facts
+from tidalog.model.lifetimes import NEVER_TIME
 from tidalog.rdf.ntriples import ntriples_text
 
 _NO_RUN: Final = RunStats()
+EXPIRY: Final = "expiry"
 
 
 def facts_of(database: Database, predicate: str, explicit: bool | None) -> Facts:
@@ -26,8 +30,31 @@ def facts_of(database: Database, predicate: str, explicit: bool | None) -> Facts
     return rows_of(database.engine, database.analysis, name, explicit)
 
 
-def result_of(database: Database, names: Sequence[str], facts: Facts) -> Result:
-    return decoded_result(database.dictionary, names, facts.columns, facts.count, database.program.prefixes)
+def result_of(
+    database: Database, names: Sequence[str], facts: Facts, expiries: pa.Array | None = None
+) -> Result:
+    """`expiries`: one more column."""
+    found = decoded_result(database.dictionary, names, facts.columns, facts.count, database.program.prefixes)
+    return found if expiries is None else found.with_column(EXPIRY, expiries)
+
+
+def expiries_of(database: Database, facts: Facts, explicit: bool | None) -> pa.Array:
+    """When the facts of `facts_of` go, as far as that is known."""
+    engine, name = database.engine, facts.predicate
+    times = np.full(facts.count, NEVER_TIME, np.int64)
+    if engine.has(name) and not holds_triples(database.analysis, name):
+        mask, want = selected(explicit)
+        ids, number, kept = engine.ids(name, mask, want), engine.predicate(name), engine.expiries
+        if number in kept.timed:
+            times = kept.times_of(ids)
+        else:
+            for rows, leave in database.windows.lives_of(name):
+                found = np.empty(rows.count, np.int32)
+                engine.store.add_to_table(number)
+                find_rows(engine.store.arrays, number, rows.table, rows.count, found)
+                there = np.isin(found, ids)
+                times[np.searchsorted(ids, found[there])] = leave[there]
+    return pa.array(times, pa.timestamp("us", tz="UTC"), mask=times == NEVER_TIME)
 
 
 def argument_names(database: Database, facts: Facts) -> tuple[str, ...]:

@@ -15,12 +15,13 @@ from tidalog.api.arguments import checked_limits
 from tidalog.api.database import Database
 from tidalog.api.diagnostics import Closed
 from tidalog.api.lock import Lock, locked
-from tidalog.api.naming import known_predicate, parameter_terms, user_predicates
+from tidalog.api.maintenance import DEFAULT
+from tidalog.api.naming import is_hidden, known_predicate, parameter_terms, user_predicates
 from tidalog.api.plans import program_plan
 from tidalog.api.prepared import PreparedQueries
 from tidalog.api.profile import Profile, profile_of
 from tidalog.api.progress import ProgressOption, bar_for
-from tidalog.api.queries import argument_names, facts_of, result_of, stats_of, written_table
+from tidalog.api.queries import argument_names, expiries_of, facts_of, result_of, stats_of, written_table
 from tidalog.api.relations import count_of, explicit_rows
 from tidalog.api.results import Result
 from tidalog.api.shown import SHOWN_PARTS, html_table, more
@@ -33,20 +34,24 @@ from tidalog.io.formats import format_named
 from tidalog.io.term_fields import as_terms
 from tidalog.io.write import write_table
 from tidalog.lang.names import written_name
+from tidalog.maintain.choose import Options
 from tidalog.model.amounts import counted
 from tidalog.model.errors import Diagnostic, UsageError
 from tidalog.model.facts import Facts
 from tidalog.model.program import DataBinding, Program
+from tidalog.model.registered import without_queries
 from tidalog.plan.program_plan import ProgramPlan
 
 
 class Reader:
     """Results of a database, under a lock."""
 
-    def __init__(self, limits: Limits, after: Callable[[], None] = lambda: None) -> None:
+    def __init__(
+        self, limits: Limits, after: Callable[[], None] = lambda: None, options: Options = DEFAULT
+    ) -> None:
         """`after` is called after every call, when the lock is free."""
         self._lock = Lock(after)
-        self._limits = limits
+        self._limits, self._options = limits, options
         self._database: Database | None = Database(limits)
         """None when closed."""
         self._queries = PreparedQueries()
@@ -122,13 +127,21 @@ class Reader:
             return database.materialise(limits, progress if callable(progress) else bar.run_callback)
 
     @locked
-    def facts(self, predicate: str, explicit: bool | None = None) -> Result:
-        """The facts of a predicate: all, only the explicit ones, or only those that are derived alone."""
+    def facts(self, predicate: str, explicit: bool | None = None, *, expiry: bool = False) -> Result:
+        """The facts of a predicate: all, only the explicit ones, or only those that are derived alone.
+
+        With `expiry` a last column says when each of them will go if nothing else comes; null: never, or not
+        known, because what it follows from is not kept by expiries (`docs/windows.md`).
+        """
         database = self._open()
         if explicit is not True:
             self.materialise()
         found = facts_of(database, predicate, explicit)
-        return result_of(database, argument_names(database, found), found)
+        if expiry and explicit is not True and database.windows:
+            database.learn_expiries(found.predicate, self._options)
+            found = facts_of(database, predicate, explicit)
+        names = argument_names(database, found)
+        return result_of(database, names, found, expiries_of(database, found, explicit) if expiry else None)
 
     @locked
     def count(self, predicate: str) -> int:
@@ -222,7 +235,7 @@ class Reader:
     @property
     def program(self) -> Program:
         """Rules and directives that were loaded.  Facts are data: see `facts(…, explicit=True)`."""
-        return self._open().program
+        return without_queries(self._open().program)
 
     @property
     def analysis(self) -> Analysis:
@@ -255,4 +268,5 @@ class Reader:
     def asserted_id_rows(self) -> list[Facts]:
         """All asserted facts by predicate, as columns of term ids."""
         database = self._open()
-        return [facts for facts in explicit_rows(database.engine, database.analysis.triples) if facts.count]
+        found = explicit_rows(database.engine, database.analysis.triples)
+        return [facts for facts in found if facts.count and not is_hidden(facts.predicate)]

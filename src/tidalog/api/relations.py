@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 
 from tidalog.analysis import Analysis
-from tidalog.api.naming import holds_triples, is_hidden
+from tidalog.api.naming import holds_triples, is_computed
 from tidalog.engine.bits import EXPLICIT
 from tidalog.model.facts import Facts
 from tidalog.model.terms import IRI, RDF_TYPE
@@ -55,12 +55,17 @@ def explicit_rows(engine: EmbeddedEngine, layout: Layout) -> Iterator[Facts]:
     if layout.active:
         yield _all_triples(engine, layout, True)
     for name, arity in zip(engine.names, engine.arities, strict=True):
-        if name not in triples and not is_hidden(name):
+        if name not in triples and not is_computed(name):
             yield _relation(engine, name, arity, True)
 
 
+def selected(explicit: bool | None) -> tuple[int, int]:
+    """The bits of the facts asked for: a mask and what is wanted under it."""
+    return (0, 0) if explicit is None else (_EXPLICIT, _EXPLICIT if explicit else 0)
+
+
 def _relation(engine: EmbeddedEngine, name: str, arity: int, explicit: bool | None) -> Facts:
-    mask, want = (0, 0) if explicit is None else (_EXPLICIT, _EXPLICIT if explicit else 0)
+    mask, want = selected(explicit)
     if not engine.has(name):
         return Facts(name, [np.empty(0, np.int32)] * arity, 0)
     ids = engine.ids(name, mask, want)

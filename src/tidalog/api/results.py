@@ -12,7 +12,7 @@ from __future__ import annotations
 import io
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from importlib.util import find_spec
-from typing import TYPE_CHECKING, Final, Literal, TypeVar, overload
+from typing import TYPE_CHECKING, Final, Literal, TypeVar, cast, overload
 
 import numpy as np
 import pyarrow as pa
@@ -165,9 +165,12 @@ class Result:
         return _rows(values, len(self))
 
     def to_terms(self) -> list[tuple[Term, ...]]:
-        """Rows of terms."""
+        """Rows of terms; None where a query leaves a variable without a value."""
+        return cast("list[tuple[Term, ...]]", self._rows_of_cells())
+
+    def _rows_of_cells(self) -> list[tuple[Term | None, ...]]:
         columns = zip(self._table.columns, map(reading_of, self._table.schema), strict=True)
-        return _rows([_terms(column, reading) for column, reading in columns], len(self))
+        return _rows([_cells(column, reading) for column, reading in columns], len(self))
 
     def to_pylist(self, *, terms: bool = False) -> list[dict[str, Value]]:
         """Rows as dictionaries by the names of the columns."""
@@ -175,7 +178,10 @@ class Result:
 
     def sorted(self) -> Result:
         """The same rows in the order of terms (`terms.sort_key`), by the first column, then the second …"""
-        keys = [[sort_key(term) for term in row] for row in self.to_terms()]
+        keys = [
+            [(term is not None, () if term is None else sort_key(term)) for term in row]
+            for row in self._rows_of_cells()
+        ]
         order = sorted(range(len(keys)), key=keys.__getitem__)
         if 0 < len(order) <= _FEW:
             return self._like(pa.concat_tables([self._table.slice(row, 1) for row in order]))
@@ -186,6 +192,16 @@ class Result:
     def first(self, count: int) -> Result:
         """The first rows."""
         return self[:count] if self.columns else self
+
+    def with_column(self, name: str, column: pa.Array) -> Result:
+        """One more column, which gets another name if this one is taken."""
+        while name in self.columns:
+            name += "_"
+        columns = [known.combine_chunks() for known in self._table.columns] if self.columns else []
+        readings = [reading_of(field) for field in self._table.schema] if self.columns else []
+        return Result(
+            [*self.columns, name], [*columns, column], len(self), self._prefixes, [*readings, "string"]
+        )
 
     def _like(self, table: pa.Table) -> Result:
         if not self.columns:
@@ -252,7 +268,10 @@ class Result:
         shown = self if rows is None else self.first(rows)
         write = TermWriter(self._prefixes).term
         writers = [_bare(write) if has_values(kind) else write for kind in self._table.schema.types]
-        return [tuple(w(term) for w, term in zip(writers, row, strict=True)) for row in shown.to_terms()]
+        return [
+            tuple("" if term is None else w(term) for w, term in zip(writers, row, strict=True))
+            for row in shown._rows_of_cells()
+        ]
 
 
 def decoded_result(
@@ -295,15 +314,18 @@ def _rows(columns: list[list[T]], rows: int) -> list[tuple[T, ...]]:
 
 
 def _python_values(column: pa.ChunkedArray, reading: str) -> list[Value]:
+    """None where a query leaves a variable without a value."""
     if reading == "string" or _is_plain(column):
         values: list[Value] = column.to_pylist()
         return values
-    return [to_python(term) for term in _terms(column, reading)]
+    found = [None if term is None else to_python(term) for term in _cells(column, reading)]
+    return cast("list[Value]", found)
 
 
-def _terms(column: pa.ChunkedArray, reading: str) -> list[Term]:
+def _cells(column: pa.ChunkedArray, reading: str) -> list[Term | None]:
+    """Terms; None where a query leaves a variable without a value."""
     if _is_plain(column):
-        return [from_python(value) for value in column.to_pylist()]
+        return [None if value is None else from_python(value) for value in column.to_pylist()]
     if has_values(column.type):
         column, reading = column_text(column), "any"
     return _by_distinct(column, _READ[reading])
@@ -315,10 +337,10 @@ def _is_plain(column: pa.ChunkedArray) -> bool:
     return bool(types.is_int64(column.type) or types.is_float64(column.type) or types.is_boolean(column.type))
 
 
-def _by_distinct(column: pa.ChunkedArray, read: Callable[[str], T]) -> list[T]:
-    """What `read` returns for each text, called once for each distinct one of many."""
+def _by_distinct(column: pa.ChunkedArray, read: Callable[[str], T]) -> list[T | None]:
+    """What `read` returns for each text, called once for each distinct one of many; None for none."""
     if len(column) <= _FEW:
-        return [read(text) for text in column.to_pylist()]
+        return [None if text is None else read(text) for text in column.to_pylist()]
     encoded = column.combine_chunks().dictionary_encode()
     distinct = [read(text) for text in encoded.dictionary.to_pylist()]
-    return [distinct[number] for number in encoded.indices.to_pylist()]
+    return [None if number is None else distinct[number] for number in encoded.indices.to_pylist()]

@@ -99,7 +99,10 @@ class Maintenance:
 
     strategy: Annotated[
         str,
-        value("NAME", "How facts to delete are found: auto, ranked, counting, bf, fbf, dred or recompute."),
+        value(
+            "NAME",
+            "How facts to delete are found: auto, ranked, expire, counting, bf, fbf, dred or recompute.",
+        ),
     ] = "auto"
     marking: Annotated[
         str, value("NAME", "How coming updates mark facts: auto, none, paper, linked or complete.")

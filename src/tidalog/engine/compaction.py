@@ -5,6 +5,8 @@ The order of ids stays, so what they say about the order of derivations stays tr
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 import numpy.typing as npt
 
@@ -30,15 +32,19 @@ from tidalog.engine.hash_table import EMPTY, LOW32, make_entry, put_entry, table
 from tidalog.engine.index import Indexes
 from tidalog.engine.index_kernels import CAUGHT_UP, GONE, IS_RECORD, LENGTH, RECORD, START, VALUE, index_at
 from tidalog.engine.jit import entry
+from tidalog.model.facts import Ids
 
 
-def compact_ids(store: FactStore, indexes: Indexes, counts: DerivationCounts) -> None:
-    """Renumbers facts 0, 1, … in the order of their ids."""
+def compact_ids(
+    store: FactStore, indexes: Indexes, counts: DerivationCounts, follow: Callable[[Ids], None]
+) -> None:
+    """Renumbers facts 0, 1, … in the order of their ids; `follow` renumbers what else names them."""
     ranks = np.empty(len(store) + 1, np.int32)
     number_facts(store.arrays, ranks)
     for number in range(len(indexes)):
         renumber_index(store.arrays, indexes.meta[number], ranks)
     counts.renumber(store.arrays, ranks)
+    follow(ranks)
     renumber_facts(store.arrays, ranks)
 
 

@@ -13,6 +13,7 @@ from tidalog.engine.bits import EXPLICIT, STATUS_EXPLICIT
 from tidalog.engine.compaction import compact_ids, compact_rows
 from tidalog.engine.derivation_counts import DerivationCounts
 from tidalog.engine.dictionary import Dictionary
+from tidalog.engine.expiries import ExpiryStore
 from tidalog.engine.facts import FactStore
 from tidalog.engine.index import Indexes
 from tidalog.engine.plan_compiler import Catalogue
@@ -46,6 +47,7 @@ class EmbeddedEngine:
         self.indexes = Indexes()
         self.log = UndoLog()
         self.counts = DerivationCounts()
+        self.expiries = ExpiryStore()
         self.names: list[str] = []
         self.arities: list[int] = []
         self._numbers: dict[str, int] = {}
@@ -162,6 +164,7 @@ class EmbeddedEngine:
         # No call stands between these assignments, so no interrupt comes between them.
         self.store, self.indexes, self.log, self.counts = copy.store, copy.indexes, copy.log, copy.counts
         self.names, self.arities, self._numbers = copy.names, copy.arities, copy._numbers
+        self.expiries = copy.expiries
         self._distinct, self.executed, self.derivations = copy._distinct, copy.executed, copy.derivations
         self.derived = False
 
@@ -178,7 +181,10 @@ class EmbeddedEngine:
         sparse = 2 * self.store.garbage > self.store.used + _UNUSED
         if sparse or len(self.store) > 2 * self.store.live + _UNUSED:
             self.log.derivation_log.end(self.store.arrays)
-            compact_ids(self.store, self.indexes, self.counts)
+            compact_ids(
+                self.store, self.indexes, self.counts, lambda ranks: self.expiries.renumber(self, ranks)
+            )
+            self.expiries.list_again(self)
         return compact_rows(self.store) if sparse else (_NO_OFFSETS, _NO_OFFSETS)
 
     # --- figures ------------------------------------------------------------------------------------
@@ -190,6 +196,7 @@ class EmbeddedEngine:
             + self.indexes.nbytes
             + self.dictionary.nbytes
             + self.counts.nbytes(len(self.store))
+            + self.expiries.bytes_of(len(self.store))
         )
 
     def _terms_in(self, predicate: int, column: int) -> Bits | None:

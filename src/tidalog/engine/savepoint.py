@@ -9,12 +9,13 @@ predicates, indexes                appended                                    t
 status of older facts              `undo_log.set_bits`, `clear_bits`           from the undo log
 ids of older facts                 `undo_log.revive`, `insert_changes`         from the undo log
 derivation counts                  `derivation_counts.put_count`               from their own log
+expiries                           `expiry_kernels.note_life`                  from their own log
 objects: components, marks, rules  by their owners, after `on_rollback`        by the callbacks, last first
 
-What only saves work is not restored.  Indexes that a query needed stay.  An update ends the derivation log.
-Compiled plans and statistics are dropped.  Memory that has grown stays, the table and the indexes may have
-caught up with older facts, and the first and last id of a predicate (`extent`) are bounds, which may have
-become wider.
+The lists of facts by expiry are made again.  What only saves work is not restored.  Indexes that a query
+needed stay.  An update ends the derivation log.  Compiled plans and statistics are dropped.  Memory that has
+grown stays, the table and the indexes may have caught up with older facts, and the first and last id of a
+predicate (`extent`) are bounds, which may have become wider.
 """
 
 from __future__ import annotations
@@ -76,6 +77,7 @@ class Savepoint:
         """Everything is as it was; after a query but for new terms, which the answer names, and for indexes
         of relations that stay."""
         engine = self._engine
+        engine.expiries.undo(engine)
         undo(engine.store.arrays, engine.log.arrays)
         engine.log.begin()
         engine.counts = self._counts

@@ -74,11 +74,12 @@ class UndoLog:
         """An update may change all facts of a store with this many ids."""
         arrays = self.arrays
         if 2 * facts > len(arrays.touched):
+            touches, moves = int(arrays.counts[TOUCHES]), int(arrays.counts[MOVES])
             self.arrays = arrays._replace(
-                touched=_enlarged(arrays.touched, 3 * facts),
-                before=_enlarged(arrays.before, 3 * facts),
-                moved_from=_enlarged(arrays.moved_from, 3 * facts),
-                moved_to=_enlarged(arrays.moved_to, 3 * facts),
+                touched=_enlarged(arrays.touched, 3 * facts, touches),
+                before=_enlarged(arrays.before, 3 * facts, touches),
+                moved_from=_enlarged(arrays.moved_from, 3 * facts, moves),
+                moved_to=_enlarged(arrays.moved_to, 3 * facts, moves),
             )
 
     def ensure_capacity(self, facts: int, links: int = MOST_OBSERVED) -> None:
@@ -88,7 +89,8 @@ class UndoLog:
             self.derivation_log.ensure_capacity(facts + BLOCK, BLOCK, links)
         elif self.arrays.counts[PAIRS] + MOST_OBSERVED > len(self.arrays.pairs):
             capacity = 2 * len(self.arrays.pairs) + 2 * MOST_OBSERVED
-            self.arrays = self.arrays._replace(pairs=_enlarged(self.arrays.pairs, capacity))
+            pairs = _enlarged(self.arrays.pairs, capacity, int(self.arrays.counts[PAIRS]))
+            self.arrays = self.arrays._replace(pairs=pairs)
 
     @property
     def touched(self) -> Ints:
@@ -112,9 +114,9 @@ class UndoLog:
         return int(self.arrays.counts[TOUCHES]) * 6 + int(self.arrays.counts[MOVES]) * 8
 
 
-def _enlarged(array: npt.NDArray[T], capacity: int) -> npt.NDArray[T]:
+def _enlarged(array: npt.NDArray[T], capacity: int, used: int) -> npt.NDArray[T]:
     result = np.empty(capacity, array.dtype)
-    result[: len(array)] = array
+    result[:used] = array[:used]
     return result
 
 

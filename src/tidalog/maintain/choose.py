@@ -26,6 +26,7 @@ _DEFAULT: Final = registered.STRATEGIES["ranked"]
 _FIRST_TRIED: Final = registered.STRATEGIES["bf"]
 _BY_BLOCKS: Final = registered.STRATEGIES["dred"]
 _START_OVER: Final = registered.STRATEGIES["recompute"]
+_BY_TIME: Final = registered.STRATEGIES["expire"]
 _AGGREGATE: Final = registered.STRATEGIES["groups"]
 
 
@@ -35,6 +36,11 @@ class Options:
     marking: str = AUTO
     order: str = "ours"
     look_ahead: int = 1
+
+
+def keeps_expiries(options: Options) -> bool:
+    """Whether components may be maintained by the times at which their facts go."""
+    return options.strategy == AUTO or registered.STRATEGIES[options.strategy].keeps_expiries
 
 
 def strategy_to_prepare(options: Options) -> Strategy:
@@ -58,6 +64,11 @@ def maintain(work: ComponentUpdate, options: Options) -> Strategy:
     strategy = choose(component, options, work.seeds)
     if component.strategy is not None and component.strategy is not strategy:
         component.strategy.leave(component)
+    if not strategy.keeps_expiries and component.expires_with is not None:
+        component.expires_with = None
+    expiries = work.txn.expiries
+    if expiries.timed and not strategy.keeps_expiries:
+        expiries.forget(work.txn.engine, component.numbers)
     if strategy.starts_over:
         strategy.delete(work)
     elif work.seeds:
@@ -84,6 +95,9 @@ def choose(component: MaintainedComponent, options: Options, seeds: int) -> Stra
     if not component.incremental:
         component.reason = "a rule has too many atoms to be searched"
         return _START_OVER
+    if options.strategy == AUTO and _goes_by_time(component):
+        component.reason = _BY_TIME.reason
+        return _BY_TIME
     if options.strategy == AUTO:
         strategy = _DEFAULT
         component.reason = (
@@ -104,6 +118,17 @@ def choose(component: MaintainedComponent, options: Options, seeds: int) -> Stra
         component.reason = problem
         strategy = registered.STRATEGIES[strategy.substitute]
     return strategy
+
+
+def _goes_by_time(component: MaintainedComponent) -> bool:
+    """Whether windows slide over a component, and its expiries cost less than its deltas."""
+    lifetimes = component.engine.expiries.lifetimes
+    if lifetimes is None or _BY_TIME.misfit(component):
+        return False
+    kept = component.expires_with is not None
+    if lifetimes.wanted:
+        return True
+    return component.slides.favour_expiries(lifetimes, component.facts, kept=kept)
 
 
 # --- what a deletion costs ---------------------------------------------------------------------------

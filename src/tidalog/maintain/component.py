@@ -15,6 +15,7 @@ from tidalog.engine.engine import EmbeddedEngine
 from tidalog.maintain.component_plans import ComponentPlans
 from tidalog.maintain.kernels.counters import MOST_ATOMS
 from tidalog.maintain.large_groups import LargeGroup
+from tidalog.maintain.slide_costs import SlideCosts
 from tidalog.maintain.workspace import Workspace
 from tidalog.model.facts import Ids
 from tidalog.plan.lowering import RULE, Stage, asks
@@ -111,6 +112,9 @@ class MaintainedComponent:
     last_pause: int = 0
     _plans: ComponentPlans | None = None
     _size: int = 0
+    expires_with: tuple[int, frozenset[int]] | None = None
+    """Expiries of its facts are right: for ranks of this version, with expiries of these lower predicates."""
+    slides: SlideCosts = field(default_factory=SlideCosts)
     asked: int = 0
     """Questions to Python that were open when it was last derived from scratch; 0: not known."""
     carries_on: bool = False
@@ -167,11 +171,11 @@ class MaintainedComponent:
 
     def restorer(self) -> Callable[[], None]:
         """Restores what an update may change: see `Savepoint.on_rollback`."""
-        ranks = self.in_rank_order, self.unranked, self.asked, self.carries_on
+        ranks = self.in_rank_order, self.unranked, self.asked, self.carries_on, self.expires_with
         learnt = self.strategy, self.reason, self.steps_per_seed, self.worth, self.pause, self.last_pause
 
         def restore() -> None:
-            self.in_rank_order, self.unranked, self.asked, self.carries_on = ranks
+            self.in_rank_order, self.unranked, self.asked, self.carries_on, self.expires_with = ranks
             self.strategy, self.reason, self.steps_per_seed, self.worth, self.pause, self.last_pause = learnt
             self.forget_plans()
 

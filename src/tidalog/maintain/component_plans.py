@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Final, TypeVar, cast
 
 import numpy as np
+import numpy.typing as npt
 
 from tidalog.analysis.normal import NormalRule
 from tidalog.engine import opcodes as op
@@ -71,6 +72,11 @@ class Searches:
         if self._work is None:
             self._work = kind(self.codes)
         return cast(T, self._work)
+
+    @property
+    def read(self) -> npt.NDArray[np.int64]:
+        """The number of indexes, these, then the predicates that are looked up."""
+        return self._read
 
     def catch_up(self, engine: EmbeddedEngine) -> None:
         """Before every deletion: searches are idle, and read indexes and the table as they are."""

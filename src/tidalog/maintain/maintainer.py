@@ -18,6 +18,7 @@ from tidalog.analysis.normal import NormalRule
 from tidalog.builtins import NO_FUNCTIONS, PythonFunction
 from tidalog.engine.derivation_counts import DerivationCounts
 from tidalog.engine.engine import EmbeddedEngine
+from tidalog.engine.expiries import ExpiryStore
 from tidalog.engine.finished_update import INSERTED_IMPLICIT
 from tidalog.engine.limits import Limits, ProgressCallback
 from tidalog.engine.savepoint import Savepoint
@@ -71,7 +72,7 @@ class Maintainer:
     ) -> None:
         self.engine, self.functions = engine, functions
         self.options = options or Options()
-        engine.counts = DerivationCounts()
+        engine.counts, engine.expiries = DerivationCounts(), ExpiryStore()
         engine.predicate(RULE, 1)
         self._workspace = Workspace()
         self.program = compiled_program(program)
@@ -204,15 +205,19 @@ class Maintainer:
         chosen: dict[str, str] = {}
         savepoint.on_rollback(self._workspace.drop_scans)
         try:
+            engine.expiries.begin(engine, update.lifetimes, self._index.holder.keys())
             txn.ask(update.deletions, update.insertions)
             if rules is not None:
                 begin_change(txn, rules)
+                engine.expiries.forget(engine, rules.dropped)
             marked = marks.begin(txn, upcoming, Parts(self.program.analysis.rules, self._index))
             self._change_explicit(txn)
             txn.finish_component((), txn.begin)  # what no component has
+            engine.expiries.give_all(engine)
             worklist = self._first_reached(txn, rules)
             work = ComponentUpdate(txn, runner, counters, marks, marked, self.options.order, self.functions)
             announced = bool(marks.announced)
+            wanted = update.lifetimes is not None and update.lifetimes.wanted
             while worklist:
                 component = worklist.pop()
                 if announced and not self._concerns(component, txn):
@@ -225,6 +230,8 @@ class Maintainer:
                 for predicate in component.numbers:
                     if predicate in txn.deleted or predicate in txn.grown:
                         worklist.add(self._index.readers(predicate))
+                    elif predicate in engine.expiries.changes or wanted:
+                        worklist.add(self._readers_of_expiries(predicate))
                 runner.look_at(txn)
             runner.look_at(txn)
             names = (name for component in touched for name in component.predicates)
@@ -233,6 +240,7 @@ class Maintainer:
         except KeyboardInterrupt:
             raise RunError(Interrupted(where=runner.where)) from None
         found = txn.finish()
+        engine.expiries.finish()
         marks.finished(txn.gone)
         counters.derivations += runner.stats.derivations
         counters.insertions += found.counts[INSERTED_IMPLICIT]
@@ -265,12 +273,33 @@ class Maintainer:
         worklist.add([holder[predicate] for predicate in named if predicate in holder])
         if rules is not None:
             worklist.add(rules.edited)
+        expiries = self.engine.expiries
+        if expiries.lifetimes is not None and expiries.lifetimes.wanted:
+            for predicate in map(
+                self.engine.predicate, filter(self.engine.has, expiries.lifetimes.predicates)
+            ):
+                worklist.add(self._index.readers(predicate))
+                worklist.add([holder[predicate]] if predicate in holder else [])
+        if expiries.timed:
+            for predicate in expiries.changes:
+                worklist.add(self._readers_of_expiries(predicate))
+            for predicate in {*expiries.due, *expiries.named(self.engine)}:
+                if predicate in holder and holder[predicate].expires_with is not None:
+                    worklist.add([holder[predicate]])
         return worklist
+
+    def _readers_of_expiries(self, predicate: int) -> list[MaintainedComponent]:
+        """Components that must know that facts of a predicate expire at other times than before."""
+        lifetimes = self.engine.expiries.lifetimes
+        wanted = lifetimes is not None and lifetimes.wanted
+        return [one for one in self._index.readers(predicate) if wanted or one.expires_with is not None]
 
     def _concerns(self, component: MaintainedComponent, txn: Transaction) -> bool:
         """Whether anything that a component holds or reads has changed: it may have been reached because a
         coming update deletes from it."""
         if component.edit is not None or self.marks.carries(component.numbers):
+            return True
+        if component.expires_with is not None:
             return True
         asked = any(n in txn.to_delete or n in txn.to_insert for n in component.numbers)
         return asked or txn.has_changed(component.below)

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from tidalog.model.facts import Facts
+from tidalog.model.lifetimes import Lifetimes
 from tidalog.model.program import Declaration
 from tidalog.model.rule_edit import NO_EDIT, RuleEdit
 
@@ -35,6 +36,8 @@ class EncodedUpdate:
     """When it took place, in microseconds since 1970; None: at the present time of the windows."""
     arrived: bool = False
     """Whether that is the time of its arrival, and not one that came with the data."""
+    lifetimes: Lifetimes | None = None
+    """When its explicit facts expire, once windows have made it an update without a time."""
     accepted: bool = False
     """Whether it was found to be early enough for the windows when it was logged, and is not asked again."""
 

@@ -8,6 +8,7 @@ from tidalog.maintain.strategies.backward_forward import BackwardForward, Forwar
 from tidalog.maintain.strategies.base import ComponentUpdate, Strategy
 from tidalog.maintain.strategies.counting import Counting
 from tidalog.maintain.strategies.dred import DRed
+from tidalog.maintain.strategies.expire import Expire
 from tidalog.maintain.strategies.groups import Groups
 from tidalog.maintain.strategies.ranked import Ranked
 from tidalog.maintain.strategies.recompute import Recompute
@@ -16,6 +17,7 @@ STRATEGIES: Final[dict[str, Strategy]] = {
     strategy.name: strategy
     for strategy in (
         Ranked(),
+        Expire(),
         Counting(),
         BackwardForward(),
         ForwardBackwardForward(),

@@ -118,6 +118,8 @@ class Strategy:
     """Why it is chosen, for those who ask how a component is maintained."""
     starts_over: ClassVar[bool] = False
     """Whether it deletes even if no proof is lost, and can follow a strategy that was given up."""
+    keeps_expiries: ClassVar[bool] = False
+    """Whether it keeps the times at which facts expire."""
     moves_are_insertions: ClassVar[bool] = False
     """How facts that are deleted and derived again are counted: as insertions, or as rederivations."""
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from bisect import bisect_right, insort
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import chain, islice
 from typing import Protocol
@@ -39,6 +39,10 @@ class Arrivals:
     """Whether time was known before: if not, nothing is too old."""
 
 
+Lives = tuple[Ids, Times]
+"""Rows and when they leave a window."""
+
+
 @dataclass(frozen=True, slots=True)
 class WindowPlan:
     """What an update changes in a window."""
@@ -49,6 +53,8 @@ class WindowPlan:
     """Rows of it that are deleted."""
     expired: Ids
     """Rows that leave it because they are too old."""
+    lives: Lives | None = None
+    """Rows that leave it at another time than before, or at once, and when; None: it has no such times."""
 
 
 class Contents(Protocol):
@@ -63,6 +69,9 @@ class Contents(Protocol):
     def commit(self, arrivals: Arrivals, plan: WindowPlan) -> None: ...
 
     def is_in(self, rows: Ids) -> Flags: ...
+
+    def expiries(self, after: int, until: int) -> Sequence[int]:
+        """Times, later than one and not later than another, at which rows may expire."""
 
     def start(self, time: int) -> None:
         """All that has come so far came at this time, which is the first."""
@@ -103,6 +112,9 @@ class TimeContents:
         self.now = time
         self._list(rows, expiry_of(self.window, time))
 
+    def expiries(self, after: int, until: int) -> Sequence[int]:
+        return self._expiries[bisect_right(self._expiries, after) : bisect_right(self._expiries, until)]
+
     @property
     def next_expiry(self) -> int:
         return self._expiries[0] if self._expiries else NEVER
@@ -120,22 +132,30 @@ class TimeContents:
     def plan(self, arrivals: Arrivals) -> WindowPlan:
         expiry = expiry_of(self.window, arrivals.time)
         inserted = arrivals.inserted if expiry > arrivals.now else NO_ROWS
+        longer = inserted[self.is_in(inserted)]
+        longer = longer[self.expiry[longer] < expiry]
         inserted = inserted[~self.is_in(inserted)]
         deleted = arrivals.deleted[self.is_in(arrivals.deleted)]
-        return WindowPlan(inserted, deleted, self._expired(arrivals, expiry))
+        expired = self._expired(arrivals, expiry)
+        rows = np.concatenate([inserted, longer, deleted, expired])
+        times = np.full(len(rows), -NEVER, np.int64)
+        times[: len(inserted) + len(longer)] = expiry
+        return WindowPlan(inserted, deleted, expired, (rows, times))
+
+    def lives(self) -> Lives:
+        """The rows that are in it, and when they leave."""
+        rows = np.flatnonzero(self.is_in(np.arange(len(self.rows), dtype=np.int32))).astype(np.int32)
+        return rows, self.expiry[rows]
 
     def _expired(self, arrivals: Arrivals, expiry: int) -> Ids:
         if not arrivals.slides or not self._expiries or self._expiries[0] > arrivals.now:
             return NO_ROWS
         times = self._expiries[: bisect_right(self._expiries, arrivals.now)]
         due = [rows for time in times for rows in self._listed[time]]
-        rows = np.unique(np.concatenate(due))
+        rows = self.rows.once(np.concatenate(due))
         rows = rows[self.is_in(rows) & (self.expiry[rows] <= arrivals.now)]
-        stay = arrivals.deleted
-        if expiry > arrivals.now:
-            stay = np.concatenate([stay, arrivals.inserted])
-        expired: Ids = rows[~np.isin(rows, stay)]
-        return expired
+        rows = self.rows.without(rows, arrivals.deleted)
+        return self.rows.without(rows, arrivals.inserted) if expiry > arrivals.now else rows
 
     def commit(self, arrivals: Arrivals, plan: WindowPlan) -> None:
         expiry = expiry_of(self.window, arrivals.time)
@@ -194,6 +214,9 @@ class CountContents:
 
     def start(self, time: int) -> None:
         self.updates = deque((time, first, rows) for _, first, rows in self.updates)
+
+    def expiries(self, after: int, until: int) -> Sequence[int]:
+        return ()
 
     def referenced(self) -> list[Ids]:
         """The rows of all arrivals that are held."""

@@ -23,6 +23,7 @@ T = TypeVar("T", bound=np.generic)
 BEFORE: Final = -(2**63)
 """Before any time."""
 _PREDICATE: Final = 0
+_FEW: Final = 16
 
 
 class StreamRows:
@@ -30,6 +31,8 @@ class StreamRows:
         self.arity = arity
         self._store = FactStore()
         self._store.add_predicate(_PREDICATE, arity)
+        self._last: Ids = np.empty(0, np.int32)
+        self._marked: Flags = np.empty(0, np.bool_)
         self.came: Times = np.empty(0, np.int64)
         self.deleted: Times = np.empty(0, np.int64)
 
@@ -46,6 +49,26 @@ class StreamRows:
         out = np.empty(facts.count, np.int32)
         find_rows(self._store.arrays, _PREDICATE, facts.table, facts.count, out)
         return out
+
+    def once(self, rows: Ids) -> Ids:
+        """Each row once, at a cost proportional to the rows."""
+        if len(rows) < _FEW:
+            return np.unique(rows)
+        self._last = grown(self._last, len(self), 0)
+        order = np.arange(len(rows), dtype=np.int32)
+        self._last[rows] = order
+        result: Ids = rows[self._last[rows] == order]
+        return result
+
+    def without(self, rows: Ids, others: Ids) -> Ids:
+        """Rows that are not among others, at a cost proportional to both."""
+        if not len(others) or not len(rows):
+            return rows
+        self._marked = grown(self._marked, len(self), 0)
+        self._marked[others] = True
+        result: Ids = rows[~self._marked[rows]]
+        self._marked[others] = False
+        return result
 
     def facts(self, predicate: str, numbers: Ids) -> Facts:
         columns = [self._store.column(numbers, column) for column in range(self.arity)]

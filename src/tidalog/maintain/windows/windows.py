@@ -21,11 +21,13 @@ from tidalog.maintain.windows.contents import (
     Arrivals,
     Contents,
     CountContents,
+    Lives,
     TimeContents,
     WindowPlan,
 )
-from tidalog.maintain.windows.stream_rows import StreamRows
+from tidalog.maintain.windows.stream_rows import StreamRows, Times
 from tidalog.model.facts import Facts, Ids
+from tidalog.model.lifetimes import Lifetimes
 from tidalog.model.program import Window
 from tidalog.model.update import EncodedUpdate
 from tidalog.model.window_times import NEVER, START
@@ -53,6 +55,8 @@ class TimedPlan:
     expired: Sequence[Facts]
     """Those of its deletions that are too old."""
     streams: Mapping[str, StreamPlan]
+    lives: Sequence[tuple[Facts, Times]] = ()
+    """Facts that leave at another time than before, or at once, and when."""
 
 
 class Stream:
@@ -77,10 +81,10 @@ class Stream:
         slides: bool,
     ) -> StreamPlan:
         rows = self.rows
-        came, gone = self._numbers(insertions), np.unique(self._numbers(deletions))
-        inserted = np.unique(came)
+        came, gone = self._numbers(insertions), rows.once(self._numbers(deletions))
+        inserted = rows.once(came)
         inserted = inserted[rows.deleted[inserted] <= time]
-        deleted = gone[(rows.came[gone] <= time) & ~np.isin(gone, inserted)]
+        deleted = rows.without(gone[rows.came[gone] <= time], inserted)
         arrivals = Arrivals(time, now, came, inserted, deleted, slides)
         plans = [content.plan(arrivals) for content in self.contents]
         return StreamPlan(arrivals, plans, None if self._has_own else self._of_source(plans))
@@ -92,7 +96,7 @@ class Stream:
     def _of_source(self, plans: Sequence[WindowPlan]) -> WindowPlan:
         """A source is what its windows are together."""
         touched = [rows for plan in plans for rows in (plan.inserted, plan.deleted, plan.expired)]
-        rows = np.unique(np.concatenate(touched))
+        rows = self.rows.once(np.concatenate(touched))
         before, after = np.zeros(len(rows), np.bool_), np.zeros(len(rows), np.bool_)
         deleted = np.zeros(len(rows), np.bool_)
         for content, plan in zip(self.contents, plans, strict=True):
@@ -102,12 +106,61 @@ class Stream:
             after |= (held & ~left) | np.isin(rows, plan.inserted)
             deleted |= np.isin(rows, plan.deleted)
         gone = before & ~after
-        return WindowPlan(rows[after & ~before], rows[gone & deleted], rows[gone & ~deleted])
+        return WindowPlan(
+            rows[after & ~before], rows[gone & deleted], rows[gone & ~deleted], self._last(plans)
+        )
+
+    def _last(self, plans: Sequence[WindowPlan]) -> Lives | None:
+        """When facts of the source leave the last of its windows that has them."""
+        if not self.is_timed:
+            return None
+        parts = [plan.lives for plan in plans if plan.lives is not None]
+        rows = np.unique(np.concatenate([part[0] for part in parts]))
+        times = np.full(len(rows), -NEVER, np.int64)
+        for content, (changed, when) in zip(self._timed, parts, strict=True):
+            own = content.expiry[rows]
+            own[np.searchsorted(rows, changed)] = when
+            np.maximum(times, own, out=times)
+        return rows, times
+
+    @property
+    def is_timed(self) -> bool:
+        """Whether all of its windows say when a fact leaves."""
+        return len(self._timed) == len(self.contents)
+
+    @property
+    def _timed(self) -> list[TimeContents]:
+        return [content for content in self.contents if isinstance(content, TimeContents)]
+
+    def lives(self, predicate: str) -> list[tuple[Facts, Times]]:
+        """The facts of a window, or of the source, and when they leave."""
+        named = [content for content in self._timed if content.window.name == predicate]
+        if not named and not self._has_own and predicate == self.source and self.is_timed:
+            named = self._timed
+        if not named:
+            return []
+        if len(named) == 1:
+            rows, times = named[0].lives()
+            return [(self.rows.facts(predicate, rows), times)]
+        rows = np.arange(len(self.rows), dtype=np.int32)
+        times = np.full(len(rows), -NEVER, np.int64)
+        for content in named:
+            content.is_in(rows)
+            np.maximum(times, content.expiry[: len(rows)], out=times)
+        kept = np.flatnonzero(times > named[0].now).astype(np.int32)
+        return [(self.rows.facts(predicate, kept), times[kept])]
 
     def changes(self, plan: StreamPlan) -> list[tuple[str, WindowPlan]]:
         """What a plan changes, by predicate."""
         named = [(c.window.name, part) for c, part in zip(self.contents, plan.plans, strict=True)]
         return named if plan.of_source is None else [(self.source, plan.of_source), *named]
+
+    def changed_lives(self, plan: StreamPlan) -> list[tuple[Facts, Times]]:
+        return [
+            (self.rows.facts(predicate, part.lives[0]), part.lives[1])
+            for predicate, part in self.changes(plan)
+            if part.lives is not None and len(part.lives[0])
+        ]
 
     def commit(self, plan: StreamPlan, deletions: Ids) -> None:
         for content, part in zip(self.contents, plan.plans, strict=True):
@@ -144,6 +197,11 @@ class Stream:
         self.rows.renumber(everything[kept])
 
 
+def _has_facts(stream: Stream) -> bool:
+    everything = np.arange(len(stream.rows), dtype=np.int32)
+    return any(content.is_in(everything).any() for content in stream.contents)
+
+
 @dataclass
 class Windows:
     windows: tuple[Window, ...] = ()
@@ -173,6 +231,11 @@ class Windows:
 
     def is_too_late(self, time: int) -> bool:
         return self.started and time < self.now - self.late
+
+    def expiries(self, after: int, until: int) -> set[int]:
+        """The times, later than one and not later than another, at which facts may expire."""
+        contents = (content for stream in self.streams.values() for content in stream.contents)
+        return {time for content in contents for time in content.expiries(after, until)}
 
     @property
     def next_expiry(self) -> int:
@@ -213,7 +276,34 @@ class Windows:
         plain = replace(
             update, deletions=[*deletions, *expired], insertions=insertions, time=None, routed=None
         )
-        return TimedPlan(time, now, plain, expired, plans)
+        lives = [part for source, plan in plans.items() for part in self.streams[source].changed_lives(plan)]
+        return TimedPlan(time, now, plain, expired, plans, lives)
+
+    def lifetimes(self, now: int, lives: Sequence[tuple[Facts, Times]]) -> Lifetimes | None:
+        """What an update says about expiries; None before the first time."""
+        if now == START or (not self.started and any(map(_has_facts, self.streams.values()))):
+            return None  # the first time becomes that of earlier facts, when the update is over
+        kinds: dict[str, set[str]] = {window.name: {window.kind} for window in self.windows}
+        for window in self.windows:
+            if window.source not in self._own:
+                kinds.setdefault(window.source, set()).add(window.kind)
+        counted = frozenset(name for name, of in kinds.items() if "count" in of)
+        timed = frozenset(name for name, of in kinds.items() if of <= {"range", "tumbling"})
+        return Lifetimes(now, lives, self.lives_of, timed, counted)
+
+    @property
+    def _own(self) -> set[str]:
+        return {window.name for window in self.windows}
+
+    def lives_of(self, predicate: str) -> list[tuple[Facts, Times]]:
+        """The facts of a window by time that are in it, and when they leave."""
+        sources = {window.source for window in self.windows if predicate in (window.name, window.source)}
+        return [
+            part
+            for source in sources
+            if source in self.streams
+            for part in self.streams[source].lives(predicate)
+        ]
 
     def _stream(self, source: str, batches: Sequence[Sequence[Facts]]) -> Stream | None:
         stream = self.streams.get(source)

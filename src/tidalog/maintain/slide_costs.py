@@ -1,0 +1,55 @@
+"""Whether expiries are the cheaper way to maintain a component, by what its updates have changed so far.
+
+By expiries a step costs what comes and what stays longer; by deltas it costs what comes and, about twice as
+much, what goes.  So expiries win unless most of what comes has been there before, or the windows change so
+much in one step that rules over blocks of facts are faster.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final
+
+from tidalog.model.lifetimes import Lifetimes
+
+_MEMORY: Final = 0.5
+"""How much the last update says about the next."""
+_MOST_CHANGED: Final = 0.3
+"""The largest share of its facts that an update may change for expiries to be begun with …"""
+_MOST_KEPT: Final = 0.5
+"""… and to be kept on with."""
+_STAYS_PER_CHANGE: Final = 2
+"""Facts that only stay longer cost as much as this share of those that come or go."""
+_SPARE: Final = 4096
+"""Facts that may stay longer before anything is decided."""
+_FIRST_PAUSE, _LONGEST_PAUSE = 256, 1 << 16
+"""Updates for which expiries are not tried again: to begin costs a pass over all facts."""
+
+
+@dataclass
+class SlideCosts:
+    share: float = 1.0
+    """Of its facts and those of windows, how many an update changes, lately."""
+    balance: int = 0
+    """Facts that only stayed longer, less those that came or went, weighted; never below zero."""
+    pause: int = 0
+    last_pause: int = 0
+
+    def favour_expiries(self, lifetimes: Lifetimes, facts: int, *, kept: bool) -> bool:
+        """`kept`: whether the component has expiries."""
+        if self.pause:
+            self.pause -= 1
+            return False
+        changed = sum(part.count for part, _ in lifetimes.changed)
+        self.share += _MEMORY * (min(1.0, changed / (facts + 1)) - self.share)
+        if self.balance > _SPARE:
+            self.balance = 0
+            self.pause = self.last_pause = min(_LONGEST_PAUSE, max(_FIRST_PAUSE, 2 * self.last_pause))
+            return False
+        return self.share <= (_MOST_KEPT if kept else _MOST_CHANGED)
+
+    def note(self, stay: int, change: int) -> None:
+        """An update by expiries has let some facts stay longer; others came or went."""
+        self.balance = max(0, self.balance + stay - _STAYS_PER_CHANGE * change)
+        if not self.balance:
+            self.last_pause = 0

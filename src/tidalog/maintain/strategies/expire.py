@@ -1,0 +1,320 @@
+"""`expire`: facts go by their expiries, so a slide of windows runs no rule.
+
+The expiry of a derived fact is the best that an instance gives it, which goes when the first of its facts
+does.  Kept are the expiries and an order of proofs (`kernels.expire`).  They are worked out from scratch
+when another strategy has maintained the component, or when its rules have changed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import ClassVar, Final
+
+import numpy as np
+import numpy.typing as npt
+
+from tidalog.engine import opcodes as op
+from tidalog.engine import update_kernels as steps
+from tidalog.engine.addresses import PLANS, Block, block_of
+from tidalog.engine.binding_blocks import BLOCK
+from tidalog.engine.bits import CHECKED, DELAYED, DELETED, EXPLICIT, OLD_STATE, PRESENT, WAITING
+from tidalog.engine.expiries import NO_CHANGES, Changes, ExpiryStore
+from tidalog.engine.expiry_kernels import GONE, NEVER, NOW, drop_due, end_lives, give_ids
+from tidalog.engine.plan_code import Filter
+from tidalog.maintain.component import MaintainedComponent
+from tidalog.maintain.component_plans import BACKWARD, FORWARD, PIVOT, Searches
+from tidalog.maintain.kernels import expire as kernel
+from tidalog.maintain.kernels.counters import new_counters
+from tidalog.maintain.strategies.base import ComponentUpdate, Strategy
+from tidalog.maintain.strategies.searching import ANY, note_deleted
+from tidalog.model.facts import Ids
+
+_BITS: Final = int(WAITING | CHECKED | DELAYED)
+_SETTLED: Final[Filter] = (int(PRESENT | DELETED | WAITING), int(PRESENT), op.ANY_ID)
+_BEFORE: Final[Filter] = (*OLD_STATE, op.ANY_ID)
+_SURE: Final[Filter] = (int(PRESENT | DELETED | CHECKED), int(PRESENT), op.ANY_ID)
+_NO_IDS: Final[Ids] = np.empty(0, np.int32)
+
+
+def settled(kind: int) -> Filter:
+    return ANY if kind == PIVOT else _SETTLED
+
+
+def before(kind: int) -> Filter:
+    return ANY if kind == PIVOT else _BEFORE
+
+
+def sure(kind: int) -> Filter:
+    return ANY if kind == PIVOT else _SURE
+
+
+_PLANS: Final = ((FORWARD, settled), (FORWARD, before), (BACKWARD, sure))
+
+
+class Expire(Strategy):
+    name: ClassVar[str] = "expire"
+    substitute: ClassVar[str] = "ranked"
+    reason: ClassVar[str] = "its facts go by their expiries: a slide runs no rule"
+    keeps_expiries: ClassVar[bool] = True
+
+    def misfit(self, component: MaintainedComponent) -> str:
+        engine = component.engine
+        lifetimes = engine.expiries.lifetimes
+        if lifetimes is None:
+            return "nothing that it reads expires"
+        if component.negated or component.stage.fold is not None:
+            return "with negation or aggregates a fact may outlive those it follows from"
+        if component.stage.memos:
+            return "its rules call functions of Python"
+        if not component.incremental:
+            return "a rule has too many atoms to be searched"
+        if any(not rule.atoms for rule in component.stage.every_rule):
+            return "a rule derives facts from nothing"
+        read = {engine.names[number] for number in (*component.lower, *component.numbers)}
+        if read & lifetimes.counted:
+            return "a window of the last arrivals does not say when a fact leaves"
+        names, derived = lifetimes.predicates, engine.expiries.derived
+        windows = [n for n in component.lower if n not in derived] + component.numbers
+        expires = any(engine.names[number] in names for number in windows)
+        if not expires and not engine.expiries.timed.intersection(component.lower):
+            return "nothing that it reads expires"
+        return ""
+
+    def prepare(self, component: MaintainedComponent) -> None:
+        if self.misfit(component) == "":
+            component.plans.searches(*_PLANS)
+
+    def delete(self, work: ComponentUpdate) -> None:
+        """Facts go when all expiries are right: see `insert`."""
+
+    def insert(self, work: ComponentUpdate) -> None:
+        component, txn, engine = work.component, work.txn, work.txn.engine
+        expiries = txn.expiries
+        basis = _basis(component, expiries)
+        from_scratch = component.expires_with != basis or component.edit is not None
+        component.expires_with = None
+        for number in component.numbers:
+            engine.store.add_to_table(number)
+        begin = len(engine.store)
+        work.insert_explicit()
+        work.marks.recomputed()
+        if from_scratch:
+            expiries.keep(engine, component.numbers, listed=True)
+        expiries.reserve(len(engine.store))
+        end_lives(expiries.at, begin, len(engine.store))
+        if txn.deleted_count or len(engine.log.touched):
+            steps.clear_bits_of_touched(engine.shared, _BITS)
+        run = _Run(work, expiries)
+        run.begin_again() if from_scratch else run.begin()
+        run.drive()
+        run.end()
+        component.expires_with = _basis(component, expiries)
+        component.in_rank_order = False
+        component.rank()
+        work.marks.derived_unseen(work.begin)
+
+
+def _basis(component: MaintainedComponent, expiries: ExpiryStore) -> tuple[int, frozenset[int]]:
+    return expiries.version, frozenset(expiries.timed.intersection(component.lower))
+
+
+class _Run:
+    """One component in one update."""
+
+    def __init__(self, work: ComponentUpdate, expiries: ExpiryStore) -> None:
+        self.work, self.expiries, self.engine = work, expiries, work.txn.engine
+        self.component = component = work.component
+        self.searches: Searches = component.plans.searches(*_PLANS)
+        self.searches.catch_up(self.engine)
+        plans = kernel.WAYS * PLANS
+        self._plans_at, self._search_at = self.searches.at[:plans], self.searches.at[plans:]
+        self.buffers = component.workspace.work(_Buffers)
+        self.all: Ids | None = None
+        """Every fact of the component, if expiries are worked out from scratch."""
+
+    # --- what has changed ---------------------------------------------------------------------------
+
+    def begin(self) -> None:
+        engine, txn, expiries, component = self.engine, self.work.txn, self.expiries, self.component
+        seeds, raised = list[Changes](), list[Changes]()
+        for number in component.lower:
+            if number in expiries.timed:
+                sooner, later = expiries.changed_of(number)
+                seeds.append(sooner)
+                raised.append(later)
+            else:
+                seeds.append(_with_slot(txn.deleted_of([number]), NEVER))
+                raised.append(_with_slot(txn.new_of([number]), GONE))
+        given = [part for number in component.numbers for part in self._given(number)]
+        self.buffers.start(self, _joined(seeds), _joined(raised), _joined(given))
+        if len(self.buffers.work.given):
+            self.expiries.reserve(len(engine.store), len(self.buffers.work.given))
+            kernel.doubt_given(engine.shared, self.expiries.at, self.buffers.at)
+
+    def _given(self, number: int) -> list[Changes]:
+        """Explicit facts of the component that the update gives another expiry."""
+        engine, txn, expiries = self.engine, self.work.txn, self.expiries
+        assert expiries.lifetimes is not None
+        if engine.names[number] in expiries.lifetimes.predicates:
+            return [expiries.give(engine, number, derived=True)]
+        parts: list[Changes] = []
+        gone = txn.to_delete.get(number)
+        new = [txn.find(n, table) for n, table in txn.tables(txn.asked[1]) if n == number]
+        for ids, given in ((gone, 0), *((ids, NEVER + 1) for ids in new)):
+            if ids is not None and len(ids):
+                expiries.reserve(len(engine.store), len(ids))
+                out = np.empty((len(ids), 2), np.int32)
+                parts.append(out[: int(give_ids(expiries.at, ids, given, out))])
+        return parts
+
+    def begin_again(self) -> None:
+        engine, expiries, component, store = self.engine, self.expiries, self.component, self.engine.store
+        assert expiries.lifetimes is not None
+        windows = expiries.lifetimes.predicates
+        for number in component.lower:
+            pure = engine.names[number] in windows and number not in expiries.derived
+            if pure and number not in expiries.timed:
+                expiries.keep(engine, [number], listed=False)
+                expiries.load(engine, number, derived=False)
+                expiries.note(engine, expiries.give(engine, number, derived=False))
+        own = [store.ids(number) for number in component.numbers]
+        self.all = np.concatenate(own)
+        below = [store.ids(number, 0, int(DELETED), 0) for number in component.lower]
+        raised = np.concatenate([*below, _NO_IDS])
+        raised = raised[expiries.times_of(raised) > expiries.arrays.state[NOW]]
+        self.buffers.start(self, NO_CHANGES, _with_slot(raised, GONE), NO_CHANGES)
+        self.buffers.make_room(self, len(self.all))
+        kernel.begin_again(engine.shared, expiries.at, self.buffers.at, self.all)
+        for number, ids in zip(component.numbers, own, strict=True):
+            if engine.names[number] in windows:
+                expiries.load(engine, number, derived=True)
+                expiries.give(engine, number, derived=True)
+            else:
+                status = store.arrays.status[ids]
+                explicit = np.ascontiguousarray(ids[(status & EXPLICIT) != 0])
+                expiries.reserve(len(store), len(explicit))
+                give_ids(expiries.at, explicit, NEVER + 1, np.empty((len(explicit), 2), np.int32))
+        self.buffers.replace(given=_with_slot(self.all, 0))
+
+    # --- the run ------------------------------------------------------------------------------------
+
+    def drive(self) -> None:
+        control = self.buffers.work.control
+        self.work.runner.drive_search(
+            self._step, control, kernel.BUDGET, lambda: self.searches.rule(_WAY_OF[control[kernel.PHASE]])
+        )
+        self.work.counters.add_kernel(self.buffers.work.counters)
+
+    def _step(self) -> int:
+        engine, control = self.engine, self.buffers.work.control
+        reason = int(
+            kernel.change_expiries(
+                engine.shared, self.expiries.at, self._plans_at, self._search_at, self.buffers.at
+            )
+        )
+        if reason == op.GROW_FACTS:
+            self.buffers.make_room(self)
+            return op.PAUSE
+        if reason == op.GROW_INDEX:
+            engine.indexes.grow(int(control[kernel.WANTED]))
+            return op.PAUSE
+        return reason
+
+    def end(self) -> None:
+        engine, expiries, work = self.engine, self.expiries, self.buffers.work
+        control = work.control
+        suspects = np.ascontiguousarray(work.suspects[: control[kernel.SUSPECTS], 0])
+        if self.all is not None:
+            asked = self.all
+        else:
+            due = [expiries.due[n] for n in self.component.numbers if n in expiries.due]
+            asked = np.concatenate([*due, suspects])
+        expiries.reserve(len(engine.store), len(asked))
+        gone = np.empty(len(asked), np.int32)
+        count = int(drop_due(engine.shared, expiries.at, asked, _BITS, gone))
+        note_deleted(self.work, gone[:count])
+        expiries.note(engine, work.changed[: control[kernel.CHANGED]].copy())
+        stay = int(control[kernel.GROWN])
+        self.component.slides.note(stay, int(control[kernel.CHANGED]) - stay + count)
+        if self.all is not None:
+            expiries.list_again(engine)
+
+
+_WAY_OF: Final = (
+    *(kernel.DOUBTING, kernel.PROVING, kernel.PROVING, kernel.DOUBTING),
+    *(kernel.PROVING, kernel.PROVING, kernel.RAISING, kernel.RAISING, kernel.RAISING),
+)
+"""Phase → the way to search."""
+
+
+class _Buffers:
+    """The arrays of a run, kept from one component to the next."""
+
+    def __init__(self) -> None:
+        self.work = kernel.Work(
+            *(NO_CHANGES, NO_CHANGES, NO_CHANGES),
+            np.empty(256, np.int32),
+            np.empty((256, 2), np.int32),
+            np.empty((256, 3), np.int32),
+            np.empty(16, np.int32),
+            np.empty((256, 2), np.int32),
+            np.empty(0, np.uint8),
+            np.empty(0, np.int64),
+            np.empty((8, 1), np.int32),
+            np.empty(1, np.uint64),
+            np.empty(2, np.int32),
+            np.zeros(kernel.CONTROL, np.int64),
+            new_counters(),
+        )
+        self.at: Block = block_of(self.work)
+
+    def replace(self, **arrays: np.ndarray) -> None:
+        self.work = self.work._replace(**arrays)
+        self.at = block_of(self.work)
+
+    def start(self, run: _Run, seeds: Changes, raised: Changes, given: Changes) -> None:
+        work = self.work
+        work.control[:] = work.counters[:] = 0
+        arity = max((run.engine.arities[n] for n in run.component.numbers), default=0)
+        row = work.row if len(work.row) >= arity else np.empty((arity, 1), np.int32)
+        own, reads = run.component.own, run.searches.read
+        self.replace(seeds=seeds, raised=raised, given=given, own=own, reads=reads, row=row)
+        self.make_room(run, len(given))
+
+    def make_room(self, run: _Run, more: int = 0) -> None:
+        """Capacity for another block of instances, and for this many more facts in every list."""
+        work, expiries, engine = self.work, run.expiries, run.engine
+        doubted, suspects, waits, changed = work.control[_COUNTED].tolist()
+        self.replace(
+            heap=_with_room(work.heap, doubted, more),
+            suspects=_with_room(work.suspects, suspects, more),
+            waits=_with_room(work.waits, waits, more),
+            changed=_with_room(work.changed, changed, more),
+            queue=_with_room(work.queue, len(expiries.arrays.when), 0),
+        )
+        engine.store.ensure(BLOCK, len(work.row), -1)
+        expiries.reserve(len(engine.store) + BLOCK, more + BLOCK)
+
+
+_COUNTED: Final = [kernel.DOUBTED, kernel.SUSPECTS, kernel.WAITS, kernel.CHANGED]
+
+
+def _with_room(array: npt.NDArray[np.int32], used: int, more: int) -> npt.NDArray[np.int32]:
+    """An array with capacity for more entries, or itself."""
+    needed = used + more + 2 * kernel.MARGIN
+    if needed <= len(array):
+        return array
+    larger = np.empty((2 * needed, *array.shape[1:]), np.int32)
+    larger[: len(array)] = array
+    return larger
+
+
+def _with_slot(ids: Ids, slot: int) -> Changes:
+    found = np.empty((len(ids), 2), np.int32)
+    found[:, 0], found[:, 1] = ids, slot
+    return found
+
+
+def _joined(parts: Sequence[Changes]) -> Changes:
+    parts = [part for part in parts if len(part)]
+    return parts[0] if len(parts) == 1 else np.concatenate(parts) if parts else NO_CHANGES
