@@ -291,6 +291,19 @@ class TestBesideTheKernel:
         assert chosen["d"][0] == "groups"
 
 
+class TestWithoutWindows:
+    def test_nothing_is_kept(self) -> None:
+        kb = opened("p(?x) :- edge(?x, _) .")
+        for number in range(3):
+            kb.insert("edge", [(number, number)])
+            kb.delete("edge", [(number - 1, number - 1)])
+        assert isinstance(kb, KnowledgeBase)
+        expiries = kb._open().engine.expiries
+        assert not len(expiries.arrays.life) and not expiries.timed
+        assert kb.facts("p", expiry=True).to_rows() == [(2, None)]
+        assert kb.profile()[0].strategy == "ranked"
+
+
 class TestAuto:
     def test_it_uses_expiries_where_little_changes_and_deltas_where_facts_come_again(self) -> None:
         kb = opened("@window edge :- range 40s . p(?x, ?y) :- edge(?x, ?y) .", strategy="auto")
