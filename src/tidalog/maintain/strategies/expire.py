@@ -64,17 +64,12 @@ class Expire(Strategy):
         lifetimes = engine.expiries.lifetimes
         if lifetimes is None:
             return "nothing that it reads expires"
-        if component.negated or component.stage.fold is not None:
-            return "with negation or aggregates a fact may outlive those it follows from"
-        if component.stage.memos:
-            return "its rules call functions of Python"
-        if not component.incremental:
-            return "a rule has too many atoms to be searched"
-        if any(not rule.atoms for rule in component.stage.every_rule):
-            return "a rule derives facts from nothing"
-        read = {engine.names[number] for number in (*component.lower, *component.numbers)}
-        if read & lifetimes.counted:
-            return "a window of the last arrivals does not say when a fact leaves"
+        if problem := _misfit_of_rules(component):
+            return problem
+        if lifetimes.counted:
+            read = {engine.names[number] for number in (*component.lower, *component.numbers)}
+            if read & lifetimes.counted:
+                return "a window of the last arrivals does not say when a fact leaves"
         names, derived = lifetimes.predicates, engine.expiries.derived
         windows = [n for n in component.lower if n not in derived] + component.numbers
         expires = any(engine.names[number] in names for number in windows)
@@ -114,6 +109,20 @@ class Expire(Strategy):
         component.in_rank_order = False
         component.rank()
         work.marks.derived_unseen(work.begin)
+
+
+def _misfit_of_rules(component: MaintainedComponent) -> str:
+    if component.expires_with is not None and component.edit is None:
+        return ""  # it has had expiries with the same rules
+    if component.negated or component.stage.fold is not None:
+        return "with negation or aggregates a fact may outlive those it follows from"
+    if component.stage.memos:
+        return "its rules call functions of Python"
+    if not component.incremental:
+        return "a rule has too many atoms to be searched"
+    if any(not rule.atoms for rule in component.stage.every_rule):
+        return "a rule derives facts from nothing"
+    return ""
 
 
 def _basis(component: MaintainedComponent, expiries: ExpiryStore) -> tuple[int, frozenset[int]]:
