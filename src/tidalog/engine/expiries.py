@@ -134,6 +134,10 @@ class ExpiryStore:
 
     # --- an update ----------------------------------------------------------------------------------
 
+    def open(self, facts: int) -> None:
+        """A savepoint is opened: what is undone is undone to here, whether an update follows or a query."""
+        self.arrays.state[kernel.BEGIN], self.arrays.state[LOGGED] = facts, 0
+
     def begin(self, engine: EmbeddedEngine, lifetimes: Lifetimes | None, derived: Collection[int]) -> None:
         """An update begins: finds what is due.  `derived`: the predicates of rules."""
         self.lifetimes, self.derived = lifetimes, derived
