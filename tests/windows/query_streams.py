@@ -385,8 +385,10 @@ class Checked:
         self.kb.close()
         self.kb = self.opened()
         assert list(self.kb.queries) == list(self.queries)
-        for name in self.queries:
+        for name, query in self.queries.items():
             self.listen(name)
+            if query.every is None and not query.heard:  # a listener begins with the answers of now
+                query.gathered = set(self.kb.queries[name].result().to_terms())
 
     # --- periods ------------------------------------------------------------------------------------
 
