@@ -306,9 +306,8 @@ class TestAuto:
 
 def test_a_query_between_slides_leaves_expiries_as_they_are() -> None:
     kb = tidalog.open(strategy="expire")
-    kb.load(
-        "@window edge :- range 9s . path(?x, ?y) :- edge(?x, ?y) . path(?x, ?z) :- path(?x, ?y), path(?y, ?z) ."
-    )
+    kb.load("@window edge :- range 9s .")
+    kb.load("path(?x, ?y) :- edge(?x, ?y) . path(?x, ?z) :- path(?x, ?y), path(?y, ?z) .")
     for time in range(20):
         with kb.update(time=time) as update:
             if time in (1, 4):

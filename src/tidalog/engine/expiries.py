@@ -248,6 +248,13 @@ class ExpiryStore:
             self._set_timed(engine, self.timed - {predicate}, self.listed - {predicate})
             self.changes.setdefault(predicate, [])  # those that read it begin again
 
+    def restart(self, engine: EmbeddedEngine) -> None:
+        """Forgets the expiries of streams whose windows have changed; whoever reads them begins again."""
+        names = self.lifetimes.restarted if self.lifetimes is not None else ()
+        if names and self.timed:
+            self.forget(engine, [engine.predicate(name) for name in names if engine.has(name)])
+            self.version += 1
+
     def _set_timed(self, engine: EmbeddedEngine, timed: set[int], listed: set[int]) -> None:
         before = self.timed, self.listed
 
