@@ -52,7 +52,12 @@ def until(holds: Callable[[], bool]) -> None:
         time.sleep(0.05)
 
 
-@pytest.mark.parametrize(("program", "seed"), [("range", 1), ("count", 2), ("two", 3)])
+SLOW = pytest.mark.slow
+
+
+@pytest.mark.parametrize(
+    ("program", "seed"), [("range", 1), pytest.param("count", 2, marks=SLOW), ("two", 3)]
+)
 def test_every_batch_and_every_restart_agree_with_the_oracle(
     spark: SparkSession, tmp_path: Path, program: str, seed: int
 ) -> None:
@@ -73,7 +78,7 @@ def test_every_batch_and_every_restart_agree_with_the_oracle(
     assert expired == sum(change[-1] == "expired" for change in expected.changes) > 0
 
 
-@pytest.mark.parametrize(("point", "times"), [("applied", 11), ("batch logged", 2)])
+@pytest.mark.parametrize(("point", "times"), [("applied", 11), pytest.param("batch logged", 2, marks=SLOW)])
 def test_what_was_killed_knows_all_expiries(
     spark: SparkSession, tmp_path: Path, point: str, times: int
 ) -> None:
