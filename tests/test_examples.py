@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 import tidalog
+from tidalog.cli.app import run as cli
 from tidalog.model.term_text import term_text
 
 EXAMPLES = Path(__file__).resolve().parent.parent / "examples"
@@ -128,7 +129,7 @@ def test_every_example_is_in_the_list_of_examples() -> None:
     assert len(programs) >= 6
     for program in programs:
         name = re.escape(f" examples/{program.relative_to(EXAMPLES)}")
-        assert re.search(f"tidalog (run|stream){name}", text), name
+        assert re.search(f"tidalog (run|stream|apply){name}", text), name
 
 
 def test_the_map_on_a_stream_has_the_rules_of_the_map() -> None:
@@ -137,3 +138,31 @@ def test_the_map_on_a_stream_has_the_rules_of_the_map() -> None:
         kb.load(EXAMPLES / "map" / f"{name}.rls")
     first, second = ([str(rule) for rule in kb.program.rules] for kb in programs)
     assert first == second
+
+
+def test_travellers_are_found_by_continuous_queries(tmp_path: Path) -> None:
+    folder = EXAMPLES / "mobility"
+    files = [str(folder / name) for name in ("mobility.rls", "positions.csv")]
+    queries = ["--queries", str(folder / "queries.csparql"), "--out", str(tmp_path)]
+    assert cli(["apply", *files, *queries, "-q"]) == 0
+
+    def emitted(name: str) -> list[tuple[str, ...]]:
+        lines = (tmp_path / f"{name}.csv").read_text().replace("<http://example/", "").replace(">", "")
+        return [tuple(line.split(",")) for line in lines.splitlines()[1:]]
+
+    assert emitted("cities") == [
+        ("3", "+", "cities", "ada", "milano", "implicit"),
+        ("8", "-", "cities", "ada", "milano", "implicit"),
+    ]
+    where = {(row[0], row[3], row[4], row[5]) for row in emitted("TotalAmountPerBroker")}
+    in_train = {(time, "ada", "Train", "train7") for time in "12346"}
+    in_milano = {
+        (time, "ada", kind, place)
+        for time in "346"
+        for kind, place in (("Station", "garibaldi"), ("City", "milano"))
+    }
+    assert where == in_train | in_milano
+    assert {row[3:5] for row in emitted("places") if row[0] == "14"} == {
+        *(("train7", "1"), ("garibaldi", "1"), ("milano", "1"), ("lombardia", "1")),
+        *(("brignole", "1"), ("genova", "1"), ("liguria", "1")),
+    }

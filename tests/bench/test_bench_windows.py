@@ -13,10 +13,15 @@ import pytest
 from bench.__main__ import main
 from bench.incremental.__main__ import JOBS
 from bench.incremental.jobs import Done, run_job
+from bench.peers_incremental.contest import WRONG
 from bench.process import OK, Limits
+from bench.suites import window_shares, window_slides
 from bench.suites import windows as suite
 from bench.windows import memory, shares, slides
+from bench.windows.join_task import JoinTask, expected
 from bench.windows.naive_closure import NaiveClosure
+from bench.windows.peers import OURS as OWN
+from bench.windows.peers import PEERS, Peer, joined
 from bench.windows.streams import SHAPES, heartbeats, tree_pool, trees, trees_beside
 from bench.windows.variants import BARE, IMARS, NAMES, OURS, PROGRAMS, VOLZ, Imars, Slid, Volz, longest
 
@@ -164,15 +169,15 @@ def test_a_window_holds_what_plain_updates_leave() -> None:
     ],
 )
 def test_the_share_from_which_on_starting_over_wins(ours: list[float | None], share: float | None) -> None:
-    found = suite.break_even([1.0, 10.0, 100.0], ours, [10.0, 10.0, 10.0])
+    found = window_shares.break_even([1.0, 10.0, 100.0], ours, [10.0, 10.0, 10.0])
     assert found == share or (share is not None and found is not None and math.isclose(found, share))
 
 
-def figures_of(row: suite.Row, **slower: float) -> dict[str, object]:
+def figures_of(row: window_shares.Row, **slower: float) -> dict[str, object]:
     """What a job gives: ours a tenth of all others, but for what is `slower`."""
     variants = {
         name: {
-            "seconds": [1e-3 * slower.get(name, 0.01 if name == suite._BEST else 2)],
+            "seconds": [1e-3 * slower.get(name, 0.01 if name == window_shares.BEST else 2)],
             "status": "",
             "wrong": [],
         }
@@ -191,9 +196,9 @@ def figures_of(row: suite.Row, **slower: float) -> dict[str, object]:
     ],
 )
 def test_targets_are_missed_where_they_are(slower: dict[str, float], missed: list[str]) -> None:
-    row = suite.ROWS[0]
+    row = window_shares.ROWS[0]
     given = {"auto": 0.01} | slower
-    section = suite.shares_section(row, "Trees", {10: 0.1, 200: 2.0}, figures_of(row, **given))
+    section = window_shares.shares_section(row, "Trees", {10: 0.1, 200: 2.0}, figures_of(row, **given))
     found = [target.text for target in section.targets if not target.met]
     assert len(found) == len(missed) and all(
         part in text for part, text in zip(missed, found, strict=True)
@@ -206,13 +211,43 @@ def test_the_quick_suite_runs_and_agrees(tmp_path: Path, monkeypatch: pytest.Mon
         return Done(OK, figures=json.loads(json.dumps(JOBS[job](**request))))
 
     monkeypatch.setattr("bench.__main__._RESULTS", tmp_path)
-    monkeypatch.setattr(suite, "run_job", run_here)
+    for module in (window_shares, window_slides):
+        monkeypatch.setattr(module, "run_job", run_here)
     monkeypatch.setattr(suite, "compile_all", lambda limits, job: Done(OK))
-    assert main(["papers", "windows", "--quick", "--repeat", "1"]) == 0
+    parts = ["window-shares", "window-slides", "window-memory"]
+    assert main(["papers", *parts, "--quick", "--repeat", "1"]) == 0
     (stored,) = tmp_path.glob("*.json")
     sections = json.loads(stored.read_text())["sections"]
     assert [section["problems"] for section in sections] == [[]] * 4
     assert len(list(tmp_path.glob("*.svg"))) == 2
+
+
+def test_matches_are_all_pairs_that_are_in_their_windows_at_one_time() -> None:
+    task = JoinTask(5, 3, 6)
+    rows = [task.entering(number) for number in range(task.steps)]
+    found = expected(task)
+    for last in range(task.steps):
+        codes = [
+            (x << 32) + z
+            for now, (left, _) in enumerate(rows[: last + 1])
+            for then, (_, right) in enumerate(rows[: last + 1])
+            for x, y in left.tolist()
+            for w, z in right.tolist()
+            if w == y and abs(now - then) < task.seconds
+        ]
+        assert found[last] == [len(codes), sum(codes)]
+    assert found[-1][0]
+
+
+@pytest.mark.parametrize("peer", [OWN, PEERS[0]], ids=lambda peer: peer.key)
+def test_a_peer_finds_the_matches_of_every_step(peer: Peer) -> None:
+    if peer.interpreter() is None:
+        pytest.skip(f"{peer.label} is not installed")
+    task = JoinTask(8, 3, 6)
+    found = joined(peer, task, expected(task), Limits(300.0))
+    assert (found.status, found.detail) == (OK, "")
+    assert len(found.wall) == len(found.cpu) == task.steps
+    assert joined(peer, task, expected(JoinTask(8, 2, 6)), Limits(300.0)).status == WRONG
 
 
 def test_shares_run_as_a_job() -> None:

@@ -315,3 +315,15 @@ class TestAuto:
                 update.insert("edge", [(x + time // 20, y) for x, y in part] if time < 60 else part)
             seen.append(kb.profile()[0].strategy)
         assert seen[0] == "ranked" and seen[59] == "expire" and seen[-1] != "expire"
+
+
+def test_a_query_between_slides_leaves_expiries_as_they_are() -> None:
+    kb = tidalog.open(strategy="expire")
+    kb.load("@window edge :- range 9s .")
+    kb.load("path(?x, ?y) :- edge(?x, ?y) . path(?x, ?z) :- path(?x, ?y), path(?y, ?z) .")
+    for time in range(20):
+        with kb.update(time=time) as update:
+            if time in (1, 4):
+                update.insert("edge", [("a", "b"), ("b", "c")])
+        assert len(kb.query("?x :- path(?x, ?y), edge(?y, ?z)")) == (1 <= time < 13)
+        assert len(kb.facts("path")) == (3 if 1 <= time < 13 else 0)

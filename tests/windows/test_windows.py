@@ -270,8 +270,6 @@ class TestChanges:
             kb.insert("recent", [("a",)])
         kb.insert("edge", [("a",)])
         assert kb.facts("p").to_rows() == [("a",)]
-        with pytest.raises(tidalog.UsageError, match="T177"):
-            kb.load("@window edge :- count 5 .")
 
     def test_many_rows_come_and_go(self) -> None:
         kb = opened("@window edge :- range 3s . p(?x) :- edge(?x, _) .")

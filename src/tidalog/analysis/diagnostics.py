@@ -192,9 +192,9 @@ class WindowOfWindow(Diagnostic):
 
 class WindowOfTriples(Diagnostic):
     number = "T172"
-    title = "windows over triples are not supported yet"
-    reason = "{name} is a relation of triples"
-    hint = "use a predicate with a plain name"
+    title = "a window over triples"
+    reason = "{name} holds the triples of background knowledge, which do not expire"
+    hint = "name the stream: @window <stream> :- range 10s . and triple(?s, ?p, ?o) :- <stream>(?s, ?p, ?o) ."
 
 
 class WindowDerived(Diagnostic):

@@ -6,17 +6,18 @@ the program has no view that unites them, the query gets rules of its own for th
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Final
 
+from tidalog.analysis.components import Component, build_components
 from tidalog.analysis.diagnostics import TooManyAlternatives
 from tidalog.analysis.draft import Draft, Use, WorkingRule
 from tidalog.analysis.expand import MOST_ALTERNATIVES, count_alternatives, expanded
 from tidalog.analysis.functions import check_functions
 from tidalog.analysis.model import Analysis
 from tidalog.analysis.normal import NormalRule
-from tidalog.analysis.normalise import normal_rule, normalise_rules
+from tidalog.analysis.normalise import expand_rules, normal_rule, normalise_rules
 from tidalog.analysis.parameters import substitute_parameters
 from tidalog.analysis.passes import (
     Pass,
@@ -28,6 +29,7 @@ from tidalog.analysis.passes import (
 from tidalog.analysis.predicates import check_arity, name_rules
 from tidalog.analysis.rewrite import atoms, map_atoms
 from tidalog.analysis.safety import check_safety
+from tidalog.analysis.strata import check_stratification
 from tidalog.model.program import Rule
 from tidalog.model.terms import Term
 from tidalog.rdf.bridges import copies_up, read_atom, view_rules, views_needed
@@ -70,6 +72,32 @@ def analyse_query(
     check_safety(draft)
     refuse_errors(draft.diagnostics)
     return (*unions, *draft.normal)
+
+
+def analyse_rules(
+    analysis: Analysis,
+    rules: Sequence[Rule],
+    parameters: Mapping[str, Term] | None = None,
+    functions: RegisteredFunctions = (),
+) -> tuple[Component, ...]:
+    """Several rules that are evaluated for themselves, over the relations of a program, as components in
+    evaluation order.  Raises `ProgramError` like `analyse`."""
+    program = replace(analysis.program, rules=tuple(rules), facts=(), imports=(), exports=(), outputs=())
+    draft = Draft(program, parameters or {}, function_ranges(functions), layout=analysis.triples)
+    draft.uses = {name: Use(info.arity, None) for name, info in analysis.predicates.items()}
+    for step in QUERY_PASSES:
+        step(draft)
+    unions = _unite_triples(analysis, draft)
+    expand_rules(draft)
+    normalise_rules(draft)
+    check_safety(draft)
+    normal = [*unions, *draft.normal]
+    names = {a.predicate for rule in normal for a in (*rule.atoms, *rule.negations)}
+    names |= {rule.head.predicate for rule in normal if rule.head is not None}
+    components = build_components(names, normal)
+    check_stratification(draft, components)
+    refuse_errors(draft.diagnostics)
+    return tuple(component for component in components if component.rules)
 
 
 def _unite_triples(analysis: Analysis, draft: Draft) -> list[NormalRule]:

@@ -11,6 +11,8 @@ from tidalog.analysis.diagnostics import (
     text_position,
 )
 from tidalog.analysis.draft import Draft, Use
+from tidalog.analysis.rewrite import atoms
+from tidalog.analysis.specialise import triple_use
 from tidalog.model.program import WITNESS, Window
 from tidalog.rdf.layout import TRIPLE
 
@@ -27,12 +29,13 @@ def check_windows(draft: Draft) -> None:
     heads = {head.predicate: head for working in draft.rules for head in working.rule.heads}
     written = (fact for fact in draft.facts if any(term is not WITNESS for term in fact.arguments))
     facts = {fact.predicate: fact for fact in written}
+    shorthands = _shorthands(draft)
     imported = {binding.predicate: binding for binding in draft.program.imports}
     for window in first.values():
         if window.source in named:
             draft.report(WindowOfWindow(window.span, name=window.name, source=draft.label(window.source)))
         for predicate in {window.name, window.source}:
-            if predicate == TRIPLE or (draft.layout.active and draft.layout.is_shorthand(predicate)):
+            if predicate == TRIPLE or predicate in shorthands:
                 draft.report(WindowOfTriples(window.span, name=draft.label(predicate)))
         if window.name in named:
             for filled in (heads, facts, imported):
@@ -40,6 +43,20 @@ def check_windows(draft: Draft) -> None:
                 if found is not None:
                     words = {"name": draft.label(window.name), "source": draft.label(window.source)}
                     draft.report(WindowDerived(found.span or window.span, **words))
+
+
+def _shorthands(draft: Draft) -> set[str]:
+    """IRIs of properties and classes; with three arguments an IRI is a stream of triples."""
+    if not draft.program.windows or not draft.layout.active:
+        return set()
+    given = ((fact.predicate, len(fact.arguments)) for fact in draft.program.facts)
+    found = {name for name, arity in given if arity < 3 and draft.layout.is_shorthand(name)}
+    for working in draft.rules:
+        for atom in atoms(working.rule):  # shorthands are atoms of `triple` already
+            use = triple_use(atom, in_head=False)
+            if use is not None and isinstance(use[1], str):
+                found.add(use[1])
+    return found
 
 
 def check_times(draft: Draft) -> None:

@@ -17,6 +17,7 @@ from tidalog.analysis.rule_edit import AlreadyThere, Entry, number_of
 from tidalog.analysis.suggestions import Suggestions
 from tidalog.analysis.undo_journal import Journal
 from tidalog.model.program import Rule
+from tidalog.model.registered import is_of_query
 from tidalog.model.rule_edit import NamedRemoval
 
 BRIDGES: Final = 1 << 62
@@ -112,6 +113,7 @@ class WrittenRules:
         """`r8` in a program of seven rules, or a higher number if one is in use.  Only current rules count,
         not removed ones."""
         names = {*(self.entries.keys() - leaving.keys()), *chosen}
+        names = {name for name in names if not is_of_query(name)}
         staying = [entry.number for name, entry in self.entries.items() if name not in leaving]
         numbers = (*staying, *map(number_of, chosen), *map(number_of, given))
         return free_name(f"r{max(len(names), max(numbers, default=0)) + 1}", names | given)

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 
 from tidalog.api.database import Database
 from tidalog.api.delta import Delta, PredicateChange
+from tidalog.api.evaluations import Evaluations
 from tidalog.api.expired import Expired
 from tidalog.api.load import Load
 from tidalog.api.lock import Lock
@@ -24,17 +25,17 @@ from tidalog.engine.limits import ProgressCallback
 from tidalog.maintain.choose import Options
 from tidalog.model.lazy import LazyMapping
 from tidalog.model.update import EncodedUpdate
-from tidalog.storage.records import DELETE, INSERT, LOAD, RULES, UPDATES
+from tidalog.storage.records import DELETE, INSERT, LOAD, QUERIES, RULES, UPDATES
 
 
 @dataclass(frozen=True)
 class Change:
     kind: str
-    """LOAD, INSERT, DELETE, RULES or UPDATES, as in `storage.records`."""
+    """LOAD, INSERT, DELETE, RULES, QUERIES or UPDATES, as in `storage.records`."""
     updates: Sequence[EncodedUpdate]
     """Several, applied as one, if the kind is UPDATES; else one."""
     load: Load | None = None
-    """Of a load or an insertion."""
+    """Of a load, an insertion or a change of continuous queries."""
     read: ReadProgram | None = None
     """Of a load: the program that was read."""
     digest: str = ""
@@ -52,6 +53,7 @@ _NAMES = {
     INSERT: "an insertion",
     DELETE: "a deletion",
     RULES: "a change of rules",
+    QUERIES: "a change of queries",
     UPDATES: "an update",
 }
 
@@ -65,11 +67,38 @@ def perform(
     *,
     now: bool = False,
     compared: bool = False,
+    evaluations: Evaluations | None = None,
 ) -> Outcome:
     """Applies a change to a database, whole or not at all.  `UPDATES` derive what follows; others only if it
-    is to be done `now`, and they know what changed only if states are `compared`."""
+    is to be done `now`, and they know what changed only if states are `compared`.  `evaluations` are those of
+    continuous queries that are due."""
     if change.kind == UPDATES:
-        return database.apply(change.updates, upcoming, options=options, progress=progress)
+
+        def apply(updates: Sequence[EncodedUpdate], given: bool) -> Outcome:
+            following = upcoming if given else ()
+            return database.apply(updates, following, options=options, progress=progress)
+
+        if evaluations is None or not database.registered:
+            return apply(change.updates, True)
+        return evaluations.applied(change.updates, apply)
+    now = now or (change.kind == QUERIES and database.run is not None)
+    outcome = _performed(database, change, options, progress, now=now, compared=compared)
+    if evaluations is not None and database.registered and now:
+        evaluations.changed()
+    elif evaluations is not None:
+        evaluations.note_changed()
+    return outcome
+
+
+def _performed(
+    database: Database,
+    change: Change,
+    options: Options,
+    progress: ProgressCallback | None,
+    *,
+    now: bool,
+    compared: bool,
+) -> Outcome:
     if not now:
         return _stored(database, change)
     if change.load is not None and database.can_maintain(change.load):

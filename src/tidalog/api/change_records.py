@@ -12,6 +12,7 @@ from tidalog.api.database import Database
 from tidalog.api.sources import ReadProgram, joined
 from tidalog.engine.dictionary import Dictionary
 from tidalog.lang import parse, print_program
+from tidalog.model.registered import Registered
 from tidalog.model.update import EncodedUpdate
 from tidalog.storage import records
 from tidalog.storage.inbox import Batch
@@ -30,6 +31,9 @@ def records_of(
     header: dict[str, object] = {"kind": change.kind, "number": number}
     if in_block:
         header["block"] = True
+    if change.kind == records.QUERIES:
+        assert change.load is not None and change.load.registered is not None
+        header["registered"] = change.load.registered.to_json()
     if change.load is None or change.read is None:
         written = [records.changes_packed(header, change.updates, dictionary)]
         if len(change.updates) > 1:
@@ -70,6 +74,10 @@ def change_of(redo: Redo, database: Database) -> Change:
     (update,) = redo.updates
     if record.kind == records.INSERT:
         return Change(record.kind, redo.updates, database.plan_insertion(update.insertions))
+    if record.kind == records.QUERIES:
+        load = database.plan_queries(Registered.from_json(record.header["registered"]))
+        load.add(*update.insertions)
+        return Change(record.kind, redo.updates, load)
     if record.kind != records.LOAD:
         return Change(record.kind, redo.updates)
     read = ReadProgram(parse(record.text("text"), record.text("name")), (), Path(record.text("folder")))

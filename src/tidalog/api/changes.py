@@ -1,8 +1,9 @@
 """`Changes`: the one path of a change: log it, apply it, note it, publish it.
 
-Invariant.  Every change of a knowledge base goes through `perform`, apart from those of recovery.  Where a
-change can be refused for what follows from it, or is published to subscribers, what follows is derived with
-it.
+Invariant.  Every change of a knowledge base goes through `Changes.perform`, apart from those whose updates
+are in the log already: `apply_pending` and recovery apply them by `change.perform` too, and log the outcome.
+Where a change can be refused for what follows from it, or is published to subscribers, what follows is
+derived with it.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ from tidalog.api.change import Change, delta_of, perform
 from tidalog.api.database import Database
 from tidalog.api.delta import Delta
 from tidalog.api.diagnostics import bad_argument
+from tidalog.api.evaluations import Evaluations
 from tidalog.api.lock import Lock
 from tidalog.api.maintenance import newly_explicit, no_longer_explicit
 from tidalog.api.outcome import Outcome
@@ -74,8 +76,12 @@ class Changes:
         subscriptions: Subscriptions,
         options: Options,
         note: Callable[[Change], None],
+        evaluations: Evaluations,
+        emit: Callable[[], None],
     ) -> None:
-        """`opened` raises if the knowledge base is closed; `note` gets every change that was applied."""
+        """`opened` raises if the knowledge base is closed; `note` gets every change that was applied; `emit`
+        is called when continuous queries may have been evaluated."""
+        self._evaluations, self._emit = evaluations, emit
         self.options = options
         self.journal: Journal = NoJournal()
         self._opened, self._lock, self._subscriptions, self._note = opened, lock, subscriptions, note
@@ -95,9 +101,10 @@ class Changes:
         """Applies a change, and notes it."""
         database, published = self._opened(), bool(self._subscriptions)
         now = database.is_checked or published or (change.load is not None and change.load.is_checked)
+        now = now or self._evaluations.follow_changes
         if self._block is not None:
             self._block.begin()
-        with self._lock.at_work(), self.journal.change(change, when):
+        with self._emitting(), self._lock.at_work(), self.journal.change(change, when):
             outcome = perform(
                 database,
                 change,
@@ -106,9 +113,18 @@ class Changes:
                 progress,
                 now=now and self._block is None,
                 compared=published,
+                evaluations=self._evaluations,
             )
             self._note(change)
             return outcome
+
+    @contextmanager
+    def _emitting(self) -> Iterator[None]:
+        try:
+            yield
+        finally:
+            if self._block is None:
+                self._emit()
 
     def publish(self, outcome: Outcome, *, derived: bool = True) -> Delta:
         """The delta of a change, which subscribers get if something was derived."""
@@ -124,11 +140,14 @@ class Changes:
         compared = around is None and bool(self._subscriptions)
         block = Block(self._opened(), self._lock, bar_for(progress), around, compared=compared)
         try:
-            with self.journal.as_one(), block:
+            with self._evaluations.suspended(), self.journal.as_one(), block:
                 self._block = block
                 yield
         finally:
             self._block = around
+        if around is None and self._evaluations.follow_changes:
+            with self._emitting(), self._lock.at_work():
+                self._evaluations.changed()
         if block.changes:
             self.publish(self._opened().outcome_of(block.changes))
 
@@ -208,7 +227,9 @@ class Changes:
         """Whether this many facts are maintained, rather than everything derived again."""
         if not rows or self._block is not None:
             return False
-        return bool(self._subscriptions) or self._opened().is_maintained(rows)
+        if self._subscriptions or self._evaluations.follow_changes:
+            return True
+        return self._opened().is_maintained(rows)
 
     def register(self, name: str, function: PythonFunction, arguments: ArgumentRange) -> None:
         """Registers a function, which is not logged.  Another one under a name changes what follows."""

@@ -23,11 +23,13 @@ from tidalog.analysis import Analysis, RuleDiff
 from tidalog.analysis.draft import ArgumentRange
 from tidalog.api.encoded_update import routed_facts, routed_update
 from tidalog.api.explicit_facts import ExplicitFacts
+from tidalog.api.given import Given, copies, newly_given, with_copies, with_newly_given
 from tidalog.api.held_state import HeldState
 from tidalog.api.load import Environment, Load, Witness, analysed, encoded_facts, witness_of
 from tidalog.api.maintenance import DEFAULT, Job, newly_explicit, no_longer_explicit
 from tidalog.api.outcome import Outcome
 from tidalog.api.placement import can_stay, relations_of, relations_of_rules
+from tidalog.api.query_text import query_rules, rules_of, with_queries
 from tidalog.api.rules import rules_added
 from tidalog.api.state_diff import differences, visible
 from tidalog.api.timed_changes import apply_timed, check, read_time, stored_facts
@@ -37,9 +39,11 @@ from tidalog.maintain.choose import Options, keeps_expiries
 from tidalog.maintain.counters import Counters
 from tidalog.maintain.delta import PredicateDelta
 from tidalog.maintain.materialise import NO_LIMITS
+from tidalog.maintain.windows.changed import WindowChange
 from tidalog.maintain.windows.windows import Windows
 from tidalog.model.facts import Facts
 from tidalog.model.program import Fact, Program, Rule
+from tidalog.model.registered import Registered, is_of_query
 from tidalog.model.rule_edit import RuleEdit
 from tidalog.model.update import EncodedUpdate
 
@@ -53,15 +57,27 @@ class Database(HeldState):
     def __init__(self, limits: Limits | None = None) -> None:
         super().__init__(limits or NO_LIMITS)
         self._explicit_facts = ExplicitFacts()
+        self._given = Given()
 
     # --- programs and explicit facts ----------------------------------------------------------------
 
     def plan_load(self, program: Program, environment: Environment, facts: Sequence[Fact] = ()) -> Load:
         """A load of a program with the facts of its text.  Raises `ProgramError` if they do not fit."""
         state = self._state
-        witnesses = dict(state.witnesses)
         if program is state.program and environment is state.environment and not facts:
+            witnesses = dict(state.witnesses)
             return Load(program, environment, witnesses, state.analysis, state.warnings, facts_only=True)
+        return self._planned(with_queries(program, state.registered), environment, facts)
+
+    def plan_queries(self, registered: Registered) -> Load:
+        """A load that makes these the continuous queries."""
+        load = self._planned(with_queries(self.program, registered), self.environment)
+        load.registered = registered
+        load.add(*self._newly_given(load.program.rules))
+        return load
+
+    def _planned(self, program: Program, environment: Environment, facts: Sequence[Fact] = ()) -> Load:
+        witnesses = dict(self._state.witnesses)
         analysis = analysed(program, environment, witnesses, facts)
         load = Load(program, environment, witnesses, analysis, analysis.warnings, facts)
         load.facts += encoded_facts(facts, self.dictionary, program.declared)
@@ -82,18 +98,33 @@ class Database(HeldState):
         if moves or parts or load.analysis.rules != before.analysis.rules:
             self._outdate()
         with self._atomic():
-            self._use(load)
+            change = self._use(load)
             if moves:
                 self._move(before.analysis.triples)
+            if change.insertions or change.deletions:
+                self._outdate()
+                self._delete_explicit(EncodedUpdate(change.deletions))
+                self._insert_explicit(change.insertions)
             if self.windows and load.facts:
                 update = EncodedUpdate(insertions=load.facts, accepted=load.accepted)
                 self.read_time(update)
-                return stored_facts(self.windows, update, self._insert_explicit)
-            return self._explicit_facts.insert(self.engine, parts)
+                return stored_facts(self.windows, self.analysis.triples, update, self._insert_explicit)
+            return self._insert_explicit(load.facts)
 
     def _insert_explicit(self, facts: Sequence[Facts]) -> int:
-        parts = routed_facts(facts, self.analysis.triples, self.dictionary)
-        return self._explicit_facts.insert(self.engine, parts)
+        engine, layout = self.engine, self.analysis.triples
+        if names := self._given_names:
+            self._explicit_facts.insert(engine, list(copies(facts, names, layout, engine)))
+        return self._explicit_facts.insert(engine, routed_facts(facts, layout, self.dictionary))
+
+    @property
+    def _given_names(self) -> frozenset[str]:
+        """The predicates whose explicit facts are a relation of their own."""
+        return self._given.names(self.program, self.engine)
+
+    def _newly_given(self, rules: Iterable[Rule]) -> Iterator[Facts]:
+        own = [rule for rule in rules if is_of_query(rule.name)]
+        return newly_given(own, self._given_names, self.engine, self.analysis)
 
     def _can_stay(self, load: Load) -> bool:
         """Whether the facts that are there can stay in their relations."""
@@ -105,17 +136,21 @@ class Database(HeldState):
         update = EncodedUpdate(list(facts))
         if not self.windows:
             return self._delete_explicit(update)
-        check(self.windows, update)
+        check(self.windows, self.analysis.triples, update)
         plan = self.windows.plan(update)
         deleted = self._delete_explicit(plan.update)
         self.windows.commit(plan, update)
         return deleted
 
     def _delete_explicit(self, update: EncodedUpdate) -> int:
-        parts = routed_facts(update.deletions, self.analysis.triples, self.dictionary)
+        layout, names = self.analysis.triples, self._given_names
+        parts = routed_facts(update.deletions, layout, self.dictionary)
         if not parts:
             return 0
         self._outdate()
+        if names:
+            gone = list(copies(update.deletions, names, layout, self.engine))
+            self._explicit_facts.apply(self.engine, EncodedUpdate(gone))
         delta = self._explicit_facts.apply(self.engine, EncodedUpdate(parts)).delta
         return sum(no_longer_explicit(change) for change in delta.values())
 
@@ -181,8 +216,10 @@ class Database(HeldState):
         self.maintained()  # with the rules before the load
         before = self.analysis
         with self._atomic():
-            self._use(load)
-            outcome = self._timed(job, lambda job: self._maintain(job, before))
+            change = self._use(load)
+            outcome = self._timed(
+                job, lambda job: self._maintain(self._with_given(_with_change(job, change)), before)
+            )
         new = sum(newly_explicit(change) for change in outcome.changes.values())
         return replace(outcome, new=new)
 
@@ -214,8 +251,15 @@ class Database(HeldState):
             self._state = replace(self._state, windows=windows)
 
         return apply_timed(
-            self.windows, job.updates, lambda updates: apply(replace(job, updates=updates)), restore
+            self.windows,
+            self.analysis.triples,
+            job.updates,
+            lambda updates: apply(replace(job, updates=updates)),
+            restore,
         )
+
+    def _with_given(self, job: Job) -> Job:
+        return with_copies(job, self._given_names, self.analysis.triples, self.engine)
 
     def read_time(self, update: EncodedUpdate) -> None:
         """Gives an update the time that its facts have."""
@@ -229,6 +273,7 @@ class Database(HeldState):
         return windows.concerns(update) if windows.by_arrival is None else windows.by_arrival
 
     def _apply(self, job: Job) -> Outcome:
+        job = self._with_given(job)
         updates, progress = job.updates, job.progress
         if updates[0].rules:
             return self._apply_edit(updates[0], job)
@@ -296,12 +341,14 @@ class Database(HeldState):
     def edit_rules(self, edit: RuleEdit) -> RuleDiff:
         """Edits the rules and derives nothing."""
         added, before = rules_added(edit, self.program.prefixes), self.analysis.triples
+        given = list(self._newly_given(self._edit_of_queries(added, edit)[0]))
         with self._edited(added, edit) as change:
             wanted = relations_of_rules(change.normal_added)
             if not can_stay(self.engine, before, self.analysis.triples, wanted):
                 self._move(before)
             if change:
                 self._outdate()
+            self._insert_explicit(given)
         return change
 
     def _apply_edit(self, update: EncodedUpdate, job: Job) -> Outcome:
@@ -309,6 +356,10 @@ class Database(HeldState):
         self.materialise(progress=job.progress)
         self.maintained()  # with the rules before the edit
         before = self.analysis
+        coming, _ = self._edit_of_queries(added, update.rules)
+        if coming:
+            update = with_newly_given(update, coming, self._given_names, self.engine, before)
+            job = replace(job, updates=[update])
         with self._edited(added, update.rules, self._unknown(update.insertions)) as change:
             self.check_arities(update.deletions)
             wanted = [(facts.predicate, len(facts.columns)) for facts in update.insertions]
@@ -326,7 +377,8 @@ class Database(HeldState):
         with self._atomic():
             state = self._state
             new = {w: witness_of(*w) for w in witnesses if w not in state.witnesses}
-            change = rules.change(added, edit.removed, (*state.admitted, *new.values()))
+            more, gone = self._edit_of_queries(added, edit)
+            change = rules.change([*added, *more], [*edit.removed, *gone], (*state.admitted, *new.values()))
             self._state = replace(state, edit=change)
             if change or new or state.admitted:
                 program = replace(rules.program, facts=())
@@ -339,6 +391,19 @@ class Database(HeldState):
                     witnesses={**state.witnesses, **new} if new else state.witnesses,
                 )
             yield change
+
+    def _edit_of_queries(self, added: Sequence[Rule], edit: RuleEdit) -> tuple[list[Rule], list[str]]:
+        """The rules of continuous queries that come and go with a rule edit: those of datasets follow from
+        the rules of the program."""
+        maintained = [q for q in self.registered if q.materialised and not q.paused]
+        if not any(rules_of(query).streams for query in maintained):
+            return [], []
+        leaving, known = {removal.name for removal in edit.removed}, self.rules.rules
+        written = [r for name, r in known.items() if not is_of_query(name) and name not in leaving]
+        wanted = query_rules(replace(self.program, rules=(*written, *added)), maintained)
+        names = {rule.name for rule in wanted}
+        more = [rule for rule in wanted if rule.name not in known]
+        return more, [name for name in known if is_of_query(name) and name not in names]
 
     def _derive_again(
         self,
@@ -367,3 +432,19 @@ class Database(HeldState):
             maintenance.facts,
             update.label,
         )
+
+
+def _with_change(job: Job, change: WindowChange) -> Job:
+    """A job with the explicit facts that come and go with windows."""
+    if not change.changed:
+        return job
+    first, *rest = job.updates
+    lifetimes = first.lifetimes
+    first = replace(
+        first,
+        deletions=[*first.deletions, *change.deletions],
+        insertions=[*first.insertions, *change.insertions],
+        lifetimes=None if lifetimes is None else replace(lifetimes, restarted=change.changed),
+        routed=None,
+    )
+    return replace(job, updates=[first, *rest])

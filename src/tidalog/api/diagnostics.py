@@ -120,18 +120,11 @@ class FactsOfWindow(Diagnostic):
     hint = "insert into and delete from {source}"
 
 
-class WindowsFixed(Diagnostic):
-    number = "T177"
-    title = "the windows over {predicate} cannot change any more"
-    reason = "facts have come whose times are no longer known"
-    hint = "load all windows over a stream before its first facts"
-
-
 class WindowsNotKept(Diagnostic):
     number = "T178"
-    title = "{what} does not support windows yet"
-    reason = "@window {window} is in the program"
-    hint = "use tidalog.open() without a path, kb.stream or tidalog apply"
+    title = "{what} knows no windows"
+    reason = "@window {window} is in the program, and tables have no times"
+    hint = "apply updates with times: tidalog.open, tidalog apply, tidalog stream"
 
 
 class NotATime(Diagnostic):
@@ -139,6 +132,34 @@ class NotATime(Diagnostic):
     title = "{value} is not a {what}"
     reason = "{why}"
     hint = "{hint}"
+
+
+class NotAQuery(Diagnostic):
+    number = "T184"
+    title = "this query cannot be registered: {why}"
+    reason = "nothing was changed"
+    hint = "{hint}"
+
+
+class NoGraph(Diagnostic):
+    number = "T181"
+    title = "the graph {iri} is not there"
+    reason = "{why}, and nothing is fetched from the network"
+    hint = "say where it is: graphs={{'{iri}': 'file.ttl'}}, or None for what the knowledge base has already"
+
+
+class NameTaken(Diagnostic):
+    number = "T182"
+    title = "there is a query {name} already"
+    reason = "names of queries are unique"
+    hint = "choose another name, or drop the other one: kb.queries[{name!r}].drop()"
+
+
+class NoQuery(Diagnostic):
+    number = "T183"
+    title = "there is no query {name}"
+    reason = "the queries: {known}"
+    hint = "kb.queries lists them"
 
 
 class OtherKnowledgeBase(Diagnostic):

@@ -23,9 +23,11 @@ from tidalog.engine.engine import EmbeddedEngine
 from tidalog.engine.functions import is_native
 from tidalog.engine.limits import Limits, ProgressCallback, RunStats
 from tidalog.maintain.materialise import materialise
+from tidalog.maintain.windows.changed import WindowChange
 from tidalog.maintain.windows.windows import Windows
 from tidalog.model.errors import Diagnostic, TidalogError
 from tidalog.model.program import Program
+from tidalog.model.registered import Registered
 from tidalog.plan.compile import CompiledProgram, compile
 from tidalog.rdf.layout import Layout
 from tidalog.storage.snapshot import Image, Snapshot, fill_table_of, image_of
@@ -115,6 +117,11 @@ class HeldState:
         """The windows of the program, and their time."""
         return self._state.windows
 
+    @property
+    def registered(self) -> Registered:
+        """The continuous queries."""
+        return self._state.registered
+
     # --- derive and ask -----------------------------------------------------------------------------
 
     def materialise(self, limits: Limits | None = None, progress: ProgressCallback | None = None) -> RunStats:
@@ -187,8 +194,9 @@ class HeldState:
         engine = moved(state.engine, before, state.analysis.triples, state.witnesses)
         self._state = replace(state, engine=engine)
 
-    def _use(self, load: Load) -> None:
-        """Replaces the program."""
+    def _use(self, load: Load) -> WindowChange:
+        """Replaces the program.  Returns the explicit facts that come and go with its windows."""
+        change = with_windows(self._state.windows, load.program.windows, self._state.engine)
         for fact in load.text_facts:
             load.witnesses.setdefault((fact.predicate, len(fact.arguments)), fact)
         state = replace(
@@ -198,9 +206,11 @@ class HeldState:
             analysis=load.analysis.of_program(load.program),
             warnings=load.warnings,
             witnesses=load.witnesses,
-            windows=with_windows(self._state.windows, load.program.windows, self._state.engine),
+            windows=change.windows,
+            registered=self._state.registered if load.registered is None else load.registered,
         )
         if load.facts_only:
             self._state = replace(state, admitted=(*state.admitted, *load.admitted.values()))
         else:
             self._state = replace(state, rules=None, edit=None)
+        return change

@@ -23,11 +23,14 @@ from tidalog.analysis.parameters import with_option_values
 from tidalog.api.arguments import check_on_error, check_seconds, checked_options
 from tidalog.api.change import Change
 from tidalog.api.changes import Changes
+from tidalog.api.continuous import ContinuousQuery, Queries, QueryOptions
 from tidalog.api.data import DataOptions, add_imports, check_known_facts, encoded_data, known_of
 from tidalog.api.delta import Delta, Deltas
 from tidalog.api.encoded_update import declared_script, encoded_script, encoded_updates
 from tidalog.api.engine import EMBEDDED, Capabilities
+from tidalog.api.evaluations import Evaluations
 from tidalog.api.functions import argument_range, function_name
+from tidalog.api.graphs import Graphs
 from tidalog.api.lock import locked
 from tidalog.api.naming import parameter_terms
 from tidalog.api.open_update import OpenUpdate
@@ -48,6 +51,7 @@ from tidalog.lang import print_rule
 from tidalog.lang.updates import ScriptUpdate
 from tidalog.maintain.choose import Options
 from tidalog.model.errors import Diagnostic
+from tidalog.model.registered import is_of_query
 from tidalog.model.rule_edit import RuleEdit
 from tidalog.model.terms import Term
 from tidalog.model.update import EncodedUpdate, Label
@@ -62,7 +66,23 @@ class KnowledgeBase(Reader):
     def __init__(self, limits: Limits, options: Options) -> None:
         self._subscriptions = Subscriptions()
         super().__init__(limits, self._subscriptions.deliver, options)
-        self._changes = Changes(self._open, self._lock, self._subscriptions, options, self._note)
+        self._evaluations = Evaluations(self._open())
+        self._continuous = Queries(self)
+        self._changes = Changes(
+            self._open,
+            self._lock,
+            self._subscriptions,
+            options,
+            self._note,
+            self._evaluations,
+            self._continuous._emit,
+        )
+
+    @locked
+    def close(self) -> None:
+        """Releases all facts.  Results that were returned stay valid."""
+        self._continuous.close()
+        super().close()
 
     @property
     def capabilities(self) -> Capabilities:
@@ -152,16 +172,74 @@ class KnowledgeBase(Reader):
                 self._exports, self._text_warnings, self._skipped = kept
                 raise
 
-    @locked
-    def register(self, name: str, function: PythonFunction) -> None:
-        """Registers a Python function for rules and queries; upper and lower case of `name` are the same.
+    # --- functions and queries ----------------------------------------------------------------------
 
-        It must be pure: equal arguments, equal result.  Numbers, booleans and strings are passed as Python
-        values, other terms as they are; None means that there is no value.  Register a function before the
-        rules that call it are loaded.
+    @overload
+    def register(self, name: str, function: PythonFunction, /) -> None: ...
+    @overload
+    def register(
+        self,
+        name: str,
+        query: str | None = None,
+        callback: Callable[..., object] | None = None,
+        /,
+        *,
+        emit: str | None = None,
+        every: object = None,
+        materialise: bool | None = None,
+        to: str | os.PathLike[str] | None = None,
+        changes: str | os.PathLike[str] | None = None,
+        graphs: Graphs | None = None,
+        base_dir: str | os.PathLike[str] | None = None,
+    ) -> ContinuousQuery: ...
+    @locked
+    def register(
+        self,
+        name: str,
+        what: PythonFunction | str | None = None,
+        callback: Callable[..., object] | None = None,
+        /,
+        *,
+        emit: str | None = None,
+        every: object = None,
+        materialise: bool | None = None,
+        to: str | os.PathLike[str] | None = None,
+        changes: str | os.PathLike[str] | None = None,
+        graphs: Graphs | None = None,
+        base_dir: str | os.PathLike[str] | None = None,
+    ) -> ContinuousQuery | None:
+        """Registers a Python function for rules and queries, or a continuous query.
+
+        A function must be pure: equal arguments, equal result.  Numbers, booleans and strings are passed as
+        Python values, other terms as they are; None means that there is no value.  Register a function before
+        the rules that call it are loaded; upper and lower case of its name are the same.
+
+        A query is a text: a rule body such as `?x, ?y :- path(?x, ?y), ?x != ?y`, or SPARQL with windows over
+        streams, with its name or without.  It is evaluated at every change, or `every` period, and emits all
+        answers (`emit="rstream"`), those that came (`istream`), those that went (`dstream`) or both
+        (`changes`): to `callback`, to the file `to`, to a feed in the folder `changes`.  `materialise` says
+        whether its answers are maintained, by default if it is evaluated without being asked for.
+        `FROM <file.ttl>` loads a file, relative to `base_dir`; `graphs` says which file an IRI is.
         """
         self._open()
-        self._changes.register(function_name(name), function, argument_range(name, function))
+        if what is not None and not isinstance(what, str):
+            self._changes.register(function_name(name), what, argument_range(name, what))
+            return None
+        folder = Path(base_dir) if base_dir is not None else Path()
+        maintained = True if materialise is None and callback is not None else materialise
+        options = QueryOptions(emit, every, maintained, to, changes, graphs, folder)
+        found = self._continuous.register(None if what is None else name, what or name, options)
+        if callback is not None:
+            found.subscribe(callback)
+        return found
+
+    @property
+    def queries(self) -> Queries:
+        """The continuous queries by name."""
+        return self._continuous
+
+    def _emit(self) -> None:
+        self._continuous._emit()
 
     @overload
     def function(self, function: F, /) -> F: ...
@@ -206,7 +284,11 @@ class KnowledgeBase(Reader):
     def _named_rules(self) -> dict[str, str]:
         database = self._open()
         prefixes = database.program.prefixes
-        return {name: print_rule(rule, prefixes) for name, rule in database.rules.rules.items()}
+        return {
+            name: print_rule(rule, prefixes)
+            for name, rule in database.rules.rules.items()
+            if not is_of_query(name)
+        }
 
     @locked
     def _edit_rules(self, edit: RuleEdit) -> Delta:

@@ -19,6 +19,7 @@ from tidalog.model.column_types import fitted
 from tidalog.model.errors import Diagnostic
 from tidalog.model.facts import Facts
 from tidalog.model.program import WITNESS, Declaration, Fact, Program
+from tidalog.model.registered import Registered
 from tidalog.model.terms import Term
 
 Witness = tuple[str, int]
@@ -65,6 +66,9 @@ class Load:
     """Whether it brings facts alone, which change neither rules nor relations."""
     accepted: bool = False
     """Whether its facts came early enough for the windows when they were logged."""
+
+    registered: Registered | None = None
+    """Other continuous queries, whose rules and windows the program has."""
 
     @property
     def is_checked(self) -> bool:

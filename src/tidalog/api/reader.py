@@ -16,7 +16,7 @@ from tidalog.api.database import Database
 from tidalog.api.diagnostics import Closed
 from tidalog.api.lock import Lock, locked
 from tidalog.api.maintenance import DEFAULT
-from tidalog.api.naming import known_predicate, parameter_terms, user_predicates
+from tidalog.api.naming import is_hidden, known_predicate, parameter_terms, user_predicates
 from tidalog.api.plans import program_plan
 from tidalog.api.prepared import PreparedQueries
 from tidalog.api.profile import Profile, profile_of
@@ -39,6 +39,7 @@ from tidalog.model.amounts import counted
 from tidalog.model.errors import Diagnostic, UsageError
 from tidalog.model.facts import Facts
 from tidalog.model.program import DataBinding, Program
+from tidalog.model.registered import without_queries
 from tidalog.plan.program_plan import ProgramPlan
 
 
@@ -234,7 +235,7 @@ class Reader:
     @property
     def program(self) -> Program:
         """Rules and directives that were loaded.  Facts are data: see `facts(…, explicit=True)`."""
-        return self._open().program
+        return without_queries(self._open().program)
 
     @property
     def analysis(self) -> Analysis:
@@ -267,4 +268,5 @@ class Reader:
     def asserted_id_rows(self) -> list[Facts]:
         """All asserted facts by predicate, as columns of term ids."""
         database = self._open()
-        return [facts for facts in explicit_rows(database.engine, database.analysis.triples) if facts.count]
+        found = explicit_rows(database.engine, database.analysis.triples)
+        return [facts for facts in found if facts.count and not is_hidden(facts.predicate)]

@@ -9,6 +9,7 @@ from typing import Literal
 from tidalog.api.change import Change, perform
 from tidalog.api.change_records import change_of
 from tidalog.api.database import Database
+from tidalog.api.evaluations import Evaluations
 from tidalog.maintain.choose import Options
 from tidalog.maintain.materialise import Violated
 from tidalog.model.errors import ProgramError, RunError, StoreError, TidalogError
@@ -39,7 +40,12 @@ class Recovery:
 
 
 def apply_again(
-    redo: Redo, log: WriteAheadLog, database: Database, options: Options, unfinished: Unfinished
+    redo: Redo,
+    log: WriteAheadLog,
+    database: Database,
+    options: Options,
+    unfinished: Unfinished,
+    evaluations: Evaluations,
 ) -> Change | None:
     """Applies a change that ended well, or was being applied when the writer ended: then it may be refused,
     and None is returned."""
@@ -60,7 +66,8 @@ def apply_again(
             change.load.accepted = redo.is_done
         # What ended well was checked then; only what was never finished may be refused now.
         checked = change.load is not None and change.load.is_checked
-        perform(database, change, (), options, now=not redo.is_done and (checked or database.is_checked))
+        now = evaluations.follow_changes or (not redo.is_done and (checked or database.is_checked))
+        perform(database, change, (), options, now=now, evaluations=evaluations)
     except TidalogError as error:
         if redo.is_done or not _is_refusal(error, redo):
             raise not_redone(log.path, number, redo.is_done, error) from error

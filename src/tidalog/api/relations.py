@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 
 from tidalog.analysis import Analysis
-from tidalog.api.naming import holds_triples, is_hidden
+from tidalog.api.naming import holds_triples, is_computed
 from tidalog.engine.bits import EXPLICIT
 from tidalog.model.facts import Facts
 from tidalog.model.terms import IRI, RDF_TYPE
@@ -55,7 +55,7 @@ def explicit_rows(engine: EmbeddedEngine, layout: Layout) -> Iterator[Facts]:
     if layout.active:
         yield _all_triples(engine, layout, True)
     for name, arity in zip(engine.names, engine.arities, strict=True):
-        if name not in triples and not is_hidden(name):
+        if name not in triples and not is_computed(name):
             yield _relation(engine, name, arity, True)
 
 

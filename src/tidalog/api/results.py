@@ -165,9 +165,12 @@ class Result:
         return _rows(values, len(self))
 
     def to_terms(self) -> list[tuple[Term, ...]]:
-        """Rows of terms."""
+        """Rows of terms; None where a query leaves a variable without a value."""
+        return cast("list[tuple[Term, ...]]", self._rows_of_cells())
+
+    def _rows_of_cells(self) -> list[tuple[Term | None, ...]]:
         columns = zip(self._table.columns, map(reading_of, self._table.schema), strict=True)
-        return _rows([_terms(column, reading) for column, reading in columns], len(self))
+        return _rows([_cells(column, reading) for column, reading in columns], len(self))
 
     def to_pylist(self, *, terms: bool = False) -> list[dict[str, Value]]:
         """Rows as dictionaries by the names of the columns."""
@@ -175,7 +178,10 @@ class Result:
 
     def sorted(self) -> Result:
         """The same rows in the order of terms (`terms.sort_key`), by the first column, then the second …"""
-        keys = [[sort_key(term) for term in row] for row in self.to_terms()]
+        keys = [
+            [(term is not None, () if term is None else sort_key(term)) for term in row]
+            for row in self._rows_of_cells()
+        ]
         order = sorted(range(len(keys)), key=keys.__getitem__)
         if 0 < len(order) <= _FEW:
             return self._like(pa.concat_tables([self._table.slice(row, 1) for row in order]))
@@ -262,11 +268,10 @@ class Result:
         shown = self if rows is None else self.first(rows)
         write = TermWriter(self._prefixes).term
         writers = [_bare(write) if has_values(kind) else write for kind in self._table.schema.types]
-        texts = [tuple(w(term) for w, term in zip(writers, row, strict=True)) for row in shown.to_terms()]
-        if not shown.table.num_columns or not shown.table.column(-1).null_count:
-            return texts
-        nulls = _nulls(shown.table.column(-1))  # an expiry that is not known
-        return [(*row[:-1], "") if null else row for row, null in zip(texts, nulls, strict=True)]
+        return [
+            tuple("" if term is None else w(term) for w, term in zip(writers, row, strict=True))
+            for row in shown._rows_of_cells()
+        ]
 
 
 def decoded_result(
@@ -309,24 +314,18 @@ def _rows(columns: list[list[T]], rows: int) -> list[tuple[T, ...]]:
 
 
 def _python_values(column: pa.ChunkedArray, reading: str) -> list[Value]:
+    """None where a query leaves a variable without a value."""
     if reading == "string" or _is_plain(column):
         values: list[Value] = column.to_pylist()
         return values
-    values = [to_python(term) for term in _terms(column, reading)]
-    if column.null_count:  # an expiry that is not known
-        known = zip(values, _nulls(column), strict=True)
-        return cast("list[Value]", [None if null else value for value, null in known])
-    return values
+    found = [None if term is None else to_python(term) for term in _cells(column, reading)]
+    return cast("list[Value]", found)
 
 
-def _nulls(column: pa.ChunkedArray) -> list[bool]:
-    nulls: list[bool] = column.is_null().to_pylist()
-    return nulls
-
-
-def _terms(column: pa.ChunkedArray, reading: str) -> list[Term]:
+def _cells(column: pa.ChunkedArray, reading: str) -> list[Term | None]:
+    """Terms; None where a query leaves a variable without a value."""
     if _is_plain(column):
-        return [from_python(value) for value in column.to_pylist()]
+        return [None if value is None else from_python(value) for value in column.to_pylist()]
     if has_values(column.type):
         column, reading = column_text(column), "any"
     return _by_distinct(column, _READ[reading])
@@ -338,10 +337,10 @@ def _is_plain(column: pa.ChunkedArray) -> bool:
     return bool(types.is_int64(column.type) or types.is_float64(column.type) or types.is_boolean(column.type))
 
 
-def _by_distinct(column: pa.ChunkedArray, read: Callable[[str], T]) -> list[T]:
-    """What `read` returns for each text, called once for each distinct one of many."""
+def _by_distinct(column: pa.ChunkedArray, read: Callable[[str], T]) -> list[T | None]:
+    """What `read` returns for each text, called once for each distinct one of many; None for none."""
     if len(column) <= _FEW:
-        return [read(text) for text in column.to_pylist()]
+        return [None if text is None else read(text) for text in column.to_pylist()]
     encoded = column.combine_chunks().dictionary_encode()
     distinct = [read(text) for text in encoded.dictionary.to_pylist()]
-    return [distinct[number] for number in encoded.indices.to_pylist()]
+    return [None if number is None else distinct[number] for number in encoded.indices.to_pylist()]

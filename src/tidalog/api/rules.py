@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import islice
 from typing import TYPE_CHECKING
@@ -14,6 +14,7 @@ from tidalog.api.shown import SHOWN_PARTS, html_table, more
 from tidalog.lang import parse_rules, print_rule
 from tidalog.model.errors import ProgramError
 from tidalog.model.program import Rule
+from tidalog.model.registered import is_of_query
 from tidalog.model.rule_edit import NamedRemoval, RuleEdit, RuleText
 
 if TYPE_CHECKING:
@@ -68,10 +69,19 @@ def rule_edit(added: Sequence[str], removed: Sequence[str]) -> RuleEdit:
 def rule_changes(change: RuleDiff, prefixes: Prefixes) -> RuleChanges:
     """What a rule edit changed, as text."""
     return RuleChanges(
-        {str(rule.name): print_rule(rule, prefixes) for rule in change.added},
-        {str(rule.name): print_rule(rule, prefixes) for rule in change.removed},
-        tuple((print_rule(known.rule, prefixes), known.name) for known in change.already_there),
+        {str(rule.name): print_rule(rule, prefixes) for rule in _written(change.added)},
+        {str(rule.name): print_rule(rule, prefixes) for rule in _written(change.removed)},
+        tuple(
+            (print_rule(known.rule, prefixes), known.name)
+            for known in change.already_there
+            if not is_of_query(known.name)
+        ),
     )
+
+
+def _written(rules: Iterable[Rule]) -> Iterator[Rule]:
+    """Those that are not of continuous queries."""
+    return (rule for rule in rules if not is_of_query(rule.name))
 
 
 class Rules(Mapping[str, str]):

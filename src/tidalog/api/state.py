@@ -13,6 +13,7 @@ from tidalog.engine.limits import RunStats
 from tidalog.maintain.windows.windows import Windows
 from tidalog.model.errors import Diagnostic
 from tidalog.model.program import Fact, Program
+from tidalog.model.registered import NO_QUERIES, Registered
 
 
 @dataclass(frozen=True)
@@ -37,6 +38,8 @@ class State:
     maintenance: Maintenance | None = None
     windows: Windows = field(default_factory=Windows)
     """The windows of the program, and their time."""
+    registered: Registered = NO_QUERIES
+    """The continuous queries; their rules and windows are in the program."""
     tabled: bool = True
     """Whether the table has all facts; those of a snapshot enter it before the first change."""
     epoch: int = 0

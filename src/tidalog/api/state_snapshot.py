@@ -10,6 +10,7 @@ import numpy as np
 from tidalog.api.load import analysed, witness_of
 from tidalog.api.maintenance import Maintenance
 from tidalog.api.placement import can_stay, moved, relations_of
+from tidalog.api.query_text import with_queries
 from tidalog.api.state import State
 from tidalog.engine.engine import EmbeddedEngine
 from tidalog.engine.functions import is_native
@@ -18,6 +19,7 @@ from tidalog.lang import parse, print_program
 from tidalog.maintain.windows.saved import restored as restored_windows
 from tidalog.maintain.windows.saved import saved
 from tidalog.model.facts import Ids
+from tidalog.model.registered import NO_QUERIES, Registered, without_queries
 from tidalog.plan.compile import compile
 from tidalog.rdf.layout import Layout
 from tidalog.storage.columns import ids_by_value, terms_by_value
@@ -30,12 +32,13 @@ def meta_of(state: State) -> dict[str, object]:
     id_of = state.engine.dictionary.id_of
     return {
         "writer": version("tidalog"),
-        "program": print_program(program),
+        "program": print_program(without_queries(program)),
         "name": program.source.name if program.source is not None else "<program>",
         "parameters": {name: id_of(term) for name, term in state.environment.parameters.items()},
         "witnesses": list(state.witnesses),
         "triples": layout.to_json(),
-        **({"windows": saved(state.windows)} if state.windows else {}),
+        **({"windows": saved(state.windows)} if state.windows or state.windows.started else {}),
+        **({"registered": state.registered.to_json()} if state.registered.graphs or state.registered else {}),
         "run": asdict(state.run) if state.run is not None else None,
         "unranked": [node.name for node in maintenance.maintainer.components if not node.is_ranked]
         if maintenance is not None
@@ -51,7 +54,7 @@ def restored(state: State, snapshot: Snapshot) -> State:
     engine = EmbeddedEngine() if is_old else state.engine
     snapshot.fill(engine)
     into, ids = (state.engine, _migrated(engine, state.engine, snapshot.format)) if is_old else (None, None)
-    program = parse(meta.text("program"), meta.text("name"))
+    program, registered = parse(meta.text("program"), meta.text("name")), NO_QUERIES
     term = state.engine.dictionary.term
     with meta.reading():
         numbers = meta.mapping("parameters")
@@ -64,8 +67,11 @@ def restored(state: State, snapshot: Snapshot) -> State:
         layout = Layout.from_json(**meta.mapping("triples"))
         run = RunStats(**meta.mapping("run")) if meta.optional("run", dict) is not None else None
         unranked = set(meta.list("unranked"))
+        if meta.optional("registered", dict) is not None:
+            registered = Registered.from_json(meta.mapping("registered"))
+            program = with_queries(program, registered)
         windows, of_program = state.windows, program.windows
-        if of_program:
+        if of_program or meta.optional("windows", dict) is not None:
             windows = restored_windows(
                 meta.mapping("windows"), of_program, windows.late, len(engine.dictionary)
             )
@@ -81,6 +87,7 @@ def restored(state: State, snapshot: Snapshot) -> State:
         warnings=analysis.warnings,
         witnesses=witnesses,
         windows=windows,
+        registered=registered,
         engine=engine if stays else moved(engine, layout, analysis.triples, witnesses, into, ids),
     )
     if not stays or run is None or meta.text("writer") != version("tidalog"):

@@ -17,7 +17,7 @@ from tidalog.api.sources import ReadProgram, says_nothing_new
 from tidalog.lang import print_program
 from tidalog.model.terms import Term
 from tidalog.storage.inbox import Inbox
-from tidalog.storage.records import LOAD
+from tidalog.storage.records import LOAD, QUERIES
 from tidalog.storage.segments import When
 from tidalog.storage.snapshotter import Snapshotter
 from tidalog.storage.wal import WriteAheadLog
@@ -75,7 +75,7 @@ class StoreJournal:
     def note(self, change: Change) -> None:
         if change.kind == LOAD:
             self.programs.append(change.digest)
-        else:
+        elif change.kind != QUERIES:
             self.only_loaded = False
 
     def flush(self) -> None:

@@ -296,7 +296,9 @@ class StoredKnowledgeBase(KnowledgeBase):
                 for waiting in taken:
                     waiting.until = last.number
             try:
-                outcome = perform(database, change, upcoming, options, progress)
+                outcome = perform(
+                    database, change, upcoming, options, progress, evaluations=self._evaluations
+                )
             except TidalogError as error:
                 if not any(isinstance(diagnostic, Interrupted) for diagnostic in error.diagnostics):
                     self._log.reject(first, last.number, error)
@@ -311,6 +313,7 @@ class StoredKnowledgeBase(KnowledgeBase):
                 self._journal.mark_done()
             else:
                 inbox.delivered.append((first, last.number))
+        self._emit()
         delta = delta_of(outcome, database, self._lock)
         self._subscriptions.publish(delta)
         return last, delta
@@ -362,6 +365,7 @@ class StoredKnowledgeBase(KnowledgeBase):
                 "skipped": dict(self._skipped),
                 "programs": self._journal.programs,
                 "only loaded": self._journal.only_loaded,
+                "answers": self._evaluations.to_json(),
                 **self._inbox.to_json(self._log.applied_to),
             }
         )
@@ -381,6 +385,7 @@ class StoredKnowledgeBase(KnowledgeBase):
             digests = meta.list("programs")
             self._journal.programs = [known_digest(digest, snapshot.format) for digest in digests]
             self._journal.only_loaded = bool(meta.optional("only loaded", bool))
+            self._evaluations.restore(meta.optional("answers", dict) or {}, len(database.dictionary))
             labels = meta.optional("labels", dict)
             self._inbox.restore(meta.optional("label", int | str), labels, meta.mapping("sources"))
 
@@ -399,10 +404,14 @@ class StoredKnowledgeBase(KnowledgeBase):
         for redo in changes_to_redo(
             found.tail.entries, self._log, self._inbox, database.dictionary, found.has_writer
         ):
-            change = apply_again(redo, self._log, database, self._changes.options, unfinished)
+            change = apply_again(
+                redo, self._log, database, self._changes.options, unfinished, self._evaluations
+            )
+            self._evaluations.take()  # emitted before
             if change is not None:
                 self._note(change)
             redone += len(redo.updates)
+        self._evaluations.reopened()
         self._journal.only_loaded = self._journal.only_loaded and not self._inbox.waiting
         if isinstance(reader, Store):
             for entry, problem in found.damaged:

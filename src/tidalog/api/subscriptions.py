@@ -132,6 +132,10 @@ class Subscriptions:
             if call is not None:
                 self._calls.append(call)
 
+    def queue(self, call: Call) -> None:
+        """Calls something when the lock is free, after what is queued already."""
+        self._calls.append(call)
+
     def deliver(self) -> None:
         """Calls the subscribers, or leaves it to the thread that is calling them already.  Runs without the
         lock of the knowledge base."""

@@ -12,35 +12,35 @@ from dataclasses import replace
 import numpy as np
 
 from tidalog.analysis import Analysis
-from tidalog.api.diagnostics import FactsOfWindow, TooLate, WindowsFixed, WindowsNotKept
+from tidalog.analysis.diagnostics import WindowOfTriples
+from tidalog.api.diagnostics import FactsOfWindow, TooLate, WindowsNotKept
 from tidalog.api.encoded_update import net_update
 from tidalog.api.outcome import Outcome
 from tidalog.engine.bits import EXPLICIT
 from tidalog.engine.dictionary import Dictionary
 from tidalog.engine.engine import EmbeddedEngine
 from tidalog.engine.value_kinds import INSTANT_VALUE
+from tidalog.maintain.windows.changed import WindowChange, changed_windows
 from tidalog.maintain.windows.windows import TimedPlan, Windows
 from tidalog.model.errors import UsageError
 from tidalog.model.facts import Facts
 from tidalog.model.program import Program, Window
 from tidalog.model.update import EncodedUpdate
 from tidalog.model.window_times import START, duration_text, time_text
+from tidalog.rdf.layout import Layout
 
 
-def with_windows(windows: Windows, wanted: tuple[Window, ...], engine: EmbeddedEngine) -> Windows:
-    """The windows of another program.  Raises `UsageError` if a predicate that has facts gets a window."""
-    if wanted == windows.windows:
-        return windows
-    new = Windows(wanted, windows.late, windows.now, windows.by_arrival)
-    for source, stream in windows.streams.items():
-        if windows.of_source(source) != new.of_source(source):
-            raise UsageError(WindowsFixed(predicate=source))
-        new.streams[source] = stream
-    known = {window.source for window in windows.windows}
-    for source in sorted({window.source for window in wanted} - known):
-        if len(engine.ids(source, int(EXPLICIT), int(EXPLICIT))):
-            raise UsageError(WindowsFixed(predicate=source))
-    return new
+def with_windows(windows: Windows, wanted: tuple[Window, ...], engine: EmbeddedEngine) -> WindowChange:
+    """The windows of another program, and what becomes explicit or ceases to be with them."""
+
+    def facts_of(source: str) -> Facts | None:
+        if not engine.has(source):
+            return None
+        ids = engine.ids(source, int(EXPLICIT), int(EXPLICIT))
+        columns = [engine.store.column(ids, column) for column in range(engine.arity(source))]
+        return Facts(source, columns, len(ids))
+
+    return changed_windows(windows, wanted, facts_of)
 
 
 def read_time(update: EncodedUpdate, program: Program, dictionary: Dictionary) -> None:
@@ -59,9 +59,11 @@ def read_time(update: EncodedUpdate, program: Program, dictionary: Dictionary) -
             update.time = latest if update.time is None else max(latest, update.time)
 
 
-def stored_facts(windows: Windows, update: EncodedUpdate, apply: Callable[[list[Facts]], int]) -> int:
+def stored_facts(
+    windows: Windows, layout: Layout, update: EncodedUpdate, apply: Callable[[list[Facts]], int]
+) -> int:
     """Insertions from which nothing is derived yet."""
-    check(windows, update)
+    check(windows, layout, update)
     plan = windows.plan(update)
     new = apply(list(plan.update.insertions))
     windows.commit(plan, update)
@@ -70,6 +72,7 @@ def stored_facts(windows: Windows, update: EncodedUpdate, apply: Callable[[list[
 
 def apply_timed(
     windows: Windows,
+    layout: Layout,
     updates: Sequence[EncodedUpdate],
     apply: Callable[[Sequence[EncodedUpdate]], Outcome],
     restore: Callable[[Windows], None],
@@ -77,7 +80,7 @@ def apply_timed(
     """Applies updates as one: each at its own time, which moves the windows."""
     if len(updates) == 1:
         (update,) = updates
-        check(windows, update)
+        check(windows, layout, update)
         plan = windows.plan(update)
         lifetimes = windows.lifetimes(plan.now, plan.lives)
         outcome = apply([replace(plan.update, lifetimes=lifetimes)])
@@ -86,7 +89,7 @@ def apply_timed(
     before, plans = deepcopy(windows), list[TimedPlan]()
     try:
         for update in updates:
-            check(windows, update)
+            check(windows, layout, update)
             plans.append(windows.plan(update))
             windows.commit(plans[-1], update)
         net = net_update([plan.update for plan in plans])
@@ -99,13 +102,16 @@ def apply_timed(
         raise
 
 
-def check(windows: Windows, update: EncodedUpdate) -> None:
-    """Raises `UsageError` for an update that comes too late, or that inserts into a window."""
-    names = windows.names
+def check(windows: Windows, layout: Layout, update: EncodedUpdate) -> None:
+    """Raises `UsageError` for an update that comes too late, or that inserts into a window, and for facts of
+    a stream that stand for triples."""
+    names, sources = windows.names, {window.source for window in windows.windows}
     for facts in (*update.insertions, *update.deletions):
         if facts.predicate in names:
             (window,) = (one for one in windows.windows if one.name == facts.predicate)
             raise UsageError(FactsOfWindow(window=window.name, source=window.source))
+        if len(facts.columns) < 3 and facts.predicate in sources and layout.is_shorthand(facts.predicate):
+            raise UsageError(WindowOfTriples(name=f"<{facts.predicate}>"))
     if update.time is not None and not update.accepted and windows.is_too_late(update.time):
         raise too_late(windows, update.time, windows.now)
 

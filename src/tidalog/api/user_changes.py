@@ -86,7 +86,7 @@ def _moved(own: PredicateDelta, part: PredicateDelta) -> PredicateDelta:
     """The change of facts that were, or are, triples and are, or were, in a relation of their own."""
     if len(own.inserted) != len(part.inserted):
         return own
-    entries = [entry for change in (own, part) for entry in _flagged(change)]
+    entries = [entry for change in (own, part) for entry in flagged(change)]
     tables = [np.stack(columns, axis=1) for columns, _ in entries]
     table, which = np.unique(np.concatenate(tables), axis=0, return_inverse=True)
     state = Transitions.none(len(table))
@@ -108,7 +108,7 @@ def _triples(
     entries = [
         (relation, _table(engine, layout, Facts(relation, columns, len(columns[0]))), flags)
         for relation, change in own.items()
-        for columns, flags in _flagged(change)
+        for columns, flags in flagged(change)
     ]
     table = np.concatenate([rows for _, rows, _ in entries])
     if not copied:
@@ -137,7 +137,7 @@ def _triples(
     return state.delta(table)
 
 
-def _flagged(change: PredicateDelta) -> Iterator[tuple[list[Ids], Flags]]:
+def flagged(change: PredicateDelta) -> Iterator[tuple[list[Ids], Flags]]:
     """The rows of a change with what they were and are, as the fields of `Transitions`."""
 
     def all_of(rows: int, value: bool) -> Mask:

@@ -140,6 +140,10 @@ def apply_command(
     changes: ChangeFiles,
     inputs: Inputs,
     bad_rows: BadRows,
+    queries: Annotated[
+        Path | None,
+        value("FILE", "Register these continuous queries (C-SPARQL); with --out, a file for each."),
+    ] = None,
     export_dir: ExportFolder = None,
     store: Store = None,
     stats: Annotated[Path | None, value("FILE", "Write statistics of each update, as JSON.")] = None,
@@ -153,7 +157,7 @@ def apply_command(
     from tidalog.cli.work import Work
 
     work = Work([program], inputs, store, bad_rows, late=late)
-    apply(report, work, updates, maintenance, changes, export_dir, stats, quiet)
+    apply(report, work, updates, maintenance, changes, queries, export_dir, stats, quiet)
 
 
 @command(app, "stream")

@@ -1,6 +1,6 @@
 """`tidalog apply`: materialise, apply updates in order, write @export.
 
-JSON: `updates` and `totals` (as in `--stats`), `exports` and `wrote` (paths).
+JSON: `updates` and `totals` (as in `--stats`), `exports` and `wrote` (paths), `answers` (how many, by query).
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ from tidalog.cli.work import Work, prepared
 from tidalog.model.amounts import counted, duration, rate
 
 if TYPE_CHECKING:
+    from tidalog.api.continuous import ContinuousQuery
     from tidalog.api.delta import Delta
     from tidalog.api.knowledge_base import KnowledgeBase
 
@@ -92,6 +93,7 @@ def apply(
     paths: Sequence[str],
     how: Maintenance,
     files: ChangeFiles,
+    queries: Path | None,
     export_dir: Path | None,
     stats_file: Path | None,
     quiet: bool,
@@ -100,19 +102,30 @@ def apply(
     files.check()
     figures = Figures()
     with prepared(work, None) as kb:
+        registered = _registered(kb, queries)
         try:
-            wrote = _apply_all(report, kb, work, paths, how, files, figures)
+            wrote = _apply_all(report, kb, work, paths, how, files, figures, registered)
         except BaseException:
             if figures.updates:  # applied before the error
                 _write_stats(stats_file, figures)
             raise
         _write_stats(stats_file, figures)
         exports = kb.write_exports(export_dir)
-        report.finish(
-            {**figures.to_json(), "exports": list(map(str, exports)), "wrote": list(map(str, wrote))}
-        )
+        answers = {query.name: len(query.result()) for query in registered}
+        more = {"answers": answers} if registered else {}
+        written = {"exports": list(map(str, exports)), "wrote": list(map(str, wrote))}
+        report.finish({**figures.to_json(), **written, **more})
         if not report.as_json and not quiet:
+            for name, count in answers.items():
+                print(f"{name}: {counted(count, 'answer')} now")
             _print_figures(kb, figures, [*wrote, *exports])
+
+
+def _registered(kb: KnowledgeBase, file: Path | None) -> list[ContinuousQuery]:
+    """The continuous queries of a file."""
+    from tidalog.api.continuous import register_file
+
+    return register_file(kb, file) if file is not None else []
 
 
 def _write_stats(path: Path | None, figures: Figures) -> None:
@@ -128,9 +141,11 @@ def _apply_all(
     how: Maintenance,
     files: ChangeFiles,
     figures: Figures,
+    registered: Sequence[ContinuousQuery],
 ) -> list[Path]:
     from tidalog.api.progress import ProgressBar
     from tidalog.cli.output_folder import OutputFolder, coming_rules
+    from tidalog.cli.query_files import QueryFiles
     from tidalog.stream import FirstAlone, ListSource
 
     bad = work.bad_rows
@@ -160,6 +175,9 @@ def _apply_all(
         out = None
         if files.out is not None:
             out = stack.enter_context(OutputFolder(kb, files.out, files.format, files.materialised, updates))
+        answers = None
+        if files.out is not None and registered:
+            answers = stack.enter_context(QueryFiles(registered, files.out, files.format))
         start = time.perf_counter()
         for delta in stream:
             figures.add(delta, time.perf_counter() - start)
@@ -168,8 +186,10 @@ def _apply_all(
             bar.on_updates(_label(delta), done, len(updates), facts)
             if out is not None:
                 out.write(delta)
+            if answers is not None:
+                answers.write()
             start = time.perf_counter()
-        return out.paths if out is not None else []
+        return [*(out.paths if out is not None else ()), *(answers.paths if answers is not None else ())]
 
 
 def _label(delta: Delta) -> str:

@@ -134,6 +134,10 @@ class ExpiryStore:
 
     # --- an update ----------------------------------------------------------------------------------
 
+    def open(self, facts: int) -> None:
+        """A savepoint is opened: what is undone is undone to here, whether an update follows or a query."""
+        self.arrays.state[kernel.BEGIN], self.arrays.state[LOGGED] = facts, 0
+
     def begin(self, engine: EmbeddedEngine, lifetimes: Lifetimes | None, derived: Collection[int]) -> None:
         """An update begins: finds what is due.  `derived`: the predicates of rules."""
         self.lifetimes, self.derived = lifetimes, derived
@@ -237,6 +241,13 @@ class ExpiryStore:
             kernel.forget_lives(self.at, ids)
             self._set_timed(engine, self.timed - {predicate}, self.listed - {predicate})
             self.changes.setdefault(predicate, [])  # those that read it begin again
+
+    def restart(self, engine: EmbeddedEngine) -> None:
+        """Forgets the expiries of streams whose windows have changed; whoever reads them begins again."""
+        names = self.lifetimes.restarted if self.lifetimes is not None else ()
+        if names and self.timed:
+            self.forget(engine, [engine.predicate(name) for name in names if engine.has(name)])
+            self.version += 1
 
     def _set_timed(self, engine: EmbeddedEngine, timed: set[int], listed: set[int]) -> None:
         before = self.timed, self.listed

@@ -112,6 +112,13 @@ class BuiltinAsPredicate(Diagnostic):
     hint = "rename the predicate, or write <{name}>(…) in bodies"
 
 
+class NoCarets(Diagnostic):
+    number = "W018"
+    title = "{datatype} stands beside a text"
+    reason = "it is taken for the datatype"
+    hint = "write ^^{datatype}"
+
+
 class IdleAttribute(Diagnostic):
     number = "W004"
     title = "attribute {name} has no effect"

@@ -43,6 +43,12 @@ class Names:
     def declare(self, prefix: str, iri: str) -> None:
         self.declared[prefix] = iri
 
+    @property
+    def prologue(self) -> str:
+        """The text that declares these names in SPARQL."""
+        base = [] if self.base is None else [f"BASE <{self.base}>\n"]
+        return "".join([*base, *(f"PREFIX {name}: <{iri}>\n" for name, iri in self.declared.items())])
+
     def namespace(self, prefix: str) -> str | None:
         """What a prefix stands for, or None."""
         return self.declared[prefix] if prefix in self.declared else STANDARD_PREFIXES.get(prefix)

@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 import numpy.typing as npt
 
+from tidalog.analysis.components import Component
 from tidalog.analysis.normal import NormalAtom, NormalRule
 from tidalog.builtins import NO_FUNCTIONS, PythonFunction
 from tidalog.engine.engine import EmbeddedEngine
@@ -51,6 +52,12 @@ def compile_query(rules: Sequence[NormalRule]) -> CompiledQuery:
     hidden = [_hide(rule, query.predicate) for rule in rules]
     components = tuple(compile_component([rule], (), False, is_native) for rule in hidden)
     return CompiledQuery(components, _hidden(query.predicate))
+
+
+def compile_rules(components: Sequence[Component], head: str) -> CompiledQuery:
+    """Compiles rules that are evaluated for themselves; `head` is the relation of the answers."""
+    compiled = (compile_component(c.rules, c.predicates, c.recursive, is_native) for c in components)
+    return CompiledQuery(tuple(compiled), head)
 
 
 def answer(

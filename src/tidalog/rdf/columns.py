@@ -26,7 +26,7 @@ def split(facts: Facts, layout: Layout, terms: Terms) -> Iterator[Facts]:
     """Facts as facts of the relations that hold them: `Layout.route` for columns."""
     columns = facts.columns
     if layout.is_shorthand(facts.predicate) and len(columns) in (1, 2):
-        columns = _written_out(facts, terms)
+        columns = written_out(facts, terms)
     elif not (layout.active and facts.predicate == TRIPLE and len(columns) == 3):
         yield facts
         return
@@ -126,7 +126,7 @@ class TripleRows:
         return as_triples(facts, self._layout, self._terms)
 
 
-def _written_out(facts: Facts, terms: Terms) -> list[Ids]:
+def written_out(facts: Facts, terms: Terms) -> list[Ids]:
     name = terms.id_of(IRI(facts.predicate))
     if len(facts.columns) == 1:
         type_ = terms.id_of(TYPE)

@@ -20,6 +20,7 @@ from types import MappingProxyType
 from typing import Final, NamedTuple
 
 from tidalog.model.program import Fact
+from tidalog.model.registered import is_of_query
 from tidalog.model.terms import IRI, RDF_TYPE, Term
 
 TRIPLE: Final = "triple"
@@ -105,7 +106,9 @@ class Layout:
 
     def is_shorthand(self, predicate: str) -> bool:
         """Whether facts of a predicate are triples in shorthand form."""
-        return self.active and ":" in predicate and predicate not in self.tables
+        return (
+            self.active and ":" in predicate and predicate not in self.tables and not is_of_query(predicate)
+        )
 
     def same_relations(self, other: Layout) -> bool:
         """Whether both assign every explicit triple to the same relation."""

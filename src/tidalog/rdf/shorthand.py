@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Final, TypeVar
 
 from tidalog.model.program import Atom, Fact
+from tidalog.model.registered import is_of_query
 from tidalog.model.terms import IRI, BlankNode, Boolean, Double, Integer, LangString, Literal, String
 from tidalog.rdf.layout import TRIPLE, TYPE
 
@@ -45,7 +46,7 @@ def misplaced(arguments: Sequence[object]) -> str | None:
 
 
 def _triple(predicate: str, arguments: tuple[T, ...], tables: frozenset[str]) -> tuple[T | IRI, ...] | None:
-    if ":" not in predicate or predicate in tables:
+    if ":" not in predicate or predicate in tables or is_of_query(predicate):
         return None
     if len(arguments) == 1:
         return arguments[0], TYPE, IRI(predicate)

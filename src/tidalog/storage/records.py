@@ -10,6 +10,7 @@ A record is a header, which is JSON, and arrays.  Kinds:
     insert    explicit facts that are only stored; what follows from them is derived later
     delete    explicit facts that are only removed
     rules     a rule edit that derives nothing
+    queries   all continuous queries from here on, and the background knowledge that a new one loads
     done      changes up to a number are applied, and their deltas acknowledged
     rejected  a change was refused, and is skipped
     as one    updates from a number to another are one change
@@ -49,7 +50,8 @@ REJECTED: Final = "rejected"
 AS_ONE: Final = "as one"
 UPDATES_WITH_RULES: Final = "updates with rules"
 RULES: Final = "rules"
-CHANGES: Final = frozenset({LOAD, UPDATES, UPDATES_WITH_RULES, INSERT, DELETE, RULES})
+QUERIES: Final = "queries"
+CHANGES: Final = frozenset({LOAD, UPDATES, UPDATES_WITH_RULES, INSERT, DELETE, RULES, QUERIES})
 KNOWN: Final = CHANGES | {DONE, REJECTED, AS_ONE}
 
 _DELETION, _INSERTION = 0, 1
@@ -66,6 +68,7 @@ _TYPES: Final[Mapping[str, type]] = MappingProxyType(
         **dict.fromkeys(("number", "first", "last", "batch"), int),
         **dict.fromkeys(("source", "text", "name", "folder", "digest"), str),
         **dict.fromkeys(("labels", "contents", "predicates", "rules", "parameters"), list),
+        "registered": dict,
     }
 )
 """The types of the fields of a header."""
@@ -74,6 +77,7 @@ _REQUIRED: Final[Mapping[str, tuple[str, ...]]] = MappingProxyType(
     {
         **dict.fromkeys(CHANGES, _CHANGE),
         LOAD: (*_CHANGE, "text", "name", "folder", "parameters", "digest"),
+        QUERIES: (*_CHANGE, "registered"),
         DONE: ("number",),
         REJECTED: ("first", "last"),
         AS_ONE: ("first", "last"),

@@ -6,9 +6,10 @@
 FILTER, OPTIONAL, UNION, MINUS, BIND, VALUES, sub-queries, [NOT] EXISTS anywhere in an expression; GROUP BY,
 HAVING, COUNT, SUM, AVG, MIN, MAX, SAMPLE; DISTINCT, ORDER BY, LIMIT, OFFSET; all operators, and the functions
 that are built-ins or registered.  `REGISTER QUERY|STREAM name COMPUTED EVERY 1s AS …` with RSTREAM (default),
-ISTREAM or DSTREAM after REGISTER or AS; `FROM STREAM <s>` with `[RANGE 10s STEP 1s]`, `[RANGE 10s TUMBLING]`
-or `[TRIPLES 1000]`.  Also read: COMPUTE EVERY, `1sec`, and typed literals in expressions without `^^`
-(`"PT30M"xsd:duration`), as the papers print them.
+ISTREAM, DSTREAM or CHANGES (both) after REGISTER or AS; `FROM STREAM <s>` with `[RANGE 10s STEP 1s]`,
+`[RANGE 10s TUMBLING]` or `[TRIPLES 1000]`.  Also read: COMPUTE EVERY, `1sec`,
+and typed literals in expressions without `^^`
+(`"PT30M"xsd:duration`, with a warning), as the papers print them.
 
 **Refused, with a numbered error.**  Property paths, GRAPH, SERVICE, DESCRIBE, updates, GROUP_CONCAT, LIMIT in
 a sub-query, blank nodes in a CONSTRUCT template, variables from outside in the inner groups of EXISTS; NOW,
@@ -31,7 +32,14 @@ variables from outside.  `SELECT *` has its columns in the order of the text.
 """
 
 from tidalog.lang.sparql.answers import Translation
-from tidalog.lang.sparql.parser import parse_registrations, parse_statement
+from tidalog.lang.sparql.parser import Parsed, parse_registrations, parse_statement, parse_statements
 from tidalog.lang.sparql.translate import translate
 
-__all__ = ["Translation", "parse_registrations", "parse_statement", "translate"]
+__all__ = [
+    "Parsed",
+    "Translation",
+    "parse_registrations",
+    "parse_statement",
+    "parse_statements",
+    "translate",
+]

@@ -182,12 +182,12 @@ class Query:
 class Registration:
     """`REGISTER QUERY name COMPUTED EVERY 1s AS …`: a continuous query, or with STREAM one whose answers are
     a stream of triples.  `every` is in nanoseconds; None: at every change.  RSTREAM answers are whole,
-    ISTREAM has what came, DSTREAM what went."""
+    ISTREAM has what came, DSTREAM what went, CHANGES both."""
 
     name: str
     query: Query
     every: int | None = None
-    answers: Literal["RSTREAM", "ISTREAM", "DSTREAM"] = "RSTREAM"
+    answers: Literal["RSTREAM", "ISTREAM", "DSTREAM", "CHANGES"] = "RSTREAM"
     stream: bool = False
     span: Span | None = field(default=None, compare=False, repr=False)
 

@@ -36,7 +36,7 @@ class Translation:
         the rows are in the order of the facts."""
         ordered = list(facts)
         for column, descending in reversed(self.order):
-            ordered.sort(key=lambda fact: _key(fact[column]), reverse=descending)
+            ordered.sort(key=lambda fact: order_key(fact[column]), reverse=descending)
         width = len(self.columns)
         rows = [tuple(None if cell == UNBOUND else cell for cell in fact[:width]) for fact in ordered]
         if not self.counted:
@@ -44,7 +44,7 @@ class Translation:
         return rows[self.offset :][: self.limit]
 
 
-def _key(term: Term) -> tuple[int, str, SortKey | None]:
+def order_key(term: Term) -> tuple[int, str, SortKey | None]:
     """SPARQL's order: no value, blank nodes, IRIs, literals; literals are in the order of terms."""
     if term == UNBOUND:
         return (0, "", None)

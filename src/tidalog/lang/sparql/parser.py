@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Final, cast
 
 from lark import Token, Tree
@@ -40,7 +41,29 @@ def parse_registrations(
     return cast("tuple[Registration, ...]", _read("registrations", Source(name, text), prefixes))
 
 
+@dataclass(frozen=True, slots=True)
+class Parsed:
+    """The statements of a text."""
+
+    statements: tuple[Statement, ...]
+    warnings: tuple[Diagnostic, ...]
+    prologues: tuple[str, ...]
+    """What each registration can read: prefixes and base, as text."""
+
+
+def parse_statements(
+    text: str, prefixes: Mapping[str, str] | None = None, name: str = "<queries>", *, several: bool = True
+) -> Parsed:
+    """The registrations of a file, or one statement, with warnings."""
+    return _parsed("registrations" if several else "start", Source(name, text), prefixes)
+
+
 def _read(start: str, source: Source, prefixes: Mapping[str, str] | None) -> object:
+    statements = _parsed(start, source, prefixes).statements
+    return statements if start == "registrations" else statements[0]
+
+
+def _parsed(start: str, source: Source, prefixes: Mapping[str, str] | None) -> Parsed:
     errors: list[Diagnostic] = []
     unreadable = half_character(source)
     if unreadable is not None:
@@ -51,10 +74,13 @@ def _read(start: str, source: Source, prefixes: Mapping[str, str] | None) -> obj
     deep = _too_deep(tree, source)
     if deep is not None:
         raise ProgramError([deep])
-    found: object = QueryReader(source, Names(dict(prefixes or {})), errors).transform(tree)
-    if errors:
-        raise ProgramError(errors)
-    return found
+    reader = QueryReader(source, Names(dict(prefixes or {})), errors)
+    found: object = reader.transform(tree)
+    wrong = [error for error in errors if not error.is_warning]
+    if wrong:
+        raise ProgramError(wrong)
+    statements = found if isinstance(found, tuple) else (found,)
+    return Parsed(cast("tuple[Statement, ...]", statements), tuple(errors), tuple(reader.prologues))
 
 
 def _for_queries(error: Diagnostic, source: Source) -> Diagnostic:

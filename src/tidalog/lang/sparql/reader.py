@@ -41,9 +41,9 @@ from tidalog.model.terms import IRI, BlankNode, Integer, Term
 
 _DURATION: Final = re.compile(r"([0-9.]+)\s*([a-z]+)", re.IGNORECASE)
 _NANOSECONDS: Final = {"ms": 10**6, "s": 10**9, "m": 60 * 10**9, "h": 3600 * 10**9, "d": 86400 * 10**9}
-_ANSWERS: Final = ("RSTREAM", "ISTREAM", "DSTREAM")
+_ANSWERS: Final = ("RSTREAM", "ISTREAM", "DSTREAM", "CHANGES")
 
-Answers = Literal["RSTREAM", "ISTREAM", "DSTREAM"]
+Answers = Literal["RSTREAM", "ISTREAM", "DSTREAM", "CHANGES"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -329,6 +329,7 @@ class QueryReader(TermReader):
         name, query = children[1], children[-1]
         assert isinstance(name, IRI) and isinstance(query, Query)
         self.labels.clear()
+        self.prologues.append(self.names.prologue)
         words = [child.upper() for child in children if isinstance(child, Token)]
         answers = next((word for word in reversed(words) if word in _ANSWERS), "RSTREAM")
         every = next((child.nanoseconds for child in children if isinstance(child, _Every)), None)

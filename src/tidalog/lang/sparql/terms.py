@@ -85,6 +85,8 @@ class TermReader(Transformer_NonRecursive[Token, object]):
         self.blanks = 0
         self.labels: set[str] = set()
         """Of the blank nodes in the patterns of the query that are read already."""
+        self.prologues: list[str] = []
+        """What each registration can read: prefixes and base, as text."""
 
     # --- spans and errors ---------------------------------------------------------------------------
 
@@ -187,9 +189,11 @@ class TermReader(Transformer_NonRecursive[Token, object]):
             return literal(cast(str, value), mark[0].value)
         return LangString(cast(str, value), str(mark[0])[1:])
 
-    def typed_without_carets(self, children: list[str | Token]) -> Term:
+    @v_args(meta=True)
+    def typed_without_carets(self, meta: Meta, children: list[str | Token]) -> Term:
         """`"PT30M"xsd:duration`, as C-SPARQL's papers print typed literals."""
         value, datatype = children
+        self.errors.append(wrong.NoCarets(self.span(meta), datatype=str(datatype)))
         return literal(str(value), self._name(cast(Token, datatype)))
 
     # --- triples ------------------------------------------------------------------------------------

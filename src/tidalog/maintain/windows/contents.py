@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from bisect import bisect_right, insort
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import chain, islice
 from typing import Protocol
@@ -70,6 +70,9 @@ class Contents(Protocol):
 
     def is_in(self, rows: Ids) -> Flags: ...
 
+    def expiries(self, after: int, until: int) -> Sequence[int]:
+        """Times, later than one and not later than another, at which rows may expire."""
+
     def start(self, time: int) -> None:
         """All that has come so far came at this time, which is the first."""
 
@@ -108,6 +111,9 @@ class TimeContents:
         self._expiries.clear()
         self.now = time
         self._list(rows, expiry_of(self.window, time))
+
+    def expiries(self, after: int, until: int) -> Sequence[int]:
+        return self._expiries[bisect_right(self._expiries, after) : bisect_right(self._expiries, until)]
 
     @property
     def next_expiry(self) -> int:
@@ -208,6 +214,9 @@ class CountContents:
 
     def start(self, time: int) -> None:
         self.updates = deque((time, first, rows) for _, first, rows in self.updates)
+
+    def expiries(self, after: int, until: int) -> Sequence[int]:
+        return ()
 
     def referenced(self) -> list[Ids]:
         """The rows of all arrivals that are held."""

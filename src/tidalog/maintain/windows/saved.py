@@ -53,9 +53,9 @@ def _saved_stream(stream: Stream) -> Json:
     return {
         "arity": rows.arity,
         "rows": count,
-        "columns": [_bytes(column) for column in facts.columns],
-        "came": _bytes(rows.came[:count]),
-        "deleted": _bytes(rows.deleted[:count]),
+        "columns": [bytes_of(column) for column in facts.columns],
+        "came": bytes_of(rows.came[:count]),
+        "deleted": bytes_of(rows.deleted[:count]),
         "contents": [_saved_contents(content, count) for content in stream.contents],
     }
 
@@ -63,16 +63,16 @@ def _saved_stream(stream: Stream) -> Json:
 def _saved_contents(content: Contents, rows: int) -> Json:
     content.is_in(np.empty(0, np.int32))
     if isinstance(content, TimeContents):
-        return {"expiry": _bytes(content.expiry[:rows])}
+        return {"expiry": bytes_of(content.expiry[:rows])}
     assert isinstance(content, CountContents)
     updates = content.updates
     return {
-        "present": _bytes(content.present[:rows].astype(np.int8)),
-        "last": _bytes(content.last[:rows]),
-        "times": _bytes(np.array([time for time, _, _ in updates], np.int64)),
-        "firsts": _bytes(np.array([first for _, first, _ in updates], np.int64)),
-        "sizes": _bytes(np.array([len(held) for _, _, held in updates], np.int64)),
-        "held": _bytes(np.concatenate([np.empty(0, np.int32), *(held for _, _, held in updates)])),
+        "present": bytes_of(content.present[:rows].astype(np.int8)),
+        "last": bytes_of(content.last[:rows]),
+        "times": bytes_of(np.array([time for time, _, _ in updates], np.int64)),
+        "firsts": bytes_of(np.array([first for _, first, _ in updates], np.int64)),
+        "sizes": bytes_of(np.array([len(held) for _, _, held in updates], np.int64)),
+        "held": bytes_of(np.concatenate([np.empty(0, np.int32), *(held for _, _, held in updates)])),
         "next": content.next,
     }
 
@@ -81,20 +81,20 @@ def _restored_stream(
     found: Mapping[str, Any], source: str, windows: Sequence[Window], now: int, terms: int
 ) -> Stream:
     arity, count = int(found["arity"]), int(found["rows"])
-    columns = [_array(text, np.int32, count) for text in found["columns"]]
+    columns = [array_of(text, np.int32, count) for text in found["columns"]]
     if len(columns) != arity or any(len(c) and not 0 <= c.min() <= c.max() < terms for c in columns):
         raise ValueError(f"rows of {source} are not terms")
     stream = Stream(source, windows, arity)
     rows = stream.rows
     if len(np.unique(rows.numbers(Facts(source, columns, count)))) != count:
         raise ValueError(f"{source} has a row twice")
-    rows.came[:count] = _array(found["came"], np.int64, count)
-    rows.deleted[:count] = _array(found["deleted"], np.int64, count)
+    rows.came[:count] = array_of(found["came"], np.int64, count)
+    rows.deleted[:count] = array_of(found["deleted"], np.int64, count)
     if len(found["contents"]) != len(stream.contents):
         raise ValueError(f"{source} has other windows")
     for content, part in zip(stream.contents, found["contents"], strict=True):
         if isinstance(content, TimeContents):
-            content.expect(_array(part["expiry"], np.int64, count), now)
+            content.expect(array_of(part["expiry"], np.int64, count), now)
         else:
             assert isinstance(content, CountContents)
             _restore_count(content, part, rows)
@@ -104,10 +104,10 @@ def _restored_stream(
 def _restore_count(content: CountContents, found: Mapping[str, Any], rows: StreamRows) -> None:
     count = len(rows)
     content.is_in(np.empty(0, np.int32))
-    content.present[:count] = _array(found["present"], np.int8, count) != 0
-    content.last[:count] = _array(found["last"], np.int64, count)
-    times, firsts, sizes = (_array(found[name], np.int64, None) for name in ("times", "firsts", "sizes"))
-    held = _array(found["held"], np.int32, None)
+    content.present[:count] = array_of(found["present"], np.int8, count) != 0
+    content.last[:count] = array_of(found["last"], np.int64, count)
+    times, firsts, sizes = (array_of(found[name], np.int64, None) for name in ("times", "firsts", "sizes"))
+    held = array_of(found["held"], np.int32, None)
     fits = len(times) == len(firsts) == len(sizes) and int(sizes.sum()) == len(held) <= content.window.length
     if (
         not fits
@@ -120,11 +120,11 @@ def _restore_count(content: CountContents, found: Mapping[str, Any], rows: Strea
     content.held, content.next = len(held), int(found["next"])
 
 
-def _bytes(array: npt.NDArray[np.generic]) -> str:
+def bytes_of(array: npt.NDArray[np.generic]) -> str:
     return base64.b64encode(zlib.compress(np.ascontiguousarray(array).tobytes(), 1)).decode("ascii")
 
 
-def _array(text: str, dtype: type[np.generic], count: int | None) -> npt.NDArray[Any]:
+def array_of(text: str, dtype: type[np.generic], count: int | None) -> npt.NDArray[Any]:
     size = np.dtype(dtype).itemsize
     most = _MOST_BYTES if count is None else size * count
     packed = zlib.decompressobj()

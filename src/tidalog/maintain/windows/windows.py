@@ -232,6 +232,11 @@ class Windows:
     def is_too_late(self, time: int) -> bool:
         return self.started and time < self.now - self.late
 
+    def expiries(self, after: int, until: int) -> set[int]:
+        """The times, later than one and not later than another, at which facts may expire."""
+        contents = (content for stream in self.streams.values() for content in stream.contents)
+        return {time for content in contents for time in content.expiries(after, until)}
+
     @property
     def next_expiry(self) -> int:
         """When a fact may leave next because it is too old; `NEVER` if none will."""

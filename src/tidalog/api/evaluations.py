@@ -1,0 +1,242 @@
+"""When continuous queries are evaluated, and what they emit.
+
+A query with a period is evaluated at the multiples of it, as time moves; any other one after every change,
+if someone gets its answers.  A change that moves time over several periods visits each of them at which
+something has changed, and the last; time has moved on its way, so the windows hold what they held then.  At a
+period between, all answers are emitted only if they differ from those before.
+
+Invariant.  `last` has the answers of a query at its last evaluation: what comes and goes is the difference to
+them, so nothing is emitted twice, and a store that goes on emits what is missing.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from tidalog.api.answers import Answers
+from tidalog.api.database import Database
+from tidalog.api.merged import merged
+from tidalog.api.outcome import Outcome
+from tidalog.api.relations import without
+from tidalog.maintain.windows.saved import array_of, bytes_of
+from tidalog.model.facts import Facts
+from tidalog.model.registered import RegisteredQuery
+from tidalog.model.update import EncodedUpdate
+
+
+@dataclass(frozen=True)
+class Emission:
+    """What a query emits at an evaluation."""
+
+    query: RegisteredQuery
+    time: int | None
+    """That of the windows; None if there is none."""
+    answers: Facts
+    inserted: Facts
+    deleted: Facts
+
+
+@dataclass(frozen=True)
+class Evaluated:
+    time: int | None
+    answers: Facts
+
+
+class Evaluations:
+    """Of one database."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+        self.answers = Answers(database)
+        self.last: dict[str, Evaluated] = {}
+        self.listeners: Counter[str] = Counter()
+        """How many get what each query emits; of queries without a period, only those are evaluated."""
+        self._changed: set[str] = set()
+        """Queries that may have other answers than at their last evaluation."""
+        self._emitted: list[Emission] = []
+        self._reopened: set[str] = set()
+        """Queries of a store that have had no listener since it was opened."""
+        self._is_suspended = False
+
+    @property
+    def active(self) -> list[RegisteredQuery]:
+        """The queries that are evaluated without being asked."""
+        found = (query for query in self._database.registered if not query.paused)
+        return [query for query in found if query.every is not None or self._is_heard(query)]
+
+    @property
+    def follow_changes(self) -> bool:
+        """Whether a query is evaluated after every change."""
+        return any(query.every is None for query in self.active)
+
+    def _is_heard(self, query: RegisteredQuery) -> bool:
+        return bool(self.listeners[query.name] or query.to or query.changes)
+
+    def take(self) -> list[Emission]:
+        """What was emitted since the last call."""
+        found, self._emitted = self._emitted, []
+        return found
+
+    # --- around changes -----------------------------------------------------------------------------
+
+    def applied(
+        self, updates: Sequence[EncodedUpdate], apply: Callable[[Sequence[EncodedUpdate], bool], Outcome]
+    ) -> Outcome:
+        """Applies updates, and evaluates what is due before and after.  `apply` is told whether they are the
+        given ones."""
+        outcomes: list[Outcome] = []
+        before = self._database.windows.now
+        for update in updates:
+            self._database.read_time(update)
+        target = min((update.time for update in updates if update.time is not None), default=before)
+        for time in self._due_before(target):
+            outcomes.append(apply([EncodedUpdate(time=time)], False))
+            self._evaluate_due(time, target)
+        outcomes.append(apply(updates, True))
+        self.changed(time_has_moved=self._database.windows.now != before)
+        return merged(outcomes)
+
+    def changed(self, *, time_has_moved: bool = False) -> None:
+        """Facts or rules have changed, and what follows is derived."""
+        active = self.active
+        self._changed.update(query.name for query in active)
+        if self._is_suspended:
+            return
+        windows = self._database.windows
+        if time_has_moved:
+            self._evaluate_due(windows.now, windows.now)
+        for query in active:
+            if query.every is None:
+                self._evaluate(query, windows.now if windows.started else None)
+
+    def note_changed(self) -> None:
+        """Facts or rules have changed, and what follows is not derived yet."""
+        self._changed.update(query.name for query in self._database.registered)
+
+    @contextmanager
+    def suspended(self) -> Iterator[None]:
+        """Surrounds changes that are applied as one: evaluation waits for their end."""
+        before, self._is_suspended = self._is_suspended, True
+        changed = set(self._changed)
+        try:
+            yield
+        except BaseException:
+            self._changed = changed
+            raise
+        finally:
+            self._is_suspended = before
+
+    def reopened(self) -> None:
+        """A store was opened: the listeners of its queries are gone, and what they heard last."""
+        silent = (q for q in self._database.registered if q.every is None and not self._is_heard(q))
+        self._reopened = {query.name for query in silent}
+        for name in self._reopened:
+            self.last.pop(name, None)
+
+    def listened(self, query: RegisteredQuery) -> None:
+        """Someone gets what a query emits from now on."""
+        self.listeners[query.name] += 1
+        if query.name in self._reopened:
+            self._reopened.discard(query.name)
+            windows = self._database.windows
+            time = windows.now if windows.started else None
+            self.last[query.name] = Evaluated(time, self.answers.of(query))
+
+    def forget(self, name: str) -> None:
+        """A query is dropped, or begins."""
+        self._reopened.discard(name)
+        self.last.pop(name, None)
+        self.answers.forget(name)
+        self._changed.discard(name)
+
+    # --- periods ------------------------------------------------------------------------------------
+
+    def _due_before(self, target: int) -> list[int]:
+        """The periods, later than now and before a time, at which queries may have other answers, and the
+        last."""
+        windows = self._database.windows
+        if self._is_suspended or not windows.started or target <= windows.now:
+            return []
+        found: set[int] = set()
+        for query in self.active:
+            every = query.every
+            if every is None:
+                continue
+            last = (target - 1) // every * every
+            if last <= windows.now:
+                continue
+            found.add(last)
+            if query.name in self._changed:
+                found.add((windows.now // every + 1) * every)
+            found.update(-(-time // every) * every for time in windows.expiries(windows.now, last))
+        return sorted(time for time in found if time < target)
+
+    def _evaluate_due(self, time: int, target: int) -> None:
+        """Time is at a period, on its way to a target."""
+        for query in self.active:
+            if query.every is not None and time % query.every == 0:
+                self._evaluate(query, time, only_if_changed=time + query.every <= target)
+
+    def _evaluate(self, query: RegisteredQuery, time: int | None, *, only_if_changed: bool = False) -> None:
+        answers = self.answers.of(query)
+        known = self.last.get(query.name)
+        before = _none_of(answers) if known is None else known.answers
+        self.last[query.name] = Evaluated(time, answers)
+        self._changed.discard(query.name)
+        inserted, deleted = without(answers, before), without(before, answers)
+        differs = bool(inserted.count or deleted.count)
+        match query.emit:
+            case "rstream":
+                emits = differs or not only_if_changed
+            case "istream":
+                emits = bool(inserted.count)
+            case "dstream":
+                emits = bool(deleted.count)
+            case "changes":
+                emits = differs
+        if emits or (query.to and (differs or known is None)):
+            self._emitted.append(Emission(query, time, answers, inserted, deleted))
+
+    # --- the last answers ---------------------------------------------------------------------------
+
+    def looked_at(self, query: RegisteredQuery) -> Evaluated:
+        """The answers that a query has for who looks at it: of one with a period, those of the last."""
+        known = self.last.get(query.name)
+        if query.every is not None and known is not None:
+            return known
+        windows = self._database.windows
+        return Evaluated(windows.now if windows.started else None, self.answers.of(query))
+
+    # --- snapshots ----------------------------------------------------------------------------------
+
+    def to_json(self) -> dict[str, object]:
+        return {
+            name: {
+                "time": found.time,
+                "rows": found.answers.count,
+                "columns": [bytes_of(column) for column in found.answers.columns],
+                "changed": name in self._changed,
+            }
+            for name, found in self.last.items()
+        }
+
+    def restore(self, found: Mapping[str, Any], terms: int) -> None:
+        """The counterpart of `to_json`.  Raises `ValueError` or `KeyError` for anything else."""
+        for name, part in found.items():
+            columns = [array_of(text, np.int32, int(part["rows"])) for text in part["columns"]]
+            if any(len(column) and not 0 <= column.min() <= column.max() < terms for column in columns):
+                raise ValueError(f"answers of {name} are not terms")
+            time = None if part["time"] is None else int(part["time"])
+            self.last[name] = Evaluated(time, Facts(name, columns, int(part["rows"])))
+            if part["changed"]:
+                self._changed.add(name)
+
+
+def _none_of(facts: Facts) -> Facts:
+    return Facts(facts.predicate, [column[:0] for column in facts.columns], 0)
