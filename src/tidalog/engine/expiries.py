@@ -243,7 +243,7 @@ class ExpiryStore:
             self.changes.setdefault(predicate, [])  # those that read it begin again
 
     def restart(self, engine: EmbeddedEngine) -> None:
-        """Forgets the expiries of streams whose windows have changed; whoever reads them begins again."""
+        """Forgets the expiries of streams whose windows have changed; what reads them begins again."""
         names = self.lifetimes.restarted if self.lifetimes is not None else ()
         if names and self.timed:
             self.forget(engine, [engine.predicate(name) for name in names if engine.has(name)])
