@@ -64,7 +64,16 @@ CHANGES: dict[str, Change] = {
     "rules.replace": lambda kb: kb.rules.replace("base", "path(?x, ?y) :- edge(?y, ?x)"),
 }
 WITHOUT_FACTS = {
-    *("acknowledge", "close", "function", "get_ready", "log_updates", "materialise", "snapshot"),
+    *(
+        "accept_updates",
+        "acknowledge",
+        "close",
+        "function",
+        "get_ready",
+        "log_updates",
+        "materialise",
+        "snapshot",
+    ),
     *("asserted_id_rows", "count", "export", "facts", "id_rows", "last_applied", "last_batch", "last_label"),
     *("plan", "prepare_updates", "profile", "query", "read_updates", "seen", "stats", "subscribe"),
     *("aggregate", "register_aggregate", "write_exports"),

@@ -89,8 +89,8 @@ def test_figure_4_second_by_second(program: str, deleted: str, strategy: str) ->
 # --- Fig. 3 -------------------------------------------------------------------------------------------------
 
 EX = "http://example.org/transport/"
-STREAM = "positions"
-BRIDGE = f"@window {STREAM} :- range 6s step 2s . triple(?s, ?p, ?o) :- {STREAM}(?s, ?p, ?o) ."
+STREAM = "http://mobileservice.org/positions.trdf"
+BRIDGE = f"@window <{STREAM}> :- range 6s step 2s . triple(?s, ?p, ?o) :- <{STREAM}>(?s, ?p, ?o) ."
 PEOPLE, TRAINS, STATIONS = ("ada", "ben", "cho"), ("r7", "r8"), ("central", "harbour")
 
 

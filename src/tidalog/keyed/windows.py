@@ -65,6 +65,8 @@ class KeyedWindows:
     """The times of keys that did not follow the stream: the expiry of their facts violates a constraint."""
     _times: Times = field(default_factory=lambda: np.empty(0, np.int64))
     """The time of each key, by its id, while a batch is applied."""
+    _remembered: int = START
+    """What happened before this time matters no more."""
 
     def __bool__(self) -> bool:
         return bool(self.windows)
@@ -159,7 +161,7 @@ class KeyedWindows:
         for stream in self.streams.values():
             for due in stream.due:
                 due.drop(oldest)
-            stream.compact(oldest - self.late)
+        self._remembered = oldest - self.late
 
     def forget(self, keys: Ids) -> None:
         for stream in self.streams.values():
@@ -175,7 +177,11 @@ class KeyedWindows:
         """What has changed since this was called last; None if there are no windows."""
         if not self.windows:
             return None
-        return self._record({name: stream.taken_changes() for name, stream in self.streams.items()}, None)
+        parts = {name: stream.taken_changes() for name, stream in self.streams.items()}
+        record = self._record(parts, None)
+        for stream in self.streams.values():
+            stream.compact(self._remembered)  # which gives rows other numbers
+        return record
 
     def everything(self, keys: Ids | None) -> WindowsRecord | None:
         """The same for everything about keys, or about all."""

@@ -13,8 +13,10 @@ from keyed_windows import LATE, PROGRAMS, AloneWithWindows, TimedRow, random_bat
 
 import tidalog
 from tidalog.analysis.keyed import keyed_program
+from tidalog.keyed import window_stream
 from tidalog.keyed.bucket import Bucket
 from tidalog.keyed.config import BucketConfig, config_of, facts_only
+from tidalog.keyed.due_index import DueIndex
 from tidalog.lang import parse
 
 KEYS = tuple(f"farm {number}" for number in range(7))
@@ -97,3 +99,33 @@ def test_a_key_has_the_windows_of_a_knowledge_base_of_its_own(seed: int) -> None
             buckets.reshard(4)
             buckets.rebuild()
     assert buckets.expired == sum(row[-1] == "expired" for row in alone.emitted)
+
+
+def test_rows_are_found_when_they_are_due() -> None:
+    chance, index, wanted = np.random.default_rng(1), DueIndex(), dict[int, int]()
+    for step in range(60):
+        rows = np.arange(step * 7, step * 7 + chance.integers(0, 7), dtype=np.int32)
+        expiry = chance.integers(0, 80, len(rows)) + step
+        index.add(rows, expiry)
+        wanted |= dict(zip(rows.tolist(), expiry.tolist(), strict=True))
+        due = {row for row, time in wanted.items() if time <= step}
+        assert set(index.due(step).tolist()) == due
+        if step % 5 == 0:
+            index.drop(step)
+            wanted = {row: time for row, time in wanted.items() if row not in due}
+
+
+def test_rows_that_are_in_no_window_are_dropped(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(window_stream, "_UNUSED", 4)
+    alone, buckets = AloneWithWindows(PROGRAMS["two"]), Buckets(PROGRAMS["two"], 1)
+    batches = random_batches(3, KEYS, 12, 8)
+    for label in (1, 2, 3):
+        batches.append([TimedRow("late", label, "+", "edge", ("n2", "n3"), 1000 * label)])
+    for number, rows in enumerate(batches):
+        alone.apply(rows)
+        buckets.apply(rows)
+        assert sorted(map(repr, buckets.emitted)) == sorted(map(repr, alone.emitted))
+        if number % 4 == 3:
+            buckets.rebuild()
+    came = {(row.key, row.arguments) for rows in batches for row in rows if row.predicate == "edge"}
+    assert len(buckets.buckets[0].windows.streams["edge"].rows) < len(came) / 2
