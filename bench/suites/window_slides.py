@@ -138,7 +138,7 @@ _PEER_COLUMNS = ("system", "status", "matches", "CPU ms a step", "wall ms", "les
 
 
 def peers(options: Options) -> Iterator[Section]:
-    rows, seconds, steps = (50, 3, 6) if options.quick else (2_000, 10, 40)
+    rows, seconds, steps = (50, 3, 6) if options.quick else (2_000, 10, 30)
     task = JoinTask(rows, seconds, steps)
     title = f"One join over two windows of {seconds} s, {rows:,} rows of each side a second"
     section = Section(title, _PEER_COLUMNS)

@@ -13,7 +13,7 @@ import numpy as np
 import pyarrow as pa
 
 import tidalog
-from bench.windows.join_task import JoinTask, main
+from bench.windows.join_task import HALF, JoinTask, main
 
 _PROGRAM = """
 @window left :- range {seconds}s step 1s .
@@ -38,7 +38,7 @@ def run(task: JoinTask, folder: Path) -> dict[str, object]:
         cpu.append(time.process_time() - began[1])
         x, z = (column.to_numpy() for column in new.columns)
         count += len(x)
-        total += int(((x << 32) + z).sum())
+        total += int(((x << HALF) + z).sum())
         results.append([count, total])
     return {"system": f"Tidalog {metadata.version('tidalog')}", "wall": wall, "cpu": cpu, "results": results}
 

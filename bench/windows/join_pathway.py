@@ -16,7 +16,7 @@ from pathlib import Path
 
 import pathway as pw
 
-from bench.windows.join_task import JoinTask, main
+from bench.windows.join_task import HALF, JoinTask, main
 
 
 class _Rows(pw.Schema):  # type: ignore[misc]
@@ -69,7 +69,7 @@ def _totals(rows: pw.Table, seconds: int) -> pw.Table:
     near = pw.temporal.interval(-(seconds - 1), seconds - 1)
     behaviour = pw.temporal.common_behavior(cutoff=seconds)
     joined = left.interval_join(right, left.time, right.time, near, left.b == right.a, behavior=behaviour)
-    match = joined.select(code=left.a * 2**32 + right.b)
+    match = joined.select(code=left.a * 2**HALF + right.b)
     return match.reduce(
         kind="match", count=pw.reducers.count(), total=pw.reducers.sum(match.code)
     ).concat_reindex(rows.reduce(kind="rows", count=pw.reducers.count(), total=pw.reducers.sum(rows.side)))

@@ -19,7 +19,7 @@ import psutil
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from bench.windows.join_task import Integers, JoinTask, main
+from bench.windows.join_task import HALF, Integers, JoinTask, main
 from tidalog.spark.session import spark_session
 
 _SETTINGS = {
@@ -102,7 +102,7 @@ def _cpu_of_children() -> float:
 def _results(task: JoinTask, found: pa.Table) -> list[list[int]]:
     at = found["at"].to_numpy().astype("datetime64[s]").astype(np.int64)
     steps = at - np.datetime64("2026-01-01T00:00:00", "s").astype(np.int64)
-    codes = (found["x"].to_numpy() << 32) + found["z"].to_numpy()
+    codes = (found["x"].to_numpy() << HALF) + found["z"].to_numpy()
     counts = np.cumsum(np.bincount(steps, minlength=task.steps))
     sums = [int(codes[steps <= number].sum()) for number in range(task.steps)]
     return [[int(count), total] for count, total in zip(counts, sums, strict=True)]

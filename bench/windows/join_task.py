@@ -3,7 +3,7 @@
 Rows (x, y) of `left` and (y, z) of `right` come once a second, `rows` of each.  Two rows match if they have
 y in common and are in windows of `seconds` at the same time: if less than that lies between them.  Every x
 and every z comes once, so a match is found once.  What a system says after each step is how many matches
-there have been and the sum of their codes, x times 2³² plus z.
+there have been and the sum of their codes, x times 2²⁰ plus z.
 
 Numpy and the standard library alone: a peer has an environment of its own.
 """
@@ -20,7 +20,8 @@ import numpy as np
 import numpy.typing as npt
 
 Integers = npt.NDArray[np.int64]
-_HALF = 32
+HALF = 20
+"""Bits of z in a code: few enough that 64 bits hold the sum of all codes."""
 _KEYS = 10
 """Values of y for each row of a step: a row matches about one of each ten steps."""
 
@@ -54,7 +55,7 @@ def matches(left: Integers, right: Integers) -> Integers:
     counts = last - first
     offsets = np.arange(counts.sum()) - np.repeat(np.cumsum(counts) - counts, counts)
     found = order[np.repeat(first, counts) + offsets]
-    codes: Integers = (np.repeat(left[:, 0], counts) << _HALF) + right[found, 1]
+    codes: Integers = (np.repeat(left[:, 0], counts) << HALF) + right[found, 1]
     return codes
 
 

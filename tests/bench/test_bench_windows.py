@@ -18,7 +18,7 @@ from bench.process import OK, Limits
 from bench.suites import window_shares, window_slides
 from bench.suites import windows as suite
 from bench.windows import memory, shares, slides
-from bench.windows.join_task import JoinTask, expected
+from bench.windows.join_task import HALF, JoinTask, expected
 from bench.windows.naive_closure import NaiveClosure
 from bench.windows.peers import OURS as OWN
 from bench.windows.peers import PEERS, Peer, joined
@@ -228,7 +228,7 @@ def test_matches_are_all_pairs_that_are_in_their_windows_at_one_time() -> None:
     found = expected(task)
     for last in range(task.steps):
         codes = [
-            (x << 32) + z
+            (x << HALF) + z
             for now, (left, _) in enumerate(rows[: last + 1])
             for then, (_, right) in enumerate(rows[: last + 1])
             for x, y in left.tolist()
