@@ -263,6 +263,17 @@ class TestBesideTheKernel:
         assert {round(time.timestamp()) - int(str(x)) // 9000 for x, time in rows} == {3}  # type: ignore[union-attr]
         assert [part.strategy for part in kb.profile()] == ["expire", "expire"]
 
+    def test_expiries_begin_over_a_window_of_many_times(self) -> None:
+        kb = opened("@window e :- range 1h . p(?x) :- e(?x) . q(?x) :- p(?x), e(?x) .", strategy="ranked")
+        updates = [tidalog.Update(time=time, insertions={"e": [(time,)]}) for time in range(1, 3001)]
+        list(kb.stream(updates))
+        last = [tidalog.Update(time=3001, insertions={"e": [(3001,)]})]
+        list(kb.stream(last, strategy="expire"))
+        assert {part.strategy for part in kb.profile()} == {"expire"}
+        rows = kb.facts("q", expiry=True).to_rows()
+        assert all(round(time.timestamp()) == x + 3600 for x, time in rows)  # type: ignore[union-attr, operator]
+        assert len(kb.facts("q")) == 3001
+
     def test_what_does_not_expire_has_no_time(self) -> None:
         kb = opened(
             FIG_4 + "known(?x, ?y) :- within(?x, ?y) . known(X, Y).odd(?x) :- isIn(?x, ?y), ~isIn(?y, ?x) ."
@@ -295,13 +306,11 @@ class TestWithoutWindows:
     def test_nothing_is_kept(self) -> None:
         kb = opened("p(?x) :- edge(?x, _) .")
         for number in range(3):
-            kb.insert("edge", [(number, number)])
-            kb.delete("edge", [(number - 1, number - 1)])
-        assert isinstance(kb, KnowledgeBase)
+            update = tidalog.Update()
+            kb.apply(update.insert("edge", [(number, number)]).delete("edge", [(number - 1, number - 1)]))
         expiries = kb._open().engine.expiries
         assert not len(expiries.arrays.life) and not expiries.timed
         assert kb.facts("p", expiry=True).to_rows() == [(2, None)]
-        assert kb.profile()[0].strategy == "ranked"
 
 
 class TestAuto:

@@ -210,6 +210,7 @@ class _Run:
     # --- the run ------------------------------------------------------------------------------------
 
     def drive(self) -> None:
+        self.buffers.make_room(self)  # learning expiries may have added slots
         control = self.buffers.work.control
         self.work.runner.drive_search(
             self._step, control, state.BUDGET, lambda: self.searches.rule(_WAY_OF[control[state.PHASE]])
