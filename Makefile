@@ -77,9 +77,11 @@ test-all: lint ## make test, and the slow tests that check the same laws on more
 	@$(PY) -m pytest -n $(JOBS) --hypothesis-profile=ci --durations=20
 	@echo "make test-all: all passed"
 
-# The tests of the kernels, and those of maintenance that run most of them.
-BOUNDS := tests/engine $(addprefix tests/maintain/test_,$(addsuffix .py,\
-	shrunk_cases by_blocks counts dred_marks groups))
+# The tests of the kernels: those of the engine, and those that run most of the kernels of other packages.
+BOUNDS := tests/engine $(addprefix tests/,$(addsuffix .py,\
+	$(addprefix maintain/test_,shrunk_cases by_blocks counts dred_marks groups)\
+	$(addprefix io/test_io_,delimited rdf_json_arrow)\
+	$(addprefix storage/test_,formats impossible_numbers)))
 
 .PHONY: test-bounds
 test-bounds: $(VENV)/.installed-dev ## The kernels' tests with compiled code that checks every index

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Final
 if TYPE_CHECKING:
     from tidalog.analysis.maintenance_program import volz_program, window_program
     from tidalog.api import open
+    from tidalog.api.continuous import register_file
     from tidalog.api.delta import Delta, PredicateChange
     from tidalog.api.knowledge_base import KnowledgeBase
     from tidalog.api.results import Result
@@ -65,6 +66,7 @@ _MODULES: Final = {
     "tidalog.model.program": ("Program",),
     "tidalog.api.results": ("Result",),
     "tidalog.api": ("open",),
+    "tidalog.api.continuous": ("register_file",),
     "tidalog.api.stored": ("StoredKnowledgeBase",),
     "tidalog.storage.inbox": ("Position",),
     "tidalog.stream": ("QueueSource", "Source"),
@@ -123,6 +125,7 @@ __all__ = [
     "parse_updates_file",
     "print_updates",
     "read_update_table",
+    "register_file",
     "volz_program",
     "window_program",
 ]

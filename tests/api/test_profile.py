@@ -6,6 +6,7 @@ import pytest
 
 import tidalog
 from tidalog.api.update import Update
+from tidalog.engine.functions import is_native
 from tidalog.maintain.choose import Options, choose
 from tidalog.plan.default_strategy import default_strategies
 
@@ -71,7 +72,7 @@ def test_what_check_expects_is_what_is_chosen_for_a_deletion_of_nothing(kb: tida
     assert kb._open().maintenance is not None
     nodes = kb._open().maintenance.maintainer.components
     chosen = {name: (choose(n, Options(), 0).name, n.reason) for n in nodes for name in n.predicates}
-    usual = default_strategies(kb.analysis)
+    usual = default_strategies(kb.analysis, is_native)
     assert {"path", "degree", "far", "either", "unlike"} == {name for one in usual for name in one.predicates}
     for one in usual:
         for name in one.predicates:

@@ -52,3 +52,18 @@ def test_only_what_is_used_is_imported(
     imported = set(done.stdout.splitlines()[-1].split())
     assert "tidalog" in imported
     assert not imported & unneeded, done.stderr
+
+
+def test_the_command_line_looks_for_no_cycles_when_it_ends(tmp_path: Path) -> None:
+    """What is registered first is called last: by then everything is frozen."""
+    program = tmp_path / "small.rls"
+    program.write_text(PROGRAM)
+    script = """
+import atexit, gc, sys
+atexit.register(lambda: print(gc.get_freeze_count() > 10_000, len(gc.get_objects()) < 1_000))
+from tidalog.cli import main
+main()
+"""
+    command = [sys.executable, "-c", script, "run", str(program)]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=300, check=True)
+    assert done.stdout.splitlines()[-1] == "True True"

@@ -28,6 +28,7 @@ import tidalog
 from tidalog.model.errors import DataError, UsageError
 from tidalog.spark.columns import update_columns, with_time
 from tidalog.spark.stream import maintain
+from tidalog.spark.tables import materialise
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -51,7 +52,12 @@ def until(holds: Callable[[], bool]) -> None:
         time.sleep(0.05)
 
 
-@pytest.mark.parametrize(("program", "seed"), [("range", 1), ("count", 2), ("two", 3)])
+SLOW = pytest.mark.slow
+
+
+@pytest.mark.parametrize(
+    ("program", "seed"), [("range", 1), pytest.param("count", 2, marks=SLOW), ("two", 3)]
+)
 def test_every_batch_and_every_restart_agree_with_the_oracle(
     spark: SparkSession, tmp_path: Path, program: str, seed: int
 ) -> None:
@@ -66,11 +72,13 @@ def test_every_batch_and_every_restart_agree_with_the_oracle(
         expected.apply(part)
         expired += workspace.run().expired
         workspace.check(expected)
+    edges = spark.read.format("tidalog").option("predicate", "edge").load(str(workspace.store))
+    assert {tuple(row) for row in edges.collect()} == expected.facts["edge"]
     assert expected.late
     assert expired == sum(change[-1] == "expired" for change in expected.changes) > 0
 
 
-@pytest.mark.parametrize(("point", "times"), [("applied", 11), ("batch logged", 2)])
+@pytest.mark.parametrize(("point", "times"), [("applied", 11), pytest.param("batch logged", 2, marks=SLOW)])
 def test_what_was_killed_knows_all_expiries(
     spark: SparkSession, tmp_path: Path, point: str, times: int
 ) -> None:
@@ -246,3 +254,9 @@ def test_a_store_takes_what_it_has_logged_however_late_is_set_later(
     workspace.check(expected)
     workspace.run(late=0)
     workspace.check(expected)
+
+
+def test_tables_have_no_times(spark: SparkSession) -> None:
+    edges = spark.createDataFrame([("a", "b")], "x string, y string")
+    with pytest.raises(UsageError, match="T178"):
+        materialise({"edge": edges}, PROGRAMS["range"])

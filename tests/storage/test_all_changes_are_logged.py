@@ -54,6 +54,7 @@ CHANGES: dict[str, Change] = {
     "delete": lambda kb: kb.delete("edge", [("a", "b")]),
     "apply": lambda kb: kb.apply(tidalog.Update(insertions={"edge": [("c", "d")]})),
     "update": _update,
+    "register": lambda kb: kb.register("pairs", "?x, ?y :- path(?x, ?y)", emit="changes").pause(),
     "stream": lambda kb: list(
         kb.stream([tidalog.Update(insertions={"edge": [("c", str(i))]}) for i in "pq"])
     ),
@@ -63,7 +64,16 @@ CHANGES: dict[str, Change] = {
     "rules.replace": lambda kb: kb.rules.replace("base", "path(?x, ?y) :- edge(?y, ?x)"),
 }
 WITHOUT_FACTS = {
-    *("acknowledge", "close", "function", "get_ready", "log_updates", "materialise", "register", "snapshot"),
+    *(
+        "accept_updates",
+        "acknowledge",
+        "close",
+        "function",
+        "get_ready",
+        "log_updates",
+        "materialise",
+        "snapshot",
+    ),
     *("asserted_id_rows", "count", "export", "facts", "id_rows", "last_applied", "last_batch", "last_label"),
     *("plan", "prepare_updates", "profile", "query", "read_updates", "seen", "stats", "subscribe"),
     *("aggregate", "register_aggregate", "write_exports"),
@@ -74,7 +84,8 @@ WITHOUT_FACTS = {
 def content(kb: tidalog.KnowledgeBase) -> tuple[object, ...]:
     facts = {name: set(kb.facts(name).to_terms()) for name in kb.predicates}
     explicit = {name: set(kb.facts(name, True).to_terms()) for name in kb.predicates}
-    return dict(kb.rules), facts, explicit
+    queries = [(query.name, query.text, query.emit, query.paused) for query in kb.queries.values()]
+    return dict(kb.rules), facts, explicit, queries
 
 
 def test_every_public_method_is_classified() -> None:

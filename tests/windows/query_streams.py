@@ -53,6 +53,7 @@ PATTERNS = {
     "ask": "ASK {} WHERE {{ ?x :alone ?x }}",
 }
 WINDOWS = ("[RANGE 6s STEP 2s]", "[RANGE 9s]", "[RANGE 5s TUMBLING]", "[TRIPLES 3]", "[TRIPLES 1]")
+STRATEGIES = ("auto", "auto", "expire", "expire", "ranked", "fbf", "dred", "counting", "recompute")
 PREFIX = f"PREFIX : <{E}>\n"
 
 
@@ -211,6 +212,7 @@ class Checked:
     def __init__(self, draw: random.Random, store: Path | None) -> None:
         self.draw, self.store = draw, store
         self.late = draw.choice([0, 0, 4])
+        self.strategy = draw.choice(STRATEGIES)
         self.kb: KnowledgeBase = self.opened()
         self.model = Model(self.late * SECOND)
         self.queries: dict[str, Query] = {}
@@ -221,8 +223,8 @@ class Checked:
 
     def opened(self) -> KnowledgeBase:
         if self.store is None:
-            return tidalog.open(late=self.late)
-        return tidalog.open(self.store, late=self.late, fsync="off")
+            return tidalog.open(late=self.late, strategy=self.strategy)
+        return tidalog.open(self.store, late=self.late, strategy=self.strategy, fsync="off")
 
     # --- changes ------------------------------------------------------------------------------------
 
@@ -383,8 +385,10 @@ class Checked:
         self.kb.close()
         self.kb = self.opened()
         assert list(self.kb.queries) == list(self.queries)
-        for name in self.queries:
+        for name, query in self.queries.items():
             self.listen(name)
+            if query.every is None and not query.heard:  # a listener begins with the answers of now
+                query.gathered = set(self.kb.queries[name].result().to_terms())
 
     # --- periods ------------------------------------------------------------------------------------
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import logging
+import random
 from pathlib import Path
 
 import pyarrow.parquet as pq
@@ -585,3 +586,43 @@ class TestManaging:
         query = kb.register("big", "?y :- p(_, ?y), TWICE(?y) > 9")
         kb.insert("q", [(1,), (3,)])
         assert query.result().to_rows() == [(6,)]
+
+
+@pytest.mark.parametrize("seed", range(14, 22))
+def test_rules_over_a_stream_whose_windows_come_and_go_agree_under_all_strategies(seed: int) -> None:
+    draw = random.Random(seed)
+    kbs = [tidalog.open(strategy=strategy) for strategy in ("expire", "auto", "recompute")]
+    windows = ("[RANGE 3s]", "[RANGE 12s]", "[TRIPLES 2]", "[RANGE 20s STEP 5s]")
+    text = f"@window w :- <{E}s>, range 9s . path(?x, ?y) :- <{E}s>(?x, ?p, ?y) ."
+    for kb in kbs:
+        kb.load(text + "path(?x, ?z) :- path(?x, ?y), path(?y, ?z) .")
+    time, live = 0, list[str]()
+    for step in range(20):
+        time += draw.choice([0, 1, 1, 3, 6])
+        chance, window = draw.random(), draw.choice(windows)
+        name = draw.choice(live) if live else ""
+        if chance < 0.25:
+            live.append(f"q{step}")
+            query = f"SELECT * FROM STREAM <{E}s> {window} WHERE {{ ?x ?p ?y }}"
+            for kb in kbs:
+                kb.register(live[-1], query, materialise=True)
+        elif chance < 0.4 and name:
+            live.remove(name)
+            for kb in kbs:
+                kb.queries[name].drop()
+        came, gone = (
+            [triple(str(draw.randrange(4)), "p", str(draw.randrange(4))) for _ in range(draw.randrange(most))]
+            for most in (3, 2)
+        )
+        for kb in kbs:
+            with kb.update(time=time) as u:
+                u.delete(f"<{E}s>", gone) if gone else None
+                u.insert(f"<{E}s>", came) if came else None
+        found = [
+            (
+                {name: set(kb.facts(name).to_rows()) for name in kb.predicates},
+                {name: set(query.result().to_rows()) for name, query in kb.queries.items()},
+            )
+            for kb in kbs
+        ]
+        assert found[0] == found[1] == found[2], step

@@ -291,6 +291,19 @@ class TestBesideTheKernel:
         assert chosen["d"][0] == "groups"
 
 
+class TestWithoutWindows:
+    def test_nothing_is_kept(self) -> None:
+        kb = opened("p(?x) :- edge(?x, _) .")
+        for number in range(3):
+            kb.insert("edge", [(number, number)])
+            kb.delete("edge", [(number - 1, number - 1)])
+        assert isinstance(kb, KnowledgeBase)
+        expiries = kb._open().engine.expiries
+        assert not len(expiries.arrays.life) and not expiries.timed
+        assert kb.facts("p", expiry=True).to_rows() == [(2, None)]
+        assert kb.profile()[0].strategy == "ranked"
+
+
 class TestAuto:
     def test_it_uses_expiries_where_little_changes_and_deltas_where_facts_come_again(self) -> None:
         kb = opened("@window edge :- range 40s . p(?x, ?y) :- edge(?x, ?y) .", strategy="auto")
@@ -302,3 +315,15 @@ class TestAuto:
                 update.insert("edge", [(x + time // 20, y) for x, y in part] if time < 60 else part)
             seen.append(kb.profile()[0].strategy)
         assert seen[0] == "ranked" and seen[59] == "expire" and seen[-1] != "expire"
+
+
+def test_a_query_between_slides_leaves_expiries_as_they_are() -> None:
+    kb = tidalog.open(strategy="expire")
+    kb.load("@window edge :- range 9s .")
+    kb.load("path(?x, ?y) :- edge(?x, ?y) . path(?x, ?z) :- path(?x, ?y), path(?y, ?z) .")
+    for time in range(20):
+        with kb.update(time=time) as update:
+            if time in (1, 4):
+                update.insert("edge", [("a", "b"), ("b", "c")])
+        assert len(kb.query("?x :- path(?x, ?y), edge(?y, ?z)")) == (1 <= time < 13)
+        assert len(kb.facts("path")) == (3 if 1 <= time < 13 else 0)

@@ -25,8 +25,8 @@ from tidalog.analysis.rewrite import map_atoms, placed_atoms
 from tidalog.analysis.specialise import specialise
 from tidalog.model.program import Aggregate, Atom, Call, Condition, Negation, Rule, Variable, flat_literals
 from tidalog.model.registered import GIVEN
-from tidalog.rdf.bridges import DOWN
-from tidalog.rdf.layout import ALL_TRIPLES, ALL_TYPES, TRIPLE, TYPE, Layout
+from tidalog.rdf.bridges import copies_down, is_view, written_atom
+from tidalog.rdf.layout import TRIPLE, Layout
 from tidalog.rdf.shorthand import lower_atom
 
 S, P, O = S_P_O = Variable("s"), Variable("p"), Variable("o")
@@ -108,15 +108,15 @@ class _Parts:
         read = {
             atom.predicate
             for rule in (*own, *others)
-            if not (rule.name or "").startswith(DOWN)
+            if not copies_down(rule.name or "")
             for atom, in_head in placed_atoms(rule)
             if not in_head
         }
         for relation, name in sorted(self.names.items()):
-            if relation in (ALL_TRIPLES, ALL_TYPES) or (relation == TRIPLE and relation not in read):
+            if is_view(relation) or (relation == TRIPLE and relation not in read):
                 continue  # a view has what its relations have; what nothing else reads is copied below
             arguments = tuple(Variable(f"a{n}") for n in range(self.arities[relation]))
-            body = self._written(Atom(relation, arguments))
+            body = written_atom(Atom(relation, arguments), self.layout)
             if relation in self.not_monotone:
                 body = replace(body, predicate=body.predicate + GIVEN)
                 yield Rule((Atom(name, arguments),), (body,))
@@ -145,20 +145,7 @@ class _Parts:
 
     def _atom(self, atom: Atom) -> Atom:
         name = self.names.get(atom.predicate)
-        return self._written(atom) if name is None else replace(atom, predicate=name)
-
-    def _written(self, atom: Atom) -> Atom:
-        """An atom of a relation as a program has it."""
-        origin = self.layout.origin(atom.predicate)
-        if origin is not None:
-            subject = atom.arguments[0]
-            object_ = atom.arguments[1] if origin.class_ is None else origin.class_
-            return Atom(TRIPLE, (subject, origin.property, object_), atom.span)
-        if atom.predicate == ALL_TRIPLES:
-            return replace(atom, predicate=TRIPLE)
-        if atom.predicate == ALL_TYPES:
-            return Atom(TRIPLE, (atom.arguments[0], TYPE, atom.arguments[1]), atom.span)
-        return atom
+        return written_atom(atom, self.layout) if name is None else replace(atom, predicate=name)
 
 
 def given_predicates(rules: Iterable[Rule]) -> frozenset[str]:

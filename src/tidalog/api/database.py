@@ -436,13 +436,15 @@ class Database(HeldState):
 
 def _with_change(job: Job, change: WindowChange) -> Job:
     """A job with the explicit facts that come and go with windows."""
-    if not change.insertions and not change.deletions:
+    if not change.changed:
         return job
     first, *rest = job.updates
+    lifetimes = first.lifetimes
     first = replace(
         first,
         deletions=[*first.deletions, *change.deletions],
         insertions=[*first.insertions, *change.insertions],
+        lifetimes=None if lifetimes is None else replace(lifetimes, restarted=change.changed),
         routed=None,
     )
     return replace(job, updates=[first, *rest])

@@ -122,9 +122,9 @@ class FactsOfWindow(Diagnostic):
 
 class WindowsNotKept(Diagnostic):
     number = "T178"
-    title = "{what} does not support windows yet"
-    reason = "@window {window} is in the program"
-    hint = "use tidalog.open() without a path, kb.stream or tidalog apply"
+    title = "{what} knows no windows"
+    reason = "@window {window} is in the program, and tables have no times"
+    hint = "apply updates with times: tidalog.open, tidalog apply, tidalog stream"
 
 
 class NotATime(Diagnostic):

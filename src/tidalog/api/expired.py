@@ -24,16 +24,20 @@ class Expired:
     def among(self, predicate: str, change: PredicateDelta) -> Mask:
         """Which of the deleted facts of a predicate expired."""
         explicit = change.deleted_explicit
-        found = np.zeros(change.deleted_rows, np.bool_)
-        if not self.facts or not change.deleted_rows:
-            return found
-        own = [facts for facts in self.facts if facts.predicate == predicate]
-        if own:
-            rows = np.concatenate([facts.table for facts in own], axis=1)
-            found |= explicit & np.isin(_keys(list(change.deleted)), _keys(list(rows)))
-        if not np.all(explicit) and self.is_only_cause():
+        found = rows_among(predicate, change.deleted, explicit, self.facts)
+        if self.facts and not np.all(explicit) and self.is_only_cause():
             found |= ~explicit
         return found
+
+
+def rows_among(predicate: str, columns: Sequence[Ids], explicit: Mask, facts: Sequence[Facts]) -> Mask:
+    """Which explicit ones of some rows of a predicate are among facts."""
+    own = [part for part in facts if part.predicate == predicate and part.count]
+    if not own or not len(explicit):
+        return np.zeros(len(explicit), np.bool_)
+    table = np.concatenate([part.table for part in own], axis=1)
+    found: Mask = explicit & np.isin(_keys(list(columns)), _keys(list(table)))
+    return found
 
 
 NOTHING_EXPIRED = Expired()

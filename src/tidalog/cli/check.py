@@ -89,7 +89,7 @@ def check(
     report.warn(warnings)
     analysis = analyse(program, given)
     report.warn(analysis.warnings)
-    defaults = default_strategies(analysis)
+    defaults = default_strategies(analysis, is_native)
     rewritten = rewritings.texts(program, given)
     text = _programs(rewritten) if rewritten else describe(analysis) + _strategies(analysis, defaults)
     content: dict[str, object] = {"analysis": describe_json(analysis), **rewritten}

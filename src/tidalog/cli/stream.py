@@ -92,6 +92,7 @@ def _start_keyed(frame: DataFrame, how: Streaming, key: str, listener: Listener)
         buckets=how.buckets,
         ttl=how.ttl,
         arguments=how.arguments,
+        late=how.late,
     )
     return keys.start(
         how.changes,

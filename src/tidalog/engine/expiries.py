@@ -14,7 +14,7 @@ An update that fails restores expiries from `log`, and lists facts again.
 from __future__ import annotations
 
 import heapq
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
@@ -134,6 +134,10 @@ class ExpiryStore:
 
     # --- an update ----------------------------------------------------------------------------------
 
+    def open(self, facts: int) -> None:
+        """A savepoint is opened: what is undone is undone to here, whether an update follows or a query."""
+        self.arrays.state[kernel.BEGIN], self.arrays.state[LOGGED] = facts, 0
+
     def begin(self, engine: EmbeddedEngine, lifetimes: Lifetimes | None, derived: Collection[int]) -> None:
         """An update begins: finds what is due.  `derived`: the predicates of rules."""
         self.lifetimes, self.derived = lifetimes, derived
@@ -166,8 +170,8 @@ class ExpiryStore:
                 if count < len(self._out):
                     break
         if found:
-            ids = np.concatenate(found)
-            self.due = _by_predicate(engine, ids)
+            ids = found[0] if len(found) == 1 else np.concatenate(found)
+            self.due = {p: np.ascontiguousarray(ids[own]) for p, own in _parts(engine, ids)}
 
     def _return_to(self, engine: EmbeddedEngine, time: int) -> None:
         """An update has failed: facts are in the lists of their expiries again."""
@@ -178,14 +182,8 @@ class ExpiryStore:
         """Facts have other expiries than before."""
         if not len(changed):
             return
-        ids = np.ascontiguousarray(changed[:, 0])
-        predicates = predicates_of(engine, ids)
-        first = int(predicates[0])
-        if (predicates == first).all():
-            self.changes.setdefault(first, []).append(changed)
-            return
-        for predicate in np.unique(predicates).tolist():
-            self.changes.setdefault(predicate, []).append(changed[predicates == predicate])
+        for predicate, own in _parts(engine, np.ascontiguousarray(changed[:, 0])):
+            self.changes.setdefault(predicate, []).append(changed[own])
 
     def changed_of(self, predicate: int) -> tuple[Changes, Changes]:
         """Facts of a predicate that go sooner, but for those that expire, and facts that stay longer."""
@@ -243,6 +241,13 @@ class ExpiryStore:
             kernel.forget_lives(self.at, ids)
             self._set_timed(engine, self.timed - {predicate}, self.listed - {predicate})
             self.changes.setdefault(predicate, [])  # those that read it begin again
+
+    def restart(self, engine: EmbeddedEngine) -> None:
+        """Forgets the expiries of streams whose windows have changed; what reads them begins again."""
+        names = self.lifetimes.restarted if self.lifetimes is not None else ()
+        if names and self.timed:
+            self.forget(engine, [engine.predicate(name) for name in names if engine.has(name)])
+            self.version += 1
 
     def _set_timed(self, engine: EmbeddedEngine, timed: set[int], listed: set[int]) -> None:
         before = self.timed, self.listed
@@ -305,9 +310,15 @@ def predicates_of(engine: EmbeddedEngine, ids: Ids) -> Ids:
     return out
 
 
-def _by_predicate(engine: EmbeddedEngine, ids: Ids) -> dict[int, Ids]:
+def _parts(engine: EmbeddedEngine, ids: Ids) -> Iterator[tuple[int, slice | npt.NDArray[np.bool_]]]:
+    """The predicates of some facts, and which facts are of each."""
     predicates = predicates_of(engine, ids)
-    return {p: np.ascontiguousarray(ids[predicates == p]) for p in np.unique(predicates).tolist()}
+    first = int(predicates[0])
+    if (predicates == first).all():
+        yield first, slice(None)
+        return
+    for predicate in np.unique(predicates).tolist():
+        yield predicate, predicates == predicate
 
 
 def _due(times: list[int], now: int) -> list[int]:

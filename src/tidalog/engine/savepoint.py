@@ -57,6 +57,7 @@ class Savepoint:
         self._callbacks: list[Callable[[], None]] = []
         engine.log.begin()
         engine.counts.begin(self.facts)
+        engine.expiries.open(self.facts)
 
     @property
     def is_open(self) -> bool:

@@ -13,7 +13,7 @@ that is refused are refused with it.  An edit that makes a key violate a constra
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from typing import Final
 
 import numpy as np
@@ -23,70 +23,34 @@ import pyarrow.compute as pc
 
 from tidalog.api.encoded_update import grouped_facts, net_update
 from tidalog.api.relations import explicit_rows
+from tidalog.api.timed_changes import is_monotonic
 from tidalog.engine.engine import EmbeddedEngine
 from tidalog.io.update_tables import update_table_of
 from tidalog.keyed.batches import Numbers, SubBatches, codes_of, split_batch
-from tidalog.keyed.changes import KeyedChanges, plain_texts
+from tidalog.keyed.bucket_records import Noted, packed_record, read_record
+from tidalog.keyed.changes import NOTHING_EXPIRED, ExpiredOfKeys, KeyedChanges, plain_texts
 from tidalog.keyed.config import BucketConfig
-from tidalog.keyed.declared_rows import facts_in, fitting_rows
+from tidalog.keyed.declared_rows import facts_in, fitting_rows, late_notes
 from tidalog.keyed.diagnostics import RuleViolated
-from tidalog.keyed.keys import KeyTable, labels_of, labels_packed
-from tidalog.keyed.rollback import inverse, update_without, without_keys
+from tidalog.keyed.keys import KeyTable
+from tidalog.keyed.outcome import BatchOutcome, Collected
+from tidalog.keyed.rollback import inverse, keys_of, update_without, without_keys
+from tidalog.keyed.row_times import times_of_updates
 from tidalog.keyed.rule_edits import PlannedEdit, Refusal, plan_edits, with_learnt
 from tidalog.keyed.rules import EditRows, Rules, edits_in, rules_of
+from tidalog.keyed.window_stream import NO_KEYS, KeyTimes
+from tidalog.keyed.windows import KeyedPlan, KeyedWindows, WindowsRecord
 from tidalog.maintain.transaction import PredicateDelta
 from tidalog.model.errors import RunError
 from tidalog.model.facts import Facts, Ids
 from tidalog.model.update import EncodedUpdate
+from tidalog.model.window_times import START
 from tidalog.rdf.columns import split
 from tidalog.storage.diagnostics import damaged_state
-from tidalog.storage.records import UNDECODABLE, changes_of, changes_packed, unpacked
+from tidalog.storage.records import UNDECODABLE
 
 Mask = npt.NDArray[np.bool_]
 _EXAMPLES: Final = 3
-_KEYS: Final = "keys"
-"""The name of keys in a record, which no predicate there has."""
-
-
-@dataclass
-class BatchOutcome:
-    """What a batch did to a bucket."""
-
-    changes: pa.Table
-    """Insertions and deletions of facts, with their keys."""
-    refused: pa.Table
-    """Updates that violate a constraint: key, update, and the name of the constraint."""
-    record: bytes
-    """Replayed on the bucket before, it restores the bucket after."""
-    rows: int = 0
-    updates: int = 0
-    """Updates of keys that were applied."""
-    skipped: int = 0
-    refused_rows: int = 0
-    expired: int = 0
-    """Keys that were removed."""
-    bad: list[str] = field(default_factory=list)
-    """Faults of doubtful rows that are wrong."""
-    changes_rules: bool = False
-    rule_rows: Sequence[int] = (0, 0, 0)
-    """Rows about rules: all, those of edits that were applied before, and those of refused edits."""
-    refused_rules: list[Refusal] = field(default_factory=list)
-    predicates: dict[str, list[int]] = field(default_factory=dict)
-    """By predicate: how many facts were inserted and deleted."""
-
-
-@dataclass
-class _Collected:
-    """What is collected while a batch is applied."""
-
-    changes: KeyedChanges
-    labels: pa.Array
-    """Labels of the updates."""
-    applied: list[EncodedUpdate] = field(default_factory=list)
-    """Updates that were applied, for the record."""
-    refused: list[tuple[Numbers, list[str]]] = field(default_factory=list)
-    """Numbers of updates, and the constraint that each violates."""
-    refused_rules: list[Refusal] = field(default_factory=list)
 
 
 class Bucket:
@@ -95,49 +59,69 @@ class Bucket:
         self.keys = KeyTable.empty(config.text_labels)
         self.rules = rules_of(config)
         self.database = self.rules.database()
+        self.windows = KeyedWindows(config.windows, config.late)
         self._shared = config.shared_facts(self.engine.dictionary)
+        self._is_monotonic = False
 
     # --- a batch ------------------------------------------------------------------------------------
 
     def apply(
-        self, table: pa.Table, now: int, rules: pa.Table | None = None, doubtful: pa.Table | None = None
+        self,
+        table: pa.Table,
+        now: int,
+        rules: pa.Table | None = None,
+        doubtful: pa.Table | None = None,
+        until: int | None = None,
     ) -> BatchOutcome:
         """Applies the right rows of a batch: `key`, `op`, `predicate`, `arg1` …, and `update` if there are
         labels.  `now` is the time of the batch.  `rules` are rows about rules, which have no key.  `doubtful`
-        rows, with their faults under BAD, are right if edited rules have their predicates."""
+        rows, with their faults under BAD, are right if edited rules have their predicates.  For windows, rows
+        have times under TIME, and `until` is the time of the stream after the batch."""
         edit_rows = edits_in(rules, self.rules.label) if rules is not None else EditRows()
         changes = plan_edits(self.rules, edit_rows)
         table, bad = with_learnt(table, doubtful, changes[-1].rules if changes else self.rules)
         table, unfit = fitting_rows(table, self.config.declarations)
         bad = [*bad, *unfit]
         dictionary = self.engine.dictionary
+        moves = until is not None and until > self.windows.now
         keys = dictionary.encode(table.column("key"), "string")
         labels = self._labels(table, keys)
         new = self.keys.later(keys, labels) if table.num_rows else np.empty(0, np.bool_)
         order = self._order(keys, labels, new, changes)
         of_updates = labels.take(pa.array(order.rows[order.firsts]))
-        work = _Collected(KeyedChanges(self.config, dictionary, order, of_updates), of_updates)
+        work = Collected(KeyedChanges(self.config, dictionary, order, of_updates), of_updates)
+        self.windows.begin(len(dictionary))
+        self._is_monotonic = is_monotonic(self.database.analysis)
+        times = times_of_updates(table, keys, order)
         self._add_keys(np.unique(order.keys), work)
         changing = dict(zip(order.rule_edits.tolist(), changes, strict=True))
         for number, update in enumerate(self._sub_batches(table, keys, order)):
+            update, own = self._on_time(number, update, times, order, work)
             if number in changing:
-                self._apply_rule_edit(changing[number], number, update, order, work)
+                self._apply_rule_edit(changing[number], number, update, own, order, work)
+                self._is_monotonic = is_monotonic(self.database.analysis)
             else:
-                self._apply_facts(number, update, order, work)
+                self._apply_facts(number, update, own, order, work)
         noted, last = _last_updates(order)
         self.keys.note(noted, of_updates.take(pa.array(last)), np.full(len(noted), now, np.int64))
+        if self.windows:
+            self._advance(self.windows.now if until is None else until, work)
         gone = self._expire(now, work)
         refused = [number for numbers, _ in work.refused for number in numbers.tolist()]
         with_rules = [number for number, change in changing.items() if change.why is not None]
-        refused_rows = np.isin(order.sub_batch, with_rules)
-        if refused:
-            refused_rows |= np.isin(order.update_of(keys[order.rows], order.sub_batch), refused)
-        done = len(order.keys) - len(set(refused)) - int(np.isin(order.sub_batches, with_rules).sum())
+        of_rows = order.update_of(keys[order.rows], order.sub_batch)
+        late_rows = np.isin(of_rows, list(work.late))
+        refused_rows = (np.isin(order.sub_batch, with_rules) | np.isin(of_rows, refused)) & ~late_rows
+        now_of_late = [work.late[update] for update in of_rows[late_rows].tolist()]
+        bad = [*bad, *late_notes(table, order.rows[late_rows], now_of_late)]
+        without = np.isin(order.sub_batches, with_rules)
+        without[[*refused, *work.late]] = True
+        done = int(np.count_nonzero(~without))
         return BatchOutcome(
             work.changes.table(),
             self._refused(order, of_updates, work),
-            self._record(noted, gone, work.applied),
-            table.num_rows,
+            self._record(noted, gone, work.applied, self.windows.taken_changes()),
+            table.num_rows - int(np.count_nonzero(late_rows)),
             done,
             order.skipped,
             int(refused_rows.sum()),
@@ -151,6 +135,8 @@ class Bucket:
             ),
             work.refused_rules,
             work.changes.counts,
+            work.changes.expired,
+            moves,
         )
 
     def _order(self, keys: Ids, labels: pa.Array, new: Mask, changes: Sequence[PlannedEdit]) -> SubBatches:
@@ -168,13 +154,18 @@ class Bucket:
         labels = table.column("update").combine_chunks()
         return labels.cast(pa.string() if self.config.text_labels else pa.int64())
 
-    def _add_keys(self, keys: Ids, work: _Collected) -> None:
+    def _add_keys(self, keys: Ids, work: Collected) -> None:
         """New keys get the facts of the program, before their first update."""
         new = keys[self.keys.positions(keys) < 0]
         if not len(new):
             return
         first = EncodedUpdate(insertions=self.config.first_facts(new, self._shared))
-        work.changes.add_first(self._maintained(first, work))
+        if self.windows:
+            plan = self.windows.plan(first, self.windows.times_at(new, np.full(len(new), START)))
+            work.changes.add_first(self._maintained(plan.update, work))
+            self.windows.commit(plan)
+        else:
+            work.changes.add_first(self._maintained(first, work))
 
     def _sub_batches(self, table: pa.Table, keys: Ids, order: SubBatches) -> Iterator[EncodedUpdate]:
         """The updates of each sub-batch as one."""
@@ -201,19 +192,33 @@ class Bucket:
             columns = [keys[rows], arguments[0][rows], *part.columns[1:]]
             yield Facts(config.names.get(part.predicate, part.predicate), columns, part.count)
 
-    def _apply_facts(self, number: int, update: EncodedUpdate, order: SubBatches, work: _Collected) -> None:
-        delta = self._maintained(update, work)
+    def _apply_facts(
+        self, number: int, update: EncodedUpdate, times: KeyTimes, order: SubBatches, work: Collected
+    ) -> None:
+        plan = self.windows.plan(update, times) if self.windows else None
+        delta = self._maintained(update if plan is None else plan.update, work)
         violated = delta.get(self.config.violated)
         if violated is not None and violated.inserted_rows:
             keys, names = violated.inserted
             bad = np.unique(keys)
-            work.applied[-1] = update_without(update, bad)
+            work.applied[-1] = update_without(work.applied[-1], bad)
             self._maintain(inverse(delta, bad))
             self._refuse(number, keys, names, order, work)
             delta = {name: without_keys(change, bad) for name, change in delta.items()}
-        work.changes.add(number, delta)
+            plan = plan and self.windows.plan(update_without(update, bad), times.without(bad))
+        work.changes.add(number, delta, self._expired(plan, update))
+        if plan is not None:
+            self.windows.commit(plan)
 
-    def _refuse(self, number: int, keys: Ids, names: Ids, order: SubBatches, work: _Collected) -> None:
+    def _expired(self, plan: KeyedPlan | None, update: EncodedUpdate | None = None) -> ExpiredOfKeys:
+        """What expires by a plan: derived facts too, except those of keys with deletions, unless a rule
+        negates or aggregates or was changed."""
+        if plan is None:
+            return NOTHING_EXPIRED
+        others = keys_of(update.deletions) if update is not None else np.empty(0, np.int32)
+        return ExpiredOfKeys(plan.expired, others, self._is_monotonic and update is not None)
+
+    def _refuse(self, number: int, keys: Ids, names: Ids, order: SubBatches, work: Collected) -> None:
         """Refuses the updates of keys in a sub-batch, which violate the constraints with these names."""
         updates = order.update_of(keys, np.full(len(keys), number))
         work.refused.append((updates, plain_texts(self.engine.dictionary, names).to_pylist()))
@@ -221,31 +226,45 @@ class Bucket:
     # --- rules --------------------------------------------------------------------------------------
 
     def _apply_rule_edit(
-        self, change: PlannedEdit, number: int, update: EncodedUpdate, order: SubBatches, work: _Collected
+        self,
+        change: PlannedEdit,
+        number: int,
+        update: EncodedUpdate,
+        times: KeyTimes,
+        order: SubBatches,
+        work: Collected,
     ) -> None:
         """Applies a sub-batch in which rules change."""
         before, self.rules = self.rules, change.rules
-        updated = order.keys[order.sub_batches == number]
+        own = order.sub_batches == number
+        own[list(work.late)] = False
+        updated = order.keys[own]
         if change.why is not None:
             work.refused_rules.append(Refusal(None, change.label, change.why))
             keys = plain_texts(self.engine.dictionary, updated).to_pylist()
-            labels = work.labels.take(pa.array(np.flatnonzero(order.sub_batches == number))).to_pylist()
+            labels = work.labels.take(pa.array(np.flatnonzero(own))).to_pylist()
             work.refused_rules += [
                 Refusal(key, label, change.why) for key, label in zip(keys, labels, strict=True)
             ]
             return
-        delta = self._maintained(update, work, change.rules)
+        plan = self.windows.plan(update, times) if self.windows else None
+        plain = update if plan is None else plan.update
+        delta = self._maintained(plain, work, change.rules)
         violated = delta.get(self.config.violated)
         if violated is not None and violated.inserted_rows:
             keys, names = violated.inserted
             mine = np.isin(keys, updated)
             # Undo everything and apply it again without the updates of these keys: that is the net change.
             self._maintain(inverse(delta), before)
-            work.applied[-1] = update_without(update, np.unique(keys[mine]))
+            bad = np.unique(keys[mine])
+            plan = plan and self.windows.plan(update_without(update, bad), times.without(bad))
+            work.applied[-1] = update_without(update, bad) if plan is None else plan.update
             delta = self._maintain(work.applied[-1], change.rules)
             self._check_constraints(change)
             self._refuse(number, keys[mine], names[mine], order, work)
-        work.changes.add_change(number, delta, change.label, self.keys)
+        work.changes.add_change(number, delta, change.label, self.keys, self._expired(plan))
+        if plan is not None:
+            self.windows.commit(plan)
 
     def _check_constraints(self, change: PlannedEdit) -> None:
         keys, names = self.engine.columns(self.config.violated)
@@ -258,20 +277,64 @@ class Bucket:
         examples = ", ".join(texts[:_EXAMPLES]) + (" …" if len(texts) > _EXAMPLES else "")
         raise RunError(RuleViolated(update=update, keys=count, constraint=constraint, examples=examples))
 
-    def _refused(self, order: SubBatches, labels: pa.Array, work: _Collected) -> pa.Table:
+    def _refused(self, order: SubBatches, labels: pa.Array, work: Collected) -> pa.Table:
+        dictionary = self.engine.dictionary
         updates = np.concatenate([np.empty(0, np.int64), *(numbers for numbers, _ in work.refused)])
         names = [name for _, part in work.refused for name in part]
-        return pa.table(
-            {
-                "key": plain_texts(self.engine.dictionary, order.keys[updates]),
-                "update": labels.take(pa.array(updates)),
-                "constraint": pa.array(names, pa.string()),
-            }
-        )
+        found = {
+            "key": plain_texts(dictionary, order.keys[updates]),
+            "update": labels.take(pa.array(updates)),
+            "constraint": pa.array(names, pa.string()),
+        }
+        tables = [pa.table(found)]
+        for keys, constraints in work.behind:
+            known = self.keys.last_labels(keys).cast(labels.type)
+            arrays = [plain_texts(dictionary, keys), known, plain_texts(dictionary, constraints)]
+            tables.append(pa.table(arrays, names=list(found)))
+        return pa.concat_tables(tables)
+
+    # --- windows ------------------------------------------------------------------------------------
+
+    def _on_time(
+        self, number: int, update: EncodedUpdate, times: Numbers, order: SubBatches, work: Collected
+    ) -> tuple[EncodedUpdate, KeyTimes]:
+        """A sub-batch without the updates that come too late, and the times of the others."""
+        own = np.flatnonzero(order.sub_batches == number)
+        if not self.windows:
+            return update, NO_KEYS
+        late = self.windows.late_among(order.keys[own], times[own])
+        if late.any():
+            update = update_without(update, order.keys[own[late]])
+            now = self.windows.times_of(order.keys[own[late]])
+            work.late |= dict(zip(own[late].tolist(), now.tolist(), strict=True))
+            own = own[~late]
+        return update, self.windows.times_at(order.keys[own], times[own])
+
+    def _advance(self, until: int, work: Collected) -> None:
+        """All keys move to the time of the stream.  A key for which that violates a constraint stays behind,
+        until a later batch."""
+        windows = self.windows
+        times = windows.times_after(self.keys.ids, until)
+        plan = windows.plan(EncodedUpdate(), times)
+        if plan.expired:
+            labels, keys = self._at_least(self.keys.last_labels(times.keys)), times.keys
+            delta = self._maintained(plan.update, work)
+            violated = delta.get(self.config.violated)
+            if violated is not None and violated.inserted_rows:
+                found, names = violated.inserted
+                bad = np.unique(found)
+                work.applied[-1] = update_without(plan.update, bad)
+                self._maintain(inverse(delta, bad))
+                work.behind.append((found, names))
+                delta = {name: without_keys(change, bad) for name, change in delta.items()}
+                plan = windows.plan(EncodedUpdate(), times.without(bad))
+            work.changes.add_last(delta, keys, labels, self._expired(plan, EncodedUpdate()))
+        windows.commit(plan)
+        windows.end(until, self.keys.ids)
 
     # --- keys that expire ---------------------------------------------------------------------------
 
-    def _expire(self, now: int, work: _Collected) -> Ids:
+    def _expire(self, now: int, work: Collected) -> Ids:
         if self.config.ttl is None:
             return np.empty(0, np.int32)
         gone = self.keys.expired(now - self.config.ttl)
@@ -280,6 +343,7 @@ class Bucket:
             delta = self._maintained(EncodedUpdate(tuple(self._facts_of(gone)), ()), work)
             work.changes.add_last(delta, gone, labels)
             self.keys.forget(gone)
+            self.windows.forget(gone)
         return gone
 
     def _at_least(self, labels: pa.Array) -> pa.Array:
@@ -304,7 +368,7 @@ class Bucket:
     # --- the engine ---------------------------------------------------------------------------------
 
     def _maintained(
-        self, update: EncodedUpdate, work: _Collected, rules: Rules | None = None
+        self, update: EncodedUpdate, work: Collected, rules: Rules | None = None
     ) -> Mapping[str, PredicateDelta]:
         work.applied.append(update)
         return self._maintain(update, rules)
@@ -321,16 +385,15 @@ class Bucket:
 
     # --- records and snapshots -----------------------------------------------------------------------
 
-    def _record(self, keys: Ids, gone: Ids, applied: list[EncodedUpdate]) -> bytes:
-        """`keys` are those with updates, or all."""
+    def _record(
+        self, keys: Ids, gone: Ids, applied: list[EncodedUpdate], windows: WindowsRecord | None
+    ) -> bytes:
+        """`keys` are those with updates, or all; `windows` is what has changed in windows."""
         positions = self.keys.positions(keys)
         known = positions >= 0
         keys, positions = keys[known], positions[known]
-        about = EncodedUpdate([Facts(_KEYS, [gone], len(gone))], [Facts(_KEYS, [keys], len(keys))])
-        labels = labels_packed(self.keys.labels.take(pa.array(positions)))
-        arrays = {"seen": self.keys.seen[positions], **labels}
-        header = {"kind": "bucket", **self.rules.header()}
-        return b"".join(changes_packed(header, [about, *applied], self.engine.dictionary, arrays))
+        noted = Noted(keys, self.keys.labels.take(pa.array(positions)), self.keys.seen[positions])
+        return packed_record(noted, gone, applied, windows, self.rules.header(), self.engine.dictionary)
 
     def snapshot(self, keys: Ids | None = None) -> bytes:
         """A record that restores this bucket from an empty one, or a bucket with some of its keys.
@@ -340,22 +403,21 @@ class Bucket:
         """
         batches = self._explicit() if keys is None else self._facts_of(keys)
         own = self.keys.ids if keys is None else keys
-        return self._record(own, np.empty(0, np.int32), [EncodedUpdate(insertions=list(batches))])
+        facts = EncodedUpdate(insertions=list(batches))
+        return self._record(own, np.empty(0, np.int32), [facts], self.windows.everything(keys))
 
     def replay(self, record: bytes) -> None:
         """Applies what a batch did, or loads a snapshot."""
         database = self.database
-        try:
-            read = unpacked(memoryview(record))
-            about, *updates = changes_of(read, database.dictionary)
-            (forgotten,), (noted,) = about.deletions, about.insertions
-            keys, labels = noted.columns[0], labels_of(read.arrays)
-            seen = read.arrays["seen"].astype(np.int64)
-            if not len(keys) == len(labels) == len(seen):
-                raise ValueError("its keys do not match what is known about them")
-        except UNDECODABLE as error:
-            raise damaged_state(f"a record cannot be decoded ({error})") from error
-        rules = rules_of(self.config, read.header)
+        found = read_record(record, database.dictionary)
+        updates = found.updates
+        self.windows.forget(found.forgotten)
+        if found.windows is not None:
+            try:
+                self.windows.load(*found.windows)
+            except UNDECODABLE as error:
+                raise damaged_state(f"windows of a record cannot be restored ({error})") from error
+        rules = rules_of(self.config, found.header)
         changed = rules if rules.text != self.rules.text else None
         if database.run is None and not any(update.deletions for update in updates):
             facts = [facts for update in updates for facts in update.insertions]
@@ -366,9 +428,10 @@ class Bucket:
             self._maintain(net_update(updates), changed)
         if rules.edited:
             self.rules = rules
-        order = np.argsort(keys)
-        self.keys.forget(forgotten.columns[0])
-        self.keys.note(keys[order], labels.take(pa.array(order)), seen[order])
+        noted = found.noted
+        order = np.argsort(noted.keys)
+        self.keys.forget(found.forgotten)
+        self.keys.note(noted.keys[order], noted.labels.take(pa.array(order)), noted.seen[order])
 
     @property
     def garbage(self) -> float:

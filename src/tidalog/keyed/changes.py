@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
 import pyarrow as pa
 
+from tidalog.api.expired import Mask, rows_among
 from tidalog.api.naming import is_hidden
-from tidalog.io.change_columns import KINDS, OPERATIONS, change_schema
+from tidalog.io.change_columns import EXPIRED, KINDS, OPERATIONS, change_schema
 from tidalog.io.change_feed import ChangeBatch
 from tidalog.keyed.batches import Numbers, SubBatches
 from tidalog.keyed.config import BucketConfig
@@ -26,6 +28,26 @@ if TYPE_CHECKING:
 _LabelOf = Callable[[Ids], Numbers]
 _FIRST: Final = -1
 """The sub-batch in which keys are added."""
+
+
+@dataclass(frozen=True)
+class ExpiredOfKeys:
+    """The facts that left windows, keys of which more than that was deleted, and whether nothing but time can
+    have ended a derived fact of the other keys."""
+
+    facts: Sequence[Facts] = ()
+    others: Ids = field(default_factory=lambda: np.empty(0, np.int32))
+    is_only_cause: bool = False
+
+    def among(self, predicate: str, columns: Sequence[Ids], explicit: Mask) -> Mask:
+        """Which of the deleted facts of a predicate, with their keys, expired."""
+        found = rows_among(predicate, columns, explicit, self.facts)
+        if self.facts and self.is_only_cause:
+            found |= ~explicit & ~np.isin(columns[0], self.others)
+        return found
+
+
+NOTHING_EXPIRED = ExpiredOfKeys()
 
 
 class _Part:
@@ -53,6 +75,8 @@ class KeyedChanges:
         self._parts: dict[str, _Part] = {}
         self.counts: dict[str, list[int]] = {}
         """By predicate: how many facts were inserted and deleted."""
+        self.expired = 0
+        """How many of the deleted facts expired."""
         self._relations = {name: relation for relation, name in config.names.items()}
         layout = config.layout
         self._triples = TripleRows(layout, dictionary, leading=1) if layout.active else None
@@ -61,24 +85,37 @@ class KeyedChanges:
         """The facts that new keys get from the program: their update 0."""
         self._add(_FIRST, delta, lambda keys: np.full(len(keys), self._zero))
 
-    def add(self, number: int, delta: Mapping[str, PredicateDelta]) -> None:
+    def add(
+        self, number: int, delta: Mapping[str, PredicateDelta], expired: ExpiredOfKeys = NOTHING_EXPIRED
+    ) -> None:
         """The changes of a sub-batch."""
         order = self._order
-        self._add(number, delta, lambda keys: order.update_of(keys, np.full(len(keys), number)))
+        self._add(number, delta, lambda keys: order.update_of(keys, np.full(len(keys), number)), expired)
 
-    def add_last(self, delta: Mapping[str, PredicateDelta], gone: Ids, labels: pa.Array) -> None:
-        """The deletions of expired keys, with the label of the last update of each."""
+    def add_last(
+        self,
+        delta: Mapping[str, PredicateDelta],
+        keys: Ids,
+        labels: pa.Array,
+        expired: ExpiredOfKeys = NOTHING_EXPIRED,
+    ) -> None:
+        """Changes after the updates of a batch, with the label of the last update of each of these keys."""
         start = self._more_labels(labels)
-        self._add(self._order.count, delta, lambda keys: start + np.searchsorted(gone, keys))
+        self._add(self._order.count, delta, lambda own: start + np.searchsorted(keys, own), expired)
 
     def add_change(
-        self, number: int, delta: Mapping[str, PredicateDelta], label: Label | None, known: KeyTable
+        self,
+        number: int,
+        delta: Mapping[str, PredicateDelta],
+        label: Label | None,
+        known: KeyTable,
+        expired: ExpiredOfKeys = NOTHING_EXPIRED,
     ) -> None:
         """The changes of a sub-batch in which rules change, of any key: with the label of the edit; without
         labels, with that of the key's update, or of its last one if it has none."""
         if label is not None:
             own = self._more_labels(pa.array([label], self._labels[0].type))
-            self._add(number, delta, lambda keys: np.full(len(keys), own))
+            self._add(number, delta, lambda keys: np.full(len(keys), own), expired)
             return
         order, start = self._order, self._more_labels(known.labels)
         updated = order.keys[order.sub_batches == number]
@@ -87,7 +124,7 @@ class KeyedChanges:
             updates = order.update_of(keys, np.full(len(keys), number))
             return np.where(np.isin(keys, updated), updates, start + known.positions(keys))
 
-        self._add(number, delta, label_of)
+        self._add(number, delta, label_of, expired)
 
     def _more_labels(self, labels: pa.Array) -> int:
         """Adds labels and returns the number of the first."""
@@ -95,25 +132,34 @@ class KeyedChanges:
         self._labels.append(labels)
         return start
 
-    def _add(self, number: int, delta: Mapping[str, PredicateDelta], label_of: _LabelOf) -> None:
+    def _add(
+        self,
+        number: int,
+        delta: Mapping[str, PredicateDelta],
+        label_of: _LabelOf,
+        expired: ExpiredOfKeys = NOTHING_EXPIRED,
+    ) -> None:
         for name, change in delta.items():
             relation = self._relations.get(name, name)
             if name in (self._config.key, self._config.violated) or is_hidden(relation):
                 continue
-            for operation, columns, explicit in (
-                (0, change.deleted, change.deleted_explicit),
+            too_old = expired.among(name, change.deleted, change.deleted_explicit)
+            deleted = np.where(too_old, EXPIRED, change.deleted_explicit)
+            for operation, columns, kinds in (
+                (0, change.deleted, deleted),
                 (1, change.inserted, change.inserted_explicit),
             ):
                 if self._triples is not None:
                     mine = self._triples.own(relation, columns)
                     if mine is not None:
-                        columns, explicit = [column[mine] for column in columns], explicit[mine]
-                if not len(explicit):
+                        columns, kinds = [column[mine] for column in columns], kinds[mine]
+                if not len(kinds):
                     continue
                 part = self._parts.setdefault(relation, _Part())
                 part.columns.append(columns)
                 part.labels.append(label_of(columns[0]))
-                part.flags.append(((number + 1) * 2 + operation) * 2 + explicit.astype(np.int64))
+                part.flags.append(((number + 1) * 2 + operation) * 4 + kinds.astype(np.int64))
+                self.expired += int(np.count_nonzero(kinds == EXPIRED))
 
     def table(self) -> pa.Table:
         """All rows, by sub-batch; deletions before insertions."""
@@ -128,9 +174,9 @@ class KeyedChanges:
             columns = [np.concatenate(column) for column in zip(*part.columns, strict=True)]
             labels = all_labels.take(pa.array(np.concatenate(part.labels)))
             table = pa.table(self._arrays(relation, columns, labels, own), schema=schema)
-            starts = np.concatenate([[0], np.flatnonzero(np.diff(own >> 1)) + 1, [len(own)]]).tolist()
+            starts = np.concatenate([[0], np.flatnonzero(np.diff(own >> 2)) + 1, [len(own)]]).tolist()
             for start, end in itertools.pairwise(starts):
-                runs.append((int(own[start]) >> 1, table.slice(start, end - start)))
+                runs.append((int(own[start]) >> 2, table.slice(start, end - start)))
         runs.sort(key=lambda run: run[0])
         return pa.concat_tables([part for _, part in runs]).combine_chunks()
 
@@ -143,16 +189,16 @@ class KeyedChanges:
         texts = [_text(self._dictionary.decode_text(column)) for column in arguments]
         empty = [pa.nulls(rows, pa.string())] * (self._config.arguments - len(texts))
         written = ChangeBatch(0, 1, predicate, "explicit", (), 0).written_predicate
-        counted, inserted = self.counts.setdefault(written, [0, 0]), int(np.count_nonzero(flags & 2))
+        counted, inserted = self.counts.setdefault(written, [0, 0]), int(np.count_nonzero(flags & 4))
         counted[0], counted[1] = counted[0] + inserted, counted[1] + rows - inserted
         return [
             plain_texts(self._dictionary, columns[0]),
             labels,
-            pa.array(OPERATIONS).take(pa.array(flags >> 1 & 1)),
+            pa.array(OPERATIONS).take(pa.array(flags >> 2 & 1)),
             pa.repeat(written, rows),
             *texts,
             *empty,
-            pa.array(KINDS).take(pa.array(flags & 1)),
+            pa.array(KINDS).take(pa.array(flags & 3)),
         ]
 
 

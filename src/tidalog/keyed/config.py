@@ -18,7 +18,9 @@ from tidalog.engine.dictionary import Dictionary
 from tidalog.io.declared_rows import Declarations
 from tidalog.keyed.shard_map import entry_of_bucket
 from tidalog.lang import parse, print_program
+from tidalog.lang.printer import Printer
 from tidalog.model.facts import Facts, Ids
+from tidalog.model.program import Window
 from tidalog.model.terms import Term
 from tidalog.model.update import EncodedUpdate
 from tidalog.rdf.columns import split
@@ -55,6 +57,9 @@ class BucketConfig:
     known: Mapping[str, int] = field(default_factory=dict)
     """Its predicates and their arities."""
     parameters: Mapping[str, Term] = field(default_factory=dict)
+    windows: tuple[Window, ...] = ()
+    late: int = 0
+    """How much older than the time of its key an update may be, in microseconds."""
     facts_only: bool = False
     """Whether a bucket only holds facts: it keeps the text of the rules without evaluating them."""
 
@@ -65,7 +70,9 @@ class BucketConfig:
     @cached_property
     def digest(self) -> str:
         """Identifies the program; the state of one cannot be used by another."""
-        return sha256(f"{self.buckets} {self.labels} {self.text}".encode() + self.facts).hexdigest()[:16]
+        windows = "".join(map(Printer().window, self.windows))
+        text = f"{self.buckets} {self.labels} {self.text}{windows}"
+        return sha256(text.encode() + self.facts).hexdigest()[:16]
 
     @cached_property
     def declarations(self) -> Declarations:
@@ -115,9 +122,10 @@ def config_of(
     functions: Mapping[str, PythonFunction],
     buckets: int = 1,
     parameters: Mapping[str, Term] | None = None,
+    late: int = 0,
 ) -> BucketConfig:
     """`kb` has loaded the original program."""
-    dictionary = kb.dictionary
+    dictionary, windows = kb.dictionary, kb.program.windows
     parts = [part for rows in kb.asserted_id_rows() for part in split(rows, keyed.layout, dictionary)]
     change = EncodedUpdate(insertions=[_renamed(part, keyed) for part in parts])
     return BucketConfig(
@@ -136,6 +144,11 @@ def config_of(
         print_program(replace(kb.program, facts=())),
         {name: info.arity for name, info in kb.predicates.items()},
         dict(parameters or {}),
+        tuple(
+            replace(one, name=keyed.name(one.name), source=keyed.name(one.source), span=None)
+            for one in windows
+        ),
+        late,
     )
 
 

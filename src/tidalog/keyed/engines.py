@@ -14,12 +14,14 @@ from typing import Final
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from tidalog.keyed.bucket import BatchOutcome, Bucket
+from tidalog.keyed.bucket import Bucket
+from tidalog.keyed.outcome import BatchOutcome
 from tidalog.keyed.packing import (
     BAD,
     BAD_ROW,
     NOW,
     REFUSED,
+    UNTIL,
     WITH_RULES,
     arrow_stream,
     filled,
@@ -28,7 +30,7 @@ from tidalog.keyed.packing import (
     unpacked_rows,
 )
 
-COUNTED: Final = ("rows", "quarantined", "skipped", "refused", "expired", "updates")
+COUNTED: Final = ("rows", "quarantined", "skipped", "refused", "expired", "updates", "expired_facts")
 TOKEN: Final = 8
 """Bytes of a token, which names one content of a bucket."""
 _LEAST_LOG: Final = 2 * 2**20
@@ -58,7 +60,7 @@ class BatchResult:
     token: bytes
     """Of the content after the batch; the old one if nothing has changed."""
     holds: bool
-    """Whether there is anything to keep: keys, or rules from the stream."""
+    """Whether there is anything to keep: keys, rules from the stream, or its time."""
     record: bytes
     """Replayed on the content before, it restores the content after."""
     snapshot: bytes
@@ -103,16 +105,18 @@ def apply_batch(cached: CachedEngine, request: BatchRequest) -> BatchResult:
     table = unpacked_rows(request.payloads)
     now = pc.max(table.column(NOW)).as_py() if NOW in table.column_names else 0
     sound, has_key = pc.is_null(table.column(BAD)), pc.is_valid(table.column("key"))
-    names = [name for name in table.column_names if name not in (NOW, BAD)]
+    until = pc.max(table.column(UNTIL)).as_py() if UNTIL in table.column_names else None
+    names = [name for name in table.column_names if name not in (NOW, BAD, UNTIL)]
     right = table.filter(pc.and_(sound, has_key)).select(names)
     others = table.filter(pc.invert(pc.and_(sound, has_key)))
     if others.num_rows:
         bad = others.filter(pc.is_valid(others.column(BAD)))
         rules = others.filter(pc.and_(pc.is_null(others.column(BAD)), pc.is_valid(others.column("op"))))
-        applied = cached.bucket.apply(right, now, rules, bad)
+        applied = cached.bucket.apply(right, now, rules, bad, until)
     else:
-        applied = cached.bucket.apply(right, now)
+        applied = cached.bucket.apply(right, now, until=until)
     changed = applied.rows > applied.skipped or applied.expired > 0 or applied.changes_rules
+    changed = changed or applied.moves_time
     reports = request.number == cached.bucket.config.first_entry
     return BatchResult(
         *_content(cached, request, applied.record if changed else b""),
@@ -132,7 +136,7 @@ def load_record(cached: CachedEngine, request: BatchRequest) -> BatchResult:
 def _content(cached: CachedEngine, request: BatchRequest, record: bytes) -> tuple[bytes, bool, bytes, bytes]:
     """The token, whether there is content, the record and the snapshot, after a record was applied."""
     snapshot = b""
-    holds = len(cached.bucket.keys) > 0 or cached.bucket.rules.edited
+    holds = len(cached.bucket.keys) > 0 or cached.bucket.rules.edited or cached.bucket.windows.has_content
     if record:
         cached.token = os.urandom(TOKEN) if holds else b""
         if request.log_size + len(record) > max(_LEAST_LOG, request.snapshot_size // _SHARE):
@@ -154,6 +158,7 @@ def _counts(applied: BatchOutcome, reports: bool) -> str:
         applied.refused_rows + refused,
         applied.expired,
         applied.updates,
+        applied.expired_facts,
     )
     if not any(counts) and not applied.predicates:
         return ""

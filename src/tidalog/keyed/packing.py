@@ -19,6 +19,10 @@ from tidalog.keyed.shard_map import Numbers
 
 BUCKET: Final = "__tidalog_bucket"
 NOW: Final = "__tidalog_now"
+TIME: Final = "__tidalog_time"
+"""The time of a row, in microseconds since 1970; null if it has none."""
+UNTIL: Final = "__tidalog_until"
+"""The latest time of the rows of a task, which goes to every bucket."""
 BAD: Final = "__tidalog_bad"
 PACKED: Final = f"{BUCKET} int, payload binary"
 REPORT: Final = "row string, counts string, payload binary"
@@ -36,14 +40,17 @@ _MOST_ROWS: Final = 5_000
 # --- in -----------------------------------------------------------------------------------------------------
 
 
-def packer(entries: Numbers, every: bool) -> Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
+def packer(
+    entries: Numbers, every: bool, timed: Callable[[pa.Table], pa.Table] | None = None
+) -> Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
     """Packs the rows of a task, which have the buckets of their keys; `entries` are those of the buckets.
-    With `every`, every bucket gets a payload, if only with the time."""
+    With `every`, every bucket gets a payload, if only with the time.  `timed` reads the times of rows."""
 
     def pack(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         rows = [batch for batch in batches if batch.num_rows]
         if rows:
-            yield packed(_to_every_bucket(pa.Table.from_batches(rows)), entries, every)
+            table = pa.Table.from_batches(rows)
+            yield packed(_to_every_bucket(table if timed is None else timed(table)), entries, every)
 
     return pack
 
@@ -80,7 +87,7 @@ def packed(table: pa.Table, entries: Numbers, every: bool) -> pa.RecordBatch:
 def _time_alone(table: pa.Table) -> pa.Table:
     first = table.slice(0, 1)
     only_time = [
-        first.column(name) if name == NOW else pa.nulls(1, first.schema.field(name).type)
+        first.column(name) if name in (NOW, UNTIL) else pa.nulls(1, first.schema.field(name).type)
         for name in table.column_names
     ]
     return pa.table(only_time, names=table.column_names)

@@ -43,6 +43,12 @@ def without_keys(change: PredicateDelta, keys: Ids) -> PredicateDelta:
     return restricted(change, [~np.isin(part[0], keys) for part in parts_of(change)])
 
 
+def keys_of(facts: Iterable[Facts]) -> Ids:
+    """The keys of facts, ascending."""
+    keys = [part.columns[0] for part in facts if part.count]
+    return np.unique(np.concatenate(keys)) if keys else np.empty(0, np.int32)
+
+
 def update_without(change: EncodedUpdate, keys: Ids) -> EncodedUpdate:
     return EncodedUpdate(list(_other(change.deletions, keys)), list(_other(change.insertions, keys)))
 

@@ -210,6 +210,7 @@ class Maintainer:
             if rules is not None:
                 begin_change(txn, rules)
                 engine.expiries.forget(engine, rules.dropped)
+            engine.expiries.restart(engine)
             marked = marks.begin(txn, upcoming, Parts(self.program.analysis.rules, self._index))
             self._change_explicit(txn)
             txn.finish_component((), txn.begin)  # what no component has

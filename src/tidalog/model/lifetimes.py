@@ -28,5 +28,7 @@ class Lifetimes:
     """The windows from which every fact goes at some time."""
     counted: frozenset[str] = frozenset()
     """The windows that have no time at which a fact leaves."""
+    restarted: frozenset[str] = frozenset()
+    """Streams and windows whose facts may all have other expiries, for windows have come or gone."""
     wanted: bool = False
     """Whether a user asks for expiries, so that they are worked out wherever they can be."""

@@ -42,6 +42,29 @@ def read_atom(atom: Atom, layout: Layout, triples_viewed: bool, types_viewed: bo
     return special_atom(atom, layout)
 
 
+def written_atom(atom: Atom, layout: Layout) -> Atom:
+    """The inverse: an atom of a relation, or of a view, as a program writes it."""
+    origin = layout.origin(atom.predicate)
+    if origin is not None:
+        object_ = atom.arguments[1] if origin.class_ is None else origin.class_
+        return Atom(TRIPLE, (atom.arguments[0], origin.property, object_), atom.span)
+    if atom.predicate == ALL_TRIPLES:
+        return Atom(TRIPLE, atom.arguments, atom.span)
+    if atom.predicate == ALL_TYPES:
+        return Atom(TRIPLE, (atom.arguments[0], TYPE, atom.arguments[1]), atom.span)
+    return atom
+
+
+def is_view(relation: str) -> bool:
+    """Whether a relation is the union of others."""
+    return relation in (ALL_TRIPLES, ALL_TYPES)
+
+
+def copies_down(rule_name: str) -> bool:
+    """Whether a rule copies triples into a more special relation."""
+    return rule_name.startswith(DOWN)
+
+
 def views_needed(layout: Layout, copied_into: set[str]) -> tuple[bool, bool]:
     """Whether a query over all triples, and one over all types, must read a view, because the special
     relations are not copied into the general one."""

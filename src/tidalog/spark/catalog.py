@@ -59,7 +59,10 @@ def known_predicates(kb: KnowledgeBase) -> KnownPredicates:
     layout = analysis.triples
     prefixes = {**STANDARD_PREFIXES, **kb.program.prefixes}
     arities: dict[str, int] = {}
+    filled = {window.name for window in kb.program.windows if window.name != window.source}
     for name, info in kb.predicates.items():
+        if name in filled:
+            continue  # facts come in by the stream of the window
         if layout.is_shorthand(name) and info.arity in (1, 2):
             continue  # a class and a property may have the same name
         for alias in _aliases(name, prefixes):

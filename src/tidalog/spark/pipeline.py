@@ -24,15 +24,14 @@ from concurrent.futures import Future, ThreadPoolExecutor, wait
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
-from tidalog.io.update_diagnostics import UpdateTooLate as AfterTime
 from tidalog.model.errors import TidalogError
 from tidalog.model.update import EncodedUpdate
-from tidalog.model.window_times import time_text
 from tidalog.spark.applying import Applying
-from tidalog.spark.diagnostics import UpdateRefused, UpdateTooLate
+from tidalog.spark.diagnostics import UpdateRefused
 from tidalog.spark.feed import Feed
 from tidalog.spark.idle import CLOCK, IdleClock
 from tidalog.spark.ingest import BadRow, Batch, Ingest
+from tidalog.spark.late_updates import late_texts
 from tidalog.spark.materialised import Materialised
 from tidalog.spark.progress import BatchReport, Listener, Reporter
 from tidalog.spark.quarantine import Quarantine
@@ -195,17 +194,9 @@ class Pipeline:
         self, frame: DataFrame, read: Batch, found: Ordered, late: Sequence[Late | None]
     ) -> list[BadRow]:
         """The rows of updates that are too late to be applied: after other updates, or for windows."""
-        after = f"update {self.kb.last_label()} came before it"
-        why: dict[Label, str] = dict.fromkeys(found.changed, "it was applied with other rows")
-        texts: dict[Label | None, tuple[str, str]] = {
-            label: (UpdateTooLate.number, UpdateTooLate(label=label, why=reason).message + f": {reason}")
-            for label, reason in (why | dict.fromkeys(found.unseen, after)).items()
-        }
-        for label, one in zip(found.updates.updates, late, strict=True):
-            if one is not None:
-                message = AfterTime(time=time_text(one.time), now="", late="").message
-                text = f"{message}: time is at {time_text(one.now)}"
-                texts[label if self._ingest.has_labels else None] = AfterTime.number, text
+        texts = late_texts(found, late, self.kb.last_label())
+        if texts and not self._ingest.has_labels:  # the batch is one update
+            texts = {None: next(iter(texts.values()))}
         return self._ingest.late_rows(frame, read, texts) if texts else []
 
     # --- applying -----------------------------------------------------------------------------------

@@ -41,7 +41,7 @@ class Counts:
     deleted: int = 0
     """Facts that are gone, with those that expired."""
     expired: int = 0
-    """Facts that were too old for a window, or followed from such facts; unknown of keys."""
+    """Facts that were too old for a window, or followed from such facts."""
     ignored: int = 0
     """Insertions of facts that were explicit, and deletions of facts that were not; unknown of keys."""
     engine_seconds: float = 0.0

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Final
 
 import tidalog
 from tidalog.api.sources import ProgramSource
+from tidalog.api.timed_changes import refuse_windows
 from tidalog.io.diagnostics import NoTermForType
 from tidalog.io.spark_fields import for_spark
 from tidalog.model.errors import DataError
@@ -37,12 +38,14 @@ def materialise(
 
     The columns of a table are the arguments of its predicate: those with the declared names, else in order.
     The results have the declared names, else `arg1` …; a predicate without arguments has a row if it is true.
+    Tables have no times, so a program with windows is refused (T178).
     With `terms`, every cell is text in `any` form.
     """
     spark = next((table.sparkSession for table in tables.values()), None) or spark_session()
     with tidalog.open() as kb:
         with kb.as_one():
             kb.load(program, parameters=parameters)
+            refuse_windows(kb.program, "materialise of tables")
             for predicate, table in tables.items():
                 _require_columns_for_arrow(table)
                 with reading():

@@ -26,8 +26,9 @@ from keyed_oracle import (
 import tidalog
 from generators import EVERYTHING, programs, triple_programs
 from tidalog.analysis.keyed import keyed_program
-from tidalog.keyed.bucket import BatchOutcome, Bucket
+from tidalog.keyed.bucket import Bucket
 from tidalog.keyed.config import BucketConfig, config_of
+from tidalog.keyed.outcome import BatchOutcome
 from tidalog.lang import parse, print_rule
 from tidalog.model.errors import RunError, StoreError
 from tidalog.model.program import Fact, Program, Rule

@@ -48,7 +48,14 @@ def streamed(folder: Path, buckets: int) -> dict[str, int]:
 
 
 @pytest.mark.parametrize(
-    "options", ["--key farm --store s", "--ttl 3", "--key farm --materialised m", "--buckets 2"]
+    "options",
+    [
+        "--key farm --store s",
+        "--ttl 3",
+        "--key farm --materialised m",
+        "--buckets 2",
+        "--key farm --idle-advance 5s",
+    ],
 )
 def test_options_that_do_not_go_together_are_refused(
     options: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]

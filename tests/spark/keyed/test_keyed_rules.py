@@ -6,7 +6,8 @@ import pyarrow as pa
 import pytest
 from keyed_oracle import Row, RuleRow, changes_in, config_for, rule_table, table_of
 
-from tidalog.keyed.bucket import BatchOutcome, Bucket
+from tidalog.keyed.bucket import Bucket
+from tidalog.keyed.outcome import BatchOutcome
 from tidalog.keyed.rules import edits_in, rules_of
 from tidalog.lang import parse
 from tidalog.model.errors import RunError

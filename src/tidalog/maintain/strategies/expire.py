@@ -15,7 +15,7 @@ import numpy.typing as npt
 
 from tidalog.engine import opcodes as op
 from tidalog.engine import update_kernels as steps
-from tidalog.engine.addresses import PLANS, Block, block_of
+from tidalog.engine.addresses import PLANS, Block, block_of, follow
 from tidalog.engine.binding_blocks import BLOCK
 from tidalog.engine.bits import CHECKED, DELAYED, DELETED, EXPLICIT, OLD_STATE, PRESENT, WAITING
 from tidalog.engine.expiries import NO_CHANGES, Changes, ExpiryStore
@@ -24,7 +24,9 @@ from tidalog.engine.plan_code import Filter
 from tidalog.maintain.component import MaintainedComponent
 from tidalog.maintain.component_plans import BACKWARD, FORWARD, PIVOT, Searches
 from tidalog.maintain.kernels import expire as kernel
+from tidalog.maintain.kernels import expire_work as state
 from tidalog.maintain.kernels.counters import new_counters
+from tidalog.maintain.kernels.expire_lower import doubt_given
 from tidalog.maintain.strategies.base import ComponentUpdate, Strategy
 from tidalog.maintain.strategies.searching import ANY, note_deleted
 from tidalog.model.facts import Ids
@@ -62,17 +64,12 @@ class Expire(Strategy):
         lifetimes = engine.expiries.lifetimes
         if lifetimes is None:
             return "nothing that it reads expires"
-        if component.negated or component.stage.fold is not None:
-            return "with negation or aggregates a fact may outlive those it follows from"
-        if component.stage.memos:
-            return "its rules call functions of Python"
-        if not component.incremental:
-            return "a rule has too many atoms to be searched"
-        if any(not rule.atoms for rule in component.stage.every_rule):
-            return "a rule derives facts from nothing"
-        read = {engine.names[number] for number in (*component.lower, *component.numbers)}
-        if read & lifetimes.counted:
-            return "a window of the last arrivals does not say when a fact leaves"
+        if problem := _misfit_of_rules(component):
+            return problem
+        if lifetimes.counted:
+            read = {engine.names[number] for number in (*component.lower, *component.numbers)}
+            if read & lifetimes.counted:
+                return "a window of the last arrivals does not say when a fact leaves"
         names, derived = lifetimes.predicates, engine.expiries.derived
         windows = [n for n in component.lower if n not in derived] + component.numbers
         expires = any(engine.names[number] in names for number in windows)
@@ -114,6 +111,20 @@ class Expire(Strategy):
         work.marks.derived_unseen(work.begin)
 
 
+def _misfit_of_rules(component: MaintainedComponent) -> str:
+    if component.expires_with is not None and component.edit is None:
+        return ""  # it has had expiries with the same rules
+    if component.negated or component.stage.fold is not None:
+        return "with negation or aggregates a fact may outlive those it follows from"
+    if component.stage.memos:
+        return "its rules call functions of Python"
+    if not component.incremental:
+        return "a rule has too many atoms to be searched"
+    if any(not rule.atoms for rule in component.stage.every_rule):
+        return "a rule derives facts from nothing"
+    return ""
+
+
 def _basis(component: MaintainedComponent, expiries: ExpiryStore) -> tuple[int, frozenset[int]]:
     return expiries.version, frozenset(expiries.timed.intersection(component.lower))
 
@@ -126,7 +137,7 @@ class _Run:
         self.component = component = work.component
         self.searches: Searches = component.plans.searches(*_PLANS)
         self.searches.catch_up(self.engine)
-        plans = kernel.WAYS * PLANS
+        plans = state.WAYS * PLANS
         self._plans_at, self._search_at = self.searches.at[:plans], self.searches.at[plans:]
         self.buffers = component.workspace.work(_Buffers)
         self.all: Ids | None = None
@@ -149,7 +160,7 @@ class _Run:
         self.buffers.start(self, _joined(seeds), _joined(raised), _joined(given))
         if len(self.buffers.work.given):
             self.expiries.reserve(len(engine.store), len(self.buffers.work.given))
-            kernel.doubt_given(engine.shared, self.expiries.at, self.buffers.at)
+            doubt_given(engine.shared, self.expiries.at, self.buffers.at)
 
     def _given(self, number: int) -> list[Changes]:
         """Explicit facts of the component that the update gives another expiry."""
@@ -201,7 +212,7 @@ class _Run:
     def drive(self) -> None:
         control = self.buffers.work.control
         self.work.runner.drive_search(
-            self._step, control, kernel.BUDGET, lambda: self.searches.rule(_WAY_OF[control[kernel.PHASE]])
+            self._step, control, state.BUDGET, lambda: self.searches.rule(_WAY_OF[control[state.PHASE]])
         )
         self.work.counters.add_kernel(self.buffers.work.counters)
 
@@ -216,14 +227,14 @@ class _Run:
             self.buffers.make_room(self)
             return op.PAUSE
         if reason == op.GROW_INDEX:
-            engine.indexes.grow(int(control[kernel.WANTED]))
+            engine.indexes.grow(int(control[state.WANTED]))
             return op.PAUSE
         return reason
 
     def end(self) -> None:
         engine, expiries, work = self.engine, self.expiries, self.buffers.work
         control = work.control
-        suspects = np.ascontiguousarray(work.suspects[: control[kernel.SUSPECTS], 0])
+        suspects = np.ascontiguousarray(work.suspects[: control[state.SUSPECTS], 0])
         if self.all is not None:
             asked = self.all
         else:
@@ -233,16 +244,16 @@ class _Run:
         gone = np.empty(len(asked), np.int32)
         count = int(drop_due(engine.shared, expiries.at, asked, _BITS, gone))
         note_deleted(self.work, gone[:count])
-        expiries.note(engine, work.changed[: control[kernel.CHANGED]].copy())
-        stay = int(control[kernel.GROWN])
-        self.component.slides.note(stay, int(control[kernel.CHANGED]) - stay + count)
+        expiries.note(engine, work.changed[: control[state.CHANGED]].copy())
+        stay = int(control[state.GROWN])
+        self.component.slides.note(stay, int(control[state.CHANGED]) - stay + count)
         if self.all is not None:
             expiries.list_again(engine)
 
 
 _WAY_OF: Final = (
-    *(kernel.DOUBTING, kernel.PROVING, kernel.PROVING, kernel.DOUBTING),
-    *(kernel.PROVING, kernel.PROVING, kernel.RAISING, kernel.RAISING, kernel.RAISING),
+    *(state.DOUBTING, state.PROVING, state.PROVING, state.DOUBTING),
+    *(state.PROVING, state.PROVING, state.RAISING, state.RAISING),
 )
 """Phase → the way to search."""
 
@@ -251,7 +262,7 @@ class _Buffers:
     """The arrays of a run, kept from one component to the next."""
 
     def __init__(self) -> None:
-        self.work = kernel.Work(
+        self.work = state.Work(
             *(NO_CHANGES, NO_CHANGES, NO_CHANGES),
             np.empty(256, np.int32),
             np.empty((256, 2), np.int32),
@@ -260,25 +271,31 @@ class _Buffers:
             np.empty((256, 2), np.int32),
             np.empty(0, np.uint8),
             np.empty(0, np.int64),
-            np.empty((8, 1), np.int32),
-            np.empty(1, np.uint64),
-            np.empty(2, np.int32),
-            np.zeros(kernel.CONTROL, np.int64),
+            np.empty((state.BATCH, 2), np.int32),
+            np.empty((8, state.MARGIN), np.int32),
+            np.empty((state.MARGIN, 2), np.int32),
+            np.empty((8, state.MARGIN), np.int32),
+            np.empty(state.MARGIN, np.uint64),
+            np.empty(state.MARGIN, np.int32),
+            np.empty(state.MARGIN, np.int32),
+            np.zeros(state.CONTROL, np.int64),
             new_counters(),
         )
         self.at: Block = block_of(self.work)
 
     def replace(self, **arrays: np.ndarray) -> None:
-        self.work = self.work._replace(**arrays)
-        self.at = block_of(self.work)
+        before, self.work = self.work, self.work._replace(**arrays)
+        follow(self.at, before, self.work)
 
     def start(self, run: _Run, seeds: Changes, raised: Changes, given: Changes) -> None:
         work = self.work
         work.control[:] = work.counters[:] = 0
         arity = max((run.engine.arities[n] for n in run.component.numbers), default=0)
-        row = work.row if len(work.row) >= arity else np.empty((arity, 1), np.int32)
+        if len(work.heads) < arity:
+            shape = arity, state.MARGIN
+            self.replace(heads=np.empty(shape, np.int32), rows=np.empty(shape, np.int32))
         own, reads = run.component.own, run.searches.read
-        self.replace(seeds=seeds, raised=raised, given=given, own=own, reads=reads, row=row)
+        self.replace(seeds=seeds, raised=raised, given=given, own=own, reads=reads)
         self.make_room(run, len(given))
 
     def make_room(self, run: _Run, more: int = 0) -> None:
@@ -292,16 +309,16 @@ class _Buffers:
             changed=_with_room(work.changed, changed, more),
             queue=_with_room(work.queue, len(expiries.arrays.when), 0),
         )
-        engine.store.ensure(BLOCK, len(work.row), -1)
+        engine.store.ensure(BLOCK, len(work.heads), -1)
         expiries.reserve(len(engine.store) + BLOCK, more + BLOCK)
 
 
-_COUNTED: Final = [kernel.DOUBTED, kernel.SUSPECTS, kernel.WAITS, kernel.CHANGED]
+_COUNTED: Final = [state.DOUBTED, state.SUSPECTS, state.WAITS, state.CHANGED]
 
 
 def _with_room(array: npt.NDArray[np.int32], used: int, more: int) -> npt.NDArray[np.int32]:
     """An array with capacity for more entries, or itself."""
-    needed = used + more + 2 * kernel.MARGIN
+    needed = used + more + 2 * state.MARGIN
     if needed <= len(array):
         return array
     larger = np.empty((2 * needed, *array.shape[1:]), np.int32)

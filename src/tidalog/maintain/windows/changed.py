@@ -27,6 +27,8 @@ class WindowChange:
     windows: Windows
     insertions: Sequence[Facts] = ()
     deletions: Sequence[Facts] = ()
+    changed: frozenset[str] = frozenset()
+    """Streams with facts whose windows change, and these windows."""
 
 
 def changed_windows(
@@ -39,6 +41,7 @@ def changed_windows(
     new = Windows(wanted, windows.late, windows.now, windows.by_arrival)
     insertions: list[Facts] = []
     deletions: list[Facts] = []
+    touched: set[str] = set()
     for source in sorted({window.source for window in (*wanted, *windows.windows)}):
         old, own = windows.streams.get(source), new.of_source(source)
         if old is not None and windows.of_source(source) == own:
@@ -50,6 +53,7 @@ def changed_windows(
         changed = _with_windows(stream, source, own, windows)
         if own:
             new.streams[source] = changed
+        touched.update((source, *(window.name for window in (*own, *windows.of_source(source)))))
         before, after = _held(stream, old is None), _held(changed, is_plain=False)
         every = np.arange(len(stream.rows), dtype=np.int32)
         for name in sorted({*before, *after}):
@@ -57,7 +61,7 @@ def changed_windows(
             for rows, target in ((every[is_ & ~was], insertions), (every[was & ~is_], deletions)):
                 if len(rows):
                     target.append(stream.rows.facts(name, rows))
-    return WindowChange(new, insertions, deletions)
+    return WindowChange(new, insertions, deletions, frozenset(touched))
 
 
 def _of_facts(source: str, facts: Facts | None, now: int) -> Stream | None:

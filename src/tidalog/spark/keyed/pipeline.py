@@ -110,6 +110,7 @@ class KeyedPipeline:
             report.skipped += part["skipped"]
             report.refused += part["refused"]
             report.updates += part["updates"]
+            report.expired += part["expired_facts"]
             for predicate, (inserted, deleted) in part["predicates"].items():
                 report.inserted += inserted
                 report.deleted += deleted

@@ -98,7 +98,8 @@ def _resharded(bucket: Bucket, target_of: dict[str, int], entries: Numbers) -> p
     keys = bucket.keys.ids
     names = plain_texts(bucket.engine.dictionary, keys).to_pylist()
     targets = np.array([target_of[name] for name in names], np.int32)
-    numbers = np.arange(len(entries)) if bucket.rules.edited else np.unique(targets)
+    of_all = bucket.rules.edited or bucket.windows.has_content  # every bucket has the rules, and the time
+    numbers = np.arange(len(entries)) if of_all else np.unique(targets)
     records = [bucket.snapshot(keys[targets == number]) for number in numbers.tolist()]
     counts = [int((targets == number).sum()) for number in numbers.tolist()]
     arrays = [pa.array(entries[numbers]), pa.array(records, pa.binary()), pa.array(counts, pa.int32())]

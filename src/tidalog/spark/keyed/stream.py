@@ -16,7 +16,7 @@ from tidalog.analysis.keyed import keyed_program
 from tidalog.api.diagnostics import BadArgument
 from tidalog.api.naming import parameter_terms
 from tidalog.api.sources import ProgramSource, read_program
-from tidalog.api.timed_changes import refuse_windows
+from tidalog.api.times import checked_duration
 from tidalog.builtins import PythonFunction
 from tidalog.keyed.config import BucketConfig, config_of
 from tidalog.keyed.diagnostics import BadKey
@@ -33,10 +33,12 @@ from tidalog.keyed.packing import (
     row_schema,
     rows_apart,
 )
+from tidalog.keyed.row_times import RowTimes
 from tidalog.keyed.shard_map import entry_of_bucket
+from tidalog.lang.names import full_name
 from tidalog.model.errors import UsageError
 from tidalog.spark.catalog import KnownPredicates, known_predicates
-from tidalog.spark.columns import UpdateColumns, quoted, stream_columns
+from tidalog.spark.columns import UpdateColumns, quoted, stream_columns, with_time
 from tidalog.spark.diagnostics import SparkError
 from tidalog.spark.ingest import with_origins
 from tidalog.spark.internals import map_in_arrow, transform_with_state
@@ -46,10 +48,12 @@ from tidalog.spark.progress import Listener
 from tidalog.spark.quarantine import Quarantine
 from tidalog.spark.query import MaintenanceQuery, start_query
 from tidalog.spark.stream import PathLike, absolute, read_trigger, spark_path
-from tidalog.spark.validate import KEY, Validation, label_of, named
+from tidalog.spark.validate import KEY, TIME, Validation, label_of, named
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
+
+    from tidalog.api.knowledge_base import KnowledgeBase
 
 _KEY_TYPES: Final = frozenset(
     {"string", "tinyint", "smallint", "int", "bigint", "boolean", "date", "timestamp", "timestamp_ntz"}
@@ -70,6 +74,7 @@ def keyed(
     text_labels: bool = False,
     arguments: int | None = None,
     initial: PathLike | None = None,
+    late: object = 0,
 ) -> Keyed:
     """Maintains a materialisation of a program for each key, while updates arrive.
 
@@ -82,6 +87,10 @@ def keyed(
     is started, and the source is read from its start.
     Rows with `op` `+rule` and `-rule` change the rules of every key; they have no key.  Changes have as many
     arguments as the facts of the program, or `arguments` if later rules have wider facts.
+    For windows, an update has the latest time in the column `time` of its rows, or in the argument with the
+    times of a stream; if there is neither, that of its batch.  Every key has windows of its own, which move
+    with its updates, and after every batch to the latest time of the stream.  `late` is how much older than
+    the time of its key an update may be ("5s", a timedelta, or seconds); later ones are bad rows.
     `ttl` is the number of seconds without an update after which the next batch removes a key.  `initial` is
     the result of `tidalog.spark.reshard` on an earlier run.  The state store of Spark must be RocksDB, as in
     sessions of `tidalog.spark.spark_session`.
@@ -98,7 +107,6 @@ def keyed(
     labels = None if columns.update is None else "text" if as_text else "integer"
     given = parameter_terms(parameters or {})
     read = read_program(program, dialect, None)
-    refuse_windows(read.program, "a keyed stream")
     with tidalog.open(functions=functions or {}) as kb:
         kb.load(read.program, parameters=parameters, base_dir=read.folder)
         kb.materialise(progress=False)
@@ -112,9 +120,23 @@ def keyed(
             functions=functions or {},
             buckets=count,
             parameters=given,
+            late=checked_duration("late", late),
         )
+        if config.windows:
+            columns = with_time(columns, updates.schema)
+        timing = _timing(kb, known, columns)
     begin_with = Path(initial) if initial is not None else None
-    return Keyed(updates, key, columns, known, config, begin_with, buckets is not None)
+    return Keyed(updates, key, columns, known, config, begin_with, buckets is not None, timing)
+
+
+def _timing(kb: KnowledgeBase, known: KnownPredicates, columns: UpdateColumns) -> RowTimes | None:
+    """Where rows have their times; None if there are no windows."""
+    if not kb.program.windows:
+        return None
+    arguments = kb.program.time_arguments
+    names = {name: full_name(name, known.prefixes) for name in known.arities}
+    aliases = {alias: arguments[name] for alias, name in names.items() if name in arguments}
+    return RowTimes(columns.time is None and not arguments, aliases)
 
 
 def check_key(updates: DataFrame, key: str, columns: UpdateColumns) -> None:
@@ -148,6 +170,7 @@ class Keyed:
     config: BucketConfig
     _initial: Path | None
     _buckets_given: bool
+    _timing: RowTimes | None
 
     @property
     def rows(self) -> DataFrame:
@@ -187,9 +210,10 @@ class Keyed:
         if begin_with is not None:
             dealt = self._updates.sparkSession.read.parquet(str(begin_with))
             initial = dealt.select(BUCKET, "record").groupBy(BUCKET)
-        packed = map_in_arrow(
-            self._checked(), packer(entry_of_bucket(config.buckets), config.ttl is not None), PACKED
-        )
+        every = config.ttl is not None or self._timing is not None
+        timed = None if self._timing is None else self._timing.of
+        pack = packer(entry_of_bucket(config.buckets), every, timed)
+        packed = map_in_arrow(self._checked(), pack, PACKED)
         return transform_with_state(packed.groupBy(BUCKET), processor, REPORT, initial)
 
     def _changes_of(self, reports: DataFrame) -> DataFrame:
@@ -267,7 +291,7 @@ class Keyed:
         text = rows[quoted(self._key)].cast("string")
         checked = named(rows.withColumn(KEY, text), self._columns)
         validation = Validation(self._columns, self._known, self.config.text_labels, self._key)
-        values = F.struct(*(F.col(quoted(name)) for name in checked.columns if name != KEY))
+        values = F.struct(*(F.col(quoted(name)) for name in checked.columns if name not in (KEY, TIME)))
 
         def described(found: Column) -> Column:
             return F.to_json(F.struct(found.alias("fault"), values.alias("values")))
@@ -280,6 +304,10 @@ class Keyed:
         arguments = [F.col(f"arg{n + 1}") for n in range(len(self._columns.arguments))]
         label = [] if self._columns.update is None else [label_of(self.config.text_labels).alias("update")]
         now = [] if self.config.ttl is None else [F.unix_millis(F.current_timestamp()).alias(NOW)]
+        if self._timing is not None and self._timing.by_arrival:
+            now.append(F.unix_micros(F.current_timestamp()).alias(TIME))
+        elif self._columns.time is not None:
+            now.append(F.col(TIME))
         return checked.select(
             bucket.alias(BUCKET),
             bad.alias(BAD),

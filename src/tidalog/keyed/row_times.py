@@ -1,0 +1,84 @@
+"""Times of rows on their way to buckets: from a column, from arguments of facts, or that of the batch."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from tidalog.io.update_checks import INSERT
+from tidalog.io.update_diagnostics import NotATimeCell
+from tidalog.io.update_times import times_of_values
+from tidalog.keyed.batches import Numbers, SubBatches
+from tidalog.keyed.packing import BAD, TIME, UNTIL
+from tidalog.model.facts import Ids
+from tidalog.model.window_times import START
+
+
+@dataclass(frozen=True)
+class RowTimes:
+    """Where the times of rows come from.  TIME has the time of the batch if `by_arrival`, else the column of
+    the stream with times, if there is one."""
+
+    by_arrival: bool = False
+    arguments: Mapping[str, int] = field(default_factory=dict)
+    """The arguments, from 0, with the times of facts, by the names of predicates."""
+
+    def of(self, table: pa.Table) -> pa.Table:
+        """The rows with their times in microseconds, and the latest of them under UNTIL; unreadable times
+        are faults of their rows."""
+        if not self.by_arrival:
+            table = self._read(table)
+        sound = table.filter(pc.is_null(table.column(BAD))) if BAD in table.column_names else table
+        until = pa.array(pa.repeat(pc.max(sound.column(TIME)), table.num_rows))
+        return table.append_column(UNTIL, until)
+
+    def _read(self, table: pa.Table) -> pa.Table:
+        times = np.full(table.num_rows, START, np.int64)
+        for name, number in self.arguments.items():
+            if f"arg{number + 1}" in table.column_names:
+                is_fact = pc.and_(
+                    pc.equal(table.column("predicate"), name), pc.equal(table.column("op"), INSERT)
+                )
+                rows = np.flatnonzero(pc.fill_null(is_fact, False).to_numpy())
+                found, known = times_of_values(table.column(f"arg{number + 1}").take(pa.array(rows)))
+                times[rows[known]] = found[known]
+        if TIME in table.column_names:
+            column = table.column(TIME)
+            found, known = times_of_values(column)
+            times = np.where(known, found, times)
+            wrong = np.flatnonzero(~known & column.is_valid().to_numpy())
+            table = _with_faults(table, wrong) if len(wrong) else table
+            table = table.drop_columns([TIME])
+        return table.append_column(TIME, pa.array(times, pa.int64(), mask=times == START))
+
+
+def times_of_updates(table: pa.Table, keys: Ids, order: SubBatches) -> Numbers:
+    """The latest time of the rows of each update of a batch; START if it has none."""
+    found = np.full(len(order.keys), START, np.int64)
+    if TIME in table.column_names:
+        times = pc.fill_null(table.column(TIME), START).to_numpy()[order.rows]
+        np.maximum.at(found, order.update_of(keys[order.rows], order.sub_batch), times)
+    return found
+
+
+def _with_faults(table: pa.Table, wrong: Numbers) -> pa.Table:
+    """The rows, of which some have a time that is none."""
+    notes = table.column(BAD).to_pylist()
+    for number, row in zip(wrong.tolist(), table.take(pa.array(wrong)).to_pylist(), strict=True):
+        if notes[number] is None:
+            time = str(row.pop(TIME))
+            fault = {
+                "number": NotATimeCell.number,
+                "message": NotATimeCell(value=time).message,
+                "column": "time",
+            }
+            named = {name: value for name, value in row.items() if not name.startswith("__tidalog")}
+            values = {name: value if value is None else str(value) for name, value in named.items()}
+            notes[number] = json.dumps({"fault": fault, "values": {**values, "time": time}})
+    at = table.column_names.index(BAD)
+    return table.set_column(at, BAD, pa.chunked_array([pa.array(notes, pa.string())]))

@@ -1,0 +1,131 @@
+"""Keys have windows of their own: what a bucket holds is what a knowledge base for each key would hold that
+gets its updates, and the time of the stream after each batch."""
+
+from __future__ import annotations
+
+import json
+from zlib import crc32
+
+import numpy as np
+import pytest
+from keyed_oracle import changes_in
+from keyed_windows import LATE, PROGRAMS, AloneWithWindows, TimedRow, random_batches, table_of, until_of
+
+import tidalog
+from tidalog.analysis.keyed import keyed_program
+from tidalog.keyed import window_stream
+from tidalog.keyed.bucket import Bucket
+from tidalog.keyed.config import BucketConfig, config_of, facts_only
+from tidalog.keyed.due_index import DueIndex
+from tidalog.lang import parse
+
+KEYS = tuple(f"farm {number}" for number in range(7))
+
+
+def config_for(text: str) -> BucketConfig:
+    program = parse(text)
+    with tidalog.open() as kb:
+        kb.load(program)
+        kb.materialise(progress=False)
+        keyed = keyed_program(program)
+        late = LATE * 1_000_000
+        return config_of(keyed, kb, arguments=2, labels="integer", ttl=None, functions={}, late=late)
+
+
+class Buckets:
+    """Keys in several buckets, each of which may be rebuilt at any time, and moved to other buckets."""
+
+    def __init__(self, text: str, count: int) -> None:
+        self.config = config_for(text)
+        self.buckets = [Bucket(self.config) for _ in range(count)]
+        self.records: list[list[bytes]] = [[] for _ in range(count)]
+        self.emitted: list[object] = []
+        self.late: set[tuple[str, int]] = set()
+        self.refused: list[tuple[str, int]] = []
+        self.expired = 0
+
+    def apply(self, rows: list[TimedRow]) -> None:
+        for number, bucket in enumerate(self.buckets):
+            own = [row for row in rows if crc32(row.key.encode()) % len(self.buckets) == number]
+            done = bucket.apply(table_of(own), 0, until=until_of(rows))
+            self.records[number].append(done.record)
+            self.emitted += changes_in(done.changes, 2)
+            self.refused += [(row["key"], row["update"]) for row in done.refused.to_pylist()]
+            self.expired += done.expired_facts
+            for note in map(json.loads, done.bad):
+                assert note["fault"]["number"] == "T174"
+                self.late.add((note["values"]["key"], int(note["values"]["update"])))
+            assert done.rows + len(done.bad) == len(own)
+
+    def rebuild(self) -> None:
+        for number, records in enumerate(self.records):
+            self.buckets[number] = Bucket(self.config)
+            for record in records:
+                self.buckets[number].replay(record)
+
+    def compact(self) -> None:
+        self.records = [[bucket.snapshot()] for bucket in self.buckets]
+
+    def reshard(self, count: int) -> None:
+        """As `spark.keyed.resharding`: without rules and windows."""
+        moved: list[list[bytes]] = [[] for _ in range(count)]
+        for records in self.records:
+            old = Bucket(facts_only("integer"))
+            for record in records:
+                old.replay(record)
+            names = [old.engine.dictionary.term(int(key)).value for key in old.keys.ids]  # type: ignore[union-attr]
+            targets = np.array([crc32(name.encode()) % count for name in names], np.int64)
+            for number in range(count):
+                moved[number].append(old.snapshot(old.keys.ids[targets == number]))
+        self.buckets, self.records = [Bucket(self.config) for _ in range(count)], moved
+        self.rebuild()
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_a_key_has_the_windows_of_a_knowledge_base_of_its_own(seed: int) -> None:
+    program = PROGRAMS[sorted(PROGRAMS)[seed % len(PROGRAMS)]]
+    alone, buckets = AloneWithWindows(program), Buckets(program, 1 + seed % 3)
+    for number, rows in enumerate(random_batches(seed, KEYS, 9, 8)):
+        alone.apply(rows)
+        buckets.apply(rows)
+        assert sorted(map(repr, buckets.emitted)) == sorted(map(repr, alone.emitted)), number
+        assert buckets.late == alone.late
+        assert set(buckets.refused) == set(alone.refused)
+        if number % 2:
+            buckets.rebuild()
+        if number % 4 == 2:
+            buckets.compact()
+        if number == 5:
+            buckets.reshard(4)
+            buckets.rebuild()
+    assert buckets.expired == sum(row[-1] == "expired" for row in alone.emitted)
+
+
+def test_rows_are_found_when_they_are_due() -> None:
+    chance, index, wanted = np.random.default_rng(1), DueIndex(), dict[int, int]()
+    for step in range(60):
+        rows = np.arange(step * 7, step * 7 + chance.integers(0, 7), dtype=np.int32)
+        expiry = chance.integers(0, 80, len(rows)) + step
+        index.add(rows, expiry)
+        wanted |= dict(zip(rows.tolist(), expiry.tolist(), strict=True))
+        due = {row for row, time in wanted.items() if time <= step}
+        assert set(index.due(step).tolist()) == due
+        if step % 5 == 0:
+            index.drop(step)
+            wanted = {row: time for row, time in wanted.items() if row not in due}
+
+
+def test_rows_that_are_in_no_window_are_dropped(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(window_stream, "_UNUSED", 4)
+    alone, buckets = AloneWithWindows(PROGRAMS["two"]), Buckets(PROGRAMS["two"], 1)
+    batches = random_batches(3, KEYS, 12, 8)
+    for label in (1, 2, 3):
+        batches.append([TimedRow("late", label, "+", "edge", ("n2", "n3"), 1000 * label)])
+    for number, rows in enumerate(batches):
+        alone.apply(rows)
+        buckets.apply(rows)
+        assert sorted(map(repr, buckets.emitted)) == sorted(map(repr, alone.emitted))
+        if number % 4 == 3:
+            buckets.rebuild()
+    came = {(row.key, row.arguments) for rows in batches for row in rows if row.predicate == "edge"}
+    assert len(buckets.buckets[0].windows.streams["edge"].rows) < len(came) / 2
