@@ -17,7 +17,7 @@ from pathlib import Path
 
 import pyarrow as pa
 import pytest
-from keyed_oracle import config_for, row, table_of, told_by
+from keyed_oracle import changes_in, config_for, row, table_of
 
 from tidalog.keyed.bucket import Bucket
 from tidalog.keyed.engines import ENGINE_CACHE, BatchRequest, BatchResult, CachedEngine, apply_batch
@@ -101,7 +101,7 @@ def request(token: bytes, *, label: int = 2, edges: tuple[str, ...] = ("bc",)) -
 
 
 def content_of(result: BatchResult) -> list[tuple[object, ...]]:
-    return sorted(told_by(unpacked_rows(result.changes), 2))
+    return sorted(changes_in(unpacked_rows(result.changes), 2))
 
 
 def test_a_batch_applied_elsewhere_has_the_result_that_it_has_here() -> None:
