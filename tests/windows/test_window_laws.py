@@ -9,9 +9,11 @@ from pathlib import Path
 import pytest
 from generated_windows import run, some_rules, some_windows
 
+import tidalog
 from tidalog.analysis import analyse
 from tidalog.lang import parse
 from tidalog.maintain.choose import STRATEGIES
+from tidalog.maintain.strategies.expire import _Buffers
 from tidalog.model.program import Window
 
 RUNS, SEEDS, STEPS = 25, 10, 40
@@ -73,3 +75,26 @@ def test_every_strategy_is_drawn() -> None:
     for seed in range(60):
         shown += run(seed, 0)
     assert set(STRATEGIES) <= set(shown), shown
+
+
+def test_a_window_of_many_times_is_filled_at_once() -> None:
+    """All times of a stream that is derived too are queued at once: compiled code must have room for them."""
+    seconds = 1500
+    kb = tidalog.open(strategy="expire")
+    kb.load(f"@window edge :- range {seconds}s step 1s . edge(?x, ?y) :- fixed(?x, ?y) .")
+    kb.load("path(?x, ?y) :- edge(?x, ?y) . path(?x, ?z) :- path(?x, ?y), edge(?y, ?z) .")
+
+    def update(time: int) -> tidalog.Update:
+        return tidalog.Update(time=time, insertions={"edge": [(2 * time, 2 * time + 1)]})
+
+    list(kb.stream(map(update, range(seconds)), latest_only=True))
+    database = kb._open()
+    times = len(database.engine.expiries.arrays.when)
+    assert times > seconds
+    for component in database.maintained().maintainer.components:
+        assert component.strategy is not None and component.strategy.keeps_expiries
+        assert len(component.workspace.work(_Buffers).work.queue) >= times
+    for time in range(seconds, seconds + 5):
+        kb.apply(update(time))
+        held = {(2 * t, 2 * t + 1) for t in range(time - seconds + 1, time + 1)}
+        assert set(kb.facts("path").to_rows()) == held
