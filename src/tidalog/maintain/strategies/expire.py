@@ -206,7 +206,6 @@ class _Run:
                 expiries.reserve(len(store), len(explicit))
                 give_ids(expiries.at, explicit, NEVER + 1, np.empty((len(explicit), 2), np.int32))
         self.buffers.replace(given=_with_slot(self.all, 0))
-        self.buffers.make_room(self)  # what was loaded may have brought new times
 
     # --- the run ------------------------------------------------------------------------------------
 
