@@ -248,7 +248,7 @@ class Store(RuleBasedStateMachine):
 
     @rule(rows_too=st.booleans())
     def close_gaps(self, rows_too: bool) -> None:
-        compact_ids(self.store, self.indexes, DerivationCounts())
+        compact_ids(self.store, self.indexes, DerivationCounts(), lambda _: None)
         if rows_too:
             compact_rows(self.store)
         live = [i for i, _, _ in self.live]

@@ -32,6 +32,7 @@ STAMP: Final = 2  # the last rank given out
 WAIT: Final = 3  # 1 + the first of the facts that wait to be processed
 QUEUED: Final = 4  # whether the slot is in the queue of slots
 SLOT_FIELDS: Final = 5
+SIDE_FIELDS: Final = 2  # a fact and 1 + the next entry of the slot
 
 # Slots that are always there.
 NEVER: Final = 0  # the fact never expires; also that of all facts that nothing is known of
@@ -66,7 +67,7 @@ def expiries_at(block: np.ndarray) -> Expiries:
         int64_at(block[4], block[5]),
         int32_table(block[8], block[9], SLOT_FIELDS),
         int32_table(block[12], block[13], LIFE),
-        int32_table(block[16], block[17], 2),
+        int32_table(block[16], block[17], SIDE_FIELDS),
         int64_at(block[20], block[21]),
     )
 

@@ -54,6 +54,8 @@ RAISE: Final = 6
 SPREAD: Final = 7
 
 BATCH: Final = 64  # facts of one expiry that are settled together
+PAIR: Final = 2  # fields of a fact with its slot
+ENTRY: Final = 3  # fields of a fact that waits
 MARGIN: Final = 256  # instances whose heads are lengthened together
 
 
@@ -85,19 +87,19 @@ class Work(NamedTuple):
 @inlined
 def work_at(block: np.ndarray) -> Work:
     return Work(
-        int32_table(block[0], block[1], 2),
-        int32_table(block[4], block[5], 2),
-        int32_table(block[8], block[9], 2),
+        int32_table(block[0], block[1], PAIR),
+        int32_table(block[4], block[5], PAIR),
+        int32_table(block[8], block[9], PAIR),
         int32_at(block[12], block[13]),
-        int32_table(block[16], block[17], 2),
-        int32_table(block[20], block[21], 3),
+        int32_table(block[16], block[17], PAIR),
+        int32_table(block[20], block[21], ENTRY),
         int32_at(block[24], block[25]),
-        int32_table(block[28], block[29], 2),
+        int32_table(block[28], block[29], PAIR),
         uint8_at(block[32], block[33]),
         int64_at(block[36], block[37]),
-        int32_table(block[40], block[41], 2),
+        int32_table(block[40], block[41], PAIR),
         int32_table(block[44], block[45], MARGIN),
-        int32_table(block[48], block[49], 2),
+        int32_table(block[48], block[49], PAIR),
         int32_table(block[52], block[53], MARGIN),
         uint64_at(block[56], block[57]),
         int32_at(block[60], block[61]),
