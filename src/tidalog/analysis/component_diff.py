@@ -56,7 +56,7 @@ def diff_of_edit(
     )
     return ComponentDiff(
         components,
-        frozenset(p for group in components for p in group.predicates).union(diff.old_components),
+        frozenset(diff.old_components).union(*(group.predicates for group in components)),
         tuple(rule for rule in diff.added if rule.head is None),
         tuple(rule for rule in diff.removed if rule.head is None),
         graph.order_key,
@@ -91,7 +91,7 @@ def diff_of_analyses(before: Analysis, after: Analysis) -> ComponentDiff:
     had, have = ({rule.name: rule for rule in a.constraints} for a in (before, after))
     return ComponentDiff(
         tuple(changed),
-        frozenset(p for group in changed for p in group.predicates).union(gone),
+        frozenset(gone).union(*(group.predicates for group in changed)),
         tuple(rule for name, rule in have.items() if had.get(name) != rule),
         tuple(rule for name, rule in had.items() if have.get(name) != rule),
         order_of(after),

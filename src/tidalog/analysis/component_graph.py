@@ -14,6 +14,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Set
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import chain
 from typing import Final
 
 from tidalog.analysis.components import read_predicates
@@ -79,9 +80,8 @@ class ComponentGraph:
         return any(self.cluster_of[p] == own for p in read_predicates(rule))
 
     def rules_of(self, cluster: Cluster) -> Iterator[NormalRule]:
-        for predicate in cluster.predicates:
-            for name in self.derivers.get(predicate, ()):
-                yield self.rules[name]
+        names = chain.from_iterable(filter(None, map(self.derivers.get, cluster.in_order)))
+        return map(self.rules.__getitem__, names)
 
     def above(self, number: int) -> Iterator[int]:
         """The clusters that read this one, perhaps including itself; with repetitions."""
@@ -177,11 +177,13 @@ class ComponentGraph:
         for start in (read_predicates(lost) & cluster.predicates) - {head}:
             reached, path = {start}, [start]
             while path and head not in reached:
-                rules = (self.rules[name] for name in self.readers.get(path.pop(), ()))
-                heads = {rule.head.predicate for rule in rules if rule.head is not None}
-                new = (heads & cluster.predicates) - reached
-                reached |= new
-                path += new
+                for name in self.readers.get(path.pop(), ()):
+                    found = self.rules[name].head
+                    if found is None or found.predicate in reached:
+                        continue
+                    if found.predicate in cluster.predicates:
+                        reached.add(found.predicate)
+                        path.append(found.predicate)
             if head not in reached:
                 return False
         return True

@@ -86,7 +86,7 @@ class _Defined(Collection[str]):
         return predicate in self.known or predicate in self.new
 
     def __iter__(self) -> Iterator[str]:
-        return iter({*self.known, *self.new})
+        return iter(dict.fromkeys((*self.known, *self.new)))
 
     def __len__(self) -> int:
         return sum(1 for _ in self)

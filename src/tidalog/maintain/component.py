@@ -85,7 +85,7 @@ class Bodies:
             self.long += times * (len(rule.atoms) >= MOST_ATOMS)
 
 
-@dataclass
+@dataclass(eq=False)
 class MaintainedComponent:
     """Rules that are maintained together: a component of the program, or a stage of one.
 

@@ -32,7 +32,7 @@ from tidalog.model.facts import Ids
 from tidalog.model.terms import String
 from tidalog.plan.compile import CompiledComponent
 from tidalog.plan.join_order import instances_of
-from tidalog.plan.lowering import RULE, Stage, constraint_predicate, rule_key, rules_beside
+from tidalog.plan.lowering import RULE, Stage, constraint_predicate, different_rules, rule_key
 
 
 @dataclass
@@ -67,7 +67,9 @@ def plan_edit(
     constraints = (constraint_predicate(rule.name) for rule in diff.constraints_removed)
     result = EditPlan(index.groups_of((*diff.affected, *constraints)), [])
     before = [component for group in result.before for component in group.stages]
-    derived_by = {predicate: component for component in before for predicate in component.predicates}
+    derived_by: dict[str, MaintainedComponent] = {}
+    for component in before:
+        derived_by.update(dict.fromkeys(component.predicates, component))
     kept: set[str] = set()
     added: dict[str, None] = {}
     removed: dict[str, None] = {}
@@ -76,11 +78,11 @@ def plan_edit(
         for stage in part.stages:
             kept |= stage.predicates | {name for memo in stage.memos for name in (memo.ask, memo.memo)}
             names = part.predicates if len(stage.predicates) > 1 else stage.predicates
-            olds = list({id(n): n for p in names if (n := derived_by.get(p))}.values())
-            if len(olds) == 1 and olds[0].stage.is_like(stage):
-                stages.append(olds[0])
-                continue
+            olds = list(dict.fromkeys(filter(None, map(derived_by.get, names))))
             component = _follow(engine, olds, stage, workspace)
+            if component in olds:
+                stages.append(component)
+                continue
             assert component.edit is not None
             added |= dict.fromkeys(rule_key(rule) for rule in component.edit.added)
             removed |= dict.fromkeys(rule_key(rule) for rule in component.edit.removed)
@@ -96,19 +98,23 @@ def plan_edit(
 def _follow(
     engine: EmbeddedEngine, olds: list[MaintainedComponent], stage: Stage, workspace: Workspace
 ) -> MaintainedComponent:
-    """A component with the facts that some components had before the edit."""
-    has, had = stage.every_rule, [rule for old in olds for rule in old.stage.every_rule]
-    added, lost = tuple(rules_beside(has, had)), rules_beside(had, has)
+    """A component with the facts that some components had before the edit: one of these, if it derives the
+    same in the same way."""
+    had = [rule for old in olds for rule in old.stage.every_rule]
+    lost, added = different_rules(had, stage.every_rule)
+    single = len(olds) == 1 and olds[0].predicates == stage.predicates
+    if single and olds[0].stage.fold == stage.fold and not (added or lost):
+        return olds[0]
     no_longer_derive = [rule for rule in lost if _head(rule) in stage.predicates]
     removed, rechecked = _removed_rules(engine, no_longer_derive)
     edit = ComponentEdit(
-        added,
+        tuple(added),
         removed,
         rechecked,
         sum(instances_of(rule, engine) for rule in no_longer_derive),
         from_scratch=stage.fold is not None or any(old.stage.fold is not None for old in olds),
     )
-    if len(olds) == 1 and olds[0].predicates == stage.predicates:
+    if single:
         component = olds[0].followed_by(stage, edit, lost)
     else:
         component = MaintainedComponent(engine, stage, workspace, edit=edit)

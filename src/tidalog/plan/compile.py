@@ -80,8 +80,8 @@ class CompiledProgram:
             return CompiledProgram(analysis, self.is_native, self.known)
         diff = diff or diff_of_analyses(self.analysis, analysis)
         known = dict(self.known)
-        for predicate in diff.affected:
-            known.pop(predicate, None)
+        for predicate in known.keys() & diff.affected:
+            del known[predicate]
         for constraint in diff.constraints_removed:
             known.pop(constraint_predicate(constraint.name), None)
         for group in diff.components:

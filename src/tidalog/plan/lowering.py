@@ -84,25 +84,16 @@ class Stage:
     def every_rule(self) -> tuple[NormalRule, ...]:
         return (*self.asking, *self.rules)
 
-    def is_like(self, other: Stage) -> bool:
-        """Whether it derives the same in the same way; the order of rules does not matter."""
-        if self is other:
-            return True
-        if (self.predicates, self.fold) != (other.predicates, other.fold):
-            return False
-        ours, theirs = self.every_rule, other.every_rule
-        return len(ours) == len(theirs) and not rules_beside(ours, theirs)
 
-
-def rules_beside(rules: Sequence[NormalRule], others: Sequence[NormalRule]) -> list[NormalRule]:
-    """The rules that are not among others.  Most are the same objects: to compare these takes no time."""
-    known = set(map(id, others))
-    found = [rule for rule in rules if id(rule) not in known]
-    if found:
-        known = set(map(id, rules))
-        rest = {rule for rule in others if id(rule) not in known}
-        found = [rule for rule in found if rule not in rest]
-    return found
+def different_rules(
+    before: Sequence[NormalRule], after: Sequence[NormalRule]
+) -> tuple[list[NormalRule], list[NormalRule]]:
+    """The rules that are only before, and those that are only after.  Most are the same objects: to compare
+    these takes no time."""
+    had, has = (dict(zip(map(id, rules), rules, strict=True)) for rules in (before, after))
+    lost = dict.fromkeys(rule for number, rule in had.items() if number not in has)
+    new = dict.fromkeys(rule for number, rule in has.items() if number not in had)
+    return [rule for rule in lost if rule not in new], [rule for rule in new if rule not in lost]
 
 
 def constraint_rule(rule: NormalRule) -> NormalRule:
@@ -149,7 +140,8 @@ def stages(
     computes an expression itself."""
     result: list[Stage] = []
     plain = [rule for rule in rules if not rule.aggregates]
-    whole = frozenset(predicates)
+    in_order = sorted(predicates)
+    whole = frozenset(in_order)
     for rule in rules:
         if not rule.aggregates:
             continue
@@ -176,7 +168,7 @@ def stages(
         name = f"results of {rule.name}" if is_hidden(fold.head.predicate) else head.predicate
         result.append(Stage(name, frozenset([fold.head.predicate]), False, fold=fold))
     if plain:
-        result.append(_stage(", ".join(sorted(whole)), whole, recursive, plain, is_native))
+        result.append(_stage(", ".join(in_order), whole, recursive, plain, is_native))
     return result
 
 
@@ -188,7 +180,12 @@ def _stage(
     is_native: Callable[[Expression], bool],
 ) -> Stage:
     memos: list[Memo] = []
-    lifted = [one for rule in rules for one in _lift_foreign(rule, is_native, memos)]
+    lifted: list[NormalRule] = []
+    for rule in rules:
+        if rule.computations or rule.tests:
+            lifted += _lift_foreign(rule, is_native, memos)
+        else:
+            lifted.append(rule)
     if not memos:
         return Stage(name, frozenset(predicates), recursive, tuple(lifted))
     asks = {memo.ask for memo in memos}
@@ -273,8 +270,6 @@ def _lift_foreign(
 ) -> list[NormalRule]:
     """Replaces foreign expressions by memos one after the other, in the order in which their inputs are
     bound."""
-    if not (rule.computations or rule.tests):
-        return [rule]
     foreign_tests = [t for t in rule.tests if not is_native(t)]
     foreign = _foreign_computations(rule.computations, foreign_tests, is_native)
     if not foreign and not foreign_tests:
