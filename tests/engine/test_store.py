@@ -27,6 +27,7 @@ from tidalog.engine.index import Indexes
 from tidalog.engine.index_kernels import POOL, POOL_SIZE
 from tidalog.engine.probe import find_rows, find_runs
 from tidalog.engine.undo_log import UndoLog
+from tidalog.engine.update_kernels import set_bits_of
 
 Row = tuple[int, ...]
 ARITIES = (2, 1, 3, 0, 2, 8)
@@ -170,7 +171,7 @@ class Store(RuleBasedStateMachine):
         else:
             deleted = data.draw(some)
         ids = np.array(deleted, np.int32)
-        changes.set_bits_of(self.store.arrays, self.log.arrays, ids, int(DELETED))
+        set_bits_of(self.shared, ids, int(DELETED))
         self.maybe_catch_up(data)
         revived = deleted[:: data.draw(st.sampled_from((2, 3, 50)))]
         self.store.ensure(len(revived), 0)

@@ -18,7 +18,7 @@ import numpy.typing as npt
 
 from tidalog.engine.array_types import Int64s
 from tidalog.engine.binding_blocks import CURSOR, BindingBlocks
-from tidalog.engine.delta_scan import DeltaScan, Plans, run_delta_scan
+from tidalog.engine.delta_scan import DeltaScan, Plans, scan_delta
 from tidalog.engine.dictionary_kernels import Terms
 from tidalog.engine.fact_kernels import EXTENT, Facts
 from tidalog.engine.jit import (
@@ -189,9 +189,9 @@ def scan_at(block: np.ndarray) -> DeltaScan:
 
 
 @entry
-def delta_scan_by_address(shared: Int64s, plans: Int64s, blocks: Int64s, scan: Int64s, status: int) -> int:
-    """`run_delta_scan`, by blocks."""
-    return run_delta_scan(
+def run_delta_scan(shared: Int64s, plans: Int64s, blocks: Int64s, scan: Int64s, status: int) -> int:
+    """Scans until the end (DONE) or until something is wanted (see `opcodes`)."""
+    return scan_delta(
         facts_at(shared),
         terms_at(shared),
         indexes_at(shared),

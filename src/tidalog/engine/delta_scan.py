@@ -228,8 +228,8 @@ def take_group(scan: DeltaScan, predicate: int, begin: int) -> int:
     return count
 
 
-@entry
-def run_delta_scan(
+@compiled
+def scan_delta(
     facts: Facts,
     terms: Terms,
     indexes: Int64Table,

@@ -154,12 +154,6 @@ def clear_bits(facts: Facts, log: Log, fact: int, bits: np.uint16) -> None:
     facts.status[fact] &= ~bits
 
 
-@entry
-def set_bits_of(facts: Facts, log: Log, ids: Int32s, bits: int) -> None:
-    for i in range(len(ids)):
-        set_bits(facts, log, ids[i], np.uint16(bits))
-
-
 @compiled
 def make_explicit(
     facts: Facts, log: Log, predicate: int, rows: np.ndarray, count: int, absent: np.ndarray

@@ -46,12 +46,15 @@ def put_rows(shared: Int64s, predicate: int, rows: Int32Table, status: int) -> i
 
 @entry
 def set_bits_of(shared: Int64s, ids: Int32s, bits: int) -> None:
-    changes.set_bits_of(facts_at(shared), log_at(shared), ids, bits)
+    """Adds facts to sets.  What changes is in the log, so that it can be undone."""
+    facts, log = facts_at(shared), log_at(shared)
+    for i in range(len(ids)):
+        changes.set_bits(facts, log, ids[i], np.uint16(bits))
 
 
 @entry
 def clear_bits_of(shared: Int64s, ids: Int32s, bits: int) -> None:
-    """Removes facts from sets that they may be in.  What changes is in the log, so that it can be undone."""
+    """Removes facts from sets that they may be in."""
     facts, log = facts_at(shared), log_at(shared)
     for i in range(len(ids)):
         if facts.status[ids[i]] & np.uint16(bits):

@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from tidalog.builtins import NO_FUNCTIONS, PythonFunction
-from tidalog.engine.addresses import delta_scan_by_address
+from tidalog.engine.addresses import run_delta_scan
 from tidalog.engine.binding_blocks import (
     BLOCK,
     COUNTED,
@@ -89,9 +89,7 @@ def grow(
     def step() -> int:
         if counting:
             of_blocks[COUNTED] = ensure_counts(engine)
-        return int(
-            delta_scan_by_address(engine.shared, plans_at, buffers.blocks_at, buffers.scan_at, STATUS_NEW)
-        )
+        return int(run_delta_scan(engine.shared, plans_at, buffers.blocks_at, buffers.scan_at, STATUS_NEW))
 
     def rule() -> str:
         return code.names[of_scan[CURRENT]] if of_scan[CURRENT] >= 0 else ""

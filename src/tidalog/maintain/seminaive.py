@@ -18,6 +18,7 @@ import numpy.typing as npt
 from tidalog.analysis.normal import NormalRule
 from tidalog.builtins import NO_FUNCTIONS, PythonFunction
 from tidalog.engine import opcodes as op
+from tidalog.engine.addresses import block_of, run_delta_scan
 from tidalog.engine.binding_blocks import (
     BLOCK,
     COUNTS_AT,
@@ -38,7 +39,6 @@ from tidalog.engine.delta_scan import (
     ROUND,
     Plans,
     new_delta_scan,
-    run_delta_scan,
     start_empty,
     start_plan,
 )
@@ -236,20 +236,10 @@ class SemiNaive:
         arrays, blocks = self._start(plans)
         scan = new_delta_scan(len(engine.names), BLOCK, begin, limit)
         control = scan.control
+        of_plans, of_blocks, of_scan = block_of(arrays), block_of(blocks), block_of(scan)
 
         def proceed() -> int:
-            return int(
-                run_delta_scan(
-                    engine.store.arrays,
-                    engine.dictionary.arrays,
-                    engine.indexes.meta,
-                    arrays,
-                    blocks,
-                    scan,
-                    engine.log.arrays,
-                    self._status,
-                )
-            )
+            return int(run_delta_scan(engine.shared, of_plans, of_blocks, of_scan, self._status))
 
         def rule() -> str:
             return plans.code.names[control[CURRENT]] if control[CURRENT] >= 0 else ""

@@ -33,7 +33,7 @@ from tidalog.engine.binding_blocks import BUDGET as ROW_BUDGET
 from tidalog.engine.binding_blocks import COUNTED, QUEUED
 from tidalog.engine.binding_blocks import DERIVATIONS as SCANNED
 from tidalog.engine.bits import EXPLICIT, RECORDED, SPREAD, WAITING
-from tidalog.engine.delta_scan import run_delta_scan, scan_list
+from tidalog.engine.delta_scan import scan_delta, scan_list
 from tidalog.engine.derivation_counts import FIELDS, UNKNOWN, count_of, put_count
 from tidalog.engine.derivation_log import END, chain_of, next_link, none_is_left, remove_instance
 from tidalog.engine.fact_kernels import Facts
@@ -139,7 +139,7 @@ def retract(shared: Int64s, searches: Int64s, of_blocks: Int64s, of_scan: Int64s
     while True:
         if control[NEXT] < control[BLOCK_END]:
             before = queue[QUEUED]
-            reason = run_delta_scan(facts, terms, indexes, plans_at(searches[PLANS:]), blocks, scan, log, bit)
+            reason = scan_delta(facts, terms, indexes, plans_at(searches[PLANS:]), blocks, scan, log, bit)
             counters[DELETIONS] += queue[QUEUED] - before
             counters[DERIVATIONS] += queue[SCANNED]
             queue[SCANNED] = 0

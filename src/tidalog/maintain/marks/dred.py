@@ -14,11 +14,11 @@ from typing import ClassVar
 
 import numpy as np
 
-from tidalog.engine import undo_log as changes
 from tidalog.engine.bits import DELETED, NEW, POSITIVE, PRESENT
 from tidalog.engine.engine import EmbeddedEngine
 from tidalog.engine.fact_kernels import hash_rows
 from tidalog.engine.mark_propagation import PASS_ON
+from tidalog.engine.update_kernels import set_bits_of
 from tidalog.maintain.component import MaintainedComponent
 from tidalog.maintain.counters import Counters
 from tidalog.maintain.marks.base import NO_HASHES, NO_IDS, Hashes, Offsets, Parts, Table
@@ -78,7 +78,7 @@ class DRedMarks(NextUpdateMarks):
             self._deleted.append(ids[np.isin(ids, txn.to_delete.get(number, NO_IDS))])
         self._inserted_next = np.sort(np.concatenate(hashes)) if hashes else NO_HASHES
         for positive in self._deleted:
-            changes.set_bits_of(self.engine.store.arrays, self.engine.log.arrays, positive, int(POSITIVE))
+            set_bits_of(self.engine.shared, positive, int(POSITIVE))
         return marked if as_announced else NO_IDS
 
     def _predicates_at_risk(self, upcoming: Sequence[EncodedUpdate], parts: Parts) -> frozenset[int]:

@@ -11,7 +11,7 @@ from typing import Final
 import numpy as np
 
 from tidalog.engine import opcodes as op
-from tidalog.engine.addresses import delta_scan_by_address
+from tidalog.engine.addresses import run_delta_scan
 from tidalog.engine.binding_blocks import (
     BLOCK,
     COUNTED,
@@ -180,7 +180,7 @@ def _rederivable(work: ComponentUpdate, gone: Ids, passes_on: bool) -> Ids:
 
     def step() -> int:
         begin, blocks[ROW_BUDGET] = int(scan[SCAN_NEXT]), _ROWS_PER_FACT * budget[0]
-        reason = int(delta_scan_by_address(engine.shared, searches.at, buffers.blocks_at, buffers.scan_at, 0))
+        reason = int(run_delta_scan(engine.shared, searches.at, buffers.blocks_at, buffers.scan_at, 0))
         budget[0] -= scan[SCAN_NEXT] - begin
         return reason
 
