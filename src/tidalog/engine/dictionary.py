@@ -139,13 +139,15 @@ class Dictionary:
         return np.fromiter((self.id_of(t) for t in terms), np.int32)
 
     def _intern(self, term: Term) -> int:
-        self.ensure(1)
         match term:
             case Integer(value):
+                self.ensure(1)
                 return int(kernels.intern_integer(self.arrays, value))
             case Double(value):
+                self.ensure(1)
                 return int(kernels.intern_double(self.arrays, value))
             case Boolean(value):
+                self.ensure(1)
                 return int(kernels.intern_boolean(self.arrays, int(value)))
             case IRI(value):
                 return self._intern_text(kernels.IRI, -1, value)

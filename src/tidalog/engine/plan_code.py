@@ -55,12 +55,22 @@ class Code:
         keys = (-np.array(self.weights, np.int64), pivots) if self.weights else (pivots,)
         order = np.lexsort(keys).astype(np.int32)
         ordered = pivots[order]
-        first = np.flatnonzero(np.diff(ordered, prepend=-1 + ordered[:1]))
+        begins = np.ones(len(ordered), np.bool_)
+        np.not_equal(ordered[1:], ordered[:-1], out=begins[1:])
+        first = begins.nonzero()[0]
+        count = len(first)
+        table = np.empty(2 * count + 2, np.int32)
+        table[0], table[1 : count + 1], table[count + 1 : -1], table[-1] = (
+            count,
+            ordered[first],
+            first,
+            len(order),
+        )
         return Plans(
             code=self._code() if self.numbers else np.zeros(1, np.int32),
             filters=np.array(list(self.filters if filters is None else filters) or [ANY_FACT], np.int32),
             starts=np.array(self.starts, np.int32),
-            first=np.concatenate([[len(first)], ordered[first], first, [len(order)]]).astype(np.int32),
+            first=table,
             order=order,
         )
 

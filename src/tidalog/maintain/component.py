@@ -12,6 +12,7 @@ import numpy.typing as npt
 from tidalog.analysis.normal import NormalRule
 from tidalog.engine.bits import EXPLICIT, NEW
 from tidalog.engine.engine import EmbeddedEngine
+from tidalog.engine.fact_kernels import COUNT
 from tidalog.maintain.component_plans import ComponentPlans
 from tidalog.maintain.kernels.counters import MOST_ATOMS
 from tidalog.maintain.large_groups import LargeGroup
@@ -203,8 +204,10 @@ class MaintainedComponent:
 
     @property
     def facts(self) -> int:
-        count, numbers = self.engine.store.count, self.numbers
-        return count(numbers[0]) if len(numbers) == 1 else sum(map(count, numbers))
+        store, numbers = self.engine.store, self.numbers
+        if len(numbers) == 1:
+            return store.count(numbers[0])
+        return int(store.arrays.extent[numbers, COUNT].sum())
 
     def follow_growth(self, live: int) -> None:
         """There are `live` facts in all: plans that were compiled for far fewer are dropped."""

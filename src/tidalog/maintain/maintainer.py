@@ -235,8 +235,9 @@ class Maintainer:
                         worklist.add(self._readers_of_expiries(predicate))
                 runner.look_at(txn)
             runner.look_at(txn)
-            names = (name for component in touched for name in component.predicates)
-            check_constraints(engine, [self._constraints[n] for n in names if n in self._constraints])
+            if self._constraints:
+                names = (name for component in touched for name in component.predicates)
+                check_constraints(engine, [self._constraints[n] for n in names if n in self._constraints])
             marks.end(counters)
         except KeyboardInterrupt:
             raise RunError(Interrupted(where=runner.where)) from None
