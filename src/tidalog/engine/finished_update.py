@@ -10,9 +10,21 @@ from typing import Final
 from tidalog.engine.addresses import facts_at, indexes_at, log_at
 from tidalog.engine.array_types import Int8s, Int32s, Int64s, int64
 from tidalog.engine.bits import DELETED, EXPLICIT, LASTING, NEW, PRESENT
-from tidalog.engine.fact_kernels import ARITY, DEAD, FACTS, GARBAGE, HEADER, Facts, forget_row
+from tidalog.engine.fact_kernels import (
+    ARITY,
+    CACHED,
+    DEAD,
+    FACTS,
+    FAR_AHEAD,
+    GARBAGE,
+    HEADER,
+    Facts,
+    fact_hash,
+    forget_row,
+)
+from tidalog.engine.hash_table import table_shift
 from tidalog.engine.index_kernels import remove_facts
-from tidalog.engine.jit import entry, inlined
+from tidalog.engine.jit import entry, inlined, prefetch
 from tidalog.engine.undo_log import MOVES, TOUCHES
 
 # Kinds of changes.
@@ -92,8 +104,11 @@ def finish(
     updates the indexes, which still find the rows.  `dead` gets the unused ids, those of deleted facts first;
     returns how many these are."""
     facts, log = facts_at(shared), log_at(shared)
+    is_far, shift = len(facts.slots) > CACHED, table_shift(len(facts.slots))
     count = 0
     for i in range(len(ids)):
+        if is_far:
+            prefetch(facts.slots, fact_hash(facts, ids[min(i + FAR_AHEAD, len(ids) - 1)]) >> shift)
         fact = ids[i]
         at = int64(facts.offset[fact])
         arity = facts.extent[facts.arguments[at - 1], ARITY]

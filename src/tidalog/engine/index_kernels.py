@@ -20,7 +20,7 @@ import numpy as np
 
 from tidalog.engine.array_types import Int32s, Int64s, Uint64s, int64
 from tidalog.engine.bits import DELETED, PRESENT, TOUCHED
-from tidalog.engine.fact_kernels import COUNT, DEAD, FACTS, FIRST, LAST, NONE, Facts
+from tidalog.engine.fact_kernels import AHEAD, CACHED, COUNT, DEAD, FACTS, FAR_AHEAD, FIRST, LAST, NONE, Facts
 from tidalog.engine.hash_table import EMPTY, HALF, LOW32, ONE, has_capacity, make_entry, remove_entry
 from tidalog.engine.jit import (
     compiled,
@@ -31,6 +31,7 @@ from tidalog.engine.jit import (
     inlined,
     int32_at,
     int64_at,
+    prefetch,
     uint64_at,
 )
 
@@ -152,6 +153,26 @@ def same_key(arguments: np.ndarray, one: int, other: int, row: np.ndarray, width
     return same
 
 
+@inlined
+def prefetch_key(facts: Facts, row: np.ndarray, index: Index, far: int, near: int) -> None:
+    """Prefetches the memory that later facts will need: for the far one the slot of its key, for the near one
+    what its slot names."""
+    arguments, offset, width, predicate = facts.arguments, facts.offset, row[WIDTH], row[PREDICATE]
+    at = int64(offset[far])
+    if arguments[at - 1] == predicate:
+        prefetch(index.slots, key_hash(arguments, at, row, width) >> index.shift)
+    at = int64(offset[near])
+    if arguments[at - 1] == predicate:
+        h = key_hash(arguments, at, row, width)
+        entry = index.slots[h >> index.shift]
+        if entry >> HALF == h >> HALF:
+            value = entry & LOW32
+            if value & IS_RECORD:
+                prefetch(index.records, int64(value & VALUE) * RECORD)
+            else:
+                prefetch(offset, int64(value) - 1)
+
+
 @compiled
 def new_run(row: np.ndarray, pool: np.ndarray, size_class: int) -> int:
     """A run of 2^size_class ids, or NONE if the pool is used up."""
@@ -190,7 +211,11 @@ def catch_up(facts: Facts, row: Int64s) -> bool:
     all_live = facts.state[DEAD] == 0
     extent = facts.extent[predicate]
     # All facts of the predicate lie in its extent; the rest of the store need not be read.
-    for f in range(max(row[CAUGHT_UP], extent[FIRST]), min(end, extent[LAST] + 1) if extent[COUNT] else 0):
+    last = min(end - 1, extent[LAST]) if extent[COUNT] else -1
+    is_far = row[SIZE] > CACHED
+    for f in range(max(row[CAUGHT_UP], extent[FIRST]), last + 1):
+        if is_far:
+            prefetch_key(facts, row, index, min(f + FAR_AHEAD, last), min(f + AHEAD, last))
         here = int64(offset[f])
         if arguments[here - 1] != predicate or not (all_live or facts.status[f] & (PRESENT | TOUCHED)):
             continue  # gone for good; what is TOUCHED may come back if the update fails
@@ -294,8 +319,11 @@ def truncate_index(facts: Facts, row: Int64s, length: int) -> None:
 @compiled
 def remove_facts(facts: Facts, row: np.ndarray, ids: np.ndarray) -> None:
     """Removes dead facts."""
-    index = index_at(row)
+    index, last = index_at(row), len(ids) - 1
+    is_far = row[SIZE] > CACHED
     for i in range(len(ids)):
+        if is_far:
+            prefetch_key(facts, row, index, ids[min(i + FAR_AHEAD, last)], ids[min(i + AHEAD, last)])
         if ids[i] < row[CAUGHT_UP]:
             remove_fact(facts, row, index, ids[i])
 

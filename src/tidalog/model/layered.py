@@ -14,12 +14,14 @@ class Layered(Mapping[str, V], Generic[V]):
     """An immutable mapping with other entries on top."""
 
     def __init__(self, below: Mapping[str, V], above: Mapping[str, V]) -> None:
+        lower: Mapping[str, V] = below
         if isinstance(below, Layered):
-            below, above = below._below, {**below._above, **above}
+            lower, above = below._below, {**below._above, **above}
         if len(above) > _MOST:
-            below, above = {**below, **above}, {}
-        self._below, self._above = below, above
-        self._new = [key for key in above if key not in below]
+            lower, above = {**lower, **above}, {}
+        self._below: Mapping[str, V] = lower
+        self._above: Mapping[str, V] = above
+        self._new = [key for key in above if key not in lower]
 
     def __getitem__(self, key: str) -> V:
         return self._above[key] if key in self._above else self._below[key]

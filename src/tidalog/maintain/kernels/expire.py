@@ -46,6 +46,7 @@ from tidalog.engine.jit import compiled, entry, inlined
 from tidalog.engine.opcodes import DONE, GROW_FACTS, GROW_INDEX, GROW_TERMS, PAUSE
 from tidalog.engine.probe import operand_of
 from tidalog.engine.tuple_executor import FOUND, FULL, Search, body_of, emit_of, next_match, row_of, search_at
+from tidalog.engine.tuple_prefetch import prefetch_probes, prefetch_rows
 from tidalog.engine.tuple_view import code_of, fill_view
 from tidalog.engine.undo_log import Log, clear_bits, insert_changes, set_bits
 from tidalog.maintain.kernels.counters import DERIVATIONS, INSTANCES_PER_UNIT
@@ -171,6 +172,9 @@ def spread(
         if not all_caught_up(facts, indexes, work):
             return GROW_INDEX
         control[IS_NEW] = 0
+        view, probes = search.views[RAISING], work.probes
+        size = prefetch_probes(view, search, RAISING, work.batch, control[BATCHED], probes)
+        prefetch_rows(view, probes, size, expiries.life)
     while control[AT] < control[BATCHED]:
         found = find_heads(terms, expiries, search, work)
         if found == FULL:

@@ -12,8 +12,18 @@ from tidalog.engine.bits import WAITING
 from tidalog.engine.expiry_kernels import LOGGED, QUEUED, SIDE, SLOT, WAIT, Expiries
 from tidalog.engine.fact_kernels import ENTRIES, FACTS, HEADER, USED, Facts
 from tidalog.engine.hash_table import has_capacity
-from tidalog.engine.jit import compiled, inlined, int32_at, int32_table, int64_at, uint8_at, uint64_at
+from tidalog.engine.jit import (
+    compiled,
+    inlined,
+    int32_at,
+    int32_table,
+    int64_at,
+    int64_table,
+    uint8_at,
+    uint64_at,
+)
 from tidalog.engine.tuple_executor import Search, body_of
+from tidalog.engine.tuple_prefetch import PROBE_FIELDS
 from tidalog.engine.tuple_view import code_of
 from tidalog.engine.undo_log import Log, set_bits
 
@@ -77,6 +87,7 @@ class Work(NamedTuple):
     hashes: npt.NDArray[np.uint64]  # of these
     found: npt.NDArray[np.int32]  # their ids
     created: npt.NDArray[np.int32]  # whether they are new
+    probes: npt.NDArray[np.int64]  # of the batch, to be prefetched
     control: npt.NDArray[np.int64]
     counters: npt.NDArray[np.int64]
 
@@ -104,8 +115,9 @@ def work_at(block: np.ndarray) -> Work:
         uint64_at(block[56], block[57]),
         int32_at(block[60], block[61]),
         int32_at(block[64], block[65]),
-        int64_at(block[68], block[69]),
+        int64_table(block[68], block[69], PROBE_FIELDS),
         int64_at(block[72], block[73]),
+        int64_at(block[76], block[77]),
     )
 
 

@@ -21,6 +21,7 @@ from tidalog.engine.bits import CHECKED, DELAYED, DELETED, EXPLICIT, OLD_STATE, 
 from tidalog.engine.expiries import NO_CHANGES, Changes, ExpiryStore
 from tidalog.engine.expiry_kernels import GONE, NEVER, NOW, drop_due, end_lives, give_ids
 from tidalog.engine.plan_code import Filter
+from tidalog.engine.tuple_prefetch import PROBE_FIELDS
 from tidalog.maintain.component import MaintainedComponent
 from tidalog.maintain.component_plans import BACKWARD, FORWARD, PIVOT, Searches
 from tidalog.maintain.kernels import expire as kernel
@@ -279,6 +280,7 @@ class _Buffers:
             np.empty(state.MARGIN, np.uint64),
             np.empty(state.MARGIN, np.int32),
             np.empty(state.MARGIN, np.int32),
+            np.empty((2 * state.BATCH, PROBE_FIELDS), np.int64),
             np.zeros(state.CONTROL, np.int64),
             new_counters(),
         )
