@@ -81,7 +81,8 @@ test-all: lint ## make test, and the slow tests that check the same laws on more
 BOUNDS := tests/engine $(addprefix tests/,$(addsuffix .py,\
 	$(addprefix maintain/test_,shrunk_cases by_blocks counts dred_marks groups)\
 	$(addprefix io/test_io_,delimited rdf_json_arrow)\
-	$(addprefix storage/test_,formats impossible_numbers)))
+	$(addprefix storage/test_,formats impossible_numbers)\
+	windows/test_expire))
 
 .PHONY: test-bounds
 test-bounds: $(VENV)/.installed-dev ## The kernels' tests with compiled code that checks every index

@@ -7,6 +7,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+import pyarrow as pa
 import pytest
 from expiry_checks import check_expiries
 from window_streams import Checked
@@ -336,3 +338,25 @@ def test_a_query_between_slides_leaves_expiries_as_they_are() -> None:
                 update.insert("edge", [("a", "b"), ("b", "c")])
         assert len(kb.query("?x :- path(?x, ?y), edge(?y, ?z)")) == (1 <= time < 13)
         assert len(kb.facts("path")) == (3 if 1 <= time < 13 else 0)
+
+
+def test_a_window_too_large_for_a_cache() -> None:
+    """Such windows are read ahead of the search; what is derived and when it goes stays the same."""
+    rng = np.random.default_rng(7)
+    kbs = [tidalog.open(strategy=strategy) for strategy in ("expire", "recompute")]
+    for kb in kbs:
+        kb.load("@window edge :- range 4s . two(?x, ?z) :- edge(?x, ?y), edge(?y, ?z) .")
+        kb.load("back(?y, ?x) :- two(?x, ?y), known(?x) . two(?x, ?y) :- back(?x, ?y) .")
+        kb.insert("known", [(number,) for number in range(0, 60_000, 7)])
+    for time in range(8):
+        rows = rng.integers(0, 60_000, (12_000, 2))
+        columns = pa.table({"x": rows[:, 0], "y": rows[:, 1]})
+        for kb in kbs:
+            with kb.update(time=time) as update:
+                update.insert("edge", columns)
+                if time > 5:
+                    update.delete("edge", columns.slice(0, 50))
+    ours, right = kbs
+    for predicate in ("edge", "two", "back"):
+        assert set(ours.facts(predicate).to_rows()) == set(right.facts(predicate).to_rows())
+    assert ours.profile()[0].strategy == "expire" and len(ours.facts("edge")) > 1 << 15
