@@ -81,6 +81,8 @@ def perform(
         if evaluations is None or not database.registered:
             return apply(change.updates, True)
         return evaluations.applied(change.updates, apply)
+    if evaluations is not None:
+        evaluations.keep_answers()
     now = now or (change.kind == QUERIES and database.run is not None)
     outcome = _performed(database, change, options, progress, now=now, compared=compared)
     if evaluations is not None and database.registered and now:

@@ -234,6 +234,7 @@ class Changes:
     def register(self, name: str, function: PythonFunction, arguments: ArgumentRange) -> None:
         """Registers a function, which is not logged.  Another one under a name changes what follows."""
         database, published = self._opened(), bool(self._subscriptions)
+        self._evaluations.keep_answers()
         if self._block is not None:
             self._block.begin()
         elif name in database.environment.functions and (published or database.is_checked):

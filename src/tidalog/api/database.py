@@ -31,7 +31,7 @@ from tidalog.api.outcome import Outcome
 from tidalog.api.placement import can_stay, relations_of, relations_of_rules
 from tidalog.api.query_text import query_rules, rules_of, with_queries
 from tidalog.api.rules import rules_added
-from tidalog.api.state_diff import differences, visible
+from tidalog.api.state_diff import changes_since, differences, visible
 from tidalog.api.timed_changes import apply_timed, check, read_time, stored_facts
 from tidalog.builtins import PythonFunction
 from tidalog.engine.limits import Limits, ProgressCallback
@@ -291,8 +291,8 @@ class Database(HeldState):
             if old.analysis.triples.same_relations(self.analysis.triples):
                 return outcome
             # Predicates of their own have become triples, which the maintainer takes for old facts.
-            changes = differences(visible(old.engine, old.analysis), visible(self.engine, self.analysis))
-            return replace(outcome, changes=changes)
+            changes, by_relation = changes_since(old.engine, old.analysis, self.engine, self.analysis)
+            return replace(outcome, changes=changes, by_relation=by_relation)
 
     def _maintain(self, job: Job, before: Analysis | None = None, diff: RuleDiff | None = None) -> Outcome:
         """Maintains what was derived.  After a rule edit `before` is the analysis that held up to now."""
@@ -414,16 +414,16 @@ class Database(HeldState):
     ) -> Outcome:
         """Moves the facts to the relations of the edited rules and derives everything."""
         start = time.perf_counter()
-        facts, layout = visible(self.engine, before), self.analysis.triples
+        layout, engine = self.analysis.triples, self.engine
         self._move(before.triples)
         routed = routed_update(update, layout, self.dictionary)
         ignored = self._explicit_facts.apply(self.engine, routed).ignored
         self._outdate()
         run = self.materialise(progress=progress)
-        found = differences(facts, visible(self.engine, self.analysis))
+        changes, by_relation = changes_since(engine, before, self.engine, self.analysis)
         maintenance = self.maintained()
         return Outcome(
-            found,
+            changes,
             Counters(derivations=run.derivations, seconds=time.perf_counter() - start),
             ignored,
             {node.name: "recompute" for node in maintenance.maintainer.components},
@@ -431,6 +431,7 @@ class Database(HeldState):
             maintenance.explicit,
             maintenance.facts,
             update.label,
+            by_relation=by_relation,
         )
 
 

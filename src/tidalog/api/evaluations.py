@@ -5,8 +5,8 @@ if someone gets its answers.  A change that moves time over several periods visi
 something has changed, and the last; time has moved on its way, so the windows hold what they held then.  At a
 period between, all answers are emitted only if they differ from those before.
 
-Invariant.  `last` has the answers of a query at its last evaluation: what comes and goes is the difference to
-them, so nothing is emitted twice, and a store that goes on emits what is missing.
+What comes and goes is the difference to the answers of the last evaluation (`last_answers`), so nothing is
+emitted twice, and a store that goes on emits what is missing.
 """
 
 from __future__ import annotations
@@ -17,14 +17,11 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
-
 from tidalog.api.answers import Answers
 from tidalog.api.database import Database
+from tidalog.api.last_answers import Evaluated, LastAnswers
 from tidalog.api.merged import merged
 from tidalog.api.outcome import Outcome
-from tidalog.api.relations import without
-from tidalog.maintain.windows.saved import array_of, bytes_of
 from tidalog.model.facts import Facts
 from tidalog.model.registered import RegisteredQuery
 from tidalog.model.update import EncodedUpdate
@@ -37,15 +34,10 @@ class Emission:
     query: RegisteredQuery
     time: int | None
     """That of the windows; None if there is none."""
-    answers: Facts
+    answers: Facts | None
+    """All of them, if the query emits all or writes them to a file."""
     inserted: Facts
     deleted: Facts
-
-
-@dataclass(frozen=True)
-class Evaluated:
-    time: int | None
-    answers: Facts
 
 
 class Evaluations:
@@ -54,7 +46,7 @@ class Evaluations:
     def __init__(self, database: Database) -> None:
         self._database = database
         self.answers = Answers(database)
-        self.last: dict[str, Evaluated] = {}
+        self._last = LastAnswers(database, self.answers)
         self.listeners: Counter[str] = Counter()
         """How many get what each query emits; of queries without a period, only those are evaluated."""
         self._changed: set[str] = set()
@@ -97,8 +89,10 @@ class Evaluations:
         target = min((update.time for update in updates if update.time is not None), default=before)
         for time in self._due_before(target):
             outcomes.append(apply([EncodedUpdate(time=time)], False))
+            self._last.note(outcomes[-1])
             self._evaluate_due(time, target)
         outcomes.append(apply(updates, True))
+        self._last.note(outcomes[-1])
         self.changed(time_has_moved=self._database.windows.now != before)
         return merged(outcomes)
 
@@ -115,6 +109,10 @@ class Evaluations:
             if query.every is None:
                 self._evaluate(query, windows.now if windows.started else None)
 
+    def keep_answers(self) -> None:
+        """A change comes that is not an update: its effects will not be known."""
+        self._last.keep()
+
     def note_changed(self) -> None:
         """Facts or rules have changed, and what follows is not derived yet."""
         self._changed.update(query.name for query in self._database.registered)
@@ -125,7 +123,8 @@ class Evaluations:
         before, self._is_suspended = self._is_suspended, True
         changed = set(self._changed)
         try:
-            yield
+            with self._last.rolled_back():
+                yield
         except BaseException:
             self._changed = changed
             raise
@@ -137,7 +136,7 @@ class Evaluations:
         silent = (q for q in self._database.registered if q.every is None and not self._is_heard(q))
         self._reopened = {query.name for query in silent}
         for name in self._reopened:
-            self.last.pop(name, None)
+            self._last.forget(name)
 
     def listened(self, query: RegisteredQuery) -> None:
         """Someone gets what a query emits from now on."""
@@ -145,13 +144,12 @@ class Evaluations:
         if query.name in self._reopened:
             self._reopened.discard(query.name)
             windows = self._database.windows
-            time = windows.now if windows.started else None
-            self.last[query.name] = Evaluated(time, self.answers.of(query))
+            self._last.begin(query, windows.now if windows.started else None)
 
     def forget(self, name: str) -> None:
         """A query is dropped, or begins."""
         self._reopened.discard(name)
-        self.last.pop(name, None)
+        self._last.forget(name)
         self.answers.forget(name)
         self._changed.discard(name)
 
@@ -184,31 +182,28 @@ class Evaluations:
                 self._evaluate(query, time, only_if_changed=time + query.every <= target)
 
     def _evaluate(self, query: RegisteredQuery, time: int | None, *, only_if_changed: bool = False) -> None:
-        answers = self.answers.of(query)
-        known = self.last.get(query.name)
-        before = _none_of(answers) if known is None else known.answers
-        self.last[query.name] = Evaluated(time, answers)
+        found = self._last.evaluate(query, time)
         self._changed.discard(query.name)
-        inserted, deleted = without(answers, before), without(before, answers)
-        differs = bool(inserted.count or deleted.count)
+        differs = bool(found)
         match query.emit:
             case "rstream":
                 emits = differs or not only_if_changed
             case "istream":
-                emits = bool(inserted.count)
+                emits = bool(found.inserted.count)
             case "dstream":
-                emits = bool(deleted.count)
+                emits = bool(found.deleted.count)
             case "changes":
                 emits = differs
-        if emits or (query.to and (differs or known is None)):
-            self._emitted.append(Emission(query, time, answers, inserted, deleted))
+        if emits or (query.to and (differs or found.is_first)):
+            answers = self.answers.of(query) if query.emit == "rstream" or query.to else None
+            self._emitted.append(Emission(query, time, answers, found.inserted, found.deleted))
 
     # --- the last answers ---------------------------------------------------------------------------
 
     def looked_at(self, query: RegisteredQuery) -> Evaluated:
         """The answers that a query has for who looks at it: of one with a period, those of the last."""
-        known = self.last.get(query.name)
-        if query.every is not None and known is not None:
+        known = self._last.of(query) if query.every is not None else None
+        if known is not None:
             return known
         windows = self._database.windows
         return Evaluated(windows.now if windows.started else None, self.answers.of(query))
@@ -217,26 +212,10 @@ class Evaluations:
 
     def to_json(self) -> dict[str, object]:
         return {
-            name: {
-                "time": found.time,
-                "rows": found.answers.count,
-                "columns": [bytes_of(column) for column in found.answers.columns],
-                "changed": name in self._changed,
-            }
-            for name, found in self.last.items()
+            name: {**last, "changed": name in self._changed} for name, last in self._last.to_json().items()
         }
 
     def restore(self, found: Mapping[str, Any], terms: int) -> None:
         """The counterpart of `to_json`.  Raises `ValueError` or `KeyError` for anything else."""
-        for name, part in found.items():
-            columns = [array_of(text, np.int32, int(part["rows"])) for text in part["columns"]]
-            if any(len(column) and not 0 <= column.min() <= column.max() < terms for column in columns):
-                raise ValueError(f"answers of {name} are not terms")
-            time = None if part["time"] is None else int(part["time"])
-            self.last[name] = Evaluated(time, Facts(name, columns, int(part["rows"])))
-            if part["changed"]:
-                self._changed.add(name)
-
-
-def _none_of(facts: Facts) -> Facts:
-    return Facts(facts.predicate, [column[:0] for column in facts.columns], 0)
+        self._last.restore(found, terms)
+        self._changed.update(name for name, last in found.items() if last["changed"])

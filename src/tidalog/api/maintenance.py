@@ -94,6 +94,7 @@ class Maintenance:
             label,
             len(job.updates),
             outcome.uncomputed,
+            by_relation=outcome.delta,
         )
 
     def _fitting(self, updates: Iterable[EncodedUpdate]) -> Iterator[EncodedUpdate]:

@@ -29,7 +29,7 @@ def merged(outcomes: Sequence[Outcome]) -> Outcome:
     changes = {
         name: change
         for name in names
-        if (change := _composed([o.changes[name] for o in outcomes if name in o.changes])) is not None
+        if (change := composed([o.changes[name] for o in outcomes if name in o.changes])) is not None
     }
     return replace(
         outcomes[-1],
@@ -40,11 +40,12 @@ def merged(outcomes: Sequence[Outcome]) -> Outcome:
         updates=outcomes[-1].updates,
         uncomputed=uncomputed,
         expired=tuple(facts for outcome in outcomes for facts in outcome.expired),
+        by_relation={},
         only_time=all(outcome.only_time for outcome in outcomes),
     )
 
 
-def _composed(changes: Sequence[PredicateDelta]) -> PredicateDelta | None:
+def composed(changes: Sequence[PredicateDelta]) -> PredicateDelta | None:
     """A fact is now as the last change of it says, and was as the first says."""
     if len(changes) == 1:
         return changes[0]

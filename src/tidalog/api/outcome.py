@@ -39,3 +39,5 @@ class Outcome:
     """The time of the windows after it."""
     new: int = 0
     """Of a change that derives nothing: how many facts became explicit, or stopped being explicit."""
+    by_relation: Mapping[str, PredicateDelta] = field(default_factory=dict)
+    """Of updates: the changes of at least those relations that have the answers of continuous queries."""

@@ -39,7 +39,8 @@ class Answered:
     emit: Emit
     time: datetime | None
     """The time of the evaluation; None if nothing has a time."""
-    answers: Result
+    answers: Result | None
+    """All of them, of a query that emits all or writes them to a file."""
     inserted: Result
     deleted: Result
     batches: tuple[ChangeBatch, ...] = field(repr=False, default=())
@@ -50,6 +51,7 @@ class Answered:
         """The arguments of a callback: all answers, those that came, those that went, or these two."""
         match self.emit:
             case "rstream":
+                assert self.answers is not None
                 return (self.answers,)
             case "istream":
                 return (self.inserted,)
@@ -65,10 +67,8 @@ class QuerySink(Protocol):
 
 def answered(database: Database, emission: Emission) -> Answered:
     query = emission.query
-    answers, inserted, deleted = (
-        query_result(database, query, facts)
-        for facts in (emission.answers, emission.inserted, emission.deleted)
-    )
+    inserted, deleted = (query_result(database, query, f) for f in (emission.inserted, emission.deleted))
+    answers = None if emission.answers is None else query_result(database, query, emission.answers)
     batches = tuple(_batches(database, emission))
     time = None if emission.time is None else shown_time(emission.time)
     return Answered(query.name, query.emit, time, answers, inserted, deleted, batches)
@@ -81,7 +81,8 @@ def _batches(database: Database, emission: Emission) -> Iterator[ChangeBatch]:
     if emit in ("dstream", "changes"):
         parts.append((-1, emission.deleted))
     if emit != "dstream":
-        parts.append((1, emission.answers if emit == "rstream" else emission.inserted))
+        everything = emission.answers if emit == "rstream" else None
+        parts.append((1, emission.inserted if everything is None else everything))
     for op, facts in parts:
         if facts.count:
             texts = [database.dictionary.decode(column) for column in facts.columns]
@@ -115,6 +116,7 @@ class AnswerFile:
         self.path = path
 
     def write(self, answered: Answered, /) -> None:
+        assert answered.answers is not None
         write_table(answered.answers.table, self.path)
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -13,6 +13,7 @@ from tidalog.api.relations import rows_of
 from tidalog.api.transitions import Mask, Table, Transitions
 from tidalog.engine.engine import EmbeddedEngine
 from tidalog.maintain.delta import PredicateDelta
+from tidalog.model.registered import is_of_query
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,8 +26,27 @@ class Visible:
 
 def visible(engine: EmbeddedEngine, analysis: Analysis) -> dict[str, Visible]:
     """Facts by the predicates that users know."""
+    return _facts(engine, analysis, user_predicates(analysis))
+
+
+def changes_since(
+    old_engine: EmbeddedEngine, old_analysis: Analysis, engine: EmbeddedEngine, analysis: Analysis
+) -> tuple[dict[str, PredicateDelta], dict[str, PredicateDelta]]:
+    """The changes between two states: of the predicates that users know, and of continuous queries."""
+    return (
+        differences(visible(old_engine, old_analysis), visible(engine, analysis)),
+        differences(_of_queries(old_engine, old_analysis), _of_queries(engine, analysis)),
+    )
+
+
+def _of_queries(engine: EmbeddedEngine, analysis: Analysis) -> dict[str, Visible]:
+    """Facts of the relations of continuous queries."""
+    return _facts(engine, analysis, filter(is_of_query, analysis.predicates))
+
+
+def _facts(engine: EmbeddedEngine, analysis: Analysis, names: Iterable[str]) -> dict[str, Visible]:
     found: dict[str, Visible] = {}
-    for name in user_predicates(analysis):
+    for name in names:
         explicit, implicit = (rows_of(engine, analysis, name, kind) for kind in (True, False))
         if implicit.count or explicit.count:
             table = np.concatenate([explicit.table, implicit.table], axis=1).T
