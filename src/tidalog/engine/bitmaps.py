@@ -38,7 +38,7 @@ def set_bits(facts: Facts, predicate: int, column: int, bits: Uint8s) -> None:
     arguments, offset = facts.arguments, facts.offset
     for f in range(extent[FIRST], extent[LAST] + 1):
         at = int64(offset[f])
-        if arguments[at - 1] == predicate:
+        if facts.status[f] != 0 and arguments[at - 1] == predicate:
             term = arguments[at + column]
             bits[term >> 3] |= np.uint8(1 << (term & 7))
 

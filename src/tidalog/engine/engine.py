@@ -30,7 +30,6 @@ _SMALL_SHARE = 16
 _WIDE = 8  # terms for each fact from which bits by term are not worth it
 _NO_OFFSETS: Offsets = np.empty(0, np.uint32)
 _LENT_BYTES = 1 << 26  # that indexes of queries may take; more if the facts take more
-_UNUSED = 1 << 16  # ids or offsets that may be unused, however small the store
 
 
 class EmbeddedEngine:
@@ -176,16 +175,20 @@ class EmbeddedEngine:
         self._distinct = {key: known for key, known in self._distinct.items() if key[0] < count}
 
     def compact(self) -> tuple[Offsets, Offsets]:
-        """Compacts ids and rows once most of them are unused, so that this costs little per deletion.
-        Returns the old offsets of rows, ascending, and the new ones, if rows have moved."""
-        sparse = 2 * self.store.garbage > self.store.used + _UNUSED
-        if sparse or len(self.store) > 2 * self.store.live + _UNUSED:
-            self.log.derivation_log.end(self.store.arrays)
-            compact_ids(
-                self.store, self.indexes, self.counts, lambda ranks: self.expiries.renumber(self, ranks)
-            )
-            self.expiries.list_again(self)
-        return compact_rows(self.store) if sparse else (_NO_OFFSETS, _NO_OFFSETS)
+        """Gives back the memory of what is dead; compacts ids and rows once most that take memory are unused,
+        so that this costs little per deletion.  Returns the old offsets of rows, ascending, and the new ones,
+        if rows have moved."""
+        store = self.store
+        store.dead_blocks.follow(store, self.expiries, self.shared)
+        sparse = store.has_sparse_rows
+        if not sparse and not store.has_sparse_ids:
+            return _NO_OFFSETS, _NO_OFFSETS
+        self.log.derivation_log.end(store.arrays)
+        compact_ids(store, self.indexes, self.counts, lambda ranks: self.expiries.renumber(self, ranks))
+        self.expiries.list_again(self)
+        moved = compact_rows(store) if sparse else (_NO_OFFSETS, _NO_OFFSETS)
+        store.dead_blocks.restart(store)
+        return moved
 
     # --- figures ------------------------------------------------------------------------------------
 
@@ -196,7 +199,7 @@ class EmbeddedEngine:
             + self.indexes.nbytes
             + self.dictionary.nbytes
             + self.counts.nbytes(len(self.store))
-            + self.expiries.bytes_of(len(self.store))
+            + self.expiries.bytes_of(self.store.ids_in_memory)
         )
 
     def _terms_in(self, predicate: int, column: int) -> Bits | None:

@@ -179,10 +179,10 @@ def add_to_table(facts: Facts, predicate: int) -> None:
     shift = table_shift(len(slots))
     for f in range(max(extent[FIRST], extent[TABLED]), extent[LAST] + 1):
         at = int64(offset[f])
-        if arguments[at - 1] != predicate:
+        if not facts.status[f] & PRESENT or arguments[at - 1] != predicate:
             continue
-        if arguments[at - HEADER] != f or not facts.status[f] & PRESENT:
-            continue  # it has got another id, or is gone
+        if arguments[at - HEADER] != f:
+            continue  # it has got another id
         put_entry(slots, make_entry(fact_hash(facts, f), at), shift)
         facts.state[ENTRIES] += 1
     extent[TABLED] = extent[LAST] + 1

@@ -17,6 +17,7 @@ from typing import Final
 import numpy as np
 import numpy.typing as npt
 
+from tidalog.engine.dead_blocks import DeadBlocks
 from tidalog.engine.fact_kernels import (
     ARITY,
     COUNT,
@@ -45,6 +46,8 @@ from tidalog.engine.memory import resized
 
 Ints = npt.NDArray[np.int32]
 
+UNUSED: Final = 1 << 16  # ids or offsets that may be unused, however small the store
+SPARSE: Final = 64  # ids for each fact that a scan may have to pass over
 MOST_FACTS: Final = 2**31 - 2
 MOST_ARGUMENTS: Final = 2**32 - 2
 
@@ -54,6 +57,7 @@ class FactStore:
 
     def __init__(self, capacity: int = 1024) -> None:
         self._table = Table(capacity)
+        self.dead_blocks = DeadBlocks()
         self.arrays = Facts(
             arguments=np.empty(capacity * 4, np.int32),
             offset=np.empty(capacity, np.uint32),
@@ -71,7 +75,7 @@ class FactStore:
         """Bytes in use."""
         a = self.arrays
         per_fact = a.offset.itemsize + a.status.itemsize
-        used = len(self) * per_fact + int(a.state[USED]) * a.arguments.itemsize
+        used = self.ids_in_memory * per_fact + self.rows_in_memory * a.arguments.itemsize
         return used + a.slots.nbytes + a.extent.nbytes
 
     def ensure(self, more: int, arity: int, predicate: int = NONE) -> None:
@@ -128,7 +132,9 @@ class FactStore:
         out = np.empty(count, np.int32)
         if count == 0:
             return out
-        found = facts_of(self.arrays, predicate, max(first, begin), last + 1, mask, want, out)
+        found = 0
+        for at, end in self.dead_blocks.living(max(first, begin), last + 1):
+            found += facts_of(self.arrays, predicate, at, end, mask, want, out[found:])
         return out[:found]
 
     def column(self, ids: Ints, column: int) -> Ints:
@@ -176,9 +182,32 @@ class FactStore:
         return len(self) - int(self.arrays.state[DEAD])
 
     @property
+    def ids_in_memory(self) -> int:
+        """How many ids take memory, whether they have facts or not."""
+        return len(self) - self.dead_blocks.ids
+
+    @property
+    def rows_in_memory(self) -> int:
+        """How much of the arena takes memory."""
+        return self.used - self.dead_blocks.rows
+
+    @property
     def garbage(self) -> int:
         """How much of the arena is rows of facts that are gone."""
         return int(self.arrays.state[GARBAGE])
+
+    @property
+    def has_sparse_ids(self) -> bool:
+        """Whether most ids are dead and take memory, or far too many are passed over."""
+        most = 2 * self.live + UNUSED
+        return self.ids_in_memory > most or len(self) > SPARSE * most
+
+    @property
+    def has_sparse_rows(self) -> bool:
+        """Whether most of the arena is rows of facts that are gone."""
+        if 2 * (self.garbage - self.dead_blocks.rows) > self.rows_in_memory + UNUSED:
+            return True
+        return self.used > MOST_ARGUMENTS // 2 and 2 * self.garbage > self.used
 
     def truncate(self, length: int, used: int) -> None:
         """Removes every fact with an id of `length` or more, and rows from `used` on."""

@@ -217,7 +217,7 @@ def catch_up(facts: Facts, row: Int64s) -> bool:
         if is_far:
             prefetch_key(facts, row, index, min(f + FAR_AHEAD, last), min(f + AHEAD, last))
         here = int64(offset[f])
-        if arguments[here - 1] != predicate or not (all_live or facts.status[f] & (PRESENT | TOUCHED)):
+        if not (all_live or facts.status[f] & (PRESENT | TOUCHED)) or arguments[here - 1] != predicate:
             continue  # gone for good; what is TOUCHED may come back if the update fails
         h = key_hash(arguments, here, row, width)
         value_of_key = arguments[here + first_column] if width > 0 else 0

@@ -1,8 +1,8 @@
 """Memory that grows in place.
 
 A large array is a view of a stretch of address space that was reserved once and is backed by memory only
-where it has been written.  So growth copies nothing, and there are never two copies.  Where the system grants
-no such reservation, arrays are allocated and copied as usual.
+where it has been written.  So growth copies nothing, there are never two copies, and parts can be given back.  Where
+the system grants no such reservation, arrays are allocated and copied as usual.
 """
 
 from __future__ import annotations
@@ -54,3 +54,30 @@ def reserve(
     if large_pages and hasattr(mmap, "MADV_HUGEPAGE"):
         area.madvise(mmap.MADV_HUGEPAGE)
     return np.frombuffer(area, dtype)
+
+
+def give_back(array: npt.NDArray[Element], begin: int, end: int) -> None:
+    """Gives the memory of some elements of a reserved array back; they are zeros from here on."""
+    area, first = _area_of(array)
+    assert area is not None
+    width = array.strides[0]
+    start, stop = first + begin * width, first + end * width
+    start, stop = -(-start // mmap.PAGESIZE) * mmap.PAGESIZE, stop // mmap.PAGESIZE * mmap.PAGESIZE
+    if start < stop:
+        area.madvise(mmap.MADV_DONTNEED, start, stop - start)
+
+
+def is_reserved(array: npt.NDArray[Element]) -> bool:
+    """Whether an array has memory that can be given back."""
+    return sys.platform == "linux" and _area_of(array)[0] is not None
+
+
+def _area_of(array: npt.NDArray[Element]) -> tuple[mmap.mmap | None, int]:
+    """The address space that an array is a view of, and where in it the array begins."""
+    base = array.base
+    while isinstance(base, np.ndarray):
+        base = base.base
+    area = base.obj if isinstance(base, memoryview) else base
+    if not isinstance(area, mmap.mmap):
+        return None, 0
+    return area, array.ctypes.data - np.frombuffer(area, np.uint8).ctypes.data
