@@ -38,6 +38,8 @@ from tidalog.model.update import EncodedUpdate
 from tidalog.model.window_times import SECOND
 
 Codes = npt.NDArray[np.int64]
+_PARTS = 64
+"""Updates by which a window is filled."""
 
 
 @dataclass(frozen=True)
@@ -139,11 +141,13 @@ class Slid:
         return self.nodes.facts(self.rules.stream, self.stream.entering(number))
 
     def fill(self) -> int:
-        """Everything until the window is full, as one; the number of the next step."""
+        """Everything until the window is full, in some parts as it came; the number of the next step."""
         first = self.stream.seconds
-        updates = [self.update(number) for number in range(first)]
+        size = -(-first // _PARTS)
         try:
-            self.database.apply(updates, options=self.options)
+            for begin in range(0, first, size):
+                updates = [self.update(number) for number in range(begin, min(begin + size, first))]
+                self.database.apply(updates, options=self.options)
         except RunError:
             raise TooSlow from None
         self._watch()

@@ -131,7 +131,8 @@ def test_lists_of_expiries_pass_through_what_was_deleted() -> None:
     assert len(kb.facts("path")) == len(kb.facts("edge")) == 0
 
 
-def test_compaction_follows(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("rows", [True, False])
+def test_compaction_follows(monkeypatch: pytest.MonkeyPatch, *, rows: bool) -> None:
     kb = tidalog.open()
     kb.load(RULES)
     kb.insert("node", [(n,) for n in range(NODES)])
@@ -140,6 +141,8 @@ def test_compaction_follows(monkeypatch: pytest.MonkeyPatch) -> None:
         if second == 100:
             monkeypatch.setattr(facts, "UNUSED", 0)
             monkeypatch.setattr(facts, "SPARSE", 1)
+            if not rows:
+                monkeypatch.setattr(facts.FactStore, "has_sparse_rows", False)
         with kb.update(time=second) as u:
             u.insert("edge", rows_come(second))
         lengths.append(len(engine_of(kb).store))

@@ -6,6 +6,8 @@ import random
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
+import numpy as np
+import pyarrow as pa
 import pytest
 from window_streams import RULES, WINDOWS, run
 
@@ -296,3 +298,68 @@ class TestSyntax:
         assert [expiry_of(step, t * SECOND) // SECOND for t in (0, 2, 3)] == [12, 12, 15]
         assert [expiry_of(tumbling, t * SECOND) // SECOND for t in (0, 6, 7)] == [7, 7, 14]
         assert expiry_of(landmark, 5) == NEVER
+
+
+@pytest.mark.parametrize("window", ["range 40s", "tumbling 30s", "count 300000"])
+def test_a_large_window_takes_several_updates_at_once(window: str) -> None:
+    kb = tidalog.open()
+    kb.load(f"@window reading :- {window} . high(?x) :- reading(?x, ?v), ?v > 990 .")
+    numbers = np.arange(200_000)
+    with kb.update(time=0) as u:
+        u.insert("reading", pa.table({"x": numbers, "v": numbers % 1000}))
+    updates = [tidalog.Update(time=n, insertions={"reading": [(-n, 995)]}) for n in range(1, 6)]
+    list(kb.stream(updates, latest_only=True))
+    assert len(kb.facts("high")) == 200 * 9 + 5
+    kb.insert("other", [(n,) for n in range(5)])
+    kb.insert("reading", pa.table({"x": numbers + 1_000_000, "v": numbers % 1000}))
+    kb.advance(50)
+    assert len(kb.facts("reading")) == (300_000 if "count" in window else 0)
+
+
+@pytest.mark.parametrize("window", ["range 5s", "tumbling 3s", "count 7", "landmark"])
+def test_updates_that_fail_together_leave_the_windows_as_they_were(window: str) -> None:
+    """Several updates in one go, of which the last violates a constraint; then the same without it."""
+    pick = random.Random(5)
+    both = [tidalog.open() for _ in range(2)]
+    for kb in both:
+        kb.load(f"@window edge :- {window} . path(?x, ?y) :- edge(?x, ?y) .\n:- edge(?x, 99) .")
+    time = 0
+    for _ in range(60):
+        updates = []
+        for _ in range(pick.randint(1, 4)):
+            time += pick.randint(0, 2)
+            rows = [(pick.randrange(6), pick.randrange(6)) for _ in range(pick.randint(0, 3))]
+            gone = [(pick.randrange(6), pick.randrange(6)) for _ in range(pick.randint(0, 1))]
+            updates.append((time, rows, gone))
+        checked, plain = both
+        failing = [_update(*update) for update in updates]
+        failing.append(_update(time + pick.randint(0, 9), [(pick.randrange(6), 99)], []))
+        with pytest.raises(tidalog.TidalogError):
+            list(checked.stream(failing, latest_only=True))
+        for kb in both:
+            list(kb.stream([_update(*update) for update in updates], latest_only=True))
+        for name in ("edge", "path"):
+            assert sorted(checked.facts(name).to_rows()) == sorted(plain.facts(name).to_rows())
+
+
+def _update(time: int, rows: list[tuple[int, int]], gone: list[tuple[int, int]]) -> tidalog.Update:
+    return tidalog.Update(time=time, insertions={"edge": rows}, deletions={"edge": gone})
+
+
+def test_what_leaves_with_facts_in_bulk_is_gone() -> None:
+    kb = tidalog.open()
+    kb.load(
+        "@declare reading(x: integer, at: dateTime) . @declare click(x: integer) ."
+        "@window reading :- range 10s, time at . @window click :- count 1000 ."
+        "seen(?x) :- reading(?x, _) . seen(?x) :- click(?x) ."
+    )
+    begin = datetime(2024, 5, 1, tzinfo=UTC)
+    for second in (0, 60):
+        times = [begin + timedelta(seconds=second)] * 40_000
+        x = np.arange(40_000) + second * 1_000_000
+        kb.insert("reading", pa.table({"x": x, "at": pa.array(times, pa.timestamp("us", "UTC"))}))
+    assert len(kb.facts("reading")) == len(kb.facts("seen")) == 40_000
+    for first in (-50_000, -100_000):
+        kb.insert("click", pa.table({"x": np.arange(first, first + 40_000)}))
+        assert sorted(kb.facts("click").to_rows()) == [(first + 39_000 + n,) for n in range(1000)]
+    assert len(kb.facts("seen")) == 41_000

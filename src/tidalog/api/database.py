@@ -108,8 +108,13 @@ class Database(HeldState):
             if self.windows and load.facts:
                 update = EncodedUpdate(insertions=load.facts, accepted=load.accepted)
                 self.read_time(update)
-                return stored_facts(self.windows, self.analysis.triples, update, self._insert_explicit)
+                return stored_facts(self.windows, self.analysis.triples, update, self._store)
             return self._insert_explicit(load.facts)
+
+    def _store(self, update: EncodedUpdate) -> int:
+        """Deletes and inserts explicit facts and derives nothing.  Returns how many are new."""
+        self._delete_explicit(update)
+        return self._insert_explicit(update.insertions)
 
     def _insert_explicit(self, facts: Sequence[Facts]) -> int:
         engine, layout = self.engine, self.analysis.triples
@@ -140,6 +145,7 @@ class Database(HeldState):
         plan = self.windows.plan(update)
         deleted = self._delete_explicit(plan.update)
         self.windows.commit(plan, update)
+        self.windows.compact()
         return deleted
 
     def _delete_explicit(self, update: EncodedUpdate) -> int:
@@ -246,16 +252,11 @@ class Database(HeldState):
             return apply(job)
         for update in job.updates:
             self.read_time(update)
-
-        def restore(windows: Windows) -> None:
-            self._state = replace(self._state, windows=windows)
-
         return apply_timed(
             self.windows,
             self.analysis.triples,
             job.updates,
             lambda updates: apply(replace(job, updates=updates)),
-            restore,
         )
 
     def _with_given(self, job: Job) -> Job:

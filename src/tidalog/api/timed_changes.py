@@ -6,7 +6,6 @@ Invariant.  Windows and engine change together: what a window plans is applied f
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from copy import deepcopy
 from dataclasses import replace
 
 import numpy as np
@@ -21,7 +20,8 @@ from tidalog.engine.dictionary import Dictionary
 from tidalog.engine.engine import EmbeddedEngine
 from tidalog.engine.value_kinds import INSTANT_VALUE
 from tidalog.maintain.windows.changed import WindowChange, changed_windows
-from tidalog.maintain.windows.windows import TimedPlan, Windows
+from tidalog.maintain.windows.contents import Undo
+from tidalog.maintain.windows.windows import TimedPlan, Windows, in_reverse
 from tidalog.model.errors import UsageError
 from tidalog.model.facts import Facts
 from tidalog.model.program import Program, Window
@@ -60,13 +60,14 @@ def read_time(update: EncodedUpdate, program: Program, dictionary: Dictionary) -
 
 
 def stored_facts(
-    windows: Windows, layout: Layout, update: EncodedUpdate, apply: Callable[[list[Facts]], int]
+    windows: Windows, layout: Layout, update: EncodedUpdate, apply: Callable[[EncodedUpdate], int]
 ) -> int:
-    """Insertions from which nothing is derived yet."""
+    """Insertions, and what leaves the windows with them, from which nothing is derived yet."""
     check(windows, layout, update)
     plan = windows.plan(update)
-    new = apply(list(plan.update.insertions))
+    new = apply(plan.update)
     windows.commit(plan, update)
+    windows.compact()
     return new
 
 
@@ -75,31 +76,27 @@ def apply_timed(
     layout: Layout,
     updates: Sequence[EncodedUpdate],
     apply: Callable[[Sequence[EncodedUpdate]], Outcome],
-    restore: Callable[[Windows], None],
 ) -> Outcome:
     """Applies updates as one: each at its own time, which moves the windows."""
-    if len(updates) == 1:
-        (update,) = updates
-        check(windows, layout, update)
-        plan = windows.plan(update)
-        lifetimes = windows.lifetimes(plan.now, plan.lives)
-        outcome = apply([replace(plan.update, lifetimes=lifetimes)])
-        windows.commit(plan, update)
-        return _with_expired(outcome, [plan], updates)
-    before, plans = deepcopy(windows), list[TimedPlan]()
+    undo, plans = list[Undo](), list[TimedPlan]()
     try:
         for update in updates:
             check(windows, layout, update)
             plans.append(windows.plan(update))
-            windows.commit(plans[-1], update)
-        net = net_update([plan.update for plan in plans])
+            if len(updates) > 1:
+                undo.append(windows.commit(plans[-1], update))
+        changes = [plan.update for plan in plans]
+        net = net_update(changes) if len(changes) > 1 else changes[0]
         lives = [part for plan in plans for part in plan.lives]
         lifetimes = windows.lifetimes(plans[-1].now, lives)
-        net = replace(net, label=updates[-1].label, lifetimes=lifetimes)
-        return _with_expired(apply([net]), plans, updates)
+        outcome = apply([replace(net, label=updates[-1].label, lifetimes=lifetimes)])
     except BaseException:
-        restore(before)
+        in_reverse(undo)()
         raise
+    if len(updates) == 1:
+        windows.commit(plans[0], updates[0])
+    windows.compact()
+    return _with_expired(outcome, plans, updates)
 
 
 def check(windows: Windows, layout: Layout, update: EncodedUpdate) -> None:

@@ -38,21 +38,24 @@ class DeadBlocks:
     """The blocks of a store whose memory was given back."""
 
     def __init__(self) -> None:
-        self.ids, self.rows = 0, 0
-        """Ids, and numbers of the arena, in these blocks."""
-        self._given = np.zeros(0, np.bool_)
-        self._next = 0
-        self._after: dict[int, int] = {}
-        """Block of the arena → where the first row after it starts."""
-        self._row_block, self._row = 0, 0
         self._seen = [0, 0]
         self._credit = [0, 0]
         self._found = np.zeros(2, np.int64)
+        self.ids_were_compacted()
+        self.rows_were_compacted()
 
-    def restart(self, store: FactStore) -> None:
-        """The store was compacted."""
-        self.__init__()  # type: ignore[misc]
-        self._seen = store.arrays.state[[DEAD, GARBAGE]].tolist()
+    def ids_were_compacted(self) -> None:
+        self.ids = 0
+        """Ids in these blocks."""
+        self._given = np.zeros(0, np.bool_)
+        self._next = 0
+
+    def rows_were_compacted(self) -> None:
+        self.rows = 0
+        """Numbers of the arena in these blocks."""
+        self._after: dict[int, int] = {}
+        """Block of the arena → where the first row after it starts."""
+        self._row_block, self._row = 0, 0
 
     def follow(self, store: FactStore, expiries: ExpiryStore, shared: Int64s) -> None:
         """Some facts may have died."""

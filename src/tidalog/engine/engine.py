@@ -186,9 +186,11 @@ class EmbeddedEngine:
         self.log.derivation_log.end(store.arrays)
         compact_ids(store, self.indexes, self.counts, lambda ranks: self.expiries.renumber(self, ranks))
         self.expiries.list_again(self)
-        moved = compact_rows(store) if sparse else (_NO_OFFSETS, _NO_OFFSETS)
-        store.dead_blocks.restart(store)
-        return moved
+        store.dead_blocks.ids_were_compacted()
+        if not sparse:
+            return _NO_OFFSETS, _NO_OFFSETS
+        store.dead_blocks.rows_were_compacted()
+        return compact_rows(store)
 
     # --- figures ------------------------------------------------------------------------------------
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from bisect import bisect_right, insort
 from collections import deque
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import chain, islice
 from typing import Protocol
@@ -41,6 +41,8 @@ class Arrivals:
 
 Lives = tuple[Ids, Times]
 """Rows and when they leave a window."""
+Undo = Callable[[], None]
+"""Takes a commit back.  Commits are taken back in reverse order."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,14 +68,14 @@ class Contents(Protocol):
 
     def plan(self, arrivals: Arrivals) -> WindowPlan: ...
 
-    def commit(self, arrivals: Arrivals, plan: WindowPlan) -> None: ...
+    def commit(self, arrivals: Arrivals, plan: WindowPlan) -> Undo: ...
 
     def is_in(self, rows: Ids) -> Flags: ...
 
     def expiries(self, after: int, until: int) -> Sequence[int]:
         """Times, later than one and not later than another, at which rows may expire."""
 
-    def start(self, time: int) -> None:
+    def start(self, time: int) -> Undo:
         """All that has come so far came at this time, which is the first."""
 
     def referenced(self) -> list[Ids]:
@@ -104,13 +106,19 @@ class TimeContents:
         self.expiry = grown(self.expiry, len(self.rows), -NEVER)
         return self.expiry[rows] > self.now
 
-    def start(self, time: int) -> None:
+    def start(self, time: int) -> Undo:
+        before = self.expiry.copy(), self.now, dict(self._listed), list(self._expiries)
         rows = np.flatnonzero(self.is_in(np.arange(len(self.rows), dtype=np.int32))).astype(np.int32)
         self.expiry[rows] = expiry_of(self.window, time)
         self._listed.clear()
         self._expiries.clear()
         self.now = time
         self._list(rows, expiry_of(self.window, time))
+
+        def undo() -> None:
+            self.expiry, self.now, self._listed, self._expiries = before
+
+        return undo
 
     def expiries(self, after: int, until: int) -> Sequence[int]:
         return self._expiries[bisect_right(self._expiries, after) : bisect_right(self._expiries, until)]
@@ -157,24 +165,44 @@ class TimeContents:
         rows = self.rows.without(rows, arrivals.deleted)
         return self.rows.without(rows, arrivals.inserted) if expiry > arrivals.now else rows
 
-    def commit(self, arrivals: Arrivals, plan: WindowPlan) -> None:
+    def commit(self, arrivals: Arrivals, plan: WindowPlan) -> Undo:
         expiry = expiry_of(self.window, arrivals.time)
         self.is_in(NO_ROWS)
-        self.expiry[arrivals.deleted] = -NEVER
         rows = arrivals.inserted
+        touched, now = np.concatenate([arrivals.deleted, rows]), self.now
+        before = self.expiry[touched]
+        self.expiry[arrivals.deleted] = -NEVER
         self.expiry[rows] = np.maximum(self.expiry[rows], expiry)
         self.now = arrivals.now
-        self._list(rows, expiry)
-        past = bisect_right(self._expiries, self.now)
-        for time in self._expiries[:past]:
-            del self._listed[time]
-        del self._expiries[:past]
+        is_listed = self._list(rows, expiry)
+        past = self._expiries[: bisect_right(self._expiries, self.now)]
+        lists = [self._listed.pop(time) for time in past]
+        del self._expiries[: len(past)]
 
-    def _list(self, rows: Ids, expiry: int) -> None:
-        if len(rows) and self.now < expiry < NEVER:
-            if expiry not in self._listed:
-                insort(self._expiries, expiry)
-            self._listed.setdefault(expiry, []).append(rows)
+        def undo() -> None:
+            self._expiries[:0] = past
+            self._listed.update(zip(past, lists, strict=True))
+            if is_listed:
+                self._unlist(expiry)
+            self.expiry[touched], self.now = before, now
+
+        return undo
+
+    def _list(self, rows: Ids, expiry: int) -> bool:
+        if not len(rows) or not self.now < expiry < NEVER:
+            return False
+        if expiry not in self._listed:
+            insort(self._expiries, expiry)
+        self._listed.setdefault(expiry, []).append(rows)
+        return True
+
+    def _unlist(self, expiry: int) -> None:
+        """Takes the last rows out of a list."""
+        rows = self._listed[expiry]
+        rows.pop()
+        if not rows:
+            del self._listed[expiry]
+            self._expiries.remove(expiry)
 
     def renumber(self, numbers: Ids) -> None:
         kept = np.flatnonzero(numbers >= 0)
@@ -212,8 +240,14 @@ class CountContents:
         self.last = grown(self.last, len(self.rows), -1)
         return self.present[rows]
 
-    def start(self, time: int) -> None:
-        self.updates = deque((time, first, rows) for _, first, rows in self.updates)
+    def start(self, time: int) -> Undo:
+        before = self.updates
+        self.updates = deque((time, first, rows) for _, first, rows in before)
+
+        def undo() -> None:
+            self.updates = before
+
+        return undo
 
     def expiries(self, after: int, until: int) -> Sequence[int]:
         return ()
@@ -261,23 +295,40 @@ class CountContents:
             return len(updates)
         return bisect_right(updates, time, key=lambda update: update[0])
 
-    def commit(self, arrivals: Arrivals, plan: WindowPlan) -> None:
+    def commit(self, arrivals: Arrivals, plan: WindowPlan) -> Undo:
         self.is_in(NO_ROWS)
+        counts, last = (self.next, self.held), self.last[arrivals.rows]
+        touched = np.concatenate([plan.inserted, plan.deleted, plan.expired])
+        present = self.present[touched]
         self._number(arrivals)
+        position = -1
         if len(arrivals.rows):
             position = self._position(arrivals.time)
             self.updates.insert(position, (arrivals.time, self.next, arrivals.rows))
         self.next += len(arrivals.rows)
         self.held += len(arrivals.rows)
+        gone, is_cut = list[tuple[int, int, Ids]](), False
         while self.held > self.window.length:
-            time, first, rows = self.updates.popleft()
+            gone.append(self.updates.popleft())
+            time, first, rows = gone[-1]
             dropped = min(len(rows), self.held - self.window.length)
             self.held -= dropped
-            if dropped < len(rows):
+            if is_cut := dropped < len(rows):
                 self.updates.appendleft((time, first + dropped, rows[dropped:]))
         self.present[plan.inserted] = True
         self.present[plan.deleted] = False
         self.present[plan.expired] = False
+
+        def undo() -> None:
+            if is_cut:
+                self.updates.popleft()
+            self.updates.extendleft(reversed(gone))
+            if position >= 0:
+                del self.updates[position]
+            self.next, self.held = counts
+            self.present[touched], self.last[arrivals.rows] = present, last
+
+        return undo
 
     def renumber(self, numbers: Ids) -> None:
         self.is_in(NO_ROWS)

@@ -39,6 +39,13 @@ class StreamRows:
     def __len__(self) -> int:
         return len(self._store)
 
+    def __deepcopy__(self, memo: object) -> StreamRows:
+        """A copy of what is in use, without the capacity."""
+        copy, count = StreamRows(self.arity), len(self)
+        copy.numbers(self.facts("", np.arange(count, dtype=np.int32)))
+        copy.came[:count], copy.deleted[:count] = self.came[:count], self.deleted[:count]
+        return copy
+
     def numbers(self, facts: Facts) -> Ids:
         """The numbers of facts, in their order; new ones get numbers."""
         if not facts.count:

@@ -23,6 +23,7 @@ from tidalog.maintain.windows.contents import (
     CountContents,
     Lives,
     TimeContents,
+    Undo,
     WindowPlan,
 )
 from tidalog.maintain.windows.stream_rows import StreamRows, Times
@@ -162,19 +163,29 @@ class Stream:
             if part.lives is not None and len(part.lives[0])
         ]
 
-    def commit(self, plan: StreamPlan, deletions: Ids) -> None:
-        for content, part in zip(self.contents, plan.plans, strict=True):
-            content.commit(plan.arrivals, part)
-        rows, time = self.rows, plan.arrivals.time
-        rows.came[plan.arrivals.rows] = np.maximum(rows.came[plan.arrivals.rows], time)
-        rows.deleted[deletions] = np.maximum(rows.deleted[deletions], time)
+    def commit(self, plan: StreamPlan, deletions: Ids) -> Undo:
+        undo = [c.commit(plan.arrivals, part) for c, part in zip(self.contents, plan.plans, strict=True)]
+        rows, arrived, time = self.rows, plan.arrivals.rows, plan.arrivals.time
+        came, deleted = rows.came[arrived], rows.deleted[deletions]
+        rows.came[arrived] = np.maximum(came, time)
+        rows.deleted[deletions] = np.maximum(deleted, time)
 
-    def start(self, time: int) -> None:
+        def restore() -> None:
+            rows.came[arrived], rows.deleted[deletions] = came, deleted
+
+        return in_reverse([*undo, restore])
+
+    def start(self, time: int) -> Undo:
         """The first time is known: it is that of all that has come so far."""
-        for times in (self.rows.came, self.rows.deleted):
-            times[times == START] = time
-        for content in self.contents:
-            content.start(time)
+        rows = self.rows
+        before = rows.came, rows.deleted
+        rows.came, rows.deleted = (np.where(times == START, time, times) for times in before)
+        undo = [content.start(time) for content in self.contents]
+
+        def restore() -> None:
+            rows.came, rows.deleted = before
+
+        return in_reverse([*undo, restore])
 
     def compact(self, remembered: int) -> None:
         """Drops the numbers of rows that are in no window and did not change since a time, if most are."""
@@ -195,6 +206,14 @@ class Stream:
         for content in self.contents:
             content.renumber(numbers)
         self.rows.renumber(everything[kept])
+
+
+def in_reverse(steps: Sequence[Undo]) -> Undo:
+    def undo() -> None:
+        for step in reversed(steps):
+            step()
+
+    return undo
 
 
 def _has_facts(stream: Stream) -> bool:
@@ -312,16 +331,25 @@ class Windows:
             stream = self.streams[source] = Stream(source, self.of_source(source), arities.pop())
         return stream
 
-    def commit(self, plan: TimedPlan, update: EncodedUpdate) -> None:
+    def commit(self, plan: TimedPlan, update: EncodedUpdate) -> Undo:
         """The update of a plan was applied."""
+        before, undo = (self.now, self.by_arrival), list[Undo]()
         if not self.started and plan.now != START:
-            for stream in self.streams.values():
-                stream.start(plan.now)
+            undo += [stream.start(plan.now) for stream in self.streams.values()]
         self.now = plan.now
         if update.time is not None and self.by_arrival is None:
             self.by_arrival = update.arrived
         for source, part in plan.streams.items():
             stream = self.streams[source]
             gone = [stream.rows.numbers(f) for f in update.deletions if f.predicate == source]
-            stream.commit(part, np.unique(np.concatenate(gone)) if gone else NO_ROWS)
-            stream.compact(plan.now - self.late)
+            undo.append(stream.commit(part, np.unique(np.concatenate(gone)) if gone else NO_ROWS))
+
+        def restore() -> None:
+            self.now, self.by_arrival = before
+
+        return in_reverse([*undo, restore])
+
+    def compact(self) -> None:
+        """Drops what is in no window, if that is most; no commit can be taken back afterwards."""
+        for stream in self.streams.values():
+            stream.compact(self.now - self.late)
