@@ -12,6 +12,7 @@ import tidalog
 from tidalog.api.knowledge_base import KnowledgeBase
 from tidalog.engine import dead_blocks, expiries, facts, memory
 from tidalog.engine.engine import EmbeddedEngine
+from tidalog.engine.fact_kernels import HEADER
 
 RULES = """
 @window edge :- range 40s .
@@ -31,6 +32,7 @@ def small_blocks(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     monkeypatch.setattr(expiries, "_SMALL", 64)
     monkeypatch.setattr(dead_blocks, "IDS", 1 << 11)
     monkeypatch.setattr(dead_blocks, "ROWS", 1 << 11)
+    monkeypatch.setattr(dead_blocks, "PENDING", 50)
     yield
 
 
@@ -57,22 +59,17 @@ def check(kb: KnowledgeBase, edges: set[tuple[int, int]]) -> None:
     assert {x for (x,) in kb.facts("alone").to_rows()} == set(range(NODES)) - {x for x, _ in paths}
 
 
-def every_row_is_found(engine: EmbeddedEngine) -> None:
-    """The rows that have memory are found one after the other, and are those of all living facts."""
-    store, arrays = engine.store, engine.store.arrays
-    size = dead_blocks.ROWS
-    begin, found = 0, np.zeros(2, np.int64)
-    living = 0
-    for block in range(store.used // size + 1):
-        end = min((block + 1) * size, store.used)
-        if block in store.dead_blocks._after:
-            begin = store.dead_blocks._after[block]
-            assert not arrays.arguments[block * size : end].any()
-            continue
-        living += dead_blocks.find_rows_of_block(engine.shared, begin, end, found)
-        begin = int(found[1])
-    assert begin == store.used
-    assert living == store.live
+def counts_are_right(engine: EmbeddedEngine) -> None:
+    store = engine.store
+    store.dead_blocks._count(store, engine.shared)
+    ids = np.flatnonzero(store.arrays.status[: len(store)]).astype(np.int64)
+    offsets = store.arrays.offset[ids].astype(np.int64) - HEADER
+    assert (store.arrays.arguments[offsets] == ids).all()
+    for blocks, living, size in (
+        (store.dead_blocks._ids, ids, dead_blocks.IDS),
+        (store.dead_blocks._rows, offsets, dead_blocks.ROWS),
+    ):
+        assert np.bincount(living // size, minlength=len(blocks.living)).tolist() == blocks.living.tolist()
 
 
 @pytest.mark.parametrize("strategy", ["auto", "ranked", "dred"])
@@ -95,7 +92,7 @@ def test_a_window_gives_its_memory_back(strategy: str) -> None:
         came = {row: time for row, time in came.items() if time > second - 40}
         if second % 8 == 0:
             check(kb, set(came))
-            every_row_is_found(engine_of(kb))
+            counts_are_right(engine_of(kb))
         largest = max(largest, engine_of(kb).store.ids_in_memory)
     store = engine_of(kb).store
     assert store.dead_blocks.ids > 0
@@ -149,7 +146,7 @@ def test_compaction_follows(monkeypatch: pytest.MonkeyPatch, *, rows: bool) -> N
         edges = {row for s in range(max(0, second - 39), second + 1) for row in rows_come(s)}
         if second % 10 == 0 or 98 < second < 104:
             check(kb, edges)
-            every_row_is_found(engine_of(kb))
+            counts_are_right(engine_of(kb))
     assert lengths[100] < lengths[99] / 2
     check(kb, edges)
 
@@ -185,11 +182,11 @@ def test_memory_is_zero_once_it_was_given_back() -> None:
 
 def test_ranges_of_ids_that_have_memory() -> None:
     blocks = dead_blocks.DeadBlocks()
-    assert list(blocks.living(3, 9)) == [(3, 9)]
+    assert list(blocks.in_memory(3, 9)) == [(3, 9)]
     size = dead_blocks.IDS
-    blocks._given = np.array([True, False, True, True, False])
+    blocks._ids.given = np.array([True, False, True, True, False])
     blocks.ids = 3 * size
-    assert list(blocks.living(0, 5 * size)) == [(size, 2 * size), (4 * size, 5 * size)]
-    assert list(blocks.living(size + 1, 2 * size + 5)) == [(size + 1, 2 * size)]
-    assert list(blocks.living(7, 9)) == []
-    assert list(blocks.living(4 * size + 2, 9 * size)) == [(4 * size + 2, 9 * size)]
+    assert list(blocks.in_memory(0, 5 * size)) == [(size, 2 * size), (4 * size, 5 * size)]
+    assert list(blocks.in_memory(size + 1, 2 * size + 5)) == [(size + 1, 2 * size)]
+    assert list(blocks.in_memory(7, 9)) == []
+    assert list(blocks.in_memory(4 * size + 2, 9 * size)) == [(4 * size + 2, 9 * size)]

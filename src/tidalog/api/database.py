@@ -40,7 +40,6 @@ from tidalog.maintain.counters import Counters
 from tidalog.maintain.delta import PredicateDelta
 from tidalog.maintain.materialise import NO_LIMITS
 from tidalog.maintain.windows.changed import WindowChange
-from tidalog.maintain.windows.windows import Windows
 from tidalog.model.facts import Facts
 from tidalog.model.program import Fact, Program, Rule
 from tidalog.model.registered import Registered, is_of_query

@@ -184,9 +184,9 @@ class EmbeddedEngine:
         if not sparse and not store.has_sparse_ids:
             return _NO_OFFSETS, _NO_OFFSETS
         self.log.derivation_log.end(store.arrays)
+        store.dead_blocks.ids_are_compacted(store, self.shared)
         compact_ids(store, self.indexes, self.counts, lambda ranks: self.expiries.renumber(self, ranks))
         self.expiries.list_again(self)
-        store.dead_blocks.ids_were_compacted()
         if not sparse:
             return _NO_OFFSETS, _NO_OFFSETS
         store.dead_blocks.rows_were_compacted()

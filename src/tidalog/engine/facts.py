@@ -133,7 +133,7 @@ class FactStore:
         if count == 0:
             return out
         found = 0
-        for at, end in self.dead_blocks.living(max(first, begin), last + 1):
+        for at, end in self.dead_blocks.in_memory(max(first, begin), last + 1):
             found += facts_of(self.arrays, predicate, at, end, mask, want, out[found:])
         return out[:found]
 

@@ -181,7 +181,9 @@ class Transaction:
         self.savepoint.commit()
         self.gone = dead[:gone]
         if gone + moves:
-            self._remove_from_indexes(dead[: gone + moves])
+            dead = dead[: gone + moves]
+            engine.store.dead_blocks.add(dead, gone)
+            self._remove_from_indexes(dead)
         return Deltas(ChangeSet(predicates[:count], kinds, starts, rows), engine.names, engine.arities)
 
     def _remove_from_indexes(self, dead: Ids) -> None:
