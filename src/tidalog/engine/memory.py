@@ -1,8 +1,8 @@
 """Memory that grows in place.
 
 A large array is a view of a stretch of address space that was reserved once and is backed by memory only
-where it has been written.  So growth copies nothing, there are never two copies, and parts can be given back.  Where
-the system grants no such reservation, arrays are allocated and copied as usual.
+where it has been written.  So growth copies nothing, there are never two copies, and parts can be given
+back.  Where the system grants no such reservation, arrays are allocated and copied as usual.
 """
 
 from __future__ import annotations
