@@ -10,6 +10,7 @@ import pytest
 import tidalog
 from tidalog.api.prepared import _MOST
 from tidalog.engine import engine as embedded
+from tidalog.engine import facts as fact_store
 from tidalog.engine.index import _LAST_USED
 
 PROGRAM = """
@@ -86,7 +87,7 @@ def refused(kb: tidalog.KnowledgeBase, chance: random.Random) -> None:
 def test_answers_are_those_of_a_knowledge_base_that_was_never_asked(
     seed: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(embedded, "_UNUSED", 4)  # so that ids are compacted
+    monkeypatch.setattr(fact_store, "UNUSED", 4)  # so that ids are compacted
     monkeypatch.setattr(embedded, "_LENT_BYTES", 1 << 12)  # so that indexes are emptied
     monkeypatch.setattr("tidalog.engine.index._CHECKED_AFTER", 0)
     monkeypatch.setattr("tidalog.engine.index._LAST_USED", 2)

@@ -17,7 +17,7 @@ from consistency import check_counts, check_derivation_log, check_ranks, check_s
 
 from engine_harness import Row, loaded, rows
 from tidalog.analysis import analyse
-from tidalog.engine import engine as embedded
+from tidalog.engine import facts as fact_store
 from tidalog.engine.bits import EXPLICIT
 from tidalog.lang import parse, print_program
 from tidalog.lang.updates import ScriptUpdate, parse_updates, print_updates
@@ -257,12 +257,12 @@ steps_run = Counter[str]()
 @contextmanager
 def unused_at_most(count: int) -> Iterator[None]:
     """Unused ids and rows are removed once there are `count` of them, and as many as are used."""
-    before = embedded._UNUSED
-    embedded._UNUSED = count
+    before = fact_store.UNUSED
+    fact_store.UNUSED = count
     try:
         yield
     finally:
-        embedded._UNUSED = before
+        fact_store.UNUSED = before
 
 
 def check_scenario(

@@ -7,7 +7,7 @@ import random
 import pytest
 from maintained import PLAIN_CONFIGURATIONS, Fact, Maintained, Oracle, Update, steps_run
 
-from tidalog.engine import engine as embedded
+from tidalog.engine import facts as fact_store
 from tidalog.engine.index_kernels import RECORD_COUNT
 from tidalog.lang import parse
 from tidalog.maintain.choose import Options
@@ -43,7 +43,7 @@ def next_update(chance: random.Random, explicit: set[Fact]) -> Update:
 @pytest.mark.parametrize("marking", ["none", "auto", "linked"])
 @pytest.mark.parametrize("options", PLAIN_CONFIGURATIONS, ids=lambda o: f"{o.strategy}, {o.order}")
 def test_it_stays_right_and_bounded(options: Options, marking: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(embedded, "_UNUSED", 60)
+    monkeypatch.setattr(fact_store, "UNUSED", 60)
     facts = "".join(f"node({n}). edge({n}, {(n + 1) % NODES}). " for n in range(NODES))
     program = parse(RULES + facts)
     options = Options(options.strategy, marking, options.order, 1)
