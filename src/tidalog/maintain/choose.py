@@ -76,7 +76,10 @@ def maintain(work: ComponentUpdate, options: Options) -> Strategy:
             strategy = _delete_or_start_over(strategy, work)
         else:
             strategy.delete(work)
+    derivations, facts = work.derivations, len(work.txn.engine.store)
     strategy.insert(work)
+    new = len(work.txn.engine.store) - facts - work.explicit
+    component.proofs.note(work.derivations - derivations, max(0, new))
     component.strategy = strategy
     return strategy
 
@@ -128,7 +131,7 @@ def _goes_by_time(component: MaintainedComponent) -> bool:
     kept = component.expires_with is not None
     if lifetimes.wanted:
         return True
-    return component.slides.favour_expiries(lifetimes, component.facts, kept=kept)
+    return component.slides.favour_expiries(lifetimes, component.facts, component.proofs, kept=kept)
 
 
 # --- what a deletion costs ---------------------------------------------------------------------------
@@ -219,6 +222,8 @@ def _has_single_proofs(component: MaintainedComponent) -> bool:
     """Whether a fact that loses a derivation has, as a rule, no other."""
     if component.edit is not None or component.negated or component.engine.log.derivation_log.is_open:
         return False
+    if component.proofs.are_known:
+        return component.proofs.are_at_most(_SINGLE_PROOFS)
     derivations = component.engine.derivations.get(component.predicates, 0)
     return 0 < derivations <= _SINGLE_PROOFS * component.facts
 

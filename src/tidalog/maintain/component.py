@@ -16,7 +16,7 @@ from tidalog.engine.fact_kernels import COUNT
 from tidalog.maintain.component_plans import ComponentPlans
 from tidalog.maintain.kernels.counters import MOST_ATOMS
 from tidalog.maintain.large_groups import LargeGroup
-from tidalog.maintain.slide_costs import SlideCosts
+from tidalog.maintain.slide_costs import Proofs, SlideCosts
 from tidalog.maintain.workspace import Workspace
 from tidalog.model.facts import Ids
 from tidalog.plan.lowering import RULE, Stage, asks
@@ -116,6 +116,7 @@ class MaintainedComponent:
     expires_with: tuple[int, frozenset[int]] | None = None
     """Expiries of its facts are right: for ranks of this version, with expiries of these lower predicates."""
     slides: SlideCosts = field(default_factory=SlideCosts)
+    proofs: Proofs = field(default_factory=Proofs)
     asked: int = 0
     """Questions to Python that were open when it was last derived from scratch; 0: not known."""
     carries_on: bool = False

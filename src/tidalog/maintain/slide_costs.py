@@ -1,8 +1,8 @@
 """Whether expiries are the cheaper way to maintain a component, by what its updates have changed so far.
 
 By expiries a step costs what comes and what stays longer; by deltas it costs what comes and, about twice as
-much, what goes.  So expiries win unless most of what comes has been there before, or the windows change so
-much in one step that rules over blocks of facts are faster.
+much, what goes.  So expiries win unless most of what comes has been there before, or rules over blocks of
+facts are faster: where facts have one proof each, or the windows change much in one step.
 """
 
 from __future__ import annotations
@@ -22,8 +22,36 @@ _STAYS_PER_CHANGE: Final = 2
 """Facts that only stay longer cost as much as this share of those that come or go."""
 _SPARE: Final = 4096
 """Facts that may stay longer before anything is decided."""
+_FEW_PROOFS: Final = 1.1
+"""The mean number of proofs up to which expiries are given up …"""
+_MORE_PROOFS: Final = 1.3
+"""… and up to which they are not begun."""
+_ENOUGH, _MANY = 1 << 10, 1 << 15
+"""New facts from which on the number of their proofs is known, and of which half are forgotten."""
 _FIRST_PAUSE, _LONGEST_PAUSE = 256, 1 << 16
 """Updates for which expiries are not tried again: to begin costs a pass over all facts."""
+
+
+@dataclass
+class Proofs:
+    """How many proofs the facts of a component have, by what updates have derived lately."""
+
+    derivations: int = 0
+    facts: int = 0
+
+    def note(self, derivations: int, facts: int) -> None:
+        self.derivations += derivations
+        self.facts += facts
+        if self.facts > _MANY:
+            self.derivations //= 2
+            self.facts //= 2
+
+    @property
+    def are_known(self) -> bool:
+        return self.facts >= _ENOUGH
+
+    def are_at_most(self, mean: float) -> bool:
+        return self.are_known and self.derivations <= mean * self.facts
 
 
 @dataclass
@@ -35,7 +63,7 @@ class SlideCosts:
     pause: int = 0
     last_pause: int = 0
 
-    def favour_expiries(self, lifetimes: Lifetimes, facts: int, *, kept: bool) -> bool:
+    def favour_expiries(self, lifetimes: Lifetimes, facts: int, proofs: Proofs, *, kept: bool) -> bool:
         """`kept`: whether the component has expiries."""
         if self.pause:
             self.pause -= 1
@@ -45,6 +73,8 @@ class SlideCosts:
         if self.balance > _SPARE:
             self.balance = 0
             self.pause = self.last_pause = min(_LONGEST_PAUSE, max(_FIRST_PAUSE, 2 * self.last_pause))
+            return False
+        if proofs.are_at_most(_FEW_PROOFS if kept else _MORE_PROOFS):
             return False
         return self.share <= (_MOST_KEPT if kept else _MOST_CHANGED)
 

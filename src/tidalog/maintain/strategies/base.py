@@ -70,6 +70,17 @@ class ComponentUpdate:
         ids = self.marked
         return ids[self.component.own[self.txn.predicates_of(ids)] != 0] if len(ids) else ids
 
+    @property
+    def derivations(self) -> int:
+        """Derivations of the update so far."""
+        return self.counters.derivations + self.runner.stats.derivations
+
+    @property
+    def explicit(self) -> int:
+        """Facts that the update inserts into the component."""
+        asked = self.txn.to_insert
+        return sum(asked[number][1] for number in self.component.numbers if number in asked)
+
     def insert_explicit(self) -> None:
         """Inserts what the update inserts into the component."""
         txn, marks, numbers = self.txn, self.marks, self.component.numbers
