@@ -137,7 +137,8 @@ def test_literals_of_a_body() -> None:
     assert body('contains(?x, "a")') == (Condition(call("CONTAINS", X, String("a"))),)
     assert body("~isIri(?x)") == (Condition(call("NOT", call("ISIRI", X))),)
     assert body('<contains>(?x, "a")') == (atom("contains", X, String("a")),)
-    assert body("(check(?x))") == (Condition(call("CHECK", X)),)
+    assert body("(check(?x))") == (Condition(call("check", X)),)
+    assert body("(abs(?x))") == (Condition(call("ABS", X)),)
     assert body("q(?x + 1)") == (atom("q", call("+", X, Integer(1))),)
 
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from tidalog.analysis.declarations import warn_of_constants
 from tidalog.analysis.diagnostics import DuplicateRuleName, UnusedParameter, locate, text_position
 from tidalog.analysis.draft import Draft, Use, WorkingRule
-from tidalog.analysis.functions import check_functions
+from tidalog.analysis.functions import check_functions, read_parentheses
 from tidalog.analysis.normal import NormalRule
 from tidalog.analysis.normalise import expand_rules, normalise_rules
 from tidalog.analysis.passes import PASSES, lower_rdf_atoms
@@ -42,6 +42,7 @@ def uses_triples(rules: Iterable[WorkingRule], facts: Container[tuple[str, int]]
 def lower_new(draft: Draft, graph: RuleGraph, leaving: Container[str], fixed: Mapping[str, int]) -> None:
     """From rules with names and without parameters to normal form.  `leaving` are rules of the graph that the
     edit removes; `fixed` has the arities of predicates that exist without rules."""
+    read_parentheses(draft)
     check_functions(draft)
     warn_of_useless_rules(draft)
     warn_of_constants(draft)

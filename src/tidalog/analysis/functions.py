@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Container, Mapping
+from dataclasses import replace
 from difflib import get_close_matches
 from typing import Final
 
@@ -15,12 +16,37 @@ from tidalog.analysis.diagnostics import (
     locate,
 )
 from tidalog.analysis.draft import ArgumentRange, Draft
-from tidalog.analysis.rewrite import rule_nodes
+from tidalog.analysis.rewrite import map_conditions, rule_nodes
 from tidalog.builtins import BUILTINS, key_of
 from tidalog.builtins.patterns import problem
 from tidalog.model.errors import Span
-from tidalog.model.program import AGGREGATES, Aggregate, Call, Condition
-from tidalog.model.terms import String
+from tidalog.model.program import AGGREGATES, Aggregate, Atom, BodyLiteral, Call, Condition, Rule
+from tidalog.model.terms import IRI, String
+
+
+def read_parentheses(draft: Draft) -> None:
+    draft.rules = [w.with_rule(with_atoms(w.rule, draft.functions)) for w in draft.rules]
+
+
+def with_atoms(rule: Rule, registered: Container[str]) -> Rule:
+    """`(p(?x))` is an atom where p is not a function.  A name in capitals is always one: a program that was
+    stored with its functions has them so, and does not change its meaning without them."""
+
+    def read(condition: Condition) -> BodyLiteral:
+        match condition.expression:
+            case IRI(name):
+                return Atom(name, (), condition.span)
+            case Call(name, arguments) as call if name not in BUILTINS and name != "neg":
+                if name.upper() in registered:
+                    return (
+                        condition
+                        if name.isupper()
+                        else replace(condition, expression=replace(call, function=name.upper()))
+                    )
+                return condition if name.isupper() else Atom(name, arguments, condition.span)
+        return condition
+
+    return map_conditions(rule, read)
 
 
 def check_functions(draft: Draft) -> None:
@@ -36,7 +62,7 @@ def check_functions(draft: Draft) -> None:
             if accepted is None:
                 suggestion = _suggestion(node.function, draft.functions)
                 if isinstance(literal, Condition) and literal.expression is node:
-                    suggestion = f"{suggestion}; an atom alone is written without parentheses"
+                    suggestion = f"{suggestion}; an atom in capitals is written without parentheses"
                 draft.report(UnknownFunction(span, function=node.function, suggestion=suggestion))
             elif given < accepted[0] or (accepted[1] is not None and given > accepted[1]):
                 draft.report(

@@ -154,7 +154,7 @@ class _Lifting:
 
     def _matched(self, argument: Expression) -> Argument:
         assert not isinstance(argument, Aggregate)
-        if not isinstance(argument, Call | Parameter):
+        if not isinstance(argument, Call | Parameter) and not _is_generated(argument):
             return argument
         variable = self._fresh()
         self.tests.append(Call("=", (variable, argument)))
@@ -229,7 +229,7 @@ def _candidates(open_: dict[int, Expression], bound: set[Variable]) -> dict[Vari
             if (
                 isinstance(target, Variable)
                 and target not in bound
-                and (not target.name.startswith(GENERATED) or _is_generator(source))
+                and (not _is_generated(target) or _is_generator(source))
                 and bound.issuperset(variables_of(source))
             ):
                 found.setdefault(target, []).append(_Candidate(target, source, number))
@@ -238,6 +238,11 @@ def _candidates(open_: dict[int, Expression], bound: set[Variable]) -> dict[Vari
 
 def _is_generator(expression: Expression) -> bool:
     return isinstance(expression, Call) and expression.function in GENERATORS
+
+
+def _is_generated(expression: Expression | Aggregate) -> bool:
+    """Whether a variable stands for a call with several values."""
+    return isinstance(expression, Variable) and expression.name.startswith(GENERATED)
 
 
 def _choose(candidates: dict[Variable, list[_Candidate]], shapes: Shapes) -> list[_Candidate]:

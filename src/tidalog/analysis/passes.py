@@ -9,7 +9,7 @@ from types import MappingProxyType
 from tidalog.analysis.components import build_components
 from tidalog.analysis.declarations import check_declarations, check_fact_types, warn_of_constants
 from tidalog.analysis.draft import ArgumentRange, Draft, Use, WorkingRule
-from tidalog.analysis.functions import check_functions
+from tidalog.analysis.functions import check_functions, read_parentheses
 from tidalog.analysis.model import Analysis, PredicateInfo
 from tidalog.analysis.normal import NormalRule
 from tidalog.analysis.normalise import expand_rules, normalise_rules
@@ -91,6 +91,7 @@ def table_predicates(program: Program) -> frozenset[str]:
 
 PASSES: tuple[Pass, ...] = (
     name_rules,  # every rule has one name of its own
+    read_parentheses,  # (p(?x)) is an atom if p is not a function
     substitute_parameters,  # $limit → its value
     check_functions,  # they exist and take that many arguments
     warn_of_useless_rules,

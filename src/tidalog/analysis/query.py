@@ -14,7 +14,7 @@ from tidalog.analysis.components import Component, build_components
 from tidalog.analysis.diagnostics import TooManyAlternatives
 from tidalog.analysis.draft import Draft, Use, WorkingRule
 from tidalog.analysis.expand import MOST_ALTERNATIVES, count_alternatives, expanded
-from tidalog.analysis.functions import check_functions
+from tidalog.analysis.functions import check_functions, read_parentheses
 from tidalog.analysis.model import Analysis
 from tidalog.analysis.normal import NormalRule
 from tidalog.analysis.normalise import expand_rules, normal_rule, normalise_rules
@@ -36,6 +36,7 @@ from tidalog.rdf.bridges import copies_up, read_atom, view_rules, views_needed
 
 QUERY_PASSES: Final[tuple[Pass, ...]] = (
     name_rules,
+    read_parentheses,
     substitute_parameters,
     check_functions,
     lower_rdf_atoms,

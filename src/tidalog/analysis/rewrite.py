@@ -94,6 +94,18 @@ def _map_alternatives(literal: Disjunction, change: Callable[[BodyLiteral], Body
     return literal if same else Disjunction(parts, literal.span)
 
 
+def map_conditions(rule: Rule, change: Callable[[Condition], BodyLiteral]) -> Rule:
+    """The rule with every condition of the body replaced; the rule itself if none changes."""
+
+    def changed(literal: BodyLiteral) -> BodyLiteral:
+        if isinstance(literal, Disjunction):
+            return _map_alternatives(literal, changed)
+        return change(literal) if isinstance(literal, Condition) else literal
+
+    body = tuple(map(changed, rule.body))
+    return rule if all(a is b for a, b in zip(body, rule.body, strict=True)) else replace(rule, body=body)
+
+
 def map_leaves(rule: Rule, change: Callable[[Expression], Expression]) -> Rule:
     """The rule with every variable, parameter and term replaced."""
     return _map_arguments(rule, lambda argument: rebuilt(argument, change))

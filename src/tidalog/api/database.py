@@ -21,6 +21,7 @@ from typing import Final
 
 from tidalog.analysis import Analysis, RuleDiff
 from tidalog.analysis.draft import ArgumentRange
+from tidalog.analysis.functions import with_atoms
 from tidalog.api.encoded_update import routed_facts, routed_update
 from tidalog.api.explicit_facts import ExplicitFacts
 from tidalog.api.given import Given, copies, newly_given, with_copies, with_newly_given
@@ -340,7 +341,7 @@ class Database(HeldState):
 
     def edit_rules(self, edit: RuleEdit) -> RuleDiff:
         """Edits the rules and derives nothing."""
-        added, before = rules_added(edit, self.program.prefixes), self.analysis.triples
+        added, before = self._added(edit), self.analysis.triples
         given = list(self._newly_given(self._edit_of_queries(added, edit)[0]))
         with self._edited(added, edit) as change:
             wanted = relations_of_rules(change.normal_added)
@@ -351,8 +352,12 @@ class Database(HeldState):
             self._insert_explicit(given)
         return change
 
+    def _added(self, edit: RuleEdit) -> list[Rule]:
+        functions = self.environment.functions
+        return [with_atoms(rule, functions) for rule in rules_added(edit, self.program.prefixes)]
+
     def _apply_edit(self, update: EncodedUpdate, job: Job) -> Outcome:
-        added = rules_added(update.rules, self.program.prefixes)
+        added = self._added(update.rules)
         self.materialise(progress=job.progress)
         self.maintained()  # with the rules before the edit
         before = self.analysis

@@ -19,6 +19,7 @@ from functools import partial
 from pathlib import Path
 from typing import TypeVar, overload
 
+from tidalog.analysis.functions import with_atoms
 from tidalog.analysis.parameters import with_option_values
 from tidalog.api.arguments import check_on_error, check_seconds, checked_options
 from tidalog.api.change import Change
@@ -123,7 +124,10 @@ class KnowledgeBase(Reader):
         read = read_program(source, dialect, Path(base_dir) if base_dir is not None else None)
         given = parameter_terms(parameters or {})
         environment = database.environment.with_parameters(given)
-        written = read.program
+        functions = database.environment.functions
+        written = replace(
+            read.program, rules=tuple(with_atoms(rule, functions) for rule in read.program.rules)
+        )
         read = replace(read, program=with_option_values(written, environment.parameters))
         if self._has_loaded(read, given):
             return

@@ -8,10 +8,13 @@ limits.
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
+from dataclasses import replace
 from typing import Final
 
 from lark import Token, Tree
 
+from tidalog.builtins import BUILTINS
 from tidalog.lang.conditions import is_condition
 from tidalog.lang.diagnostics import BadLiteral, BadStatement, MisplacedAggregate, TooDeep
 from tidalog.lang.grammar import Grammar, Node, grammar
@@ -93,29 +96,52 @@ class Builder(TokenReader):
             (inner,) = node.children
             assert isinstance(inner, Tree)
             return self.body(inner)
+        if isinstance(node, Tree) and node.data == "negation":
+            return tuple(self._negations(node))
         literal = self._body_literal(node)
         return () if literal is None else (literal,)
 
-    def _body_literal(self, node: Node) -> BodyLiteral | None:
-        if isinstance(node, Tree) and node.data == "negation":
-            inner = node.children[0]
+    def _negations(self, node: Tree[Token]) -> Iterator[BodyLiteral]:
+        """`~p(?x)`, and `~(p(?x) ; q(?x))` as `~p(?x), ~q(?x)`."""
+        (operand,) = node.children
+        parts = _alternatives(operand)
+        for inner in parts:
             if self._is_condition(inner):
-                return Condition(Call("NOT", (self.expression(inner),)), self.span(node))
-            atom = self._atom(inner, BODY)
-            if atom is None:
-                advice = "turn the comparison around, or write NOT(…) for a condition"
-                if isinstance(inner, Tree) and inner.data == "parenthesis" and not _is_value(inner):
-                    advice = (
-                        "write ~ before each atom, or derive them in a rule of its own and negate its head"
-                    )
-                self._not_an_atom(inner, "~ negates an atom", advice)
-                return None
-            return Negation(atom, self.span(node))
+                yield Condition(Call("NOT", (self.expression(inner),)), self.span(node))
+                continue
+            is_call = inner is not operand and self._is_in_capitals(inner)
+            atom = None if is_call else self._atom(inner, BODY)
+            if atom is not None:
+                yield Negation(atom, self.span(node))
+                continue
+            advice = "turn the comparison around, or write NOT(…) for a condition"
+            if isinstance(inner, Tree) and inner.data in ("parenthesis", "negation"):
+                advice = "write ~ before each atom, or derive them in a rule of its own and negate its head"
+            self._not_an_atom(operand if len(parts) == 1 else inner, "~ negates an atom", advice)
+
+    def _is_in_capitals(self, node: Node) -> bool:
+        return isinstance(node, Tree) and node.data == "call" and self._predicate_token(node).isupper()
+
+    def _body_literal(self, node: Node) -> BodyLiteral | None:
+        if isinstance(node, Tree) and node.data == "parenthesis":
+            return self._in_parentheses(node)
         if not self._is_condition(node):
             atom = self._atom(node, BODY)
             if atom is not None:
                 return atom
         return Condition(self.expression(node), self.span(node))
+
+    def _in_parentheses(self, node: Tree[Token]) -> BodyLiteral:
+        """`(?x + 1 > 3)` is a condition.  In `(f(?x))` the name is kept as it is written: analysis reads an
+        atom where f is not a function."""
+        span, inner = self.span(node), _without_parentheses(node)
+        expression = self.expression(inner)
+        if isinstance(inner, Tree) and inner.data == "call" and isinstance(expression, Call):
+            if expression.function == TRIPLE.upper():
+                return Atom(TRIPLE, expression.arguments, span)
+            if expression.function not in BUILTINS:
+                expression = replace(expression, function=self.iri(self._predicate_token(inner)))
+        return Condition(expression, span)
 
     def _is_condition(self, node: Node) -> bool:
         if isinstance(node, Tree) and node.data == "call":
@@ -337,9 +363,37 @@ def _is_value(parenthesis: Tree[Token]) -> bool:
     if not _is_one(inner):
         return False
     node = _inside(inner)
-    if isinstance(node, Tree) and node.data == "parenthesis":
-        return _is_value(node)
-    return not (isinstance(node, Tree) and node.data in ("negation", "triple"))
+    if isinstance(node, Token):
+        return node.type != "NAME"
+    return _is_value(node) if node.data == "parenthesis" else node.data not in ("negation", "triple")
+
+
+def _without_parentheses(node: Node) -> Node:
+    """What one pair of parentheses or several enclose, if it is one literal."""
+    while isinstance(node, Tree) and node.data == "parenthesis":
+        (inner,) = node.children
+        assert isinstance(inner, Tree)
+        if not _is_one(inner):
+            break
+        node = _inside(inner)
+    return node
+
+
+def _alternatives(node: Node) -> list[Node]:
+    """The alternatives in parentheses, those in parentheses of their own included; the node itself if it is
+    not such a group of single literals."""
+    inner = _without_parentheses(node)
+    if not (isinstance(inner, Tree) and inner.data == "parenthesis"):
+        return [inner]
+    (disjunction,) = inner.children
+    assert isinstance(disjunction, Tree)
+    parts = []
+    for part in disjunction.children:
+        assert isinstance(part, Tree)
+        if len(part.children) > 1:
+            return [inner]
+        parts += _alternatives(part.children[0])
+    return parts
 
 
 def _arguments(node: Tree[Token]) -> list[Node]:

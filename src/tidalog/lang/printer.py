@@ -147,7 +147,7 @@ class Printer:
             return f"~{self.atom(literal.atom, in_body=True)}"
         if isinstance(literal, Disjunction):
             return f"({self.alternatives(literal)})"
-        text = self.expression(literal.expression)
+        text = self._operand(literal.expression)
         return f"({text})" if _reads_as_atom(literal) else text
 
     def alternatives(self, disjunction: Disjunction) -> str:

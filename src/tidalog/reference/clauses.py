@@ -7,10 +7,10 @@ stay and are computed.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Container, Iterator, Mapping
 from dataclasses import dataclass, replace
 
-from tidalog.builtins import GENERATORS, CannotCompute, evaluate
+from tidalog.builtins import BUILTINS, GENERATORS, CannotCompute, evaluate
 from tidalog.model.column_types import fitted
 from tidalog.model.program import (
     Aggregate,
@@ -80,14 +80,17 @@ def aggregates_in(expression: Expression) -> list[Aggregate]:
     return []
 
 
-def clauses_of(program: Program, parameters: Mapping[str, Term]) -> tuple[Clause, ...]:
-    """Every rule of the program, once for each of its heads."""
+def clauses_of(
+    program: Program, parameters: Mapping[str, Term], functions: Container[str] = ()
+) -> tuple[Clause, ...]:
+    """Every rule of the program, once for each of its heads.  `functions` are names of registered ones."""
     values = parameter_values(program, parameters)
     triples = uses_triples(program)
     tables = _tables(program)
     result: list[Clause] = []
     for rule in program.rules:
-        filled = _with_parameters(rule, values)
+        read = replace(rule, body=tuple(_read(literal, functions) for literal in rule.body))
+        filled = _with_parameters(read, values)
         if triples:
             filled = _with_triples(filled, tables)
         heads: tuple[Atom | None, ...] = filled.heads or (None,)
@@ -98,6 +101,21 @@ def clauses_of(program: Program, parameters: Mapping[str, Term]) -> tuple[Clause
             else:
                 result += [first, *others]
     return tuple(result)
+
+
+def _read(literal: BodyLiteral, functions: Container[str]) -> BodyLiteral:
+    """`(p(?x))` calls a function, or is an atom if there is none of the name, which is not in capitals."""
+    if isinstance(literal, Disjunction):
+        parts = tuple(tuple(_read(inner, functions) for inner in part) for part in literal.alternatives)
+        return Disjunction(parts)
+    match literal:
+        case Condition(IRI(name)):
+            return Atom(name, ())
+        case Condition(Call(name, arguments)) if name not in BUILTINS:
+            if name.isupper() or name.upper() in functions:
+                return Condition(Call(name.upper(), arguments))
+            return Atom(name, arguments)
+    return literal
 
 
 def _listed(body: tuple[BodyLiteral, ...]) -> tuple[BodyLiteral, ...]:
@@ -143,7 +161,7 @@ def _clause(head: Atom | None, body: tuple[FlatLiteral, ...], rule: Rule) -> Cla
         if isinstance(literal, Atom):
             arguments: list[Expression | Aggregate] = []
             for position, argument in enumerate(literal.arguments):
-                if isinstance(argument, Call):
+                if isinstance(argument, Call) or _is_one_of_several(argument):
                     variable = Variable(f"_#argument {number}.{position}")
                     conditions.append(Call("=", (variable, argument)))
                     arguments.append(variable)
@@ -183,6 +201,10 @@ def _generators_apart(
     literals = tuple(map(literal, body))
     equations = (Condition(Call("=", (Variable(f"{EACH}{n}"), call))) for n, call in enumerate(calls))
     return head, (*literals, *equations)
+
+
+def _is_one_of_several(argument: Expression) -> bool:
+    return isinstance(argument, Variable) and argument.name.startswith(EACH)
 
 
 # --- parameters -------------------------------------------------------------------------------------

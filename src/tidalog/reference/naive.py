@@ -37,8 +37,8 @@ def evaluate(
     empty one if it has no fact.  Constraints are not checked; see `violations`.  Raises `NotEvaluable` for a
     program without a meaning, `OverflowError` beyond `max_facts`.
     """
-    clauses = clauses_of(program, parameters)
     by_name = _by_name(functions)
+    clauses = clauses_of(program, parameters, by_name)
     for clause in clauses:
         for part in clause.parts:
             _check_functions(part, by_name)
@@ -167,7 +167,7 @@ def violations(
     """Every way in which a model violates the program's constraints, each once."""
     facts = {predicate: set(rows) for predicate, rows in model.items()}
     found: dict[Violation, None] = {}
-    for clause in clauses_of(program, parameters):
+    for clause in clauses_of(program, parameters, _by_name(functions)):
         if clause.head is None:
             for bindings in matches(clause, facts, _by_name(functions)):
                 named = sorted((v.name, term) for v, term in bindings.items() if not v.anonymous)
