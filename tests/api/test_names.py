@@ -129,7 +129,17 @@ def test_no_door_takes_an_unknown_prefix(
     assert set(kb.predicates) == {"http://e/p", "foo:r", "q"}
 
 
-def test_an_unknown_prefix_in_a_table_is_a_bad_row(kb: KnowledgeBase) -> None:
+@pytest.mark.parametrize(
+    "more",
+    [
+        "",
+        "@declare other(a: double) .",
+        "@declare other(a: double, at: dateTime) . @window other :- range 1m, time at .",
+    ],
+)
+def test_an_unknown_prefix_in_a_table_is_a_bad_row(kb: KnowledgeBase, more: str) -> None:
+    """Whatever else the program declares."""
+    kb.load(more)
     Path("u.csv").write_text("op,predicate,arg1\n+,q,a\n+,zz:q,b\n+,rdf:type,c\n")
     updates = kb.read_updates("u.csv", on_error="skip", quarantine="bad.csv")
     assert updates.bad.count == 1

@@ -46,6 +46,15 @@ def test_quiet_prints_the_outputs_alone(tidalog: Command, family: Path) -> None:
     )
 
 
+def test_an_output_has_the_name_of_the_program_however_it_is_asked_for(
+    tidalog: Command, tmp_path: Path
+) -> None:
+    (tmp_path / "p.rls").write_text("@prefix ex: <http://e/> . ex:p(a, b). q(?x) :- ex:p(?x, _) .")
+    for name in ("ex:p", "http://e/p", "<http://e/p>"):
+        assert tidalog("run", "p.rls", "-q", "-o", name).out.startswith("ex:p  1 fact\n")
+    assert "did you mean ex:p?" in tidalog("run", "p.rls", "-o", "ex:pp").err
+
+
 def test_rows_0_prints_all(tidalog: Command, tmp_path: Path) -> None:
     (tmp_path / "n.rls").write_text("@output n . " + "".join(f"n({i})." for i in range(100)))
     assert tidalog("run", "n.rls", "-q").out.count("\n") == 1 + 2 + 20 + 1 + 1

@@ -178,6 +178,16 @@ class TestBadRows:
             ("9", "", "last"),
         ]
 
+    def test_the_header_says_how_many_fields_a_row_has(self, path: Path) -> None:
+        """Not the first row, which may be the bad one."""
+        path.write_text("a,b,c\n1,2\n3,4,5\n6,7,8\n")
+        result = read_table(path, header=True, on_error="skip")
+        assert (rows_of(result), result.bad.count) == ([("3", "4", "5"), ("6", "7", "8")], 1)
+
+    def test_a_header_that_fits_no_row_does_not_count(self, path: Path) -> None:
+        path.write_text("a,b\nx,1,2\ny,3,4\n")
+        assert rows_of(read_table(path, header=True)) == [("x", "1", "2"), ("y", "3", "4")]
+
     def test_skipping_without_a_quarantine_still_counts(self, path: Path) -> None:
         path.write_text("1\nx\n2\n")
         result = read_table(path, formats=("int",), on_error="skip")

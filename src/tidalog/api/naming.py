@@ -65,9 +65,9 @@ def _is_known(name: str, analysis: Analysis) -> bool:
 def _check_known(name: str, written: str, analysis: Analysis) -> None:
     if _is_known(name, analysis) or analysis.triples.is_shorthand(name):
         return
-    known = user_predicates(analysis)
+    known = [analysis.label(known) for known in user_predicates(analysis)]
     near = get_close_matches(written, known, 1, 0.6)
-    listed = ", ".join(list(known)[:_LISTED]) + (" …" if len(known) > _LISTED else "")
+    listed = ", ".join(known[:_LISTED]) + (" …" if len(known) > _LISTED else "")
     hint = f"did you mean {near[0]}?" if near else f"predicates are {listed}" if known else ""
     raise UsageError(UnknownPredicate(name=written, hint=hint))
 

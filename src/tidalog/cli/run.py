@@ -10,6 +10,7 @@ import json
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from tidalog.api.naming import known_predicate
 from tidalog.api.stats import Stats, summary
 from tidalog.cli.options import read_limit
 from tidalog.cli.report import Report, print_output, print_predicates, result_json, write_text
@@ -38,7 +39,8 @@ def run(
             assert isinstance(kb, StoredKnowledgeBase)
             kb.snapshot()
         written = kb.write_exports(export_dir)
-        results = {kb.analysis.label(name): kb.facts(name) for name in outputs or kb.program.outputs}
+        asked = [known_predicate(name, kb.analysis) for name in outputs or kb.program.outputs]
+        results = {kb.analysis.label(name): kb.facts(name) for name in asked}
         stats = kb.stats()
         if stats_file is not None:
             write_text(stats_file, json.dumps(stats.to_json(), indent=2) + "\n")

@@ -20,7 +20,7 @@ from tidalog.io.text_form import any_text
 from tidalog.io.typed_columns import Converted, Mask, checked, declared_text
 from tidalog.io.update_checks import CODES, INSERT
 from tidalog.io.update_files import FilePart
-from tidalog.lang.names import full_name
+from tidalog.lang.names import full_name, has_unknown_prefix
 from tidalog.model.program import Declaration
 
 
@@ -32,8 +32,11 @@ class Declarations:
     prefixes: Mapping[str, str]
 
     def typed(self, name: str) -> Declaration | None:
-        """The declaration of a predicate with types, by a name without an unknown prefix."""
-        found = self.declared.get(full_name(name, self.prefixes)) if self.declared else None
+        """The declaration of a predicate with types.  A name with an unknown prefix has none: its rows are
+        bad."""
+        if not self.declared or has_unknown_prefix(name, self.prefixes):
+            return None
+        found = self.declared.get(full_name(name, self.prefixes))
         return found if found is not None and found.is_typed else None
 
 

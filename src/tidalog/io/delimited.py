@@ -127,8 +127,12 @@ def read_delimited(
             check_shape(str(path), len(names), formats, arity)
         return None
     first_width = int(scan_row(data, first, text.delimiter, quote)[2])
-    width = len(formats) if formats is not None else arity if arity is not None else first_width
+    headed = first_width if names is None else len(names)
+    width = len(formats) if formats is not None else arity if arity is not None else headed
     rows, wrong, opened = survey(data, text.start, text.delimiter, quote, width)
+    if wrong == rows and formats is None and arity is None:
+        width = first_width  # the header is not about these rows
+        rows, wrong, opened = survey(data, text.start, text.delimiter, quote, width)
     if wrong == rows and opened < 0:
         _refuse_shape(text, formats, arity, first_width)
     return _read(text, width, names, int(rows), bool(wrong) or opened >= 0, log)

@@ -17,7 +17,7 @@ from tidalog.io.result import BadRow, BadRowLog, TermColumn
 from tidalog.io.text_form import any_text
 from tidalog.io.update_diagnostics import NotATimeCell, UpdateTooLate
 from tidalog.io.update_files import INSERT, FilePart, Mask, Rows, position_of_row
-from tidalog.lang.names import full_name
+from tidalog.lang.names import full_name, has_unknown_prefix
 from tidalog.model.term_text import parse_any
 from tidalog.model.terms import Double, Integer, String, Term
 from tidalog.model.values import DATE_TIME
@@ -147,6 +147,8 @@ def _times_of_facts(part: FilePart, arguments: Mapping[str, int], prefixes: Mapp
     """The times that inserted facts have as arguments; START for the others."""
     found = np.full(part.rows, START, np.int64)
     for code, name in enumerate(part.names if arguments else ()):
+        if has_unknown_prefix(name, prefixes):
+            continue  # a bad row
         number = arguments.get(full_name(name, prefixes))
         column = None if number is None or number >= len(part.arguments) else part.arguments[number]
         if column is not None:
