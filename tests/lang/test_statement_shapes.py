@@ -67,12 +67,13 @@ def test_plain_statements_have_shapes_and_others_have_none() -> None:
         return None if found is None else found[0]
 
     rule = 'r1: p(?x, "a") :- q(?x, ?y), ~s(?y, 5), ?x < ?y .'
-    assert shape(rule) == shape('r2: path(?u, "b c") :- edge(?u, ?v), ~t(?v, 5), ?u < ?v .') is not None
+    assert shape(rule) == shape('r2: path(?u, "b c") :- edge(?u, ?v), ~t(?v, 17), ?u < ?v .') is not None
+    assert shape("p(?x, 2.5) :- q(?x), ?x > 1.5.") == shape("c(?y, 10.25) :- d(?y), ?y > 0.0.") is not None
     rdf = "ex:p(?x, <http://e/a>) :- :q(?x, ex:a5), ?x ex:b ?y."
     assert shape(rdf) == shape("b:c(?u, <urn:x:(y)>) :- ex:ab(?u, d:5), ?u d:e ?v.") is not None
     assert shape(rdf) not in (None, shape(rdf.replace("ex:b", "true:b")), shape(rdf.replace("ex:b", "in:b")))
     for other in (
-        rule.replace("5", "6"),
+        rule.replace("5", "5.5"),
         rule.replace("q(", "q (", 1).replace("q (", "~q("),
         rule.replace('"a"', "true"),
         rule.replace(", ?x <", ", ?x >"),
@@ -87,5 +88,9 @@ def test_plain_statements_have_shapes_and_others_have_none() -> None:
         "p(0x1) .",
         'p(f"{?x}") .',
         "p(?x) :- ?x % 2 = 0 .",
+        "p(1e3) .",
+        "p(2.5e3) .",
+        "p(?x) :- q(?x), ?x > 1.2.3.",
+        "@window p :- range 10s .",
     ):
         assert shape(odd) is None
