@@ -12,6 +12,7 @@ from difflib import get_close_matches
 from types import MappingProxyType
 
 from tidalog.analysis.diagnostics import (
+    OptionNotComputable,
     ParameterNotComputable,
     UndefinedParameter,
     UnusedParameter,
@@ -32,7 +33,8 @@ from tidalog.model.program import (
     Rule,
     Variable,
 )
-from tidalog.model.terms import IRI, Boolean, Double, Integer, String, Term
+from tidalog.model.term_text import term_text
+from tidalog.model.terms import IRI, Boolean, Double, Integer, Literal, String, Term
 
 
 def substitute_parameters(draft: Draft) -> None:
@@ -153,14 +155,22 @@ def with_option_values(program: Program, given: Mapping[str, Term]) -> Program:
             if name not in values:
                 draft.report(UndefinedParameter(locate(binding.span, f"${name}"), name=name, suggestion=""))
                 return ""
+        why = _why_not_constant(option)
         try:
-            found = evaluate(expression_with(option, lambda leaf: _filled(leaf, values)), {})
+            found = (
+                String("")
+                if why
+                else evaluate(expression_with(option, lambda leaf: _filled(leaf, values)), {})
+            )
         except CannotCompute as failure:
-            draft.report(ParameterNotComputable(binding.span, name="…", why=str(failure)))
+            why = str(failure)
+        if why is not None:
+            span = option.span if isinstance(option, Call) else None
+            draft.report(OptionNotComputable(span or binding.span, why=why))
             return ""
-        if isinstance(found, String | Integer | Double | Boolean):
+        if isinstance(found, String | Integer | Double | Boolean | IRI):
             return found.value
-        return found.value if isinstance(found, IRI) else ""
+        return found.lexical if isinstance(found, Literal) else term_text(found)
 
     def resolved(binding: DataBinding) -> DataBinding:
         options = {name: value_of(binding, value) for name, value in binding.options.items()}
