@@ -34,6 +34,12 @@ def test_the_options_of_a_program_are_understood(tmp_path: Path) -> None:
     assert [column.reading for column in result.columns] == ["string", "native"]
 
 
+@pytest.mark.parametrize("resource", ["", (), ("a.csv", "")])
+def test_a_resource_without_a_name_is_not_the_folder(resource: OptionValue, tmp_path: Path) -> None:
+    with pytest.raises(DataError, match=r"T033.*resource"):
+        read_binding(binding("csv", resource=resource), tmp_path)
+
+
 def test_one_format_needs_no_parentheses(tmp_path: Path) -> None:
     (tmp_path / "edge.csv").write_text("1\n")
     assert rows_of(read_binding(binding("csv", format="int"), tmp_path)) == [(1,)]

@@ -142,6 +142,12 @@ def test_formats_say_what_text_means() -> None:
     assert (rows_of(result), [c.reading for c in result.columns]) == ([("a", 7)], ["string", "native"])
 
 
+def test_one_name_is_not_the_list_of_its_letters() -> None:
+    result = from_python([("http://e/a",)], formats="iri")
+    assert (rows_of(result), result.columns[0].reading) == ([("http://e/a",)], "iri")
+    assert rows_of(from_python({"size": [1], "name": ["a"]}, names="name")) == [("a",)]
+
+
 def test_data_frame_libraries_are_not_imported_unasked() -> None:
     """pyarrow itself imports pandas, if it is there, as soon as it sees a Python value."""
     code = (

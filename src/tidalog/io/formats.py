@@ -143,9 +143,8 @@ def _kind_of(name: str, kind: Format) -> str:
 def _takes(name: str, value: object, kind: Format) -> bool:
     match name:
         case "resource":
-            return isinstance(value, str) or (
-                isinstance(value, tuple) and bool(value) and all(isinstance(v, str) for v in value)
-            )
+            several = value if isinstance(value, tuple) else (value,)
+            return bool(several) and all(isinstance(v, str) and bool(v) for v in several)
         case "format":
             return isinstance(value, tuple) and bool(value) and all(_column_format(v) for v in value)
         case "header" | "ignore_headers" | "quoting":
@@ -176,7 +175,9 @@ def _column_format(name: object) -> str | None:
 
 
 def column_formats(formats: Sequence[str] | None) -> Sequence[str] | None:
-    """Formats of columns by their own names.  Raises `DataError` for one that there is not."""
+    """Formats of columns by their own names; a text is one of them.  Raises `DataError` for one that there is
+    not."""
+    formats = [formats] if isinstance(formats, str) else formats
     check_column_formats(formats)
     return None if formats is None else [_column_format(name) or SKIP for name in formats]
 

@@ -62,6 +62,7 @@ def from_python(
     into `triple`, and literals as subject or predicate are refused.
     """
     formats = column_formats(formats)
+    names = [names] if isinstance(names, str) else names
     log = BadRowLog(on_error, quarantine)
     try:
         raw = _raw(data, arity, names, log, declaration is not None and declaration.is_named)
