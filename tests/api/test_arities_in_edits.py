@@ -49,3 +49,26 @@ def test_announced_facts_may_have_an_arity_that_only_their_update_allows(strateg
     list(kb.stream(updates, look_ahead=2))
     assert kb.facts("p").to_rows() == [(3, 4)]
     check_whole(kb)
+
+
+def test_facts_that_come_differ_from_the_program_and_not_the_program_from_them() -> None:
+    kb = tidalog.open()
+    kb.load("p(1, 2). r1: q(?x) :- p(?x, ?y) .")
+    for update in (tidalog.Update(insertions={"q": [(1, 2)]}), tidalog.Update(deletions={"q": [(1, 2)]})):
+        with pytest.raises(
+            tidalog.ProgramError, match="q has 2 arguments here and 1 argument elsewhere"
+        ) as raised:
+            kb.apply(update)
+        assert "r1: q(?x)" in str(raised.value)
+
+
+@pytest.mark.parametrize(
+    ("query", "place"),
+    [("p(?x)", "r1: q(?x) :- p("), ("q(?x, ?y)", "r1: q(?x) :-"), ("d(?x)", "declaration at <text>:1:1")],
+)
+def test_a_query_is_shown_where_the_number_of_arguments_was_fixed(query: str, place: str) -> None:
+    kb = tidalog.open()
+    kb.load("@declare d(a, b) .\np(1, 2).\nr1: q(?x) :- p(?x, ?y) .")
+    with pytest.raises(tidalog.ProgramError) as raised:
+        kb.query(query)
+    assert place in str(raised.value)

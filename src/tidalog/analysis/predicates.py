@@ -134,7 +134,8 @@ def check_arity(draft: Draft) -> None:
 
 
 def _report_clashes(draft: Draft, clashing: Container[str], new: Container[str]) -> None:
-    """One error for each predicate and each number of arguments that is not the usual one."""
+    """One error for each predicate and each number of arguments that is not the usual one.  Facts without a
+    position come with an update: they differ from what the program has, and not the other way round."""
     found: dict[str, list[Use]] = {}
     facts = ((fact.predicate, Use(len(fact.arguments), fact.span)) for fact in draft.facts)
     for predicate, use in (*facts, *_uses_in_order(draft)):
@@ -144,8 +145,10 @@ def _report_clashes(draft: Draft, clashing: Container[str], new: Container[str])
         uses.sort(key=_in_text)
         counts = Counter(use.arity for use in uses)
         if predicate in new:
-            usual = max(counts, key=lambda arity: counts[arity])
-            draft.uses[predicate] = next(use for use in uses if use.arity == usual)
+            written = {use.arity for use in uses if use.span is not None}
+            usual = max(counts, key=lambda arity: (arity in written, counts[arity]))
+            of_usual = [use for use in uses if use.arity == usual]
+            draft.uses[predicate] = next((use for use in of_usual if use.span is not None), of_usual[0])
         first = draft.uses[predicate]
         others = counts[first.arity] - (predicate in new)
         also = f", as in {counted(others, 'other atom')}" if others else ""

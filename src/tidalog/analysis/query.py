@@ -30,7 +30,7 @@ from tidalog.analysis.predicates import check_arity, name_rules
 from tidalog.analysis.rewrite import atoms, map_atoms
 from tidalog.analysis.safety import check_safety
 from tidalog.analysis.strata import check_stratification
-from tidalog.model.program import Rule
+from tidalog.model.program import Program, Rule
 from tidalog.model.terms import Term
 from tidalog.rdf.bridges import copies_up, read_atom, view_rules, views_needed
 
@@ -57,7 +57,7 @@ def analyse_query(
     """
     program = replace(analysis.program, rules=(query,), facts=(), imports=(), exports=(), outputs=())
     draft = Draft(program, parameters or {}, function_ranges(functions), layout=analysis.triples)
-    draft.uses = {name: Use(info.arity, None) for name, info in analysis.predicates.items()}
+    draft.uses = _known_uses(analysis, program.rules)
     for step in QUERY_PASSES:
         step(draft)
     unions = _unite_triples(analysis, draft)
@@ -85,7 +85,7 @@ def analyse_rules(
     evaluation order.  Raises `ProgramError` like `analyse`."""
     program = replace(analysis.program, rules=tuple(rules), facts=(), imports=(), exports=(), outputs=())
     draft = Draft(program, parameters or {}, function_ranges(functions), layout=analysis.triples)
-    draft.uses = {name: Use(info.arity, None) for name, info in analysis.predicates.items()}
+    draft.uses = _known_uses(analysis, program.rules)
     for step in QUERY_PASSES:
         step(draft)
     unions = _unite_triples(analysis, draft)
@@ -99,6 +99,28 @@ def analyse_rules(
     check_stratification(draft, components)
     refuse_errors(draft.diagnostics)
     return tuple(component for component in components if component.rules)
+
+
+def _known_uses(analysis: Analysis, rules: Sequence[Rule]) -> dict[str, Use]:
+    """The numbers of arguments that predicates have; with a position where rules differ from one."""
+    uses = {name: Use(info.arity, None) for name, info in analysis.predicates.items()}
+    for predicate, arity in {(atom.predicate, atom.arity) for rule in rules for atom in atoms(rule)}:
+        known = uses.get(predicate)
+        if known is not None and known.arity != arity:
+            uses[predicate] = _written_use(analysis.program, predicate, known)
+    return uses
+
+
+def _written_use(program: Program, predicate: str, known: Use) -> Use:
+    """A use of the program with as many arguments."""
+    declaration = program.declared.get(predicate)
+    if declaration is not None and declaration.arity == known.arity:
+        return Use(known.arity, declaration.span, declared=True)
+    for rule in program.rules:
+        for atom in atoms(rule):
+            if atom.predicate == predicate and atom.arity == known.arity:
+                return Use(known.arity, atom.span)
+    return known
 
 
 def _unite_triples(analysis: Analysis, draft: Draft) -> list[NormalRule]:

@@ -99,11 +99,10 @@ class DirectiveReader:
             found = [self._column(builder, tree) for tree in trees]
         known: dict[str, int] = {}
         for number, (column, tree) in enumerate(zip(found, trees, strict=True), 1):
-            if column.name is not None and known.setdefault(column.name, number) != number:
-                first = known[column.name]
-                self.errors.append(
-                    ColumnTwice(builder.span(tree), name=column.name, first=first, number=number)
-                )
+            name = column.name or f"arg{number}"
+            if known.setdefault(name, number) != number:
+                first = known[name]
+                self.errors.append(ColumnTwice(builder.span(tree), name=name, first=first, number=number))
         return Declaration(builder.iri(_predicate(predicate)), tuple(found), builder.span(directive))
 
     def _column(self, builder: Builder, tree: Tree[Token]) -> Column:
@@ -126,8 +125,8 @@ class DirectiveReader:
                 )
             )
         quoted = tokens[0].type == "STRING"
-        name = builder.string(tokens[0]) if quoted else None if written == "_" else written
-        return Column(name, kind or "any")
+        name = builder.string(tokens[0]) if quoted else "" if written == "_" else written
+        return Column(name or None, kind or "any")
 
     def _window(self, builder: Builder, directive: Tree[Token]) -> Window | None:
         """`@window NAME :- [SOURCE,] KIND … [, time ARGUMENT]`."""
