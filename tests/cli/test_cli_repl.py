@@ -146,6 +146,12 @@ def test_help_needs_no_colon(tidalog: Command, word: str) -> None:
     assert ":remove NAME" in tidalog("repl", stdin=f"{word}\n").out
 
 
+def test_a_misspelt_command_has_a_suggestion(tidalog: Command) -> None:
+    outcome = tidalog("repl", stdin=":facst path\n:zzz\n")
+    assert "did you mean :facts?" in outcome.err
+    assert "try :help" in outcome.err
+
+
 def test_an_unexpected_error_does_not_end_it(tidalog: Command, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("tidalog.cli.shell.as_query", lambda text: 1 / 0)
     outcome = tidalog("repl", stdin="p(a).\n:rules\nquit\nnever read\n")

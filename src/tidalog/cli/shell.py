@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from difflib import get_close_matches
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
@@ -213,7 +214,9 @@ class Shell:
         word = "help" if found[1] == "?" else found[1].lower()
         matching = [name for name in self._commands if name.startswith(word)]
         if word not in self._commands and len(matching) != 1:
-            raise bad_option(f"there is no command :{word}", "commands start with a colon", "try :help")
+            near = get_close_matches(word, self._commands, 1)
+            hint = f"did you mean :{near[0]}?  :help lists them" if near else "try :help"
+            raise bad_option(f"there is no command :{word}", "commands start with a colon", hint)
         self._commands[word if word in self._commands else matching[0]](found[2].rstrip("."))
 
     def _facts(self, argument: str) -> None:
