@@ -297,6 +297,46 @@ def test_columns_are_found_by_name_whatever_their_order_and_capitals() -> None:
     assert warning.number == "W017" and "note" in warning.render()
 
 
+NOTES = [[1], {"of": "a"}, "x"]
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        pd.DataFrame({"note": NOTES, "value": ["a", "b", "c"], "id": [1, 2, 3]}),
+        {"note": NOTES, "value": ["a", "b", "c"], "id": [1, 2, 3]},
+        [
+            {"note": note, "value": value, "id": n}
+            for note, value, n in zip(NOTES, "abc", (1, 2, 3), strict=True)
+        ],
+        [{"id": 1, "value": "a"}, {"id": 2, "value": "b", "note": [1]}, {"other": 1, "value": "c", "id": 3}],
+    ],
+    ids=["pandas", "columns", "rows", "rows of several shapes"],
+)
+@pytest.mark.parametrize("file", [False, True])
+def test_what_other_columns_hold_does_not_matter(data: object, file: bool, tmp_path: Path) -> None:
+    kb = declared("string")
+    if file:
+        rows = data if isinstance(data, list) else pd.DataFrame(data).to_dict("records")
+        data = tmp_path / "rows.ndjson"
+        data.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    assert kb.insert("p", data) == 3
+    assert sorted(kb.facts("p").to_rows()) == [(1, "a"), (2, "b"), (3, "c")]
+    assert [warning.number for warning in kb.warnings] == ["W017"]
+
+
+def test_a_line_without_a_declared_field_is_a_bad_row_wherever_it_is(tmp_path: Path) -> None:
+    (tmp_path / "rows.ndjson").write_text(
+        '{"id": 1}\n{"value": "b", "ID": 2, "note": 1}\n{"id": 3}\n[4, "d"]\n'
+    )
+    kb = declared("string")
+    assert kb.insert("p", tmp_path / "rows.ndjson", on_error="skip") == 2
+    assert sorted(kb.facts("p").to_rows()) == [(2, "b"), (4, "d")]
+    (tmp_path / "other.ndjson").write_text('{"id": 1}\n{"id": 3}\n')
+    with pytest.raises(TidalogError, match="T155"):
+        kb.insert("p", tmp_path / "other.ndjson")
+
+
 def test_data_without_these_names_goes_by_its_order() -> None:
     kb = declared("string")
     kb.insert("p", pd.DataFrame({"x": [1], "y": ["a"]}))

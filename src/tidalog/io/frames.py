@@ -8,8 +8,9 @@ imported them.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence, Sized
+from collections.abc import Callable, Iterable, Mapping, Sequence, Sized
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Final, Protocol, runtime_checkable
 
@@ -65,7 +66,10 @@ def from_python(
     names = [names] if isinstance(names, str) else names
     log = BadRowLog(on_error, quarantine)
     try:
-        raw = _raw(data, arity, names, log, declaration is not None and declaration.is_named)
+        by_name: FieldsOf | None = None
+        if declaration is not None and declaration.is_named and names is None:
+            by_name = partial(_fields_of, formats=formats, declaration=declaration)
+        raw = _raw(data, arity, names, log, by_name)
         raw = replace(raw, prefixes=prefixes)
         if arity == 0 and not raw.columns:
             return ReadResult([], min(1, raw.rows), log.finish())
@@ -110,13 +114,23 @@ def _empty(arity: int) -> list[TermColumn]:
     return [TermColumn(pa.chunked_array([], pa.string()), "string") for _ in range(arity)]
 
 
+FieldsOf = Callable[[Sequence[str]], list[int] | None]
+"""Of the names of columns, the fields that are read; None for all."""
+
+
+def _fields_of(
+    names: Sequence[str], formats: Sequence[str] | None, declaration: Declaration
+) -> list[int] | None:
+    return named_fields(_SOURCE, names, formats, declaration)
+
+
 def _raw(
-    data: object, arity: int | None, names: Sequence[str] | None, log: BadRowLog, by_name: bool
+    data: object, arity: int | None, names: Sequence[str] | None, log: BadRowLog, by_name: FieldsOf | None
 ) -> RawTable:
     module = type(data).__module__.partition(".")[0]
     if module == "pandas":
         rows = len(data) if isinstance(data, Sized) else 0
-        return _from_columns(_pandas_columns(data), names, log, rows)
+        return _from_columns(_pandas_columns(data), names, log, rows, by_name)
     if module == "polars" and callable(collect := getattr(data, "collect", None)):
         data = collect()
     if isinstance(data, pa.Array | pa.ChunkedArray):
@@ -124,7 +138,8 @@ def _raw(
     if isinstance(data, ArrowStream):
         return raw_table(_picked(_from_stream(data), names), _SOURCE)
     if isinstance(data, Mapping):
-        return _from_columns([(str(name), column, "string") for name, column in data.items()], names, log)
+        given: list[_Column] = [(str(name), column, "string") for name, column in data.items()]
+        return _from_columns(given, names, log, by_name=by_name)
     if isinstance(data, np.ndarray):
         return _from_numpy(data, log)
     if isinstance(data, str | bytes) or not isinstance(data, Iterable):
@@ -203,14 +218,18 @@ def _pandas_column(series: object) -> object:
 
 
 def _from_columns(
-    data: Sequence[_Column], names: Sequence[str] | None, log: BadRowLog, rows: int = 0
+    data: Sequence[_Column],
+    names: Sequence[str] | None,
+    log: BadRowLog,
+    rows: int = 0,
+    by_name: FieldsOf | None = None,
 ) -> RawTable:
     """Columns with their names, which may repeat; `rows` counts if there are none."""
     known = [name for name, *_ in data]
     if names is not None:
         _check_names(names, known)
-        by_name = {column[0]: column for column in data}
-        data = [by_name[name] for name in names]
+        called = {column[0]: column for column in data}
+        data = [called[name] for name in names]
     chosen = [name for name, *_ in data]
     columns = [_values(column, name) for name, column, _ in data]
     lengths = {len(column) for column in columns}
@@ -224,7 +243,7 @@ def _from_columns(
             )
         )
     rows = lengths.pop() if lengths else rows
-    return _checked(columns, rows, tuple(chosen), log, [reading for *_, reading in data])
+    return _checked(columns, rows, tuple(chosen), log, [reading for *_, reading in data], by_name)
 
 
 def _values(column: object, name: str) -> pa.ChunkedArray | Sequence[object]:
@@ -270,7 +289,11 @@ def _from_numpy(data: np.ndarray, log: BadRowLog) -> RawTable:
 
 
 def _from_rows(
-    data: Iterable[object], arity: int | None, names: Sequence[str] | None, log: BadRowLog, by_name: bool
+    data: Iterable[object],
+    arity: int | None,
+    names: Sequence[str] | None,
+    log: BadRowLog,
+    by_name: FieldsOf | None,
 ) -> RawTable:
     """If rows are mappings, the columns are the keys of the first; of all, if columns are found `by_name`."""
     rows = list(data)
@@ -296,7 +319,8 @@ def _from_rows(
         log.add((_wrong_width(tuples[number], number, width) for number in wrong), len(wrong))
         tuples = [row for row in tuples if len(row) == width]
     columns: list[Sequence[object]] = list(zip(*tuples, strict=True)) if tuples else [()] * width
-    return _checked(columns, len(tuples), tuple(names) if names is not None else None, log)
+    found = tuple(names) if names is not None else None
+    return _checked(columns, len(tuples), found, log, by_name=by_name)
 
 
 def _named_row(
@@ -331,14 +355,18 @@ def _checked(
     names: tuple[str, ...] | None,
     log: BadRowLog,
     texts: Sequence[Reading] | None = None,
+    by_name: FieldsOf | None = None,
 ) -> RawTable:
     """Columns as Arrow, without the rows that contain a value that is not a term.  `texts`: how text is
-    read, as strings by default."""
+    read, as strings by default.  What columns hold that are not read does not matter."""
+    read = by_name(names) if by_name is not None and names is not None else None
     arrays: list[pa.ChunkedArray] = []
     readings: list[Reading] = []
     strange: dict[int, tuple[int, object]] = {}
     for field, column in enumerate(columns):
         text: Reading = texts[field] if texts is not None else "string"
+        if read is not None and field not in read:
+            column = pa.chunked_array([pa.repeat("", rows)])
         if isinstance(column, pa.ChunkedArray):
             arrays.append(column)
             readings.append(text)

@@ -9,7 +9,7 @@ one.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Final
 
@@ -17,7 +17,7 @@ import pyarrow as pa
 import pyarrow.json as pajson
 
 from tidalog import arrow_compute as pc
-from tidalog.io.columns import RawTable, shown
+from tidalog.io.columns import RawTable, named_fields, shown
 from tidalog.io.diagnostics import JsonSyntax, Position, WrongFieldCount, WrongValue
 from tidalog.io.encoding import as_bytes, require_utf8, without_mark
 from tidalog.io.json_terms import iris_of, term_of
@@ -26,6 +26,8 @@ from tidalog.io.row_scan import NO_DELIMITER, NO_QUOTE, survey
 from tidalog.io.update_diagnostics import NotAnObject
 from tidalog.io.values import column_of
 from tidalog.model.amounts import counted
+from tidalog.model.errors import DataError
+from tidalog.model.program import Declaration
 
 _BLOCK: Final = 1 << 22
 Wanted = Callable[[str], bool]
@@ -33,9 +35,15 @@ Wanted = Callable[[str], bool]
 
 
 def read_json_lines(
-    path: Path, buffer: pa.Buffer, log: BadRowLog, *, sparse: Wanted | None = None
+    path: Path,
+    buffer: pa.Buffer,
+    log: BadRowLog,
+    *,
+    sparse: Wanted | None = None,
+    declaration: Declaration | None = None,
 ) -> RawTable | None:
-    """The rows of the file; None if it has none.
+    """The rows of the file; None if it has none.  With a `declaration`, the fields of each object are found
+    by name, and its other fields are not read.
 
     If the rows are `sparse`, every line is an object, and the columns are all wanted fields that occur in
     any of them; a missing field is null.
@@ -46,7 +54,7 @@ def read_json_lines(
     found = _by_arrow(lines, sparse)
     if found is not None:
         return found
-    return _by_line(lines, log) if sparse is None else _sparse_by_line(lines, sparse, log)
+    return _by_line(lines, log, declaration) if sparse is None else _sparse_by_line(lines, sparse, log)
 
 
 class _Lines:
@@ -150,13 +158,17 @@ def _fields(pairs: list[tuple[str, object]]) -> dict[str, object]:
     return found
 
 
-def _by_line(lines: _Lines, log: BadRowLog) -> RawTable | None:
+def _by_line(lines: _Lines, log: BadRowLog, declaration: Declaration | None) -> RawTable | None:
     names: tuple[str, ...] | None = None
     width: int | None = None
     kept: list[int] = []
     rows: list[list[object]] = []
     bad: list[BadRow] = []
-    for index, value in _values(lines, bad):
+    values: Iterable[tuple[int, object]] = _values(lines, bad)
+    if declaration is not None and declaration.is_named:
+        read = list(values)
+        values = _by_name(read, declaration) or read
+    for index, value in values:
         if isinstance(value, dict):
             if names is None and width is None:
                 names = tuple(value)
@@ -176,6 +188,35 @@ def _by_line(lines: _Lines, log: BadRowLog) -> RawTable | None:
         kept.append(index)
         rows.append(row)
     return _table(lines, names, width, rows, kept, bad, log, "string")
+
+
+def _by_name(
+    values: Sequence[tuple[int, object]], declaration: Declaration
+) -> list[tuple[int, object]] | None:
+    """The values with objects that have the declared fields, in their order, and no others but empty ones,
+    whose names are reported; None if no object has them all."""
+    shapes: dict[tuple[str, ...], dict[str, str]] = {}
+    for _, value in values:
+        if isinstance(value, dict) and (keys := tuple(value)) not in shapes:
+            try:
+                fields = named_fields("", keys, None, declaration) or []
+            except DataError:  # has some of them
+                fields = []
+            shapes[keys] = dict(zip(declaration.names, (keys[field] for field in fields), strict=False))
+    if not any(shapes.values()):
+        return None
+    used = {key for fields in shapes.values() for key in fields.values()} | set(declaration.names)
+    ignored = dict.fromkeys((key for keys in shapes for key in keys if key not in used), "")
+
+    def named(value: object) -> object:
+        if isinstance(value, list) and len(value) == declaration.arity:
+            return [*value, *ignored.values()]
+        if not isinstance(value, dict):
+            return value
+        fields = shapes[tuple(value)]
+        return {name: value.get(fields.get(name, name)) for name in declaration.names} | ignored
+
+    return [(index, named(value)) for index, value in values]
 
 
 def _sparse_by_line(lines: _Lines, wanted: Wanted, log: BadRowLog) -> RawTable | None:

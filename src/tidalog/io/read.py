@@ -174,7 +174,7 @@ def _read_file(
     elif kind.name == "arrow":
         raw = read_arrow(file, buffer)
     elif kind.name == "ndjson":
-        raw = read_json_lines(file, buffer, log)
+        raw = read_json_lines(file, buffer, log, declaration=declaration if formats is None else None)
     else:
         layout = options.layout(kind)
         raw = read_delimited(file, buffer, layout, formats, options.arity, log, declaration)
