@@ -77,7 +77,7 @@ def normal_rule(working: WorkingRule) -> NormalRule:
     negations = tuple(lifting.negated(literal.atom) for literal in rule.body if isinstance(literal, Negation))
     conditions = [_comparing(lit.expression) for lit in rule.body if isinstance(lit, Condition)]
     bound = {variable for atom in atoms for variable in atom.variables}
-    computations, tests = _classify(rule, bound, lifting.lifted, conditions)
+    computations, tests = _without_generators(*_classify(rule, bound, lifting.lifted, conditions))
     return NormalRule(
         working.name,
         head,
@@ -214,6 +214,27 @@ def _classify(
     computations.extend(Computation(variable, expression) for variable, expression in waiting.items())
     tests = tuple(c for number, c in enumerate(conditions) if number not in computed)
     return tuple(computations), tests
+
+
+def _without_generators(
+    computations: tuple[Computation, ...], tests: tuple[Expression, ...]
+) -> tuple[tuple[Computation, ...], tuple[Expression, ...]]:
+    """`?v = RANGE(…)` as a test, where another equation gives ?v its values: ?v is one of the values."""
+    more: list[Computation] = []
+
+    def tested(test: Expression) -> Expression:
+        if not (isinstance(test, Call) and test.function == "="):
+            return test
+        sides: list[Expression] = []
+        for side in test.arguments:
+            if _is_generator(side):
+                more.append(Computation(Variable(f"{GENERATED} {len(more) + 1}"), side))
+                side = more[-1].variable
+            sides.append(side)
+        return replace(test, arguments=tuple(sides))
+
+    tests = tuple(map(tested, tests))
+    return (*computations, *more), tests
 
 
 def _is_equation(condition: Expression) -> bool:
