@@ -134,8 +134,7 @@ class ParameterNotComputable(Diagnostic):
     hint = "a parameter is a constant, or an expression of constants and parameters that do not need it"
 
 
-class OptionNotComputable(Diagnostic):
-    number = "T023"
+class OptionNotComputable(ParameterNotComputable):
     title = "an option cannot be computed: {why}"
     reason = "a text with values in it"
     hint = "an option is made of constants and parameters"
