@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import json
 import os
 import select
@@ -14,6 +15,7 @@ from typing import Any
 from update_streams import PROGRAM, consequences, fed, random_stream, write_files
 
 import tidalog
+from tidalog.spark.feed import feed_files, read_feed
 
 COMMAND = [sys.executable, "-m", "tidalog", "stream", "rules.rls", "in", "--master", "local[2]"]
 
@@ -72,3 +74,45 @@ def test_ctrl_c_ends_it_behind_the_batch_at_work(tmp_path: Path) -> None:
     assert (running.returncode, err) == (0, "")
     assert "rows: " in out
     assert held(tmp_path / "s.tidalog") == fed(tmp_path / "feed") == consequences(explicit)
+
+
+MOBILITY = Path(__file__).parents[2] / "examples" / "mobility"
+
+
+def test_queries_emit_what_apply_emits_for_the_same_rows(tmp_path: Path) -> None:
+    files = [str(MOBILITY / name) for name in ("mobility.rls", "positions.csv")]
+    queries = ["--queries", str(MOBILITY / "queries.csparql")]
+    command = [*COMMAND[:3], "apply", *files, *queries, "--out", "applied"]
+    applied = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=200)
+    assert applied.returncode == 0, applied.stderr
+    more = ["--store", "s.tidalog", "--trigger", "available-now", "--master", "local[2]", "--json"]
+    command = [*COMMAND[:4], *files, *queries, *more]
+    ended = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=200)
+    assert ended.returncode == 0, ended.stderr
+    assert json.loads(ended.stdout)["answers"] == "s.tidalog/spark/answers"
+    for name in ("TotalAmountPerBroker", "cities", "places"):
+        with (tmp_path / "applied" / f"{name}.csv").open(newline="") as file:
+            expected = [tuple(row.values()) for row in csv.DictReader(file)]
+        tables = read_feed(feed_files(tmp_path / "s.tidalog" / "spark" / "answers" / name))
+        found = [tuple(row.values()) for table in tables for row in table.to_pylist()]
+        assert sorted(found) == sorted(expected), name
+        assert expected
+
+
+def test_queries_need_one_knowledge_base_and_a_place(tmp_path: Path) -> None:
+    (tmp_path / "rules.rls").write_text(PROGRAM)
+    (tmp_path / "bad.csparql").write_text("REGISTER QUERY q AS SELECT ?x WHERE {")
+    for options, said in (
+        ("--queries bad.csparql --key k", "--queries with --key"),
+        ("--queries bad.csparql", "add --answers FOLDER or --store FOLDER"),
+        ("--answers out", "add --queries"),
+        ("--queries bad.csparql --store s", "error[T001]"),
+        ("--queries none.csparql --store s", "none.csparql"),
+    ):
+        ended = subprocess.run(
+            [*COMMAND, *options.split()], cwd=tmp_path, capture_output=True, text=True, timeout=100
+        )
+        assert ended.returncode == 2 or "error[" in ended.stderr, ended
+        assert said in ended.stderr
+        assert "Traceback" not in ended.stderr
+        assert not (tmp_path / "s").exists()

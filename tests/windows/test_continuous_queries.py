@@ -335,6 +335,25 @@ class TestFiles:
             ]
         )
 
+    def test_answers_of_the_registration_are_emitted_once(self, tmp_path: Path) -> None:
+        kb = tidalog.open(tmp_path / "store")
+        kb.load("p(?x) :- e(?x). e(a).")
+        kb.materialise()
+        for name in ("q", "r"):
+            kb.register(name, "?x :- p(?x)", emit="changes", changes=tmp_path / "feed")
+        with kb.update() as u:
+            u.insert("e", [("b",)])
+        kb.queries["r"].drop()
+        kb.register("r", "?x :- p(?x)", emit="changes", changes=tmp_path / "other")
+        kb.close()
+        kb = tidalog.open(tmp_path / "store")
+        with kb.update() as u:
+            u.insert("e", [("c",)])
+        kb.close()
+        for path, rows in (("feed/q", "abc"), ("feed/r", "ab"), ("other/r", "abc")):
+            lines = (tmp_path / f"{path}.csv").read_text().splitlines()[1:]
+            assert sorted(lines) == [f",+,{path[-1]},{x},implicit" for x in rows]
+
     def test_a_variable_without_a_value_is_none(self, tmp_path: Path) -> None:
         kb = tidalog.open()
         kb.insert(

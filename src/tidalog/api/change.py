@@ -83,8 +83,10 @@ def perform(
         return evaluations.applied(change.updates, apply)
     if evaluations is not None:
         evaluations.keep_answers()
-    now = now or (change.kind == QUERIES and database.run is not None)
+    now, before = now or (change.kind == QUERIES and database.run is not None), database.registered
     outcome = _performed(database, change, options, progress, now=now, compared=compared)
+    if evaluations is not None and change.kind == QUERIES:
+        evaluations.registered(before)
     if evaluations is not None and database.registered and now:
         evaluations.changed()
     elif evaluations is not None:

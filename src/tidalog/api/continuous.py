@@ -18,8 +18,10 @@ from typing import TYPE_CHECKING, Final
 from tidalog.api.answers import query_result
 from tidalog.api.change import Change
 from tidalog.api.diagnostics import NameTaken, NoQuery, NotAQuery
+from tidalog.api.evaluations import Emission
 from tidalog.api.graphs import Graphs, background, graph_files
 from tidalog.api.query_sinks import Answered, Callback, QuerySink, answered, sinks_of, written
+from tidalog.api.query_source import QueryOptions, QueryPath, named
 from tidalog.api.query_text import ReadQuery, read_queries, read_query, rules_of
 from tidalog.api.results import Result
 from tidalog.api.shown import SHOWN_PARTS, html_table, more, text_table
@@ -27,6 +29,7 @@ from tidalog.api.sources import read_program_text
 from tidalog.api.times import checked_duration, shown_time
 from tidalog.io.formats import format_named
 from tidalog.model.errors import UsageError
+from tidalog.model.facts import Facts
 from tidalog.model.registered import EMITS, MARK, Emit, Registered, RegisteredQuery
 from tidalog.model.update import EncodedUpdate
 from tidalog.model.window_times import duration_text
@@ -35,22 +38,8 @@ from tidalog.storage.records import QUERIES
 if TYPE_CHECKING:
     from tidalog.api.knowledge_base import KnowledgeBase
 
-QueryPath = str | os.PathLike[str]
 _UNSHOWN: Final = re.compile(r"\s+")
 _BAD_NAME: Final = re.compile(rf"[\x00-\x1f{re.escape(MARK)}\ud800-\udfff]")
-
-
-@dataclass(frozen=True, slots=True)
-class QueryOptions:
-    """How a query is registered.  What is None follows from the text, or is the default."""
-
-    emit: str | None = None
-    every: object = None
-    materialise: bool | None = None
-    to: QueryPath | None = None
-    changes: QueryPath | None = None
-    graphs: Graphs | None = None
-    folder: Path = Path()
 
 
 class ContinuousQuery:
@@ -160,6 +149,14 @@ class QueryListener:
         return f"<QueryListener of {self.name}{'' if self.active else ', cancelled'}>"
 
 
+@dataclass(frozen=True)
+class StreamedChange:
+    """A change of the queries whose feeds a stream writes."""
+
+    kept: Registered
+    new: Sequence[tuple[ReadQuery, QueryOptions]]
+
+
 class Queries(Mapping[str, ContinuousQuery]):
     """The continuous queries by name, in the order in which they were registered.  A live view."""
 
@@ -167,6 +164,8 @@ class Queries(Mapping[str, ContinuousQuery]):
         self._kb = kb
         self._listeners: dict[str, list[QueryListener]] = {}
         self._files: dict[str, list[QuerySink]] = {}
+        self._streamed: list[Emission] = []
+        """What queries have emitted whose feeds a stream writes."""
 
     # --- registering --------------------------------------------------------------------------------
 
@@ -174,12 +173,7 @@ class Queries(Mapping[str, ContinuousQuery]):
         """Registers the query of a text.  Runs under the lock."""
         prefixes = dict(self._kb._open().program.prefixes)
         read = read_query(text, prefixes)
-        if name is None and read.name is None:
-            raise UsageError(NotAQuery(why="it has no name", hint='write kb.register("q", text)'))
-        if name is not None and read.name not in (None, name):
-            why = f"the text calls it {read.name}, and it is registered as {name}"
-            raise UsageError(NotAQuery(why=why, hint="leave one of the names out"))
-        return self._register(name or read.name or "", replace(read, text=text), prefixes, options)
+        return self._register([replace(named(read, name), text=text)], options)[0]
 
     def register_all(self, text: str, source: str, options: QueryOptions) -> list[ContinuousQuery]:
         """Registers the queries of a text, all or none; those that are registered already, with the same
@@ -187,46 +181,62 @@ class Queries(Mapping[str, ContinuousQuery]):
         prefixes = dict(self._kb._open().program.prefixes)
         found = read_queries(text, prefixes, source)
         known = {query.name: query.text for query in self._kb._open().registered}
-        new = [read for read in found if known.get(read.name or "") != read.text]
-        names = [read.name or "" for read in found]
-        for read in new:
-            self._check_name(read.name or "", names)
-        registered: list[ContinuousQuery] = []
-        try:
-            for read in new:
-                registered.append(self._register(read.name or "", read, prefixes, options))  # noqa: PERF401
-        except BaseException:
-            for query in registered:
-                query.drop()
-            raise
-        return [ContinuousQuery(self._kb, name) for name in names]
+        self._register([read for read in found if known.get(read.name or "") != read.text], options, found)
+        return [ContinuousQuery(self._kb, read.name or "") for read in found]
+
+    def changes_of_streamed(self, queries: Sequence[tuple[ReadQuery, QueryOptions]]) -> StreamedChange | None:
+        """What changes if these are the queries whose feeds a stream writes: those that are registered as
+        they are go on, and others of a stream end.  None if nothing does."""
+        known = self._kb._open().registered
+        prefixes = dict(self._kb._open().program.prefixes)
+        names = [read.name or "" for read, _ in queries]
+        new: list[tuple[ReadQuery, QueryOptions]] = []
+        for name, (read, options) in zip(names, queries, strict=True):
+            before = known.find(name)
+            is_other = before is not None and before.feed is None and before.text != read.text
+            if is_other or names.count(name) > 1:
+                raise UsageError(NameTaken(name=name))
+            if not _is_as(_query_of(name, read, prefixes, options), before):
+                new.append((read, options))
+        kept = known
+        for query in known:
+            if query.feed is not None and query.name not in names:
+                kept = kept.without(query.name)
+        return StreamedChange(kept, new) if new or kept != known else None
+
+    def perform_streamed(self, change: StreamedChange) -> None:
+        """Registers the queries of a stream, all or none."""
+        self._kb._lock.run(self._add, change.kept, change.new)
 
     def _register(
-        self, name: str, read: ReadQuery, prefixes: Mapping[str, str], options: QueryOptions
-    ) -> ContinuousQuery:
-        kb = self._kb
-        self._check_name(name, ())
-        database = kb._open()
-        query = _query_of(name, read, prefixes, options)
-        known = database.registered
-        files = [str(p) for p in graph_files(read.graphs, options.folder, options.graphs)]
-        new = [path for path in dict.fromkeys(files) if path not in known.graphs]
-        wanted = replace(known.with_query(query), graphs=(*known.graphs, *new))
-        load = database.plan_queries(wanted)
-        facts = background(database, map(Path, new))
-        load.add(*facts)
-        kb._changes.perform(Change(QUERIES, [EncodedUpdate(insertions=facts)], load))
-        kb._warn(read.warnings)
-        kb._evaluations.forget(name)
-        return ContinuousQuery(kb, name)
+        self, reads: Sequence[ReadQuery], options: QueryOptions, among: Sequence[ReadQuery] = ()
+    ) -> list[ContinuousQuery]:
+        """Registers queries, all or none, whose names are not taken, nor twice among others."""
+        registered = self._kb._open().registered
+        names = [read.name or "" for read in among]
+        for name in (read.name or "" for read in reads):
+            if registered.find(name) is not None or names.count(name) > 1:
+                raise UsageError(NameTaken(name=name))
+        self._add(registered, [(read, options) for read in reads])
+        return [ContinuousQuery(self._kb, read.name or "") for read in reads]
 
-    def _check_name(self, name: str, names: Sequence[str]) -> None:
-        """A name can be one, and is not taken, nor twice among `names`."""
-        if not name.strip() or _BAD_NAME.search(name):
-            why = f"{name!r} cannot be the name of a query"
-            raise UsageError(NotAQuery(why=why, hint="use letters, digits and underscores"))
-        if self._kb._open().registered.find(name) is not None or names.count(name) > 1:
-            raise UsageError(NameTaken(name=name))
+    def _add(self, registered: Registered, queries: Sequence[tuple[ReadQuery, QueryOptions]]) -> None:
+        """Makes these the queries, with more, or with others in the place of those with their names."""
+        database, known = self._kb._open(), set(registered.graphs)
+        prefixes = dict(database.program.prefixes)
+        graphs: list[str] = []
+        for read, options in queries:
+            name = read.name or ""
+            if not name.strip() or _BAD_NAME.search(name):
+                why = f"{name!r} cannot be the name of a query"
+                raise UsageError(NotAQuery(why=why, hint="use letters, digits and underscores"))
+            registered = registered.with_query(_query_of(name, read, prefixes, options))
+            graphs += map(str, graph_files(read.graphs, options.folder, options.graphs))
+        new = [path for path in dict.fromkeys(graphs) if path not in known]
+        facts = background(database, map(Path, new))
+        self._perform(replace(registered, graphs=(*registered.graphs, *new)), facts)
+        for read, _ in queries:
+            self._kb._warn(read.warnings)
 
     # --- changing -----------------------------------------------------------------------------------
 
@@ -237,7 +247,6 @@ class Queries(Mapping[str, ContinuousQuery]):
     def _drop(self, name: str) -> None:
         self._found(name)
         self._perform(self._kb._open().registered.without(name))
-        self._kb._evaluations.forget(name)
         self._listeners.pop(name, None)
         self._close_files(name)
         self._kb._evaluations.listeners.pop(name, None)
@@ -250,9 +259,10 @@ class Queries(Mapping[str, ContinuousQuery]):
 
         self._kb._lock.run(change)
 
-    def _perform(self, registered: Registered) -> None:
+    def _perform(self, registered: Registered, facts: Sequence[Facts] = ()) -> None:
         load = self._kb._open().plan_queries(registered)
-        self._kb._changes.perform(Change(QUERIES, [EncodedUpdate()], load))
+        load.add(*facts)
+        self._kb._changes.perform(Change(QUERIES, [EncodedUpdate(insertions=facts)], load))
 
     # --- emitting -----------------------------------------------------------------------------------
 
@@ -278,6 +288,8 @@ class Queries(Mapping[str, ContinuousQuery]):
         kb = self._kb
         for emission in kb._evaluations.take():
             name = emission.query.name
+            if emission.query.feed is not None:
+                self._streamed.append(emission)
             if name not in self._files:
                 self._files[name] = list(sinks_of(emission.query))
             listeners = self._listeners.get(name, [])
@@ -286,6 +298,19 @@ class Queries(Mapping[str, ContinuousQuery]):
                 found = answered(kb._open(), emission)
                 for sink in sinks:
                     kb._subscriptions.queue(partial(written, sink, found))
+
+    def has_begun(self, name: str) -> bool:
+        """Whether a query was evaluated since it was registered."""
+        return self._kb._evaluations.has_begun(name)
+
+    def feeds(self) -> dict[str, str]:
+        """The folders of the feeds that a stream writes, by query."""
+        return {query.name: query.feed for query in self._kb._open().registered if query.feed is not None}
+
+    def take_streamed(self) -> list[Emission]:
+        """What queries of streams have emitted since the last call."""
+        found, self._streamed = self._streamed, []
+        return found
 
     def _close_files(self, name: str) -> None:
         for sink in self._files.pop(name, []):
@@ -388,11 +413,18 @@ def _query_of(
     if to is not None:
         format_named(None, Path(to))
     changes = None if options.changes is None else _path(options.changes)
-    follows = every is not None or emit != "rstream" or to is not None or changes is not None
+    follows = every is not None or emit != "rstream" or any((to, changes, options.feed))
     materialised = follows if options.materialise is None else options.materialise
     return RegisteredQuery(
-        name, read.text, tuple(prefixes.items()), emit, every, materialised, False, to, changes
+        name, read.text, tuple(prefixes.items()), emit, every, materialised, False, to, changes, options.feed
     )
+
+
+def _is_as(query: RegisteredQuery, before: RegisteredQuery | None) -> bool:
+    """Whether a query is the one that is registered, but for how its text is written."""
+    if before is None or rules_of(query) != rules_of(before):
+        return False
+    return replace(query, text=before.text, prefixes=before.prefixes).is_as(before)
 
 
 def _emit_of(emit: str | None) -> Emit | None:

@@ -1,9 +1,10 @@
 """When continuous queries are evaluated, and what they emit.
 
 A query with a period is evaluated at the multiples of it, as time moves; any other one after every change,
-if someone gets its answers.  A change that moves time over several periods visits each of them at which
-something has changed, and the last; time has moved on its way, so the windows hold what they held then.  At a
-period between, all answers are emitted only if they differ from those before.
+if someone gets its answers.  Where a stream writes the feed of a query, only the updates of streams evaluate
+it.  A change that moves time over several periods visits each of them at which something has changed, and the
+last; time has moved on its way, so the windows hold what they held then.  At a period between, all answers
+are emitted only if they differ from those before.
 
 What comes and goes is the difference to the answers of the last evaluation (`last_answers`), so nothing is
 emitted twice, and a store that goes on emits what is missing.
@@ -23,7 +24,7 @@ from tidalog.api.last_answers import Evaluated, LastAnswers
 from tidalog.api.merged import merged
 from tidalog.api.outcome import Outcome
 from tidalog.model.facts import Facts
-from tidalog.model.registered import RegisteredQuery
+from tidalog.model.registered import Registered, RegisteredQuery
 from tidalog.model.update import EncodedUpdate
 
 
@@ -54,13 +55,14 @@ class Evaluations:
         self._emitted: list[Emission] = []
         self._reopened: set[str] = set()
         """Queries of a store that have had no listener since it was opened."""
-        self._is_suspended = False
+        self._is_suspended = self._is_delivering = False
 
     @property
     def active(self) -> list[RegisteredQuery]:
         """The queries that are evaluated without being asked."""
         found = (query for query in self._database.registered if not query.paused)
-        return [query for query in found if query.every is not None or self._is_heard(query)]
+        heard = [query for query in found if query.every is not None or self._is_heard(query)]
+        return [query for query in heard if query.feed is None or self._is_delivering]
 
     @property
     def follow_changes(self) -> bool:
@@ -68,7 +70,7 @@ class Evaluations:
         return any(query.every is None for query in self.active)
 
     def _is_heard(self, query: RegisteredQuery) -> bool:
-        return bool(self.listeners[query.name] or query.to or query.changes)
+        return bool(self.listeners[query.name] or query.to or query.changes or query.feed)
 
     def take(self) -> list[Emission]:
         """What was emitted since the last call."""
@@ -98,14 +100,13 @@ class Evaluations:
 
     def changed(self, *, time_has_moved: bool = False) -> None:
         """Facts or rules have changed, and what follows is derived."""
-        active = self.active
-        self._changed.update(query.name for query in active)
+        self.note_changed()
         if self._is_suspended:
             return
         windows = self._database.windows
         if time_has_moved:
             self._evaluate_due(windows.now, windows.now)
-        for query in active:
+        for query in self.active:
             if query.every is None:
                 self._evaluate(query, windows.now if windows.started else None)
 
@@ -116,6 +117,15 @@ class Evaluations:
     def note_changed(self) -> None:
         """Facts or rules have changed, and what follows is not derived yet."""
         self._changed.update(query.name for query in self._database.registered)
+
+    @contextmanager
+    def delivering(self) -> Iterator[None]:
+        """Surrounds updates that a store has logged before they are applied: those of streams."""
+        self._is_delivering = True
+        try:
+            yield
+        finally:
+            self._is_delivering = False
 
     @contextmanager
     def suspended(self) -> Iterator[None]:
@@ -146,8 +156,26 @@ class Evaluations:
             windows = self._database.windows
             self._last.begin(query, windows.now if windows.started else None)
 
-    def forget(self, name: str) -> None:
-        """A query is dropped, or begins."""
+    def has_begun(self, name: str) -> bool:
+        """Whether a query was evaluated."""
+        return name in self._last
+
+    @property
+    def next_due(self) -> int | None:
+        """The next period at which a query of a stream may have other answers; None if there is none."""
+        now = self._database.windows.now
+        waiting = (q for q in self._database.registered if q.feed is not None and not q.paused)
+        periods = (q.every for q in waiting if q.every is not None and q.name in self._changed)
+        return min(((now // every + 1) * every for every in periods), default=None)
+
+    def registered(self, before: Registered) -> None:
+        """Queries were registered and dropped: what is not as it was before begins."""
+        now = self._database.registered
+        same = {query.name for query in now if query.is_as(before.find(query.name))}
+        for name in {query.name for query in (*before, *now)} - same:
+            self._forget(name)
+
+    def _forget(self, name: str) -> None:
         self._reopened.discard(name)
         self._last.forget(name)
         self.answers.forget(name)

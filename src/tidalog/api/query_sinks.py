@@ -74,19 +74,21 @@ def answered(database: Database, emission: Emission) -> Answered:
     return Answered(query.name, query.emit, time, answers, inserted, deleted, batches)
 
 
+def emitted_rows(emission: Emission) -> Iterator[tuple[int, Facts]]:
+    """Rows that went (-1), then rows that came; of all answers, every row comes at each evaluation."""
+    emit, answers = emission.query.emit, emission.answers
+    if emit in ("dstream", "changes") and emission.deleted.count:
+        yield -1, emission.deleted
+    came = answers if emit == "rstream" and answers is not None else emission.inserted
+    if emit != "dstream" and came.count:
+        yield 1, came
+
+
 def _batches(database: Database, emission: Emission) -> Iterator[ChangeBatch]:
-    """Rows that went, then rows that came; of all answers, every row comes at each evaluation."""
-    emit, label = emission.query.emit, "" if emission.time is None else time_text(emission.time)
-    parts: list[tuple[int, Facts]] = []
-    if emit in ("dstream", "changes"):
-        parts.append((-1, emission.deleted))
-    if emit != "dstream":
-        everything = emission.answers if emit == "rstream" else None
-        parts.append((1, emission.inserted if everything is None else everything))
-    for op, facts in parts:
-        if facts.count:
-            texts = [database.dictionary.decode(column) for column in facts.columns]
-            yield ChangeBatch(label, op, emission.query.name, "implicit", texts, facts.count)
+    label = "" if emission.time is None else time_text(emission.time)
+    for op, facts in emitted_rows(emission):
+        texts = [database.dictionary.decode(column) for column in facts.columns]
+        yield ChangeBatch(label, op, emission.query.name, "implicit", texts, facts.count)
 
 
 class Callback:

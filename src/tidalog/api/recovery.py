@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
@@ -67,7 +68,8 @@ def apply_again(
         # What ended well was checked then; only what was never finished may be refused now.
         checked = change.load is not None and change.load.is_checked
         now = evaluations.follow_changes or (not redo.is_done and (checked or database.is_checked))
-        perform(database, change, (), options, now=now, evaluations=evaluations)
+        with evaluations.delivering() if redo.record.source is not None else nullcontext():
+            perform(database, change, (), options, now=now, evaluations=evaluations)
     except TidalogError as error:
         if redo.is_done or not _is_refusal(error, redo):
             raise not_redone(log.path, number, redo.is_done, error) from error

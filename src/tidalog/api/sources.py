@@ -37,7 +37,7 @@ def read_program(source: ProgramSource, dialect: str | None, base_dir: Path | No
     check_dialect(dialect)
     if isinstance(source, Program):
         return ReadProgram(source, (), base_dir or Path())
-    if isinstance(source, str) and not _names_a_file(source):
+    if isinstance(source, str) and not names_a_file(source):
         program, warnings = parse_with_warnings(source, dialect=dialect or "main")
         return ReadProgram(program, warnings, base_dir or Path())
     if not isinstance(source, str | os.PathLike):
@@ -77,7 +77,8 @@ def read_program_text(path: Path) -> str:
         raise UsageError(ProgramNotReadable(path=path, why=str(error))) from error
 
 
-def _names_a_file(text: str) -> bool:
+def names_a_file(text: str) -> bool:
+    """Whether a text is a path: that of a file, or one that looks like the path of a program."""
     if len(text) > _LONGEST_PATH or "\n" in text or "\0" in text:
         return False
     return _PATH.fullmatch(text.strip()) is not None or (bool(text.strip()) and os.path.isfile(text))

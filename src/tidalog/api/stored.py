@@ -37,6 +37,7 @@ from tidalog.maintain.windows.windows import Windows
 from tidalog.model.errors import ProgramError, RunError, StoreError, TidalogError
 from tidalog.model.terms import Term
 from tidalog.model.update import EncodedUpdate, Label
+from tidalog.model.window_times import NEVER
 from tidalog.storage import faults, records
 from tidalog.storage.dedup import Content, Seen
 from tidalog.storage.diagnostics import OtherProgram
@@ -206,6 +207,14 @@ class StoredKnowledgeBase(KnowledgeBase):
         """The windows of the program and their time, for reading."""
         return self._open().windows
 
+    @property
+    @locked
+    def next_evaluation(self) -> int:
+        """When the next period of a query is over that may have other answers; `NEVER` if there is none."""
+        due = self._evaluations.next_due
+        self._open()
+        return NEVER if due is None else due
+
     @locked
     def last_batch(self, source: str) -> int | None:
         """The last batch of a source that is logged."""
@@ -296,9 +305,10 @@ class StoredKnowledgeBase(KnowledgeBase):
                 for waiting in taken:
                     waiting.until = last.number
             try:
-                outcome = perform(
-                    database, change, upcoming, options, progress, evaluations=self._evaluations
-                )
+                with self._evaluations.delivering():
+                    outcome = perform(
+                        database, change, upcoming, options, progress, evaluations=self._evaluations
+                    )
             except TidalogError as error:
                 if not any(isinstance(diagnostic, Interrupted) for diagnostic in error.diagnostics):
                     self._log.reject(first, last.number, error)

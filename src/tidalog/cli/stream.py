@@ -43,6 +43,8 @@ def stream(report: Report, how: Streaming, stats: Path | None, quiet: bool) -> N
         finally:
             spark.stop()
     folders = {"store": how.store, "changes": how.changes, "materialised": how.materialised}
+    if how.queries is not None:
+        folders["answers"] = how.answers_folder
     shown = {name: str(path) for name, path in folders.items() if path is not None}
     report.finish({"totals": totals.to_json(), **shown})
     if not report.as_json and not quiet:
@@ -50,15 +52,17 @@ def stream(report: Report, how: Streaming, stats: Path | None, quiet: bool) -> N
 
 
 def _widest(how: Streaming) -> int:
-    """The largest arity of a fact, now or later.  Reads the program before Spark starts, so that its errors
-    are reported at once."""
+    """The largest arity of a fact, now or later.  Reads the program and the queries before Spark starts, so
+    that their errors are reported at once."""
     from tidalog.analysis import analyse
     from tidalog.api.naming import parameter_terms
+    from tidalog.api.query_source import read_source
     from tidalog.api.sources import read_program
 
     program = read_program(how.program, how.dialect, None).program
     known = analyse(program, parameter_terms(read_parameters(how.parameter))).predicates
-    return max([how.arguments or 0, *(info.arity for info in known.values())])
+    of_queries = 3 if how.queries is not None and read_source(how.queries, program.prefixes) else 0
+    return max([how.arguments or 0, of_queries, *(info.arity for info in known.values())])
 
 
 def _run(spark: SparkSession, frame: DataFrame, how: Streaming, line: LiveLine, stats: StatsFile) -> Totals:
@@ -127,5 +131,7 @@ def _start(frame: DataFrame, how: Streaming, listener: Listener) -> MaintenanceQ
         other_updates=how.other_updates,
         late=how.late,
         idle_advance=how.idle_advance,
+        queries=how.queries,
+        answers=how.answers,
     )
     return maintained.start(how.changes, how.materialised, trigger=how.trigger, listener=listener)

@@ -36,6 +36,12 @@ class Streaming(Maintenance):
     materialised: Annotated[
         Path | None, value("FOLDER", "Write all facts, as Parquet files in current/.")
     ] = None
+    queries: Annotated[
+        Path | None, value("FILE", "Register the continuous queries of this file, and write what they emit.")
+    ] = None
+    answers: Annotated[
+        Path | None, value("FOLDER", "A change feed for each query, in FOLDER/NAME.  Default: in the store.")
+    ] = None
     checkpoint: Annotated[Path | None, value("FOLDER", "Spark's checkpoint.  Default: in the store.")] = None
     quarantine: Annotated[Path | None, value("FOLDER", "Where bad rows go.  Default: in the store.")] = None
     strict: Annotated[bool, flag("Bad rows stop the stream.", "--strict")] = False
@@ -96,11 +102,29 @@ class Streaming(Maintenance):
         checked_duration("late", self.late)
         if self.idle_advance is not None:
             checked_interval(self.idle_advance)
+        self._check_queries()
         self._check_key()
         if self.strict and self.quarantine is not None:
             raise bad_option(
                 "--strict with --quarantine", "bad rows stop the stream", "leave one of them out"
             )
+
+    @property
+    def answers_folder(self) -> Path | None:
+        from tidalog.spark.data_source import OWN_ANSWERS
+
+        return self.answers or (self.store.joinpath(*OWN_ANSWERS) if self.store is not None else None)
+
+    def _check_queries(self) -> None:
+        if self.queries is None:
+            if self.answers is not None:
+                raise bad_option("--answers", "it has what queries emit, and there are none", "add --queries")
+        elif self.key is not None:
+            why = "a continuous query is over one knowledge base, and each key has its own"
+            raise bad_option("--queries with --key", why, "leave one of them out")
+        elif self.store is None and self.answers is None:
+            why = "what they emit goes nowhere"
+            raise bad_option("--queries", why, "add --answers FOLDER or --store FOLDER")
 
     def _check_key(self) -> None:
         if self.key is None:

@@ -38,6 +38,12 @@ class RegisteredQuery:
     """A file that has the answers of the last evaluation."""
     changes: str | None = None
     """A folder with the feed of what was emitted."""
+    feed: str | None = None
+    """The folder of the feed that a stream writes, whose updates alone evaluate the query."""
+
+    def is_as(self, other: RegisteredQuery | None) -> bool:
+        """Whether both are the same query, paused or not."""
+        return other is not None and replace(self, paused=other.paused) == other
 
     def to_json(self) -> dict[str, object]:
         return asdict(self)
@@ -47,7 +53,7 @@ class RegisteredQuery:
         """The counterpart of `to_json`.  Raises `ValueError` or `KeyError` for anything else."""
         if found["emit"] not in EMITS or not isinstance(found["text"], str):
             raise ValueError("a query cannot be read")
-        known = {one.name: found[one.name] for one in fields(cls)}
+        known = {one.name: found[one.name] for one in fields(cls) if one.name in found}
         return cls(**{**known, "prefixes": tuple((a, b) for a, b in found["prefixes"])})
 
 

@@ -79,11 +79,16 @@ class ChangeRows:
                 rows.add(position, 1, ids.inserted, ids.inserted_explicit)
             self.rows += ids.deleted_rows + ids.inserted_rows
 
-    def add_facts(self, label: Label | None, facts: Facts, explicit: npt.NDArray[np.bool_]) -> None:
-        """Adds facts of one predicate as if an update had inserted them."""
+    def add_facts(
+        self, label: Label | None, facts: Facts, explicit: npt.NDArray[np.bool_], operation: int = 1
+    ) -> None:
+        """Adds facts of one predicate as if an update had inserted them, or with the operation 0 deleted
+        them."""
         position = len(self._labels)
         self._labels.append(self.label_of(label))
-        self._by_predicate.setdefault(facts.predicate, _Rows()).add(position, 1, facts.columns, explicit)
+        self._by_predicate.setdefault(facts.predicate, _Rows()).add(
+            position, operation, facts.columns, explicit
+        )
         self.rows += facts.count
 
     def label_of(self, label: Label | None) -> Label:

@@ -3,9 +3,11 @@
     spark.read.format("tidalog").option("predicate", "path").load("city.tidalog")      facts of a store
                                 .option("terms", True)                                 as text in `any` form
     spark.readStream.format("tidalog").option("predicate", "path").load("changes")     its change feed
+    spark.readStream.format("tidalog").option("query", "cities").load("city.tidalog")  what a query emits
 
 Reading a store gives its facts at the moment when Spark reads it, even while a pipeline writes to it.  A
 change feed is a folder that a pipeline writes (feed.py), or the one in the store with the option `changes`.
+With the option `query` it is that of a continuous query, in a store or in the folder of all answers.
 The offset of its stream is the number of the last update that was read, which Spark keeps in its checkpoint;
 files never change, so repeated reads give the same rows.
 
@@ -34,8 +36,12 @@ if TYPE_CHECKING:
 
 OWN_FEED: Final = ("spark", "changes")
 """The default folder of the change feed within a store."""
+OWN_ANSWERS: Final = ("spark", "answers")
+"""That of the feeds of queries."""
 _NUMBER: Final = "number"
 _FACTS: Final = 0
+_FEED_COLUMNS: Final = ("update", "op", "kind")
+"""Besides those of the facts."""
 
 
 class TidalogDataSource(DataSource):
@@ -74,7 +80,7 @@ class TidalogDataSource(DataSource):
         if not path:
             hint = 'name a store or a feed: .load("city.tidalog")'
             raise SparkError(NoFeed(path="nothing", what="store", why="there is no path", hint=hint))
-        return _Folder(_local(path), self._is_set("changes"))
+        return _Folder(_local(path), self._is_set("changes"), self.options.get("query"))
 
     def _arrow_schema(self) -> pa.Schema:
         from tidalog.spark.feed import known_shape
@@ -104,13 +110,18 @@ def _local(path: str) -> Path:
 class _Folder:
     """A folder: a change feed, or a store."""
 
-    def __init__(self, folder: Path, changes: bool) -> None:
-        from tidalog.spark.feed import ABOUT
+    def __init__(self, folder: Path, changes: bool, query: str | None) -> None:
+        from tidalog.spark.feed import ABOUT, feed_shape
+        from tidalog.spark.query_feeds import known_folder
         from tidalog.storage.manifest import NAME
 
         self.store = folder
         self.feed: Path | None = None
-        if (folder / ABOUT).exists():
+        shape = feed_shape(folder)
+        if query is not None and (shape is None or shape.query != query):
+            is_store = (folder / NAME).exists()
+            self.feed = known_folder(folder.joinpath(*OWN_ANSWERS) if is_store else folder, query)
+        elif (folder / ABOUT).exists():
             self.feed = folder
         elif changes:
             self.feed = folder.joinpath(*OWN_FEED)
@@ -213,10 +224,14 @@ def _types(schema: pa.Schema) -> str:
 
 
 def _feed_columns(shape: FeedShape, folder: Path, predicate: str | None) -> pa.Schema:
-    """All columns of the feed; of one predicate, without its name and with its own arguments."""
+    """All columns of the feed; of one predicate, without its name and with its own arguments; of a query,
+    without the kind too."""
     import pyarrow as pa
 
     schema = shape.schema()
+    if shape.query is not None:
+        own = [pa.field(name, pa.string()) for name in shape.names(shape.query)]
+        return pa.schema([schema.field("update"), schema.field("op"), *own])
     if predicate is None:
         return schema
     name = full_name(predicate, shape.prefixes)
@@ -234,13 +249,15 @@ def _changes(path: Path, predicate: str | None, schema: pa.Schema) -> Iterator[p
 
     from tidalog.spark.feed import known_shape
 
-    filters = None
-    if predicate is not None:
-        name = full_name(predicate, known_shape(path.parent).prefixes)
+    filters, shape = None, known_shape(path.parent)
+    if predicate is not None and shape.query is None:
+        name = full_name(predicate, shape.prefixes)
         filters = [("predicate", "=", written_name(name))]
     table = pq.read_table(path, filters=filters)
-    if predicate is not None:
-        arguments = [field.name for field in schema][2:-1]
+    if shape.query is not None:
+        table = table.drop_columns(["predicate", "kind"])
+    if predicate is not None or shape.query is not None:
+        arguments = [name for name in schema.names if name not in _FEED_COLUMNS]
         own_names = {f"arg{number}": declared for number, declared in enumerate(arguments, 1)}
         table = table.rename_columns([own_names.get(column, column) for column in table.column_names])
     own = set(schema.names) | {"predicate"}

@@ -17,6 +17,7 @@ import json
 import os
 import re
 import secrets
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
@@ -31,6 +32,7 @@ from tidalog.io.change_columns import change_schema
 from tidalog.io.files import writing
 from tidalog.spark.change_rows import ChangeRows
 from tidalog.spark.diagnostics import FeedOfAnotherStore, NoFeed, SparkError
+from tidalog.storage import faults
 from tidalog.storage.files import replace_file, sync_folder
 
 if TYPE_CHECKING:
@@ -72,13 +74,16 @@ class FeedShape:
     """The prefixes that a predicate may be named with."""
     declared: dict[str, list[str]] = field(default_factory=dict)
     """The names of the arguments of declared predicates."""
+    query: str | None = None
+    """The query whose answers are in the feed, as a predicate; None if it has the changes of facts."""
 
     def names(self, predicate: str) -> list[str]:
         """The names of a predicate's arguments: those that are declared, unless a feed has such a column."""
         names = [f"arg{number}" for number in range(1, self.arities[predicate] + 1)]
         declared = self.declared.get(predicate, names)
+        counts = Counter(name.casefold() for name in ("update", "op", "kind", *declared))
         pairs = zip(declared, names, strict=True)
-        return [own if name in ("update", "op", "kind") else name for name, own in pairs]
+        return [own if counts[name.casefold()] > 1 else name for name, own in pairs]
 
     def schema(self) -> pa.Schema:
         return change_schema(self.arguments, text_labels=self.text_labels)
@@ -120,45 +125,28 @@ def _declared(kb: StoredKnowledgeBase) -> dict[str, list[str]]:
     return {name: list(one.names) for name, one in kb.program.declared.items() if name in kb.predicates}
 
 
-class Feed:
-    """Writes the change feed of a store that is open for writing."""
+class FeedWriter:
+    """Writes a feed of a store that is open for writing."""
 
-    def __init__(
-        self, folder: Path, kb: StoredKnowledgeBase, arguments: int, *, text_labels: bool, synced: bool
-    ) -> None:
+    def __init__(self, folder: Path, kb: StoredKnowledgeBase, shape: FeedShape, *, synced: bool) -> None:
+        """The shape is that of a feed that begins."""
         self.folder = folder
         self._kb = kb
         self._synced = synced
-        self._dictionary = kb.dictionary
-        store = store_id(kb)
-        label = kb.last_label()
-        # After an integer all labels are integers (sequencer.py), whatever the type of their column.
-        has_texts = isinstance(label, str) or (label is None and text_labels)
         with writing(folder, CHECK_DISK):
             folder.mkdir(parents=True, exist_ok=True)
             known = feed_shape(folder)
             if known is None:
-                arities = {name: info.arity for name, info in kb.predicates.items()}
-                prefixes = dict(kb.program.prefixes)
-                labels = text_labels or has_texts
-                known = FeedShape(store, arguments, labels, arities, prefixes, _declared(kb))
-                self._begin(known)
+                self._begin(known := shape)
             (folder / FAILED).unlink(missing_ok=True)
         self.shape = known
         """The content of `_feed.json`."""
-        if known.store != store:
-            why = f"its changes are of the store {known.store[:8]}, and this one is {store[:8]}"
+        if known.store != shape.store:
+            why = f"its changes are of the store {known.store[:8]}, and this one is {shape.store[:8]}"
             raise SparkError(FeedOfAnotherStore(folder=folder, why=why))
-        if has_texts and not known.text_labels:
-            why = "its labels are integers, and those of this stream may be other texts"
-            raise SparkError(FeedOfAnotherStore(folder=folder, why=why))
-        self._reshape()
         files = feed_files(folder)
         self.last = files[-1].last if files else -1
         """The last update in the feed."""
-        if self.last < kb.applied_number:
-            self._catch_up(bool(files))
-        self._pending = self._new_rows()
         self._first: int | None = None
 
     def _begin(self, shape: FeedShape) -> None:
@@ -169,7 +157,66 @@ class Feed:
         replace_file(self.folder / ABOUT, json.dumps(asdict(shape)).encode())
 
     def _new_rows(self) -> ChangeRows:
-        return ChangeRows(self._dictionary, self.shape.arguments, self.shape.text_labels)
+        return ChangeRows(self._kb.dictionary, self.shape.arguments, self.shape.text_labels)
+
+    def _take_shape(self, shape: FeedShape) -> None:
+        if shape != self.shape:
+            self.shape = shape
+            with writing(self.folder, CHECK_DISK):
+                replace_file(self.folder / ABOUT, json.dumps(asdict(self.shape)).encode())
+
+    def fail(self, why: str) -> None:
+        """Records the error for readers that wait for changes."""
+        replace_file(self.folder / FAILED, why.encode())
+
+    def _write(self, first: int, last: int, table: pa.Table) -> None:
+        file = FeedFile.named(self.folder, first, last)
+        part = self.folder / f".{file.path.name}.{secrets.token_hex(4)}"
+        with writing(file.path, CHECK_DISK):
+            try:
+                pq.write_table(
+                    table,
+                    part,
+                    compression="zstd",
+                    compression_level=1,
+                    use_dictionary=_REPEATED,
+                    write_statistics=_REPEATED,
+                )
+                if self._synced:
+                    sync_folder(part)
+                os.replace(part, file.path)
+                if self._synced:
+                    sync_folder(self.folder)
+            except OSError:
+                part.unlink(missing_ok=True)
+                raise
+        self.last = last
+        faults.at("feed written")
+
+
+class Feed(FeedWriter):
+    """The change feed of a store."""
+
+    def __init__(
+        self, folder: Path, kb: StoredKnowledgeBase, arguments: int, *, text_labels: bool, synced: bool
+    ) -> None:
+        label = kb.last_label()
+        # After an integer all labels are integers (sequencer.py), whatever the type of their column.
+        has_texts = isinstance(label, str) or (label is None and text_labels)
+        arities = {name: info.arity for name, info in kb.predicates.items()}
+        prefixes, texts = dict(kb.program.prefixes), text_labels or has_texts
+        shape = FeedShape(store_id(kb), arguments, texts, arities, prefixes, _declared(kb))
+        super().__init__(folder, kb, shape, synced=synced)
+        if self.shape.query is not None:
+            why = f"it has the answers of the query {self.shape.query}"
+            raise SparkError(FeedOfAnotherStore(folder=folder, why=why))
+        if has_texts and not self.shape.text_labels:
+            why = "its labels are integers, and those of this stream may be other texts"
+            raise SparkError(FeedOfAnotherStore(folder=folder, why=why))
+        self._reshape()
+        if self.last < kb.applied_number:
+            self._catch_up(self.last >= 0)
+        self._pending = self._new_rows()
 
     # --- changes ------------------------------------------------------------------------------------
 
@@ -211,39 +258,10 @@ class Feed:
         is_wider = widest > self.shape.arguments
         prefixes = dict(self._kb.program.prefixes)
         declared = _declared(self._kb)
-        shape = replace(self.shape, arguments=widest, arities=arities, prefixes=prefixes, declared=declared)
-        if shape != self.shape:
-            self.shape = shape
-            with writing(self.folder, CHECK_DISK):
-                replace_file(self.folder / ABOUT, json.dumps(asdict(self.shape)).encode())
+        self._take_shape(
+            replace(self.shape, arguments=widest, arities=arities, prefixes=prefixes, declared=declared)
+        )
         return is_wider
-
-    def fail(self, why: str) -> None:
-        """Records the error for readers that wait for changes."""
-        replace_file(self.folder / FAILED, why.encode())
-
-    def _write(self, first: int, last: int, table: pa.Table) -> None:
-        file = FeedFile.named(self.folder, first, last)
-        part = self.folder / f".{file.path.name}.{secrets.token_hex(4)}"
-        with writing(file.path, CHECK_DISK):
-            try:
-                pq.write_table(
-                    table,
-                    part,
-                    compression="zstd",
-                    compression_level=1,
-                    use_dictionary=_REPEATED,
-                    write_statistics=_REPEATED,
-                )
-                if self._synced:
-                    sync_folder(part)
-                os.replace(part, file.path)
-                if self._synced:
-                    sync_folder(self.folder)
-            except OSError:
-                part.unlink(missing_ok=True)
-                raise
-        self.last = last
 
     # --- start --------------------------------------------------------------------------------------
 

@@ -22,13 +22,12 @@ from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 from tidalog.model.errors import TidalogError
 from tidalog.model.update import EncodedUpdate
 from tidalog.spark.applying import Applying
 from tidalog.spark.diagnostics import UpdateRefused
-from tidalog.spark.feed import Feed
 from tidalog.spark.idle import CLOCK, IdleClock
 from tidalog.spark.ingest import BadRow, Batch, Ingest
 from tidalog.spark.late_updates import late_texts
@@ -42,9 +41,18 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
     from tidalog.api.acceptance import Late
+    from tidalog.api.delta import Delta
     from tidalog.api.stored import StoredKnowledgeBase
     from tidalog.model.update import Label
     from tidalog.storage.inbox import Position
+
+
+class ChangeOutput(Protocol):
+    """A feed, or several, of what updates change; see feed.py."""
+
+    def add(self, number: int, delta: Delta, label: Label | None = None) -> None: ...
+    def write(self, last: int) -> None: ...
+    def fail(self, why: str) -> None: ...
 
 
 class Pipeline:
@@ -59,7 +67,7 @@ class Pipeline:
         *,
         quarantine: Quarantine,
         labels: LabelKind | None = None,
-        feed: Feed | None = None,
+        feeds: Sequence[ChangeOutput] = (),
         materialised: Materialised | None = None,
         listener: Listener | None = None,
         idle_advance: float | None = None,
@@ -71,7 +79,7 @@ class Pipeline:
         self._source = source
         self._applying = applying
         self._kind = labels
-        self._feed = feed
+        self._feeds = feeds
         self._materialised = materialised
         self._quarantine = quarantine
         self._lock = threading.RLock()
@@ -217,8 +225,8 @@ class Pipeline:
                 marking=how.marking,
                 order=how.order,
             ):
-                if self._feed is not None:
-                    self._feed.add(position.number, delta, self._label_of(position))
+                for feed in self._feeds:
+                    feed.add(position.number, delta, self._label_of(position))
                 if self._materialised is not None:
                     self._materialised.changed(delta, new_rules=bool(delta.rules))
                 self.totals.changed(delta)
@@ -282,8 +290,8 @@ class Pipeline:
         """Writes changes and facts, then acknowledges the updates."""
         began = time.perf_counter()
         number = self.kb.applied_number
-        if self._feed is not None:
-            self._feed.write(number)
+        for feed in self._feeds:
+            feed.write(number)
         if self._materialised is not None:
             self._materialised.write_if_due(number)
         faults.at("changes written")
@@ -336,14 +344,15 @@ class Pipeline:
             self._apply_and_report(keep, report, time.perf_counter())
 
     def _advance(self) -> None:
-        """Moves time if nothing comes.  An advance that no fact would leave by is not logged."""
+        """Moves time if nothing comes.  An advance by which no fact leaves, and at which no query has other
+        answers, is not logged."""
         clock = self._clock
         with self._lock, contextlib.suppress(Exception):
             if clock is None or self._closed or self.error is not None:
                 return
             if clock.is_idle and not self._coming and not self.kb.pending and not self.has_more():
                 time_now, windows = clock.time_of(self.kb.windows), self.kb.windows
-                if windows.started and windows.next_expiry <= time_now:
+                if windows.started and min(windows.next_expiry, self.kb.next_evaluation) <= time_now:
                     with self._at_work():
                         self._log_advance(time_now, arrived=bool(windows.by_arrival))
                         clock.moved()
@@ -406,8 +415,8 @@ class Pipeline:
         except BaseException as error:
             if self.error is None and not self._closed:  # Spark interrupts calls after the end
                 self.error = error
-                if self._feed is not None:
-                    self._feed.fail(str(error))
+                for feed in self._feeds:
+                    feed.fail(str(error))
                 threading.Thread(target=self.on_failure, daemon=True).start()
             raise
 

@@ -15,7 +15,9 @@ from typing import TYPE_CHECKING, Any, Final, Literal
 
 import tidalog
 from tidalog.api.arguments import check_seconds
-from tidalog.api.diagnostics import BadArgument
+from tidalog.api.continuous import StreamedChange
+from tidalog.api.diagnostics import BadArgument, NoQuery
+from tidalog.api.query_source import QuerySource, read_source
 from tidalog.api.sources import ProgramSource
 from tidalog.api.times import checked_duration
 from tidalog.model.errors import UsageError
@@ -24,14 +26,16 @@ from tidalog.spark.applying import Applying
 from tidalog.spark.catalog import known_predicates
 from tidalog.spark.checkpoints import Lineage, lineage_of, read_checkpoint
 from tidalog.spark.columns import UpdateColumns, stream_columns, with_time
+from tidalog.spark.data_source import OWN_ANSWERS
 from tidalog.spark.diagnostics import LabelsDiffer, SparkError
 from tidalog.spark.feed import Feed
 from tidalog.spark.ingest import Ingest
 from tidalog.spark.materialised import Materialised
-from tidalog.spark.pipeline import Pipeline
+from tidalog.spark.pipeline import ChangeOutput, Pipeline
 from tidalog.spark.progress import Listener
 from tidalog.spark.quarantine import Quarantine
 from tidalog.spark.query import MaintenanceQuery, has_more, start_query
+from tidalog.spark.query_feeds import QueryFeeds, folders_of
 from tidalog.spark.sequencer import LabelKind
 
 if TYPE_CHECKING:
@@ -74,6 +78,8 @@ def maintain(
     fsync: Fsync = "batch",
     late: object = 0,
     idle_advance: object = None,
+    queries: QuerySource | None = None,
+    answers: PathLike | None = None,
 ) -> Maintained:
     """Maintains the materialisation of a program while updates arrive.
 
@@ -95,6 +101,12 @@ def maintain(
     time an update may be ("5s", a timedelta, or seconds); later ones are bad rows.  Where nothing comes for
     `idle_advance`, time moves with the clock.
 
+    `queries` are continuous queries: a file or a text of `REGISTER` statements, or a mapping of names to
+    texts, each a string or a mapping with `text`, `emit` and `every`.  What they emit is written to
+    `answers/NAME`, a change feed for each, by default in the store.  Those that an earlier run has
+    registered go on; a query that is not among them any more ends, and another one of its name replaces it.
+    Without `queries` those of the store go on.
+
     `checkpoint` is Spark's, by default in the store.  `other_updates` asserts that updates without labels are
     new to the store, although its checkpoint is gone.
     """
@@ -104,8 +116,13 @@ def maintain(
             check_seconds(name, seconds)
     applying = Applying(look_ahead, look_ahead_wait, latest_only, strategy, marking, order)
     folders = _Folders(
-        absolute(store), absolute(checkpoint), None if strict else absolute(quarantine), strict=strict
+        absolute(store),
+        absolute(checkpoint),
+        None if strict else absolute(quarantine),
+        absolute(answers),
+        strict=strict,
     )
+    folders.check_answers(queries)
     settings = _Settings(
         program,
         dialect,
@@ -117,6 +134,7 @@ def maintain(
         fsync,
         checked_duration("late", late),
         None if idle_advance is None else checked_interval(idle_advance),
+        queries,
     )
     return Maintained(updates, columns, folders, settings)
 
@@ -148,6 +166,7 @@ class _Settings:
     """Microseconds."""
     idle_advance: float | None
     """Seconds."""
+    queries: QuerySource | None
 
 
 @dataclass
@@ -157,6 +176,7 @@ class _Folders:
     store: Path | None
     checkpoint: Path | None
     quarantine: Path | None
+    answers: Path | None
     strict: bool
     temporary: Path | None = field(default=None, init=False)
 
@@ -176,6 +196,18 @@ class _Folders:
             return self.quarantine
         return None if self.store is None else store / OWN_FOLDER / "quarantine"
 
+    def check_answers(self, queries: QuerySource | None) -> None:
+        """Raises `UsageError` if queries have nowhere to write, or there is nothing to write."""
+        if queries is not None and self.store is None and self.answers is None:
+            problem, why = "the answers of queries go nowhere", "there is no store that keeps them"
+            raise UsageError(BadArgument(problem=problem, why=why, hint="add answers=FOLDER or store=FOLDER"))
+        if queries is None and self.answers is not None:
+            problem, why = f"nothing is written to answers={self.answers}", "there are no queries"
+            raise UsageError(BadArgument(problem=problem, why=why, hint="add queries=FILE"))
+
+    def answers_in(self, store: Path) -> Path:
+        return self.answers if self.answers is not None else store.joinpath(*OWN_ANSWERS)
+
     def remove_temporary(self) -> None:
         if self.temporary is not None:
             shutil.rmtree(self.temporary, ignore_errors=True)
@@ -193,6 +225,8 @@ class Maintained:
         self._folders = folders
         self._settings = settings
         self._feed: Path | None = None
+        self._answers: dict[str, Path] = {}
+        """The feeds of queries."""
         self.query: MaintenanceQuery | None = None
         """The last result of `start`."""
 
@@ -220,7 +254,16 @@ class Maintained:
             raise
         try:
             applying = self._applying(interval_of(how))
-            return self._started(kb, absolute(changes), absolute(materialised), how, applying, name, listener)
+            outputs = _Outputs(absolute(changes), absolute(materialised), listener)
+            change = self._change_of_queries(kb)
+            if change is not None and kb.pending:
+                # What an earlier run has logged is applied with the queries that it had.
+                self._pipeline(kb, applying, outputs)[0].close()
+                kb = self._opened(folder)
+                change = self._change_of_queries(kb)
+            if change is not None:
+                kb.queries.perform_streamed(change)
+            return self._started(kb, applying, outputs, how, name)
         except BaseException:
             kb.close()
             self._folders.remove_temporary()
@@ -237,6 +280,28 @@ class Maintained:
             self.start(self._own_feed())
         spark = self._updates.sparkSession
         return spark.readStream.format("tidalog").load(str(self._feed))
+
+    def answers(self, query: str) -> DataFrame:
+        """What a query emits, as a stream: `update`, the time of the evaluation, `op`, and the columns of the
+        query.  Starts the stream of updates if necessary, like `changes`."""
+        if self.query is None or not self.query.isActive:
+            self.start(self._feed)
+        folder = self._answers.get(query)
+        if folder is None:
+            known = ", ".join(self._answers) or "none"
+            raise UsageError(NoQuery(name=query, known=known))
+        return self._updates.sparkSession.readStream.format("tidalog").load(str(folder))
+
+    def _change_of_queries(self, kb: StoredKnowledgeBase) -> StreamedChange | None:
+        """What changes if the queries of the stream are those that are given."""
+        if self._settings.queries is None:
+            return None
+        found = read_source(self._settings.queries, dict(kb.program.prefixes))
+        folders = folders_of(self._folders.answers_in(kb.path), [read.name or "" for read, _ in found])
+        # Relative in the store, which may be moved.
+        inside = {n: f.relative_to(kb.path) if f.is_relative_to(kb.path) else f for n, f in folders.items()}
+        options = [(read, replace(how, feed=str(inside[read.name or ""]))) for read, how in found]
+        return kb.queries.changes_of_streamed(options)
 
     def _applying(self, interval: float) -> Applying:
         """How updates are applied with a batch every `interval` seconds."""
@@ -271,13 +336,22 @@ class Maintained:
     def _started(
         self,
         kb: StoredKnowledgeBase,
-        changes: Path | None,
-        materialised: Path | None,
-        trigger: Mapping[str, Any],
         applying: Applying,
+        outputs: _Outputs,
+        trigger: Mapping[str, Any],
         name: str | None,
-        listener: Listener | None,
     ) -> MaintenanceQuery:
+        pipeline, ingest = self._pipeline(kb, applying, outputs)
+        writer = ingest.updates.writeStream.foreachBatch(pipeline.process)
+        checkpoint = self._folders.checkpoint_in(kb.path)
+        writer = writer.option("checkpointLocation", spark_path(checkpoint)).trigger(**trigger)
+        query = self.query = start_query(writer, pipeline, self._folders.remove_temporary, name)
+        pipeline.has_more = lambda: has_more(query.query)
+        return query
+
+    def _pipeline(
+        self, kb: StoredKnowledgeBase, applying: Applying, outputs: _Outputs
+    ) -> tuple[Pipeline, Ingest]:
         settings, folders = self._settings, self._folders
         checkpoint = folders.checkpoint_in(kb.path)
         lineage = lineage_of(
@@ -287,16 +361,20 @@ class Maintained:
             other_updates=settings.other_updates,
         )
         known = known_predicates(kb)
-        if kb.program.windows:
+        has_windows = bool(kb.windows)
+        if has_windows:
             self._columns = with_time(self._columns, self._updates.schema)
         kind = label_kind(self._columns, settings.text_labels, kb)
         is_text = kind == "text"
-        feed = None
-        self._feed = changes
-        if changes is not None:
-            synced = settings.fsync != "off" and folders.store is not None
-            feed = Feed(changes, kb, known.widest, text_labels=is_text, synced=synced)
+        synced = settings.fsync != "off" and folders.store is not None
+        feeds: list[ChangeOutput] = []
+        self._feed = outputs.changes
+        if self._feed is not None:
+            feeds.append(Feed(self._feed, kb, known.widest, text_labels=is_text, synced=synced))
+        feeds.append(answers := QueryFeeds(kb, synced=synced))
+        self._answers = answers.folders
         ingest = Ingest(self._updates, self._columns, known, text_labels=is_text)
+        materialised = outputs.materialised
         pipeline = Pipeline(
             kb,
             ingest,
@@ -304,16 +382,21 @@ class Maintained:
             applying,
             quarantine=Quarantine(folders.quarantine_in(kb.path)),
             labels=kind,
-            feed=feed,
+            feeds=feeds,
             materialised=Materialised(materialised, kb) if materialised is not None else None,
-            listener=listener,
-            idle_advance=settings.idle_advance if kb.program.windows else None,
+            listener=outputs.listener,
+            idle_advance=settings.idle_advance if has_windows else None,
         )
-        writer = ingest.updates.writeStream.foreachBatch(pipeline.process)
-        writer = writer.option("checkpointLocation", spark_path(checkpoint)).trigger(**trigger)
-        query = self.query = start_query(writer, pipeline, folders.remove_temporary, name)
-        pipeline.has_more = lambda: has_more(query.query)
-        return query
+        return pipeline, ingest
+
+
+@dataclass(frozen=True)
+class _Outputs:
+    """Where a run writes."""
+
+    changes: Path | None
+    materialised: Path | None
+    listener: Listener | None
 
 
 def spark_path(folder: Path) -> str:

@@ -1,0 +1,68 @@
+"""Where continuous queries come from: texts, files, and what is said about their registration."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Final
+
+from tidalog.api.diagnostics import NotAQuery
+from tidalog.api.graphs import Graphs
+from tidalog.api.query_text import ReadQuery, read_queries, read_query
+from tidalog.api.sources import names_a_file, read_program_text
+from tidalog.model.errors import UsageError
+
+QueryPath = str | os.PathLike[str]
+QueryText = str | Mapping[str, object]
+"""A text, or a text with `emit` and `every`: `{"text": …, "emit": "changes"}`."""
+QuerySource = QueryPath | Mapping[str, QueryText]
+"""A file or a text of `REGISTER` statements, or queries by name."""
+_OPTIONS: Final = {"text", "emit", "every"}
+
+
+@dataclass(frozen=True, slots=True)
+class QueryOptions:
+    """How a query is registered.  What is None follows from the text, or is the default."""
+
+    emit: str | None = None
+    every: object = None
+    materialise: bool | None = None
+    to: QueryPath | None = None
+    changes: QueryPath | None = None
+    graphs: Graphs | None = None
+    folder: Path = Path()
+    feed: str | None = None
+    """The folder of the feed that a stream writes."""
+
+
+def named(read: ReadQuery, name: str | None) -> ReadQuery:
+    """A query under a name.  Raises `UsageError` (T184) if it has none, or another one."""
+    if name is None and read.name is None:
+        raise UsageError(NotAQuery(why="it has no name", hint='write kb.register("q", text)'))
+    if name is not None and read.name not in (None, name):
+        why = f"the text calls it {read.name}, and it is registered as {name}"
+        raise UsageError(NotAQuery(why=why, hint="leave one of the names out"))
+    return replace(read, name=name or read.name)
+
+
+def read_source(queries: QuerySource, prefixes: Mapping[str, str]) -> list[tuple[ReadQuery, QueryOptions]]:
+    """The queries of a source.  Raises `ProgramError` and `UsageError`."""
+    if isinstance(queries, Mapping):
+        return [_read(name, given, prefixes) for name, given in queries.items()]
+    if isinstance(queries, str) and not names_a_file(queries):
+        return [(read, QueryOptions()) for read in read_queries(queries, prefixes, "<queries>")]
+    path = Path(queries).expanduser()
+    found = read_queries(read_program_text(path), prefixes, str(path))
+    return [(read, QueryOptions(folder=path.parent)) for read in found]
+
+
+def _read(name: str, given: QueryText, prefixes: Mapping[str, str]) -> tuple[ReadQuery, QueryOptions]:
+    how = {"text": given} if isinstance(given, str) else dict(given)
+    text, emit = how.get("text"), how.get("emit")
+    if not isinstance(text, str) or not (emit is None or isinstance(emit, str)) or how.keys() - _OPTIONS:
+        hint = 'write {"q": "?x :- path(?x, _)"}, or {"q": {"text": …, "emit": "changes", "every": "1s"}}'
+        raise UsageError(NotAQuery(why=f"{name} is not a text", hint=hint))
+    read = replace(read_query(text, prefixes), text=text)
+    return named(read, name), QueryOptions(emit=emit, every=how.get("every"))
