@@ -95,7 +95,8 @@ class Streaming(Maintenance):
 
     def check(self) -> None:
         from tidalog.api.times import checked_duration
-        from tidalog.spark.stream import checked_interval, read_trigger
+        from tidalog.spark.stream import checked_interval
+        from tidalog.spark.triggers import read_trigger
 
         super().check()
         read_trigger(self.trigger)

@@ -4,7 +4,6 @@ streams."""
 from __future__ import annotations
 
 import os
-import re
 import shutil
 import tempfile
 from collections.abc import Mapping
@@ -37,6 +36,7 @@ from tidalog.spark.quarantine import Quarantine
 from tidalog.spark.query import MaintenanceQuery, has_more, start_query
 from tidalog.spark.query_feeds import QueryFeeds, folders_of
 from tidalog.spark.sequencer import LabelKind
+from tidalog.spark.triggers import interval_of, read_trigger
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -45,10 +45,6 @@ if TYPE_CHECKING:
 
 PathLike = str | os.PathLike[str]
 Fsync = Literal["always", "batch", "off"]
-AVAILABLE_NOW: Final = "available-now"
-CONTINUOUS: Final = "continuous"
-_INTERVAL: Final = re.compile(r"\s*([0-9]+(?:\.[0-9]+)?)\s*(ms|s|m|h|min|seconds?|minutes?|hours?)\s*")
-_MILLISECONDS: Final = {"ms": 1, "s": 1000, "m": 60_000, "h": 3_600_000}
 _UPDATE_WAIT: Final = 1.0
 """Seconds beyond the interval of the trigger after which an update is complete."""
 OWN_FOLDER: Final = "spark"
@@ -433,22 +429,3 @@ def label_kind(columns: UpdateColumns, text_labels: bool, kb: StoredKnowledgeBas
         hint = "set text_labels to compare labels as text" if own == "integer" else "use integers"
         raise SparkError(LabelsDiffer(own=own, other=other, hint=hint))
     return own
-
-
-def interval_of(trigger: Mapping[str, Any]) -> float:
-    """Seconds between the starts of two batches."""
-    return float(str(trigger.get("processingTime", "0")).split()[0]) / 1000
-
-
-def read_trigger(text: str | None) -> dict[str, Any]:
-    """The arguments of Spark's `trigger`."""
-    if text is None or text == CONTINUOUS:
-        return {"processingTime": "0 seconds"}
-    if text == AVAILABLE_NOW:
-        return {"availableNow": True}
-    found = _INTERVAL.fullmatch(text)
-    if found is None:
-        why = f"it is an interval such as 1s or 5m, {AVAILABLE_NOW} or {CONTINUOUS}"
-        raise UsageError(BadArgument(problem=f"{text} is not a trigger", why=why, hint=""))
-    unit = "ms" if found[2] == "ms" else found[2][0]
-    return {"processingTime": f"{round(float(found[1]) * _MILLISECONDS[unit])} milliseconds"}

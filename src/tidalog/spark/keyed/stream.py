@@ -47,7 +47,8 @@ from tidalog.spark.keyed.pipeline import KeyedPipeline
 from tidalog.spark.progress import Listener
 from tidalog.spark.quarantine import Quarantine
 from tidalog.spark.query import MaintenanceQuery, start_query
-from tidalog.spark.stream import PathLike, absolute, read_trigger, spark_path
+from tidalog.spark.stream import PathLike, absolute, spark_path
+from tidalog.spark.triggers import read_trigger
 from tidalog.spark.validate import KEY, TIME, Validation, label_of, named
 
 if TYPE_CHECKING:
