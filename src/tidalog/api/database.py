@@ -33,6 +33,7 @@ from tidalog.api.placement import can_stay, relations_of, relations_of_rules
 from tidalog.api.query_text import query_rules, rules_of, with_queries
 from tidalog.api.rules import rules_added
 from tidalog.api.state_diff import changes_since, differences, visible
+from tidalog.api.stream_chain import in_turn
 from tidalog.api.timed_changes import apply_timed, check, read_time, stored_facts
 from tidalog.builtins import PythonFunction
 from tidalog.engine.limits import Limits, ProgressCallback
@@ -67,10 +68,12 @@ class Database(HeldState):
         if program is state.program and environment is state.environment and not facts:
             witnesses = dict(state.witnesses)
             return Load(program, environment, witnesses, state.analysis, state.warnings, facts_only=True)
+        in_turn(state.registered, program)
         return self._planned(with_queries(program, state.registered), environment, facts)
 
     def plan_queries(self, registered: Registered) -> Load:
         """A load that makes these the continuous queries."""
+        in_turn(registered, self.program)
         load = self._planned(with_queries(self.program, registered), self.environment)
         load.registered = registered
         load.add(*self._newly_given(load.program.rules))

@@ -162,6 +162,13 @@ class NoQuery(Diagnostic):
     hint = "kb.queries lists them"
 
 
+class StreamCycle(Diagnostic):
+    number = "T185"
+    title = "these streams feed each other: {way}"
+    reason = "a query is evaluated once at a time, after the queries whose answers it reads"
+    hint = "read another stream, or what the other query reads"
+
+
 class OtherKnowledgeBase(Diagnostic):
     number = "T085"
     title = "these updates were read for another knowledge base"

@@ -8,24 +8,33 @@ are emitted only if they differ from those before.
 
 What comes and goes is the difference to the answers of the last evaluation (`last_answers`), so nothing is
 emitted twice, and a store that goes on emits what is missing.
+
+What a query emits that another one reads as a stream becomes triples of that stream, at the time of the
+evaluation and as part of the update that led to it.  The log of a store does not have them: the same
+updates feed the same triples again.
 """
 
 from __future__ import annotations
 
-from collections import Counter
+import logging
+from collections import Counter, deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, replace
+from typing import Any, Final
 
 from tidalog.api.answers import Answers
 from tidalog.api.database import Database
 from tidalog.api.last_answers import Evaluated, LastAnswers
 from tidalog.api.merged import merged
 from tidalog.api.outcome import Outcome
+from tidalog.api.stream_chain import Chain
+from tidalog.model.errors import TidalogError
 from tidalog.model.facts import Facts
 from tidalog.model.registered import Registered, RegisteredQuery
 from tidalog.model.update import EncodedUpdate
+
+_LOG: Final = logging.getLogger("tidalog")
 
 
 @dataclass(frozen=True)
@@ -41,6 +50,16 @@ class Emission:
     deleted: Facts
 
 
+def emitted_rows(emission: Emission) -> Iterator[tuple[int, Facts]]:
+    """Rows that went (-1), then rows that came; of all answers, every row comes at each evaluation."""
+    emit, answers = emission.query.emit, emission.answers
+    if emit in ("dstream", "changes") and emission.deleted.count:
+        yield -1, emission.deleted
+    came = answers if emit == "rstream" and answers is not None else emission.inserted
+    if emit != "dstream" and came.count:
+        yield 1, came
+
+
 class Evaluations:
     """Of one database."""
 
@@ -53,6 +72,7 @@ class Evaluations:
         self._changed: set[str] = set()
         """Queries that may have other answers than at their last evaluation."""
         self._emitted: list[Emission] = []
+        self._known_chain: Chain | None = None
         self._reopened: set[str] = set()
         """Queries of a store that have had no listener since it was opened."""
         self._is_suspended = self._is_delivering = False
@@ -64,13 +84,21 @@ class Evaluations:
         heard = [query for query in found if query.every is not None or self._is_heard(query)]
         return [query for query in heard if query.feed is None or self._is_delivering]
 
+    def _chain(self) -> Chain:
+        """How queries feed each other."""
+        registered, program = self._database.registered, self._database.program
+        if self._known_chain is None or not self._known_chain.is_of(registered, program):
+            self._known_chain = Chain(registered, program)
+        return self._known_chain
+
     @property
     def follow_changes(self) -> bool:
         """Whether a query is evaluated after every change."""
         return any(query.every is None for query in self.active)
 
     def _is_heard(self, query: RegisteredQuery) -> bool:
-        return bool(self.listeners[query.name] or query.to or query.changes or query.feed)
+        is_heard = self.listeners[query.name] or query.to or query.changes or query.feed
+        return bool(is_heard) or query.name in self._chain().feeding
 
     def take(self) -> list[Emission]:
         """What was emitted since the last call."""
@@ -89,26 +117,30 @@ class Evaluations:
         for update in updates:
             self._database.read_time(update)
         target = min((update.time for update in updates if update.time is not None), default=before)
-        for time in self._due_before(target):
+        due = deque(self._due_before(target))
+        while due:
+            time = due.popleft()
             outcomes.append(apply([EncodedUpdate(time=time)], False))
             self._last.note(outcomes[-1])
-            self._evaluate_due(time, target)
-        outcomes.append(apply(updates, True))
-        self._last.note(outcomes[-1])
-        self.changed(time_has_moved=self._database.windows.now != before)
-        return merged(outcomes)
-
-    def changed(self, *, time_has_moved: bool = False) -> None:
-        """Facts or rules have changed, and what follows is derived."""
+            if fed := self._evaluate_all(_is_due(time), target, apply):
+                outcomes += fed
+                due = deque(self._due_before(target))  # what was fed expires, too
+        outcomes.append(given := apply(updates, True))
+        self._last.note(given)
         self.note_changed()
-        if self._is_suspended:
-            return
-        windows = self._database.windows
-        if time_has_moved:
-            self._evaluate_due(windows.now, windows.now)
-        for query in self.active:
-            if query.every is None:
-                self._evaluate(query, windows.now if windows.started else None)
+        now = self._database.windows.now
+        is_due = _is_due(now) if now != before else _never
+        if not self._is_suspended:
+            outcomes += self._evaluate_all(lambda query: query.every is None or is_due(query), now, apply)
+        return replace(merged(outcomes), label=given.label, rules=given.rules, updates=given.updates)
+
+    def changed(self) -> None:
+        """Facts or rules have changed otherwise than by an update, and what follows is derived.  Queries that
+        feed others are evaluated by the next update."""
+        self.note_changed()
+        if not self._is_suspended:
+            feeding = self._chain().feeding
+            self._evaluate_all(lambda query: query.every is None and query.name not in feeding)
 
     def keep_answers(self) -> None:
         """A change comes that is not an update: its effects will not be known."""
@@ -203,13 +235,51 @@ class Evaluations:
             found.update(-(-time // every) * every for time in windows.expiries(windows.now, last))
         return sorted(time for time in found if time < target)
 
-    def _evaluate_due(self, time: int, target: int) -> None:
-        """Time is at a period, on its way to a target."""
-        for query in self.active:
-            if query.every is not None and time % query.every == 0:
-                self._evaluate(query, time, only_if_changed=time + query.every <= target)
+    def _evaluate_all(
+        self,
+        is_wanted: Callable[[RegisteredQuery], bool],
+        target: int | None = None,
+        apply: Callable[[Sequence[EncodedUpdate], bool], Outcome] | None = None,
+    ) -> list[Outcome]:
+        """Evaluates queries, each after those that feed it; time is on its way to a target.  Returns what
+        feeding has changed."""
+        windows, outcomes = self._database.windows, list[Outcome]()
+        time = windows.now if windows.started else None
+        active, chain = {query.name for query in self.active}, self._chain()
+        for query in chain.queries:
+            if query.name not in active or not is_wanted(query):
+                continue
+            again = None if time is None or query.every is None else time + query.every
+            only_if_changed = again is not None and target is not None and again <= target
+            emission = self._evaluate(query, time, only_if_changed=only_if_changed)
+            if emission is not None and apply is not None and query.name in chain.feeding:
+                outcomes += self._fed(emission, apply)
+        return outcomes
 
-    def _evaluate(self, query: RegisteredQuery, time: int | None, *, only_if_changed: bool = False) -> None:
+    def _fed(
+        self, emission: Emission, apply: Callable[[Sequence[EncodedUpdate], bool], Outcome]
+    ) -> list[Outcome]:
+        """Makes what a query emits triples of its stream.  An error does not undo the update that led to
+        it."""
+        name, rows = emission.query.name, {-1: list[Facts](), 1: list[Facts]()}
+        for op, facts in emitted_rows(emission):
+            came = op > 0 or emission.query.emit == "dstream"
+            rows[1 if came else -1].append(Facts(name, facts.columns, facts.count))
+        if not any(rows.values()):
+            return []
+        update = EncodedUpdate(rows[-1], rows[1], time=emission.time, accepted=True)
+        try:
+            outcome = apply([update], False)
+        except TidalogError as error:
+            _LOG.error("what %s emits is not in its stream; the update is done: %s", name, error)
+            return []
+        self._last.note(outcome)
+        self.note_changed()
+        return [outcome]
+
+    def _evaluate(
+        self, query: RegisteredQuery, time: int | None, *, only_if_changed: bool = False
+    ) -> Emission | None:
         found = self._last.evaluate(query, time)
         self._changed.discard(query.name)
         differs = bool(found)
@@ -222,9 +292,12 @@ class Evaluations:
                 emits = bool(found.deleted.count)
             case "changes":
                 emits = differs
-        if emits or (query.to and (differs or found.is_first)):
-            answers = self.answers.of(query) if query.emit == "rstream" or query.to else None
-            self._emitted.append(Emission(query, time, answers, found.inserted, found.deleted))
+        if not emits and not (query.to and (differs or found.is_first)):
+            return None
+        answers = self.answers.of(query) if query.emit == "rstream" or query.to else None
+        emission = Emission(query, time, answers, found.inserted, found.deleted)
+        self._emitted.append(emission)
+        return emission if emits else None
 
     # --- the last answers ---------------------------------------------------------------------------
 
@@ -247,3 +320,11 @@ class Evaluations:
         """The counterpart of `to_json`.  Raises `ValueError` or `KeyError` for anything else."""
         self._last.restore(found, terms)
         self._changed.update(name for name, last in found.items() if last["changed"])
+
+
+def _is_due(time: int) -> Callable[[RegisteredQuery], bool]:
+    return lambda query: query.every is not None and time % query.every == 0
+
+
+def _never(query: RegisteredQuery) -> bool:
+    return False

@@ -15,14 +15,13 @@ from typing import Final, Protocol
 
 from tidalog.api.answers import query_result
 from tidalog.api.database import Database
-from tidalog.api.evaluations import Emission
+from tidalog.api.evaluations import Emission, emitted_rows
 from tidalog.api.query_text import rules_of
 from tidalog.api.results import Result
 from tidalog.api.times import shown_time
 from tidalog.io.change_feed import ChangeBatch, ChangeFeedWriter
 from tidalog.io.files import free_name
 from tidalog.io.write import write_table
-from tidalog.model.facts import Facts
 from tidalog.model.registered import Emit, RegisteredQuery
 from tidalog.model.window_times import time_text
 
@@ -72,16 +71,6 @@ def answered(database: Database, emission: Emission) -> Answered:
     batches = tuple(_batches(database, emission))
     time = None if emission.time is None else shown_time(emission.time)
     return Answered(query.name, query.emit, time, answers, inserted, deleted, batches)
-
-
-def emitted_rows(emission: Emission) -> Iterator[tuple[int, Facts]]:
-    """Rows that went (-1), then rows that came; of all answers, every row comes at each evaluation."""
-    emit, answers = emission.query.emit, emission.answers
-    if emit in ("dstream", "changes") and emission.deleted.count:
-        yield -1, emission.deleted
-    came = answers if emit == "rstream" and answers is not None else emission.inserted
-    if emit != "dstream" and came.count:
-        yield 1, came
 
 
 def _batches(database: Database, emission: Emission) -> Iterator[ChangeBatch]:

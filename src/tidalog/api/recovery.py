@@ -68,8 +68,13 @@ def apply_again(
         # What ended well was checked then; only what was never finished may be refused now.
         checked = change.load is not None and change.load.is_checked
         now = evaluations.follow_changes or (not redo.is_done and (checked or database.is_checked))
-        with evaluations.delivering() if redo.record.source is not None else nullcontext():
+        with (
+            evaluations.delivering() if redo.record.source is not None else nullcontext(),
+            evaluations.suspended() if redo.record.in_block else nullcontext(),
+        ):
             perform(database, change, (), options, now=now, evaluations=evaluations)
+        if redo.record.in_block and evaluations.follow_changes:
+            evaluations.changed()
     except TidalogError as error:
         if redo.is_done or not _is_refusal(error, redo):
             raise not_redone(log.path, number, redo.is_done, error) from error

@@ -18,7 +18,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from tidalog.api.query_sinks import emitted_rows
+from tidalog.api.evaluations import emitted_rows
 from tidalog.io.files import free_name
 from tidalog.lang.sparql.solutions import UNBOUND
 from tidalog.model.window_times import time_text
