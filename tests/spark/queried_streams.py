@@ -40,6 +40,10 @@ REGISTER QUERY "moved/in" AS ISTREAM SELECT ?x ?y {OVER} WHERE {{ ?x ex:in ?y FI
 REGISTER QUERY left COMPUTED EVERY 3s AS DSTREAM SELECT ?x {OVER} WHERE {{ ?x ex:in ?y }}
 REGISTER QUERY near AS CHANGES SELECT ?x ?y ?z FROM <background.ttl> {OVER}
 WHERE {{ ?x ex:near ?y OPTIONAL {{ ?y ex:in ?z }} }}
+REGISTER STREAM moves COMPUTED EVERY 1s AS ISTREAM CONSTRUCT {{ ?y ex:in ?x . ?x ex:seen ?y }} {OVER}
+WHERE {{ ?x ex:in ?y FILTER (?x != ?y) }}
+REGISTER QUERY seen COMPUTED EVERY 2s AS CHANGES SELECT ?x ?p ?y FROM STREAM <moves> [RANGE 7s STEP 1s]
+WHERE {{ ?x ?p ?y }}
 REGISTER QUERY any COMPUTED EVERY 1s AS CHANGES ASK {OVER} WHERE {{ ?x ex:in ex:n0 }}
 """
 BACKGROUND = f"@prefix ex: <{E}> . ex:n0 ex:in ex:n1 . ex:n1 ex:near ex:n2 ."

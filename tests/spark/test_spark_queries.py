@@ -3,6 +3,7 @@ knowledge base in memory emits."""
 
 from __future__ import annotations
 
+import shutil
 import subprocess
 import sys
 import time
@@ -112,7 +113,7 @@ def test_a_restart_with_another_file_ends_and_replaces_queries_after_what_was_lo
     with tidalog.open(workspace.store) as kb:
         assert isinstance(kb, StoredKnowledgeBase)
         assert len(kb.pending) > 1  # not acknowledged
-    ended = {name: [*oracle.emitted[name]] for name in ("inside", "left", "any")}
+    ended = {name: [*oracle.emitted[name]] for name in ("inside", "left", "any", "seen")}
     before = [*oracle.emitted["near"]]
     oracle.emitted["near"].clear()
     oracle.register(REPLACED, "near")
@@ -170,6 +171,15 @@ def test_what_changes_between_runs_comes_with_the_next_update_and_a_store_may_mo
     assert sorted(emitted(answers, "came")) == sorted([*first, *then])
     assert emitted(answers, "went") == [("1", "-", ("a",))]
     assert sorted(emitted(answers, "both")) == sorted([*first, ("1", "-", ("a",)), *then])
+    # A feed that was removed begins with what there is; so does one in another folder, with the next update.
+    shutil.rmtree(answers / "both")
+    maintained.start(trigger="available-now").awaitTermination(120)
+    assert sorted(emitted(answers, "both")) == then
+    other = {"queries": queries, "answers": tmp_path / "other", "fsync": "off"}
+    workspace.write([TimedRow(2, "+", "road", ("c", "c", None), 0)])  # type: ignore[arg-type]
+    maintained = maintain(workspace.frame(), workspace.program, moved, **other)
+    maintained.start(trigger="available-now").awaitTermination(120)
+    assert sorted(emitted(tmp_path / "other", "both")) == [("2", op, cells) for _, op, cells in then]
 
 
 def test_a_period_is_over_where_nothing_comes(spark: SparkSession, tmp_path: Path) -> None:
@@ -192,6 +202,9 @@ def test_a_period_is_over_where_nothing_comes(spark: SparkSession, tmp_path: Pat
         ({"a|b": "?x :- n0(?x)"}, "T184"),
         ({"a": {"text": "?x :- n0(?x)", "emits": "changes"}}, "T184"),
         ({"a": {"text": "?x :- n0(?x)", "emit": "all"}}, "T184"),
+        ({"a": 3}, "T184"),
+        ({3: "?x :- n0(?x)"}, "T184"),
+        (["?x :- n0(?x)"], "T076"),
         ("REGISTER QUERY a AS SELECT ?x WHERE { ?x ", "T001"),
         (f"REGISTER QUERY a AS SELECT ?x FROM <no.ttl> WHERE {{ ?x <{E}p> ?y }}", "T181"),
         ("no/file.csparql", "T001"),
@@ -241,6 +254,7 @@ def test_answers_are_streams_of_spark_and_tables(spark: SparkSession, tmp_path: 
         "who": {"text": "?update, ?name :- road(?update, ?name)", "emit": "changes"},
         "a/b": "?x :- n0(?x)",
         "a b": "?- road(a, b)",
+        "long" * 100: "?x :- n0(?x)",
     }
     frame = QueryWorkspace(spark, tmp_path).frame()
     workspace = QueryWorkspace(spark, tmp_path)
@@ -266,8 +280,8 @@ def test_answers_are_streams_of_spark_and_tables(spark: SparkSession, tmp_path: 
     yes = spark.read.format("tidalog").option("query", "a b").load(str(workspace.store / "spark" / "answers"))
     assert [tuple(row) for row in yes.collect()] == [("4", "+"), ("5", "+")]
     folders = sorted(path.name for path in (workspace.store / "spark" / "answers").iterdir())
-    assert folders == ["a_b", "a_b.2", "who"]
-    with pytest.raises(Exception, match="queries are a b, a/b, who"):
+    assert folders == ["a_b", "a_b.2", "long" * 15, "who"]
+    with pytest.raises(Exception, match="queries are a b, a/b, long"):
         spark.read.format("tidalog").option("query", "whom").load(str(workspace.store))
     with pytest.raises(UsageError, match="there is no query whom"):
         maintained.answers("whom")

@@ -299,9 +299,9 @@ class Queries(Mapping[str, ContinuousQuery]):
                 for sink in sinks:
                     kb._subscriptions.queue(partial(written, sink, found))
 
-    def has_begun(self, name: str) -> bool:
-        """Whether a query was evaluated since it was registered."""
-        return self._kb._evaluations.has_begun(name)
+    def last_answers(self, name: str) -> Facts | None:
+        """The answers at the last evaluation; None if there was none since the query was registered."""
+        return self._kb._evaluations.last_answers(self._found(name))
 
     def feeds(self) -> dict[str, str]:
         """The folders of the feeds that a stream writes, by query."""
@@ -413,11 +413,12 @@ def _query_of(
     if to is not None:
         format_named(None, Path(to))
     changes = None if options.changes is None else _path(options.changes)
-    follows = every is not None or emit != "rstream" or any((to, changes, options.feed))
-    materialised = follows if options.materialise is None else options.materialise
-    return RegisteredQuery(
-        name, read.text, tuple(prefixes.items()), emit, every, materialised, False, to, changes, options.feed
+    query = RegisteredQuery(
+        name, read.text, tuple(prefixes.items()), emit, every, True, False, to, changes, options.feed
     )
+    follows = every is not None or emit != "rstream" or any((to, changes, options.feed))
+    follows = follows or rules_of(query).is_stream
+    return replace(query, materialised=follows if options.materialise is None else options.materialise)
 
 
 def _is_as(query: RegisteredQuery, before: RegisteredQuery | None) -> bool:

@@ -188,9 +188,10 @@ class Evaluations:
             windows = self._database.windows
             self._last.begin(query, windows.now if windows.started else None)
 
-    def has_begun(self, name: str) -> bool:
-        """Whether a query was evaluated."""
-        return name in self._last
+    def last_answers(self, query: RegisteredQuery) -> Facts | None:
+        """The answers of a query at its last evaluation; None if there was none."""
+        known = self._last.of(query)
+        return None if known is None else known.answers
 
     @property
     def next_due(self) -> int | None:

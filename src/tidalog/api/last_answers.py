@@ -65,9 +65,6 @@ class LastAnswers:
         self._database, self._answers = database, answers
         self._last: dict[str, _Last] = {}
 
-    def __contains__(self, name: str) -> bool:
-        return name in self._last
-
     def of(self, query: RegisteredQuery) -> Evaluated | None:
         """None if it was not evaluated yet."""
         last = self._last.get(query.name)

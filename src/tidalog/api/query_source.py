@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final
 
-from tidalog.api.diagnostics import NotAQuery
+from tidalog.api.diagnostics import NotAQuery, bad_argument
 from tidalog.api.graphs import Graphs
 from tidalog.api.query_text import ReadQuery, read_queries, read_query
 from tidalog.api.sources import names_a_file, read_program_text
@@ -53,15 +53,22 @@ def read_source(queries: QuerySource, prefixes: Mapping[str, str]) -> list[tuple
         return [_read(name, given, prefixes) for name, given in queries.items()]
     if isinstance(queries, str) and not names_a_file(queries):
         return [(read, QueryOptions()) for read in read_queries(queries, prefixes, "<queries>")]
+    if not isinstance(queries, str | os.PathLike):
+        problem, why = (
+            f"a {type(queries).__name__} has no queries",
+            "they are a file, a text or texts by name",
+        )
+        raise bad_argument(problem, why, 'write queries={"q": "?x :- path(?x, _)"}')
     path = Path(queries).expanduser()
     found = read_queries(read_program_text(path), prefixes, str(path))
     return [(read, QueryOptions(folder=path.parent)) for read in found]
 
 
 def _read(name: str, given: QueryText, prefixes: Mapping[str, str]) -> tuple[ReadQuery, QueryOptions]:
-    how = {"text": given} if isinstance(given, str) else dict(given)
+    how = dict(given) if isinstance(given, Mapping) else {"text": given}
     text, emit = how.get("text"), how.get("emit")
-    if not isinstance(text, str) or not (emit is None or isinstance(emit, str)) or how.keys() - _OPTIONS:
+    is_known = isinstance(name, str) and not how.keys() - _OPTIONS
+    if not is_known or not isinstance(text, str) or not isinstance(emit, str | None):
         hint = 'write {"q": "?x :- path(?x, _)"}, or {"q": {"text": …, "emit": "changes", "every": "1s"}}'
         raise UsageError(NotAQuery(why=f"{name} is not a text", hint=hint))
     read = replace(read_query(text, prefixes), text=text)

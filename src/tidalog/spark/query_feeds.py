@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 import numpy as np
 import pyarrow as pa
@@ -32,6 +32,9 @@ if TYPE_CHECKING:
     from tidalog.api.stored import StoredKnowledgeBase
     from tidalog.model.update import Label
 
+_LONGEST: Final = 60
+"""Characters of a query's name in that of its folder."""
+
 
 def folder_of(answers: Path, query: str, taken: Iterable[str] = ()) -> Path:
     """The folder of a query's feed: the one that has it, or a new one."""
@@ -40,7 +43,7 @@ def folder_of(answers: Path, query: str, taken: Iterable[str] = ()) -> Path:
         if shape is not None and shape.query == query:
             return answers / name
     others = (name for name, shape in found.items() if shape is not None or not (answers / name).is_dir())
-    return answers / free_name(query, {*others, *taken})
+    return answers / free_name(query[:_LONGEST], {*others, *taken})
 
 
 def folders_of(answers: Path, queries: Sequence[str]) -> dict[str, Path]:
@@ -83,8 +86,13 @@ class QueryFeed(FeedWriter):
             replace(self.shape, arguments=width, arities={name: width}, declared={name: columns})
         )
         self._pending = self._new_rows()
-        if query.emit == "changes" and 0 <= self.last < kb.applied_number and not kb.queries.has_begun(name):
-            self._delete_all()
+        if query.emit == "changes" and self.last < kb.applied_number:
+            known = kb.queries.last_answers(name)
+            if known is None and self.last >= 0:
+                self._delete_all()
+            elif known is not None and self.last < 0:  # the feed was removed
+                self._pending.add_facts(self._moment(), known, np.zeros(known.count, np.bool_))
+                self.write(kb.applied_number)
 
     def add(self, number: int, emission: Emission, label: str) -> None:
         """Adds what the query emits at an update, under this label if nothing has a time."""
@@ -112,13 +120,19 @@ class QueryFeed(FeedWriter):
                 table = table.set_column(index, field, column)
         return table
 
+    def _moment(self) -> str:
+        """What the column `update` has now."""
+        kb = self._kb
+        if kb.windows.started:
+            return time_text(kb.windows.now)
+        label = kb.last_label()
+        return str(kb.applied_number if label is None else label)
+
     def _delete_all(self) -> None:
         """A query begins where an earlier one of its name has left answers."""
         left, kb = replayed(self.folder), self._kb
         if left.num_rows:
-            label = str(kb.last_label() or kb.applied_number)
-            moment = time_text(kb.windows.now) if kb.windows.started else label
-            for name, value in (("update", moment), ("op", "-")):
+            for name, value in (("update", self._moment()), ("op", "-")):
                 index = left.column_names.index(name)
                 same = pa.chunked_array([pa.repeat(value, left.num_rows)], pa.string())
                 left = left.set_column(index, left.schema.field(name), same)
