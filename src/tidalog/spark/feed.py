@@ -46,7 +46,7 @@ _REPEATED: Final = ["update", "op", "predicate", "kind"]
 FAILED: Final = "_failed.txt"
 CHECK_DISK: Final = "check the folder's permissions and the disk"
 _NAME: Final = re.compile(r"changes-(\d{16})-(\d{16})\.parquet")
-_MOST_ROWS: Final = 1 << 22
+MOST_ROWS: Final = 1 << 22
 """After this many rows in a file, the next update starts a new one."""
 
 
@@ -147,7 +147,6 @@ class FeedWriter:
         files = feed_files(folder)
         self.last = files[-1].last if files else -1
         """The last update in the feed."""
-        self._first: int | None = None
 
     def _begin(self, shape: FeedShape) -> None:
         """Initialises a folder as a feed.  It may contain other files, but not those of another feed."""
@@ -217,6 +216,7 @@ class Feed(FeedWriter):
         if self.last < kb.applied_number:
             self._catch_up(self.last >= 0)
         self._pending = self._new_rows()
+        self._first: int | None = None
 
     # --- changes ------------------------------------------------------------------------------------
 
@@ -230,7 +230,7 @@ class Feed(FeedWriter):
         if delta.rules:
             self._apply_rules(number)
         self._pending.add(delta, number if label is None else label)
-        if self._pending.rows >= _MOST_ROWS:
+        if self._pending.rows >= MOST_ROWS:
             self.write(number)
 
     def write(self, last: int) -> None:

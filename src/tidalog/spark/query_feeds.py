@@ -23,7 +23,7 @@ from tidalog.io.files import free_name
 from tidalog.lang.sparql.solutions import UNBOUND
 from tidalog.model.window_times import time_text
 from tidalog.spark.diagnostics import FeedOfAnotherStore, NoFeed, SparkError
-from tidalog.spark.feed import FeedShape, FeedWriter, feed_shape, replayed, store_id
+from tidalog.spark.feed import MOST_ROWS, FeedShape, FeedWriter, feed_shape, replayed, store_id
 
 if TYPE_CHECKING:
     from tidalog.api.continuous import ContinuousQuery
@@ -98,7 +98,6 @@ class QueryFeed(FeedWriter):
         """Adds what the query emits at an update, under this label if nothing has a time."""
         if number <= self.last:
             return
-        self._first = self.last + 1
         moment = label if emission.time is None else time_text(emission.time)
         for op, facts in emitted_rows(emission):
             self._pending.add_facts(moment, facts, np.zeros(facts.count, np.bool_), int(op > 0))
@@ -107,6 +106,11 @@ class QueryFeed(FeedWriter):
         if self._pending.rows:
             self._write(self.last + 1, last, self._without_unbound(self._pending.table()))
             self._pending = self._new_rows()
+
+    def write_if_long(self, last: int) -> None:
+        """Writes what was added up to an update, if it is much."""
+        if self._pending.rows >= MOST_ROWS:
+            self.write(last)
 
     def _without_unbound(self, table: pa.Table) -> pa.Table:
         """With null for a variable without a value."""
@@ -155,6 +159,8 @@ class QueryFeeds:
         known = delta.label if delta.label is not None else label
         for emission in self._kb.queries.take_streamed():
             self._feeds[emission.query.name].add(number, emission, str(number if known is None else known))
+        for feed in self._feeds.values():
+            feed.write_if_long(number)
 
     def write(self, last: int) -> None:
         for feed in self._feeds.values():
