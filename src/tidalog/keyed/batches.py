@@ -52,6 +52,13 @@ class SubBatches:
         result: Numbers = np.searchsorted(known, keys.astype(np.int64) * width + sub_batches)
         return result
 
+    def last_updates(self) -> tuple[Ids, Numbers]:
+        """The keys of the batch, ascending, and the last update of each."""
+        if not len(self.keys):
+            return self.keys, np.empty(0, np.int64)
+        last = np.flatnonzero(np.concatenate([self.keys[1:] != self.keys[:-1], [True]]))
+        return self.keys[last], last
+
 
 def split_batch(
     keys: Ids, codes: Numbers, new: npt.NDArray[np.bool_], edits: npt.NDArray[np.int64] = NO_EDITS

@@ -14,43 +14,38 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import Final
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from tidalog.api.encoded_update import grouped_facts, net_update
+from tidalog.api.encoded_update import net_update
 from tidalog.api.relations import explicit_rows
 from tidalog.api.timed_changes import is_monotonic
 from tidalog.engine.engine import EmbeddedEngine
-from tidalog.io.update_tables import update_table_of
 from tidalog.keyed.batches import Numbers, SubBatches, codes_of, split_batch
 from tidalog.keyed.bucket_records import Noted, packed_record, read_record
 from tidalog.keyed.changes import NOTHING_EXPIRED, ExpiredOfKeys, KeyedChanges, plain_texts
 from tidalog.keyed.config import BucketConfig
-from tidalog.keyed.declared_rows import facts_in, fitting_rows, late_notes
-from tidalog.keyed.diagnostics import RuleViolated
+from tidalog.keyed.declared_rows import fitting_rows, late_notes
 from tidalog.keyed.keys import KeyTable
 from tidalog.keyed.outcome import BatchOutcome, Collected
 from tidalog.keyed.rollback import inverse, keys_of, update_without, without_keys
+from tidalog.keyed.routing import sub_batches
 from tidalog.keyed.row_times import times_of_updates
-from tidalog.keyed.rule_edits import PlannedEdit, Refusal, plan_edits, with_learnt
+from tidalog.keyed.rule_edits import PlannedEdit, Refusal, check_constraints, plan_edits, with_learnt
 from tidalog.keyed.rules import EditRows, Rules, edits_in, rules_of
-from tidalog.keyed.window_stream import NO_KEYS, KeyTimes
+from tidalog.keyed.window_states import NO_KEYS, KeyTimes
 from tidalog.keyed.windows import KeyedPlan, KeyedWindows, WindowsRecord
 from tidalog.maintain.transaction import PredicateDelta
-from tidalog.model.errors import RunError
 from tidalog.model.facts import Facts, Ids
 from tidalog.model.update import EncodedUpdate
 from tidalog.model.window_times import START
-from tidalog.rdf.columns import split
 from tidalog.storage.diagnostics import damaged_state
 from tidalog.storage.records import UNDECODABLE
 
 Mask = npt.NDArray[np.bool_]
-_EXAMPLES: Final = 3
 
 
 class Bucket:
@@ -95,14 +90,14 @@ class Bucket:
         times = times_of_updates(table, keys, order)
         self._add_keys(np.unique(order.keys), work)
         changing = dict(zip(order.rule_edits.tolist(), changes, strict=True))
-        for number, update in enumerate(self._sub_batches(table, keys, order)):
+        for number, update in enumerate(sub_batches(table, keys, order, self.config, dictionary)):
             update, own = self._on_time(number, update, times, order, work)
             if number in changing:
                 self._apply_rule_edit(changing[number], number, update, own, order, work)
                 self._is_monotonic = is_monotonic(self.database.analysis)
             else:
                 self._apply_facts(number, update, own, order, work)
-        noted, last = _last_updates(order)
+        noted, last = order.last_updates()
         self.keys.note(noted, of_updates.take(pa.array(last)), np.full(len(noted), now, np.int64))
         if self.windows:
             self._advance(self.windows.now if until is None else until, work)
@@ -119,7 +114,7 @@ class Bucket:
         done = int(np.count_nonzero(~without))
         return BatchOutcome(
             work.changes.table(),
-            self._refused(order, of_updates, work),
+            work.refusals(order, self.keys, dictionary),
             self._record(noted, gone, work.applied, self.windows.taken_changes()),
             table.num_rows - int(np.count_nonzero(late_rows)),
             done,
@@ -166,31 +161,6 @@ class Bucket:
             self.windows.commit(plan)
         else:
             work.changes.add_first(self._maintained(first, work))
-
-    def _sub_batches(self, table: pa.Table, keys: Ids, order: SubBatches) -> Iterator[EncodedUpdate]:
-        """The updates of each sub-batch as one."""
-        facts = update_table_of(facts_in(table), self.config.declarations)
-        encode = self.engine.dictionary.encode
-        columns = [keys, *(encode(column.array, column.reading) for column in facts.arguments)]
-        prefixes = self.config.prefixes
-        for parts in grouped_facts(facts, order.count, order.sub_batch, order.rows, columns, prefixes):
-            deletions, insertions = ([one for whole in part for one in self._routed(whole)] for part in parts)
-            yield EncodedUpdate(deletions, insertions)
-
-    def _routed(self, facts: Facts) -> Iterator[Facts]:
-        """Facts with keys by relation.  While triples are routed, the number of the row replaces the subject,
-        so that the key of each is found again."""
-        config = self.config
-        keys, *arguments = facts.columns
-        if not config.layout.active or not arguments:
-            yield Facts(config.names.get(facts.predicate, facts.predicate), facts.columns, facts.count)
-            return
-        numbers = np.arange(facts.count, dtype=np.int32)
-        numbered = Facts(facts.predicate, [numbers, *arguments[1:]], facts.count)
-        for part in split(numbered, config.layout, self.engine.dictionary):
-            rows = part.columns[0]
-            columns = [keys[rows], arguments[0][rows], *part.columns[1:]]
-            yield Facts(config.names.get(part.predicate, part.predicate), columns, part.count)
 
     def _apply_facts(
         self, number: int, update: EncodedUpdate, times: KeyTimes, order: SubBatches, work: Collected
@@ -260,38 +230,11 @@ class Bucket:
             plan = plan and self.windows.plan(update_without(update, bad), times.without(bad))
             work.applied[-1] = update_without(update, bad) if plan is None else plan.update
             delta = self._maintain(work.applied[-1], change.rules)
-            self._check_constraints(change)
+            check_constraints(self.engine, self.config.violated, change)
             self._refuse(number, keys[mine], names[mine], order, work)
         work.changes.add_change(number, delta, change.label, self.keys, self._expired(plan))
         if plan is not None:
             self.windows.commit(plan)
-
-    def _check_constraints(self, change: PlannedEdit) -> None:
-        keys, names = self.engine.columns(self.config.violated)
-        if not len(keys):
-            return
-        texts = sorted(plain_texts(self.engine.dictionary, np.unique(keys)).to_pylist())
-        count = "a key" if len(texts) == 1 else f"{len(texts):,} keys"
-        constraint = plain_texts(self.engine.dictionary, names[:1])[0].as_py()
-        update = "the batch" if change.label is None else f"update {change.label}"
-        examples = ", ".join(texts[:_EXAMPLES]) + (" …" if len(texts) > _EXAMPLES else "")
-        raise RunError(RuleViolated(update=update, keys=count, constraint=constraint, examples=examples))
-
-    def _refused(self, order: SubBatches, labels: pa.Array, work: Collected) -> pa.Table:
-        dictionary = self.engine.dictionary
-        updates = np.concatenate([np.empty(0, np.int64), *(numbers for numbers, _ in work.refused)])
-        names = [name for _, part in work.refused for name in part]
-        found = {
-            "key": plain_texts(dictionary, order.keys[updates]),
-            "update": labels.take(pa.array(updates)),
-            "constraint": pa.array(names, pa.string()),
-        }
-        tables = [pa.table(found)]
-        for keys, constraints in work.behind:
-            known = self.keys.last_labels(keys).cast(labels.type)
-            arrays = [plain_texts(dictionary, keys), known, plain_texts(dictionary, constraints)]
-            tables.append(pa.table(arrays, names=list(found)))
-        return pa.concat_tables(tables)
 
     # --- windows ------------------------------------------------------------------------------------
 
@@ -441,11 +384,3 @@ class Bucket:
             for column in batch.columns:
                 used[column] = True
         return 1.0 - float(used.mean()) if len(used) else 0.0
-
-
-def _last_updates(order: SubBatches) -> tuple[Ids, Numbers]:
-    """The keys of a batch, ascending, and the last update of each."""
-    if not len(order.keys):
-        return order.keys, np.empty(0, np.int64)
-    last = np.flatnonzero(np.concatenate([order.keys[1:] != order.keys[:-1], [True]]))
-    return order.keys[last], last

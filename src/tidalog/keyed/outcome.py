@@ -5,10 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
+import numpy as np
 import pyarrow as pa
 
-from tidalog.keyed.batches import Numbers
-from tidalog.keyed.changes import KeyedChanges
+from tidalog.engine.dictionary import Dictionary
+from tidalog.keyed.batches import Numbers, SubBatches
+from tidalog.keyed.changes import KeyedChanges, plain_texts
+from tidalog.keyed.keys import KeyTable
 from tidalog.keyed.rule_edits import Refusal
 from tidalog.model.facts import Ids
 from tidalog.model.update import EncodedUpdate
@@ -60,3 +63,19 @@ class Collected:
     late: dict[int, int] = field(default_factory=dict)
     """Updates that come too late, and the times of their keys."""
     refused_rules: list[Refusal] = field(default_factory=list)
+
+    def refusals(self, order: SubBatches, known: KeyTable, dictionary: Dictionary) -> pa.Table:
+        """The refused updates: key, label, constraint."""
+        updates = np.concatenate([np.empty(0, np.int64), *(numbers for numbers, _ in self.refused)])
+        names = [name for _, part in self.refused for name in part]
+        found = {
+            "key": plain_texts(dictionary, order.keys[updates]),
+            "update": self.labels.take(pa.array(updates)),
+            "constraint": pa.array(names, pa.string()),
+        }
+        tables = [pa.table(found)]
+        for keys, constraints in self.behind:
+            labels = known.last_labels(keys).cast(self.labels.type)
+            arrays = [plain_texts(dictionary, keys), labels, plain_texts(dictionary, constraints)]
+            tables.append(pa.table(arrays, names=list(found)))
+        return pa.concat_tables(tables)

@@ -5,20 +5,26 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from tidalog.analysis.diagnostics import ArityDiffers
 from tidalog.api.naming import checked_name
+from tidalog.engine.engine import EmbeddedEngine
 from tidalog.io.update_diagnostics import UnknownPredicate
+from tidalog.keyed.changes import plain_texts
+from tidalog.keyed.diagnostics import RuleViolated
 from tidalog.keyed.packing import BAD
 from tidalog.keyed.rules import EditRows, Rules
-from tidalog.model.errors import ProgramError, TidalogError
+from tidalog.model.errors import ProgramError, RunError, TidalogError
 
 if TYPE_CHECKING:
     from tidalog.model.update import Label
+
+_EXAMPLES: Final = 3
 
 
 @dataclass(frozen=True)
@@ -75,3 +81,17 @@ def _is_known(row: Mapping[str, object], rules: Rules) -> bool:
         return False
     arity = sum(value is not None for column, value in row.items() if column.startswith("arg"))
     return rules.known.get(name) == arity
+
+
+def check_constraints(engine: EmbeddedEngine, violated: str, change: PlannedEdit) -> None:
+    """Raises `RunError` (T135) if a key violates a constraint after an edit; `violated` is the predicate that
+    says so."""
+    keys, names = engine.columns(violated)
+    if not len(keys):
+        return
+    texts = sorted(plain_texts(engine.dictionary, np.unique(keys)).to_pylist())
+    count = "a key" if len(texts) == 1 else f"{len(texts):,} keys"
+    constraint = plain_texts(engine.dictionary, names[:1])[0].as_py()
+    update = "the batch" if change.label is None else f"update {change.label}"
+    examples = ", ".join(texts[:_EXAMPLES]) + (" …" if len(texts) > _EXAMPLES else "")
+    raise RunError(RuleViolated(update=update, keys=count, constraint=constraint, examples=examples))

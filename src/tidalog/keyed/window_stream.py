@@ -9,97 +9,32 @@ is told by `held`, the last arrivals of each key.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
 
 import numpy as np
-import numpy.typing as npt
 
 from tidalog.keyed.due_index import DueIndex
+from tidalog.keyed.window_states import (
+    NO_ROWS,
+    NO_ROWS_ARE,
+    NO_TIMES,
+    Held,
+    KeyTimes,
+    Mask,
+    RowStates,
+    StreamPlan,
+    Times,
+    TouchedRows,
+    WindowChange,
+    change_of,
+    expiries_of,
+)
 from tidalog.maintain.windows.stream_rows import BEFORE, StreamRows, grown
 from tidalog.model.facts import Facts, Ids
 from tidalog.model.program import Window
-from tidalog.model.window_times import NEVER, START
+from tidalog.model.window_times import START
 
-Times = npt.NDArray[np.int64]
-Mask = npt.NDArray[np.bool_]
-NO_ROWS: Ids = np.empty(0, np.int32)
-_NO_TIMES: Times = np.empty(0, np.int64)
-_NO_ROWS_ARE: Mask = np.empty(0, np.bool_)
 _UNUSED = 1 << 16
 """Rows that may be in no window, however small the windows are."""
-
-
-@dataclass(frozen=True)
-class KeyTimes:
-    """Keys, ascending; the time of each before an update, that of the update, and the time after it."""
-
-    keys: Ids
-    before: Times
-    at: Times
-    after: Times
-
-    def among(self, keys: Ids) -> Mask:
-        return np.isin(keys, self.keys)
-
-    def of(self, keys: Ids) -> npt.NDArray[np.intp]:
-        return np.searchsorted(self.keys, keys)
-
-    def without(self, keys: Ids) -> KeyTimes:
-        kept = ~np.isin(self.keys, keys)
-        return KeyTimes(self.keys[kept], self.before[kept], self.at[kept], self.after[kept])
-
-
-NO_KEYS = KeyTimes(NO_ROWS, _NO_TIMES, _NO_TIMES, _NO_TIMES)
-
-
-@dataclass(frozen=True)
-class WindowChange:
-    """What changes in a predicate."""
-
-    inserted: Ids
-    deleted: Ids
-    expired: Ids
-
-
-@dataclass(frozen=True)
-class Held:
-    """Arrivals in the order of their keys and times: key, time, number, row."""
-
-    keys: Ids = field(default_factory=lambda: NO_ROWS)
-    times: Times = field(default_factory=lambda: _NO_TIMES)
-    numbers: Times = field(default_factory=lambda: _NO_TIMES)
-    rows: Ids = field(default_factory=lambda: NO_ROWS)
-
-    def __len__(self) -> int:
-        return len(self.rows)
-
-    def of(self, chosen: npt.NDArray[np.generic]) -> Held:
-        return Held(self.keys[chosen], self.times[chosen], self.numbers[chosen], self.rows[chosen])
-
-    def and_(self, more: Held) -> Held:
-        pairs = zip(vars(self).values(), vars(more).values(), strict=True)
-        whole = Held(*(np.concatenate(pair) for pair in pairs))
-        return whole.of(np.lexsort((whole.numbers, whole.times, whole.keys)))
-
-    @property
-    def ranks(self) -> Times:
-        """How many arrivals of its key follow each."""
-        ends = np.searchsorted(self.keys, self.keys, side="right")
-        result: Times = ends - 1 - np.arange(len(self))
-        return result
-
-
-@dataclass(frozen=True)
-class StreamPlan:
-    """The state of touched rows after an update, and what it changes in predicates."""
-
-    touched: Ids
-    came: Times
-    deleted: Times
-    alive: Mask
-    last: Times
-    arrivals: Held
-    changes: Sequence[tuple[str, WindowChange]]
 
 
 class KeyedStream:
@@ -116,7 +51,7 @@ class KeyedStream:
         self.next = 0
         """The number of the next arrival."""
         self._alive: Mask = np.empty(0, np.bool_)
-        self._last: Times = _NO_TIMES
+        self._last: Times = NO_TIMES
         self._most = max((w.length for w in windows if w.kind == "count"), default=0 if windows else None)
         """How many arrivals of a key are kept; None: all."""
         self._has_own = any(window.name == source for window in windows)
@@ -165,7 +100,7 @@ class KeyedStream:
         newest = self.rows.came[came] <= at[position]
         np.maximum.at(last, position[newest], numbers[newest])
         arrivals = Held(self.keys_of(came), at[position], numbers, came) if self._most != 0 else Held()
-        after = _After(touched, came_at, alive, last, deleted)
+        after = TouchedRows(touched, came_at, alive, last, deleted)
         changes = [
             self._by_count(window, after, arrivals)
             if window.kind == "count"
@@ -183,7 +118,7 @@ class KeyedStream:
         found: Times = times.at[times.of(self.keys_of(rows))]
         return found
 
-    def _by_time(self, number: int, after: _After, times: KeyTimes) -> tuple[_States, WindowChange]:
+    def _by_time(self, number: int, after: TouchedRows, times: KeyTimes) -> tuple[RowStates, WindowChange]:
         window = self.windows[number]
         due = self.due[number].due(int(times.after.max(initial=START)))
         due = due[self.alive[due] & times.among(self.keys_of(due))]
@@ -196,11 +131,11 @@ class KeyedStream:
         came[position], alive[position] = after.came, after.alive
         came = np.where(came == START, now, came)  # what came before the first time has the first time
         is_in = alive & ((now == START) | (expiries_of(window, came) > now))
-        return _change(rows, was_in, is_in, after.deleted)
+        return change_of(rows, was_in, is_in, after.deleted)
 
-    def _by_count(self, window: Window, after: _After, arrivals: Held) -> tuple[_States, WindowChange]:
+    def _by_count(self, window: Window, after: TouchedRows, arrivals: Held) -> tuple[RowStates, WindowChange]:
         if not len(after.rows):
-            return _States(NO_ROWS, _NO_ROWS_ARE, _NO_ROWS_ARE), WindowChange(NO_ROWS, NO_ROWS, NO_ROWS)
+            return RowStates(NO_ROWS, NO_ROWS_ARE, NO_ROWS_ARE), WindowChange(NO_ROWS, NO_ROWS, NO_ROWS)
         keys = np.unique(arrivals.keys)
         before = self.held.of(np.isin(self.held.keys, keys))
         held = before.and_(arrivals)
@@ -211,7 +146,7 @@ class KeyedStream:
         last[position], alive[position] = after.last, after.alive
         others = self.held.numbers[self._recent(window, rows) & ~np.isin(self.held.keys, keys)]
         recent = np.concatenate([held.numbers[held.ranks < window.length], others])
-        return _change(rows, was_in, alive & np.isin(last, recent), after.deleted)
+        return change_of(rows, was_in, alive & np.isin(last, recent), after.deleted)
 
     def _recent(self, window: Window, rows: Ids) -> Mask:
         """Which of the arrivals of these rows' keys that are held are among the last of their key."""
@@ -219,7 +154,7 @@ class KeyedStream:
         result: Mask = np.isin(self.held.keys, keys) & (self.held.ranks < window.length)
         return result
 
-    def _of_source(self, states: Sequence[_States], deleted: Ids) -> WindowChange:
+    def _of_source(self, states: Sequence[RowStates], deleted: Ids) -> WindowChange:
         """A source is what its windows are together."""
         rows = np.unique(np.concatenate([state.rows for state in states]))
         before, after = np.zeros(len(rows), np.bool_), np.zeros(len(rows), np.bool_)
@@ -234,7 +169,7 @@ class KeyedStream:
                 position = np.searchsorted(rows, others)
                 before[position] |= held
                 after[position] |= held
-        return _change(rows, before, after, deleted)[1]
+        return change_of(rows, before, after, deleted)[1]
 
     def _is_in(self, number: int, rows: Ids) -> Mask:
         """Which rows that an update does not concern are in a window."""
@@ -352,38 +287,3 @@ class KeyedStream:
         self.due = [DueIndex() for _ in self.windows]
         own = np.arange(self._kept, dtype=np.int32)
         self.put(own, self.rows.came[: self._kept], self.rows.deleted[: self._kept], alive, last)
-
-
-@dataclass(frozen=True)
-class _After:
-    """Touched rows after an update; `deleted` are those that it deletes."""
-
-    rows: Ids
-    came: Times
-    alive: Mask
-    last: Times
-    deleted: Ids
-
-
-@dataclass(frozen=True)
-class _States:
-    rows: Ids
-    was_in: Mask
-    is_in: Mask
-
-
-def _change(rows: Ids, was_in: Mask, is_in: Mask, deleted: Ids) -> tuple[_States, WindowChange]:
-    gone = rows[was_in & ~is_in]
-    asked = np.isin(gone, deleted)
-    change = WindowChange(rows[is_in & ~was_in], gone[asked], gone[~asked])
-    return _States(rows, was_in, is_in), change
-
-
-def expiries_of(window: Window, times: Times) -> Times:
-    """`expiry_of` many times."""
-    found: Times = np.full(len(times), NEVER, np.int64)
-    if window.kind == "range":
-        found = -(-(times + window.length) // window.step) * window.step
-    elif window.kind == "tumbling":
-        found = (times // window.length + 1) * window.length
-    return found

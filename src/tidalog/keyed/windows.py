@@ -16,14 +16,8 @@ from typing import Any
 
 import numpy as np
 
-from tidalog.keyed.window_stream import (
-    Held,
-    KeyedStream,
-    KeyTimes,
-    Mask,
-    StreamPlan,
-    Times,
-)
+from tidalog.keyed.window_states import Held, KeyTimes, Mask, StreamPlan, Times
+from tidalog.keyed.window_stream import KeyedStream
 from tidalog.maintain.windows.stream_rows import grown
 from tidalog.model.facts import Facts, Ids
 from tidalog.model.program import Window

@@ -24,18 +24,9 @@ from tidalog.spark.catalog import KnownPredicates
 from tidalog.spark.columns import UpdateColumns, quoted
 from tidalog.spark.diagnostics import FileInStreamNotReadable, SparkError, UpdateTooLate
 from tidalog.spark.internals import no_query_log
+from tidalog.spark.named_columns import CONTENT, TIME, content_of, dated_labels, label_of, named
 from tidalog.spark.sequencer import raw_batch
-from tidalog.spark.validate import (
-    CONTENT,
-    FAULT,
-    SURE,
-    TIME,
-    Validation,
-    content_of,
-    dated_labels,
-    label_of,
-    named,
-)
+from tidalog.spark.validate import FAULT, SURE, Validation
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame

@@ -20,7 +20,7 @@ from tidalog.io.declared_rows import Declarations
 from tidalog.io.diagnostics import Position
 from tidalog.io.update_tables import UpdateTable, update_table_of
 from tidalog.model.update import Label
-from tidalog.spark.validate import CONTENT, TIME
+from tidalog.spark.named_columns import CONTENT, TIME
 from tidalog.storage.dedup import Content, Seen
 
 LabelKind = Literal["integer", "text"]

@@ -44,12 +44,13 @@ from tidalog.spark.ingest import with_origins
 from tidalog.spark.internals import map_in_arrow, transform_with_state
 from tidalog.spark.keyed.checkpoint import Note, checked_note, read_note, resharded_keys
 from tidalog.spark.keyed.pipeline import KeyedPipeline
+from tidalog.spark.named_columns import KEY, TIME, label_of, named
 from tidalog.spark.progress import Listener
 from tidalog.spark.quarantine import Quarantine
 from tidalog.spark.query import MaintenanceQuery, start_query
 from tidalog.spark.stream import PathLike, absolute, spark_path
 from tidalog.spark.triggers import read_trigger
-from tidalog.spark.validate import KEY, TIME, Validation, label_of, named
+from tidalog.spark.validate import Validation
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
