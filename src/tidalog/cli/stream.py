@@ -105,6 +105,7 @@ def _start_keyed(frame: DataFrame, how: Streaming, key: str, listener: Listener)
         strict=how.strict,
         trigger=how.trigger,
         listener=listener,
+        idle_advance=how.idle_advance,
     )
 
 

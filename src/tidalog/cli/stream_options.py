@@ -141,7 +141,6 @@ class Streaming(Maintenance):
             ("--latest-only", self.latest_only),
             ("--look-ahead-wait", self.look_ahead_wait > 0),
             ("--update-wait", self.update_wait is not None),
-            ("--idle-advance", self.idle_advance is not None),
             ("--strategy", self.strategy != "auto"),
             ("--marking", self.marking != "auto"),
             ("--order", self.order != "ours"),

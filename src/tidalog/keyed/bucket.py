@@ -30,7 +30,7 @@ from tidalog.keyed.changes import NOTHING_EXPIRED, ExpiredOfKeys, KeyedChanges, 
 from tidalog.keyed.config import BucketConfig
 from tidalog.keyed.declared_rows import fitting_rows, late_notes
 from tidalog.keyed.keys import KeyTable
-from tidalog.keyed.outcome import BatchOutcome, Collected
+from tidalog.keyed.outcome import BatchOutcome, Clock, Collected
 from tidalog.keyed.rollback import inverse, keys_of, update_without, without_keys
 from tidalog.keyed.routing import sub_batches
 from tidalog.keyed.row_times import times_of_updates
@@ -132,6 +132,7 @@ class Bucket:
             work.changes.counts,
             work.changes.expired,
             moves,
+            Clock(self.windows.now, self.windows.next_expiry) if self.windows else None,
         )
 
     def _order(self, keys: Ids, labels: pa.Array, new: Mask, changes: Sequence[PlannedEdit]) -> SubBatches:

@@ -6,6 +6,7 @@ again has several entries; the caller knows its present expiry.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -15,6 +16,8 @@ from tidalog.model.facts import Ids
 from tidalog.model.window_times import NEVER
 
 Times = npt.NDArray[np.int64]
+Mask = npt.NDArray[np.bool_]
+_FEW = 64
 _NO_ROWS: Ids = np.empty(0, np.int32)
 
 
@@ -44,6 +47,26 @@ class DueIndex:
             start = int(np.searchsorted(times, time, side="right"))
             if start < len(rows):
                 self._runs.append((times[start:], rows[start:]))
+
+    def next_after(self, time: int, is_current: Callable[[Ids, Times], Mask]) -> int:
+        """The first expiry after a time; `NEVER` if there is none.  Entries before it that are not current
+        are removed, so that they are looked at once."""
+        found = NEVER
+        for number, (times, rows) in enumerate(self._runs):
+            first = start = int(np.searchsorted(times, time, side="right"))
+            length = _FEW
+            while start < len(rows) and times[start] < found:
+                part = slice(start, start + length)
+                current = np.flatnonzero(is_current(rows[part], times[part]))
+                if len(current):
+                    start += int(current[0])
+                    found = min(found, int(times[start]))
+                    break
+                start, length = min(start + length, len(rows)), 2 * length
+            if not first:
+                self._runs[number] = times[start:], rows[start:]
+        self._runs = [run for run in self._runs if len(run[1])]
+        return found
 
 
 def _sorted(expiry: Times, rows: Ids) -> tuple[Times, Ids]:

@@ -8,7 +8,7 @@ import json
 import os
 import threading
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Final
 
 import pyarrow as pa
@@ -160,9 +160,10 @@ def _counts(applied: BatchOutcome, reports: bool) -> str:
         applied.updates,
         applied.expired_facts,
     )
-    if not any(counts) and not applied.predicates:
+    if not any(counts) and not applied.predicates and applied.clock is None:
         return ""
-    return json.dumps({**dict(zip(COUNTED, counts, strict=True)), "predicates": applied.predicates})
+    found = {**dict(zip(COUNTED, counts, strict=True)), "predicates": applied.predicates}
+    return json.dumps(found if applied.clock is None else {**found, "clock": asdict(applied.clock)})
 
 
 def _others(bucket: Bucket, applied: BatchOutcome, reports: bool) -> bytes:

@@ -17,6 +17,14 @@ from tidalog.model.facts import Ids
 from tidalog.model.update import EncodedUpdate
 
 
+@dataclass(frozen=True)
+class Clock:
+    """The time of the stream, and when a fact of a key expires next."""
+
+    now: int
+    due: int
+
+
 @dataclass
 class BatchOutcome:
     """What a batch did to a bucket."""
@@ -45,6 +53,8 @@ class BatchOutcome:
     expired_facts: int = 0
     """Facts that were too old for a window, or followed from such facts."""
     moves_time: bool = False
+    clock: Clock | None = None
+    """Time after the batch, if there are windows."""
 
 
 @dataclass

@@ -29,13 +29,17 @@ class RowTimes:
     """The arguments, from 0, with the times of facts, by the names of predicates."""
 
     def of(self, table: pa.Table) -> pa.Table:
-        """The rows with their times in microseconds, and the latest of them under UNTIL; unreadable times
-        are faults of their rows."""
+        """The rows with their times in microseconds, and the latest of them, or of advances, under UNTIL;
+        unreadable times are faults of their rows."""
         if not self.by_arrival:
             table = self._read(table)
         sound = table.filter(pc.is_null(table.column(BAD))) if BAD in table.column_names else table
-        until = pa.array(pa.repeat(pc.max(sound.column(TIME)), table.num_rows))
-        return table.append_column(UNTIL, until)
+        latest = [pc.max(sound.column(TIME)).as_py()]
+        if UNTIL in table.column_names:
+            latest.append(pc.max(table.column(UNTIL)).as_py())
+            table = table.drop_columns([UNTIL])
+        until = pa.scalar(max((time for time in latest if time is not None), default=None), pa.int64())
+        return table.append_column(UNTIL, pa.repeat(until, table.num_rows))
 
     def _read(self, table: pa.Table) -> pa.Table:
         times = np.full(table.num_rows, START, np.int64)

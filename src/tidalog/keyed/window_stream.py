@@ -31,7 +31,7 @@ from tidalog.keyed.window_states import (
 from tidalog.maintain.windows.stream_rows import BEFORE, StreamRows, grown
 from tidalog.model.facts import Facts, Ids
 from tidalog.model.program import Window
-from tidalog.model.window_times import START
+from tidalog.model.window_times import NEVER, START
 
 _UNUSED = 1 << 16
 """Rows that may be in no window, however small the windows are."""
@@ -229,6 +229,15 @@ class KeyedStream:
         known = np.isin(self.held.numbers, arrivals.numbers)  # those that have got their first time
         held = self.held.of(~known).and_(arrivals)
         self.held = held if self._most is None else held.of(held.ranks < self._most)
+
+    def next_expiry(self, now: int) -> int:
+        """When a row leaves a window by time next, after `now`; `NEVER` if none will."""
+
+        def is_current(window: Window) -> Callable[[Ids, Times], Mask]:
+            return lambda rows, times: self.alive[rows] & (expiries_of(window, self.rows.came[rows]) == times)
+
+        pairs = zip(self.windows, self.due, strict=True)
+        return min((due.next_after(now, is_current(window)) for window, due in pairs), default=NEVER)
 
     # --- records ------------------------------------------------------------------------------------
 

@@ -22,7 +22,7 @@ from tidalog.maintain.windows.stream_rows import grown
 from tidalog.model.facts import Facts, Ids
 from tidalog.model.program import Window
 from tidalog.model.update import EncodedUpdate
-from tidalog.model.window_times import START
+from tidalog.model.window_times import NEVER, START
 from tidalog.storage.columns import Arrays
 
 _BEHIND = "behind"
@@ -156,6 +156,12 @@ class KeyedWindows:
             for due in stream.due:
                 due.drop(oldest)
         self._remembered = oldest - self.late
+
+    @property
+    def next_expiry(self) -> int:
+        """When a fact of a key may leave next because it is too old; `NEVER` if none will.  Facts of keys
+        that are behind should have left."""
+        return min((stream.next_expiry(self.now) for stream in self.streams.values()), default=NEVER)
 
     def forget(self, keys: Ids) -> None:
         for stream in self.streams.values():

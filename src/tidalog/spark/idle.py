@@ -12,7 +12,6 @@ import time
 from collections.abc import Callable
 from typing import Final
 
-from tidalog.maintain.windows.windows import Windows
 from tidalog.model.window_times import SECOND
 
 CLOCK: Final = "clock"
@@ -36,11 +35,11 @@ class IdleClock:
         if timed:
             self._moved = self._last
 
-    def time_of(self, windows: Windows) -> int:
-        """The time to which windows should move now."""
-        if windows.by_arrival:
-            return max(windows.now, time.time_ns() // 1000)
-        return windows.now + round((time.monotonic() - self._moved) * SECOND)
+    def time_after(self, now: int, *, by_arrival: bool) -> int:
+        """The time to which windows should move, which are at `now`."""
+        if by_arrival:
+            return max(now, time.time_ns() // 1000)
+        return now + round((time.monotonic() - self._moved) * SECOND)
 
     def moved(self) -> None:
         """Windows have moved to the time of now."""

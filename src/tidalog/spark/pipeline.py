@@ -351,7 +351,8 @@ class Pipeline:
             if clock is None or self._closed or self.error is not None:
                 return
             if clock.is_idle and not self._coming and not self.kb.pending and not self.has_more():
-                time_now, windows = clock.time_of(self.kb.windows), self.kb.windows
+                windows = self.kb.windows
+                time_now = clock.time_after(windows.now, by_arrival=bool(windows.by_arrival))
                 if windows.started and min(windows.next_expiry, self.kb.next_evaluation) <= time_now:
                     with self._at_work():
                         self._log_advance(time_now, arrived=bool(windows.by_arrival))

@@ -16,6 +16,7 @@ and on the way of a batch of a stream, or of the files of all facts:
     batch logged       they are in the log
     changes written    what was applied is in the change feed and in the files
     acknowledged       and the log says so
+    time advanced      an advance of time is logged
     facts written      a version of the files is complete, and the link names the one before
     facts linked       the link names it
 """

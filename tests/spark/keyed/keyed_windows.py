@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import groupby
 
 import pyarrow as pa
@@ -14,9 +14,15 @@ from keyed_oracle import ChangeRow, facts_in
 import tidalog
 from tidalog.api.knowledge_base import KnowledgeBase
 from tidalog.keyed.packing import TIME
+from tidalog.lang import parse
 from tidalog.model.errors import RunError, UsageError
+from tidalog.model.program import Fact
+from tidalog.model.terms import String, Term
+from tidalog.reference.naive import evaluate
+from tidalog.reference.windows import WindowOracle
 
 SECOND = 1_000_000
+Given = tuple[str, tuple[Term, ...]]
 RULES = """
     path(?x, ?y) :- edge(?x, ?y) .
     path(?x, ?z) :- path(?x, ?y), edge(?y, ?z) .
@@ -114,7 +120,11 @@ class AloneWithWindows:
                 self.last[key] = label
                 self._apply(key, label, list(own))
         times = [row.time for row in rows if row.time is not None]
-        self.now = max([*times, *([] if self.now is None else [self.now])], default=None)
+        self.advance(max([*times, *([] if self.now is None else [self.now])], default=None))
+
+    def advance(self, now: int | None) -> None:
+        """The time of the stream moves, and all keys with it."""
+        self.now = now
         for key, kb in self.engines.items():
             if self.now is not None:
                 self._change(key, self.last[key], tidalog.Update(time=max(self.now, _seconds(kb))))
@@ -167,3 +177,77 @@ class AloneWithWindows:
 def _seconds(kb: KnowledgeBase) -> int:
     """The time of a knowledge base; -1 before the first."""
     return -1 if kb.now is None else int(kb.now.timestamp())
+
+
+@dataclass
+class FromScratch:
+    """What each key holds, by the oracles of windows and of rules, from everything that has come; the program
+    has no constraints, and every update a time."""
+
+    program: str
+    now: int | None = None
+    late: set[tuple[str, int]] = field(default_factory=set)
+    _oracles: dict[str, WindowOracle] = field(default_factory=dict)
+    _plain: dict[str, set[Given]] = field(default_factory=dict)
+    _last: dict[str, int] = field(default_factory=dict)
+
+    def apply(self, rows: Sequence[TimedRow]) -> None:
+        windows = parse(self.program).windows
+        sources = {window.source for window in windows}
+
+        def update_of(row: TimedRow) -> tuple[int, str]:
+            return row.label, row.key
+
+        for (label, key), own in groupby(sorted(rows, key=update_of), key=update_of):
+            if key not in self._oracles:
+                now = None if self.now is None else self.now * SECOND
+                self._oracles[key] = WindowOracle(windows, LATE * SECOND, now)
+                self._plain[key] = set()
+            if label > self._last.get(key, 0):
+                self._last[key] = label
+                self._apply(key, label, list(own), sources)
+        self.advance(max([*(row.time for row in rows if row.time is not None), self.now or 0]))
+
+    def _apply(self, key: str, label: int, rows: Sequence[TimedRow], sources: set[str]) -> None:
+        time = max(row.time for row in rows if row.time is not None) * SECOND
+        facts: dict[str, list[Given]] = {"-": [], "+": []}
+        for row in rows:
+            facts[row.op].append((row.predicate, tuple(map(String, row.arguments))))
+        streamed = {op: [fact for fact in part if fact[0] in sources] for op, part in facts.items()}
+        if not self._oracles[key].update(time, streamed["-"], streamed["+"]):
+            self.late.add((key, label))
+            return
+        self._plain[key] -= {fact for fact in facts["-"] if fact[0] not in sources}
+        self._plain[key] |= {fact for fact in facts["+"] if fact[0] not in sources}
+
+    def advance(self, now: int) -> None:
+        self.now = now
+        for oracle in self._oracles.values():
+            oracle.update(max(now * SECOND, oracle.now or 0), [], [])
+
+    def facts(self) -> dict[str, set[tuple[str, tuple[str, ...]]]]:
+        """The predicates and arguments of each key."""
+        program = parse(self.program)
+        found: dict[str, set[tuple[str, tuple[str, ...]]]] = {}
+        for key, oracle in self._oracles.items():
+            streamed = ((name, row) for name, rows in oracle.explicit().items() for row in rows)
+            given = tuple(Fact(name, row) for name, row in [*streamed, *self._plain[key]])
+            model = evaluate(replace(program, facts=given, windows=()))
+            found[key] = {
+                (name, tuple(term.value for term in row))  # type: ignore[union-attr]
+                for name, rows in model.items()
+                for row in rows
+            }
+        return {key: facts for key, facts in found.items() if facts}
+
+
+def folded(changes: Sequence[ChangeRow]) -> dict[str, set[tuple[str, tuple[str, ...]]]]:
+    """What each key holds after a feed, which deletes nothing that is not there."""
+    found: dict[str, set[tuple[str, tuple[str, ...]]]] = {}
+    for key, _, op, predicate, arguments, _ in changes:
+        own = found.setdefault(key, set())
+        if op == "+":
+            own.add((predicate, arguments))
+        else:
+            own.remove((predicate, arguments))
+    return {key: facts for key, facts in found.items() if facts}

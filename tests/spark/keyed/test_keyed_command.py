@@ -54,7 +54,6 @@ def streamed(folder: Path, buckets: int) -> dict[str, int]:
         "--ttl 3",
         "--key farm --materialised m",
         "--buckets 2",
-        "--key farm --idle-advance 5s",
     ],
 )
 def test_options_that_do_not_go_together_are_refused(

@@ -9,7 +9,16 @@ from zlib import crc32
 import numpy as np
 import pytest
 from keyed_oracle import changes_in
-from keyed_windows import LATE, PROGRAMS, AloneWithWindows, TimedRow, random_batches, table_of, until_of
+from keyed_windows import (
+    LATE,
+    PROGRAMS,
+    SECOND,
+    AloneWithWindows,
+    TimedRow,
+    random_batches,
+    table_of,
+    until_of,
+)
 
 import tidalog
 from tidalog.analysis.keyed import keyed_program
@@ -17,7 +26,9 @@ from tidalog.keyed import window_stream
 from tidalog.keyed.bucket import Bucket
 from tidalog.keyed.config import BucketConfig, config_of, facts_only
 from tidalog.keyed.due_index import DueIndex
+from tidalog.keyed.outcome import Clock
 from tidalog.lang import parse
+from tidalog.model.window_times import NEVER
 
 KEYS = tuple(f"farm {number}" for number in range(7))
 
@@ -44,10 +55,17 @@ class Buckets:
         self.refused: list[tuple[str, int]] = []
         self.expired = 0
 
-    def apply(self, rows: list[TimedRow]) -> None:
+    @property
+    def clock(self) -> Clock:
+        """The time of all buckets, and the next expiry in one of them."""
+        (now,) = {bucket.windows.now for bucket in self.buckets}
+        return Clock(now, min(bucket.windows.next_expiry for bucket in self.buckets))
+
+    def apply(self, rows: list[TimedRow], until: int | None = None) -> None:
+        until = until_of(rows) if until is None else until
         for number, bucket in enumerate(self.buckets):
             own = [row for row in rows if crc32(row.key.encode()) % len(self.buckets) == number]
-            done = bucket.apply(table_of(own), 0, until=until_of(rows))
+            done = bucket.apply(table_of(own), 0, until=until)
             self.records[number].append(done.record)
             self.emitted += changes_in(done.changes, 2)
             self.refused += [(row["key"], row["update"]) for row in done.refused.to_pylist()]
@@ -101,15 +119,46 @@ def test_a_key_has_the_windows_of_a_knowledge_base_of_its_own(seed: int) -> None
     assert buckets.expired == sum(row[-1] == "expired" for row in alone.emitted)
 
 
+@pytest.mark.parametrize("seed", range(10))
+def test_time_alone_moves_every_key_and_the_next_expiry_is_known(seed: int) -> None:
+    """Also of buckets that were rebuilt, and of keys in others."""
+    name = sorted(PROGRAMS)[seed % len(PROGRAMS)]
+    alone, buckets = AloneWithWindows(PROGRAMS[name]), Buckets(PROGRAMS[name], 1 + seed % 3)
+    moved = 0
+    for number, rows in enumerate(random_batches(seed, KEYS, 7, 6)):
+        alone.apply(rows)
+        buckets.apply(rows)
+        for _ in range(seed % 4):
+            due, expired = buckets.clock.due, buckets.expired
+            if due == NEVER:
+                break
+            assert due > buckets.clock.now
+            buckets.apply([], due - 1)
+            assert (buckets.clock, buckets.expired) == (Clock(due - 1, due), expired)
+            buckets.apply([], due)
+            alone.advance(due // SECOND)
+            assert buckets.expired > expired or name == "must stay"
+            assert sorted(map(repr, buckets.emitted)) == sorted(map(repr, alone.emitted)), number
+            moved += 1
+        if number % 3 == 1:
+            before = buckets.clock
+            (buckets.rebuild if seed % 2 else lambda: buckets.reshard(4))()
+            assert buckets.clock == before
+    assert moved or seed % 4 == 0 or name == "count"
+
+
 def test_rows_are_found_when_they_are_due() -> None:
+    """Every third row is of no interest: its entries may be removed before they are due."""
     chance, index, wanted = np.random.default_rng(1), DueIndex(), dict[int, int]()
     for step in range(60):
         rows = np.arange(step * 7, step * 7 + chance.integers(0, 7), dtype=np.int32)
         expiry = chance.integers(0, 80, len(rows)) + step
         index.add(rows, expiry)
-        wanted |= dict(zip(rows.tolist(), expiry.tolist(), strict=True))
+        wanted |= {row: time for row, time in zip(rows.tolist(), expiry.tolist(), strict=True) if row % 3}
         due = {row for row, time in wanted.items() if time <= step}
-        assert set(index.due(step).tolist()) == due
+        assert {row for row in index.due(step).tolist() if row % 3} == due
+        later = min((time for time in wanted.values() if time > step), default=NEVER)
+        assert index.next_after(step, lambda rows, times: rows % 3 != 0) == later
         if step % 5 == 0:
             index.drop(step)
             wanted = {row: time for row, time in wanted.items() if row not in due}

@@ -17,6 +17,7 @@ from tidalog.keyed.config import BucketConfig
 from tidalog.keyed.diagnostics import BucketsFixed, NoKeyedState, StateOfAnotherProgram
 from tidalog.spark.checkpoints import read_checkpoint
 from tidalog.spark.diagnostics import SparkError
+from tidalog.spark.keyed.clock import copy_clock
 from tidalog.storage.manifest import FORMAT
 
 if TYPE_CHECKING:
@@ -101,6 +102,7 @@ def _new_generation(spark: SparkSession, checkpoint: Path, old: Note, buckets: i
     name = f"generation-{first:09d}-{buckets}"
     shutil.rmtree(checkpoint / name, ignore_errors=True)  # left by a run that ended here
     (checkpoint / name).mkdir()
+    copy_clock(checkpoint / old.generation, checkpoint / name)
     if committed >= 0:
         reshard(spark, checkpoint, checkpoint / name / _RESHARDED, buckets)
     return _written(checkpoint, Note(old.program, old.key, old.labels, buckets, name, first))

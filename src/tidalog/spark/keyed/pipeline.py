@@ -5,6 +5,7 @@ A repeated batch replaces its files, so that everything is written once.
 
 from __future__ import annotations
 
+import contextlib
 import json
 import threading
 import time
@@ -12,14 +13,17 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from tidalog.keyed.outcome import Clock
 from tidalog.keyed.packing import BAD_ROW, OTHER, REFUSED, WITH_RULES
 from tidalog.maintain.materialise import Violated
 from tidalog.spark.checkpoints import read_checkpoint
 from tidalog.spark.diagnostics import UpdateRefused
 from tidalog.spark.ingest import BadRow, bad_row
+from tidalog.spark.keyed.clock import KeyedClock
 from tidalog.spark.pipeline import StreamClosed
 from tidalog.spark.progress import BatchReport, Listener, Reporter
 from tidalog.spark.quarantine import Quarantine
+from tidalog.storage import faults
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, Row
@@ -39,13 +43,14 @@ class KeyedPipeline:
         first: int,
         changes_of: Callable[[DataFrame], DataFrame],
         rows_of: Callable[[DataFrame], DataFrame],
+        clock: KeyedClock | None = None,
     ) -> None:
         self._reporter = Reporter(listener)
         self.totals = self._reporter.totals
         self.error: BaseException | None = None
-        self.stopped = False
+        self.stopped = self._closed = False
         self.on_failure: Callable[[], None] = lambda: None
-        """Never called: all work is done within `foreachBatch`."""
+        """Called by a new thread if time cannot move."""
         self._changes = changes
         self._quarantine = quarantine
         self._key = key
@@ -53,7 +58,15 @@ class KeyedPipeline:
         self._first = first
         self._changes_of = changes_of
         self._rows_of = rows_of
+        self._clock = clock
+        self._has_more: Callable[[], bool] = lambda: True
         self._lock = threading.RLock()
+
+    def watch(self, has_more: Callable[[], bool]) -> None:
+        """The query has started; `has_more` says whether it may be about to start another batch."""
+        self._has_more = has_more
+        if self._clock is not None:
+            self._clock.start(self._advance)
 
     def process(self, frame: DataFrame, batch: int) -> None:
         """Called by Spark with the reports of each micro-batch."""
@@ -83,11 +96,16 @@ class KeyedPipeline:
             if bad or refused:
                 query = read_checkpoint(self._checkpoint).query or ""
                 self._quarantine.write(query, batch, [*bad, *refused])
-            self._count([json.loads(note["counts"]) for note in notes], report)
+            counts = [json.loads(note["counts"]) for note in notes]
+            self._count(counts, report)
             began = time.perf_counter()
             if self._changes is not None:
                 changes = self._changes_of(kept).write.mode("overwrite")
                 changes.parquet(str(self._changes / f"batch={self._first + batch:09d}"))
+            if self._clock is not None:
+                clocks = [Clock(**part["clock"]) for part in counts if "clock" in part]
+                self._clock.batch_came(clocks, rows=report.rows > 0)
+            faults.at("changes written")
             report.write_seconds = time.perf_counter() - began
         finally:
             kept.unpersist()
@@ -117,6 +135,28 @@ class KeyedPipeline:
                 self.totals.count(predicate, inserted, deleted)
         report.applied = report.rows - report.quarantined - report.skipped - report.refused
 
+    def _advance(self) -> None:
+        """Moves time if nothing comes."""
+        clock = self._clock
+        with self._lock:
+            if clock is None or self._ended:
+                return
+            is_quiet = False
+            with contextlib.suppress(Exception):  # the query or Spark may be ending
+                is_quiet = clock.is_due and not self._has_more()
+            try:
+                if is_quiet and clock.advance():
+                    faults.at("time advanced")
+            except OSError as error:
+                self.error = error
+                threading.Thread(target=self.on_failure, daemon=True).start()
+                return
+            clock.again()
+
+    @property
+    def _ended(self) -> bool:
+        return self.stopped or self._closed or self.error is not None
+
     def drain(self) -> None:
         """Nothing to do: a batch is applied when Spark has processed it."""
 
@@ -126,7 +166,10 @@ class KeyedPipeline:
             self.stopped = True
 
     def close(self) -> None:
-        """Nothing to do."""
+        with self._lock:
+            self._closed = True
+            if self._clock is not None:
+                self._clock.stop()
 
 
 def _bad_row(note: str) -> BadRow:

@@ -42,13 +42,14 @@ from tidalog.spark.columns import UpdateColumns, quoted, stream_columns, with_ti
 from tidalog.spark.diagnostics import SparkError
 from tidalog.spark.ingest import with_origins
 from tidalog.spark.internals import map_in_arrow, transform_with_state
+from tidalog.spark.keyed.advances import advances_of
 from tidalog.spark.keyed.checkpoint import Note, checked_note, read_note, resharded_keys
+from tidalog.spark.keyed.clock import KeyedClock
 from tidalog.spark.keyed.pipeline import KeyedPipeline
 from tidalog.spark.named_columns import KEY, TIME, label_of, named
 from tidalog.spark.progress import Listener
 from tidalog.spark.quarantine import Quarantine
-from tidalog.spark.query import MaintenanceQuery, start_query
-from tidalog.spark.stream import PathLike, absolute, spark_path
+from tidalog.spark.stream import PathLike, absolute, checked_interval, spark_path
 from tidalog.spark.triggers import read_trigger
 from tidalog.spark.validate import Validation
 
@@ -202,8 +203,8 @@ class Keyed:
             self.config = replace(self.config, buckets=found.buckets)
         return checked_note(self._updates.sparkSession, checkpoint, self.config, self._key)
 
-    def _reports(self, begin_with: Path | None) -> DataFrame:
-        """The reports of buckets, packed."""
+    def _reports(self, begin_with: Path | None, clock: Path | None = None) -> DataFrame:
+        """The reports of buckets, packed.  `clock` is the folder of the stream's clock."""
         from tidalog.spark.keyed.processor import KeyedProcessor
 
         config = self.config
@@ -215,7 +216,11 @@ class Keyed:
         every = config.ttl is not None or self._timing is not None
         timed = None if self._timing is None else self._timing.of
         pack = packer(entry_of_bucket(config.buckets), every, timed)
-        packed = map_in_arrow(self._checked(), pack, PACKED)
+        rows = self._checked()
+        if clock is not None and timed is not None:
+            advances = advances_of(rows.sparkSession, clock, with_now=config.ttl is not None)
+            rows = rows.unionByName(advances, allowMissingColumns=True)
+        packed = map_in_arrow(rows, pack, PACKED)
         return transform_with_state(packed.groupBy(BUCKET), processor, REPORT, initial)
 
     def _changes_of(self, reports: DataFrame) -> DataFrame:
@@ -253,37 +258,47 @@ class Keyed:
         trigger: str | None = None,
         name: str | None = None,
         listener: Listener | None = None,
+        idle_advance: object = None,
     ) -> MaintenanceQuery:
         """Starts, or continues from the checkpoint.
 
         `changes` is a folder of Parquet files; each batch has a folder `batch=…` in it, which is replaced
         if the batch is repeated.  Bad rows and refused updates go to the folder `quarantine`; with
         `strict`, or without that folder, bad rows end the stream.  Without a `checkpoint`, nothing is kept
-        after the end.
+        after the end.  Where nothing comes for `idle_advance` ("10s", a timedelta, or seconds), the time of
+        all keys moves with the clock.
         """
         how = read_trigger(trigger)
+        interval = None if idle_advance is None else checked_interval(idle_advance)
         temporary = tempfile.mkdtemp(prefix="tidalog-") if checkpoint is None else None
         folder = absolute(checkpoint) or Path(str(temporary))
         note = self._note(folder)
         initial = self._initial or resharded_keys(folder, note)
+        generation = folder / note.generation
+        timing = self._timing
+        clock = None if timing is None else KeyedClock(generation, interval, by_arrival=timing.by_arrival)
         pipeline = KeyedPipeline(
             absolute(changes),
             Quarantine(None if strict else absolute(quarantine)),
             self._key,
-            folder / note.generation,
+            generation,
             listener,
             first=note.first,
             changes_of=self._changes_of,
             rows_of=self._rows_of,
+            clock=clock,
         )
-        writer = self._reports(initial).writeStream.foreachBatch(pipeline.process).outputMode("update")
-        writer = writer.option("checkpointLocation", spark_path(folder / note.generation)).trigger(**how)
+        reports = self._reports(initial, generation)
+        writer = reports.writeStream.foreachBatch(pipeline.process).outputMode("update")
+        writer = writer.option("checkpointLocation", spark_path(generation)).trigger(**how)
 
         def finish() -> None:
             if temporary is not None:
                 shutil.rmtree(temporary, ignore_errors=True)
 
-        return start_query(writer, pipeline, finish, name)
+        query = start_query(writer, pipeline, finish, name)
+        pipeline.watch(lambda: has_more(query.query))
+        return query
 
     def _checked(self) -> DataFrame:
         """Valid rows with their bucket, and bad ones with their errors."""
