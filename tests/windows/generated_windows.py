@@ -289,7 +289,8 @@ class Run:
 
     def _check(self, delta: tidalog.Delta, what: str) -> None:
         before, self.state = self.state, self._expected()
-        assert self._facts() == self.state, self._where()
+        found = self._facts()
+        assert found == self.state, f"{_differences(found, self.state)}\n{self._where()}"
         differ = {name for name in {*before, *self.state} if before.get(name) != self.state.get(name)}
         assert differ <= set(delta), self._where()
         for name in delta:  # a fact that is explicit no more, but still follows, is in it without a change
@@ -304,6 +305,14 @@ class Run:
 
     def _where(self) -> str:
         return f"seed {self.seed}, now {self.kb.now}:\n" + "\n".join([*self.windows.values(), *self._texts()])
+
+
+def _differences(found: State, expected: State) -> str:
+    names = sorted({*found, *expected})
+    pairs = ((name, found.get(name, set()), expected.get(name, set())) for name in names)
+    return "\n".join(
+        f"{name}: {own - other} instead of {other - own}" for name, own, other in pairs if own != other
+    )
 
 
 def _terms(row: Pair) -> tuple[Term, ...]:

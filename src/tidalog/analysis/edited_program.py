@@ -50,6 +50,7 @@ from tidalog.analysis.scc import natural_key
 from tidalog.analysis.specialise import TripleUses
 from tidalog.analysis.strata import check_stratification
 from tidalog.analysis.undo_journal import Journal
+from tidalog.analysis.windows import with_windows
 from tidalog.analysis.written_rules import BRIDGES, WrittenRules
 from tidalog.model.program import Fact, Program, Rule
 from tidalog.model.rule_edit import NamedRemoval
@@ -93,6 +94,8 @@ class EditedProgram:
         )
         same = self._state.predicates.keys() == analysis.predicates.keys()
         self.graph = RuleGraph(analysis.rules, fixed, analysis.components if same else None)
+        predicates = with_windows(self._state.predicates, program.windows, self.graph.predicates)
+        self._state = replace(self._state, predicates=predicates)
 
     def _load(self, program: Program, analysis: Analysis) -> Iterable[Entry]:
         draft = Draft(program, self._parameters, self._functions)
@@ -272,6 +275,8 @@ class EditedProgram:
             touched = {p for rule in (*diff.added, *diff.removed) for p in mentioned(rule)}
             touched |= given - before.given
             predicates = self._infos(dict(predicates), touched, fixed, given)
+        if predicates is not before.predicates:
+            predicates = with_windows(predicates, self._program.windows, self.graph.predicates)
         if leaving or chosen or diff.added or diff.removed or lowered.facts or not same:
             self._state = State(written, rules, normal, facts, routed, layout, fixed, given, predicates)
         return undo

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Container, Mapping, Sequence
+
 from tidalog.analysis.diagnostics import (
     NoTimeThere,
     WindowDerived,
@@ -11,6 +13,7 @@ from tidalog.analysis.diagnostics import (
     text_position,
 )
 from tidalog.analysis.draft import Draft, Use
+from tidalog.analysis.model import PredicateInfo
 from tidalog.analysis.rewrite import atoms
 from tidalog.analysis.specialise import triple_use
 from tidalog.model.program import WITNESS, Window
@@ -88,3 +91,18 @@ def windows_are_defined(draft: Draft) -> None:
             use = draft.uses.get(other)
             if use is not None:
                 draft.uses.setdefault(one, Use(use.arity, window.span))
+
+
+def with_windows(
+    infos: Mapping[str, PredicateInfo], windows: Sequence[Window], known: Container[str]
+) -> Mapping[str, PredicateInfo]:
+    """The predicates of facts and rules, and with them windows and streams, as `windows_are_defined` says."""
+    if not windows:
+        return infos
+    names = {name for window in windows for name in (window.name, window.source)}
+    found = {name: info for name, info in infos.items() if name in known or name not in names}
+    for window in windows:
+        for one, other in ((window.name, window.source), (window.source, window.name)):
+            if one not in found and other in found:
+                found[one] = PredicateInfo(one, found[other].arity, explicit=True, derived=False)
+    return found

@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from dataclasses import replace
 
 from tidalog.analysis import Analysis, EditedProgram
-from tidalog.api.load import Environment, Load, analysed
+from tidalog.api.load import Environment, Load, analysed, witness_of
 from tidalog.api.maintenance import Maintenance
 from tidalog.api.placement import moved
 from tidalog.api.state import State
@@ -199,6 +199,9 @@ class HeldState:
         change = with_windows(self._state.windows, load.program.windows, self._state.engine)
         for fact in load.text_facts:
             load.witnesses.setdefault((fact.predicate, len(fact.arguments)), fact)
+        for part in change.insertions:
+            witness = part.predicate, len(part.columns)
+            load.witnesses.setdefault(witness, witness_of(*witness))
         state = replace(
             self._state,
             program=load.program,

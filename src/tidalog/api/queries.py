@@ -47,8 +47,8 @@ def expiries_of(database: Database, facts: Facts, explicit: bool | None) -> pa.A
         ids, number, kept = engine.ids(name, mask, want), engine.predicate(name), engine.expiries
         if number in kept.timed:
             times = kept.times_of(ids)
-        else:
-            for rows, leave in database.windows.lives_of(name):
+        elif explicit or not database.analysis.predicates[name].derived:
+            for rows, leave in database.windows.expiries_of(name):
                 found = np.empty(rows.count, np.int32)
                 engine.store.add_to_table(number)
                 find_rows(engine.store.arrays, number, rows.table, rows.count, found)

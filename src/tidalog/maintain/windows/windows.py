@@ -143,13 +143,28 @@ class Stream:
         if len(named) == 1:
             rows, times = named[0].lives()
             return [(self.rows.facts(predicate, rows), times)]
+        rows, times = self._leave(named)
+        return [(self.rows.facts(predicate, rows), times)]
+
+    def _leave(self, contents: Sequence[TimeContents]) -> Lives:
+        """The rows that one of some windows has, and when they leave the last of these."""
         rows = np.arange(len(self.rows), dtype=np.int32)
         times = np.full(len(rows), -NEVER, np.int64)
-        for content in named:
+        for content in contents:
             content.is_in(rows)
             np.maximum(times, content.expiry[: len(rows)], out=times)
-        kept = np.flatnonzero(times > named[0].now).astype(np.int32)
-        return [(self.rows.facts(predicate, kept), times[kept])]
+        kept = np.flatnonzero(times > contents[0].now).astype(np.int32)
+        return kept, times[kept]
+
+    def expiries(self, predicate: str) -> list[tuple[Facts, Times]]:
+        """`lives`, and when facts of the source go that have only windows by time, beside others by count."""
+        if predicate != self.source or self._has_own or self.is_timed or not self._timed:
+            return self.lives(predicate)
+        rows, times = self._leave(self._timed)
+        for content in self.contents:
+            if content not in self._timed:
+                times[content.is_in(rows)] = NEVER
+        return [(self.rows.facts(predicate, rows), times)]
 
     def changes(self, plan: StreamPlan) -> list[tuple[str, WindowPlan]]:
         """What a plan changes, by predicate."""
@@ -323,6 +338,10 @@ class Windows:
             if source in self.streams
             for part in self.streams[source].lives(predicate)
         ]
+
+    def expiries_of(self, predicate: str) -> list[tuple[Facts, Times]]:
+        """The facts of a window or a stream that go by time alone, and when."""
+        return [part for stream in self.streams.values() for part in stream.expiries(predicate)]
 
     def _stream(self, source: str, batches: Sequence[Sequence[Facts]]) -> Stream | None:
         stream = self.streams.get(source)

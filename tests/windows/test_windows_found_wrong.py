@@ -1,0 +1,60 @@
+"""What generated windows (`harder_windows`) have shown to be wrong, shrunk."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+
+import pytest
+
+import tidalog
+from tidalog.analysis import analyse
+from tidalog.analysis.edited_program import EditedProgram
+from tidalog.lang import parse
+
+AT_13 = datetime(1970, 1, 1, 0, 0, 13, tzinfo=UTC)
+
+
+def test_a_window_that_came_later_stays_when_rules_go() -> None:
+    """It was unknown after a rule edit, and its facts were gone."""
+    kb = tidalog.open()
+    kb.load("@window edge :- range 1s . r: path(?x, ?y) :- edge(?x, ?y) .")
+    kb.apply(tidalog.Update(time=5, insertions={"edge": [(6, 3)]}))
+    kb.load("@window long :- edge, range 8s .")
+    update = tidalog.Update(time=9)
+    update.remove_rule("r")
+    assert set(kb.apply(update)) == {"edge", "path"}
+    assert kb.facts("long", expiry=True).to_rows() == [(6, 3, AT_13)]
+
+
+@pytest.mark.parametrize("leaving", [("r",), ("s",), ("r", "s")])
+def test_an_edited_program_knows_the_predicates_of_windows(leaving: tuple[str, ...]) -> None:
+    """The analysis of an edited program is that of the program, also if only a rule has the arity."""
+    text = "@window short :- edge, range 1s . @window few :- road, count 2 ."
+    program = parse(f"{text} r: path(?x, ?y) :- edge(?x, ?y) . s: path(?x, ?y) :- few(?x, ?y) . edge(1, 2) .")
+    edited = EditedProgram(analyse(program))
+    edited.change([], leaving)
+    assert edited.analysis.predicates == analyse(edited.program).predicates
+
+
+@pytest.mark.parametrize("windows", ["count 2", "landmark"])
+def test_the_expiry_of_a_stream_with_windows_of_other_kinds(windows: str) -> None:
+    """It was unknown for all facts as soon as one window goes by count."""
+    kb = tidalog.open()
+    kb.load(f"@window short :- edge, range 8s . @window other :- edge, {windows} .")
+    for number in range(3):
+        kb.apply(tidalog.Update(time=5, insertions={"edge": [(number, 0)]}))
+    found = {x: at for x, _, at in kb.facts("edge", expiry=True).to_rows()}
+    assert found == ({0: AT_13, 1: None, 2: None} if windows == "count 2" else dict.fromkeys(range(3)))
+
+
+def test_the_expiry_of_a_fact_that_rules_derive_too() -> None:
+    """It was that of the window alone, and the fact stayed."""
+    kb = tidalog.open(strategy="ranked")
+    kb.load("@window edge :- range 8s . edge(?x, ?y) :- fixed(?x, ?y) . fixed(1, 2) .")
+    kb.apply(tidalog.Update(time=5, insertions={"edge": [(1, 2), (3, 4)]}))
+    assert dict.fromkeys([(1, 2), (3, 4)]) == {
+        (x, y): at for x, y, at in kb.facts("edge", expiry=True).to_rows()
+    }
+    assert kb.facts("edge", True, expiry=True).to_rows() == [(1, 2, AT_13), (3, 4, AT_13)]
+    kb.advance(14)
+    assert kb.facts("edge").to_rows() == [(1, 2)]
