@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime
+from pathlib import Path
 
 import pytest
 
@@ -58,3 +59,36 @@ def test_the_expiry_of_a_fact_that_rules_derive_too() -> None:
     assert kb.facts("edge", True, expiry=True).to_rows() == [(1, 2, AT_13), (3, 4, AT_13)]
     kb.advance(14)
     assert kb.facts("edge").to_rows() == [(1, 2)]
+
+
+@pytest.mark.parametrize("rule", ["", "path(?x, ?y) :- long(?x, ?y) ."])
+def test_a_store_knows_windows_that_no_rule_reads(tmp_path: Path, rule: str) -> None:
+    """They were unknown when it was opened again, or whenever facts came after the program."""
+    windows = (
+        "@window edge :- tumbling 3s . @window short :- edge, range 2s . @window long :- edge, count 2 ."
+    )
+    with tidalog.open(tmp_path / "store") as kb:
+        kb.load(f"{windows} edge(1, 2) . {rule}")
+        known = set(kb.predicates)
+        assert known >= {"edge", "short", "long"}
+    with tidalog.open(tmp_path / "store") as kb:
+        assert set(kb.predicates) == known
+        assert kb.facts("short").to_rows() == kb.facts("long").to_rows() == [(1, 2)]
+    kb = tidalog.open()
+    kb.load(f"{windows} {rule}")
+    kb.apply(tidalog.Update(time=5, insertions={"edge": [(1, 2)]}))
+    assert set(kb.predicates) == known
+
+
+def test_the_expiry_of_a_fact_that_follows_from_an_aggregate() -> None:
+    """It was that of its other facts alone."""
+    kb = tidalog.open(strategy="expire")
+    kb.load(
+        "@window edge :- range 8s . @window old :- edge, range 4s . degree(?x, #count(?y)) :- old(?x, ?y) ."
+        "few(?x, ?y) :- edge(?x, ?y), degree(?x, ?n), ?n < 2 . far(?x) :- edge(?x, ?y), edge(?y, _) ."
+    )
+    kb.apply(tidalog.Update(time=5, insertions={"edge": [(1, 2), (2, 3)]}))
+    assert {at for _, _, at in kb.facts("few", expiry=True).to_rows()} == {None}
+    assert kb.facts("far", expiry=True).to_rows() == [(1, AT_13)]
+    kb.advance(9)
+    assert kb.facts("few").to_rows() == []

@@ -28,7 +28,7 @@ from tidalog.analysis.rewrite import atoms, map_atoms
 from tidalog.analysis.safety import check_safety
 from tidalog.analysis.specialise import specialise
 from tidalog.analysis.strata import check_stratification
-from tidalog.analysis.windows import check_times, check_windows, windows_are_defined
+from tidalog.analysis.windows import check_times, check_windows, windows_are_defined, with_windows
 from tidalog.lang.collector import collector_paused
 from tidalog.model.errors import Diagnostic, ProgramError
 from tidalog.model.program import Fact, Program
@@ -168,7 +168,8 @@ def with_facts(analysis: Analysis, facts: Iterable[Fact]) -> Analysis | None:
             infos[name] = PredicateInfo(name, arity, True, info is not None and info.derived)
     found = replace(analysis, warnings=())
     if infos:
-        found = replace(found, predicates=MappingProxyType({**known, **infos}))
+        predicates = with_windows({**known, **infos}, analysis.program.windows)
+        found = replace(found, predicates=MappingProxyType(dict(predicates)))
     if len(found.predicates) == len(known) and "components" in analysis.__dict__:
         found.__dict__["components"] = analysis.components
     return found

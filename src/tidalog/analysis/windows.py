@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Container, Mapping, Sequence
+from collections.abc import Container, Iterator, Mapping, Sequence
 
 from tidalog.analysis.diagnostics import (
     NoTimeThere,
@@ -86,23 +86,32 @@ def check_times(draft: Draft) -> None:
 
 def windows_are_defined(draft: Draft) -> None:
     """A window and its stream have facts, and as many arguments as each other."""
-    for window in draft.program.windows:
-        for one, other in ((window.name, window.source), (window.source, window.name)):
-            use = draft.uses.get(other)
-            if use is not None:
-                draft.uses.setdefault(one, Use(use.arity, window.span))
+    windows = draft.program.windows
+    for one, other, window in _pairs(windows):
+        use = draft.uses.get(other)
+        if use is not None:
+            draft.uses.setdefault(one, Use(use.arity, window.span))
+
+
+def _pairs(windows: Sequence[Window]) -> Iterator[tuple[str, str, Window]]:
+    """Names with the same number of arguments: streams and their windows, then windows and their streams."""
+    yield from ((window.source, window.name, window) for window in windows)
+    yield from ((window.name, window.source, window) for window in windows)
 
 
 def with_windows(
-    infos: Mapping[str, PredicateInfo], windows: Sequence[Window], known: Container[str]
+    infos: Mapping[str, PredicateInfo], windows: Sequence[Window], known: Container[str] | None = None
 ) -> Mapping[str, PredicateInfo]:
-    """The predicates of facts and rules, and with them windows and streams, as `windows_are_defined` says."""
+    """The predicates of facts and rules (those that are `known`), and with them windows and streams, as
+    `windows_are_defined` says."""
     if not windows:
         return infos
-    names = {name for window in windows for name in (window.name, window.source)}
-    found = {name: info for name, info in infos.items() if name in known or name not in names}
-    for window in windows:
-        for one, other in ((window.name, window.source), (window.source, window.name)):
-            if one not in found and other in found:
-                found[one] = PredicateInfo(one, found[other].arity, explicit=True, derived=False)
+    found = dict(infos)
+    if known is not None:
+        for name in {name for window in windows for name in (window.name, window.source)}:
+            if name not in known:
+                found.pop(name, None)
+    for one, other, _ in _pairs(windows):
+        if one not in found and other in found:
+            found[one] = PredicateInfo(one, found[other].arity, explicit=True, derived=False)
     return found

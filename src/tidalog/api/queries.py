@@ -46,7 +46,7 @@ def expiries_of(database: Database, facts: Facts, explicit: bool | None) -> pa.A
         mask, want = selected(explicit)
         ids, number, kept = engine.ids(name, mask, want), engine.predicate(name), engine.expiries
         if number in kept.timed:
-            times = kept.times_of(ids)
+            times = kept.times_of(ids) if _goes_by_expiries(database, name) else times
         elif explicit or not database.analysis.predicates[name].derived:
             for rows, leave in database.windows.expiries_of(name):
                 found = np.empty(rows.count, np.int32)
@@ -55,6 +55,29 @@ def expiries_of(database: Database, facts: Facts, explicit: bool | None) -> pa.A
                 there = np.isin(found, ids)
                 times[np.searchsorted(ids, found[there])] = leave[there]
     return pa.array(times, pa.timestamp("us", tz="UTC"), mask=times == NEVER_TIME)
+
+
+def _goes_by_expiries(database: Database, name: str) -> bool:
+    """Whether a predicate follows only from facts whose expiries are kept, or that time does not concern."""
+    rules, engine = database.analysis.rules, database.engine
+    below: dict[str, set[str]] = {}
+    for rule in rules:
+        if rule.head is not None:
+            read = {atom.predicate for atom in (*rule.atoms, *rule.negations)}
+            below.setdefault(rule.head.predicate, set()).update(read)
+    windows = [window for window in database.program.windows if window.kind != "count"]
+    moved = {name for window in windows for name in (window.name, window.source)}
+    while more := {one for one, read in below.items() if one not in moved and read & moved}:
+        moved |= more
+    seen, queue = {name}, [name]
+    while queue:
+        one = queue.pop()
+        if one in moved and one in below and engine.predicate(one) not in engine.expiries.timed:
+            return False
+        new = below.get(one, set()) - seen
+        seen |= new
+        queue += new
+    return True
 
 
 def argument_names(database: Database, facts: Facts) -> tuple[str, ...]:

@@ -107,8 +107,9 @@ class Bucket:
         of_rows = order.update_of(keys[order.rows], order.sub_batch)
         late_rows = np.isin(of_rows, list(work.late))
         refused_rows = (np.isin(order.sub_batch, with_rules) | np.isin(of_rows, refused)) & ~late_rows
-        now_of_late = [work.late[update] for update in of_rows[late_rows].tolist()]
-        bad = [*bad, *late_notes(table, order.rows[late_rows], now_of_late)]
+        late = of_rows[late_rows].tolist()
+        now_of_late = [work.late[update] for update in late]
+        bad += late_notes(table, order.rows[late_rows], times[late].tolist(), now_of_late)
         without = np.isin(order.sub_batches, with_rules)
         without[[*refused, *work.late]] = True
         done = int(np.count_nonzero(~without))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
 
 import numpy as np
@@ -15,12 +14,13 @@ from tidalog.io.diagnostics import Position
 from tidalog.io.update_diagnostics import UpdateTooLate
 from tidalog.io.update_files import part_of
 from tidalog.keyed.packing import TIME
+from tidalog.keyed.row_notes import ORIGINS, note_of
 from tidalog.model.window_times import time_text
 
 
 def facts_in(table: pa.Table) -> RawTable:
     """Operations, predicates and arguments of rows, in their order."""
-    names = [name for name in table.column_names if name not in ("key", "update", TIME)]
+    names = [name for name in table.column_names if name not in ("key", "update", TIME, *ORIGINS)]
     columns = [table.column(name) for name in names]
 
     def position(row: int, field: int) -> tuple[Position, str]:
@@ -41,27 +41,27 @@ def fitting_rows(table: pa.Table, declarations: Declarations) -> tuple[pa.Table,
     for cell in bad:
         found = bad_row(part, cell).diagnostic
         fault = {"number": found.number, "message": found.message, "column": f"arg{cell.argument + 1}"}
-        notes.append(_note(fault, table.slice(cell.row, 1).to_pylist()[0]))
+        (row,) = table.slice(cell.row, 1).to_pylist()
+        notes.append(note_of(fault, row, _time_of(row)))
     kept = np.ones(table.num_rows, np.bool_)
     kept[[cell.row for cell in bad]] = False
     return table.filter(pa.array(kept)), notes
 
 
-def late_notes(table: pa.Table, rows: npt.NDArray[np.int64], now: Sequence[int]) -> list[str]:
-    """The faults of rows that come too late, as under BAD; `now` are the times of their keys."""
+def late_notes(
+    table: pa.Table, rows: npt.NDArray[np.int64], times: Sequence[int], now: Sequence[int]
+) -> list[str]:
+    """The faults of rows whose updates come too late, as under BAD: the times of these, and of their keys."""
     notes: list[str] = []
-    for row, time in zip(table.take(pa.array(rows)).to_pylist(), now, strict=True):
-        own = row.get(TIME)
-        shown = "" if own is None else time_text(own)
-        message = f"{UpdateTooLate(time=shown, now='', late='').message}: time is at {time_text(time)}"
-        notes.append(_note({"number": UpdateTooLate.number, "message": message, "column": "time"}, row))
+    for row, time, latest in zip(table.take(pa.array(rows)).to_pylist(), times, now, strict=True):
+        message = (
+            f"{UpdateTooLate(time=time_text(time), now='', late='').message}: time is at {time_text(latest)}"
+        )
+        fault = {"number": UpdateTooLate.number, "message": message, "column": TIME}
+        notes.append(note_of(fault, row, _time_of(row)))
     return notes
 
 
-def _note(fault: Mapping[str, str], row: Mapping[str, object]) -> str:
-    """A fault and the values of its row, in JSON."""
-    values = {name: value if value is None else str(value) for name, value in row.items() if name != TIME}
+def _time_of(row: Mapping[str, object]) -> str | None:
     time = row.get(TIME)
-    if isinstance(time, int):
-        values["time"] = time_text(time)
-    return json.dumps({"fault": fault, "values": values})
+    return time_text(time) if isinstance(time, int) else None

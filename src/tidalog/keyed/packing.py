@@ -102,7 +102,8 @@ def arrow_stream(table: pa.Table) -> bytes:
 
 
 def unpacked_rows(payloads: Sequence[bytes]) -> pa.Table:
-    return pa.concat_tables([pa.ipc.open_stream(payload).read_all() for payload in payloads])
+    tables = [pa.ipc.open_stream(payload).read_all() for payload in payloads]
+    return pa.concat_tables(tables).unify_dictionaries()
 
 
 # --- out ----------------------------------------------------------------------------------------------------

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
@@ -15,6 +14,7 @@ from tidalog.io.update_diagnostics import NotATimeCell
 from tidalog.io.update_times import times_of_values
 from tidalog.keyed.batches import Numbers, SubBatches
 from tidalog.keyed.packing import BAD, TIME, UNTIL
+from tidalog.keyed.row_notes import note_of
 from tidalog.model.facts import Ids
 from tidalog.model.window_times import START
 
@@ -75,14 +75,8 @@ def _with_faults(table: pa.Table, wrong: Numbers) -> pa.Table:
     notes = table.column(BAD).to_pylist()
     for number, row in zip(wrong.tolist(), table.take(pa.array(wrong)).to_pylist(), strict=True):
         if notes[number] is None:
-            time = str(row.pop(TIME))
-            fault = {
-                "number": NotATimeCell.number,
-                "message": NotATimeCell(value=time).message,
-                "column": "time",
-            }
-            named = {name: value for name, value in row.items() if not name.startswith("__tidalog")}
-            values = {name: value if value is None else str(value) for name, value in named.items()}
-            notes[number] = json.dumps({"fault": fault, "values": {**values, "time": time}})
+            time = str(row[TIME])
+            fault = {"number": NotATimeCell.number, "message": NotATimeCell(value=time).message}
+            notes[number] = note_of({**fault, "column": TIME}, row, time)
     at = table.column_names.index(BAD)
     return table.set_column(at, BAD, pa.chunked_array([pa.array(notes, pa.string())]))

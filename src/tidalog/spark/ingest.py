@@ -20,6 +20,7 @@ from tidalog.io.declared_rows import as_declared
 from tidalog.io.update_checks import ADD_RULE
 from tidalog.io.update_files import part_of
 from tidalog.io.update_times import times_of_values
+from tidalog.keyed.row_notes import BLOCK, FILE, OFFSETS, ROW
 from tidalog.spark.catalog import KnownPredicates
 from tidalog.spark.columns import UpdateColumns, quoted
 from tidalog.spark.diagnostics import FileInStreamNotReadable, SparkError, UpdateTooLate
@@ -36,15 +37,10 @@ if TYPE_CHECKING:
 
 BadRow = dict[str, object]
 """The position of a row, its error, and its values."""
-_FILE: Final = "__tidalog_file"
-_BLOCK: Final = "__tidalog_block"
-_ROW: Final = "__tidalog_row"
 _NUMBER: Final = "__tidalog_number"
-_ORIGINS: Final = {_FILE: "file_path", _BLOCK: "file_block_start"}
+_ORIGINS: Final = {FILE: "file_path", BLOCK: "file_block_start"}
 _MOST_ORIGINS: Final = 3
 _PLAIN: Final = {"string", "boolean", "tinyint", "smallint", "int", "bigint", "float", "double", "decimal"}
-OFFSETS: Final = ("topic", "partition", "offset")
-"""The columns of a message queue that identify the origin of a row."""
 _UNREADABLE: Final = re.compile(r"FAILED_READ_FILE|CANNOT_READ_FILE|Encountered error while reading file")
 _PATH: Final = re.compile(r"\b(?:file:/|hdfs:/|s3a?:/|gs:/|abfss?:/)[^\s,;'\"]+")
 
@@ -82,7 +78,7 @@ class Ingest:
         sure = self._validation.is_sure().alias(SURE)
         self.updates = rows.select("*", *content, sure)
         own = self.updates.columns
-        sources = [_FILE] if _FILE in own else [name for name in OFFSETS[:2] if name in own]
+        sources = [FILE] if FILE in own else [name for name in OFFSETS[:2] if name in own]
         self._origins = [*(["update"] if self.has_labels else []), *sources] if sources else []
         self._text_labels = text_labels
         self._label = columns.update or ""
@@ -192,7 +188,7 @@ class Ingest:
         names = [name for name in rows.columns if name != "update"]
         found = rows.select(*names).distinct().limit(_MOST_ORIGINS).toArrow().to_pylist()
         return sorted(
-            str(row[_FILE]) if _FILE in row else ", ".join(f"{name} {value}" for name, value in row.items())
+            str(row[FILE]) if FILE in row else ", ".join(f"{name} {value}" for name, value in row.items())
             for row in found
         )
 
@@ -214,7 +210,7 @@ def with_origins(frame: DataFrame) -> DataFrame:
 
     found: list[Column] = [F.col(f"_metadata.{name}").alias(own) for own, name in _ORIGINS.items()]
     with no_query_log():
-        for more in ([F.col("_metadata.row_index").alias(_ROW)], []):
+        for more in ([F.col("_metadata.row_index").alias(ROW)], []):
             try:
                 return frame.select("*", *found, *more)
             except AnalysisException:
@@ -229,20 +225,20 @@ def _bad_rows(frame: DataFrame, fault: Column) -> list[BadRow]:
 
     checked = frame.withColumn(FAULT, fault).drop(CONTENT, SURE, TIME)
     numbered = checked.withColumn(_NUMBER, F.monotonically_increasing_id())
-    in_files = _FILE in checked.columns
+    in_files = FILE in checked.columns
     firsts: dict[tuple[str, int], int] = {}
     with reading():
-        if in_files and _ROW not in checked.columns:
-            pieces = numbered.groupBy(_FILE, _BLOCK).agg(F.min(_NUMBER).alias("first")).toArrow()
+        if in_files and ROW not in checked.columns:
+            pieces = numbered.groupBy(FILE, BLOCK).agg(F.min(_NUMBER).alias("first")).toArrow()
             for piece in pieces.to_pylist():
-                firsts[piece[_FILE], piece[_BLOCK]] = piece["first"]
+                firsts[piece[FILE], piece[BLOCK]] = piece["first"]
         faulty_rows = numbered.filter(F.col(FAULT).isNotNull())
         bad = faulty_rows.select(*(_shown(field) for field in numbered.schema)).toArrow()
     found: list[BadRow] = []
     for row in bad.to_pylist():
         error, number = row.pop(FAULT), row.pop(_NUMBER)
-        if in_files and row.get(_ROW) is None:
-            row[_ROW] = number - firsts[row[_FILE], row[_BLOCK]]
+        if in_files and row.get(ROW) is None:
+            row[ROW] = number - firsts[row[FILE], row[BLOCK]]
         found.append(bad_row(error, row))
     return found
 
@@ -250,9 +246,9 @@ def _bad_rows(frame: DataFrame, fault: Column) -> list[BadRow]:
 def bad_row(fault: Mapping[str, object], row: dict[str, object]) -> BadRow:
     """A bad row in the form of the quarantine: its error, its position and its values."""
     position: BadRow = {name: row.pop(name) for name in OFFSETS if name in row}
-    if _FILE in row:
-        position["file"], position["block"] = row.pop(_FILE), row.pop(_BLOCK)
-        number = row.pop(_ROW, None)
+    if FILE in row:
+        position["file"], position["block"] = row.pop(FILE), row.pop(BLOCK)
+        number = row.pop(ROW, None)
         if isinstance(number, int):
             position["row"] = number + 1
     return {**fault, **position, "values": {name: value for name, value in row.items() if value is not None}}

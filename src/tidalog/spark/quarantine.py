@@ -13,9 +13,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from tidalog.io.files import AtomicFile
+from tidalog.keyed.row_notes import OFFSETS
 from tidalog.model.amounts import counted
 from tidalog.spark.diagnostics import BadRowsInStream, SparkError
-from tidalog.spark.ingest import OFFSETS, BadRow
+from tidalog.spark.ingest import BadRow
 
 
 @dataclass(frozen=True)

@@ -13,9 +13,9 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
+from tidalog.keyed.row_notes import OFFSETS
 from tidalog.spark.columns import CORRUPT
 from tidalog.spark.diagnostics import NotAStream, SourceMissing, SparkError
-from tidalog.spark.ingest import OFFSETS
 from tidalog.spark.internals import no_query_log, scala_version
 
 if TYPE_CHECKING:

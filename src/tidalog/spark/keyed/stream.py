@@ -11,6 +11,8 @@ from math import inf
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
+import pyarrow as pa
+
 import tidalog
 from tidalog.analysis.keyed import keyed_program
 from tidalog.api.diagnostics import BadArgument
@@ -33,6 +35,7 @@ from tidalog.keyed.packing import (
     row_schema,
     rows_apart,
 )
+from tidalog.keyed.row_notes import ORIGINS, numbered
 from tidalog.keyed.row_times import RowTimes
 from tidalog.keyed.shard_map import entry_of_bucket
 from tidalog.lang.names import full_name
@@ -213,11 +216,16 @@ class Keyed:
         if begin_with is not None:
             dealt = self._updates.sparkSession.read.parquet(str(begin_with))
             initial = dealt.select(BUCKET, "record").groupBy(BUCKET)
-        every = config.ttl is not None or self._timing is not None
-        timed = None if self._timing is None else self._timing.of
-        pack = packer(entry_of_bucket(config.buckets), every, timed)
+        timing = self._timing
+        every = config.ttl is not None or timing is not None
+
+        def prepare(table: pa.Table) -> pa.Table:
+            table = numbered(table)
+            return table if timing is None else timing.of(table)
+
+        pack = packer(entry_of_bucket(config.buckets), every, prepare)
         rows = self._checked()
-        if clock is not None and timed is not None:
+        if clock is not None and timing is not None:
             advances = advances_of(rows.sparkSession, clock, with_now=config.ttl is not None)
             rows = rows.unionByName(advances, allowMissingColumns=True)
         packed = map_in_arrow(rows, pack, PACKED)
@@ -286,6 +294,7 @@ class Keyed:
             first=note.first,
             changes_of=self._changes_of,
             rows_of=self._rows_of,
+            time_column=self._columns.time,
             clock=clock,
         )
         reports = self._reports(initial, generation)
@@ -325,6 +334,8 @@ class Keyed:
             now.append(F.unix_micros(F.current_timestamp()).alias(TIME))
         elif self._columns.time is not None:
             now.append(F.col(TIME))
+        is_late_or_unfit = self._timing is not None or self.config.declarations.declared
+        origins = [name for name in ORIGINS if name in checked.columns and is_late_or_unfit]
         return checked.select(
             bucket.alias(BUCKET),
             bad.alias(BAD),
@@ -334,4 +345,5 @@ class Keyed:
             "predicate",
             *arguments,
             *now,
+            *origins,
         )
