@@ -3,7 +3,7 @@
 python keyed_cluster_driver.py ROOT
 
 Before batches 1 and 3 every Python worker is killed, before batch 2 an executor, all by SIGKILL.  Batch 4
-goes on undisturbed.
+goes on undisturbed.  If ROOT has a file `windows.rls`, that is the program, and rows have times.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import psutil
+from keyed_windows_workspace import WindowedKeys
 from keyed_workspace import KeyedWorkspace
 
 from tidalog.spark.keyed.pipeline import KeyedPipeline
@@ -40,7 +41,8 @@ def python_workers() -> list[psutil.Process]:
     return [process for process in processes("pyspark.daemon") if process.ppid() in daemons]
 
 
-def main(root: Path) -> None:
+def kill_around_batches() -> dict[str, int]:
+    """Counts what was killed."""
     killed = {"workers": 0, "executors": 0}
     process = KeyedPipeline._process
 
@@ -55,8 +57,17 @@ def main(root: Path) -> None:
         process(self, frame, batch)
 
     KeyedPipeline._process = with_a_kill  # type: ignore[method-assign]
+    return killed
+
+
+def main(root: Path) -> None:
+    killed = kill_around_batches()
     spark = spark_session("local-cluster[2,1,1024]", {"spark.task.maxFailures": "8"})
-    totals = KeyedWorkspace(spark, root).run()
+    windowed = root / "windows.rls"
+    if windowed.exists():
+        totals = WindowedKeys(spark, root, windowed.read_text()).run(buckets=4)
+    else:
+        totals = KeyedWorkspace(spark, root).run()
     print(json.dumps({**killed, "rows": totals.rows, "batches": totals.batches}))
     spark.stop()
 

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+import time
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -24,6 +26,7 @@ if TYPE_CHECKING:
     from tidalog.spark.query import MaintenanceQuery
 
 SCHEMA = "farm string, update long, op string, predicate string, arg1 string, arg2 string"
+LIMIT = 240
 KEYS = tuple(f"farm {number}" for number in range(6))
 
 
@@ -85,5 +88,21 @@ class WindowedKeys:
 
     def check(self) -> None:
         assert sorted(map(repr, self.changes())) == sorted(map(repr, self.alone.emitted))
-        late = [row["values"] for row in self.quarantined() if row["number"] == "T174"]
-        assert {(row["key"], int(row["update"])) for row in late} == self.alone.late
+        late = [row for row in self.quarantined() if row["number"] == "T174"]
+        assert {(row["values"]["farm"], row["values"]["update"]) for row in late} == self.alone.late
+        assert len({(row["file"], row["row"]) for row in late}) == len(late)
+        for row in late:
+            source = pq.read_table(urlsplit(row["file"]).path).slice(row["row"] - 1, 1).to_pylist()[0]
+            names = ("farm", "update", "op", "predicate", "arg1")
+            assert {name: source[name] for name in names}.items() <= row["values"].items()
+
+
+def stopped_when(query: MaintenanceQuery, holds: Callable[[], bool]) -> None:
+    end = time.monotonic() + LIMIT
+    try:
+        while query.exception() is None and not holds():
+            assert time.monotonic() < end
+            time.sleep(0.05)
+    finally:
+        query.stop()
+    assert query.exception() is None

@@ -29,6 +29,7 @@ from tidalog.analysis.keyed import keyed_program
 from tidalog.keyed.bucket import Bucket
 from tidalog.keyed.config import BucketConfig, config_of
 from tidalog.keyed.outcome import BatchOutcome
+from tidalog.keyed.row_notes import KEY_OF_ROW
 from tidalog.lang import parse, print_rule
 from tidalog.model.errors import RunError, StoreError
 from tidalog.model.program import Fact, Program, Rule
@@ -256,7 +257,7 @@ def test_rows_that_do_not_fit_a_declaration_are_bad_and_others_are_converted() -
     outcome = keyed.apply(rows)
     (bad,) = [json.loads(note) for note in outcome.bad]
     assert bad["fault"] == {"number": "T156", "message": '"warm" is not a double', "column": "arg2"}
-    assert (bad["values"]["key"], bad["values"]["arg1"]) == ("k1", "8")
+    assert (bad["values"][KEY_OF_ROW], bad["values"]["arg1"]) == ("k1", "8")
     assert outcome.rows == 2
     emitted = changes_in(outcome.changes, keyed.config.arguments)
     assert len([one for one in emitted if "hot" in str(one)]) == 2

@@ -6,14 +6,13 @@ import os
 import subprocess
 import sys
 import time
-from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
 from keyed_idle_driver import PROGRAM
 from keyed_windows import FromScratch, TimedRow, folded
-from keyed_windows_workspace import KEYS, SCHEMA, WindowedKeys
+from keyed_windows_workspace import KEYS, LIMIT, SCHEMA, WindowedKeys, stopped_when
 
 from tidalog.model.window_times import NEVER
 from tidalog.spark.keyed.clock import ClockState, read_clock
@@ -21,10 +20,7 @@ from tidalog.spark.keyed.clock import ClockState, read_clock
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-    from tidalog.spark.query import MaintenanceQuery
-
 DRIVER = Path(__file__).with_name("keyed_idle_driver.py")
-LIMIT = 240
 
 
 def killed(root: Path, *about: object) -> None:
@@ -38,17 +34,6 @@ def killed(root: Path, *about: object) -> None:
         start_new_session=True,
     )
     assert ended.returncode == -9, ended.stderr
-
-
-def stopped_when(query: MaintenanceQuery, holds: Callable[[], bool]) -> None:
-    end = time.monotonic() + LIMIT
-    try:
-        while query.exception() is None and not holds():
-            assert time.monotonic() < end
-            time.sleep(0.05)
-    finally:
-        query.stop()
-    assert query.exception() is None
 
 
 def chain(key: str, label: int, at: int) -> list[TimedRow]:

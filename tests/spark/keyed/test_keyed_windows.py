@@ -27,6 +27,7 @@ from tidalog.keyed.bucket import Bucket
 from tidalog.keyed.config import BucketConfig, config_of, facts_only
 from tidalog.keyed.due_index import DueIndex
 from tidalog.keyed.outcome import Clock
+from tidalog.keyed.row_notes import KEY_OF_ROW
 from tidalog.lang import parse
 from tidalog.model.window_times import NEVER
 
@@ -72,7 +73,7 @@ class Buckets:
             self.expired += done.expired_facts
             for note in map(json.loads, done.bad):
                 assert note["fault"]["number"] == "T174"
-                self.late.add((note["values"]["key"], int(note["values"]["update"])))
+                self.late.add((note["values"][KEY_OF_ROW], note["values"]["update"]))
             assert done.rows + len(done.bad) == len(own)
 
     def rebuild(self) -> None:

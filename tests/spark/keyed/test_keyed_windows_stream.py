@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 import pytest
 from keyed_windows import PROGRAMS, TimedRow, random_batches
 from keyed_windows_workspace import KEYS, SCHEMA, WindowedKeys
 from update_streams import add_table
+
+from tidalog.spark.stream import maintain
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -66,3 +69,37 @@ def test_without_times_keys_have_those_of_their_batches(spark: SparkSession, tmp
     assert workspace.run(workspace.frame(SCHEMA)).expired == 0
     workspace.write([TimedRow("b", 1, "+", "edge", ("z", "y"), None)])
     assert workspace.run(workspace.frame(SCHEMA)).expired == 2  # a restart takes longer than the window
+
+
+def test_late_rows_are_in_the_quarantine_as_without_keys(spark: SparkSession, tmp_path: Path) -> None:
+    """With file, row and reason, also of text files, whose rows have no numbers; and not again when the
+    source is read again for other buckets."""
+    program = "@window edge :- range 10s . seen(?x) :- edge(?x, _) ."
+    lines = ["farm,update,op,predicate,arg1,arg2,time"]
+    for label, time, rows in [(1, 100, 2), (2, 103, 1), (3, 99, 3), (4, 110, 1), (5, 50, 2), (6, 107, 1)]:
+        lines += [f"a,{label},+,edge,n{n},m,{time - n}" for n in range(rows)]
+    (tmp_path / "in").mkdir()
+    for name, part in (("1.csv", lines[:6]), ("2.csv", [lines[0], "a,3,?,edge,x,y,100", *lines[6:]])):
+        (tmp_path / "in" / name).write_text("\n".join(part) + "\n")
+    reader = spark.readStream.schema(f"{SCHEMA}, time double").option("header", True)
+    frame = reader.csv(str(tmp_path / "in"))
+    workspace = WindowedKeys(spark, tmp_path, program)
+    for buckets in (3, 2):
+        workspace.run(frame, buckets=buckets, late="3s")
+    keyed_rows = [row for row in workspace.quarantined() if row["number"] == "T174"]
+    query = maintain(frame, program, tmp_path / "store", late="3s").start(trigger="available-now")
+    assert query.awaitTermination(600)
+    files = sorted((tmp_path / "store" / "spark" / "quarantine").glob("*"))
+    others = [json.loads(line) for file in files for line in file.read_text().splitlines()]
+
+    def shown(rows: list[dict[str, Any]]) -> list[str]:
+        """In any order, also of the columns."""
+        kept = [sorted({**row, "values": sorted(row["values"].items()), "batch": 0}.items()) for row in rows]
+        return sorted(map(repr, kept))
+
+    for row in keyed_rows:
+        row["values"]["time"] = float(row["values"]["time"])
+    assert shown(keyed_rows) == shown([row for row in others if row["number"] == "T174"])
+    assert {row["values"]["update"] for row in keyed_rows} == {3, 5}
+    bad = [row for row in workspace.quarantined() if row["number"] != "T174"]
+    assert {row["row"] for row in bad} == {row["row"] for row in others if row["number"] != "T174"} == {1}
