@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import random
 from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta, timezone
 from pathlib import Path
 
@@ -15,6 +17,7 @@ from generated_windows import MILLISECOND, Given, Pair, Run, _numbers, _terms, s
 
 import tidalog
 from tidalog.model.program import Window
+from tidalog.model.terms import Term
 from tidalog.model.window_times import NEVER, expiry_of
 from tidalog.reference.windows import Operation, WindowOracle
 
@@ -41,8 +44,42 @@ def odd_window(draw: random.Random, name: str, source: str) -> str:
     return f"@window {name} :- {text} ." if name == source else f"@window {name} :- {source}, {text} ."
 
 
+@dataclass
+class MixedOracle(WindowOracle):
+    """Windows that came at different times: each knows the operations since, and what was held then."""
+
+    base: dict[str, list[Operation]] = field(default_factory=dict)
+    since: dict[str, int] = field(default_factory=dict)
+
+    def add(self, window: Window) -> None:
+        others = [one for one in self.windows if one.source == window.source]
+        held = set[tuple[Term, ...]]().union(*map(self.content, others))
+        own = [one for one in self.operations if one.predicate == window.source]
+        last = {one.row: one for one in sorted(own, key=lambda one: (one.time, one.number))}
+        self.base[window.name] = [one for one in last.values() if not one.inserts or one.row in held]
+        self.since[window.name] = len(self.operations)
+        self.windows = [*self.windows, window]
+
+    def operations_of(self, window: Window) -> list[Operation]:
+        known = self.base.get(window.name, [])
+        return [*known, *self.operations[self.since.get(window.name, 0) :]]
+
+    def content(self, window: Window) -> set[tuple[Term, ...]]:
+        return WindowOracle([window], self.late, self.now, self.operations_of(window)).content(window)
+
+    def leaves(self, window: Window) -> dict[Pair, int]:
+        """When each fact of a window leaves it."""
+        content, came = self.content(window), dict[Pair, int]()
+        for one in sorted(self.operations_of(window), key=lambda one: (one.time, one.number)):
+            if one.inserts and one.predicate == window.source and one.row in content:
+                came[_numbers(one.row)] = one.time
+        return {row: expiry_of(window, time) for row, time in came.items()}
+
+
 class HarderRun(Run):
     """Times are in milliseconds, and may be negative."""
+
+    oracle: MixedOracle
 
     def __post_init__(self) -> None:
         self.first = list[Pair]()
@@ -55,24 +92,19 @@ class HarderRun(Run):
         if self.folder is not None:
             self.folder = self.folder / "odd"
         self.program = self._parsed()
-        self.oracle = WindowOracle(self.program.windows, self.late * MILLISECOND)
-        self.first = [
-            (self.draw.randrange(3), self.draw.randrange(3)) for _ in range(self.draw.choice((0, 0, 2)))
-        ]
+        self.oracle = MixedOracle(self.program.windows, self.late * MILLISECOND)
+        pairs = [(self.draw.randrange(3), self.draw.randrange(3)) for _ in range(self.draw.choice((0, 0, 2)))]
+        self.first = list(dict.fromkeys(pairs))
         self.time = self.draw.choice((-100_000, -3000, 0, 500, -86_400_000 * 40_000, 4_102_444_800_000))
         self.kb = self._opened()
         facts = [f"edge({x}, {y}) ." for x, y in self.first]
         self.kb.load("\n".join([*self.windows.values(), *self._texts(), *facts]))
-        self.state = {}
-        if self.first and "edge" not in self.sources:
-            self.plain |= {("edge", row) for row in self.first}
+        self.state = self._facts()
 
     def step(self) -> None:
         draw = self.draw
         self.time += draw.choice((0, 0, 1, 500, 999, 1000, 1000, 2000, 5000, 30_000))
         what = draw.random()
-        if self.first:
-            self._before_the_first()
         if what < 0.1:
             self._advance()
         elif what < 0.2 and self.folder is not None:
@@ -83,33 +115,21 @@ class HarderRun(Run):
             self._update(self.time - draw.choice((0, 0, 0, 0, 1, 500, 1000, 3000, 9000)))
         self._check_expiries()
 
-    def _before_the_first(self) -> None:
-        """What came before the first time has that time."""
-        if self.oracle.now is None and not self.oracle.operations:
-            rows, self.first = self.first, []
-            self.state = self._facts()
-            self.pending = rows
-
     def _update(self, at: int) -> None:
-        pending = getattr(self, "pending", [])
-        if pending and self.oracle.now is None:
-            self._start(at, pending)
+        self._start(at)
         super()._update(at)
 
     def _advance(self) -> None:
-        pending = getattr(self, "pending", [])
-        if pending and self.oracle.now is None:
-            self._start(self.time, pending)
-            self._check(self.kb.advance(self._spelled(self.time)), "time alone")
-            return
         now = self.oracle.now
-        if now is not None and self.time * MILLISECOND > now:
+        if now is None or self.time * MILLISECOND > now:
+            self._start(self.time)
             self.oracle.update(self.time * MILLISECOND, [], [])
             self._check(self.kb.advance(self._spelled(self.time)), "time alone")
 
-    def _start(self, at: int, rows: list[Pair]) -> None:
-        self.pending = []
-        self.oracle.update(at * MILLISECOND, [], [("edge", _terms(row)) for row in dict.fromkeys(rows)])
+    def _start(self, at: int) -> None:
+        """What came before the first time has that time."""
+        if self.oracle.now is None and self.first:
+            self.oracle.update(at * MILLISECOND, [], [("edge", _terms(row)) for row in self.first])
 
     def _spelled(self, at: int) -> object:
         """One of the ways to write a time."""
@@ -124,7 +144,9 @@ class HarderRun(Run):
             return moment.replace(tzinfo=None)
         return moment.astimezone(zone).isoformat()
 
-    def _as_update(self, at, deletions, insertions, changed):  # type: ignore[no-untyped-def]
+    def _as_update(
+        self, at: int, deletions: Sequence[Given], insertions: Sequence[Given], changed: str | None
+    ) -> tidalog.Update:
         update = super()._as_update(at, deletions, insertions, changed)
         now = self.oracle.now if self.kb.now is not None else None
         update.time = None if now is not None and at * MILLISECOND == now else self._micros(at)
@@ -149,14 +171,11 @@ class HarderRun(Run):
         self.windows[name] = text
         self.program = self._parsed()
         (new,) = [window for window in self.program.windows if window.name == name]
-        oracle = MixedOracle.of(self.oracle)
-        oracle.add(new)
-        self.oracle = oracle
-        before = self.state
+        self.oracle.add(new)
         self.kb.load(text)
         self.kb.materialise()
         self.state = self._expected()
-        assert self._facts() == self.state, (before, self._where())
+        assert self._facts() == self.state, self._where()
         self.shown["added windows"] += 1
 
     # --- expiries
@@ -173,7 +192,7 @@ class HarderRun(Run):
             ]
             expected: dict[Pair, int] = {}
             for window in own:
-                for row, time in self._leaves(window).items():
+                for row, time in self.oracle.leaves(window).items():
                     expected[row] = max(expected.get(row, time), time)
             found = {
                 (x, y): NEVER if at is None else _micros(at)
@@ -192,63 +211,12 @@ class HarderRun(Run):
         now = self.oracle.now
         for moment, facts in sorted(known.items())[:3]:
             for time, holds in ((moment - 1, True), (moment, False)):
-                self.oracle.now = max(time, now)  # type: ignore[type-var]
+                self.oracle.now = max(time, now)
                 model = self._expected()
                 for name, row in facts:
                     assert (row in model.get(name, set())) == holds, f"{name}{row} {moment}\n{self._where()}"
             self.shown["derived expiries"] += 1
         self.oracle.now = now
-
-    def _leaves(self, window: Window) -> dict[Pair, int]:
-        """When each fact of a window leaves it."""
-        content = self.oracle.content(window)
-        came: dict[Pair, int] = {}
-        for one in sorted(
-            self.oracle.operations_of(window)
-            if isinstance(self.oracle, MixedOracle)
-            else self.oracle.operations,
-            key=lambda one: (one.time, one.number),
-        ):
-            if one.inserts and one.predicate == window.source and one.row in content:
-                came[_numbers(one.row)] = one.time
-        return {
-            row: expiry_of(window, time) if window.kind != "count" else NEVER for row, time in came.items()
-        }
-
-
-class MixedOracle(WindowOracle):
-    """Windows that came at different times: each knows the operations since, and what was held then."""
-
-    base: dict[str, list[Operation]]
-
-    @staticmethod
-    def of(oracle: WindowOracle) -> MixedOracle:
-        if isinstance(oracle, MixedOracle):
-            return oracle
-        new = MixedOracle(list(oracle.windows), oracle.late, oracle.now, oracle.operations)
-        new.base = {}
-        return new
-
-    def add(self, window: Window) -> None:
-        others = [one for one in self.windows if one.source == window.source]
-        held = set().union(*(self.content(one) for one in others))
-        own = sorted(
-            (one for one in self.operations if one.predicate == window.source),
-            key=lambda one: (one.time, one.number),
-        )
-        last = {one.row: one for one in own}
-        self.base[window.name] = [one for one in last.values() if not one.inserts or one.row in held]
-        self.since = getattr(self, "since", {})
-        self.since[window.name] = len(self.operations)
-        self.windows = [*self.windows, window]
-
-    def operations_of(self, window: Window) -> list[Operation]:
-        if window.name not in self.base:
-            return self.operations
-        return [*self.base[window.name], *self.operations[self.since[window.name] :]]
-
-    def content(self, window: Window):  # type: ignore[no-untyped-def]
-        return WindowOracle([window], self.late, self.now, self.operations_of(window)).content(window)
 
 
 def _micros(at: object) -> int:

@@ -5,12 +5,16 @@ from __future__ import annotations
 from datetime import UTC, datetime
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 import tidalog
 from tidalog.analysis import analyse
 from tidalog.analysis.edited_program import EditedProgram
+from tidalog.keyed.window_states import expiries_of
 from tidalog.lang import parse
+from tidalog.model.errors import UsageError
+from tidalog.model.window_times import expiry_of
 
 AT_13 = datetime(1970, 1, 1, 0, 0, 13, tzinfo=UTC)
 
@@ -92,3 +96,26 @@ def test_the_expiry_of_a_fact_that_follows_from_an_aggregate() -> None:
     assert kb.facts("far", expiry=True).to_rows() == [(1, AT_13)]
     kb.advance(9)
     assert kb.facts("few").to_rows() == []
+
+
+def test_a_time_beyond_the_calendar_has_a_text() -> None:
+    """The message about an update that came after it was a traceback."""
+    kb = tidalog.open()
+    kb.load("@window edge :- range 10s .")
+    kb.advance(1e12)
+    with pytest.raises(UsageError, match="time is at 1000000000000"):
+        kb.apply(tidalog.Update(time=5, insertions={"edge": [(1, 2)]}))
+    kb.apply(tidalog.Update(time=1e12, insertions={"edge": [(1, 2)]}))
+    assert kb.facts("edge", expiry=True).to_rows() == [(1, 2, None)]
+
+
+def test_an_expiry_beyond_all_times_is_never() -> None:
+    window = "@window edge :- range 50000000d step 50000000d ."
+    kb = tidalog.open()
+    kb.load(window)
+    kb.apply(tidalog.Update(time=4.6e12, insertions={"edge": [(1, 2)]}))
+    assert kb.facts("edge", expiry=True).to_rows() == [(1, 2, None)]
+    extremes = [0, 1, -1, 2**62 - 1, -(2**62) + 1, 10**15, -(10**15)]
+    for text in (window, "@window edge :- range 7s step 3s .", "@window edge :- tumbling 53375995d ."):
+        (one,) = parse(text).windows
+        assert expiries_of(one, np.array(extremes)).tolist() == [expiry_of(one, time) for time in extremes]

@@ -234,7 +234,7 @@ class FromScratch:
             given = tuple(Fact(name, row) for name, row in [*streamed, *self._plain[key]])
             model = evaluate(replace(program, facts=given, windows=()))
             found[key] = {
-                (name, tuple(term.value for term in row))  # type: ignore[union-attr]
+                (name, tuple(str(term.value) for term in row))  # type: ignore[union-attr]
                 for name, rows in model.items()
                 for row in rows
             }
