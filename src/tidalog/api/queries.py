@@ -18,6 +18,7 @@ from tidalog.engine.probe import find_rows
 from tidalog.maintain.uncomputed import example_of
 from tidalog.model.facts import Facts
 from tidalog.model.lifetimes import NEVER_TIME
+from tidalog.model.window_times import LAST
 from tidalog.rdf.ntriples import ntriples_text
 
 _NO_RUN: Final = RunStats()
@@ -54,7 +55,7 @@ def expiries_of(database: Database, facts: Facts, explicit: bool | None) -> pa.A
                 find_rows(engine.store.arrays, number, rows.table, rows.count, found)
                 there = np.isin(found, ids)
                 times[np.searchsorted(ids, found[there])] = leave[there]
-    return pa.array(times, pa.timestamp("us", tz="UTC"), mask=times == NEVER_TIME)
+    return pa.array(times, pa.timestamp("us", tz="UTC"), mask=times > LAST)
 
 
 def _goes_by_expiries(database: Database, name: str) -> bool:

@@ -127,8 +127,10 @@ def changes_apart(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]
             yield from pa.ipc.open_stream(payload.as_buffer())
 
 
-def rows_apart(schema: pa.Schema) -> Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
-    """The reports of buckets as rows of one schema."""
+def rows_apart(
+    schema: pa.Schema, readable: Callable[[str], str]
+) -> Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
+    """The reports of buckets as rows of one schema; the notes of bad rows become `readable`."""
 
     def apart(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         for batch in batches:
@@ -139,6 +141,10 @@ def rows_apart(schema: pa.Schema) -> Callable[[Iterator[pa.RecordBatch]], Iterat
                     rows = pa.ipc.open_stream(report["payload"]).read_all()
                     given = {name: rows.column(name) for name in rows.column_names}
                     given.setdefault("row", pa.repeat(report["row"], rows.num_rows))
+                    if "note" in given:
+                        pairs = zip(given["row"].to_pylist(), given["note"].to_pylist(), strict=True)
+                        notes = [readable(note) if row == BAD_ROW else note for row, note in pairs]
+                        given["note"] = pa.array(notes, pa.string())
                     yield from filled(given, schema).to_batches()
 
     return apart

@@ -54,3 +54,13 @@ def note_of(fault: Mapping[str, str], row: Mapping[str, object], time: object = 
     own = {name: value for name, value in row.items() if not name.startswith("__") or name in ORIGINS}
     values = {KEY_OF_ROW: own.pop("key", None), **own, TIME: time}
     return json.dumps({"fault": fault, "values": values}, default=str)
+
+
+def with_names(note: str, key: str, time: str | None) -> str:
+    """A note with the names of the columns in the stream; `time` is None if there is no such column."""
+    found = json.loads(note)
+    names = {KEY_OF_ROW: key, TIME: time}
+    fault, values = found["fault"], found["values"]
+    fault["column"] = names.get(fault.get("column"), fault.get("column")) or ""
+    named = {names.get(name, name): value for name, value in values.items()}
+    return json.dumps({"fault": fault, "values": {name: named[name] for name in named if name is not None}})

@@ -121,7 +121,9 @@ def expiries_of(window: Window, times: Times) -> Times:
     """`expiry_of` many times."""
     found: Times = np.full(len(times), NEVER, np.int64)
     if window.kind == "range":
-        found = -(-(times + window.length) // window.step) * window.step
+        steps = -(-(times + window.length) // window.step)
+        most = NEVER // window.step
+        found = np.where(steps > most, NEVER, np.minimum(steps, most) * window.step)
     elif window.kind == "tumbling":
         found = (times // window.length + 1) * window.length
     return found

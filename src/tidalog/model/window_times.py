@@ -30,6 +30,8 @@ _LARGEST: Final = ("d", "h", "m", "s", "ms", "us")
 _DURATION: Final = re.compile(r"\s*([0-9]+(?:\.[0-9]+)?)\s*([a-z]+)\s*\Z")
 _NUMBER: Final = re.compile(r"\s*-?[0-9]+(?:\.[0-9]+)?\s*\Z")
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
+FIRST: Final = (datetime(1, 1, 1, tzinfo=UTC) - _EPOCH) // timedelta(microseconds=1)
+LAST: Final = (datetime(9999, 12, 31, 23, 59, 59, 999_999, tzinfo=UTC) - _EPOCH) // timedelta(microseconds=1)
 _MOST: Final = 2**62
 
 
@@ -84,8 +86,9 @@ def time_in(value: object) -> int | None:
 
 
 def time_text(time: int) -> str:
-    """A point in time for a person; one near 1970 is a number of seconds, as examples count."""
-    if abs(time) < UNITS["d"] * 366:
+    """A point in time for a person; one near 1970 is a number of seconds, as examples count, and so is one
+    beyond the calendar."""
+    if abs(time) < UNITS["d"] * 366 or not FIRST <= time <= LAST:
         return f"{Decimal(time) / SECOND:f}"
     return (_EPOCH + timedelta(microseconds=time)).isoformat().replace("+00:00", "Z")
 
@@ -94,7 +97,7 @@ def expiry_of(window: Window, time: int) -> int:
     """When a fact that came at a time leaves the window: the first slide from which on it is too old."""
     match window.kind:
         case "range":
-            return -(-(time + window.length) // window.step) * window.step
+            return min(-(-(time + window.length) // window.step) * window.step, NEVER)
         case "tumbling":
             return (time // window.length + 1) * window.length
     return NEVER

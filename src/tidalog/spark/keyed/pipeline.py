@@ -14,8 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tidalog.keyed.outcome import Clock
-from tidalog.keyed.packing import BAD_ROW, OTHER, REFUSED, TIME, WITH_RULES
-from tidalog.keyed.row_notes import KEY_OF_ROW
+from tidalog.keyed.packing import BAD_ROW, OTHER, REFUSED, WITH_RULES
 from tidalog.maintain.materialise import Violated
 from tidalog.spark.checkpoints import read_checkpoint
 from tidalog.spark.diagnostics import UpdateRefused
@@ -44,7 +43,6 @@ class KeyedPipeline:
         first: int,
         changes_of: Callable[[DataFrame], DataFrame],
         rows_of: Callable[[DataFrame], DataFrame],
-        time_column: str | None = None,
         clock: KeyedClock | None = None,
     ) -> None:
         self._reporter = Reporter(listener)
@@ -60,7 +58,6 @@ class KeyedPipeline:
         self._first = first
         self._changes_of = changes_of
         self._rows_of = rows_of
-        self._time = time_column
         self._clock = clock
         self._has_more: Callable[[], bool] = lambda: True
         self._lock = threading.RLock()
@@ -93,7 +90,7 @@ class KeyedPipeline:
             notes = others.select("counts", F.col("payload").isNotNull().alias("more")).collect()
             report.read_seconds = time.perf_counter() - start
             rows = self._rows_of(others).collect() if any(note["more"] for note in notes) else []
-            bad = [self._bad_row(row["note"]) for row in rows if row["row"] == BAD_ROW]
+            bad = [_bad_row(row["note"]) for row in rows if row["row"] == BAD_ROW]
             refused = [self._refusal(row) for row in rows if row["row"] in (REFUSED, WITH_RULES)]
             self._quarantine.check(bad, batch)
             if bad or refused:
@@ -123,16 +120,6 @@ class KeyedPipeline:
         violated = Violated(rule=row["note"], times="", examples="")
         message = f"constraint {row['note']} is violated: this update of the key was refused"
         return {"number": violated.number, "message": message, "column": "", "values": update}
-
-    def _bad_row(self, note: str) -> BadRow:
-        """A note with the names that the columns have in this stream."""
-        found = json.loads(note)
-        names = {KEY_OF_ROW: self._key, TIME: self._time}
-        fault = {name: found["fault"].get(name, "") for name in ("number", "message", "column")}
-        fault["column"] = names.get(fault["column"], fault["column"]) or ""
-        values = {names.get(name, name): value for name, value in found["values"].items()}
-        values.pop(None, None)
-        return bad_row(fault, values)
 
     def _count(self, counts: list[dict[str, Any]], report: BatchReport) -> None:
         for part in counts:
@@ -183,3 +170,9 @@ class KeyedPipeline:
             self._closed = True
             if self._clock is not None:
                 self._clock.stop()
+
+
+def _bad_row(note: str) -> BadRow:
+    found = json.loads(note)
+    fault = {name: found["fault"].get(name, "") for name in ("number", "message", "column")}
+    return bad_row(fault, found["values"])

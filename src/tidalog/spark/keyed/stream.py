@@ -7,6 +7,7 @@ import tempfile
 import uuid
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from functools import partial
 from math import inf
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
@@ -35,7 +36,7 @@ from tidalog.keyed.packing import (
     row_schema,
     rows_apart,
 )
-from tidalog.keyed.row_notes import ORIGINS, numbered
+from tidalog.keyed.row_notes import ORIGINS, numbered, with_names
 from tidalog.keyed.row_times import RowTimes
 from tidalog.keyed.shard_map import entry_of_bucket
 from tidalog.lang.names import full_name
@@ -240,7 +241,10 @@ class Keyed:
 
     def _rows_of(self, reports: DataFrame) -> DataFrame:
         schema = row_schema(self.config.arguments, self.config.text_labels)
-        return self._with_key(map_in_arrow(reports, rows_apart(schema), ", ".join(self._columns_out)))
+        readable = partial(with_names, key=self._key, time=self._columns.time)
+        return self._with_key(
+            map_in_arrow(reports, rows_apart(schema, readable), ", ".join(self._columns_out))
+        )
 
     @property
     def _columns_out(self) -> list[str]:
@@ -294,7 +298,6 @@ class Keyed:
             first=note.first,
             changes_of=self._changes_of,
             rows_of=self._rows_of,
-            time_column=self._columns.time,
             clock=clock,
         )
         reports = self._reports(initial, generation)
