@@ -100,7 +100,7 @@ class Bucket:
         noted, last = order.last_updates()
         self.keys.note(noted, of_updates.take(pa.array(last)), np.full(len(noted), now, np.int64))
         if self.windows:
-            self._advance(self.windows.now if until is None else until, work)
+            self._advance(self.windows.now if until is None else max(until, self.windows.now), work)
         gone = self._expire(now, work)
         refused = [number for numbers, _ in work.refused for number in numbers.tolist()]
         with_rules = [number for number, change in changing.items() if change.why is not None]

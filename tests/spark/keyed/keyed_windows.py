@@ -126,8 +126,10 @@ class AloneWithWindows:
         """The time of the stream moves, and all keys with it."""
         self.now = now
         for key, kb in self.engines.items():
-            if self.now is not None:
-                self._change(key, self.last[key], tidalog.Update(time=max(self.now, _seconds(kb))))
+            if now is not None:
+                own = _seconds(kb)
+                time = now if own is None else max(now, own)
+                self._change(key, self.last[key], tidalog.Update(time=time))
 
     def _add(self, key: str) -> None:
         kb = self.engines[key] = tidalog.open(late=LATE)
@@ -147,7 +149,7 @@ class AloneWithWindows:
     def _apply(self, key: str, label: int, rows: Sequence[TimedRow]) -> None:
         times = [row.time for row in rows if row.time is not None]
         now = _seconds(self.engines[key])
-        update = tidalog.Update(time=max(times) if times else now if now >= 0 else None)
+        update = tidalog.Update(time=max(times) if times else now)
         for row in rows:
             (update.insert if row.op == "+" else update.delete)(row.predicate, [row.arguments])
         self._change(key, label, update)
@@ -174,9 +176,9 @@ class AloneWithWindows:
             self.emitted += [(key, label, "+", *fact, kind) for fact, kind in zip(come, kinds, strict=True)]
 
 
-def _seconds(kb: KnowledgeBase) -> int:
-    """The time of a knowledge base; -1 before the first."""
-    return -1 if kb.now is None else int(kb.now.timestamp())
+def _seconds(kb: KnowledgeBase) -> int | None:
+    """The time of a knowledge base; None before the first."""
+    return None if kb.now is None else int(kb.now.timestamp())
 
 
 @dataclass

@@ -33,7 +33,7 @@ def test_a_folder_of_many_keys_becomes_a_feed_with_keys(spark: SparkSession, tmp
 def streamed(folder: Path, buckets: int) -> dict[str, int]:
     command = (
         f"stream rules.rls in --key farm --buckets {buckets} --checkpoint checkpoint --changes feed "
-        "--quarantine quarantine --trigger available-now --master local[2] --json"
+        "--quarantine quarantine --idle-advance 1h --trigger available-now --master local[2] --json"
     )
     ended = subprocess.run(
         [sys.executable, "-m", "tidalog", *command.split()],

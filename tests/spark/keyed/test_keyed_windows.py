@@ -148,6 +148,22 @@ def test_time_alone_moves_every_key_and_the_next_expiry_is_known(seed: int) -> N
     assert moved or seed % 4 == 0 or name == "count"
 
 
+def test_a_key_whose_facts_must_stay_does_not_follow_an_older_batch() -> None:
+    """It moved to the latest time of the batch, which may be older than that of the stream."""
+    alone, buckets = AloneWithWindows(PROGRAMS["must stay"]), Buckets(PROGRAMS["must stay"], 1)
+    rows = [
+        TimedRow("a", 1, "+", "node", ("n2",), 98),
+        TimedRow("a", 2, "+", "node", ("n1",), 100),
+        TimedRow("a", 2, "+", "edge", ("n1", "n4"), 100),
+    ]
+    later = [[TimedRow("b", label, "+", "node", ("n1",), at)] for label, at in ((1, 108), (2, 105), (3, 109))]
+    for batch in (rows, *later):
+        alone.apply(batch)
+        buckets.apply(batch)
+        assert sorted(map(repr, buckets.emitted)) == sorted(map(repr, alone.emitted))
+        assert not any(key == "a" for key, *_, kind in buckets.emitted if kind == "expired")
+
+
 def test_rows_are_found_when_they_are_due() -> None:
     """Every third row is of no interest: its entries may be removed before they are due."""
     chance, index, wanted = np.random.default_rng(1), DueIndex(), dict[int, int]()

@@ -60,7 +60,8 @@ def test_a_key_without_rows_loses_its_old_facts_as_time_of_the_stream_moves(
     gone = [(key, label, kind) for key, label, op, _, _, kind in workspace.changes() if op == "-"]
     assert gone == [("a", 1, "expired")] * 2
     (bad,) = workspace.quarantined()
-    assert (bad["number"], bad["values"]["time"]) == ("T036", "soon")
+    assert (bad["number"], bad["column"], bad["row"]) == ("T036", "time", 3)
+    assert (bad["values"]["farm"], bad["values"]["time"]) == ("b", "soon")
 
 
 def test_without_times_keys_have_those_of_their_batches(spark: SparkSession, tmp_path: Path) -> None:
