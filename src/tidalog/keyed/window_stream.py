@@ -264,6 +264,8 @@ class KeyedStream:
         """The counterpart: `rows` of the arrivals are positions among the facts."""
         rows = self.rows.numbers(facts)
         self.put(rows, came, deleted, alive, last)
+        # A late arrival has a higher number than those that are held instead of it.
+        self.next = max(self.next, int(last.max(initial=-1)) + 1)
         own = rows[arrivals.rows]
         self._hold(Held(self.keys_of(own), arrivals.times, arrivals.numbers, own))
 

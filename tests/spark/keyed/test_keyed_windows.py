@@ -164,6 +164,20 @@ def test_a_key_whose_facts_must_stay_does_not_follow_an_older_batch() -> None:
         assert not any(key == "a" for key, *_, kind in buckets.emitted if kind == "expired")
 
 
+def test_an_arrival_after_a_restart_is_newer_than_a_late_one_before() -> None:
+    """It got the number of an earlier one that the window does not hold."""
+    program = "@window node :- count 1 . known(?x) :- node(?x) ."
+    alone, buckets = AloneWithWindows(program), Buckets(program, 1)
+    for label, name, at in ((1, "n1", 106), (2, "n2", 104), (3, "n0", 104), (4, "n0", 110)):
+        rows = [TimedRow("a", label, "+", "node", (name,), at)]
+        alone.apply(rows)
+        buckets.apply(rows)
+        assert sorted(map(repr, buckets.emitted)) == sorted(map(repr, alone.emitted))
+        if label == 3:
+            buckets.compact()
+            buckets.rebuild()
+
+
 def test_rows_are_found_when_they_are_due() -> None:
     """Every third row is of no interest: its entries may be removed before they are due."""
     chance, index, wanted = np.random.default_rng(1), DueIndex(), dict[int, int]()
