@@ -53,6 +53,7 @@ from tidalog.spark.keyed.pipeline import KeyedPipeline
 from tidalog.spark.named_columns import KEY, TIME, label_of, named
 from tidalog.spark.progress import Listener
 from tidalog.spark.quarantine import Quarantine
+from tidalog.spark.query import MaintenanceQuery, has_more, start_query
 from tidalog.spark.stream import PathLike, absolute, checked_interval, spark_path
 from tidalog.spark.triggers import read_trigger
 from tidalog.spark.validate import Validation
