@@ -61,7 +61,7 @@ def check(kb: KnowledgeBase, edges: set[tuple[int, int]]) -> None:
 
 def counts_are_right(engine: EmbeddedEngine) -> None:
     store = engine.store
-    store.dead_blocks._count(store, engine.shared)
+    store.dead_blocks._count(store)
     ids = np.flatnonzero(store.arrays.status[: len(store)]).astype(np.int64)
     offsets = store.arrays.offset[ids].astype(np.int64) - HEADER
     assert (store.arrays.arguments[offsets] == ids).all()

@@ -188,9 +188,7 @@ def by_machine(expression: Expression, table: list[Row], compute: bool) -> list[
     kept = -1
     while kept < 0:
         dictionary.ensure(len(table))
-        kept, failed = evaluate_rows(
-            dictionary.arrays, program, 0, block, len(table), compute, selected, values
-        )
+        kept, failed = evaluate_rows(dictionary.at, program, 0, block, len(table), compute, selected, values)
         dictionary.answer_questions()
     found: list[Term | None] = [None] * len(table)
     for place in range(kept):
@@ -287,7 +285,7 @@ def test_wide_calls_use_the_stack_too() -> None:
 def by_kernel(first: Term, second: Term) -> Term:
     """The smaller of two terms in compiled code."""
     dictionary = Dictionary()
-    return dictionary.term(int(fold_extreme(dictionary.arrays, dictionary.ids_of((first, second)), -1)))
+    return dictionary.term(int(fold_extreme(dictionary.at, dictionary.ids_of((first, second)), -1)))
 
 
 def test_the_order_of_all_pairs_of_corners_is_that_of_terms() -> None:
@@ -316,7 +314,7 @@ def test_an_answer_is_asked_for_once() -> None:
     def ask() -> tuple[int, int]:
         block = np.ascontiguousarray(ids.reshape(2, 1))
         dictionary.ensure(1)
-        return evaluate_rows(dictionary.arrays, program, 0, block, 1, True, selected, values)
+        return evaluate_rows(dictionary.at, program, 0, block, 1, True, selected, values)
 
     assert ask() == (-1, 0)
     dictionary.answer_questions()

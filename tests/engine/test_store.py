@@ -16,7 +16,6 @@ from tidalog.engine import finished_update as ended
 from tidalog.engine import hash_table as table
 from tidalog.engine import memory
 from tidalog.engine import undo_log as changes
-from tidalog.engine.addresses import SharedBlock
 from tidalog.engine.bits import DELETED, EXPLICIT, STATUS_DERIVED, STATUS_EXPLICIT, STATUS_NEW
 from tidalog.engine.compaction import compact_ids, compact_rows
 from tidalog.engine.derivation_counts import DerivationCounts
@@ -45,7 +44,7 @@ def columns(rows: list[Row], arity: int) -> list[np.ndarray]:
 def find(store: FactStore, predicate: int, row: Row) -> int:
     store.add_to_table(predicate)
     found = np.empty(1, np.int32)
-    find_rows(store.arrays, predicate, np.array(row, np.int32).reshape(-1, 1), 1, found)
+    find_rows(store.at, predicate, np.array(row, np.int32).reshape(-1, 1), 1, found)
     return int(found[0])
 
 
@@ -59,7 +58,7 @@ def run(store: FactStore, indexes: Indexes, number: int, keys: list[Row]) -> lis
     hashes = np.empty(len(keys), np.uint64)
     start, length = np.empty(len(keys), np.int32), np.empty(len(keys), np.int32)
     meta = indexes.meta[number]
-    find_runs(store.arrays, meta, block, len(keys), code, 0, hashes, start, length)
+    find_runs(store.at, meta, block, len(keys), code, 0, hashes, start, length)
     pool = int32_at(meta[POOL], meta[POOL_SIZE])
     return [
         [] if n == 0 else [-1 - s] if s < 0 else pool[s : s + n].tolist()
@@ -124,7 +123,7 @@ class Store(RuleBasedStateMachine):
         rows = [row for row in drawn if (predicate, row) not in self.ids]
         self.store.ensure(len(rows), ARITIES[predicate])
         table = np.array(rows, np.int32).reshape(len(rows), ARITIES[predicate]).T.copy()
-        append_rows(self.store.arrays, predicate, table, len(rows), STATUS_DERIVED)
+        append_rows(self.store.at, predicate, table, len(rows), STATUS_DERIVED)
         for row in rows:
             assert self.remember(predicate, row, STATUS_DERIVED)
 
@@ -133,7 +132,7 @@ class Store(RuleBasedStateMachine):
     def go_back(self, data: st.DataObject) -> None:
         n = len(self.facts)
         length = data.draw(st.one_of(st.integers(max(self.floor, n - 5), n), st.integers(self.floor, n)))
-        self.indexes.truncate(self.store.arrays, length, len(self.indexes))
+        self.indexes.truncate(self.store, length, len(self.indexes))
         added = (fact for fact in self.facts[self.floor : length] if fact is not None)
         self.store.truncate(length, self.floor_used + sum(ARITIES[p] + HEADER for p, _ in added))
         self.forget_from(length)
@@ -151,7 +150,7 @@ class Store(RuleBasedStateMachine):
     def maybe_catch_up(self, data: st.DataObject) -> None:
         if self.keys:
             for number in data.draw(st.lists(st.sampled_from(sorted(self.keys)), max_size=3)):
-                self.indexes.catch_up(number, self.store.arrays)
+                self.indexes.catch_up(number, self.store)
 
     @precondition(lambda self: self.facts)
     @rule(data=st.data(), predicate=PREDICATES, succeeds=st.booleans())
@@ -171,11 +170,11 @@ class Store(RuleBasedStateMachine):
         else:
             deleted = data.draw(some)
         ids = np.array(deleted, np.int32)
-        set_bits_of(self.shared, ids, int(DELETED))
+        set_bits_of(self.store.at, self.log.at, ids, int(DELETED))
         self.maybe_catch_up(data)
         revived = deleted[:: data.draw(st.sampled_from((2, 3, 50)))]
         self.store.ensure(len(revived), 0)
-        changes.revive(self.store.arrays, self.log.arrays, np.array(revived, np.int32), len(revived))
+        changes.revive(self.store.at, self.log.at, np.array(revived, np.int32), len(revived))
         for fact in revived:
             self.move(fact)
         self.maybe_catch_up(data)
@@ -187,7 +186,9 @@ class Store(RuleBasedStateMachine):
             kinds = np.full(len(gone), ended.DELETED_EXPLICIT, np.int8)
             ids, moved = np.array(gone, np.int32), self.log.moved_from.tolist()
             starts, rows = np.zeros(len(gone), np.int64), np.empty(max(ARITIES), np.int32)
-            assert ended.finish(self.shared, begin, ids, kinds, starts, rows, dead) == len(gone)
+            assert ended.finish(self.store.at, self.log.at, begin, ids, kinds, starts, rows, dead) == len(
+                gone
+            )
             assert dead.tolist() == [*gone, *moved]
             self.remove_from_indexes(dead)
             for fact in gone:
@@ -197,24 +198,21 @@ class Store(RuleBasedStateMachine):
                 self.facts[fact], self.status[fact] = None, 0
             self.floor, self.floor_used = len(self.store), self.store.used
         else:
-            changes.undo(self.store.arrays, self.log.arrays)
-            self.indexes.truncate(self.store.arrays, begin, len(self.indexes))
+            changes.undo(self.store.at, self.log.at)
+            self.indexes.truncate(self.store, begin, len(self.indexes))
             self.store.truncate(begin, used)
             self.facts, self.status, self.ids = before
 
-    @property
-    def shared(self) -> np.ndarray:
-        arrays, meta = self.store.arrays, self.indexes.meta
-        return SharedBlock().of(arrays, self.dictionary.arrays, meta, self.log.arrays)
-
     def remove_from_indexes(self, dead: np.ndarray) -> None:
         predicates = np.empty(len(dead), np.int32)
-        ended.predicates_of(self.shared, dead, predicates)
+        ended.predicates_of(self.store.at, dead, predicates)
         for predicate in np.unique(predicates).tolist():
             mine = dead[predicates == predicate]
             numbers = self.indexes.indexes_to_update(self.store.arrays, predicate, len(mine))
             whole = np.zeros(len(numbers), np.int64), np.full(len(numbers), len(mine))
-            ended.remove_from_indexes(self.shared, np.array(numbers, np.int64), *whole, mine)
+            ended.remove_from_indexes(
+                self.store.at, self.indexes.meta, np.array(numbers, np.int64), *whole, mine
+            )
 
     def move(self, fact: int) -> None:
         """A fact that was deleted has a new id."""
@@ -237,7 +235,7 @@ class Store(RuleBasedStateMachine):
             np.empty(count, np.int32),
         )
         changes.insert_changes(
-            self.store.arrays, self.log.arrays, predicate, given, count, hashes, STATUS_NEW, out, created
+            self.store.at, self.log.at, predicate, given, count, hashes, STATUS_NEW, out, created
         )
         for row, fact, new in zip(rows, out.tolist(), created.tolist(), strict=True):
             there = self.ids.get((predicate, row))
@@ -272,12 +270,12 @@ class Store(RuleBasedStateMachine):
     def probe(self, data: st.DataObject) -> None:
         number = data.draw(st.sampled_from(sorted(self.keys)))
         predicate, key = self.keys[number]
-        self.indexes.catch_up(number, self.store.arrays)
+        self.indexes.catch_up(number, self.store)
         wanted: dict[Row, list[int]] = defaultdict(list)
         for fact, p, row in self.live:
             if p == predicate:
                 wanted[tuple(row[c] for c in key)].append(fact)
-        groups = self.indexes.groups(number, self.store.arrays).tolist()
+        groups = self.indexes.groups(number, self.store).tolist()
         assert groups == sorted(facts[0] for facts in wanted.values())
         keys = [
             *wanted,
@@ -384,10 +382,10 @@ def test_a_skewed_index_has_one_long_run_and_many_short_ones() -> None:
     keys = np.where(np.arange(rows) % 2 == 0, 0, np.arange(rows)).astype(np.int32)
     store.insert(0, [keys, np.arange(rows, dtype=np.int32)], rows, STATUS_EXPLICIT)
     number = indexes.number(0, (0,))
-    indexes.catch_up(number, store.arrays)
+    indexes.catch_up(number, store)
     found = run(store, indexes, number, [(0,), (1,), (99_999,), (2,)])
     assert found == [list(range(0, rows, 2)), [1], [99_999], []]
-    indexes.truncate(store.arrays, 3, len(indexes))
+    indexes.truncate(store, 3, len(indexes))
     store.truncate(3, 3 * (2 + HEADER))
     assert run(store, indexes, number, [(0,), (1,), (99_999,)]) == [[0, 2], [1], []]
-    assert indexes.groups(number, store.arrays).tolist() == [0, 1]
+    assert indexes.groups(number, store).tolist() == [0, 1]

@@ -20,10 +20,10 @@ def test_bits_that_are_cleared_come_back_with_undo_and_others_are_not_touched() 
     status, given = engine.store.arrays.status, EXPLICIT | PRESENT
     status[0] |= MARKED
     engine.log.reserve(3)
-    update_kernels.clear_bits_of(engine.shared, np.array([0, 1], np.int32), int(MARKED))
+    update_kernels.clear_bits_of(engine.store.at, engine.log.at, np.array([0, 1], np.int32), int(MARKED))
     assert status[:3].tolist() == [given | TOUCHED, given, given]
     assert engine.log.touched.tolist() == [0]
-    undo_log.undo(engine.store.arrays, engine.log.arrays)
+    undo_log.undo(engine.store.at, engine.log.at)
     assert status[:3].tolist() == [given | MARKED, given, given]
 
 

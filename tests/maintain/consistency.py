@@ -88,7 +88,7 @@ def _check_table(engine: EmbeddedEngine, facts: dict[int, tuple[int, Row]]) -> N
     for fact, (predicate, row) in facts.items():
         is_tabled = fact < a.extent[predicate, TABLED]
         tabled += is_tabled
-        find_rows(a, predicate, np.array(row, np.int32).reshape(-1, 1), 1, found)
+        find_rows(engine.store.at, predicate, np.array(row, np.int32).reshape(-1, 1), 1, found)
         assert found[0] == (fact if is_tabled else NONE), "the table does not find a fact under its id"
     assert a.state[ENTRIES] == tabled == int((a.slots != EMPTY).sum())
 
@@ -121,7 +121,7 @@ def run_of(engine: EmbeddedEngine, number: int, key: Row) -> list[int]:
     code = np.arange(1, len(key) + 2, dtype=np.int32)
     hashes, start, length = np.empty(1, np.uint64), np.empty(1, np.int32), np.empty(1, np.int32)
     meta = engine.indexes.meta[number]
-    find_runs(engine.store.arrays, meta, block, 1, code, 0, hashes, start, length)
+    find_runs(engine.store.at, meta, block, 1, code, 0, hashes, start, length)
     if length[0] == 0:
         return []
     if start[0] < 0:

@@ -52,7 +52,7 @@ def digest(kept: Maintained) -> dict[str, object]:
     engine, maintainer = kept.engine, kept.maintainer
     check_store(engine)
     for number in range(len(engine.indexes)):
-        engine.indexes.catch_up(number, engine.store.arrays)
+        engine.indexes.catch_up(number, engine.store)
     check_store(engine)
     facts, end, predicates = engine.store.arrays, len(engine.store), len(engine.names)
     return {

@@ -52,7 +52,7 @@ def expiries_of(database: Database, facts: Facts, explicit: bool | None) -> pa.A
             for rows, leave in database.windows.expiries_of(name):
                 found = np.empty(rows.count, np.int32)
                 engine.store.add_to_table(number)
-                find_rows(engine.store.arrays, number, rows.table, rows.count, found)
+                find_rows(engine.store.at, number, rows.table, rows.count, found)
                 there = np.isin(found, ids)
                 times[np.searchsorted(ids, found[there])] = leave[there]
     return pa.array(times, pa.timestamp("us", tz="UTC"), mask=times > LAST)

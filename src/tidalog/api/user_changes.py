@@ -188,7 +188,7 @@ def _ids(
         number, store = engine.predicate(relation), engine.store
         store.add_to_table(number)
         asked = np.ascontiguousarray(table[rows][:, columns].T)
-        find_rows(store.arrays, number, asked, len(rows), ids)
+        find_rows(store.at, number, asked, len(rows), ids)
     return rows, ids
 
 

@@ -7,7 +7,7 @@ pass: arrays in C order.  The builder reads the dimensions from the annotation; 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Annotated, Final, cast
+from typing import Annotated, Final, cast, get_args
 
 import numpy as np
 import numpy.typing as npt
@@ -27,6 +27,16 @@ Int64Table = Annotated[npt.NDArray[np.int64], 2]
 Uint8Table = Annotated[npt.NDArray[np.uint8], 2]
 
 Int32Levels = Annotated[npt.NDArray[np.int32], 3]
+
+
+def kind_of(hint: object) -> tuple[np.dtype[np.generic], int]:
+    """The kind of number and the dimensions of one of these."""
+    array, dimensions = get_args(hint)
+    return np.dtype(get_args(get_args(array)[1])[0]), dimensions
+
+
+EACH: Final = 4
+"""The numbers that a block of addresses has for each array: its address and its shape."""
 
 int32: Final = cast("Callable[[object], int]", np.int32)
 int64: Final = cast("Callable[[object], int]", np.int64)

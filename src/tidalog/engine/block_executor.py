@@ -104,11 +104,11 @@ def count_rows(blocks: BindingBlocks, pc: int, rows: int) -> None:
 def run_plan(
     facts: Facts,
     terms: Terms,
+    log: Log,
     indexes: Int64Table,
     filters: Int32Table,
     code: Int32s,
     blocks: BindingBlocks,
-    log: Log,
     status: int,
 ) -> int:
     """Runs the plan under way until it is done or something is wanted (see `opcodes`)."""

@@ -40,12 +40,12 @@ def compact_ids(
 ) -> None:
     """Renumbers facts 0, 1, … in the order of their ids; `follow` renumbers what else names them."""
     ranks = np.empty(len(store) + 1, np.int32)
-    number_facts(store.arrays, ranks)
+    number_facts(store.at, ranks)
     for number in range(len(indexes)):
-        renumber_index(store.arrays, indexes.meta[number], ranks)
-    counts.renumber(store.arrays, ranks)
+        renumber_index(store.at, indexes.meta[number], ranks)
+    counts.renumber(store.at, ranks)
     follow(ranks)
-    renumber_facts(store.arrays, ranks)
+    renumber_facts(store.at, ranks)
 
 
 def compact_rows(store: FactStore) -> tuple[npt.NDArray[np.uint32], npt.NDArray[np.uint32]]:
@@ -53,7 +53,7 @@ def compact_rows(store: FactStore) -> tuple[npt.NDArray[np.uint32], npt.NDArray[
     rows, ascending, and the new ones."""
     before = store.arrays.offset[: len(store)].copy()
     arena = store.arrays.arguments[: store.used].copy()
-    copy_live_rows(store.arrays, arena)
+    copy_live_rows(store.at, arena)
     order = np.argsort(before)
     return before[order], store.arrays.offset[: len(store)][order]
 

@@ -15,10 +15,9 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 import numpy.typing as npt
 
-from tidalog.engine.addresses import facts_at
 from tidalog.engine.array_types import Int32s, Int64s, int64
 from tidalog.engine.expiry_kernels import LINK
-from tidalog.engine.fact_kernels import ARITY, FACTS, HEADER
+from tidalog.engine.fact_kernels import ARITY, FACTS, HEADER, Facts
 from tidalog.engine.jit import entry
 from tidalog.engine.memory import give_back, is_reserved
 from tidalog.model.facts import Ids
@@ -72,16 +71,16 @@ class DeadBlocks:
         self._gone.append(dead[:gone])
         self._pending += len(dead)
 
-    def follow(self, store: FactStore, expiries: ExpiryStore, shared: Int64s) -> None:
+    def follow(self, store: FactStore, expiries: ExpiryStore) -> None:
         """Gives memory back once enough has died."""
         if self._pending >= PENDING:
-            self._count(store, shared)
+            self._count(store)
             self._give_back_ids(store, expiries)
             self._give_back_rows(store)
 
-    def ids_are_compacted(self, store: FactStore, shared: Int64s) -> None:
+    def ids_are_compacted(self, store: FactStore) -> None:
         """Every id is about to have a fact."""
-        self._count(store, shared)
+        self._count(store)
         self._ids, self.ids = _Blocks(), 0
         self._ids.reserve(store.live // IDS + 1)
         self._ids.living[: store.live // IDS] = IDS
@@ -103,13 +102,13 @@ class DeadBlocks:
         if begin < end:
             yield begin, end
 
-    def _count(self, store: FactStore, shared: Int64s) -> None:
+    def _count(self, store: FactStore) -> None:
         ids, rows = self._ids, self._rows
         ids.reserve(len(store) // IDS + 1)
         rows.reserve(store.used // ROWS + 1)
         dead, gone = np.concatenate([*self._dead, _NO_IDS]), np.concatenate([*self._gone, _NO_IDS])
         blocks = np.array([*self._counted, _bits(IDS), _bits(ROWS)])
-        count_blocks(shared, blocks, dead, gone, ids.living, rows.living)
+        count_blocks(store.at, blocks, dead, gone, ids.living, rows.living)
         self._counted = len(store), store.used
         self._dead.clear()
         self._gone.clear()
@@ -150,12 +149,9 @@ def _bits(size: int) -> int:
 
 
 @entry
-def count_blocks(
-    shared: Int64s, blocks: Int64s, dead: Int32s, gone: Int32s, ids: Int64s, rows: Int64s
-) -> None:
+def count_blocks(facts: Facts, blocks: Int64s, dead: Int32s, gone: Int32s, ids: Int64s, rows: Int64s) -> None:
     """Counts what lives in each block.  `blocks`: the ids, and how much of the arena, that were counted
     before, and the bits of numbers in a block of both.  `gone`: those of the dead ids whose rows are dead."""
-    facts = facts_at(shared)
     arguments, offset = facts.arguments, facts.offset
     begin, used, of_ids, of_rows = blocks[0], blocks[1], blocks[2], blocks[3]
     for fact in range(begin, facts.state[FACTS]):

@@ -228,22 +228,22 @@ def take_group(scan: DeltaScan, predicate: int, begin: int) -> int:
     return count
 
 
-@compiled
+@entry
 def scan_delta(
     facts: Facts,
     terms: Terms,
+    log: Log,
     indexes: Int64Table,
     plans: Plans,
     blocks: BindingBlocks,
     scan: DeltaScan,
-    log: Log,
     status: int,
 ) -> int:
     """Scans until the end (DONE) or until something is wanted (see `opcodes`)."""
     control = scan.control
     while True:
         if blocks.control[LEVEL] >= 0:
-            reason = run_plan(facts, terms, indexes, plans.filters, plans.code, blocks, log, status)
+            reason = run_plan(facts, terms, log, indexes, plans.filters, plans.code, blocks, status)
             if reason != DONE:
                 return reason
         if control[GROUP] < control[GROUPS]:

@@ -16,7 +16,7 @@ an update that failed) ends it: no fact is RECORDED then and BASE is beyond ever
 
 from __future__ import annotations
 
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 import numpy as np
 import numpy.typing as npt
@@ -25,6 +25,9 @@ from tidalog.engine.array_types import Int32s, Int64s, int64
 from tidalog.engine.bits import NEW, RECORDED
 from tidalog.engine.fact_kernels import FACTS, HEADER, Facts
 from tidalog.engine.jit import compiled, entry, inlined, int32_at, int64_at
+
+if TYPE_CHECKING:
+    from tidalog.engine.facts import FactStore
 
 # Fields of the derivation log.
 ORIGIN: Final = 0  # id of the first row
@@ -149,12 +152,12 @@ class DerivationLog:
         self._links = links
         self.fields[LINK_CAPACITY], self.fields[LINKS_AT] = len(links), links.ctypes.data
 
-    def compact(self, facts: Facts) -> None:
+    def compact(self, store: FactStore) -> None:
         """Drops what is dead once it may be most of the log."""
         fields = self.fields
         if not self.is_open:
             return
-        origin, base, end = int(fields[ORIGIN]), int(fields[BASE]), int(facts.state[FACTS])
+        origin, base, end = int(fields[ORIGIN]), int(fields[BASE]), len(store)
         few = 2 * fields[INSTANCES] < len(self._instances) and 2 * fields[LINKS] < len(self._links)
         if few and base - origin < 2 * (end - base) + _FIRST_CAPACITY:
             return
@@ -169,7 +172,7 @@ class DerivationLog:
         rows[:size] = rows[(base - origin) * ROW : (end - origin) * ROW]
         rows[size : (end - origin) * ROW] = 0
         moved = np.full(int(fields[INSTANCES]), -1, np.int64)
-        kept = copy_alive(facts, self._instances, self._links, base, rows[:size], instances, links, moved)
+        kept = copy_alive(store.at, self._instances, self._links, base, rows[:size], instances, links, moved)
         self._spare = self._instances, self._links
         self._put_instances(instances)
         self._put_links(links)

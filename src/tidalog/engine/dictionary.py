@@ -19,6 +19,7 @@ from tidalog import arrow_compute as pc
 from tidalog.engine import dictionary_kernels as kernels
 from tidalog.engine import term_formatting as cells_out
 from tidalog.engine import term_parsing as cells_in
+from tidalog.engine.addresses import Owner
 from tidalog.engine.dictionary_kernels import TERMS, TEXT, Terms
 from tidalog.engine.hash_table import Table, fits
 from tidalog.engine.memory import resized
@@ -62,21 +63,23 @@ _BOOLEANS: Final = 1 << kernels.BOOLEAN
 _NATIVE: Final = (_INTEGERS, _DOUBLES, _BOOLEANS)
 
 
-class Dictionary:
+class Dictionary(Owner[Terms]):
     """Owns the arrays of terms and grows them."""
 
     def __init__(self, capacity: int = 1024) -> None:
         self._table = Table(capacity)
-        self.arrays = Terms(
-            kind=np.empty(capacity, np.uint8),
-            value=np.empty(capacity, np.uint8),
-            number=np.empty(capacity, np.int64),
-            start=np.empty(capacity, np.int64),
-            length=np.empty(capacity, np.int32),
-            extra=np.empty(capacity, np.int32),
-            text=np.empty(capacity * 16, np.uint8),
-            slots=self._table.slots,
-            state=np.zeros(kernels.STATE, np.int64),
+        super().__init__(
+            Terms(
+                kind=np.empty(capacity, np.uint8),
+                value=np.empty(capacity, np.uint8),
+                number=np.empty(capacity, np.int64),
+                start=np.empty(capacity, np.int64),
+                length=np.empty(capacity, np.int32),
+                extra=np.empty(capacity, np.int32),
+                text=np.empty(capacity * 16, np.uint8),
+                slots=self._table.slots,
+                state=np.zeros(kernels.STATE, np.int64),
+            )
         )
         self.questions = Questions(self.arrays.state)
         self._ids: dict[Term, int] = {}
@@ -118,11 +121,11 @@ class Dictionary:
         if not fits(count, len(a.slots)):
             self._table.grow(count)
             a = a._replace(slots=self._table.slots)
-        self.arrays = a
+        self.replace(a)
 
     def truncate(self, length: int) -> None:
         """Forgets every term with an id of `length` or more."""
-        kernels.truncate_terms(self.arrays, length)
+        kernels.truncate_terms(self.at, length)
         self.questions.forget(few=True)
         self._ids = {term: number for term, number in self._ids.items() if number < length}
 
@@ -142,13 +145,13 @@ class Dictionary:
         match term:
             case Integer(value):
                 self.ensure(1)
-                return int(kernels.intern_integer(self.arrays, value))
+                return int(kernels.intern_integer(self.at, value))
             case Double(value):
                 self.ensure(1)
-                return int(kernels.intern_double(self.arrays, value))
+                return int(kernels.intern_double(self.at, value))
             case Boolean(value):
                 self.ensure(1)
-                return int(kernels.intern_boolean(self.arrays, int(value)))
+                return int(kernels.intern_boolean(self.at, int(value)))
             case IRI(value):
                 return self._intern_text(kernels.IRI, -1, value)
             case BlankNode(label):
@@ -165,7 +168,7 @@ class Dictionary:
     def _intern_text(self, kind: int, extra: int, text: str) -> int:
         data = np.frombuffer(text.encode("utf-8", "surrogatepass"), np.uint8)
         self.ensure(1, len(data))
-        return int(kernels.intern_text(self.arrays, kind, extra, data, 0, len(data)))
+        return int(kernels.intern_text(self.at, kind, extra, data, 0, len(data)))
 
     def answer_questions(self) -> None:
         """Answers what compiled expressions have asked; see `questions`."""
@@ -227,12 +230,12 @@ class Dictionary:
             if pa.types.is_floating(chunk.type):
                 doubles = _numpy_of(chunk, np.float64)
                 self._in_batches(
-                    len(ids), 0, lambda begin: cells_in.encode_doubles(self.arrays, doubles, begin, ids)
+                    len(ids), 0, lambda begin: cells_in.encode_doubles(self.at, doubles, begin, ids)
                 )
             else:
                 integers = _numpy_of(chunk, np.int64)
                 self._in_batches(
-                    len(ids), 0, lambda begin: cells_in.encode_integers(self.arrays, integers, begin, ids)
+                    len(ids), 0, lambda begin: cells_in.encode_integers(self.at, integers, begin, ids)
                 )
             return ids
         if not pa.types.is_string(chunk.type):
@@ -248,9 +251,7 @@ class Dictionary:
         self._in_batches(
             len(ids),
             longest,
-            lambda begin: cells_in.encode_texts(
-                self.arrays, offsets, data, begin, mode, ids, slow, slow_count
-            ),
+            lambda begin: cells_in.encode_texts(self.at, offsets, data, begin, mode, ids, slow, slow_count),
         )
         if slow_count[0]:
             rows = slow[: slow_count[0]]
@@ -296,7 +297,7 @@ class Dictionary:
         data = np.frombuffer(data_buffer or b"", np.uint8)
         extra, ids = self.id_of(IRI(datatype)), np.empty(len(lexical), np.int32)
         self.ensure(len(ids), int(offsets[-1] - offsets[0]))
-        cells_in.encode_literals(self.arrays, offsets, data, extra, value, values, ids)
+        cells_in.encode_literals(self.at, offsets, data, extra, value, values, ids)
         return ids
 
     # --- columns out --------------------------------------------------------------------------------
@@ -308,21 +309,21 @@ class Dictionary:
         if kinds not in _NATIVE:
             return self.decode_text(ids)
         numbers = np.empty(len(ids), np.int64)
-        cells_out.gather_numbers(self.arrays, ids, numbers)
+        cells_out.gather_numbers(self.at, ids, numbers)
         if kinds == _BOOLEANS:
             return _arrow_of(numbers).cast(pa.bool_())
         return _arrow_of(numbers.view(np.float64) if kinds == _DOUBLES else numbers)
 
     def kinds_among(self, ids: Ids) -> int:
         """A bit for each kind of term (`dictionary_kernels`) that occurs."""
-        return int(cells_out.kinds_among(self.arrays, np.ascontiguousarray(ids)))
+        return int(cells_out.kinds_among(self.at, np.ascontiguousarray(ids)))
 
     def decode_text(self, ids: Ids, write: Callable[[Term], str] | None = None) -> pa.Array:
         """Text of format `any`, or what `write` makes of every distinct term."""
         ids = np.ascontiguousarray(ids)
         forms, sizes = np.empty(len(ids), np.uint8), np.empty(len(ids), np.int64)
         if write is None:
-            cells_out.measure_texts(self.arrays, ids, forms, sizes)
+            cells_out.measure_texts(self.at, ids, forms, sizes)
             write = termtext.format_any
         else:
             forms[:], sizes[:] = cells_out.BY_PYTHON, 0
@@ -347,7 +348,7 @@ class Dictionary:
         offsets = np.zeros(len(ids) + 1, np.int64)
         np.cumsum(sizes, out=offsets[1:])
         out = np.empty(int(offsets[-1]), np.uint8)
-        cells_out.write_texts(self.arrays, ids, forms, offsets, out)
+        cells_out.write_texts(self.at, ids, forms, offsets, out)
         return offsets, out
 
 

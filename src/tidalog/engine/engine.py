@@ -7,18 +7,20 @@ from functools import partial
 import numpy as np
 import numpy.typing as npt
 
-from tidalog.engine.addresses import Block, SharedBlock
+from tidalog.engine.array_types import Int64Table
 from tidalog.engine.bitmaps import Bits, terms_of_column
 from tidalog.engine.bits import EXPLICIT, STATUS_EXPLICIT
 from tidalog.engine.compaction import compact_ids, compact_rows
 from tidalog.engine.derivation_counts import DerivationCounts
 from tidalog.engine.dictionary import Dictionary
+from tidalog.engine.dictionary_kernels import Terms
 from tidalog.engine.expiries import ExpiryStore
+from tidalog.engine.fact_kernels import Facts
 from tidalog.engine.facts import FactStore
 from tidalog.engine.index import Indexes
 from tidalog.engine.plan_compiler import Catalogue
 from tidalog.engine.savepoint import Savepoint
-from tidalog.engine.undo_log import UndoLog
+from tidalog.engine.undo_log import Log, UndoLog
 from tidalog.model.facts import Ids
 from tidalog.plan.executed import Executed
 from tidalog.plan.join_order import assumed_fan_out
@@ -41,7 +43,6 @@ class EmbeddedEngine:
         self.catalogue = Catalogue(
             self.predicate, self.index, self.dictionary.id_of, self._terms_in, self._is_small
         )
-        self._shared = SharedBlock()
         self.store = FactStore()
         self.indexes = Indexes()
         self.log = UndoLog()
@@ -68,9 +69,9 @@ class EmbeddedEngine:
         return self.indexes.number(predicate, columns, self.store.count(predicate), lent=True)
 
     @property
-    def shared(self) -> Block:
-        """What kernels read, by address, as it is now."""
-        return self._shared.of(self.store.arrays, self.dictionary.arrays, self.indexes.meta, self.log.arrays)
+    def at(self) -> tuple[Facts, Terms, Log, Int64Table]:
+        """What most kernels read: the blocks of facts, terms and the undo log, and the indexes."""
+        return self.store.at, self.dictionary.at, self.log.at, self.indexes.meta
 
     # --- predicates ---------------------------------------------------------------------------------
 
@@ -179,12 +180,12 @@ class EmbeddedEngine:
         so that this costs little per deletion.  Returns the old offsets of rows, ascending, and the new ones,
         if rows have moved."""
         store = self.store
-        store.dead_blocks.follow(store, self.expiries, self.shared)
+        store.dead_blocks.follow(store, self.expiries)
         sparse = store.has_sparse_rows
         if not sparse and not store.has_sparse_ids:
             return _NO_OFFSETS, _NO_OFFSETS
         self.log.derivation_log.end(store.arrays)
-        store.dead_blocks.ids_are_compacted(store, self.shared)
+        store.dead_blocks.ids_are_compacted(store)
         compact_ids(store, self.indexes, self.counts, lambda ranks: self.expiries.renumber(self, ranks))
         self.expiries.list_again(self)
         if not sparse:
@@ -208,7 +209,7 @@ class EmbeddedEngine:
         terms = len(self.dictionary)
         if terms > _WIDE * len(self.store) or self.indexes.has(predicate, (column,)):
             return None
-        return terms_of_column(self.store.arrays, predicate, column, terms)
+        return terms_of_column(self.store.at, predicate, column, terms)
 
     def _is_small(self, predicate: int) -> bool:
         return 0 < self.store.count(predicate) * _SMALL_SHARE < len(self.store)

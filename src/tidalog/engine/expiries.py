@@ -21,7 +21,7 @@ import numpy as np
 import numpy.typing as npt
 
 from tidalog.engine import expiry_kernels as kernel
-from tidalog.engine.addresses import Block, block_of
+from tidalog.engine.addresses import Owner
 from tidalog.engine.expiry_kernels import GONE, LIFE, LOGGED, NEVER, NOW, SIDE, SLOT_FIELDS, STATE
 from tidalog.engine.memory import reserve
 from tidalog.model.facts import Facts, Ids
@@ -40,7 +40,7 @@ NO_CHANGES: Final[Changes] = np.empty((0, 2), np.int32)
 _NO_IDS: Final[Ids] = np.empty(0, np.int32)
 
 
-class ExpiryStore:
+class ExpiryStore(Owner[kernel.Expiries]):
     """Owns the arrays and grows them."""
 
     def __init__(self) -> None:
@@ -61,21 +61,16 @@ class ExpiryStore:
         self._times: list[int] = []
         self._free: list[int] = []
         self._out = np.empty(0, np.int32)
-        self.arrays = kernel.Expiries(
-            np.zeros((0, LIFE), np.int32),
-            np.array([NEVER_TIME, _GONE_TIME], np.int64),
-            np.zeros((2, SLOT_FIELDS), np.int32),
-            np.empty((0, LIFE), np.int32),
-            np.empty((0, 2), np.int32),
-            np.zeros(STATE, np.int64),
+        super().__init__(
+            kernel.Expiries(
+                np.zeros((0, LIFE), np.int32),
+                np.array([NEVER_TIME, _GONE_TIME], np.int64),
+                np.zeros((2, SLOT_FIELDS), np.int32),
+                np.empty((0, LIFE), np.int32),
+                np.empty((0, 2), np.int32),
+                np.zeros(STATE, np.int64),
+            )
         )
-        self._block: Block | None = None
-
-    @property
-    def at(self) -> Block:
-        if self._block is None:
-            self._block = block_of(self.arrays)
-        return self._block
 
     @property
     def nbytes(self) -> int:
@@ -99,7 +94,7 @@ class ExpiryStore:
         if side > len(arrays.side):
             arrays = arrays._replace(side=_larger(arrays.side, side))
         if arrays is not self.arrays:
-            self.arrays, self._block = arrays, None
+            self.replace(arrays)
 
     def slots_of(self, times: Times) -> Ids:
         """The slots of times; those that are not after now are gone."""
@@ -130,7 +125,7 @@ class ExpiryStore:
         when, slots = np.full(size, _GONE_TIME, np.int64), np.zeros((size, SLOT_FIELDS), np.int32)
         when[:count], slots[:count] = arrays.when, arrays.slots
         self._free = [*self._free, *range(size - 1, count - 1, -1)]
-        self.arrays, self._block = arrays._replace(when=when, slots=slots), None
+        self.replace(arrays._replace(when=when, slots=slots))
 
     # --- an update ----------------------------------------------------------------------------------
 
@@ -164,7 +159,7 @@ class ExpiryStore:
             while True:
                 if self.arrays.state[SIDE]:
                     self.reserve(0, len(engine.store))
-                count = int(kernel.take_due(engine.shared, self.at, slot, self._out))
+                count = int(kernel.take_due(engine.store.at, self.at, slot, self._out))
                 if count:
                     found.append(self._out[:count].copy())
                 if count < len(self._out):
@@ -206,7 +201,7 @@ class ExpiryStore:
                 self.reserve(len(engine.store), facts.count)
                 engine.store.add_to_table(predicate)
                 out = np.empty((facts.count, 2), np.int32)
-                count = kernel.give(engine.shared, self.at, predicate, facts.table, slots, derived, out)
+                count = kernel.give(engine.store.at, self.at, predicate, facts.table, slots, derived, out)
                 found.append(out[: int(count)])
         return found[0] if len(found) == 1 else np.concatenate(found) if found else NO_CHANGES
 
@@ -231,7 +226,7 @@ class ExpiryStore:
         for facts, times in self.lifetimes.everything(engine.names[predicate]):
             self.reserve(len(engine.store), facts.count)
             slots = self.slots_of(times)
-            kernel.load_lives(engine.shared, self.at, predicate, facts.table, slots, derived)
+            kernel.load_lives(engine.store.at, self.at, predicate, facts.table, slots, derived)
 
     def forget(self, engine: EmbeddedEngine, predicates: Iterable[int]) -> None:
         """Expiries of some predicates are not kept any longer."""
@@ -271,7 +266,7 @@ class ExpiryStore:
             listed = np.zeros(len(engine.names) + 1, np.uint8)
             listed[list(self.listed)] = 1
             self.reserve(len(engine.store))
-            kernel.list_again(engine.shared, self.at, listed)
+            kernel.list_again(engine.store.at, self.at, listed)
 
     def finish(self) -> None:
         """The update is over: slots whose time has come are free."""
@@ -294,7 +289,7 @@ class ExpiryStore:
         """Facts are about to get the ids that `ranks` says."""
         if len(self.arrays.life):
             self.reserve(len(engine.store))
-            kernel.renumber_lives(engine.shared, self.at, ranks)
+            kernel.renumber_lives(engine.store.at, self.at, ranks)
 
     def times_of(self, ids: Ids) -> Times:
         out = np.empty(len(ids), np.int64)
@@ -306,7 +301,7 @@ def predicates_of(engine: EmbeddedEngine, ids: Ids) -> Ids:
     from tidalog.engine.finished_update import predicates_of as find
 
     out = np.empty(len(ids), np.int32)
-    find(engine.shared, ids, out)
+    find(engine.store.at, ids, out)
     return out
 
 

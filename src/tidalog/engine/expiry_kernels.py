@@ -6,13 +6,12 @@ from typing import Final, NamedTuple
 
 import numpy as np
 
-from tidalog.engine.addresses import facts_at, log_at
 from tidalog.engine.array_types import Int32s, Int32Table, Int64s, Uint8s, int64
 from tidalog.engine.bits import DELETED, NEW, PRESENT
-from tidalog.engine.fact_kernels import FACTS
-from tidalog.engine.jit import entry, inlined, int32_table, int64_at
+from tidalog.engine.fact_kernels import FACTS, Facts
+from tidalog.engine.jit import entry, inlined
 from tidalog.engine.probe import find_rows
-from tidalog.engine.undo_log import set_bits
+from tidalog.engine.undo_log import Log, set_bits
 
 # Columns of `life`.
 SLOT: Final = 0  # of the fact's expiry
@@ -61,18 +60,6 @@ class Expiries(NamedTuple):
 
 
 @inlined
-def expiries_at(block: np.ndarray) -> Expiries:
-    return Expiries(
-        int32_table(block[0], block[1], LIFE),
-        int64_at(block[4], block[5]),
-        int32_table(block[8], block[9], SLOT_FIELDS),
-        int32_table(block[12], block[13], LIFE),
-        int32_table(block[16], block[17], SIDE_FIELDS),
-        int64_at(block[20], block[21]),
-    )
-
-
-@inlined
 def expiry_of(expiries: Expiries, fact: int) -> int:
     return int64(expiries.when[expiries.life[fact, SLOT]])
 
@@ -114,10 +101,9 @@ def list_fact(expiries: Expiries, fact: int) -> None:
 
 
 @entry
-def take_due(shared: Int64s, of: Int64s, slot: int, out: Int32s) -> int:
+def take_due(facts: Facts, expiries: Expiries, slot: int, out: Int32s) -> int:
     """Empties the lists of a slot whose time has come.  `out` gets the facts that expire with it, as many as
     it has capacity for; the others are listed under their later expiries."""
-    facts, expiries = facts_at(shared), expiries_at(of)
     life, slots, now = expiries.life, expiries.slots, expiries.state[NOW]
     count = 0
     while slots[slot, HEAD] > LAST and count < len(out):
@@ -144,9 +130,8 @@ def take_due(shared: Int64s, of: Int64s, slot: int, out: Int32s) -> int:
 
 
 @entry
-def list_again(shared: Int64s, of: Int64s, listed: Uint8s) -> None:
+def list_again(facts: Facts, expiries: Expiries, listed: Uint8s) -> None:
     """Lists every fact of the listed predicates under its expiry."""
-    facts, expiries = facts_at(shared), expiries_at(of)
     life, slots = expiries.life, expiries.slots
     for slot in range(len(slots)):
         slots[slot, HEAD] = slots[slot, LATER] = 0
@@ -160,9 +145,8 @@ def list_again(shared: Int64s, of: Int64s, listed: Uint8s) -> None:
 
 
 @entry
-def undo_lives(of: Int64s, facts: int) -> None:
+def undo_lives(expiries: Expiries, facts: int) -> None:
     """Every fact has the expiry that it had when the update began; there are `facts` ids."""
-    expiries = expiries_at(of)
     life, log, state = expiries.life, expiries.log, expiries.state
     for i in range(state[LOGGED] - 1, -1, -1):
         fact = log[i, 0]
@@ -174,9 +158,9 @@ def undo_lives(of: Int64s, facts: int) -> None:
 
 
 @entry
-def renumber_lives(shared: Int64s, of: Int64s, ranks: Int32s) -> None:
+def renumber_lives(facts: Facts, expiries: Expiries, ranks: Int32s) -> None:
     """Facts are about to get the ids that `ranks` says."""
-    facts, life = facts_at(shared), expiries_at(of).life
+    life = expiries.life
     count = 0
     for fact in range(facts.state[FACTS]):
         if facts.status[fact] & PRESENT:
@@ -189,8 +173,8 @@ def renumber_lives(shared: Int64s, of: Int64s, ranks: Int32s) -> None:
 
 @entry
 def give(
-    shared: Int64s,
-    of: Int64s,
+    facts: Facts,
+    expiries: Expiries,
     predicate: int,
     rows: Int32Table,
     slots: Int32s,
@@ -200,7 +184,6 @@ def give(
     """Explicit facts, as rows, have these expiries; GONE: they are explicit no longer.  `out` gets those that
     change, and the slots that they had: of facts that rules derive too those as explicit facts.  There is
     capacity."""
-    facts, expiries = facts_at(shared), expiries_at(of)
     life, now, count = expiries.life, expiries.state[NOW], rows.shape[1]
     ids = np.empty(count, np.int32)
     find_rows(facts, predicate, rows, count, ids)
@@ -231,10 +214,9 @@ def give(
 
 @entry
 def load_lives(
-    shared: Int64s, of: Int64s, predicate: int, rows: Int32Table, slots: Int32s, derived: bool
+    facts: Facts, expiries: Expiries, predicate: int, rows: Int32Table, slots: Int32s, derived: bool
 ) -> None:
     """The same for facts of which nothing is known yet."""
-    facts, expiries = facts_at(shared), expiries_at(of)
     count = rows.shape[1]
     ids = np.empty(count, np.int32)
     find_rows(facts, predicate, rows, count, ids)
@@ -249,9 +231,8 @@ def load_lives(
 
 
 @entry
-def give_ids(of: Int64s, ids: Int32s, given: int, out: Int32Table) -> int:
+def give_ids(expiries: Expiries, ids: Int32s, given: int, out: Int32Table) -> int:
     """`give` for facts of one expiry that rules derive too, by their ids.  `given`: 0 or 1 + a slot."""
-    expiries = expiries_at(of)
     changed = 0
     for i in range(len(ids)):
         fact = int64(ids[i])
@@ -264,17 +245,16 @@ def give_ids(of: Int64s, ids: Int32s, given: int, out: Int32Table) -> int:
 
 
 @entry
-def end_lives(of: Int64s, begin: int, end: int) -> None:
+def end_lives(expiries: Expiries, begin: int, end: int) -> None:
     """Facts in [begin, end), which are new and implicit, have no expiry yet."""
-    life = expiries_at(of).life
+    life = expiries.life
     for fact in range(begin, end):
         life[fact, SLOT] = GONE
 
 
 @entry
-def forget_lives(of: Int64s, ids: Int32s) -> None:
+def forget_lives(expiries: Expiries, ids: Int32s) -> None:
     """Nothing is known of these facts any more.  They stay in their lists, and are passed over there."""
-    expiries = expiries_at(of)
     for i in range(len(ids)):
         fact = int64(ids[i])
         note_life(expiries, fact)
@@ -282,10 +262,9 @@ def forget_lives(of: Int64s, ids: Int32s) -> None:
 
 
 @entry
-def drop_due(shared: Int64s, of: Int64s, ids: Int32s, bits: int, out: Int32s) -> int:
+def drop_due(facts: Facts, log: Log, expiries: Expiries, ids: Int32s, bits: int, out: Int32s) -> int:
     """Deletes facts that have expired, and lists the others; `bits` of all are cleared.  How many are
     deleted, which `out` gets."""
-    facts, log, expiries = facts_at(shared), log_at(shared), expiries_at(of)
     now, count = expiries.state[NOW], 0
     for i in range(len(ids)):
         fact = int64(ids[i])
@@ -302,17 +281,15 @@ def drop_due(shared: Int64s, of: Int64s, ids: Int32s, bits: int, out: Int32s) ->
 
 
 @entry
-def times_of(of: Int64s, ids: Int32s, out: Int64s) -> None:
+def times_of(expiries: Expiries, ids: Int32s, out: Int64s) -> None:
     """When facts expire."""
-    expiries = expiries_at(of)
     for i in range(len(ids)):
         out[i] = expiry_of(expiries, int64(ids[i]))
 
 
 @entry
-def given_times_of(of: Int64s, ids: Int32s, out: Int64s) -> None:
+def given_times_of(expiries: Expiries, ids: Int32s, out: Int64s) -> None:
     """When facts expire as explicit facts, for checks."""
-    expiries = expiries_at(of)
     for i in range(len(ids)):
         given = expiries.life[ids[i], GIVEN]
         out[i] = expiries.when[given - 1] if given > 0 else expiries.when[GONE]

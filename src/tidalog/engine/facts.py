@@ -17,6 +17,7 @@ from typing import Final
 import numpy as np
 import numpy.typing as npt
 
+from tidalog.engine.addresses import Owner
 from tidalog.engine.dead_blocks import DeadBlocks
 from tidalog.engine.fact_kernels import (
     ARITY,
@@ -52,19 +53,21 @@ MOST_FACTS: Final = 2**31 - 2
 MOST_ARGUMENTS: Final = 2**32 - 2
 
 
-class FactStore:
+class FactStore(Owner[Facts]):
     """Owns the arrays and grows them."""
 
     def __init__(self, capacity: int = 1024) -> None:
         self._table = Table(capacity)
         self.dead_blocks = DeadBlocks()
-        self.arrays = Facts(
-            arguments=np.empty(capacity * 4, np.int32),
-            offset=np.empty(capacity, np.uint32),
-            status=np.empty(capacity, np.uint16),
-            slots=self._table.slots,
-            state=np.zeros(STATE, np.int64),
-            extent=np.zeros((16, EXTENT), np.int64),
+        super().__init__(
+            Facts(
+                arguments=np.empty(capacity * 4, np.int32),
+                offset=np.empty(capacity, np.uint32),
+                status=np.empty(capacity, np.uint16),
+                slots=self._table.slots,
+                state=np.zeros(STATE, np.int64),
+                extent=np.zeros((16, EXTENT), np.int64),
+            )
         )
 
     def __len__(self) -> int:
@@ -94,11 +97,11 @@ class FactStore:
         )
         entries = int(a.state[ENTRIES]) + more
         if predicate >= 0:
-            entries += int(untabled(a, predicate))
+            entries += int(untabled(self.at, predicate))
         if not fits(entries, len(a.slots)):
             self._table.grow(entries)
             a = a._replace(slots=self._table.slots)
-        self.arrays = a
+        self.replace(a)
 
     def _has_capacity(self, facts: int, used: int, more: int, predicate: int) -> bool:
         a = self.arrays
@@ -106,7 +109,7 @@ class FactStore:
             return False
         entries = int(a.state[ENTRIES]) + more
         if predicate >= 0 and not self._is_tabled(predicate):
-            entries += int(untabled(a, predicate))
+            entries += int(untabled(self.at, predicate))
         return fits(entries, len(a.slots))
 
     def _is_tabled(self, predicate: int) -> bool:
@@ -120,7 +123,8 @@ class FactStore:
         if predicate + 2 > len(a.extent):
             extent = np.zeros((2 * len(a.extent), EXTENT), np.int64)
             extent[: len(a.extent)] = a.extent
-            self.arrays = a = a._replace(extent=extent)
+            self.replace(a._replace(extent=extent))
+            a = self.arrays
         a.extent[predicate, ARITY] = arity
 
     def count(self, predicate: int) -> int:
@@ -134,12 +138,12 @@ class FactStore:
             return out
         found = 0
         for at, end in self.dead_blocks.in_memory(max(first, begin), last + 1):
-            found += facts_of(self.arrays, predicate, at, end, mask, want, out[found:])
+            found += facts_of(self.at, predicate, at, end, mask, want, out[found:])
         return out[:found]
 
     def column(self, ids: Ints, column: int) -> Ints:
         out = np.empty(len(ids), np.int32)
-        gather_column(self.arrays, ids, column, out)
+        gather_column(self.at, ids, column, out)
         return out
 
     def add_to_table(self, predicate: int) -> None:
@@ -147,7 +151,7 @@ class FactStore:
         if self._is_tabled(predicate):
             return
         self.ensure(0, 0, predicate)
-        add_to_table(self.arrays, predicate)
+        add_to_table(self.at, predicate)
 
     def insert(self, predicate: int, columns: list[Ints], rows: int, status: int) -> int:
         """Adds rows; the bits are also set on facts that are there already.  Returns how many are new."""
@@ -160,16 +164,16 @@ class FactStore:
         for start in range(0, rows, part_size):
             count = min(part_size, rows - start)
             self.ensure(count, len(columns), predicate)
-            add_to_table(self.arrays, predicate)
+            add_to_table(self.at, predicate)
             part = np.ascontiguousarray(table[:, start : start + count])
-            new += insert_rows(self.arrays, predicate, part, count, hashes, status)
+            new += insert_rows(self.at, predicate, part, count, hashes, status)
         return new
 
     def append(self, predicate: int, columns: list[Ints], rows: int, status: int) -> None:
         """Adds rows that are known to be new."""
         self.ensure(rows, len(columns))
         table = np.array(columns, np.int32).reshape((len(columns), rows))
-        append_rows(self.arrays, predicate, table, rows, status)
+        append_rows(self.at, predicate, table, rows, status)
 
     @property
     def used(self) -> int:
@@ -211,4 +215,4 @@ class FactStore:
 
     def truncate(self, length: int, used: int) -> None:
         """Removes every fact with an id of `length` or more, and rows from `used` on."""
-        truncate_facts(self.arrays, length, used)
+        truncate_facts(self.at, length, used)

@@ -7,8 +7,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from tidalog.engine.addresses import facts_at, indexes_at, log_at
-from tidalog.engine.array_types import Int8s, Int32s, Int64s, int64
+from tidalog.engine.array_types import Int8s, Int32s, Int64s, Int64Table, int64
 from tidalog.engine.bits import DELETED, EXPLICIT, LASTING, NEW, PRESENT
 from tidalog.engine.fact_kernels import (
     ARITY,
@@ -25,7 +24,7 @@ from tidalog.engine.fact_kernels import (
 from tidalog.engine.hash_table import table_shift
 from tidalog.engine.index_kernels import remove_facts
 from tidalog.engine.jit import entry, inlined, prefetch
-from tidalog.engine.undo_log import MOVES, TOUCHES
+from tidalog.engine.undo_log import MOVES, TOUCHES, Log
 
 # Kinds of changes.
 INSERTED_IMPLICIT: Final = 0
@@ -45,15 +44,15 @@ def predicate_of(facts: Facts, fact: int) -> int:
 
 
 @entry
-def predicates_of(shared: Int64s, ids: Int32s, out: Int32s) -> None:
-    facts = facts_at(shared)
+def predicates_of(facts: Facts, ids: Int32s, out: Int32s) -> None:
     for i in range(len(ids)):
         out[i] = predicate_of(facts, ids[i])
 
 
 @entry
 def list_changes(
-    shared: Int64s,
+    facts: Facts,
+    log: Log,
     begin: int,
     ids: Int32s,
     kinds: Int8s,
@@ -62,7 +61,6 @@ def list_changes(
 ) -> tuple[int, int]:
     """The facts that an update has changed and how, see INSERTED …; their predicates, and where each row
     starts if they are written one after the other.  How many, and the end of the rows."""
-    facts, log = facts_at(shared), log_at(shared)
     count = 0
     for i in range(log.counts[TOUCHES]):
         fact = log.touched[i]
@@ -98,12 +96,11 @@ def list_changes(
 
 @entry
 def finish(
-    shared: Int64s, begin: int, ids: Int32s, kinds: Int8s, starts: Int64s, rows: Int32s, dead: Int32s
+    facts: Facts, log: Log, begin: int, ids: Int32s, kinds: Int8s, starts: Int64s, rows: Int32s, dead: Int32s
 ) -> int:
     """Copies the rows of changed facts, removes deleted ones from the table and clears every set.  The caller
     updates the indexes, which still find the rows.  `dead` gets the unused ids, those of deleted facts first;
     returns how many these are."""
-    facts, log = facts_at(shared), log_at(shared)
     is_far, shift = len(facts.slots) > CACHED, table_shift(len(facts.slots))
     count = 0
     for i in range(len(ids)):
@@ -132,8 +129,9 @@ def finish(
 
 
 @entry
-def remove_from_indexes(shared: Int64s, indexes: Int64s, begins: Int64s, ends: Int64s, ids: Int32s) -> None:
+def remove_from_indexes(
+    facts: Facts, meta: Int64Table, indexes: Int64s, begins: Int64s, ends: Int64s, ids: Int32s
+) -> None:
     """Removes dead facts from some indexes: of each those that lie between its begin and its end in `ids`."""
-    facts, meta = facts_at(shared), indexes_at(shared)
     for i in range(len(indexes)):
         remove_facts(facts, meta[indexes[i]], ids[begins[i] : ends[i]])

@@ -17,6 +17,7 @@ import numpy as np
 import numpy.typing as npt
 
 from tidalog.engine.fact_kernels import COUNT, Facts
+from tidalog.engine.facts import FactStore
 from tidalog.engine.hash_table import move_entries, table_size
 from tidalog.engine.index_kernels import (
     CAUGHT_UP,
@@ -131,17 +132,17 @@ class Indexes:
             used = int(row[RECORD_COUNT]) * RECORD
             self._put_records(number, resized(self._records[number], used, 2 * used, MOST_IN_POOL))
 
-    def catch_up(self, number: int, facts: Facts) -> None:
-        while not catch_up(facts, self.meta[number]):
+    def catch_up(self, number: int, store: FactStore) -> None:
+        while not catch_up(store.at, self.meta[number]):
             self.grow(number)
 
-    def groups(self, number: int, facts: Facts) -> npt.NDArray[np.int32]:
+    def groups(self, number: int, store: FactStore) -> npt.NDArray[np.int32]:
         """The first fact of the new state of every key of an index, ascending."""
-        self.catch_up(number, facts)
+        self.catch_up(number, store)
         out = np.empty(int(self.meta[number, KEYS]), np.int32)
-        return np.sort(out[: first_facts(facts, self.meta[number], out)])
+        return np.sort(out[: first_facts(store.at, self.meta[number], out)])
 
-    def truncate(self, facts: Facts, length: int, indexes: int) -> None:
+    def truncate(self, store: FactStore, length: int, indexes: int) -> None:
         """Removes facts with ids of `length` and more from every index, before the store forgets them; only
         the first `indexes` indexes stay."""
         if indexes < len(self):
@@ -154,9 +155,9 @@ class Indexes:
             del self._slots[indexes:], self._pools[indexes:], self._records[indexes:]
             self.meta[indexes:] = 0
         for number in np.flatnonzero(self.meta[: len(self), CAUGHT_UP] > length).tolist():
-            truncate_index(facts, self.meta[number], length)
+            truncate_index(store.at, self.meta[number], length)
 
-    def end_query(self, facts: Facts, length: int, first: int, predicates: int, most: int) -> None:
+    def end_query(self, store: FactStore, length: int, first: int, predicates: int, most: int) -> None:
         """Removes facts with ids of `length` and more.  Of the indexes from number `first` on, which the
         query created, those of its own relations go, which have numbers from `predicates` on.  Then lent
         indexes take at most this many bytes, or are those that were used last."""
@@ -164,11 +165,11 @@ class Indexes:
             created = {number: key for key, number in self._numbers.items() if number >= first}
             own = next((n for n in sorted(created) if created[n][0] >= predicates), len(self))
             lost = [created[n] for n in range(own, len(self)) if created[n][0] < predicates]
-            self.truncate(facts, length, own)
+            self.truncate(store, length, own)
             for predicate, columns in lost:  # the next query finds it before its own ones, and fills it
-                self.number(predicate, columns, int(facts.extent[predicate, COUNT]), lent=True)
+                self.number(predicate, columns, store.count(predicate), lent=True)
         else:
-            self.truncate(facts, length, first)
+            self.truncate(store, length, first)
         if self.nbytes > self._checked_bytes + _CHECKED_AFTER:
             self._release_unused(most)
 

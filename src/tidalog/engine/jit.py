@@ -146,11 +146,6 @@ def int64_at(address: int, length: int) -> np.ndarray:
 
 
 @compiled
-def uint8_at(address: int, length: int) -> np.ndarray:
-    return numba.carray(_pointer(address), (length,), np.uint8)
-
-
-@compiled
 def uint16_at(address: int, length: int) -> np.ndarray:
     return numba.carray(_pointer(address), (length,), np.uint16)
 
@@ -179,17 +174,6 @@ def int32_table(address: int, rows: int, columns: int) -> np.ndarray:
 @compiled
 def int64_table(address: int, rows: int, columns: int) -> np.ndarray:
     return numba.carray(_pointer(address), (rows, columns), np.int64)
-
-
-@compiled
-def uint8_table(address: int, rows: int, columns: int) -> np.ndarray:
-    return numba.carray(_pointer(address), (rows, columns), np.uint8)
-
-
-@compiled
-def int32_levels(address: int, levels: int, rows: int, columns: int) -> np.ndarray:
-    """An array with three lengths."""
-    return numba.carray(_pointer(address), (levels, rows, columns), np.int32)
 
 
 @intrinsic

@@ -5,8 +5,8 @@ is optimised once, in one LLVM module, with the wrappers that Python calls.
 
 A wrapper has the signature of a Python function (METH_FASTCALL).  It reads the address and the shape of an
 array from the array object itself, checks its kind, dimensions and order, releases the GIL and calls the
-kernel.  Arrays have no owner in compiled code, so nothing counts references to them: the caller's arguments
-keep them alive.
+kernel.  A named tuple comes as a block of addresses (`addresses`): one array, whatever the tuple has in it.
+Arrays have no owner in compiled code, so nothing counts references to them: the caller keeps them alive.
 
 The object needs neither numba nor its runtime.  What kernels allocate is memory of the C library
 (`_MEMORY`), and an exception leaves as `jit.KernelError`.
@@ -26,6 +26,7 @@ from numba.core import cgutils, compiler_lock, registry
 from numba.core.codegen import JITCodeLibrary
 from numba.np.arrayobj import make_array, populate_array
 
+from tidalog.engine.array_types import EACH, kind_of
 from tidalog.engine.kernel_object import ARRAY_TYPE, C_SYMBOLS, ERROR_TYPE, PYTHON_SYMBOLS
 
 BYTE = ir.IntType(8)
@@ -44,6 +45,7 @@ OBJECT_TYPE = 8
 C_CONTIGUOUS = 0x1
 ALIGNED = 0x100
 
+_BLOCK = types.Array(types.int64, 1, "C")
 _SCALARS = {int: types.int64, float: types.float64, bool: types.boolean, np.uint64: types.uint64}
 
 # What replaces numba's runtime: memory for arrays that a kernel allocates.  Before the data comes a header of
@@ -196,9 +198,8 @@ def type_of(hint: typing.Any) -> types.Type:
     if hint in _SCALARS:
         return _SCALARS[hint]
     if typing.get_origin(hint) is typing.Annotated:
-        array, dimensions = typing.get_args(hint)
-        dtype = typing.get_args(typing.get_args(array)[1])[0]
-        return types.Array(numba.from_dtype(np.dtype(dtype)), dimensions, "C")
+        dtype, dimensions = kind_of(hint)
+        return types.Array(numba.from_dtype(dtype), dimensions, "C")
     if typing.get_origin(hint) is tuple:
         return types.Tuple([type_of(item) for item in typing.get_args(hint)])
     if isinstance(hint, type) and issubclass(hint, tuple):
@@ -212,6 +213,15 @@ def _same(one: types.Type, other: types.Type) -> bool:
     if isinstance(one, types.BaseTuple) and isinstance(other, types.BaseTuple):
         return len(one) == len(other) and all(map(_same, one, other))
     return one == other or (isinstance(one, types.Integer) and isinstance(other, types.Integer))
+
+
+def _numbers_of(kind: types.Type) -> int:
+    """The numbers that a block has for an array, or for all arrays of a tuple."""
+    if isinstance(kind, types.BaseTuple):
+        return sum(map(_numbers_of, kind))
+    if not isinstance(kind, types.Array):
+        raise TypeError(f"a block names arrays, not {kind}")
+    return EACH
 
 
 class _Wrapper:
@@ -234,6 +244,10 @@ class _Wrapper:
         ]
         kernel = context.declare_function(self._module, result.fndesc)
         thread = self._call("PyEval_SaveThread", POINTER)
+        values = [
+            self._view(value, kind, 0) if isinstance(kind, types.BaseTuple) else value
+            for value, kind in zip(values, result.signature.args, strict=True)
+        ]
         status, value = context.call_conv.call_function(
             builder, kernel, result.signature.return_type, result.signature.args, values
         )
@@ -245,19 +259,28 @@ class _Wrapper:
     # --- arguments ----------------------------------------------------------------------------------
 
     def _value(self, argument: ir.Value, kind: types.Type, name: str) -> ir.Value:
+        """An argument, checked: of a block its first number."""
         if isinstance(kind, types.Array):
             return self._array(argument, kind, name)
         if isinstance(kind, types.BaseTuple):
-            size = self._call("PyTuple_Size", WORD, argument)
-            self._fail_unless(
-                self._builder.icmp_signed("==", size, WORD(len(kind))), f"{name}: a tuple of {len(kind)}"
-            )
-            items = [
-                self._value(self._call("PyTuple_GetItem", POINTER, argument, WORD(i)), item, f"{name}[{i}]")
-                for i, item in enumerate(kind)
-            ]
-            return self._context.make_tuple(self._builder, kind, items)
+            block = make_array(_BLOCK)(self._context, self._builder, self._array(argument, _BLOCK, name))
+            fits = self._builder.icmp_signed("==", block.nitems, WORD(_numbers_of(kind)))
+            self._fail_unless(fits, f"{name}: a block of {_numbers_of(kind) // EACH} arrays")
+            return block.data
         return self._scalar(argument, kind)
+
+    def _view(self, block: ir.Value, kind: types.Type, first: int) -> ir.Value:
+        """What a block names from one of its numbers on: an array, or a tuple of what comes in its order."""
+        builder = self._builder
+        if isinstance(kind, types.BaseTuple):
+            items = []
+            for item in kind:
+                items.append(self._view(block, item, first))
+                first += _numbers_of(item)
+            return self._context.make_tuple(builder, kind, items)
+        numbers = [builder.load(builder.gep(block, [WORD(first + i)])) for i in range(1 + kind.ndim)]
+        data = self._context.get_data_type(kind.dtype).as_pointer()
+        return self._array_of(kind, builder.inttoptr(numbers[0], data), numbers[1:])
 
     def _scalar(self, argument: ir.Value, kind: types.Type) -> ir.Value:
         builder = self._builder
@@ -278,7 +301,7 @@ class _Wrapper:
         return value
 
     def _array(self, argument: ir.Value, kind: types.Array, name: str) -> ir.Value:
-        builder, context = self._builder, self._context
+        builder = self._builder
         described = f"{name}: a {kind.dtype} array of {kind.ndim} dimensions in C order"
         array_type = builder.load(self._module.get_global(ARRAY_TYPE))
         its_type = self._field(argument, OBJECT_TYPE, POINTER)
@@ -295,14 +318,16 @@ class _Wrapper:
         self._fail_unless(fits, described)
         shape_at = builder.bitcast(self._field(argument, ARRAY_SHAPE, POINTER), WORD.as_pointer())
         shape = [builder.load(builder.gep(shape_at, [WORD(i)])) for i in range(kind.ndim)]
+        data = self._context.get_data_type(kind.dtype).as_pointer()
+        return self._array_of(kind, builder.bitcast(self._field(argument, ARRAY_DATA, POINTER), data), shape)
+
+    def _array_of(self, kind: types.Array, data: ir.Value, shape: list[ir.Value]) -> ir.Value:
+        builder, context = self._builder, self._context
         size = WORD(context.get_abi_sizeof(context.get_data_type(kind.dtype)))
         strides = [size]
         for extent in reversed(shape[1:]):
             strides.insert(0, builder.mul(strides[0], extent))
         array = make_array(kind)(context, builder)
-        data = builder.bitcast(
-            self._field(argument, ARRAY_DATA, POINTER), context.get_data_type(kind.dtype).as_pointer()
-        )
         populate_array(array, data=data, shape=shape, strides=strides, itemsize=size, meminfo=None)
         return array._getvalue()
 

@@ -42,8 +42,8 @@ PYTHON_SYMBOLS: Final = (
     *("PyBool_FromLong", "PyBytes_FromStringAndSize", "PyErr_Occurred", "PyErr_SetObject", "PyErr_SetString"),
     *("PyEval_RestoreThread", "PyEval_SaveThread", "PyFloat_AsDouble", "PyFloat_FromDouble"),
     *("PyLong_AsLongLong", "PyLong_AsUnsignedLongLongMask", "PyLong_FromLongLong"),
-    *("PyLong_FromUnsignedLongLong", "PyObject_IsTrue", "PyTuple_GetItem", "PyTuple_New", "PyTuple_SetItem"),
-    *("PyTuple_Size", "PyType_IsSubtype", "Py_BuildValue"),
+    *("PyLong_FromUnsignedLongLong", "PyObject_IsTrue", "PyTuple_New", "PyTuple_SetItem"),
+    *("PyType_IsSubtype", "Py_BuildValue"),
 )
 C_SYMBOLS: Final = (
     *("ceil", "exp", "floor", "fmod", "free", "log", "malloc", "memcmp", "memcpy", "memmove", "memset"),

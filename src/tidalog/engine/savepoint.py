@@ -70,7 +70,7 @@ class Savepoint:
     def commit(self) -> None:
         """Everything stays."""
         engine = self._engine
-        commit(engine.store.arrays, engine.log.arrays)
+        commit(engine.store.at, engine.log.at)
         engine.counts.finish()
         engine.open_savepoint = None
 
@@ -79,15 +79,16 @@ class Savepoint:
         of relations that stay."""
         engine = self._engine
         engine.expiries.undo(engine)
-        undo(engine.store.arrays, engine.log.arrays)
+        undo(engine.store.at, engine.log.at)
         engine.log.begin()
         engine.counts = self._counts
         engine.counts.undo(len(engine.store))
-        arrays = engine.store.arrays
         if of_query:
-            engine.indexes.end_query(arrays, self.facts, self.indexes, self.predicates, engine.most_lent)
+            engine.indexes.end_query(
+                engine.store, self.facts, self.indexes, self.predicates, engine.most_lent
+            )
         else:
-            engine.indexes.truncate(arrays, self.facts, self.indexes)
+            engine.indexes.truncate(engine.store, self.facts, self.indexes)
             engine.dictionary.truncate(self.terms)
         engine.store.truncate(self.facts, self.used)
         engine.forget_predicates(self.predicates)

@@ -13,15 +13,14 @@ from collections.abc import Sequence
 from typing import Final, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
-from tidalog.engine.array_types import int64
+from tidalog.engine.array_types import Float64s, Int32Table, Int64s, Int64Table, int64
 from tidalog.engine.delta_scan import plans_of
 from tidalog.engine.dictionary_kernels import Terms, has_term_capacity
 from tidalog.engine.expressions import run_expression, term_of
 from tidalog.engine.functions import FAILED, STACK, TRUTH, WAITING
 from tidalog.engine.index_kernels import fact_of_run, pool_at
-from tidalog.engine.jit import compiled, float64_at, inlined, int32_at, int32_table, int64_at, int64_table
+from tidalog.engine.jit import compiled, inlined, int32_at, int32_table
 from tidalog.engine.opcodes import (
     ABSENT,
     BELOW_PIVOT,
@@ -83,10 +82,10 @@ EXPRESSION: Final = -2
 class Scratch(NamedTuple):
     """The stack of expressions."""
 
-    tags: npt.NDArray[np.int64]
-    ints: npt.NDArray[np.int64]
-    reals: npt.NDArray[np.float64]
-    ids: npt.NDArray[np.int64]
+    tags: Int64s
+    ints: Int64s
+    reals: Float64s
+    ids: Int64s
 
 
 def new_scratch() -> Scratch:
@@ -98,9 +97,9 @@ def new_scratch() -> Scratch:
 class Search(NamedTuple):
     """A stack of searches, and a view for each way to search."""
 
-    registers: npt.NDArray[np.int32]  # [depth, register]
-    cursors: npt.NDArray[np.int64]  # [depth, field]
-    views: npt.NDArray[np.int64]  # [way, field]
+    registers: Int32Table  # [depth, register]
+    cursors: Int64Table  # [depth, field]
+    views: Int64Table  # [way, field]
     scratch: Scratch
 
 
@@ -116,28 +115,7 @@ def new_search(codes: Sequence[Code], depth: int) -> Search:
     )
 
 
-def search_arrays(search: Search) -> list[np.ndarray]:
-    """The arrays of a search in the order of `search_at`."""
-    return [search.registers, search.cursors, search.views, *search.scratch]
-
-
 # --- compiled ---------------------------------------------------------------------------------------
-
-
-@inlined
-def search_at(block: np.ndarray) -> Search:
-    """A block that begins with a search."""
-    return Search(
-        int32_table(block[0], block[1], block[2]),
-        int64_table(block[4], block[5], block[6]),
-        int64_table(block[8], block[9], block[10]),
-        Scratch(
-            int64_at(block[12], block[13]),
-            int64_at(block[16], block[17]),
-            float64_at(block[20], block[21]),
-            int64_at(block[24], block[25]),
-        ),
-    )
 
 
 @compiled

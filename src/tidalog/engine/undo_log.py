@@ -14,9 +14,10 @@ from typing import Final, NamedTuple, TypeVar
 import numpy as np
 import numpy.typing as npt
 
+from tidalog.engine.addresses import Owner
 from tidalog.engine.array_types import Int32s, Int32Table, Int64s, Uint16s, Uint64s, int64
 from tidalog.engine.binding_blocks import BLOCK
-from tidalog.engine.bits import DELETED, DELETED_NEXT, EXPLICIT, KEPT, LASTING, NEW, TOUCHED
+from tidalog.engine.bits import DELETED, DELETED_NEXT, EXPLICIT, LASTING, NEW, TOUCHED
 from tidalog.engine.derivation_log import DerivationLog, move_row
 from tidalog.engine.fact_kernels import (
     CACHED,
@@ -35,7 +36,7 @@ from tidalog.engine.fact_kernels import (
     same_arguments,
 )
 from tidalog.engine.hash_table import EMPTY, HALF, LOW32, ONE, make_entry, table_shift
-from tidalog.engine.jit import compiled, entry, inlined
+from tidalog.engine.jit import entry, inlined
 from tidalog.engine.probe import find_rows
 
 Ints = npt.NDArray[np.int32]
@@ -58,13 +59,13 @@ class Log(NamedTuple):
     derivation_log: Int64s
 
 
-class UndoLog:
+class UndoLog(Owner[Log]):
     """Owns the arrays.  They hold every older fact under its id and under a new one, so compiled code
     never runs out of capacity; what is NEW is not logged."""
 
     def __init__(self) -> None:
         self.derivation_log = DerivationLog()
-        self.arrays = _arrays(16, 16, self.derivation_log)
+        super().__init__(_arrays(16, 16, self.derivation_log))
 
     def begin(self) -> None:
         """Nothing is logged."""
@@ -75,11 +76,13 @@ class UndoLog:
         arrays = self.arrays
         if 2 * facts > len(arrays.touched):
             touches, moves = int(arrays.counts[TOUCHES]), int(arrays.counts[MOVES])
-            self.arrays = arrays._replace(
-                touched=_enlarged(arrays.touched, 3 * facts, touches),
-                before=_enlarged(arrays.before, 3 * facts, touches),
-                moved_from=_enlarged(arrays.moved_from, 3 * facts, moves),
-                moved_to=_enlarged(arrays.moved_to, 3 * facts, moves),
+            self.replace(
+                arrays._replace(
+                    touched=_enlarged(arrays.touched, 3 * facts, touches),
+                    before=_enlarged(arrays.before, 3 * facts, touches),
+                    moved_from=_enlarged(arrays.moved_from, 3 * facts, moves),
+                    moved_to=_enlarged(arrays.moved_to, 3 * facts, moves),
+                )
             )
 
     def ensure_capacity(self, facts: int, links: int = MOST_OBSERVED) -> None:
@@ -90,7 +93,7 @@ class UndoLog:
         elif self.arrays.counts[PAIRS] + MOST_OBSERVED > len(self.arrays.pairs):
             capacity = 2 * len(self.arrays.pairs) + 2 * MOST_OBSERVED
             pairs = _enlarged(self.arrays.pairs, capacity, int(self.arrays.counts[PAIRS]))
-            self.arrays = self.arrays._replace(pairs=pairs)
+            self.replace(self.arrays._replace(pairs=pairs))
 
     @property
     def touched(self) -> Ints:
@@ -152,43 +155,6 @@ def clear_bits(facts: Facts, log: Log, fact: int, bits: np.uint16) -> None:
     """Removes a fact from the sets of these bits."""
     set_bits(facts, log, fact, TOUCHED)
     facts.status[fact] &= ~bits
-
-
-@compiled
-def make_explicit(
-    facts: Facts, log: Log, predicate: int, rows: np.ndarray, count: int, absent: np.ndarray
-) -> tuple[int, int]:
-    """Facts among rows that an update inserts are explicit, and its deletions leave them alone.  `absent`
-    gets the numbers of the rows that are not facts yet; how many, and how many were explicit before."""
-    ids = np.empty(count, np.int32)
-    find_rows(facts, predicate, rows, count, ids)
-    new, explicit = 0, 0
-    for i in range(count):
-        if ids[i] < 0:
-            absent[new] = i
-            new += 1
-        elif not facts.status[ids[i]] & KEPT:
-            if facts.status[ids[i]] & EXPLICIT:
-                explicit += 1
-            set_bits(facts, log, ids[i], EXPLICIT | KEPT)
-    return new, explicit
-
-
-@compiled
-def make_implicit(
-    facts: Facts, log: Log, predicate: int, rows: np.ndarray, count: int, out: np.ndarray
-) -> int:
-    """Facts among rows that an update deletes are explicit no longer; those that were, in the order of the
-    update, and how many."""
-    find_rows(facts, predicate, rows, count, out)
-    found = 0
-    for i in range(count):
-        fact = out[i]
-        if fact >= 0 and (facts.status[fact] & (EXPLICIT | KEPT)) == EXPLICIT:
-            clear_bits(facts, log, fact, EXPLICIT)
-            out[found] = fact
-            found += 1
-    return found
 
 
 @entry

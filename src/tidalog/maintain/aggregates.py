@@ -63,7 +63,7 @@ class Folding:
         capacity = engine.store.count(self.number)
         found, owners = np.empty(capacity, np.int32), np.empty(capacity, np.int32)
         count = find_groups(
-            engine.store.arrays,
+            engine.store.at,
             engine.indexes.meta,
             self.positions,
             relation,
@@ -99,7 +99,7 @@ class Folding:
         self.evaluation.run_groups(self.fold, of_group[small & (of_group >= 0)])
 
     def _caught_up(self, index: int) -> int:
-        self.engine.indexes.catch_up(index, self.engine.store.arrays)
+        self.engine.indexes.catch_up(index, self.engine.store)
         return index
 
     def _row(self, fact: int) -> list[int]:
@@ -162,7 +162,7 @@ class Folding:
         index = self._caught_up(group_index(column, engine.catalogue))
         out = np.empty(engine.store.count(engine.predicate(column.relation)), np.int32)
         ordered = _in_order(key[None, :], column.group)[0]
-        found = live_facts(engine.store.arrays, engine.indexes.meta, self.positions, index, ordered, out)
+        found = live_facts(engine.store.at, engine.indexes.meta, self.positions, index, ordered, out)
         return out[:found].copy()
 
 

@@ -14,13 +14,13 @@ import numpy.typing as npt
 
 from tidalog.analysis.normal import NormalRule
 from tidalog.engine import opcodes as op
-from tidalog.engine.addresses import Block, block_of
+from tidalog.engine.addresses import Owner
 from tidalog.engine.bits import DELETED, NEW, NEW_STATE, PRESENT
 from tidalog.engine.delta_scan import Plans
 from tidalog.engine.engine import EmbeddedEngine
 from tidalog.engine.plan_code import Code, Filter
 from tidalog.engine.plan_compiler import Filters, compile_plan
-from tidalog.engine.tuple_executor import PLAN, STATE, new_search, search_arrays
+from tidalog.engine.tuple_executor import PLAN, STATE, new_search
 from tidalog.engine.update_kernels import READY, catch_up_with
 from tidalog.plan.join_order import HEAD, negation, update_pivots
 from tidalog.plan.lowering import asks, guarded_rule
@@ -54,14 +54,13 @@ LIKELY_FIRST: Final = 2  # the same, where one is enough: rules over large relat
 class Searches:
     """Plans that a kernel searches by, and its scratch buffers; one update at a time uses them."""
 
-    def __init__(self, parts: Sequence[tuple[Code, Plans]]) -> None:
+    def __init__(self, parts: Sequence[tuple[Code, Owner[Plans]]]) -> None:
         self.codes = [code for code, _ in parts]
-        self.plans = [plans for _, plans in parts]
-        self.search = new_search(self.codes, depth=len(parts))
-        self._states = self.search.cursors[:, STATE]
-        arrays = [array for plans in self.plans for array in plans]
-        self.at = block_of([*arrays, *search_arrays(self.search)])
-        """The addresses of all this, in this order."""
+        self.plans = [plans.at for _, plans in parts]
+        """The block of each."""
+        self.search = Owner(new_search(self.codes, depth=len(parts)))
+        self._states = self.search.arrays.cursors[:, STATE]
+        self._owners = [plans for _, plans in parts]
         self._work: object = None
         indexes = sorted({index for code in self.codes for index in code.indexes})
         looked_up = sorted({predicate for code in self.codes for predicate in code.looked_up})
@@ -81,7 +80,7 @@ class Searches:
     def catch_up(self, engine: EmbeddedEngine) -> None:
         """Before every deletion: searches are idle, and read indexes and the table as they are."""
         self._states.fill(0)
-        while (wanting := catch_up_with(engine.shared, self._read)) != READY:
+        while (wanting := catch_up_with(engine.store.at, engine.indexes.meta, self._read)) != READY:
             if wanting >= 0:
                 engine.indexes.grow(wanting)
             else:
@@ -89,7 +88,7 @@ class Searches:
 
     def rule(self, way: int = 0) -> str:
         """The rule of the plan that a way to search has started last; none may have been."""
-        names, number = self.codes[way].names, self.search.cursors[way, PLAN]
+        names, number = self.codes[way].names, self.search.arrays.cursors[way, PLAN]
         return names[number] if number < len(names) else ""
 
 
@@ -131,7 +130,7 @@ class _PlanSet:
         self.code = Code()
         self.of_rule: dict[_Key, range] = {}
         self.dropped = 0
-        self.arrays: dict[AtomFilters | None, Plans] = {}
+        self.arrays: dict[AtomFilters | None, Owner[Plans]] = {}
 
 
 class ComponentPlans:
@@ -156,7 +155,6 @@ class ComponentPlans:
             self._rules[role][_key_of(rule, role)] = rule
         self._guarded: list[tuple[NormalRule, int]] = []
         self._sets: dict[int, _PlanSet] = {}
-        self._grow_at: dict[bool, tuple[Code, Block]] = {}
         self._prepared: dict[tuple[tuple[int, AtomFilters], ...], Searches] = {}
 
     # --- rule edits ---------------------------------------------------------------------------------
@@ -206,23 +204,17 @@ class ComponentPlans:
         self._outdate()
 
     def _outdate(self) -> None:
-        self._grow_at.clear()
         self._prepared.clear()
 
     # --- kinds of plans -----------------------------------------------------------------------------
 
-    def growing_at(self, with_body: bool) -> tuple[Code, Block]:
-        """Semi-naive insertion: a pivot is a new fact, or one of the component that got a new id.  The plans
-        by address."""
-        known = self._grow_at.get(with_body)
-        if known is None:
-            code, plans = self._plans(GROW_WITH_BODY if with_body else GROW)
-            known = self._grow_at[with_body] = code, block_of(plans)
-        return known
+    def growing(self, with_body: bool) -> tuple[Code, Owner[Plans]]:
+        """Semi-naive insertion: a pivot is a new fact, or one of the component that got a new id."""
+        return self._plans(GROW_WITH_BODY if with_body else GROW)
 
-    def allowing(self) -> tuple[Code, Plans]:
+    def allowing(self) -> tuple[Code, Owner[Plans]]:
         """Insertion because a negated fact is deleted, which is the pivot.  Instances that have a new fact
-        are found by `growing_at`."""
+        are found by `growing`."""
         return self._plans(ALLOW)
 
     def searches(self, *wanted: tuple[int, AtomFilters]) -> Searches:
@@ -232,7 +224,7 @@ class ComponentPlans:
             known = self._prepared[wanted] = Searches([self._plans(*one) for one in wanted])
         return known
 
-    def _plans(self, kind: int, allowed: AtomFilters | None = None) -> tuple[Code, Plans]:
+    def _plans(self, kind: int, allowed: AtomFilters | None = None) -> tuple[Code, Owner[Plans]]:
         """The plans of a kind.  Those of searches have kinds of atoms for filters: `allowed` says what they
         mean."""
         known = self._sets.get(kind)
@@ -243,7 +235,7 @@ class ComponentPlans:
                     self._compile(kind, known, key, rule)
         if allowed not in known.arrays:
             filters = None if allowed is None else [allowed(kind) for kind, _, _ in known.code.filters]
-            known.arrays[allowed] = known.code.plans(filters)
+            known.arrays[allowed] = Owner(known.code.plans(filters))
         return known.code, known.arrays[allowed]
 
     def _compile(self, kind: int, plans: _PlanSet, key: _Key, rule: NormalRule) -> None:

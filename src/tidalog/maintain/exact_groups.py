@@ -99,12 +99,12 @@ def _term(engine: EmbeddedEngine, number: int, terms: dict[int, Term]) -> Term:
 def _tuples(engine: EmbeddedEngine, column: FoldColumn, key: list[int]) -> Tuples:
     """The tuples of a group, each once: of a registered aggregate whole, of any other the value alone."""
     index = group_index(column, engine.catalogue)
-    engine.indexes.catch_up(index, engine.store.arrays)
+    engine.indexes.catch_up(index, engine.store)
     out = np.empty(engine.store.count(engine.predicate(column.relation)), np.int32)
     order = np.argsort(np.array(column.group, np.int64), kind="stable")
     positions = np.arange(len(key) + 1, dtype=np.int32)
     ordered = np.array(key, np.int32)[order]
-    found = live_facts(engine.store.arrays, engine.indexes.meta, positions, index, ordered, out)
+    found = live_facts(engine.store.at, engine.indexes.meta, positions, index, ordered, out)
     facts = out[:found]
     tuples: Tuples = np.stack([engine.store.column(facts, c) for c in column.columns], axis=1)
     if column.distinct:

@@ -126,7 +126,7 @@ class GroupedFolds:
         group_of, first = relation.groups(column.group)
         result = np.zeros(len(first), np.int64)
         values = relation.column(column.columns[0])
-        folded = fold_groups(self.engine.dictionary.arrays, operator, values, group_of, result)
+        folded = fold_groups(self.engine.dictionary.at, operator, values, group_of, result)
         return result if folded else None
 
     def _emit(self, fold: Fold, relation: _Relation, results: dict[Variable, Ids], is_new: bool) -> None:

@@ -9,7 +9,6 @@ import numpy as np
 import numpy.typing as npt
 
 from tidalog.builtins import NO_FUNCTIONS, PythonFunction
-from tidalog.engine.addresses import run_delta_scan
 from tidalog.engine.binding_blocks import (
     BLOCK,
     COUNTED,
@@ -21,7 +20,7 @@ from tidalog.engine.binding_blocks import (
     SPARED_AT,
 )
 from tidalog.engine.bits import STATUS_NEW
-from tidalog.engine.delta_scan import CURRENT, ROUND, start_plan
+from tidalog.engine.delta_scan import CURRENT, ROUND, scan_delta, start_plan
 from tidalog.engine.engine import EmbeddedEngine
 from tidalog.engine.plan_code import Code
 from tidalog.maintain.component import MaintainedComponent
@@ -49,7 +48,8 @@ def grow_from_deleted(component: MaintainedComponent, runner: Runner, change: Tr
     if not any(number in change.deleted for number in component.negated):
         return
     engine = component.engine
-    code, plans = component.plans.allowing()
+    code, owner = component.plans.allowing()
+    plans = owner.arrays
     for number in component.negated:
         deleted = change.deleted_of([number])
         for plan in [plan for plan, pivot in enumerate(code.pivots) if pivot == number]:
@@ -58,9 +58,9 @@ def grow_from_deleted(component: MaintainedComponent, runner: Runner, change: Tr
                 buffers = _buffers(component, code, len(block))
                 buffers.start(0)
                 blocks = buffers.blocks
-                blocks.control[MODE] = IN_UPDATE
+                blocks.arrays.control[MODE] = IN_UPDATE
                 at = int(plans.starts[plan])
-                start_plan(engine.store.arrays, plans.filters, plans.code, at, block, len(block), blocks)
+                start_plan(engine.store.at, plans.filters, plans.code, at, block, len(block), blocks.at)
                 runner.drive_plan(code, plans, plan, blocks, STATUS_NEW)
 
 
@@ -78,10 +78,10 @@ def grow(
     mark, see `engine.mark_propagation`.  `only_new`: no fact of the component is deleted, so that none can
     come back, and no body is observed.  `counting`: derivations are counted."""
     engine = component.engine
-    code, plans_at = component.plans.growing_at(observed != 0)
+    code, plans = component.plans.growing(observed != 0)
     buffers = _buffers(component, code, len(engine.store) - begin)
     buffers.start(begin)
-    of_blocks, of_scan = buffers.blocks.control, buffers.scan.control
+    of_blocks, of_scan = buffers.blocks.arrays.control, buffers.scan.arrays.control
     of_blocks[MODE], of_blocks[OBSERVED] = FROM_SCRATCH if only_new else IN_UPDATE, observed
     if len(unmarked):
         of_blocks[SPARED_AT], of_blocks[SPARED] = unmarked.ctypes.data, len(unmarked)
@@ -89,14 +89,14 @@ def grow(
     def step() -> int:
         if counting:
             of_blocks[COUNTED] = ensure_counts(engine)
-        return int(run_delta_scan(engine.shared, plans_at, buffers.blocks_at, buffers.scan_at, STATUS_NEW))
+        return int(scan_delta(*engine.at, plans.at, buffers.blocks.at, buffers.scan.at, STATUS_NEW))
 
     def rule() -> str:
         return code.names[of_scan[CURRENT]] if of_scan[CURRENT] >= 0 else ""
 
     memos, answered = component.stage.memos, [begin] * len(component.stage.memos)
     while True:
-        runner.drive(step, code, buffers.blocks, rule, lambda: int(of_scan[ROUND]))
+        runner.drive(step, code, of_blocks, rule, lambda: int(of_scan[ROUND]))
         if not memos or not answer_all(engine, runner, functions, memos, answered, STATUS_NEW):
             break
     runner.stats.rounds += int(of_scan[ROUND])

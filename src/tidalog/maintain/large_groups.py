@@ -96,4 +96,4 @@ def _values(engine: EmbeddedEngine, column: FoldColumn, ids: Ids) -> Ids:
 
 
 def _extreme(engine: EmbeddedEngine, column: FoldColumn, values: Ids) -> int:
-    return int(fold_extreme(engine.dictionary.arrays, values, -1 if column.operator == "min" else 1))
+    return int(fold_extreme(engine.dictionary.at, values, -1 if column.operator == "min" else 1))

@@ -107,9 +107,9 @@ class Maintainer:
         strategy = strategy_to_prepare(self.options)
         for component in self.components:
             if component.incremental and component.stage.fold is None:
-                component.plans.growing_at(False)
+                component.plans.growing(False)
                 if type(self.marks) is not Marks:
-                    component.plans.growing_at(True)
+                    component.plans.growing(True)
                 strategy.prepare(component)
 
     # --- marks --------------------------------------------------------------------------------------

@@ -142,7 +142,7 @@ def _head(rule: NormalRule) -> str:
 def _of_predicates(engine: EmbeddedEngine, ids: Ids, numbers: Sequence[int]) -> Ids:
     """The facts that a part of a component has."""
     predicates = np.empty(len(ids), np.int32)
-    predicates_of(engine.shared, ids, predicates)
+    predicates_of(engine.store.at, ids, predicates)
     return np.ascontiguousarray(ids[np.isin(predicates, numbers)])
 
 

@@ -12,8 +12,10 @@ from collections.abc import Callable
 from typing import Final, Protocol
 
 import numpy as np
+import numpy.typing as npt
 
 from tidalog.engine import opcodes as op
+from tidalog.engine.addresses import Owner
 from tidalog.engine.binding_blocks import BLOCK, BUDGET, DERIVATIONS, FAILED, IS_STRICT, WANTED, BindingBlocks
 from tidalog.engine.block_executor import run_plan
 from tidalog.engine.delta_scan import Plans
@@ -112,12 +114,11 @@ class Runner:
         self,
         step: Callable[[], int],
         code: Code,
-        blocks: BindingBlocks,
+        control: npt.NDArray[np.int64],
         rule: Callable[[], str],
         rounds: Callable[[], int],
     ) -> None:
-        """Calls `step` until it is done."""
-        control = blocks.control
+        """Calls `step` until it is done; `control` is that of its binding blocks."""
         control[IS_STRICT] = self.limits.strict
         while True:
             control[BUDGET] = _SLICE
@@ -141,24 +142,15 @@ class Runner:
                 self.engine.dictionary.answer_questions()
             self.look(rounds())
 
-    def drive_plan(self, code: Code, plans: Plans, number: int, blocks: BindingBlocks, status: int) -> None:
+    def drive_plan(
+        self, code: Code, plans: Plans, number: int, blocks: Owner[BindingBlocks], status: int
+    ) -> None:
         """Runs one plan, which is under way in `blocks`, to its end; `status` is that of new facts."""
         engine = self.engine
         self.drive(
-            lambda: int(
-                run_plan(
-                    engine.store.arrays,
-                    engine.dictionary.arrays,
-                    engine.indexes.meta,
-                    plans.filters,
-                    plans.code,
-                    blocks,
-                    engine.log.arrays,
-                    status,
-                )
-            ),
+            lambda: int(run_plan(*engine.at, plans.filters, plans.code, blocks.at, status)),
             code,
-            blocks,
+            blocks.arrays.control,
             lambda: code.names[number],
             lambda: 0,
         )

@@ -18,7 +18,7 @@ import numpy.typing as npt
 from tidalog.analysis.normal import NormalRule
 from tidalog.builtins import NO_FUNCTIONS, PythonFunction
 from tidalog.engine import opcodes as op
-from tidalog.engine.addresses import block_of, run_delta_scan
+from tidalog.engine.addresses import Owner
 from tidalog.engine.binding_blocks import (
     BLOCK,
     COUNTS_AT,
@@ -39,6 +39,7 @@ from tidalog.engine.delta_scan import (
     ROUND,
     Plans,
     new_delta_scan,
+    scan_delta,
     start_empty,
     start_plan,
 )
@@ -165,7 +166,7 @@ class SemiNaive:
                 self.executed.add(ExecutedPlan(fold, every, len(engine.store) - facts))
             return
         index = group_index(fold.columns[0], self.catalogue)
-        self.run_groups(fold, engine.indexes.groups(index, engine.store.arrays), is_new)
+        self.run_groups(fold, engine.indexes.groups(index, engine.store), is_new)
 
     def run_groups(self, fold: Fold, facts: npt.NDArray[np.int32], is_new: bool = False) -> None:
         """Derives the facts of the groups that some facts stand for, one of each."""
@@ -205,7 +206,7 @@ class SemiNaive:
         if plans.logical:
             arrays, blocks = self._start(plans)
             for number, at in enumerate(plans.code.starts):
-                start_empty(arrays.code, at, blocks)
+                start_empty(arrays.code, at, blocks.at)
                 self.runner.drive_plan(plans.code, arrays, number, blocks, self._status)
             self._finish(plans)
 
@@ -213,12 +214,13 @@ class SemiNaive:
         """One plan over given facts.  Returns those that it leaves to Python, and the operator that did."""
         arrays, blocks = self._start(plans)
         left = np.empty((len(ids), 2), np.int32)
-        blocks.control[LEFT_AT], blocks.control[LEFT_SIZE] = left.ctypes.data, left.size
+        control = blocks.arrays.control
+        control[LEFT_AT], control[LEFT_SIZE] = left.ctypes.data, left.size
         for begin in range(0, len(ids), BLOCK):
             block = ids[begin : begin + BLOCK]
-            start_plan(self.engine.store.arrays, arrays.filters, arrays.code, 0, block, len(block), blocks)
+            start_plan(self.engine.store.at, arrays.filters, arrays.code, 0, block, len(block), blocks.at)
             self.runner.drive_plan(plans.code, arrays, 0, blocks, self._status)
-        return left[: int(blocks.control[LEFT])]
+        return left[: int(control[LEFT])]
 
     def _run_scans(self, plans: _Plans) -> None:
         """Plans over all facts of their pivots' predicates as they are now."""
@@ -236,33 +238,31 @@ class SemiNaive:
         arrays, blocks = self._start(plans)
         scan = new_delta_scan(len(engine.names), BLOCK, begin, limit)
         control = scan.control
-        of_plans, of_blocks, of_scan = block_of(arrays), block_of(blocks), block_of(scan)
+        of_plans, of_scan = Owner(arrays), Owner(scan)
 
         def proceed() -> int:
-            return int(run_delta_scan(engine.shared, of_plans, of_blocks, of_scan, self._status))
+            return int(scan_delta(*engine.at, of_plans.at, blocks.at, of_scan.at, self._status))
 
         def rule() -> str:
             return plans.code.names[control[CURRENT]] if control[CURRENT] >= 0 else ""
 
         while True:
-            self.runner.drive(proceed, plans.code, blocks, rule, lambda: int(control[ROUND]))
+            self.runner.drive(proceed, plans.code, blocks.arrays.control, rule, lambda: int(control[ROUND]))
             if not between():
                 break
         self.runner.stats.rounds += int(control[ROUND])
         self._finish(plans)
 
-    def _start(self, plans: _Plans) -> tuple[Plans, BindingBlocks]:
+    def _start(self, plans: _Plans) -> tuple[Plans, Owner[BindingBlocks]]:
         """The arrays of some plans, and blocks for their bindings."""
         code = plans.code
         blocks = new_blocks(code.levels, code.registers, code.arity, bitmaps=code.bitmaps)
-        blocks.control[MODE] = IN_UPDATE if self.in_update else FROM_SCRATCH
+        control = blocks.control
+        control[MODE] = IN_UPDATE if self.in_update else FROM_SCRATCH
         if self.executed is not None:
             plans.counts = np.zeros(len(code.numbers), np.int64)
-            blocks.control[COUNTS_AT], blocks.control[COUNTS_SIZE] = (
-                plans.counts.ctypes.data,
-                len(plans.counts),
-            )
-        return code.plans(), blocks
+            control[COUNTS_AT], control[COUNTS_SIZE] = plans.counts.ctypes.data, len(plans.counts)
+        return code.plans(), Owner(blocks)
 
     def _finish(self, plans: _Plans) -> None:
         if self.executed is None:

@@ -67,7 +67,7 @@ class Transaction:
             rows = table.shape[1]
             absent = np.empty(rows, np.int64)
             store.add_to_table(predicate)
-            new, there = steps.make_explicit(engine.shared, predicate, table, absent)
+            new, there = steps.make_explicit(engine.store.at, engine.log.at, predicate, table, absent)
             self.ignored += there
             if new:
                 wanted = table if new == rows else np.ascontiguousarray(table[:, absent[:new]])
@@ -79,7 +79,7 @@ class Transaction:
             rows = table.shape[1]
             ids = np.empty(rows, np.int32)
             store.add_to_table(predicate)
-            found = steps.make_implicit(engine.shared, predicate, table, ids)
+            found = steps.make_implicit(engine.store.at, engine.log.at, predicate, table, ids)
             self.ignored += rows - found
             if found:
                 self.to_delete[predicate] = ids[:found]
@@ -93,14 +93,14 @@ class Transaction:
         store = self.engine.store
         store.add_to_table(predicate)
         out = np.empty(table.shape[1], np.int32)
-        find_rows(store.arrays, predicate, table, table.shape[1], out)
+        find_rows(store.at, predicate, table, table.shape[1], out)
         return out
 
     # --- while it runs ------------------------------------------------------------------------------
 
     def delete(self, predicate: int, ids: Ids) -> None:
         """Facts that nothing can derive."""
-        steps.set_bits_of(self.engine.shared, ids, _DELETED)
+        steps.set_bits_of(self.engine.store.at, self.engine.log.at, ids, _DELETED)
         self.note_deleted(predicate, ids)
 
     def note_deleted(self, predicate: int, ids: Ids) -> None:
@@ -172,12 +172,14 @@ class Transaction:
         capacity = int(log.counts[changes.TOUCHES]) + len(engine.store) - self.begin
         ids, kinds = np.empty(capacity, np.int32), np.empty(capacity, np.int8)
         predicates, starts = np.empty(capacity, np.int32), np.empty(capacity, np.int64)
-        count, size = ended.list_changes(engine.shared, self.begin, ids, kinds, predicates, starts)
+        count, size = ended.list_changes(
+            engine.store.at, engine.log.at, self.begin, ids, kinds, predicates, starts
+        )
         ids, kinds, starts = ids[:count], kinds[:count], starts[:count]
         rows = np.empty(size, np.int32)
         moves = int(log.counts[changes.MOVES])
         dead = np.empty(count + moves, np.int32)
-        gone = int(ended.finish(engine.shared, self.begin, ids, kinds, starts, rows, dead))
+        gone = int(ended.finish(engine.store.at, engine.log.at, self.begin, ids, kinds, starts, rows, dead))
         self.savepoint.commit()
         self.gone = dead[:gone]
         if gone + moves:
@@ -200,11 +202,13 @@ class Transaction:
         ]
         if affected:
             numbers, begins, ends = np.array(affected, np.int64).T.copy()
-            ended.remove_from_indexes(self.engine.shared, numbers, begins, ends, dead)
+            ended.remove_from_indexes(
+                self.engine.store.at, self.engine.indexes.meta, numbers, begins, ends, dead
+            )
 
     def predicates_of(self, ids: Ids) -> Ids:
         out = np.empty(len(ids), np.int32)
-        ended.predicates_of(self.engine.shared, ids, out)
+        ended.predicates_of(self.engine.store.at, ids, out)
         return out
 
 
@@ -216,7 +220,7 @@ def put_rows(
     store.ensure(rows, table.shape[0], predicate)
     store.add_to_table(predicate)
     engine.log.derivation_log.ensure_capacity(len(store) + rows, 0, 0)
-    return int(steps.put_rows(engine.shared, predicate, table, status))
+    return int(steps.put_rows(engine.store.at, engine.log.at, predicate, table, status))
 
 
 def each_once(ids: Ids) -> Ids:

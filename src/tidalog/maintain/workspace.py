@@ -12,7 +12,7 @@ from typing import Final, TypeVar, cast
 import numpy as np
 import numpy.typing as npt
 
-from tidalog.engine.addresses import block_of
+from tidalog.engine.addresses import Owner
 from tidalog.engine.binding_blocks import new_blocks
 from tidalog.engine.delta_scan import NEXT, new_delta_scan
 from tidalog.engine.plan_code import Code
@@ -71,17 +71,17 @@ class Workspace:
 
 
 class ScanBuffers:
-    """A binding block and a delta scan of one size, with their addresses; idle between two runs."""
+    """A binding block and a delta scan of one size; idle between two runs."""
 
     def __init__(self, levels: int, registers: int, arity: int, block: int, predicates: int) -> None:
         self.predicates = predicates
-        self.blocks = new_blocks(levels, registers, arity, block)
-        self.scan = new_delta_scan(predicates, block, 0, -1)
-        self._idle_blocks, self._idle_scan = self.blocks.control.copy(), self.scan.control.copy()
-        self.blocks_at, self.scan_at = block_of(self.blocks), block_of(self.scan)
+        self.blocks = Owner(new_blocks(levels, registers, arity, block))
+        self.scan = Owner(new_delta_scan(predicates, block, 0, -1))
+        self._idle_blocks = self.blocks.arrays.control.copy()
+        self._idle_scan = self.scan.arrays.control.copy()
 
     def start(self, begin: int) -> None:
         """Every fact from an id on is to be scanned."""
-        self.blocks.control[:], control = self._idle_blocks, self.scan.control
+        self.blocks.arrays.control[:], control = self._idle_blocks, self.scan.arrays.control
         control[:] = self._idle_scan
         control[NEXT] = begin

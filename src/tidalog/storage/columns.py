@@ -45,7 +45,7 @@ def terms_by_value(dictionary: Dictionary, ids: Ids) -> tuple[Arrays, Ids]:
     extra[own >= 0] = np.searchsorted(used, own[own >= 0])
     length = terms.length[used]
     text = np.empty(int(length.sum(dtype=np.int64)), np.uint8)
-    gather_texts(terms, used, text)
+    gather_texts(dictionary.at, used, text)
     arrays: Arrays = {
         "term_kind": terms.kind[used],
         "term_value": terms.value[used],
@@ -105,7 +105,7 @@ def ids_by_value(
         kind[row] = STRING
     dictionary.ensure(len(kind), len(text))
     ids = np.empty(len(kind), np.int32)
-    bad = intern_terms(dictionary.arrays, kind, value, number, length, extra, text, ids)
+    bad = intern_terms(dictionary.at, kind, value, number, length, extra, text, ids)
     if bad >= 0:
         which = f"term {bad + 1:,}" if bad < len(ids) else "the text"
         raise ValueError(f"{which} of its table of terms is impossible")

@@ -272,7 +272,7 @@ class Snapshot:
             return
         store.ensure(count, -(-len(flat) // count))
         arities = np.array([*engine.arities, 0], np.int64)
-        used = place_facts(store.arrays, predicates, explicit, arities, flat)
+        used = place_facts(store.at, predicates, explicit, arities, flat)
         store.arrays.state[FACTS], store.arrays.state[USED] = count, used
 
     def _fill_dictionary(self, dictionary: Dictionary) -> None:
@@ -287,17 +287,16 @@ class Snapshot:
         terms.start[:count] = np.where(np.isin(terms.kind[:count], _NUMBERS), 0, ends[:-1])
         terms.text[:size] = text[:size]
         terms.state[TERMS], terms.state[TEXT] = count, size
-        fill_table(terms)
+        fill_table(dictionary.at)
 
 
 def fill_table_of(engine: EmbeddedEngine) -> None:
     """Enters the facts of a snapshot into the table, if nothing has been changed since."""
-    arrays = engine.store.arrays
-    if arrays.state[ENTRIES]:  # some are there, looked up by a query
+    if engine.store.arrays.state[ENTRIES]:  # some are there, looked up by a query
         for number in range(len(engine.names)):
             engine.store.add_to_table(number)
     else:
-        fill_fact_table(arrays)
+        fill_fact_table(engine.store.at)
 
 
 def _checked(path: Path, file: File) -> memoryview:

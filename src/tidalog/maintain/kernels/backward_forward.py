@@ -22,8 +22,7 @@ from typing import Final
 
 import numpy as np
 
-from tidalog.engine.addresses import PLANS, facts_at, indexes_at, log_at, plans_at, terms_at
-from tidalog.engine.array_types import Int32s, Int64s, int64
+from tidalog.engine.array_types import Int32s, Int64Table, int64
 from tidalog.engine.bits import (
     CHECKED,
     DELAYED,
@@ -39,6 +38,7 @@ from tidalog.engine.bits import (
     SPREAD,
     WAITING,
 )
+from tidalog.engine.delta_scan import Plans
 from tidalog.engine.derivation_log import END, chain_of, next_link, none_is_left, remove_instance
 from tidalog.engine.dictionary_kernels import Terms
 from tidalog.engine.emit import note
@@ -55,7 +55,6 @@ from tidalog.engine.tuple_executor import (
     derives,
     head_of,
     next_match,
-    search_at,
     stop_matching,
 )
 from tidalog.engine.tuple_view import code_of, fill_view
@@ -84,7 +83,6 @@ from tidalog.maintain.kernels.backward_forward_work import (
     STACK_DEPTH,
     TOP,
     BackwardForward,
-    work_at,
 )
 from tidalog.maintain.kernels.counters import (
     BACKWARD,
@@ -113,15 +111,23 @@ GROW_STACK: Final = 7  # beside the reasons of `opcodes`
 
 
 @entry
-def run_backward_forward(shared: Int64s, searches: Int64s, of_search: Int64s, of_work: Int64s) -> int:
-    """Lines 10 to 25, until nothing is left to be deleted (DONE) or something is wanted.  `searches` begins
-    with the plans of line 11, of line 20 and of line 23."""
-    facts, terms, log = facts_at(shared), terms_at(shared), log_at(shared)
-    search, work, indexes = search_at(of_search), work_at(of_work), indexes_at(shared)
+def run_backward_forward(
+    facts: Facts,
+    terms: Terms,
+    log: Log,
+    indexes: Int64Table,
+    search: Search,
+    work: BackwardForward,
+    to_match: Plans,
+    backward: Plans,
+    to_spread: Plans,
+) -> int:
+    """Lines 10 to 25, until nothing is left to be deleted (DONE) or something is wanted, by the plans of line
+    11, of line 20 and of line 23."""
     views = search.views
-    fill_view(views[MATCH_VIEW], facts, indexes, plans_at(searches))
-    fill_view(views[BACKWARD_VIEW], facts, indexes, plans_at(searches[PLANS:]))
-    fill_view(views[SPREAD_VIEW], facts, indexes, plans_at(searches[2 * PLANS :]))
+    fill_view(views[MATCH_VIEW], facts, indexes, to_match)
+    fill_view(views[BACKWARD_VIEW], facts, indexes, backward)
+    fill_view(views[SPREAD_VIEW], facts, indexes, to_spread)
     control = work.control
     order = control[ORDER]
     billed = work.counters[DERIVATIONS]
@@ -381,9 +387,8 @@ def prove_fact(facts: Facts, log: Log, work: BackwardForward, fact: int) -> None
 
 
 @entry
-def wait_all(shared: Int64s, of_search: Int64s, of_work: Int64s, ids: Int32s) -> None:
+def wait_all(facts: Facts, log: Log, search: Search, work: BackwardForward, ids: Int32s) -> None:
     """W gets facts before anything else, the last one on top; the stack has capacity."""
-    facts, log, search, work = facts_at(shared), log_at(shared), search_at(of_search), work_at(of_work)
     for i in range(len(ids)):
         if (facts.status[ids[i]] & (PRESENT | DELETED | WAITING)) == PRESENT:
             wait(facts, search, log, work, ids[i])

@@ -12,10 +12,10 @@ from typing import Final, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from tidalog.engine.addresses import Block, block_of, follow
-from tidalog.engine.jit import inlined, int32_at, int64_at, uint8_at
+from tidalog.engine.addresses import Owner
+from tidalog.engine.array_types import Int32s, Int64s, Uint8s
 from tidalog.engine.plan_code import Code
-from tidalog.engine.tuple_executor import PLAN, STATE, new_search, search_arrays
+from tidalog.engine.tuple_executor import PLAN, STATE, new_search
 from tidalog.maintain.kernels.counters import COUNTERS, Ints
 from tidalog.maintain.workspace import Workspace
 
@@ -49,29 +49,27 @@ FIRST_STACK: Final = 256
 
 
 class BackwardForward(NamedTuple):
-    stack: Ints
-    proven: Ints
-    gone: Ints
-    checked: Ints
-    affected: Ints
-    marked: Ints
-    own: npt.NDArray[np.uint8]  # [predicate]: whether the component derives it
-    control: npt.NDArray[np.int64]
-    counters: npt.NDArray[np.int64]
+    stack: Int32s
+    proven: Int32s
+    gone: Int32s
+    checked: Int32s
+    affected: Int32s
+    marked: Int32s
+    own: Uint8s  # [predicate]: whether the component derives it
+    control: Int64s
+    counters: Int64s
 
 
-class BackwardForwardWork:
-    """Arrays and searches of one component, kept from one update to the next with their addresses."""
+class BackwardForwardWork(Owner[BackwardForward]):
+    """Arrays and searches of one component, kept from one update to the next."""
 
     def __init__(self, codes: Sequence[Code]) -> None:
         nothing = np.empty(0, np.int32)
         control, counters = np.zeros(CONTROL, np.int64), np.zeros(COUNTERS, np.int64)
         own = np.empty(0, np.uint8)
-        self.work = BackwardForward(*(nothing,) * 6, own, control, counters)
-        self.search = new_search(codes, FIRST_STACK + STACK_DEPTH)
+        super().__init__(BackwardForward(*(nothing,) * 6, own, control, counters))
+        self.search = Owner(new_search(codes, FIRST_STACK + STACK_DEPTH))
         self._rules = codes[SPREAD_VIEW].names
-        self.at = block_of(self.work)
-        self.search_at: Block = block_of(search_arrays(self.search))
 
     def start(
         self,
@@ -84,7 +82,7 @@ class BackwardForwardWork:
     ) -> None:
         """`gone`: facts that are deleted; `affected`: facts that must be checked; `capacity`: of every list,
         the facts there are."""
-        before = self.work
+        before = self.arrays
         queue = workspace.ids("gone", capacity + len(gone))
         queue[: len(gone)] = gone
         control = before.control
@@ -92,58 +90,38 @@ class BackwardForwardWork:
         before.counters[:] = 0
         control[ORDER], control[GONE], control[AFFECTED] = order, len(gone), len(affected)
         control[RECORD_NEXT] = -1
-        work = BackwardForward(
-            before.stack,
-            workspace.ids("proven", capacity),
-            queue,
-            workspace.ids("checked", capacity),
-            affected,
-            workspace.ids("marked", capacity),
-            own,
-            control,
-            before.counters,
+        self.replace(
+            BackwardForward(
+                before.stack,
+                workspace.ids("proven", capacity),
+                queue,
+                workspace.ids("checked", capacity),
+                affected,
+                workspace.ids("marked", capacity),
+                own,
+                control,
+                before.counters,
+            )
         )
-        follow(self.at, before, work)
-        self.work = work
-        self.search.cursors[:STACK_DEPTH, STATE] = 0
+        self.search.arrays.cursors[:STACK_DEPTH, STATE] = 0
         self.grow_stack(FIRST_STACK)
 
     def rule(self) -> str:
         """The rule that block c has applied last."""
-        number = self.search.cursors[SPREAD_DEPTH, PLAN]
+        number = self.search.arrays.cursors[SPREAD_DEPTH, PLAN]
         return self._rules[number] if number < len(self._rules) else ""
 
     def grow_stack(self, size: int) -> None:
         """Makes the stack at least this high."""
-        work, search = self.work, self.search
+        work, search = self.arrays, self.search.arrays
         if size <= len(work.stack):
             return
         stack = np.empty(size, np.int32)
         stack[: len(work.stack)] = work.stack
-        self.work = work._replace(stack=stack)
-        self.at = block_of(self.work)
+        self.replace(work._replace(stack=stack))
         depth, old = size + STACK_DEPTH, len(search.registers)
         if depth > old:
             registers = np.empty((depth, search.registers.shape[1]), np.int32)
             cursors = np.empty((depth, search.cursors.shape[1]), np.int64)
             registers[:old], cursors[:old] = search.registers, search.cursors
-            self.search = search._replace(registers=registers, cursors=cursors)
-            self.search_at = block_of(search_arrays(self.search))
-
-
-# --- compiled ---------------------------------------------------------------------------------------
-
-
-@inlined
-def work_at(block: np.ndarray) -> BackwardForward:
-    return BackwardForward(
-        int32_at(block[0], block[1]),
-        int32_at(block[4], block[5]),
-        int32_at(block[8], block[9]),
-        int32_at(block[12], block[13]),
-        int32_at(block[16], block[17]),
-        int32_at(block[20], block[21]),
-        uint8_at(block[24], block[25]),
-        int64_at(block[28], block[29]),
-        int64_at(block[32], block[33]),
-    )
+            self.search.replace(search._replace(registers=registers, cursors=cursors))

@@ -13,16 +13,17 @@ from typing import Final
 
 import numpy as np
 
-from tidalog.engine.addresses import PLANS, facts_at, indexes_at, log_at, plans_at, terms_at
-from tidalog.engine.array_types import Int32s, Int64s, int64
+from tidalog.engine.array_types import Int32s, Int64s, Int64Table, int64
 from tidalog.engine.bits import DELETED, EXPLICIT, WAITING
+from tidalog.engine.delta_scan import Plans
 from tidalog.engine.derivation_counts import NO_DERIVATION, UNKNOWN, count_of, put_count
 from tidalog.engine.dictionary_kernels import Terms
+from tidalog.engine.fact_kernels import Facts
 from tidalog.engine.jit import entry, inlined
 from tidalog.engine.opcodes import DONE, GROW_TERMS, PAUSE
-from tidalog.engine.tuple_executor import FOUND, FULL, Search, derives, next_match, search_at, stop_matching
+from tidalog.engine.tuple_executor import FOUND, FULL, Search, derives, next_match, stop_matching
 from tidalog.engine.tuple_view import fill_view
-from tidalog.engine.undo_log import clear_bits, set_bits
+from tidalog.engine.undo_log import Log, clear_bits, set_bits
 from tidalog.maintain.kernels.counters import BACKWARD, CHECKS, DERIVATIONS
 
 MOST_COUNTED: Final = 64
@@ -40,14 +41,21 @@ CONTROL: Final = 4
 
 @entry
 def delete_underived(
-    shared: Int64s, searches: Int64s, affected: Int32s, counts: Int64s, control: Int64s, counters: Int64s
+    facts: Facts,
+    terms: Terms,
+    log: Log,
+    indexes: Int64Table,
+    search: Search,
+    plans: Plans,
+    affected: Int32s,
+    counts: Int64s,
+    control: Int64s,
+    counters: Int64s,
 ) -> int:
     """Runs until every affected fact is deleted or known to stay (DONE) or something is wanted; deleted facts
     move to the front.  `counts` is the row of `engine.derivation_counts`."""
-    facts, terms, log = facts_at(shared), terms_at(shared), log_at(shared)
-    search = search_at(searches[PLANS:])
     view = search.views[0]
-    fill_view(view, facts, indexes_at(shared), plans_at(searches))
+    fill_view(view, facts, indexes, plans)
     while control[NEXT] < len(affected):
         control[BUDGET] -= 1
         if control[BUDGET] < 0:

@@ -20,9 +20,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from tidalog.engine.addresses import PLANS, facts_at, indexes_at, log_at, plans_at, terms_at
-from tidalog.engine.array_types import Int32s, Int64s, int64
+from tidalog.engine.array_types import Int32s, Int64Table, int64
 from tidalog.engine.bits import CHECKED, NEW, STATUS_NEW, WAITING
+from tidalog.engine.delta_scan import Plans
 from tidalog.engine.dictionary_kernels import Terms
 from tidalog.engine.expiry_kernels import (
     GIVEN,
@@ -35,7 +35,6 @@ from tidalog.engine.expiry_kernels import (
     UNLISTED,
     WAIT,
     Expiries,
-    expiries_at,
     list_fact,
     note_life,
     put_slot,
@@ -45,7 +44,7 @@ from tidalog.engine.index_kernels import CAUGHT_UP, catch_up
 from tidalog.engine.jit import compiled, entry, inlined
 from tidalog.engine.opcodes import DONE, GROW_FACTS, GROW_INDEX, GROW_TERMS, PAUSE
 from tidalog.engine.probe import operand_of
-from tidalog.engine.tuple_executor import FOUND, FULL, Search, body_of, emit_of, next_match, row_of, search_at
+from tidalog.engine.tuple_executor import FOUND, FULL, Search, body_of, emit_of, next_match, row_of
 from tidalog.engine.tuple_prefetch import prefetch_probes, prefetch_rows
 from tidalog.engine.tuple_view import code_of, fill_view
 from tidalog.engine.undo_log import Log, clear_bits, insert_changes, set_bits
@@ -56,6 +55,7 @@ from tidalog.maintain.kernels.expire_work import (
     BATCH,
     BATCHED,
     BUDGET,
+    DOUBTING,
     GROWN,
     HEADS,
     IS_FULL,
@@ -63,33 +63,42 @@ from tidalog.maintain.kernels.expire_work import (
     MARGIN,
     NEXT,
     PHASE,
+    PROVING,
     RAISE,
     RAISING,
     SPREAD,
     TIMES,
     WANTED,
-    WAYS,
     Work,
     first_to_go,
     has_room,
     note_change,
     pop_slot,
     wait,
-    work_at,
 )
 
 # --- compiled ---------------------------------------------------------------------------------------
 
 
 @entry
-def change_expiries(shared: Int64s, of: Int64s, searches: Int64s, of_search: Int64s, of_work: Int64s) -> int:
-    """Runs until the expiries of a component are right (DONE) or something is wanted.  `searches` begins with
-    the plans of the ways to search."""
-    facts, terms, log, indexes = facts_at(shared), terms_at(shared), log_at(shared), indexes_at(shared)
-    expiries, search, work = expiries_at(of), search_at(of_search), work_at(of_work)
+def change_expiries(
+    facts: Facts,
+    terms: Terms,
+    log: Log,
+    indexes: Int64Table,
+    expiries: Expiries,
+    search: Search,
+    work: Work,
+    raising: Plans,
+    doubting: Plans,
+    proving: Plans,
+) -> int:
+    """Runs until the expiries of a component are right (DONE) or something is wanted.  Last come the plans of
+    the ways to search."""
     control, counters = work.control, work.counters
-    for way in range(WAYS):
-        fill_view(search.views[way], facts, indexes, plans_at(searches[way * PLANS :]))
+    fill_view(search.views[RAISING], facts, indexes, raising)
+    fill_view(search.views[DOUBTING], facts, indexes, doubting)
+    fill_view(search.views[PROVING], facts, indexes, proving)
     billed = counters[DERIVATIONS]
     while True:
         control[BUDGET] -= 1 + ((counters[DERIVATIONS] - billed) >> INSTANCES_PER_UNIT)
@@ -284,9 +293,8 @@ def all_caught_up(facts: Facts, indexes: np.ndarray, work: Work) -> bool:
 
 
 @entry
-def begin_again(shared: Int64s, of: Int64s, of_work: Int64s, ids: Int32s) -> None:
+def begin_again(facts: Facts, log: Log, expiries: Expiries, work: Work, ids: Int32s) -> None:
     """Facts of the component have no expiry until they get one; there is capacity."""
-    facts, log, expiries, work = facts_at(shared), log_at(shared), expiries_at(of), work_at(of_work)
     for i in range(len(ids)):
         fact = int64(ids[i])
         note_change(expiries, work, fact)

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from tidalog.engine.addresses import facts_at, log_at
-from tidalog.engine.array_types import Int64s, int64
+from tidalog.engine.array_types import int64
 from tidalog.engine.bits import CHECKED, DELAYED, NEW, PRESENT
 from tidalog.engine.dictionary_kernels import Terms
 from tidalog.engine.expiry_kernels import (
@@ -15,7 +14,6 @@ from tidalog.engine.expiry_kernels import (
     RANK,
     SLOT,
     Expiries,
-    expiries_at,
     expiry_of,
     list_fact,
     note_life,
@@ -60,7 +58,6 @@ from tidalog.maintain.kernels.expire_work import (
     has_room,
     note_change,
     wait,
-    work_at,
 )
 
 # --- compiled ---------------------------------------------------------------------------------------
@@ -248,9 +245,8 @@ def pop(expiries: Expiries, heap: np.ndarray, size: int) -> int:
 
 
 @entry
-def doubt_given(shared: Int64s, of: Int64s, of_work: Int64s) -> None:
+def doubt_given(facts: Facts, log: Log, expiries: Expiries, work: Work) -> None:
     """Facts that are not explicit for as long any more may have lost their proof."""
-    facts, log, expiries, work = facts_at(shared), log_at(shared), expiries_at(of), work_at(of_work)
     life, when, control = expiries.life, expiries.when, work.control
     for i in range(len(work.given)):
         fact, before = int64(work.given[i, 0]), work.given[i, 1]

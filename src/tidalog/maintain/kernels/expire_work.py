@@ -5,9 +5,8 @@ from __future__ import annotations
 from typing import Final, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
-from tidalog.engine.array_types import int64
+from tidalog.engine.array_types import Int32s, Int32Table, Int64s, Int64Table, Uint8s, Uint64s, int64
 from tidalog.engine.bits import WAITING
 from tidalog.engine.expiry_kernels import LOGGED, QUEUED, SIDE, SLOT, WAIT, Expiries
 from tidalog.engine.fact_kernels import ENTRIES, FACTS, HEADER, USED, Facts
@@ -15,15 +14,8 @@ from tidalog.engine.hash_table import has_capacity
 from tidalog.engine.jit import (
     compiled,
     inlined,
-    int32_at,
-    int32_table,
-    int64_at,
-    int64_table,
-    uint8_at,
-    uint64_at,
 )
 from tidalog.engine.tuple_executor import Search, body_of
-from tidalog.engine.tuple_prefetch import PROBE_FIELDS
 from tidalog.engine.tuple_view import code_of
 from tidalog.engine.undo_log import Log, set_bits
 
@@ -31,7 +23,6 @@ from tidalog.engine.undo_log import Log, set_bits
 RAISING: Final = 0  # instances of settled facts that a fact takes part in
 DOUBTING: Final = 1  # instances of the state before that a fact takes part in
 PROVING: Final = 2  # instances without suspects that derive a fact
-WAYS: Final = 3
 
 # control[…]
 PHASE: Final = 0
@@ -70,55 +61,29 @@ MARGIN: Final = 256  # instances whose heads are lengthened together
 
 
 class Work(NamedTuple):
-    seeds: npt.NDArray[np.int32]  # lower facts that are gone or go sooner, and their slots before
-    raised: npt.NDArray[np.int32]  # lower facts that stay longer, and their slots before
-    given: npt.NDArray[np.int32]  # facts of the component with other expiries as explicit facts; these before
-    heap: npt.NDArray[np.int32]  # facts that may have lost their proof
-    suspects: npt.NDArray[np.int32]  # [suspect]: the fact, the slot that is left to it
-    waits: npt.NDArray[np.int32]  # [entry]: a fact, its slot before, 1 + the next entry
-    queue: npt.NDArray[np.int32]  # slots with facts that wait
-    changed: npt.NDArray[np.int32]  # facts whose expiry has changed, and their slots before
-    own: npt.NDArray[np.uint8]  # [predicate]: whether the component derives it
-    reads: npt.NDArray[np.int64]  # the number of indexes, these, then the predicates that are looked up
-    batch: npt.NDArray[np.int32]  # facts that are settled together, and their slots before
-    heads: npt.NDArray[np.int32]  # [argument, instance]
-    ends: npt.NDArray[np.int32]  # [instance]: the predicate of its head, the slot that it gives it
-    rows: npt.NDArray[np.int32]  # [argument, instance]: heads of one predicate
-    hashes: npt.NDArray[np.uint64]  # of these
-    found: npt.NDArray[np.int32]  # their ids
-    created: npt.NDArray[np.int32]  # whether they are new
-    probes: npt.NDArray[np.int64]  # of the batch, to be prefetched
-    control: npt.NDArray[np.int64]
-    counters: npt.NDArray[np.int64]
+    seeds: Int32Table  # lower facts that are gone or go sooner, and their slots before
+    raised: Int32Table  # lower facts that stay longer, and their slots before
+    given: Int32Table  # facts of the component with other expiries as explicit facts; these before
+    heap: Int32s  # facts that may have lost their proof
+    suspects: Int32Table  # [suspect]: the fact, the slot that is left to it
+    waits: Int32Table  # [entry]: a fact, its slot before, 1 + the next entry
+    queue: Int32s  # slots with facts that wait
+    changed: Int32Table  # facts whose expiry has changed, and their slots before
+    own: Uint8s  # [predicate]: whether the component derives it
+    reads: Int64s  # the number of indexes, these, then the predicates that are looked up
+    batch: Int32Table  # facts that are settled together, and their slots before
+    heads: Int32Table  # [argument, instance]
+    ends: Int32Table  # [instance]: the predicate of its head, the slot that it gives it
+    rows: Int32Table  # [argument, instance]: heads of one predicate
+    hashes: Uint64s  # of these
+    found: Int32s  # their ids
+    created: Int32s  # whether they are new
+    probes: Int64Table  # of the batch, to be prefetched
+    control: Int64s
+    counters: Int64s
 
 
 # --- compiled ---------------------------------------------------------------------------------------
-
-
-@inlined
-def work_at(block: np.ndarray) -> Work:
-    return Work(
-        int32_table(block[0], block[1], PAIR),
-        int32_table(block[4], block[5], PAIR),
-        int32_table(block[8], block[9], PAIR),
-        int32_at(block[12], block[13]),
-        int32_table(block[16], block[17], PAIR),
-        int32_table(block[20], block[21], ENTRY),
-        int32_at(block[24], block[25]),
-        int32_table(block[28], block[29], PAIR),
-        uint8_at(block[32], block[33]),
-        int64_at(block[36], block[37]),
-        int32_table(block[40], block[41], PAIR),
-        int32_table(block[44], block[45], MARGIN),
-        int32_table(block[48], block[49], PAIR),
-        int32_table(block[52], block[53], MARGIN),
-        uint64_at(block[56], block[57]),
-        int32_at(block[60], block[61]),
-        int32_at(block[64], block[65]),
-        int64_table(block[68], block[69], PROBE_FIELDS),
-        int64_at(block[72], block[73]),
-        int64_at(block[76], block[77]),
-    )
 
 
 @inlined

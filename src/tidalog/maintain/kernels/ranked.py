@@ -16,9 +16,10 @@ from typing import Final, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from tidalog.engine.addresses import PLANS, block_of, facts_at, indexes_at, log_at, plans_at, terms_at
-from tidalog.engine.array_types import Int32s, Int64s, int64
+from tidalog.engine.addresses import Owner
+from tidalog.engine.array_types import Int32s, Int64s, Int64Table, Uint8s, int64
 from tidalog.engine.bits import DELETED, EXPLICIT, NEW, PRESENT, RECORDED, SPREAD, WAITING
+from tidalog.engine.delta_scan import Plans
 from tidalog.engine.derivation_log import (
     END,
     chain_of,
@@ -30,7 +31,7 @@ from tidalog.engine.derivation_log import (
 )
 from tidalog.engine.dictionary_kernels import Terms
 from tidalog.engine.fact_kernels import Facts
-from tidalog.engine.jit import compiled, entry, inlined, int32_at, int64_at, uint8_at
+from tidalog.engine.jit import compiled, entry, inlined
 from tidalog.engine.opcodes import DONE, GROW_TERMS, PAUSE
 from tidalog.engine.tuple_executor import (
     FOUND,
@@ -39,7 +40,6 @@ from tidalog.engine.tuple_executor import (
     derives,
     head_of,
     next_match,
-    search_at,
     stop_matching,
 )
 from tidalog.engine.tuple_view import fill_view
@@ -84,36 +84,35 @@ _FEW: Final = 64  # capacity for seeds to begin with
 
 
 class Ranked(NamedTuple):
-    seeds: Ints  # deleted facts of lower components
-    heap: Ints
-    gone: Ints
-    own: npt.NDArray[np.uint8]  # [predicate]: whether the component derives it
-    control: npt.NDArray[np.int64]
-    counters: npt.NDArray[np.int64]
+    seeds: Int32s  # deleted facts of lower components
+    heap: Int32s
+    gone: Int32s
+    own: Uint8s  # [predicate]: whether the component derives it
+    control: Int64s
+    counters: Int64s
 
 
-class RankedWork:
-    """The state of a deletion, kept with its addresses from one component to the next."""
+class RankedWork(Owner[Ranked]):
+    """The state of a deletion, kept from one component to the next."""
 
     def __init__(self) -> None:
         nothing = np.empty(0, np.int32)
         self._numbers = np.zeros(CONTROL + COUNTERS, np.int64)
         control, counters = self._numbers[:CONTROL], self._numbers[CONTROL:]
-        self.work = Ranked(nothing, nothing, nothing, np.empty(0, np.uint8), control, counters)
-        self.at = block_of(self.work)
+        super().__init__(Ranked(nothing, nothing, nothing, np.empty(0, np.uint8), control, counters))
         self.seeds = 0
 
     def start(self, seeds: Ints, own: npt.NDArray[np.uint8], workspace: Workspace, capacity: int) -> Ranked:
         """`capacity`: of every list, the facts there are."""
-        count, work = len(seeds), self.work
+        count, work = len(seeds), self.arrays
         known = min(len(work.heap), len(work.gone))
         if capacity > known or count > len(work.seeds) or own is not work.own:
             heap, gone = workspace.ids("queue", capacity), workspace.ids("gone", capacity)
             given = workspace.ids("seeds", max(count, _FEW))
-            work = self.work = Ranked(given, heap, gone, own, work.control, work.counters)
-            self.at = block_of(work)
+            work = Ranked(given, heap, gone, own, work.control, work.counters)
+            self.replace(work)
         work.seeds[:count] = seeds
-        self.seeds = self.at[1] = count
+        self.seeds = self._block[1] = count  # the length of the first array
         self._numbers[:] = 0
         return work
 
@@ -121,27 +120,21 @@ class RankedWork:
 # --- compiled ---------------------------------------------------------------------------------------
 
 
-@inlined
-def work_at(block: np.ndarray) -> Ranked:
-    return Ranked(
-        int32_at(block[0], block[1]),
-        int32_at(block[4], block[5]),
-        int32_at(block[8], block[9]),
-        uint8_at(block[12], block[13]),
-        int64_at(block[16], block[17]),
-        int64_at(block[20], block[21]),
-    )
-
-
 @entry
-def delete_ranked(shared: Int64s, searches: Int64s, of_work: Int64s) -> int:
-    """Runs until no fact is affected (DONE) or something is wanted.  `searches` begins with the plans to
-    search forward by, and those to prove by."""
-    facts, terms, log = facts_at(shared), terms_at(shared), log_at(shared)
-    search, work = search_at(searches[2 * PLANS :]), work_at(of_work)
-    indexes, forward, proof = indexes_at(shared), search.views[FORWARD_SEARCH], search.views[PROOF_SEARCH]
-    fill_view(forward, facts, indexes, plans_at(searches))
-    fill_view(proof, facts, indexes, plans_at(searches[PLANS:]))
+def delete_ranked(
+    facts: Facts,
+    terms: Terms,
+    log: Log,
+    indexes: Int64Table,
+    search: Search,
+    work: Ranked,
+    forward_plans: Plans,
+    proof_plans: Plans,
+) -> int:
+    """Runs until no fact is affected (DONE) or something is wanted."""
+    forward, proof = search.views[FORWARD_SEARCH], search.views[PROOF_SEARCH]
+    fill_view(forward, facts, indexes, forward_plans)
+    fill_view(proof, facts, indexes, proof_plans)
     control, counters = work.control, work.counters
     billed = counters[DERIVATIONS]
     while True:
@@ -290,8 +283,7 @@ def affect(facts: Facts, log: Log, work: Ranked, fact: int) -> None:
 
 
 @entry
-def affect_all(shared: Int64s, of_work: Int64s, ids: Int32s) -> None:
-    facts, log, work = facts_at(shared), log_at(shared), work_at(of_work)
+def affect_all(facts: Facts, log: Log, work: Ranked, ids: Int32s) -> None:
     for i in range(len(ids)):
         if not facts.status[ids[i]] & (WAITING | DELETED):
             affect(facts, log, work, ids[i])

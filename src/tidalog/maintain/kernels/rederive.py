@@ -8,16 +8,18 @@ from __future__ import annotations
 
 from typing import Final
 
-from tidalog.engine.addresses import PLANS, facts_at, indexes_at, log_at, plans_at, terms_at
-from tidalog.engine.array_types import Int32s, Int64s, Uint64s, int64
+from tidalog.engine.array_types import Int32s, Int64s, Int64Table, Uint64s, int64
 from tidalog.engine.bits import EXPLICIT, PROVED
+from tidalog.engine.delta_scan import Plans
 from tidalog.engine.derivation_log import derivations_of
+from tidalog.engine.dictionary_kernels import Terms
+from tidalog.engine.fact_kernels import Facts
 from tidalog.engine.jit import entry
 from tidalog.engine.mark_propagation import mark_derivable
 from tidalog.engine.opcodes import DONE, GROW_TERMS, PAUSE
-from tidalog.engine.tuple_executor import FOUND, FULL, body_of, row_of, search_at
+from tidalog.engine.tuple_executor import FOUND, FULL, Search, body_of, row_of
 from tidalog.engine.tuple_view import code_of, fill_view
-from tidalog.engine.undo_log import set_bits
+from tidalog.engine.undo_log import Log, set_bits
 from tidalog.maintain.kernels.ranked import prove
 
 # control[…]
@@ -33,8 +35,12 @@ CONTROL: Final = 4
 
 @entry
 def find_derivable(
-    shared: Int64s,
-    searches: Int64s,
+    facts: Facts,
+    terms: Terms,
+    log: Log,
+    indexes: Int64Table,
+    search: Search,
+    plans: Plans,
     gone: Int32s,
     out: Int32s,
     control: Int64s,
@@ -44,10 +50,8 @@ def find_derivable(
     """Lists in `out` the facts of `gone` that are explicit, or derived by an instance that the filters allow.
     DONE, or what is wanted.  Where the derivation log is exact it answers.  `unmarked`: hashes of facts that
     get no mark."""
-    facts, terms, log = facts_at(shared), terms_at(shared), log_at(shared)
-    search = search_at(searches[PLANS:])
     view = search.views[0]
-    fill_view(view, facts, indexes_at(shared), plans_at(searches))
+    fill_view(view, facts, indexes, plans)
     while control[NEXT] < len(gone):
         control[BUDGET] -= 1
         if control[BUDGET] < 0:
@@ -73,10 +77,9 @@ def find_derivable(
 
 
 @entry
-def find_known(shared: Int64s, gone: Int32s, rest: Int32s) -> int:
+def find_known(facts: Facts, log: Log, gone: Int32s, rest: Int32s) -> int:
     """Marks PROVED the facts of `gone` that are explicit, or that the derivation log has an instance of;
     `rest` gets those that the log cannot answer for.  Returns how many."""
-    facts, log = facts_at(shared), log_at(shared)
     unknown = 0
     for i in range(len(gone)):
         known = derivations_of(log.derivation_log, gone[i])

@@ -16,28 +16,18 @@ from typing import Final, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from tidalog.engine.addresses import (
-    PLANS,
-    block_of,
-    blocks_at,
-    facts_at,
-    follow,
-    indexes_at,
-    log_at,
-    plans_at,
-    scan_at,
-    terms_at,
-)
-from tidalog.engine.array_types import Int32s, Int64s, int64
+from tidalog.engine.addresses import Owner
+from tidalog.engine.array_types import EACH, Int32s, Int64s, Int64Table, Uint8s, int64
 from tidalog.engine.binding_blocks import BUDGET as ROW_BUDGET
-from tidalog.engine.binding_blocks import COUNTED, QUEUED
+from tidalog.engine.binding_blocks import COUNTED, QUEUED, BindingBlocks
 from tidalog.engine.binding_blocks import DERIVATIONS as SCANNED
 from tidalog.engine.bits import EXPLICIT, RECORDED, SPREAD, WAITING
-from tidalog.engine.delta_scan import scan_delta, scan_list
+from tidalog.engine.delta_scan import DeltaScan, Plans, scan_delta, scan_list
 from tidalog.engine.derivation_counts import FIELDS, UNKNOWN, count_of, put_count
 from tidalog.engine.derivation_log import END, chain_of, next_link, none_is_left, remove_instance
+from tidalog.engine.dictionary_kernels import Terms
 from tidalog.engine.fact_kernels import Facts
-from tidalog.engine.jit import entry, inlined, int32_at, int64_at, uint8_at
+from tidalog.engine.jit import entry, inlined, int64_at
 from tidalog.engine.opcodes import DONE, GROW_TERMS, PAUSE
 from tidalog.engine.retract import queue_fact, retract_head
 from tidalog.engine.tuple_executor import (
@@ -45,11 +35,11 @@ from tidalog.engine.tuple_executor import (
     FULL,
     IDLE,
     STATE,
+    Search,
     emit_of,
     head_of,
     next_match,
     row_of,
-    search_at,
 )
 from tidalog.engine.tuple_view import code_of, fill_view
 from tidalog.engine.undo_log import Log, set_bits
@@ -78,68 +68,62 @@ ROWS: Final = 4_000_000  # bindings between two checks of limits
 
 
 class Retraction(NamedTuple):
-    deleted: Ints
-    queue: Ints
-    own: npt.NDArray[np.uint8]  # [predicate]: whether the component derives it
-    control: npt.NDArray[np.int64]
-    counters: npt.NDArray[np.int64]
+    deleted: Int32s
+    queue: Int32s
+    own: Uint8s  # [predicate]: whether the component derives it
+    control: Int64s
+    counters: Int64s
 
 
-class RetractionWork:
-    """The state of one component, kept from one update to the next with its addresses."""
+class RetractionWork(Owner[Retraction]):
+    """The state of one component, kept from one update to the next."""
 
     def __init__(self, codes: object) -> None:
         nothing, own = np.empty(0, np.int32), np.empty(0, np.uint8)
-        self.work = Retraction(nothing, nothing, own, np.zeros(CONTROL, np.int64), new_counters())
-        self.at = block_of(self.work)
+        super().__init__(Retraction(nothing, nothing, own, np.zeros(CONTROL, np.int64), new_counters()))
 
     def start(
         self, deleted: Ints, queue: Ints, own: npt.NDArray[np.uint8], bit: int, is_queue: bool
     ) -> npt.NDArray[np.int64]:
-        before = self.work
-        self.work = Retraction(deleted, queue, own, before.control, before.counters)
-        follow(self.at, before, self.work)
-        control = before.control
-        control[:] = before.counters[:] = 0
+        control, counters = self.arrays.control, self.arrays.counters
+        self.replace(Retraction(deleted, queue, own, control, counters))
+        control[:] = counters[:] = 0
         control[BIT], control[IS_QUEUE] = bit, is_queue
         return control
 
     @property
     def queue_at(self) -> npt.NDArray[np.int64]:
         """Address and length of the queue."""
-        return self.at[4:6]
+        return self._block[EACH : EACH + 2]
 
 
 # --- compiled ---------------------------------------------------------------------------------------
 
 
-@inlined
-def work_at(block: np.ndarray) -> Retraction:
-    return Retraction(
-        int32_at(block[0], block[1]),
-        int32_at(block[4], block[5]),
-        uint8_at(block[8], block[9]),
-        int64_at(block[12], block[13]),
-        int64_at(block[16], block[17]),
-    )
-
-
 @entry
-def retract(shared: Int64s, searches: Int64s, of_blocks: Int64s, of_scan: Int64s, of_work: Int64s) -> int:
-    """Runs until every deleted fact is processed (DONE) or something is wanted.  `searches` begins with the
-    plans for facts one by one, and those for blocks."""
-    facts, terms, log, indexes = facts_at(shared), terms_at(shared), log_at(shared), indexes_at(shared)
-    blocks, scan = blocks_at(of_blocks), scan_at(of_scan)
-    search, work = search_at(searches[2 * PLANS :]), work_at(of_work)
+def retract(
+    facts: Facts,
+    terms: Terms,
+    log: Log,
+    indexes: Int64Table,
+    blocks: BindingBlocks,
+    scan: DeltaScan,
+    search: Search,
+    work: Retraction,
+    plans: Plans,
+    block_plans: Plans,
+) -> int:
+    """Runs until every deleted fact is processed (DONE) or something is wanted, by plans for facts one by one
+    and those for blocks."""
     view, queue = search.views[0], blocks.control
-    fill_view(view, facts, indexes, plans_at(searches))
+    fill_view(view, facts, indexes, plans)
     control, counters, bit = work.control, work.counters, work.control[BIT]
     queue[ROW_BUDGET] = ROWS
     billed = counters[DERIVATIONS]
     while True:
         if control[NEXT] < control[BLOCK_END]:
             before = queue[QUEUED]
-            reason = scan_delta(facts, terms, indexes, plans_at(searches[PLANS:]), blocks, scan, log, bit)
+            reason = scan_delta(facts, terms, log, indexes, block_plans, blocks, scan, bit)
             counters[DELETIONS] += queue[QUEUED] - before
             counters[DERIVATIONS] += queue[SCANNED]
             queue[SCANNED] = 0
@@ -223,8 +207,7 @@ def retract_recorded(facts: Facts, log: Log, work: Retraction, queue: np.ndarray
 
 
 @entry
-def queue_all(shared: Int64s, of_blocks: Int64s, ids: Int32s, bit: int) -> None:
+def queue_all(facts: Facts, log: Log, blocks: BindingBlocks, ids: Int32s, bit: int) -> None:
     """The queue gets facts of the component."""
-    facts, log, control = facts_at(shared), log_at(shared), blocks_at(of_blocks).control
     for i in range(len(ids)):
-        queue_fact(facts, log, ids[i], control, bit)
+        queue_fact(facts, log, ids[i], blocks.control, bit)

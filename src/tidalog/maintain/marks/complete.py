@@ -77,7 +77,7 @@ class CompleteMarks(Marks):
         """What is new among them is RECORDED from here on."""
         if not self._coming:
             return
-        shared = self.engine.shared
+        facts, log = self.engine.store.at, self.engine.log.at
         for number in predicates:
             if number not in self._coming:
                 continue
@@ -86,11 +86,11 @@ class CompleteMarks(Marks):
             found = np.empty(sum(table.shape[1] for table, _ in tables), np.int32)
             try:
                 for table, deleted in tables:
-                    count, recorded = kernels.record_rows(shared, number, table, deleted, found, count)
+                    count, recorded = kernels.record_rows(facts, log, number, table, deleted, found, count)
                     if recorded:
                         self._open_window()
             finally:
-                self._announced_count += kernels.count_deleted_next(shared, found, count)
+                self._announced_count += kernels.count_deleted_next(facts, log, found, count)
 
     def _open_window(self) -> None:
         """This update records facts.  What it has derived before has not been counted."""
@@ -125,7 +125,7 @@ class CompleteMarks(Marks):
     def end(self, counters: Counters) -> None:
         begin = self._windows[0][1] if self._recording else len(self.engine.store)
         counters.marks_explicit = self._announced_count
-        counters.marks_implicit = int(kernels.count_recorded(self.engine.shared, begin))
+        counters.marks_implicit = int(kernels.count_recorded(self.engine.store.at, begin))
 
     def finished(self, deleted: Ids) -> None:
         """What has been recorded for long enough is dropped."""
@@ -139,7 +139,7 @@ class CompleteMarks(Marks):
             self._windows = []
         if self._windows:
             self._log.forget(self.engine.store.arrays, self._windows[0][1])
-            self._log.compact(self.engine.store.arrays)
+            self._log.compact(self.engine.store)
         else:
             self.close()
 

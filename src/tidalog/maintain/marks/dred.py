@@ -78,7 +78,7 @@ class DRedMarks(NextUpdateMarks):
             self._deleted.append(ids[np.isin(ids, txn.to_delete.get(number, NO_IDS))])
         self._inserted_next = np.sort(np.concatenate(hashes)) if hashes else NO_HASHES
         for positive in self._deleted:
-            set_bits_of(self.engine.shared, positive, int(POSITIVE))
+            set_bits_of(self.engine.store.at, self.engine.log.at, positive, int(POSITIVE))
         return marked if as_announced else NO_IDS
 
     def _predicates_at_risk(self, upcoming: Sequence[EncodedUpdate], parts: Parts) -> frozenset[int]:

@@ -53,18 +53,18 @@ class NextUpdateMarks(Marks):
         self._deleted_next, self._proved, self._begin = [], [], txn.begin
         self._coming = coming_rows(txn, upcoming[: min(1, self.look_ahead)])
         self._at_risk = self._predicates_at_risk(upcoming, parts)
-        named, shared = self._named, self.engine.shared
+        named, facts, log = self._named, self.engine.store.at, self.engine.log.at
 
         def restore() -> None:
             self._named = named
 
         txn.savepoint.on_rollback(restore)
         if len(named.deleted_next):
-            kernels.clear_bits_of(shared, self._ids(named.deleted_next), int(DELETED_NEXT))
+            kernels.clear_bits_of(facts, log, self._ids(named.deleted_next), int(DELETED_NEXT))
         if not len(named.marked):
             return NO_IDS
         marked = self._ids(named.marked)
-        kernels.clear_bits_of(shared, marked, int(MARKED))
+        kernels.clear_bits_of(facts, log, marked, int(MARKED))
         result: Ids = marked[(self.engine.store.arrays.status[marked] & (PRESENT | EXPLICIT)) == PRESENT]
         return result
 
@@ -96,13 +96,13 @@ class NextUpdateMarks(Marks):
             self.engine.store.add_to_table(number)
             tables, count = self._coming[number], 0
             found = np.empty(sum(table.shape[1] for table, _ in tables), np.int32)
-            arrays, log = self.engine.store.arrays, self.engine.log.arrays
+            facts, log = self.engine.store.at, self.engine.log.at
             for table, deleted in tables:
                 count = changes.flag_deleted_next(
-                    arrays, log, number, table, table.shape[1], deleted, found, count
+                    facts, log, number, table, table.shape[1], deleted, found, count
                 )
             found = found[:count]
-            found = found[(arrays.status[found] & DELETED_NEXT) != 0]
+            found = found[(self.engine.store.arrays.status[found] & DELETED_NEXT) != 0]
             if len(found):
                 self._deleted_next.append(found)
 
@@ -150,7 +150,8 @@ class NextUpdateMarks(Marks):
     def close(self) -> None:
         self.engine.log.reserve(len(self.engine.store))
         for offsets in (self._named.deleted_next, self._named.marked):
-            kernels.clear_bits_of(self.engine.shared, self._ids(offsets), int(DELETED_NEXT | MARKED))
+            ids = self._ids(offsets)
+            kernels.clear_bits_of(self.engine.store.at, self.engine.log.at, ids, int(DELETED_NEXT | MARKED))
 
     def _present(self, offsets: Offsets) -> Offsets:
         """The implicit facts among some that stay."""

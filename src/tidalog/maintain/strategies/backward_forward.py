@@ -78,11 +78,11 @@ class BackwardForward(Strategy):
     def give_up(self, work: ComponentUpdate) -> None:
         """Undoes a search that was not finished: it has decided nothing."""
         searches = work.component.plans.searches(*_PLANS)
-        shared, search = work.txn.engine.shared, searches.work_of(state.BackwardForwardWork)
+        engine, search = work.txn.engine, searches.work_of(state.BackwardForwardWork)
         seeds = len(seeds_of(work))
-        steps.clear_bits_of_touched(shared, _OF_ONE_COMPONENT | int(SPREAD))
-        gone = search.work.gone[seeds : search.work.control[state.GONE]]
-        steps.clear_bits_of(shared, gone.copy(), int(DELETED))
+        steps.clear_bits_of_touched(engine.store.at, engine.log.at, _OF_ONE_COMPONENT | int(SPREAD))
+        gone = search.arrays.gone[seeds : search.arrays.control[state.GONE]]
+        steps.clear_bits_of(engine.store.at, engine.log.at, gone.copy(), int(DELETED))
 
 
 class ForwardBackwardForward(BackwardForward):
@@ -100,16 +100,16 @@ def delete_exactly(work: ComponentUpdate, order: str) -> None:
     component, txn, engine = work.component, work.txn, work.txn.engine
     engine.log.derivation_log.stop_counting()
     seeds = seeds_of(work)
-    steps.clear_bits_of_touched(engine.shared, _OF_ONE_COMPONENT)
+    steps.clear_bits_of_touched(engine.store.at, engine.log.at, _OF_ONE_COMPONENT)
     searches = component.plans.searches(*_PLANS)
     searches.catch_up(engine)
     search = searches.work_of(state.BackwardForwardWork)
-    search.work.control[state.GONE] = 0
+    search.arrays.control[state.GONE] = 0
     asked = [txn.to_delete[n] for n in component.numbers if n in txn.to_delete]
     gone, derivable = seeds, _NO_IDS
     if asked:
         derivable, no_longer = _split(work, np.concatenate(asked))
-        steps.set_bits_of(engine.shared, no_longer, int(DELETED))
+        steps.set_bits_of(engine.store.at, engine.log.at, no_longer, int(DELETED))
         gone = np.concatenate([seeds, no_longer])
     if component.edit is not None:
         derivable = np.concatenate([derivable, component.suspects()])
@@ -117,14 +117,14 @@ def delete_exactly(work: ComponentUpdate, order: str) -> None:
     waiting = work.own_marked
     if len(waiting):
         search.grow_stack(state.FIRST_STACK + len(waiting))
-        kernel.wait_all(engine.shared, search.search_at, search.at, waiting)
-    control = search.work.control
+        kernel.wait_all(engine.store.at, engine.log.at, search.search.at, search.at, waiting)
+    control = search.arrays.control
     control[state.MARKS], control[state.LINKS] = work.marks.marks_proofs, work.marks.links_proofs
 
     def step() -> int:
-        reason = int(kernel.run_backward_forward(engine.shared, searches.at, search.search_at, search.at))
+        reason = int(kernel.run_backward_forward(*engine.at, search.search.at, search.at, *searches.plans))
         if reason == kernel.GROW_STACK:
-            search.grow_stack(2 * len(search.work.stack))
+            search.grow_stack(2 * len(search.arrays.stack))
         return reason
 
     work.runner.drive_search(
@@ -133,7 +133,7 @@ def delete_exactly(work: ComponentUpdate, order: str) -> None:
         state.BUDGET,
         search.rule,
     )
-    done = search.work
+    done = search.arrays
     component.unrank(_kept(work, done.checked[: control[state.CHECKED_COUNT]]))
     work.counters.add_kernel(done.counters)
     work.spared = int(done.counters[SPARED])

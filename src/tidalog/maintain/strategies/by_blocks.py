@@ -11,7 +11,6 @@ from typing import Final
 import numpy as np
 
 from tidalog.engine import opcodes as op
-from tidalog.engine.addresses import run_delta_scan
 from tidalog.engine.binding_blocks import (
     BLOCK,
     COUNTED,
@@ -39,7 +38,7 @@ from tidalog.engine.bits import (
     SPREAD,
     WAITING,
 )
-from tidalog.engine.delta_scan import CURRENT, LIMIT, LIST_AT, LIST_SIZE
+from tidalog.engine.delta_scan import CURRENT, LIMIT, LIST_AT, LIST_SIZE, scan_delta
 from tidalog.engine.delta_scan import NEXT as SCAN_NEXT
 from tidalog.engine.mark_propagation import PASS_ON
 from tidalog.engine.plan_code import Filter
@@ -88,7 +87,7 @@ def _buffers(work: ComponentUpdate, searches: Searches, mode: int, passes_on: bo
     searches.catch_up(engine)
     buffers = work.component.workspace.scan_buffers(searches.codes[-1], BLOCK, len(engine.names) + 1)
     buffers.start(0)
-    blocks = buffers.blocks.control
+    blocks = buffers.blocks.arrays.control
     blocks[MODE] = mode
     if passes_on:
         blocks[OBSERVED], blocks[KEPT_BY] = PASS_ON, _EXPLICIT
@@ -118,25 +117,31 @@ def retract(
     queue[:first] = seeds[:first]
     state = searches.work_of(kernel.RetractionWork)
     control = state.start(queue if spreads else seeds, queue, component.own, bit, spreads)
-    blocks, scan = buffers.blocks.control, buffers.scan.control
+    blocks, scan = buffers.blocks.arrays.control, buffers.scan.arrays.control
     blocks[QUEUE_AT], blocks[QUEUE_CAPACITY] = state.queue_at
     blocks[QUEUED], blocks[COUNTED] = first, counts
     for ids in known:
         if len(ids):
-            kernel.queue_all(engine.shared, buffers.blocks_at, ids, bit)
+            kernel.queue_all(engine.store.at, engine.log.at, buffers.blocks.at, ids, bit)
+
+    def step() -> int:
+        reason = kernel.retract(
+            *engine.at, buffers.blocks.at, buffers.scan.at, searches.search.at, state.at, *searches.plans
+        )
+        return int(reason)
 
     def rule() -> str:
         scanning = control[kernel.NEXT] < control[kernel.BLOCK_END]
         return searches.codes[1].names[scan[CURRENT]] if scanning else searches.rule()
 
     work.runner.drive_search(
-        lambda: int(kernel.retract(engine.shared, searches.at, buffers.blocks_at, buffers.scan_at, state.at)),
+        step,
         control,
         kernel.BUDGET,
         rule,
     )
-    work.counters.add_kernel(state.work.counters)
-    work.spared = int(state.work.counters[counted.SPARED])
+    work.counters.add_kernel(state.arrays.counters)
+    work.spared = int(state.arrays.counters[counted.SPARED])
     return queue[first : blocks[QUEUED]]
 
 
@@ -159,7 +164,7 @@ def rederive(work: ComponentUpdate, gone: Ids, *, passes_on: bool = False) -> No
     first = len(engine.store)
     engine.store.ensure(len(back), 0)
     engine.log.derivation_log.ensure_capacity(first + len(back), 0, 0)
-    revive(engine.store.arrays, engine.log.arrays, back, len(back))
+    revive(engine.store.at, engine.log.at, back, len(back))
     if passes_on:
         marked = (engine.store.arrays.status[first : first + len(back)] & MARKED) != 0
         work.marks.proofs_marked(first + np.flatnonzero(marked).astype(np.int32))
@@ -171,16 +176,16 @@ def _rederivable(work: ComponentUpdate, gone: Ids, passes_on: bool) -> Ids:
     searches = component.plans.searches((LIKELY_FIRST, underived))
     rest = np.empty(len(gone), np.int32)
     buffers = _buffers(work, searches, PROVE, passes_on)
-    blocks, scan = buffers.blocks.control, buffers.scan.control
+    blocks, scan = buffers.blocks.arrays.control, buffers.scan.arrays.control
     scan[LIST_AT], scan[LIST_SIZE] = rest.ctypes.data, len(rest)
-    scan[LIMIT] = find_known(engine.shared, gone, rest)
+    scan[LIMIT] = find_known(engine.store.at, engine.log.at, gone, rest)
     if passes_on and len(unmarked):
         blocks[SPARED_AT], blocks[SPARED] = unmarked.ctypes.data, len(unmarked)
     budget = np.zeros(1, np.int64)
 
     def step() -> int:
         begin, blocks[ROW_BUDGET] = int(scan[SCAN_NEXT]), _ROWS_PER_FACT * budget[0]
-        reason = int(run_delta_scan(engine.shared, searches.at, buffers.blocks_at, buffers.scan_at, 0))
+        reason = int(scan_delta(*engine.at, searches.plans[0], buffers.blocks.at, buffers.scan.at, 0))
         budget[0] -= scan[SCAN_NEXT] - begin
         return reason
 

@@ -45,7 +45,7 @@ class Counting(Strategy):
         begin = len(engine.store)
         work.insert_explicit()
         ensure_counts(engine)
-        count_given(engine.store.arrays, engine.counts.row, begin)  # no rule has derived them so far
+        count_given(engine.store.at, engine.counts.row, begin)  # no rule has derived them so far
         work.derive(counting=True)
         if isinstance(work.pending, np.ndarray):
             _decide(work, work.pending)
@@ -64,8 +64,15 @@ def _decide(work: ComponentUpdate, affected: Ids) -> None:
     searches = work.component.plans.searches((BACKWARD, new_state))
     searches.catch_up(engine)
     counts, control, found = engine.counts.row, np.zeros(kernel.CONTROL, np.int64), new_counters()
+
+    def step() -> int:
+        reason = kernel.delete_underived(
+            *engine.at, searches.search.at, searches.plans[0], affected, counts, control, found
+        )
+        return int(reason)
+
     work.runner.drive_search(
-        lambda: int(kernel.delete_underived(engine.shared, searches.at, affected, counts, control, found)),
+        step,
         control,
         kernel.BUDGET,
         searches.rule,

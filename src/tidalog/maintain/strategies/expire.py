@@ -15,7 +15,7 @@ import numpy.typing as npt
 
 from tidalog.engine import opcodes as op
 from tidalog.engine import update_kernels as steps
-from tidalog.engine.addresses import PLANS, Block, block_of, follow
+from tidalog.engine.addresses import Owner
 from tidalog.engine.binding_blocks import BLOCK
 from tidalog.engine.bits import CHECKED, DELAYED, DELETED, EXPLICIT, OLD_STATE, PRESENT, WAITING
 from tidalog.engine.expiries import NO_CHANGES, Changes, ExpiryStore
@@ -101,7 +101,7 @@ class Expire(Strategy):
         expiries.reserve(len(engine.store))
         end_lives(expiries.at, begin, len(engine.store))
         if txn.deleted_count or len(engine.log.touched):
-            steps.clear_bits_of_touched(engine.shared, _BITS)
+            steps.clear_bits_of_touched(engine.store.at, engine.log.at, _BITS)
         run = _Run(work, expiries)
         run.begin_again() if from_scratch else run.begin()
         run.drive()
@@ -138,8 +138,6 @@ class _Run:
         self.component = component = work.component
         self.searches: Searches = component.plans.searches(*_PLANS)
         self.searches.catch_up(self.engine)
-        plans = state.WAYS * PLANS
-        self._plans_at, self._search_at = self.searches.at[:plans], self.searches.at[plans:]
         self.buffers = component.workspace.work(_Buffers)
         self.all: Ids | None = None
         """Every fact of the component, if expiries are worked out from scratch."""
@@ -159,9 +157,9 @@ class _Run:
                 raised.append(_with_slot(txn.new_of([number]), GONE))
         given = [part for number in component.numbers for part in self._given(number)]
         self.buffers.start(self, _joined(seeds), _joined(raised), _joined(given))
-        if len(self.buffers.work.given):
-            self.expiries.reserve(len(engine.store), len(self.buffers.work.given))
-            doubt_given(engine.shared, self.expiries.at, self.buffers.at)
+        if len(self.buffers.arrays.given):
+            self.expiries.reserve(len(engine.store), len(self.buffers.arrays.given))
+            doubt_given(engine.store.at, engine.log.at, self.expiries.at, self.buffers.at)
 
     def _given(self, number: int) -> list[Changes]:
         """Explicit facts of the component that the update gives another expiry."""
@@ -196,7 +194,7 @@ class _Run:
         raised = raised[expiries.times_of(raised) > expiries.arrays.state[NOW]]
         self.buffers.start(self, NO_CHANGES, _with_slot(raised, GONE), NO_CHANGES)
         self.buffers.make_room(self, len(self.all))
-        kernel.begin_again(engine.shared, expiries.at, self.buffers.at, self.all)
+        kernel.begin_again(engine.store.at, engine.log.at, expiries.at, self.buffers.at, self.all)
         for number, ids in zip(component.numbers, own, strict=True):
             if engine.names[number] in windows:
                 expiries.load(engine, number, derived=True)
@@ -206,23 +204,27 @@ class _Run:
                 explicit = np.ascontiguousarray(ids[(status & EXPLICIT) != 0])
                 expiries.reserve(len(store), len(explicit))
                 give_ids(expiries.at, explicit, NEVER + 1, np.empty((len(explicit), 2), np.int32))
-        self.buffers.replace(given=_with_slot(self.all, 0))
+        self.buffers.replace(self.buffers.arrays._replace(given=_with_slot(self.all, 0)))
 
     # --- the run ------------------------------------------------------------------------------------
 
     def drive(self) -> None:
         self.buffers.make_room(self)  # learning expiries may have added slots
-        control = self.buffers.work.control
+        control = self.buffers.arrays.control
         self.work.runner.drive_search(
             self._step, control, state.BUDGET, lambda: self.searches.rule(_WAY_OF[control[state.PHASE]])
         )
-        self.work.counters.add_kernel(self.buffers.work.counters)
+        self.work.counters.add_kernel(self.buffers.arrays.counters)
 
     def _step(self) -> int:
-        engine, control = self.engine, self.buffers.work.control
+        engine, control = self.engine, self.buffers.arrays.control
         reason = int(
             kernel.change_expiries(
-                engine.shared, self.expiries.at, self._plans_at, self._search_at, self.buffers.at
+                *engine.at,
+                self.expiries.at,
+                self.searches.search.at,
+                self.buffers.at,
+                *self.searches.plans,
             )
         )
         if reason == op.GROW_FACTS:
@@ -234,7 +236,7 @@ class _Run:
         return reason
 
     def end(self) -> None:
-        engine, expiries, work = self.engine, self.expiries, self.buffers.work
+        engine, expiries, work = self.engine, self.expiries, self.buffers.arrays
         control = work.control
         suspects = np.ascontiguousarray(work.suspects[: control[state.SUSPECTS], 0])
         if self.all is not None:
@@ -244,7 +246,7 @@ class _Run:
             asked = np.concatenate([*due, suspects])
         expiries.reserve(len(engine.store), len(asked))
         gone = np.empty(len(asked), np.int32)
-        count = int(drop_due(engine.shared, expiries.at, asked, _BITS, gone))
+        count = int(drop_due(engine.store.at, engine.log.at, expiries.at, asked, _BITS, gone))
         note_deleted(self.work, gone[:count])
         expiries.note(engine, work.changed[: control[state.CHANGED]].copy())
         stay = int(control[state.GROWN])
@@ -260,57 +262,56 @@ _WAY_OF: Final = (
 """Phase → the way to search."""
 
 
-class _Buffers:
+class _Buffers(Owner[state.Work]):
     """The arrays of a run, kept from one component to the next."""
 
     def __init__(self) -> None:
-        self.work = state.Work(
-            *(NO_CHANGES, NO_CHANGES, NO_CHANGES),
-            np.empty(256, np.int32),
-            np.empty((256, 2), np.int32),
-            np.empty((256, 3), np.int32),
-            np.empty(16, np.int32),
-            np.empty((256, 2), np.int32),
-            np.empty(0, np.uint8),
-            np.empty(0, np.int64),
-            np.empty((state.BATCH, 2), np.int32),
-            np.empty((8, state.MARGIN), np.int32),
-            np.empty((state.MARGIN, 2), np.int32),
-            np.empty((8, state.MARGIN), np.int32),
-            np.empty(state.MARGIN, np.uint64),
-            np.empty(state.MARGIN, np.int32),
-            np.empty(state.MARGIN, np.int32),
-            np.empty((2 * state.BATCH, PROBE_FIELDS), np.int64),
-            np.zeros(state.CONTROL, np.int64),
-            new_counters(),
+        super().__init__(
+            state.Work(
+                *(NO_CHANGES, NO_CHANGES, NO_CHANGES),
+                np.empty(256, np.int32),
+                np.empty((256, 2), np.int32),
+                np.empty((256, 3), np.int32),
+                np.empty(16, np.int32),
+                np.empty((256, 2), np.int32),
+                np.empty(0, np.uint8),
+                np.empty(0, np.int64),
+                np.empty((state.BATCH, 2), np.int32),
+                np.empty((8, state.MARGIN), np.int32),
+                np.empty((state.MARGIN, 2), np.int32),
+                np.empty((8, state.MARGIN), np.int32),
+                np.empty(state.MARGIN, np.uint64),
+                np.empty(state.MARGIN, np.int32),
+                np.empty(state.MARGIN, np.int32),
+                np.empty((2 * state.BATCH, PROBE_FIELDS), np.int64),
+                np.zeros(state.CONTROL, np.int64),
+                new_counters(),
+            )
         )
-        self.at: Block = block_of(self.work)
-
-    def replace(self, **arrays: np.ndarray) -> None:
-        before, self.work = self.work, self.work._replace(**arrays)
-        follow(self.at, before, self.work)
 
     def start(self, run: _Run, seeds: Changes, raised: Changes, given: Changes) -> None:
-        work = self.work
+        work = self.arrays
         work.control[:] = work.counters[:] = 0
         arity = max((run.engine.arities[n] for n in run.component.numbers), default=0)
         if len(work.heads) < arity:
             shape = arity, state.MARGIN
-            self.replace(heads=np.empty(shape, np.int32), rows=np.empty(shape, np.int32))
+            work = work._replace(heads=np.empty(shape, np.int32), rows=np.empty(shape, np.int32))
         own, reads = run.component.own, run.searches.read
-        self.replace(seeds=seeds, raised=raised, given=given, own=own, reads=reads)
+        self.replace(work._replace(seeds=seeds, raised=raised, given=given, own=own, reads=reads))
         self.make_room(run, len(given))
 
     def make_room(self, run: _Run, more: int = 0) -> None:
         """Capacity for another block of instances, and for this many more facts in every list."""
-        work, expiries, engine = self.work, run.expiries, run.engine
+        work, expiries, engine = self.arrays, run.expiries, run.engine
         doubted, suspects, waits, changed = work.control[_COUNTED].tolist()
         self.replace(
-            heap=_with_room(work.heap, doubted, more),
-            suspects=_with_room(work.suspects, suspects, more),
-            waits=_with_room(work.waits, waits, more),
-            changed=_with_room(work.changed, changed, more),
-            queue=_with_room(work.queue, len(expiries.arrays.when), 0),
+            work._replace(
+                heap=_with_room(work.heap, doubted, more),
+                suspects=_with_room(work.suspects, suspects, more),
+                waits=_with_room(work.waits, waits, more),
+                changed=_with_room(work.changed, changed, more),
+                queue=_with_room(work.queue, len(expiries.arrays.when), 0),
+            )
         )
         engine.store.ensure(BLOCK, len(work.heads), -1)
         expiries.reserve(len(engine.store) + BLOCK, more + BLOCK)

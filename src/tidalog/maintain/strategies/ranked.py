@@ -56,11 +56,11 @@ class Ranked(Strategy):
         at, control = deletion.at, ranked.control
         if work.seeds > len(seeds):
             for known in affected_first(work):
-                kernel.affect_all(engine.shared, at, known)
+                kernel.affect_all(engine.store.at, engine.log.at, at, known)
         if len(work.marked):
-            kernel.affect_all(engine.shared, at, work.own_marked)
+            kernel.affect_all(engine.store.at, engine.log.at, at, work.own_marked)
         if component.unranked:
-            kernel.affect_all(engine.shared, at, _unranked(component))
+            kernel.affect_all(engine.store.at, engine.log.at, at, _unranked(component))
         work.runner.drive_search(deletion.step, control, kernel.BUDGET, deletion.rule, deletion.outlook)
         gone = ranked.gone[: control[kernel.GONE]]
         work.counters.add_kernel(ranked.counters)
@@ -86,13 +86,14 @@ class _Deletion(kernel.RankedWork):
     searches: Searches
 
     def step(self) -> int:
-        return kernel.delete_ranked(self.engine.shared, self.searches.at, self.at)
+        searches = self.searches
+        return kernel.delete_ranked(*self.engine.at, searches.search.at, self.at, *searches.plans)
 
     def rule(self) -> str:
-        return self.searches.rule(int(self.work.control[kernel.PHASE] == kernel.PROVE))
+        return self.searches.rule(int(self.arrays.control[kernel.PHASE] == kernel.PROVE))
 
     def outlook(self) -> Callable[[int], float]:
-        return _Outlook(self.seeds, self.work).steps
+        return _Outlook(self.seeds, self.arrays).steps
 
 
 class _Outlook:

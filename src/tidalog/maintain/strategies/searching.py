@@ -64,13 +64,13 @@ def seeds_of(work: ComponentUpdate) -> Ids:
     bits SPREAD and WAITING are cleared: those of the component before, or of a search that was given up.  New
     facts are not RECORDED here: the log has the instances that they take part in, not those that negate
     them."""
-    seeds, shared = work.deleted_below, work.txn.engine.shared
+    seeds, engine = work.deleted_below, work.txn.engine
     if len(seeds):
-        clear_bits_of(shared, seeds, _TAKEN)
+        clear_bits_of(engine.store.at, engine.log.at, seeds, _TAKEN)
     new = work.new_negated
     if not len(new):
         return seeds
-    clear_bits_of(shared, new, _TAKEN_OR_RECORDED)
+    clear_bits_of(engine.store.at, engine.log.at, new, _TAKEN_OR_RECORDED)
     return np.concatenate([seeds, new])
 
 
@@ -92,8 +92,15 @@ def find_derivable(
     out = np.empty(len(asked), np.int32)
     control[kernel.PASSES_ON] = unmarked is not None
     spared = NO_HASHES if unmarked is None else unmarked
+
+    def step() -> int:
+        reason = kernel.find_derivable(
+            *engine.at, searches.search.at, searches.plans[0], asked, out, control, found, spared
+        )
+        return int(reason)
+
     runner.drive_search(
-        lambda: int(kernel.find_derivable(engine.shared, searches.at, asked, out, control, found, spared)),
+        step,
         control,
         kernel.BUDGET,
         searches.rule,

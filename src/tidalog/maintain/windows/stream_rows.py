@@ -54,7 +54,7 @@ class StreamRows:
         self.came = grown(self.came, len(self), BEFORE)
         self.deleted = grown(self.deleted, len(self), BEFORE)
         out = np.empty(facts.count, np.int32)
-        find_rows(self._store.arrays, _PREDICATE, facts.table, facts.count, out)
+        find_rows(self._store.at, _PREDICATE, facts.table, facts.count, out)
         return out
 
     def once(self, rows: Ids) -> Ids:
