@@ -93,7 +93,7 @@ def test_a_window_of_many_times_is_filled_at_once() -> None:
     assert times > seconds
     for component in database.maintained().maintainer.components:
         assert component.strategy is not None and component.strategy.keeps_expiries
-        assert len(component.workspace.work(_Buffers).work.queue) >= times
+        assert len(component.workspace.work(_Buffers).arrays.queue) >= times
     for time in range(seconds, seconds + 5):
         kb.apply(update(time))
         held = {(2 * t, 2 * t + 1) for t in range(time - seconds + 1, time + 1)}

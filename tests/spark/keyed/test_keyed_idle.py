@@ -61,6 +61,7 @@ def test_a_kill_does_not_move_time_twice(spark: SparkSession, tmp_path: Path, po
     assert (totals.rows, totals.batches) == (2, 1)
 
 
+@pytest.mark.slow
 def test_time_moves_for_keys_in_other_buckets_too(spark: SparkSession, tmp_path: Path) -> None:
     """Only where something is due: later facts stay, and the clock rests."""
     program = "@window edge :- range 30s . @window node :- range 1d . quiet(?x) :- node(?x), ~edge(?x, _) ."

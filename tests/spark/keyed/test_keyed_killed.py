@@ -6,6 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import pytest
 from keyed_oracle import in_batches, random_rows
 from keyed_windows import FromScratch, TimedRow, folded, random_batches
 from keyed_windows_workspace import WindowedKeys, stopped_when
@@ -34,6 +35,7 @@ def test_workers_and_executors_that_are_killed_leave_nothing_out(spark: SparkSes
     workspace.check()
 
 
+@pytest.mark.slow
 def test_keys_with_windows_hold_what_follows_from_scratch(spark: SparkSession, tmp_path: Path) -> None:
     """Workers and executors are killed; then time moves alone, in other buckets."""
     program = """
