@@ -21,16 +21,15 @@ from tidalog.api.diagnostics import NameTaken, NoQuery, NotAQuery
 from tidalog.api.evaluations import Emission
 from tidalog.api.graphs import Graphs, background, graph_files
 from tidalog.api.query_sinks import Answered, Callback, QuerySink, answered, sinks_of, written
-from tidalog.api.query_source import QueryOptions, QueryPath, named
+from tidalog.api.query_source import QueryOptions, QueryPath, is_as, named, query_of
 from tidalog.api.query_text import ReadQuery, read_queries, read_query, rules_of
 from tidalog.api.results import Result
 from tidalog.api.shown import SHOWN_PARTS, html_table, more, text_table
 from tidalog.api.sources import read_program_text
-from tidalog.api.times import checked_duration, shown_time
-from tidalog.io.formats import format_named
+from tidalog.api.times import shown_time
 from tidalog.model.errors import UsageError
 from tidalog.model.facts import Facts
-from tidalog.model.registered import EMITS, MARK, Emit, Registered, RegisteredQuery
+from tidalog.model.registered import MARK, Emit, Registered, RegisteredQuery
 from tidalog.model.update import EncodedUpdate
 from tidalog.model.window_times import duration_text
 from tidalog.storage.records import QUERIES
@@ -196,7 +195,7 @@ class Queries(Mapping[str, ContinuousQuery]):
             is_other = before is not None and before.feed is None and before.text != read.text
             if is_other or names.count(name) > 1:
                 raise UsageError(NameTaken(name=name))
-            if not _is_as(_query_of(name, read, prefixes, options), before):
+            if not is_as(query_of(name, read, prefixes, options), before):
                 new.append((read, options))
         kept = known
         for query in known:
@@ -230,7 +229,7 @@ class Queries(Mapping[str, ContinuousQuery]):
             if not name.strip() or _BAD_NAME.search(name):
                 why = f"{name!r} cannot be the name of a query"
                 raise UsageError(NotAQuery(why=why, hint="use letters, digits and underscores"))
-            registered = registered.with_query(_query_of(name, read, prefixes, options))
+            registered = registered.with_query(query_of(name, read, prefixes, options))
             graphs += map(str, graph_files(read.graphs, options.folder, options.graphs))
         new = [path for path in dict.fromkeys(graphs) if path not in known]
         facts = background(database, map(Path, new))
@@ -400,45 +399,6 @@ def _row(query: RegisteredQuery) -> tuple[str, ...]:
         "paused" if query.paused else "",
         text if len(text) <= _LONGEST else text[: _LONGEST - 1] + "…",
     )
-
-
-def _query_of(
-    name: str, read: ReadQuery, prefixes: Mapping[str, str], options: QueryOptions
-) -> RegisteredQuery:
-    emit = _emit_of(options.emit) or read.emit or "rstream"
-    every = read.every if options.every is None else checked_duration("every", options.every)
-    if every == 0:
-        raise UsageError(NotAQuery(why="a period of 0", hint='write every="1s", or leave it out'))
-    to = None if options.to is None else _path(options.to)
-    if to is not None:
-        format_named(None, Path(to))
-    changes = None if options.changes is None else _path(options.changes)
-    query = RegisteredQuery(
-        name, read.text, tuple(prefixes.items()), emit, every, True, False, to, changes, options.feed
-    )
-    follows = every is not None or emit != "rstream" or any((to, changes, options.feed))
-    follows = follows or rules_of(query).is_stream
-    return replace(query, materialised=follows if options.materialise is None else options.materialise)
-
-
-def _is_as(query: RegisteredQuery, before: RegisteredQuery | None) -> bool:
-    """Whether a query is the one that is registered, but for how its text is written."""
-    if before is None or rules_of(query) != rules_of(before):
-        return False
-    return replace(query, text=before.text, prefixes=before.prefixes).is_as(before)
-
-
-def _emit_of(emit: str | None) -> Emit | None:
-    if emit is None:
-        return None
-    for known in EMITS:
-        if emit == known:
-            return known
-    raise UsageError(NotAQuery(why=f"emit={emit!r}", hint=f"emit is one of {', '.join(EMITS)}"))
-
-
-def _path(path: QueryPath) -> str:
-    return str(Path(path).expanduser().absolute())
 
 
 __all__ = [

@@ -30,7 +30,7 @@ from tidalog.api.load import Environment, Load, Witness, analysed, encoded_facts
 from tidalog.api.maintenance import DEFAULT, Job, newly_explicit, no_longer_explicit
 from tidalog.api.outcome import Outcome
 from tidalog.api.placement import can_stay, relations_of, relations_of_rules
-from tidalog.api.query_text import query_rules, rules_of, with_queries
+from tidalog.api.query_text import edit_of_queries, with_queries
 from tidalog.api.rules import rules_added
 from tidalog.api.state_diff import changes_since, differences, visible
 from tidalog.api.stream_chain import in_turn
@@ -345,7 +345,7 @@ class Database(HeldState):
     def edit_rules(self, edit: RuleEdit) -> RuleDiff:
         """Edits the rules and derives nothing."""
         added, before = self._added(edit), self.analysis.triples
-        given = list(self._newly_given(self._edit_of_queries(added, edit)[0]))
+        given = list(self._newly_given(self._of_queries(added, edit)[0]))
         with self._edited(added, edit) as change:
             wanted = relations_of_rules(change.normal_added)
             if not can_stay(self.engine, before, self.analysis.triples, wanted):
@@ -359,12 +359,15 @@ class Database(HeldState):
         functions = self.environment.functions
         return [with_atoms(rule, functions) for rule in rules_added(edit, self.program.prefixes)]
 
+    def _of_queries(self, added: Sequence[Rule], edit: RuleEdit) -> tuple[list[Rule], list[str]]:
+        return edit_of_queries(self.program, self.rules, self.registered, added, edit)
+
     def _apply_edit(self, update: EncodedUpdate, job: Job) -> Outcome:
         added = self._added(update.rules)
         self.materialise(progress=job.progress)
         self.maintained()  # with the rules before the edit
         before = self.analysis
-        coming, _ = self._edit_of_queries(added, update.rules)
+        coming, _ = self._of_queries(added, update.rules)
         if coming:
             update = with_newly_given(update, coming, self._given_names, self.engine, before)
             job = replace(job, updates=[update])
@@ -385,7 +388,7 @@ class Database(HeldState):
         with self._atomic():
             state = self._state
             new = {w: witness_of(*w) for w in witnesses if w not in state.witnesses}
-            more, gone = self._edit_of_queries(added, edit)
+            more, gone = self._of_queries(added, edit)
             change = rules.change([*added, *more], [*edit.removed, *gone], (*state.admitted, *new.values()))
             self._state = replace(state, edit=change)
             if change or new or state.admitted:
@@ -399,19 +402,6 @@ class Database(HeldState):
                     witnesses={**state.witnesses, **new} if new else state.witnesses,
                 )
             yield change
-
-    def _edit_of_queries(self, added: Sequence[Rule], edit: RuleEdit) -> tuple[list[Rule], list[str]]:
-        """The rules of continuous queries that come and go with a rule edit: those of datasets follow from
-        the rules of the program."""
-        maintained = [q for q in self.registered if q.materialised and not q.paused]
-        if not any(rules_of(query).streams for query in maintained):
-            return [], []
-        leaving, known = {removal.name for removal in edit.removed}, self.rules.rules
-        written = [r for name, r in known.items() if not is_of_query(name) and name not in leaving]
-        wanted = query_rules(replace(self.program, rules=(*written, *added)), maintained)
-        names = {rule.name for rule in wanted}
-        more = [rule for rule in wanted if rule.name not in known]
-        return more, [name for name in known if is_of_query(name) and name not in names]
 
     def _derive_again(
         self,

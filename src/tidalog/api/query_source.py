@@ -10,9 +10,12 @@ from typing import Final
 
 from tidalog.api.diagnostics import NotAQuery, bad_argument
 from tidalog.api.graphs import Graphs
-from tidalog.api.query_text import ReadQuery, read_queries, read_query
+from tidalog.api.query_text import ReadQuery, read_queries, read_query, rules_of
 from tidalog.api.sources import names_a_file, read_program_text
+from tidalog.api.times import checked_duration
+from tidalog.io.formats import format_named
 from tidalog.model.errors import UsageError
+from tidalog.model.registered import EMITS, Emit, RegisteredQuery
 
 QueryPath = str | os.PathLike[str]
 QueryText = str | Mapping[str, object]
@@ -73,3 +76,42 @@ def _read(name: str, given: QueryText, prefixes: Mapping[str, str]) -> tuple[Rea
         raise UsageError(NotAQuery(why=f"{name} is not a text", hint=hint))
     read = replace(read_query(text, prefixes), text=text)
     return named(read, name), QueryOptions(emit=emit, every=how.get("every"))
+
+
+def query_of(
+    name: str, read: ReadQuery, prefixes: Mapping[str, str], options: QueryOptions
+) -> RegisteredQuery:
+    emit = _emit_of(options.emit) or read.emit or "rstream"
+    every = read.every if options.every is None else checked_duration("every", options.every)
+    if every == 0:
+        raise UsageError(NotAQuery(why="a period of 0", hint='write every="1s", or leave it out'))
+    to = None if options.to is None else _path(options.to)
+    if to is not None:
+        format_named(None, Path(to))
+    changes = None if options.changes is None else _path(options.changes)
+    query = RegisteredQuery(
+        name, read.text, tuple(prefixes.items()), emit, every, True, False, to, changes, options.feed
+    )
+    follows = every is not None or emit != "rstream" or any((to, changes, options.feed))
+    follows = follows or rules_of(query).is_stream
+    return replace(query, materialised=follows if options.materialise is None else options.materialise)
+
+
+def is_as(query: RegisteredQuery, before: RegisteredQuery | None) -> bool:
+    """Whether a query is the one that is registered, but for how its text is written."""
+    if before is None or rules_of(query) != rules_of(before):
+        return False
+    return replace(query, text=before.text, prefixes=before.prefixes).is_as(before)
+
+
+def _emit_of(emit: str | None) -> Emit | None:
+    if emit is None:
+        return None
+    for known in EMITS:
+        if emit == known:
+            return known
+    raise UsageError(NotAQuery(why=f"emit={emit!r}", hint=f"emit is one of {', '.join(EMITS)}"))
+
+
+def _path(path: QueryPath) -> str:
+    return str(Path(path).expanduser().absolute())

@@ -14,6 +14,7 @@ from functools import lru_cache
 from typing import Final
 
 from tidalog.analysis.datasets import dataset_rules
+from tidalog.analysis.edited_program import EditedProgram
 from tidalog.analysis.passes import table_predicates
 from tidalog.api.naming import column_names
 from tidalog.lang import parse_query
@@ -22,7 +23,15 @@ from tidalog.lang.sparql import algebra as sparql
 from tidalog.lang.sparql import parse_statements, translate
 from tidalog.model.errors import Diagnostic, ProgramError
 from tidalog.model.program import Program, Rule, Window
-from tidalog.model.registered import MARK, Emit, Registered, RegisteredQuery, without_queries
+from tidalog.model.registered import (
+    MARK,
+    Emit,
+    Registered,
+    RegisteredQuery,
+    is_of_query,
+    without_queries,
+)
+from tidalog.model.rule_edit import RuleEdit
 from tidalog.model.window_times import duration_text
 
 _SPARQL: Final = re.compile(
@@ -220,6 +229,26 @@ def query_rules(program: Program, queries: Iterable[RegisteredQuery], prefix: st
             named = replace(rule, name=f"{MARK}{_digest(rule)}")
             found[named.name or ""] = named
     return tuple(found.values())
+
+
+def edit_of_queries(
+    program: Program,
+    rules: EditedProgram,
+    registered: Registered,
+    added: Sequence[Rule],
+    edit: RuleEdit,
+) -> tuple[list[Rule], list[str]]:
+    """The rules of continuous queries that come and go with a rule edit: those of datasets follow from the
+    rules of the program."""
+    maintained = [q for q in registered if q.materialised and not q.paused]
+    if not any(rules_of(query).streams for query in maintained):
+        return [], []
+    leaving, known = {removal.name for removal in edit.removed}, rules.rules
+    written = [r for name, r in known.items() if not is_of_query(name) and name not in leaving]
+    wanted = query_rules(replace(program, rules=(*written, *added)), maintained)
+    names = {rule.name for rule in wanted}
+    more = [rule for rule in wanted if rule.name not in known]
+    return more, [name for name in known if is_of_query(name) and name not in names]
 
 
 def _digest(rule: Rule) -> str:

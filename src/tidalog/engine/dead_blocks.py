@@ -32,6 +32,8 @@ ROWS: Final = 1 << 17
 """Numbers of the arena in a block: a power of two."""
 PENDING: Final = 1 << 12
 """Deaths that are counted together."""
+BULK: Final = 8
+"""Updates in which one of so many facts dies leave it to compaction: new memory costs more than that then."""
 _NO_IDS: Final[Ids] = np.empty(0, np.int32)
 
 
@@ -74,9 +76,11 @@ class DeadBlocks:
     def follow(self, store: FactStore, expiries: ExpiryStore) -> None:
         """Gives memory back once enough has died."""
         if self._pending >= PENDING:
+            in_bulk = BULK * self._pending > store.live
             self._count(store)
-            self._give_back_ids(store, expiries)
-            self._give_back_rows(store)
+            if not in_bulk:
+                self._give_back_ids(store, expiries)
+                self._give_back_rows(store)
 
     def ids_are_compacted(self, store: FactStore) -> None:
         """Every id is about to have a fact."""
