@@ -20,7 +20,7 @@ from typing import Final
 from tidalog.analysis.components import read_predicates
 from tidalog.analysis.normal import NormalRule
 from tidalog.analysis.scc import natural_key, strongly_connected
-from tidalog.analysis.undo_journal import Journal
+from tidalog.model.undo_journal import UndoJournal
 
 OrderKey = tuple[int, ...]
 
@@ -56,7 +56,7 @@ class ComponentGraph:
         self.clusters: dict[int, Cluster] = {}
         self.cluster_of: dict[str, int] = {}
         self._counters: dict[str, int] = {"cluster": 0, "front": 0, "back": 0}
-        self._journal = Journal()
+        self._journal = UndoJournal()
 
     def load(self, rules: Iterable[NormalRule], groups: Iterable[Iterable[str]]) -> None:
         """Loads the components of a fixed program, given in evaluation order."""
@@ -188,9 +188,9 @@ class ComponentGraph:
                 return False
         return True
 
-    def begin(self) -> Journal:
+    def begin(self) -> UndoJournal:
         """Starts a new journal for the changes that follow."""
-        self._journal = Journal()
+        self._journal = UndoJournal()
         return self._journal
 
     # --- order --------------------------------------------------------------------------------------

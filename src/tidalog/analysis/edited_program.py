@@ -49,12 +49,12 @@ from tidalog.analysis.rule_graph import GraphDiff, RuleGraph, mentioned
 from tidalog.analysis.scc import natural_key
 from tidalog.analysis.specialise import TripleUses
 from tidalog.analysis.strata import check_stratification
-from tidalog.analysis.undo_journal import Journal
 from tidalog.analysis.windows import with_windows
 from tidalog.analysis.written_rules import BRIDGES, WrittenRules
 from tidalog.model.program import Fact, Program, Rule
 from tidalog.model.rule_edit import NamedRemoval
 from tidalog.model.terms import Term
+from tidalog.model.undo_journal import UndoJournal
 from tidalog.rdf.layout import Layout
 from tidalog.rdf.shorthand import lower_fact
 
@@ -76,7 +76,7 @@ class EditedProgram:
         self._witnesses = {_witness(fact): fact for fact in known}
         self._written = WrittenRules()
         self._triple_uses = TripleUses()
-        self._journal = Journal()
+        self._journal = UndoJournal()
         layout = analysis.triples
         routed = _routed(known, layout)
         fixed, given = self._fixed(routed, layout)
@@ -224,7 +224,7 @@ class EditedProgram:
         return self._triple_uses.stay(came, went, layout.tables)
 
     def _apply(self, chosen: Sequence[Entry], leaving: Mapping[str, Entry], lowered: Lowered) -> Undo:
-        self._journal = Journal()
+        self._journal = UndoJournal()
         before, layout = self._state, lowered.layout
         for witness, fact in lowered.facts.items():
             self._journal.put(self._witnesses, witness, fact)
@@ -319,7 +319,7 @@ class EditedProgram:
         assert undo.journal is self._journal, "only the last edit can be undone"
         self.graph.undo(undo.graph)
         self._journal.roll_back()
-        self._journal = Journal()
+        self._journal = UndoJournal()
         self._state = undo.state
 
     def _check_strata(self, draft: Draft, diff: GraphDiff) -> None:

@@ -14,9 +14,9 @@ from tidalog.analysis.expand import expanded
 from tidalog.analysis.model import Analysis, PredicateInfo
 from tidalog.analysis.normal import NormalRule
 from tidalog.analysis.rule_graph import GraphDiff, RuleGraph
-from tidalog.analysis.undo_journal import Journal
 from tidalog.model.errors import Diagnostic
 from tidalog.model.program import Fact, Rule
+from tidalog.model.undo_journal import UndoJournal
 from tidalog.rdf.layout import Layout
 
 _NUMBERED: Final = re.compile(r"r([1-9][0-9]*)")
@@ -65,7 +65,7 @@ class Undo:
     """The state before an edit."""
 
     graph: GraphDiff
-    journal: Journal
+    journal: UndoJournal
     state: State
 
 

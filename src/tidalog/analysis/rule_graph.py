@@ -20,7 +20,7 @@ from tidalog.analysis.components import Component, build_components, read_predic
 from tidalog.analysis.hypernodes import Edge, RuleEdges, rule_groups
 from tidalog.analysis.normal import NormalRule
 from tidalog.analysis.scc import natural_key
-from tidalog.analysis.undo_journal import Journal
+from tidalog.model.undo_journal import UndoJournal
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +35,7 @@ class GraphDiff:
     """The predicates whose component changed, likewise; None for new predicates."""
     looped: frozenset[int]
     """Components in which a new rule lies on a cycle: only these can violate stratification."""
-    journal: Journal = field(repr=False, compare=False)
+    journal: UndoJournal = field(repr=False, compare=False)
 
 
 class RuleGraph:
@@ -60,7 +60,7 @@ class RuleGraph:
         """component → its recursive hyper-node."""
         self._declared: dict[str, None] = {}
         self._last = {"node": 0}
-        self._journal = Journal()
+        self._journal = UndoJournal()
         self._build(rules, predicates, components)
 
     # --- reading ------------------------------------------------------------------------------------

@@ -19,9 +19,9 @@ from typing import Final
 
 from tidalog.analysis.rewrite import map_atoms, placed_atoms
 from tidalog.analysis.scc import strongly_connected
-from tidalog.analysis.undo_journal import Journal
 from tidalog.model.program import Aggregate, Atom, Negation, Rule, flat_literals
 from tidalog.model.terms import IRI, RDF_TYPE, Term
+from tidalog.model.undo_journal import UndoJournal
 from tidalog.rdf.bridges import bridges, read_atom, special_atom, view_rules
 from tidalog.rdf.layout import TRIPLE, TYPE, Layout
 from tidalog.rdf.shorthand import lower_atom
@@ -78,15 +78,15 @@ class TripleUses:
     def __init__(self) -> None:
         self._counts: dict[TripleUse, int] = {}
 
-    def add(self, rule: Rule, tables: frozenset[str], journal: Journal) -> None:
+    def add(self, rule: Rule, tables: frozenset[str], journal: UndoJournal) -> None:
         for use, count in _uses_of(rule, tables).items():
             journal.put(self._counts, use, self._counts.get(use, 0) + count)
 
-    def remove(self, rule: Rule, tables: frozenset[str], journal: Journal) -> None:
+    def remove(self, rule: Rule, tables: frozenset[str], journal: UndoJournal) -> None:
         for use, count in _uses_of(rule, tables).items():
             journal.put(self._counts, use, self._counts[use] - count)
 
-    def recount(self, rules: Iterable[Rule], tables: frozenset[str], journal: Journal) -> None:
+    def recount(self, rules: Iterable[Rule], tables: frozenset[str], journal: UndoJournal) -> None:
         for use in list(self._counts):
             journal.drop(self._counts, use)
         for rule in rules:

@@ -15,10 +15,10 @@ from tidalog.analysis.predicates import free_name
 from tidalog.analysis.rewrite import canonical_rule
 from tidalog.analysis.rule_edit import AlreadyThere, Entry, number_of
 from tidalog.analysis.suggestions import Suggestions
-from tidalog.analysis.undo_journal import Journal
 from tidalog.model.program import Rule
 from tidalog.model.registered import is_of_query
 from tidalog.model.rule_edit import NamedRemoval
+from tidalog.model.undo_journal import UndoJournal
 
 BRIDGES: Final = 1 << 62
 """Bridges between relations of triples come after all written rules."""
@@ -41,14 +41,14 @@ class WrittenRules:
         """A new last entry; `after` counts entries that are added before it."""
         return Entry(self._counter["rules"] + after + 1, rule, canonical, number_of(rule.name or ""))
 
-    def enter(self, entry: Entry, journal: Journal) -> None:
+    def enter(self, entry: Entry, journal: UndoJournal) -> None:
         journal.put(self._counter, "rules", entry.sequence)
         journal.put(self.entries, entry.name, entry)
         journal.put(self._equal.setdefault(entry.canonical, {}), entry.name, None)
         for number, name in enumerate(entry.normal_names):
             journal.put(self._positions, name, (entry.sequence, number))
 
-    def remove(self, entry: Entry, journal: Journal) -> None:
+    def remove(self, entry: Entry, journal: UndoJournal) -> None:
         journal.drop(self.entries, entry.name)
         journal.drop(self._equal[entry.canonical], entry.name)
         if not self._equal[entry.canonical]:
@@ -56,7 +56,7 @@ class WrittenRules:
         for name in entry.normal_names:
             journal.drop(self._positions, name)
 
-    def enter_bridges(self, names: Iterable[str], journal: Journal) -> None:
+    def enter_bridges(self, names: Iterable[str], journal: UndoJournal) -> None:
         for number, name in enumerate(names):
             journal.put(self._positions, name, (BRIDGES, number))
 

@@ -20,11 +20,11 @@ from tidalog.engine.dictionary import Dictionary
 from tidalog.engine.engine import EmbeddedEngine
 from tidalog.engine.value_kinds import INSTANT_VALUE
 from tidalog.maintain.windows.changed import WindowChange, changed_windows
-from tidalog.maintain.windows.contents import Undo
-from tidalog.maintain.windows.windows import TimedPlan, Windows, in_reverse
+from tidalog.maintain.windows.windows import TimedPlan, Windows
 from tidalog.model.errors import UsageError
 from tidalog.model.facts import Facts
 from tidalog.model.program import Program, Window
+from tidalog.model.undo_journal import UndoJournal
 from tidalog.model.update import EncodedUpdate
 from tidalog.model.window_times import START, duration_text, time_text
 from tidalog.rdf.layout import Layout
@@ -78,20 +78,20 @@ def apply_timed(
     apply: Callable[[Sequence[EncodedUpdate]], Outcome],
 ) -> Outcome:
     """Applies updates as one: each at its own time, which moves the windows."""
-    undo, plans = list[Undo](), list[TimedPlan]()
+    journal, plans = UndoJournal(), list[TimedPlan]()
     try:
         for update in updates:
             check(windows, layout, update)
             plans.append(windows.plan(update))
             if len(updates) > 1:
-                undo.append(windows.commit(plans[-1], update))
+                windows.commit(plans[-1], update, journal)
         changes = [plan.update for plan in plans]
         net = net_update(changes) if len(changes) > 1 else changes[0]
         lives = [part for plan in plans for part in plan.lives]
         lifetimes = windows.lifetimes(plans[-1].now, lives)
         outcome = apply([replace(net, label=updates[-1].label, lifetimes=lifetimes)])
     except BaseException:
-        in_reverse(undo)()
+        journal.roll_back()
         raise
     if len(updates) == 1:
         windows.commit(plans[0], updates[0])

@@ -10,7 +10,7 @@ status of older facts              `undo_log.set_bits`, `clear_bits`           f
 ids of older facts                 `undo_log.revive`, `insert_changes`         from the undo log
 derivation counts                  `derivation_counts.put_count`               from their own log
 expiries                           `expiry_kernels.note_life`                  from their own log
-objects: components, marks, rules  by their owners, after `on_rollback`        by the callbacks, last first
+objects: components, marks, rules  by their owners, after `on_rollback`        from the `UndoJournal`
 
 The lists of facts by expiry are made again.  What only saves work is not restored.  Indexes that a query
 needed stay.  An update ends the derivation log.  Compiled plans and statistics are dropped.  Memory that has
@@ -25,6 +25,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING
 
 from tidalog.engine.undo_log import commit, undo
+from tidalog.model.undo_journal import UndoJournal
 
 if TYPE_CHECKING:
     from tidalog.engine.engine import EmbeddedEngine
@@ -35,12 +36,12 @@ class Savepoint:
     is committed otherwise."""
 
     __slots__ = (
-        "_callbacks",
         "_counts",
         "_derivations",
         "_derived",
         "_engine",
         "_executed",
+        "_journal",
         "facts",
         "indexes",
         "predicates",
@@ -54,7 +55,7 @@ class Savepoint:
         self.indexes, self.predicates = len(engine.indexes), len(engine.names)
         self._counts, self._derivations = engine.counts, engine.derivations
         self._derived, self._executed = engine.derived, engine.executed
-        self._callbacks: list[Callable[[], None]] = []
+        self._journal = UndoJournal()
         engine.log.begin()
         engine.counts.begin(self.facts)
         engine.expiries.open(self.facts)
@@ -65,7 +66,7 @@ class Savepoint:
 
     def on_rollback(self, restore: Callable[[], None]) -> None:
         """Something beside the engine is about to change; this restores it."""
-        self._callbacks.append(restore)
+        self._journal.on_rollback(restore)
 
     def commit(self) -> None:
         """Everything stays."""
@@ -95,8 +96,7 @@ class Savepoint:
         engine.derived, engine.executed = self._derived, self._executed
         engine.derivations = self._derivations
         engine.open_savepoint = None
-        for restore in reversed(self._callbacks):
-            restore()
+        self._journal.roll_back()
 
     def __enter__(self) -> Savepoint:
         return self

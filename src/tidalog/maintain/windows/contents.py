@@ -1,13 +1,14 @@
 """The content of one window of a stream: which rows are in it, and which leave when.
 
-`plan` says what an update would change and changes nothing; `commit` makes it so.
+`plan` says what an update would change and changes nothing; `commit` makes it so, and notes in a journal how
+that is undone.
 """
 
 from __future__ import annotations
 
 from bisect import bisect_right, insort
 from collections import deque
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import chain, islice
 from typing import Protocol
@@ -17,6 +18,7 @@ import numpy as np
 from tidalog.maintain.windows.stream_rows import Flags, StreamRows, Times, grown
 from tidalog.model.facts import Ids
 from tidalog.model.program import Window
+from tidalog.model.undo_journal import UndoJournal
 from tidalog.model.window_times import NEVER, START, expiry_of
 
 NO_ROWS: Ids = np.empty(0, np.int32)
@@ -41,8 +43,6 @@ class Arrivals:
 
 Lives = tuple[Ids, Times]
 """Rows and when they leave a window."""
-Undo = Callable[[], None]
-"""Takes a commit back.  Commits are taken back in reverse order."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,14 +68,14 @@ class Contents(Protocol):
 
     def plan(self, arrivals: Arrivals) -> WindowPlan: ...
 
-    def commit(self, arrivals: Arrivals, plan: WindowPlan) -> Undo: ...
+    def commit(self, arrivals: Arrivals, plan: WindowPlan, journal: UndoJournal) -> None: ...
 
     def is_in(self, rows: Ids) -> Flags: ...
 
     def expiries(self, after: int, until: int) -> Sequence[int]:
         """Times, later than one and not later than another, at which rows may expire."""
 
-    def start(self, time: int) -> Undo:
+    def start(self, time: int, journal: UndoJournal) -> None:
         """All that has come so far came at this time, which is the first."""
 
     def referenced(self) -> list[Ids]:
@@ -106,7 +106,7 @@ class TimeContents:
         self.expiry = grown(self.expiry, len(self.rows), -NEVER)
         return self.expiry[rows] > self.now
 
-    def start(self, time: int) -> Undo:
+    def start(self, time: int, journal: UndoJournal) -> None:
         before = self.expiry.copy(), self.now, dict(self._listed), list(self._expiries)
         rows = np.flatnonzero(self.is_in(np.arange(len(self.rows), dtype=np.int32))).astype(np.int32)
         self.expiry[rows] = expiry_of(self.window, time)
@@ -118,7 +118,7 @@ class TimeContents:
         def undo() -> None:
             self.expiry, self.now, self._listed, self._expiries = before
 
-        return undo
+        journal.on_rollback(undo)
 
     def expiries(self, after: int, until: int) -> Sequence[int]:
         return self._expiries[bisect_right(self._expiries, after) : bisect_right(self._expiries, until)]
@@ -165,7 +165,7 @@ class TimeContents:
         rows = self.rows.without(rows, arrivals.deleted)
         return self.rows.without(rows, arrivals.inserted) if expiry > arrivals.now else rows
 
-    def commit(self, arrivals: Arrivals, plan: WindowPlan) -> Undo:
+    def commit(self, arrivals: Arrivals, plan: WindowPlan, journal: UndoJournal) -> None:
         expiry = expiry_of(self.window, arrivals.time)
         self.is_in(NO_ROWS)
         rows = arrivals.inserted
@@ -186,7 +186,7 @@ class TimeContents:
                 self._unlist(expiry)
             self.expiry[touched], self.now = before, now
 
-        return undo
+        journal.on_rollback(undo)
 
     def _list(self, rows: Ids, expiry: int) -> bool:
         if not len(rows) or not self.now < expiry < NEVER:
@@ -240,14 +240,14 @@ class CountContents:
         self.last = grown(self.last, len(self.rows), -1)
         return self.present[rows]
 
-    def start(self, time: int) -> Undo:
+    def start(self, time: int, journal: UndoJournal) -> None:
         before = self.updates
         self.updates = deque((time, first, rows) for _, first, rows in before)
 
         def undo() -> None:
             self.updates = before
 
-        return undo
+        journal.on_rollback(undo)
 
     def expiries(self, after: int, until: int) -> Sequence[int]:
         return ()
@@ -295,7 +295,7 @@ class CountContents:
             return len(updates)
         return bisect_right(updates, time, key=lambda update: update[0])
 
-    def commit(self, arrivals: Arrivals, plan: WindowPlan) -> Undo:
+    def commit(self, arrivals: Arrivals, plan: WindowPlan, journal: UndoJournal) -> None:
         self.is_in(NO_ROWS)
         counts, last = (self.next, self.held), self.last[arrivals.rows]
         touched = np.concatenate([plan.inserted, plan.deleted, plan.expired])
@@ -328,7 +328,7 @@ class CountContents:
             self.next, self.held = counts
             self.present[touched], self.last[arrivals.rows] = present, last
 
-        return undo
+        journal.on_rollback(undo)
 
     def renumber(self, numbers: Ids) -> None:
         self.is_in(NO_ROWS)

@@ -23,13 +23,13 @@ from tidalog.maintain.windows.contents import (
     CountContents,
     Lives,
     TimeContents,
-    Undo,
     WindowPlan,
 )
 from tidalog.maintain.windows.stream_rows import StreamRows, Times
 from tidalog.model.facts import Facts, Ids
 from tidalog.model.lifetimes import Lifetimes
 from tidalog.model.program import Window
+from tidalog.model.undo_journal import UndoJournal
 from tidalog.model.update import EncodedUpdate
 from tidalog.model.window_times import NEVER, START
 
@@ -178,8 +178,9 @@ class Stream:
             if part.lives is not None and len(part.lives[0])
         ]
 
-    def commit(self, plan: StreamPlan, deletions: Ids) -> Undo:
-        undo = [c.commit(plan.arrivals, part) for c, part in zip(self.contents, plan.plans, strict=True)]
+    def commit(self, plan: StreamPlan, deletions: Ids, journal: UndoJournal) -> None:
+        for content, part in zip(self.contents, plan.plans, strict=True):
+            content.commit(plan.arrivals, part, journal)
         rows, arrived, time = self.rows, plan.arrivals.rows, plan.arrivals.time
         came, deleted = rows.came[arrived], rows.deleted[deletions]
         rows.came[arrived] = np.maximum(came, time)
@@ -188,19 +189,20 @@ class Stream:
         def restore() -> None:
             rows.came[arrived], rows.deleted[deletions] = came, deleted
 
-        return in_reverse([*undo, restore])
+        journal.on_rollback(restore)
 
-    def start(self, time: int) -> Undo:
+    def start(self, time: int, journal: UndoJournal) -> None:
         """The first time is known: it is that of all that has come so far."""
         rows = self.rows
         before = rows.came, rows.deleted
         rows.came, rows.deleted = (np.where(times == START, time, times) for times in before)
-        undo = [content.start(time) for content in self.contents]
+        for content in self.contents:
+            content.start(time, journal)
 
         def restore() -> None:
             rows.came, rows.deleted = before
 
-        return in_reverse([*undo, restore])
+        journal.on_rollback(restore)
 
     def compact(self, remembered: int) -> None:
         """Drops the numbers of rows that are in no window and did not change since a time, if most are."""
@@ -221,14 +223,6 @@ class Stream:
         for content in self.contents:
             content.renumber(numbers)
         self.rows.renumber(everything[kept])
-
-
-def in_reverse(steps: Sequence[Undo]) -> Undo:
-    def undo() -> None:
-        for step in reversed(steps):
-            step()
-
-    return undo
 
 
 def _has_facts(stream: Stream) -> bool:
@@ -350,23 +344,25 @@ class Windows:
             stream = self.streams[source] = Stream(source, self.of_source(source), arities.pop())
         return stream
 
-    def commit(self, plan: TimedPlan, update: EncodedUpdate) -> Undo:
-        """The update of a plan was applied."""
-        before, undo = (self.now, self.by_arrival), list[Undo]()
+    def commit(self, plan: TimedPlan, update: EncodedUpdate, journal: UndoJournal | None = None) -> None:
+        """The update of a plan was applied; the journal can take it back."""
+        journal = UndoJournal() if journal is None else journal
+        before = self.now, self.by_arrival
         if not self.started and plan.now != START:
-            undo += [stream.start(plan.now) for stream in self.streams.values()]
+            for stream in self.streams.values():
+                stream.start(plan.now, journal)
         self.now = plan.now
         if update.time is not None and self.by_arrival is None:
             self.by_arrival = update.arrived
         for source, part in plan.streams.items():
             stream = self.streams[source]
             gone = [stream.rows.numbers(f) for f in update.deletions if f.predicate == source]
-            undo.append(stream.commit(part, np.unique(np.concatenate(gone)) if gone else NO_ROWS))
+            stream.commit(part, np.unique(np.concatenate(gone)) if gone else NO_ROWS, journal)
 
         def restore() -> None:
             self.now, self.by_arrival = before
 
-        return in_reverse([*undo, restore])
+        journal.on_rollback(restore)
 
     def compact(self) -> None:
         """Drops what is in no window, if that is most; no commit can be taken back afterwards."""
