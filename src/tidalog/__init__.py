@@ -1,4 +1,4 @@
-"""Tidalog keeps a Datalog materialisation right while facts, rules and time move under it.
+"""Tidalog maintains a Datalog materialisation exactly while facts, rules and time change.
 
 The public names.  They are imported when first used, so that a command which needs no engine starts at once.
 """

@@ -2,9 +2,9 @@
 
 A query with a period is evaluated at the multiples of it, as time moves; any other one after every change,
 if someone gets its answers.  Where a stream writes the feed of a query, only the updates of streams evaluate
-it.  A change that moves time over several periods visits each of them at which something has changed, and the
-last; time has moved on its way, so the windows hold what they held then.  At a period between, all answers
-are emitted only if they differ from those before.
+it.  A change that skips several periods stops at each one where something changed, and at the last; at each
+stop the windows have the content of that time.  At the stops between, all answers are emitted only if they
+differ from the previous ones.
 
 What comes and goes is the difference to the answers of the last evaluation (`last_answers`), so nothing is
 emitted twice, and a store that goes on emits what is missing.
@@ -110,8 +110,8 @@ class Evaluations:
     def applied(
         self, updates: Sequence[EncodedUpdate], apply: Callable[[Sequence[EncodedUpdate], bool], Outcome]
     ) -> Outcome:
-        """Applies updates, and evaluates what is due before and after.  `apply` is told whether they are the
-        given ones."""
+        """Applies updates, and evaluates what is due before and after.  `apply` gets updates, and whether these
+        are the given ones."""
         outcomes: list[Outcome] = []
         before = self._database.windows.now
         for update in updates:
@@ -174,7 +174,8 @@ class Evaluations:
             self._is_suspended = before
 
     def reopened(self) -> None:
-        """A store was opened: the listeners of its queries are gone, and what they heard last."""
+        """A store was opened: its queries have no listeners yet, so the last answers of those without a
+        period are forgotten."""
         silent = (q for q in self._database.registered if q.every is None and not self._is_heard(q))
         self._reopened = {query.name for query in silent}
         for name in self._reopened:

@@ -73,8 +73,8 @@ class HeldState:
 
     @property
     def warnings(self) -> tuple[Diagnostic, ...]:
-        """Warnings about the program.  A rule edit looks at new rules only, and the first fact of a predicate
-        at none, so after these they are found on demand."""
+        """Warnings about the program.  A rule edit checks only new rules, and new facts check none;
+        afterwards all warnings are found on demand."""
         state = self._state
         if state.warnings is not None:
             return state.warnings

@@ -1,7 +1,7 @@
 """The answers of continuous queries at their last evaluation.
 
-Those of a query that is maintained are the present ones without what has changed since, so that an evaluation
-costs what has changed, not what there is.
+For a maintained query they are the present answers minus the changes since, so an evaluation costs what has
+changed.
 
 Invariant.  What has changed since is known of every update (`note`).  Before any other change `keep` gathers
 the answers themselves.
@@ -28,7 +28,7 @@ from tidalog.model.facts import Facts
 from tidalog.model.registered import RegisteredQuery
 
 _MOST: Final = 256
-"""Changes that are kept one by one; then they become one."""
+"""Changes kept separately before they are merged."""
 
 
 @dataclass(frozen=True)

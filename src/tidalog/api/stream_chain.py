@@ -1,4 +1,4 @@
-"""Queries that feed streams which other queries read: in which turn they are evaluated.
+"""Queries that feed streams which other queries read: their evaluation order.
 
 Invariant.  A query comes after those whose answers it reads, so there are no cycles.
 """
@@ -46,7 +46,7 @@ def in_turn(queries: Iterable[RegisteredQuery], program: Program) -> list[Regist
 
 
 class Chain:
-    """Queries in turn, and which of them feed others."""
+    """Queries in evaluation order, and which of them feed others."""
 
     def __init__(self, registered: Registered, program: Program) -> None:
         self._registered, self._program = registered, program

@@ -62,7 +62,7 @@ def read_time(update: EncodedUpdate, program: Program, dictionary: Dictionary) -
 def stored_facts(
     windows: Windows, layout: Layout, update: EncodedUpdate, apply: Callable[[EncodedUpdate], int]
 ) -> int:
-    """Insertions, and what leaves the windows with them, from which nothing is derived yet."""
+    """Stores insertions, removes what leaves the windows and derives nothing; returns how many are new."""
     check(windows, layout, update)
     plan = windows.plan(update)
     new = apply(plan.update)

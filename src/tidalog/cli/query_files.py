@@ -18,7 +18,7 @@ _TAKEN: Final = {"changes", "rules", "materialised"}
 
 
 class QueryFiles:
-    """Collects what queries emit, and writes it when it is told to, so that an error is the caller's."""
+    """Collects what queries emit.  `write` writes it, so that the caller gets the error."""
 
     def __init__(self, queries: Sequence[ContinuousQuery], folder: Path, format: str) -> None:
         with writing(folder, "name another folder"):

@@ -78,7 +78,7 @@ class Streaming(Maintenance):
     ] = "0s"
     idle_advance: Annotated[
         str | None,
-        value("DURATION", "Move the time of windows with the clock when nothing comes for so long."),
+        value("DURATION", "Move the time of windows with the clock after this long without updates."),
     ] = None
     key: Annotated[
         str | None, value("COLUMN", "Each value of this column is a knowledge base of its own.")

@@ -1,4 +1,4 @@
-"""What an update says about the expiries of explicit facts, for those who keep expiries of derived ones."""
+"""The expiries of explicit facts that an update sets."""
 
 from __future__ import annotations
 
@@ -25,9 +25,9 @@ class Lifetimes:
     everything: Callable[[str], Sequence[tuple[Facts, Times]]]
     """All facts of such a window, as they were at some time since the update before."""
     predicates: frozenset[str]
-    """The windows from which every fact goes at some time."""
+    """The windows whose facts all expire."""
     counted: frozenset[str] = frozenset()
-    """The windows that have no time at which a fact leaves."""
+    """Windows by count: when a fact leaves is not known."""
     restarted: frozenset[str] = frozenset()
     """Streams and windows whose facts may all have other expiries, for windows have come or gone."""
     wanted: bool = False

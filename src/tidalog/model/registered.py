@@ -1,4 +1,4 @@
-"""Continuous queries as they were registered, and how what belongs to them is told from what users write.
+"""Registered continuous queries, and the mark in the names of what belongs to them.
 
 Invariant.  Rules, predicates and windows of queries have names with `MARK`, which no program text and no data
 gives to anything else.

@@ -1,4 +1,4 @@
-"""Time of a stream in which nothing comes.
+"""The time of an idle stream.
 
 A stream's time moves with its updates.  Where none comes for a while, it goes on with the clock: if times are
 those of arrival, to the time of the clock; else from the last time that came, by as much as the clock has

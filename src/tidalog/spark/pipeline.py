@@ -344,8 +344,8 @@ class Pipeline:
             self._apply_and_report(keep, report, time.perf_counter())
 
     def _advance(self) -> None:
-        """Moves time if nothing comes.  An advance by which no fact leaves, and at which no query has other
-        answers, is not logged."""
+        """Moves the time of an idle stream.  An advance by which no fact leaves, and at which no query has
+        other answers, is not logged."""
         clock = self._clock
         with self._lock, contextlib.suppress(Exception):
             if clock is None or self._closed or self.error is not None:

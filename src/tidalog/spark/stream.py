@@ -94,7 +94,7 @@ def maintain(
     Bad rows go to the folder `quarantine`, by default in the store; with `strict` they end the stream.
     For windows, an update has the latest time in the column `time` of its rows, or in the argument that has
     the times of a stream; if there is neither, that of its arrival.  `late` is how much older than the latest
-    time an update may be ("5s", a timedelta, or seconds); later ones are bad rows.  Where nothing comes for
+    time an update may be ("5s", a timedelta, or seconds); later ones are bad rows.  While no row comes for
     `idle_advance`, time moves with the clock.
 
     `queries` are continuous queries: a file or a text of `REGISTER` statements, or a mapping of names to

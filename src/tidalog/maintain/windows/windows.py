@@ -345,7 +345,7 @@ class Windows:
         return stream
 
     def commit(self, plan: TimedPlan, update: EncodedUpdate, journal: UndoJournal | None = None) -> None:
-        """The update of a plan was applied; the journal can take it back."""
+        """The update of a plan was applied; the journal can roll it back."""
         journal = UndoJournal() if journal is None else journal
         before = self.now, self.by_arrival
         if not self.started and plan.now != START:
@@ -365,6 +365,6 @@ class Windows:
         journal.on_rollback(restore)
 
     def compact(self) -> None:
-        """Drops what is in no window, if that is most; no commit can be taken back afterwards."""
+        """Drops what is in no window, if that is most; no commit can be rolled back afterwards."""
         for stream in self.streams.values():
             stream.compact(self.now - self.late)

@@ -1,4 +1,4 @@
-"""The clock of a keyed stream: where nothing comes, the time of all keys goes on with it.
+"""The clock of a keyed stream: while it is idle, the time of all keys moves with it.
 
 A file in the checkpoint has the time of the stream after the last batch, when a fact of a key expires next,
 and the last advance.  The stream reads advances from it (advances.py), so one that is written is applied with

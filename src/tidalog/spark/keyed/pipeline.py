@@ -136,7 +136,7 @@ class KeyedPipeline:
         report.applied = report.rows - report.quarantined - report.skipped - report.refused
 
     def _advance(self) -> None:
-        """Moves time if nothing comes."""
+        """Moves the time of an idle stream."""
         clock = self._clock
         with self._lock:
             if clock is None or self._ended:

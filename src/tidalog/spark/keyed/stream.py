@@ -278,7 +278,7 @@ class Keyed:
         `changes` is a folder of Parquet files; each batch has a folder `batch=…` in it, which is replaced
         if the batch is repeated.  Bad rows and refused updates go to the folder `quarantine`; with
         `strict`, or without that folder, bad rows end the stream.  Without a `checkpoint`, nothing is kept
-        after the end.  Where nothing comes for `idle_advance` ("10s", a timedelta, or seconds), the time of
+        after the end.  While no row comes for `idle_advance` ("10s", a timedelta, or seconds), the time of
         all keys moves with the clock.
         """
         how = read_trigger(trigger)
