@@ -110,8 +110,8 @@ class Evaluations:
     def applied(
         self, updates: Sequence[EncodedUpdate], apply: Callable[[Sequence[EncodedUpdate], bool], Outcome]
     ) -> Outcome:
-        """Applies updates, and evaluates what is due before and after.  `apply` gets updates, and whether these
-        are the given ones."""
+        """Applies updates, and evaluates what is due before and after.  `apply` gets updates, and whether
+        these are the given ones."""
         outcomes: list[Outcome] = []
         before = self._database.windows.now
         for update in updates:
