@@ -13,8 +13,8 @@ from tidalog.analysis.normal import NormalRule
 from tidalog.engine.bits import EXPLICIT, NEW
 from tidalog.engine.engine import EmbeddedEngine
 from tidalog.engine.fact_kernels import COUNT
+from tidalog.engine.opcodes import MOST_ATOMS
 from tidalog.maintain.component_plans import ComponentPlans
-from tidalog.maintain.kernels.counters import MOST_ATOMS
 from tidalog.maintain.large_groups import LargeGroup
 from tidalog.maintain.slide_costs import Proofs, SlideCosts
 from tidalog.maintain.workspace import Workspace

@@ -108,7 +108,7 @@ class Maintainer:
         for component in self.components:
             if component.incremental and component.stage.fold is None:
                 component.plans.growing(False)
-                if type(self.marks) is not Marks:
+                if self.marks.observes:
                     component.plans.growing(True)
                 strategy.prepare(component)
 
