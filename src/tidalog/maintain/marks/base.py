@@ -42,8 +42,6 @@ class Marks:
     """Marks of one kind on one engine.  An update that fails leaves them as they were."""
 
     name: ClassVar[str] = "none"
-    is_option: ClassVar[bool] = True
-    """Whether users may choose them."""
     survives_rule_edits: ClassVar[bool] = True
     observes: ClassVar[int] = 0
     """What `engine.emit` may observe about instances: a set of bits."""

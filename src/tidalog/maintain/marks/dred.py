@@ -38,7 +38,6 @@ class DRedMarks(NextUpdateMarks):
     """What one update of DRed leaves for the next."""
 
     name: ClassVar[str] = "dred"
-    is_option: ClassVar[bool] = False
     survives_rule_edits: ClassVar[bool] = False
     observes: ClassVar[int] = PASS_ON
     pass_on: ClassVar[bool] = True
