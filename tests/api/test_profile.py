@@ -8,7 +8,8 @@ import tidalog
 from tidalog.api.update import Update
 from tidalog.engine.functions import is_native
 from tidalog.maintain.choose import Options, choose
-from tidalog.plan.default_strategy import default_strategies
+from tidalog.maintain.default_strategy import default_strategies
+from tidalog.plan.compile import compile
 
 PROGRAM = """
 path(?x, ?y) :- edge(?x, ?y) .
@@ -68,12 +69,15 @@ def test_it_prints_as_a_table_and_goes_into_json(kb: tidalog.KnowledgeBase) -> N
 
 
 def test_what_check_expects_is_what_is_chosen_for_a_deletion_of_nothing(kb: tidalog.KnowledgeBase) -> None:
+    kb.load(f"long(?x) :- {', '.join(f'edge(?x, {n})' for n in range(70))} .")
     kb.apply(Update())
     assert kb._open().maintenance is not None
     nodes = kb._open().maintenance.maintainer.components
     chosen = {name: (choose(n, Options(), 0).name, n.reason) for n in nodes for name in n.predicates}
-    usual = default_strategies(kb.analysis, is_native)
-    assert {"path", "degree", "far", "either", "unlike"} == {name for one in usual for name in one.predicates}
+    usual = default_strategies(compile(kb.analysis, is_native))
+    assert {"path", "degree", "far", "either", "unlike", "long"} == {
+        name for one in usual for name in one.predicates
+    }
     for one in usual:
         for name in one.predicates:
             assert (one.strategy, one.reason) == chosen[name], name

@@ -14,12 +14,15 @@ from maintained import Maintained, Options, check_scenario, scenario, updates_of
 import tidalog.maintain
 from tidalog.engine.bits import EXPLICIT
 from tidalog.lang import parse
-from tidalog.maintain import choose
+from tidalog.maintain import choose, registry
+from tidalog.maintain import default_strategy as by_rules
 from tidalog.maintain.marks import MARKS
 from tidalog.maintain.seminaive import SemiNaive
 from tidalog.maintain.strategies import STRATEGIES, ComponentUpdate, Strategy
 
 DRIVERS = ("maintainer.py", "transaction.py", "component.py", "worklist.py", "insertion.py")
+STATE_OF_ONE = ("expires_with", "expiries", "ExpiryStore", "lifetimes")
+"""What strategies keep in the engine and in components."""
 
 
 @pytest.mark.parametrize("file", DRIVERS)
@@ -30,6 +33,23 @@ def test_the_driver_names_no_strategy_and_no_kind_of_marks(file: str) -> None:
     quoted = [f'"{name}"' for name in (*STRATEGIES, *MARKS)]
     found = [name for name in (*classes, *quoted) if re.search(rf"(?<!\w){re.escape(name)}(?!\w)", text)]
     assert not found
+
+
+@pytest.mark.parametrize("file", [file for file in DRIVERS if file != "component.py"])
+def test_the_driver_does_not_look_at_what_one_strategy_keeps(file: str) -> None:
+    text = Path(tidalog.maintain.__file__).with_name(file).read_text()
+    assert not [name for name in STATE_OF_ONE if re.search(rf"\b{name}\b", text)]
+
+
+def test_the_registry_has_the_names_of_the_classes() -> None:
+    assert [one.name for one in STRATEGIES.values()] == [entry.name for entry in registry.STRATEGIES]
+    assert [one.name for one in MARKS.values()] == [entry.name for entry in registry.MARKS]
+    named = {one.substitute for one in STRATEGIES.values()}
+    named |= {by_rules.DEFAULT, by_rules.BY_TIME, by_rules.AGGREGATE, by_rules.START_OVER}
+    assert named <= STRATEGIES.keys()
+    assert {
+        mark for one in STRATEGIES.values() for pair in one.own_marks.items() for mark in pair
+    } <= MARKS.keys()
 
 
 def test_options_are_what_is_registered() -> None:

@@ -15,10 +15,13 @@ from window_streams import Checked
 
 import tidalog
 from tidalog.api.knowledge_base import KnowledgeBase
+from tidalog.engine.functions import is_native
 from tidalog.lang import parse
+from tidalog.maintain.default_strategy import default_strategies
 from tidalog.maintain.slide_costs import SlideCosts
 from tidalog.model.lifetimes import NEVER_TIME
 from tidalog.model.window_times import expiry_of
+from tidalog.plan.compile import compile
 from tidalog.reference.fact_sets import Fact
 
 RULES = {
@@ -370,3 +373,26 @@ def test_a_window_too_large_for_a_cache() -> None:
     for predicate in ("edge", "two", "back"):
         assert set(ours.facts(predicate).to_rows()) == set(right.facts(predicate).to_rows())
     assert ours.profile()[0].strategy == "expire" and len(ours.facts("edge")) > 1 << 15
+
+
+FOLDS = (
+    "n(?x, #count(?y)) :- edge(?x, ?y) . u(?x, #count(?y)) :- edge(?x, ?y) . u(?x, 0) :- edge(_, ?x) ."
+    "up(?x, ?u) :- edge(?x, ?y), ?u = ucase(str(?y)) . over(?x) :- up(?x, _) ."
+)
+
+
+@pytest.mark.parametrize("window", WINDOWS)
+def test_check_knows_by_the_rules_which_components_have_expiries(window: str) -> None:
+    for rules in (*RULES.values(), FOLDS):
+        kb = tidalog.open()
+        kb.load(WINDOWS[window] + rules)
+        with kb.update(time=1) as update:
+            update.insert("edge", [(1, 2), (2, 3), (3, 1)])
+            update.insert("road", [(1, 2), (2, 5)])
+        kb.facts("edge", expiry=True)  # asks for expiries, whatever they cost
+        maintenance = kb._open().maintenance
+        assert maintenance is not None
+        chosen = {name: one.chosen for one in maintenance.maintainer.components for name in one.predicates}
+        for one in default_strategies(compile(kb.analysis, is_native)):
+            for name in one.predicates:
+                assert (one.strategy == "expire") == (chosen[name] == "expire"), (rules, name)

@@ -37,7 +37,7 @@ from tidalog.api.stream_chain import in_turn
 from tidalog.api.timed_changes import apply_timed, check, read_time, stored_facts
 from tidalog.builtins import PythonFunction
 from tidalog.engine.limits import Limits, ProgressCallback
-from tidalog.maintain.choose import Options, keeps_expiries
+from tidalog.maintain.choose import START_OVER, Options, keeps_expiries
 from tidalog.maintain.counters import Counters
 from tidalog.maintain.delta import PredicateDelta
 from tidalog.maintain.materialise import NO_LIMITS
@@ -424,7 +424,7 @@ class Database(HeldState):
             changes,
             Counters(derivations=run.derivations, seconds=time.perf_counter() - start),
             ignored,
-            {node.name: "recompute" for node in maintenance.maintainer.components},
+            {node.name: START_OVER.name for node in maintenance.maintainer.components},
             change,
             maintenance.explicit,
             maintenance.facts,

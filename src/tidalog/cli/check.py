@@ -28,11 +28,11 @@ from tidalog.cli.report import Report, write_text
 from tidalog.cli.rule_changes import rule_changes
 from tidalog.engine.functions import is_native
 from tidalog.lang import parse_with_warnings, print_program
+from tidalog.maintain.default_strategy import DefaultStrategy, default_strategies
 from tidalog.model.errors import Diagnostic
 from tidalog.model.program import Program
 from tidalog.model.terms import Term
 from tidalog.plan.compile import compile
-from tidalog.plan.default_strategy import DefaultStrategy, default_strategies
 
 _PICTURES: Final[dict[str, GraphFormat]] = {
     ".svg": "svg",
@@ -89,7 +89,8 @@ def check(
     report.warn(warnings)
     analysis = analyse(program, given)
     report.warn(analysis.warnings)
-    defaults = default_strategies(analysis, is_native)
+    compiled = compile(analysis, is_native)
+    defaults = default_strategies(compiled)
     rewritten = rewritings.texts(program, given)
     text = _programs(rewritten) if rewritten else describe(analysis) + _strategies(analysis, defaults)
     content: dict[str, object] = {"analysis": describe_json(analysis), **rewritten}
@@ -101,7 +102,7 @@ def check(
         text = "\n".join([text, *changes.texts])
         picture = changes.picture
     if plans is not None:
-        plan = program_plan(compile(analysis, is_native), plans.name, updates=plans.updates)
+        plan = program_plan(compiled, plans.name, updates=plans.updates)
         content["plan"] = plan.to_dict()
         text = f"{plan}\n"
     if graph is not None:

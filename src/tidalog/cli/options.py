@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any, Final
@@ -11,6 +11,7 @@ from typing import Annotated, Any, Final
 import typer
 
 from tidalog.api.diagnostics import BadArgument
+from tidalog.maintain.registry import AUTO, MARKING_OPTIONS, ORDERS, STRATEGY_OPTIONS
 from tidalog.model.errors import UsageError
 from tidalog.model.term_text import parse_any
 from tidalog.model.terms import Term
@@ -29,6 +30,11 @@ def value(metavar: str, help: str, *names: str, min: float | None = None) -> Any
 
 def flag(help: str, *names: str) -> Any:
     return typer.Option(*names, help=help)
+
+
+def choice(help: str, names: Sequence[str]) -> Any:
+    """An option that has one of a few values."""
+    return value("NAME", f"{help}: {', '.join(names[:-1])} or {names[-1]}.")
 
 
 Programs = Annotated[list[Path], typer.Argument(metavar="PROGRAM…", help="Files of rules; - is stdin.")]
@@ -97,25 +103,15 @@ class BadRows:
 class Maintenance:
     """How updates are applied."""
 
-    strategy: Annotated[
-        str,
-        value(
-            "NAME",
-            "How facts to delete are found: auto, ranked, expire, counting, bf, fbf, dred or recompute.",
-        ),
-    ] = "auto"
-    marking: Annotated[
-        str, value("NAME", "How coming updates mark facts: auto, none, paper, linked or complete.")
-    ] = "auto"
-    order: Annotated[str, value("NAME", "The order of work of bf: ours or paper.")] = "ours"
+    strategy: Annotated[str, choice("How facts to delete are found", STRATEGY_OPTIONS)] = AUTO
+    marking: Annotated[str, choice("How coming updates mark facts", MARKING_OPTIONS)] = AUTO
+    order: Annotated[str, choice("The order of work of bf", ORDERS)] = ORDERS[0]
     look_ahead: Annotated[int, value("K", "How many coming updates to look at.", min=0)] = 1
     latest_only: Annotated[bool, flag("Apply all waiting updates as one.", "--latest-only")] = False
 
     def check(self) -> None:
-        from tidalog.maintain.choose import MARKINGS, ORDERS, STRATEGIES
-
-        check_choice("--strategy", self.strategy, STRATEGIES)
-        check_choice("--marking", self.marking, MARKINGS)
+        check_choice("--strategy", self.strategy, STRATEGY_OPTIONS)
+        check_choice("--marking", self.marking, MARKING_OPTIONS)
         check_choice("--order", self.order, ORDERS)
 
 

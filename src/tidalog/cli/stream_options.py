@@ -9,6 +9,7 @@ from typing import Annotated
 import typer
 
 from tidalog.cli.options import DialectName, Maintenance, Parameters, bad_option, flag, value
+from tidalog.maintain.registry import AUTO
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -141,8 +142,8 @@ class Streaming(Maintenance):
             ("--latest-only", self.latest_only),
             ("--look-ahead-wait", self.look_ahead_wait > 0),
             ("--update-wait", self.update_wait is not None),
-            ("--strategy", self.strategy != "auto"),
-            ("--marking", self.marking != "auto"),
+            ("--strategy", self.strategy != AUTO),
+            ("--marking", self.marking != AUTO),
             ("--order", self.order != "ours"),
         ):
             if given:

@@ -50,6 +50,8 @@ NOT_PIVOT: Final = 3  # one instance at a time only
 NEW_BELOW_PIVOT: Final = 4  # a fact that is not NEW may have any
 NEW_UP_TO_PIVOT: Final = 5
 
+MOST_ATOMS: Final = 64  # of a rule whose instances are searched for one by one
+
 # Why the executor returned.
 DONE: Final = 0
 GROW_FACTS: Final = 1

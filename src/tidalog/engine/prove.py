@@ -25,7 +25,7 @@ from tidalog.engine.binding_blocks import (
 from tidalog.engine.bits import PROVED
 from tidalog.engine.fact_kernels import Facts
 from tidalog.engine.index_kernels import POOL, POOL_SIZE
-from tidalog.engine.jit import compiled, int32_at, uint64_at
+from tidalog.engine.jit import compiled, inlined, int32_at, uint64_at
 from tidalog.engine.mark_propagation import PASS_ON, mark_derivable
 from tidalog.engine.undo_log import Log, set_bits
 
@@ -34,25 +34,38 @@ from tidalog.engine.undo_log import Log, set_bits
 def prove_pivots(
     facts: Facts, log: Log, code: np.ndarray, pc: int, blocks: BindingBlocks, level: int
 ) -> None:
-    """Emit: the pivots of instances whose heads they are.  DERIVATIONS counts instances up to the proof."""
+    """Emit: the pivots of instances whose heads they are.  DERIVATIONS counts instances up to the proof.  If
+    marks pass on (`control[OBSERVED]`), a pivot may get MARKED too."""
     block, rows, control = blocks.registers[level], blocks.cursors[level, ROWS], blocks.control
-    body, spared = pc + 5 + code[pc + 4], uint64_at(control[SPARED_AT], control[SPARED])
     pivots = block[PIVOT_REGISTER]
-    for i in range(rows):
-        fact = pivots[i]
-        if facts.status[fact] & PROVED:
-            continue
-        control[DERIVATIONS] += 1
-        offset = int64(facts.offset[fact])
-        same = True
-        for c in range(code[pc + 4]):
-            operand = code[pc + 5 + c]
-            value = block[operand, i] if operand >= 0 else -1 - operand
-            same = same and facts.arguments[offset + c] == value
-        if same:
-            set_bits(facts, log, fact, PROVED)
-            if control[OBSERVED] & PASS_ON:
-                mark_derivable(facts, log, code, body, block, i, fact, spared)
+    if control[OBSERVED] & PASS_ON:
+        body, spared = pc + 5 + code[pc + 4], uint64_at(control[SPARED_AT], control[SPARED])
+        for i in range(rows):
+            if is_first_proof(facts, code, pc, block, i, control):
+                set_bits(facts, log, pivots[i], PROVED)
+                mark_derivable(facts, log, code, body, block, i, pivots[i], spared)
+    else:
+        for i in range(rows):
+            if is_first_proof(facts, code, pc, block, i, control):
+                set_bits(facts, log, pivots[i], PROVED)
+
+
+@inlined
+def is_first_proof(
+    facts: Facts, code: np.ndarray, pc: int, block: np.ndarray, row: int, control: np.ndarray
+) -> bool:
+    """Whether an instance derives its pivot, which none before it has proved."""
+    fact = block[PIVOT_REGISTER, row]
+    if facts.status[fact] & PROVED:
+        return False
+    control[DERIVATIONS] += 1
+    offset = int64(facts.offset[fact])
+    same = True
+    for c in range(code[pc + 4]):
+        operand = code[pc + 5 + c]
+        value = block[operand, row] if operand >= 0 else -1 - operand
+        same = same and facts.arguments[offset + c] == value
+    return same
 
 
 @compiled

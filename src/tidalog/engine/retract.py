@@ -35,31 +35,41 @@ def retract_heads(
 ) -> None:
     block, rows, heads = blocks.registers[level], blocks.cursors[level, ROWS], blocks.match
     find_members(facts, code[pc + 2], block, rows, code, pc + 5, code[pc + 4], blocks.hashes, heads)
-    for i in range(rows):
-        if heads[i] >= 0:
-            retract_head(facts, log, code, pc, block, i, heads[i], blocks.control, status)
+    retract_rows(facts, log, code, pc, blocks, block, rows, status)
 
 
 @inlined
-def retract_head(
+def retract_rows(
     facts: Facts,
     log: Log,
     code: np.ndarray,
     pc: int,
+    blocks: BindingBlocks,
     block: np.ndarray,
-    row: int,
-    head: int,
-    control: np.ndarray,
+    rows: int,
     status: int,
 ) -> None:
-    """The head of one instance, which is a row of a block."""
+    """The heads of instances, which are rows of a block: `blocks.match` has them, and -1 for none."""
+    heads, control = blocks.match, blocks.control
     if control[COUNTED] != 0:
-        uncount(int64_at(control[COUNTED], FIELDS), head)
+        counts = int64_at(control[COUNTED], FIELDS)
+        for i in range(rows):
+            if heads[i] >= 0:
+                uncount(counts, heads[i])
+                queue_fact(facts, log, heads[i], control, status)
+    elif control[OBSERVED] & PASS_ON:
+        body = pc + 5 + code[pc + 4]
+        for i in range(rows):
+            if heads[i] >= 0:
+                forget_count(log.derivation_log, heads[i])
+                new = queue_fact(facts, log, heads[i], control, status)
+                if new and comes_back(facts, code, body, block, i):
+                    facts.status[heads[i]] |= POSITIVE
     else:
-        forget_count(log.derivation_log, head)
-    marked = queue_fact(facts, log, head, control, status) and control[OBSERVED] & PASS_ON != 0
-    if marked and comes_back(facts, code, pc + 5 + code[pc + 4], block, row):
-        facts.status[head] |= POSITIVE
+        for i in range(rows):
+            if heads[i] >= 0:
+                forget_count(log.derivation_log, heads[i])
+                queue_fact(facts, log, heads[i], control, status)
 
 
 @inlined

@@ -10,24 +10,25 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Final
 
-from tidalog.maintain import marks
+from tidalog.maintain import default_strategy as by_rules
+from tidalog.maintain import marks, registry
 from tidalog.maintain import strategies as registered
 from tidalog.maintain.component import MaintainedComponent
 from tidalog.maintain.counters import Counters
+from tidalog.maintain.expiring import drop_expiries
+from tidalog.maintain.registry import AUTO
 from tidalog.maintain.runner import TooMuchWork
 from tidalog.maintain.strategies import ComponentUpdate, Strategy
 
-AUTO: Final = "auto"
-STRATEGIES: Final = (AUTO, *(one.name for one in registered.STRATEGIES.values() if one.is_option))
-MARKINGS: Final = (AUTO, *(one.name for one in marks.MARKS.values() if one.is_option))
-ORDERS: Final = ("ours", "paper")
+STRATEGIES: Final = registry.STRATEGY_OPTIONS
+MARKINGS: Final = registry.MARKING_OPTIONS
+ORDERS: Final = registry.ORDERS
 
-_DEFAULT: Final = registered.STRATEGIES["ranked"]
+START_OVER: Final = registered.STRATEGIES[by_rules.START_OVER]
+_DEFAULT: Final = registered.STRATEGIES[by_rules.DEFAULT]
+_BY_TIME: Final = registered.STRATEGIES[by_rules.BY_TIME]
 _FIRST_TRIED: Final = registered.STRATEGIES["bf"]
 _BY_BLOCKS: Final = registered.STRATEGIES["dred"]
-_START_OVER: Final = registered.STRATEGIES["recompute"]
-_BY_TIME: Final = registered.STRATEGIES["expire"]
-_AGGREGATE: Final = registered.STRATEGIES["groups"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,12 +51,11 @@ def strategy_to_prepare(options: Options) -> Strategy:
 
 def kind_of_marks(options: Options, *, joins: bool) -> type[marks.Marks]:
     """Complete marks cost nothing where nothing is announced, and save most; they save joins, so `auto` uses
-    none where there is no join.  DRed has marks of its own: with it, `paper` means these."""
+    none where there is no join.  A strategy may have marks of its own."""
     if options.marking == AUTO:
         return marks.MARKS["complete" if joins else "none"]
-    if options.marking == "paper" and options.strategy == "dred":
-        return marks.MARKS["dred"]
-    return marks.MARKS[options.marking]
+    own = {} if options.strategy == AUTO else registered.STRATEGIES[options.strategy].own_marks
+    return marks.MARKS[own.get(options.marking, options.marking)]
 
 
 def maintain(work: ComponentUpdate, options: Options) -> Strategy:
@@ -64,11 +64,8 @@ def maintain(work: ComponentUpdate, options: Options) -> Strategy:
     strategy = choose(component, options, work.seeds)
     if component.strategy is not None and component.strategy is not strategy:
         component.strategy.leave(component)
-    if not strategy.keeps_expiries and component.expires_with is not None:
-        component.expires_with = None
-    expiries = work.txn.expiries
-    if expiries.timed and not strategy.keeps_expiries:
-        expiries.forget(work.txn.engine, component.numbers)
+    if not strategy.keeps_expiries:
+        drop_expiries(component)
     if strategy.starts_over:
         strategy.delete(work)
     elif work.seeds:
@@ -88,35 +85,26 @@ def choose(component: MaintainedComponent, options: Options, seeds: int) -> Stra
     """The strategy for a component whose deletion begins with `seeds` facts; why is in `component.reason`."""
     if component.edit is not None and component.edit.from_scratch:
         component.reason = "a fold has become one of several rules, or the only one"
-        return _START_OVER
-    if component.stage.fold is not None and options.strategy != _START_OVER.name:
-        component.reason = "the groups that change are folded again"
-        return _AGGREGATE
+        return START_OVER
     if component.asks_in_vain:
-        component.reason = "most answers of Python are wanted no more"
-        return _START_OVER
-    if not component.incremental:
-        component.reason = "a rule has too many atoms to be searched"
-        return _START_OVER
-    if options.strategy == AUTO and _goes_by_time(component):
-        component.reason = _BY_TIME.reason
-        return _BY_TIME
-    if options.strategy == AUTO:
-        strategy = _DEFAULT
-        component.reason = (
-            "its ids are ranks" if component.recursive else "one step proves or disproves a fact"
-        )
-        if seeds:
-            facts = component.facts
-            component.worth = steps_worth(component, facts)
-            if seeds * _steps_per_seed(component) > component.worth:
-                component.reason = f"{seeds:,} deletions are expected to reach most of its {facts:,} facts"
-                component.steps_per_seed *= _MEMORY  # what is not tried is forgotten, and tried again
-                return _START_OVER
-    else:
-        strategy = registered.STRATEGIES[options.strategy]
-        if strategy.reason:
-            component.reason = strategy.reason
+        component.reason = "most results of Python functions are no longer needed"
+        return START_OVER
+    name = options.strategy
+    if name == AUTO:
+        by_time = _goes_by_time(component)
+        name, component.reason = by_rules.default_strategy(component.traits, by_time=by_time)
+    elif name != START_OVER.name and (only := by_rules.only_strategy(component.traits)):
+        name, component.reason = only
+    strategy = registered.STRATEGIES[name]
+    if options.strategy != AUTO:
+        component.reason = strategy.reason or component.reason
+    elif seeds and strategy is _DEFAULT:
+        facts = component.facts
+        component.worth = steps_worth(component, facts)
+        if seeds * _steps_per_seed(component) > component.worth:
+            component.reason = f"{seeds:,} deletions are expected to reach most of its {facts:,} facts"
+            component.steps_per_seed *= _MEMORY  # what is not tried is forgotten, and tried again
+            return START_OVER
     while problem := strategy.misfit(component):
         component.reason = problem
         strategy = registered.STRATEGIES[strategy.substitute]
@@ -214,8 +202,8 @@ def _delete_or_start_over(strategy: Strategy, work: ComponentUpdate) -> Strategy
         runner.searches = None
     component.reason = "looking for proofs takes longer than to start over"
     _learn(component, seeds, _TOO_MUCH * worth)
-    _START_OVER.delete(work)
-    return _START_OVER
+    START_OVER.delete(work)
+    return START_OVER
 
 
 def _has_single_proofs(component: MaintainedComponent) -> bool:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
@@ -13,8 +13,9 @@ from tidalog.analysis.normal import NormalRule
 from tidalog.engine.bits import EXPLICIT, NEW
 from tidalog.engine.engine import EmbeddedEngine
 from tidalog.engine.fact_kernels import COUNT
+from tidalog.engine.opcodes import MOST_ATOMS
 from tidalog.maintain.component_plans import ComponentPlans
-from tidalog.maintain.kernels.counters import MOST_ATOMS
+from tidalog.maintain.default_strategy import RuleTraits
 from tidalog.maintain.large_groups import LargeGroup
 from tidalog.maintain.slide_costs import Proofs, SlideCosts
 from tidalog.maintain.workspace import Workspace
@@ -59,11 +60,13 @@ class Bodies:
     joins: int = 0
     long: int = 0
     """Rules with too many atoms to be searched for single instances."""
+    empty: int = 0
+    """Rules without atoms."""
 
     def edited(
         self, engine: EmbeddedEngine, added: Iterable[NormalRule], removed: Iterable[NormalRule] = ()
     ) -> Bodies:
-        found = Bodies(self.rules, dict(self.read), dict(self.negated), self.joins, self.long)
+        found = replace(self, read=dict(self.read), negated=dict(self.negated))
         for rule in removed:
             found._count(engine, rule, -1)
         for rule in added:
@@ -81,6 +84,7 @@ class Bodies:
                 if not counts[number]:
                     del counts[number]
         self.rules += times
+        self.empty += times * (not rule.atoms)
         if not asks(head.predicate):
             self.joins += times * max(0, len(rule.atoms) - 1)
             self.long += times * (len(rule.atoms) >= MOST_ATOMS)
@@ -109,7 +113,7 @@ class MaintainedComponent:
     worth: int = 0
     """Steps of searches that the last deletion was worth, if its strategy was to be chosen."""
     pause: int = 0
-    """Deletions for which another strategy is not tried, and for how many it was not the last time."""
+    """Deletions left without a trial of another strategy, and the length of the last such pause."""
     last_pause: int = 0
     _plans: ComponentPlans | None = None
     _size: int = 0
@@ -148,6 +152,14 @@ class MaintainedComponent:
         """The joins of a search that finds no proof (without joins, a search is as fast as the derivation
         log); whether its rules can be searched for single instances."""
         self._reads_itself = len(self.lower) < len(read)
+        self.traits = RuleTraits(
+            folds=stage.fold is not None,
+            recursive=stage.recursive,
+            negates=bool(self.negated),
+            asks=bool(stage.memos),
+            begins=self.bodies.empty > 0,
+            long=self.bodies.long > 0,
+        )
 
     @property
     def chosen(self) -> str:

@@ -18,16 +18,17 @@ from tidalog.analysis.normal import NormalRule
 from tidalog.builtins import NO_FUNCTIONS, PythonFunction
 from tidalog.engine.derivation_counts import DerivationCounts
 from tidalog.engine.engine import EmbeddedEngine
-from tidalog.engine.expiries import ExpiryStore
 from tidalog.engine.finished_update import INSERTED_IMPLICIT
 from tidalog.engine.limits import Limits, ProgressCallback
 from tidalog.engine.savepoint import Savepoint
-from tidalog.maintain.choose import AUTO, Options, kind_of_marks, maintain, strategy_to_prepare
+from tidalog.maintain.choose import Options, kind_of_marks, maintain, strategy_to_prepare
 from tidalog.maintain.component import MaintainedComponent
 from tidalog.maintain.counters import Counters
 from tidalog.maintain.delta import Deltas
+from tidalog.maintain.expiring import Expiring
 from tidalog.maintain.marks import Marks, Parts
 from tidalog.maintain.materialise import NO_LIMITS, check_constraints, compiled_program
+from tidalog.maintain.registry import AUTO
 from tidalog.maintain.rule_edit import EditPlan, begin_change, give_rules_facts, plan_edit
 from tidalog.maintain.runner import Interrupted, Runner
 from tidalog.maintain.seminaive import SemiNaive
@@ -72,7 +73,7 @@ class Maintainer:
     ) -> None:
         self.engine, self.functions = engine, functions
         self.options = options or Options()
-        engine.counts, engine.expiries = DerivationCounts(), ExpiryStore()
+        engine.counts = DerivationCounts()
         engine.predicate(RULE, 1)
         self._workspace = Workspace()
         self.program = compiled_program(program)
@@ -84,6 +85,7 @@ class Maintainer:
             if engine.derived and not all(map(engine.has, stage.hidden))
         ]
         self._index = ComponentIndex(order_of(self.program.analysis), map(self._stages, parts))
+        self._expiring = Expiring(engine, self._index)
         self._constraints = {
             constraint_predicate(rule.name): rule for rule in self.program.analysis.constraints
         }
@@ -108,7 +110,7 @@ class Maintainer:
         for component in self.components:
             if component.incremental and component.stage.fold is None:
                 component.plans.growing(False)
-                if type(self.marks) is not Marks:
+                if self.marks.observes:
                     component.plans.growing(True)
                 strategy.prepare(component)
 
@@ -195,7 +197,7 @@ class Maintainer:
         rules: EditPlan | None = None,
     ) -> Outcome:
         start = time.perf_counter()
-        engine, marks = self.engine, self.marks
+        engine, marks, expiring = self.engine, self.marks, self._expiring
         counters = Counters()
         txn = Transaction(engine, savepoint)
         runner = Runner(engine, limits, progress, counting=False)
@@ -205,20 +207,18 @@ class Maintainer:
         chosen: dict[str, str] = {}
         savepoint.on_rollback(self._workspace.drop_scans)
         try:
-            engine.expiries.begin(engine, update.lifetimes, self._index.holder.keys())
+            expiring.begin(update)
             txn.ask(update.deletions, update.insertions)
             if rules is not None:
                 begin_change(txn, rules)
-                engine.expiries.forget(engine, rules.dropped)
-            engine.expiries.restart(engine)
+            expiring.forget(rules.dropped if rules is not None else ())
             marked = marks.begin(txn, upcoming, Parts(self.program.analysis.rules, self._index))
             self._change_explicit(txn)
             txn.finish_component((), txn.begin)  # what no component has
-            engine.expiries.give_all(engine)
+            expiring.change_explicit()
             worklist = self._first_reached(txn, rules)
             work = ComponentUpdate(txn, runner, counters, marks, marked, self.options.order, self.functions)
             announced = bool(marks.announced)
-            wanted = update.lifetimes is not None and update.lifetimes.wanted
             while worklist:
                 component = worklist.pop()
                 if announced and not self._concerns(component, txn):
@@ -231,8 +231,8 @@ class Maintainer:
                 for predicate in component.numbers:
                     if predicate in txn.deleted or predicate in txn.grown:
                         worklist.add(self._index.readers(predicate))
-                    elif predicate in engine.expiries.changes or wanted:
-                        worklist.add(self._readers_of_expiries(predicate))
+                    else:
+                        worklist.add(expiring.readers(predicate))
                 runner.look_at(txn)
             runner.look_at(txn)
             if self._constraints:
@@ -242,7 +242,7 @@ class Maintainer:
         except KeyboardInterrupt:
             raise RunError(Interrupted(where=runner.where)) from None
         found = txn.finish()
-        engine.expiries.finish()
+        expiring.finish()
         marks.finished(txn.gone)
         counters.derivations += runner.stats.derivations
         counters.insertions += found.counts[INSERTED_IMPLICIT]
@@ -275,33 +275,15 @@ class Maintainer:
         worklist.add([holder[predicate] for predicate in named if predicate in holder])
         if rules is not None:
             worklist.add(rules.edited)
-        expiries = self.engine.expiries
-        if expiries.lifetimes is not None and expiries.lifetimes.wanted:
-            for predicate in map(
-                self.engine.predicate, filter(self.engine.has, expiries.lifetimes.predicates)
-            ):
-                worklist.add(self._index.readers(predicate))
-                worklist.add([holder[predicate]] if predicate in holder else [])
-        if expiries.timed:
-            for predicate in expiries.changes:
-                worklist.add(self._readers_of_expiries(predicate))
-            for predicate in {*expiries.due, *expiries.named(self.engine)}:
-                if predicate in holder and holder[predicate].expires_with is not None:
-                    worklist.add([holder[predicate]])
+        worklist.add(self._expiring.first_reached())
         return worklist
-
-    def _readers_of_expiries(self, predicate: int) -> list[MaintainedComponent]:
-        """Components that must know that facts of a predicate expire at other times than before."""
-        lifetimes = self.engine.expiries.lifetimes
-        wanted = lifetimes is not None and lifetimes.wanted
-        return [one for one in self._index.readers(predicate) if wanted or one.expires_with is not None]
 
     def _concerns(self, component: MaintainedComponent, txn: Transaction) -> bool:
         """Whether anything that a component holds or reads has changed: it may have been reached because a
         coming update deletes from it."""
         if component.edit is not None or self.marks.carries(component.numbers):
             return True
-        if component.expires_with is not None:
+        if self._expiring.concerns(component):
             return True
         asked = any(n in txn.to_delete or n in txn.to_insert for n in component.numbers)
         return asked or txn.has_changed(component.below)

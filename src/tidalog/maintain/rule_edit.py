@@ -44,7 +44,7 @@ class EditPlan:
     after: list[Stages]
     """The components that replace them."""
     added: list[str] = field(default_factory=list)
-    """Marks of rules, each once."""
+    """Facts that stand for rules, each once."""
     removed: list[str] = field(default_factory=list)
     dropped: list[int] = field(default_factory=list)
     """Predicates that no rule derives any more."""

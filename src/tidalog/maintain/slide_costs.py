@@ -1,7 +1,7 @@
 """Whether expiries are the cheaper way to maintain a component, by what its updates have changed so far.
 
-By expiries a step costs what comes and what stays longer; by deltas it costs what comes and, about twice as
-much, what goes.  So expiries win unless most of what comes has been there before, or rules over blocks of
+With expiries, a slide costs what comes and what stays longer; with deltas, what comes and about twice what
+leaves.  So expiries win unless most of what comes has been there before, or rules over blocks of
 facts are faster: where facts have one proof each, or the windows change much in one step.
 """
 
@@ -15,17 +15,17 @@ from tidalog.model.lifetimes import Lifetimes
 _MEMORY: Final = 0.5
 """How much the last update says about the next."""
 _MOST_CHANGED: Final = 0.3
-"""The largest share of its facts that an update may change for expiries to be begun with …"""
+"""Expiries start if an update changes at most this share of the facts …"""
 _MOST_KEPT: Final = 0.5
-"""… and to be kept on with."""
+"""… and stay up to this share."""
 _STAYS_PER_CHANGE: Final = 2
 """Facts that only stay longer cost as much as this share of those that come or go."""
 _SPARE: Final = 4096
 """Facts that may stay longer before anything is decided."""
 _FEW_PROOFS: Final = 1.1
-"""The mean number of proofs up to which expiries are given up …"""
+"""Expiries stop at this mean number of proofs or fewer …"""
 _MORE_PROOFS: Final = 1.3
-"""… and up to which they are not begun."""
+"""… and do not start up to this one."""
 _ENOUGH, _MANY = 1 << 10, 1 << 15
 """New facts from which on the number of their proofs is known, and of which half are forgotten."""
 _FIRST_PAUSE, _LONGEST_PAUSE = 256, 1 << 16

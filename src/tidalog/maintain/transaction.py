@@ -51,7 +51,6 @@ class Transaction:
         """Predicates that have new facts, and an id below which none of these is."""
         self.gone: Ids = _NOTHING
         """Facts that are deleted when everything is done."""
-        self.expiries = engine.expiries
         self.asked: tuple[Sequence[Facts], Sequence[Facts]] = (), ()
         """The update itself."""
         self.ignored = 0

@@ -41,10 +41,10 @@ from tidalog.engine.bits import (
 from tidalog.engine.delta_scan import Plans
 from tidalog.engine.derivation_log import END, chain_of, next_link, none_is_left, remove_instance
 from tidalog.engine.dictionary_kernels import Terms
-from tidalog.engine.emit import note
+from tidalog.engine.emit import LINK, MARK, note
 from tidalog.engine.fact_kernels import Facts
 from tidalog.engine.jit import compiled, entry, inlined
-from tidalog.engine.opcodes import DONE, GROW_LOG, GROW_TERMS, PAUSE
+from tidalog.engine.opcodes import DONE, GROW_LOG, GROW_TERMS, MOST_ATOMS, PAUSE
 from tidalog.engine.tuple_executor import (
     FOUND,
     FULL,
@@ -69,11 +69,10 @@ from tidalog.maintain.kernels.backward_forward_work import (
     GONE,
     GONE_NEXT,
     LAYER_DONE,
-    LINKS,
     MARKED_COUNT,
-    MARKS,
     MATCH_DEPTH,
     MATCH_VIEW,
+    OBSERVES,
     ORDER,
     PROVEN,
     PROVEN_NEXT,
@@ -92,7 +91,6 @@ from tidalog.maintain.kernels.counters import (
     FORWARD,
     FROM_RECORD,
     INSTANCES_PER_UNIT,
-    MOST_ATOMS,
     SPARED,
     recorded_head,
 )
@@ -165,7 +163,7 @@ def has_capacity(work: BackwardForward, search: Search, log: Log) -> int:
     top = work.control[TOP]
     if top + MOST_ATOMS + 1 > len(work.stack) or top + MOST_ATOMS + STACK_DEPTH > len(search.registers):
         return GROW_STACK
-    if work.control[LINKS] != 0 and log.counts[PAIRS] + MOST_ATOMS + 1 > len(log.pairs):
+    if work.control[OBSERVES] & LINK and log.counts[PAIRS] + MOST_ATOMS + 1 > len(log.pairs):
         return GROW_LOG
     return DONE
 
@@ -191,7 +189,7 @@ def prove_forward(
         if head < 0 or facts.status[head] & (PROVED | DELAYED):
             continue
         work.counters[FORWARD] += 1
-        if control[LINKS] != 0 or control[MARKS] != 0:
+        if control[OBSERVES] != 0:
             at = body_of(view, search, MATCH_DEPTH)
             observe_proof(facts, log, work, code_of(view), at, search.registers[MATCH_DEPTH], head)
         if facts.status[head] & WAITING:
@@ -210,17 +208,17 @@ def observe_proof(
     facts: Facts, log: Log, work: BackwardForward, code: np.ndarray, at: int, registers: np.ndarray, head: int
 ) -> None:
     """Line 12: marks or links from the explicit facts of a proof; the log has capacity for them."""
-    control = work.control
-    if control[LINKS] != 0:
+    control, what = work.control, work.control[OBSERVES]
+    if what & LINK:
         note(log, np.uint32(0), facts.offset[head])
     for j in range(code[at]):
         fact = registers[code[at + 1 + j]]
         bits = facts.status[fact]
         if not bits & EXPLICIT:
             continue
-        if control[LINKS] != 0:
+        if what & LINK:
             note(log, facts.offset[fact], facts.offset[head])
-        if control[MARKS] != 0 and bits & DELETED_NEXT and not facts.status[head] & MARKED:
+        if what & MARK and bits & DELETED_NEXT and not facts.status[head] & MARKED:
             set_bits(facts, log, head, MARKED)
             work.marked[control[MARKED_COUNT]] = head
             control[MARKED_COUNT] += 1

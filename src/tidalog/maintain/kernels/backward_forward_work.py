@@ -32,11 +32,10 @@ AFFECTED: Final = 8  # facts that are affected from the start
 AFFECTED_NEXT: Final = 9
 RECORD_NEXT: Final = 10  # block c: the next link of the derivation log, -1 before the first
 BUDGET: Final = 11
-LINKS: Final = 12  # whether proofs are noted in the log
-MARKS: Final = 13  # whether proofs mark their heads
-MARKED_COUNT: Final = 14
-LAYER_DONE: Final = 15  # LAYERS: whether the layer is complete, and its facts are checked
-CONTROL: Final = 16
+OBSERVES: Final = 12  # what is done with the bodies of proofs: MARK or LINK of `engine.emit`, or nothing
+MARKED_COUNT: Final = 13
+LAYER_DONE: Final = 14  # LAYERS: whether the layer is complete, and its facts are checked
+CONTROL: Final = 15
 
 # Depths of the search: block a, block c, then one for each fact on the stack.  Views: line 11, 20, 23.
 MATCH_DEPTH: Final = 0

@@ -25,7 +25,6 @@ SPARED: Final = 6  # facts deleted without a search, because the derivation log 
 COUNTERS: Final = 7
 
 INSTANCES_PER_UNIT: Final = 2  # log2 of the instances that cost as much as one fact
-MOST_ATOMS: Final = 64  # of a body: kernels need capacity for one more
 
 
 def new_counters() -> npt.NDArray[np.int64]:

@@ -29,7 +29,7 @@ from tidalog.engine.dictionary_kernels import Terms
 from tidalog.engine.fact_kernels import Facts
 from tidalog.engine.jit import entry, inlined, int64_at
 from tidalog.engine.opcodes import DONE, GROW_TERMS, PAUSE
-from tidalog.engine.retract import queue_fact, retract_head
+from tidalog.engine.retract import queue_fact, retract_rows
 from tidalog.engine.tuple_executor import (
     FOUND,
     FULL,
@@ -153,9 +153,10 @@ def retract(
                     break
                 counters[DERIVATIONS] += 1
                 head = head_of(view, search, 0)
-                if head >= 0:
+                if head >= 0:  # as a block of one row
                     pc, row = emit_of(search, 0), row_of(search, 0)
-                    retract_head(facts, log, code_of(view), pc, row, 0, head, queue, bit)
+                    blocks.match[0] = head
+                    retract_rows(facts, log, code_of(view), pc, blocks, row, 1, bit)
             counters[DELETIONS] += queue[QUEUED] - before
             if found == FULL:
                 return GROW_TERMS

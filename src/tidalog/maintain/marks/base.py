@@ -42,13 +42,9 @@ class Marks:
     """Marks of one kind on one engine.  An update that fails leaves them as they were."""
 
     name: ClassVar[str] = "none"
-    is_option: ClassVar[bool] = True
-    """Whether users may choose them."""
     survives_rule_edits: ClassVar[bool] = True
-    marks_proofs: ClassVar[bool] = False
-    """Whether a proof that holds an announced deletion marks its head."""
-    links_proofs: ClassVar[bool] = False
-    """Whether a proof links its head to its explicit facts."""
+    observes: ClassVar[int] = 0
+    """What `engine.emit` may observe about instances: a set of bits."""
     pass_on: ClassVar[bool] = False
     """Whether marks pass from body to head through implicit facts."""
     allows_trials: ClassVar[bool] = True
@@ -83,7 +79,7 @@ class Marks:
         """Finds the explicit facts of some predicates that coming updates delete; insertions are done."""
 
     def observed(self, component: MaintainedComponent) -> int:
-        """What `engine.emit` is to observe about instances: a set of bits."""
+        """What is to be observed about the instances of a component: `observes`, or nothing."""
         return 0
 
     @property

@@ -35,6 +35,7 @@ _LONGEST_PAUSE: Final = 1024
 
 class CompleteMarks(Marks):
     name: ClassVar[str] = "complete"
+    observes: ClassVar[int] = RECORD_BODIES
     survives_rule_edits: ClassVar[bool] = False
 
     def __init__(self, engine: EmbeddedEngine, look_ahead: int, *, sparing: bool = False) -> None:
@@ -106,7 +107,7 @@ class CompleteMarks(Marks):
         if component.negated:
             self.recomputed()
             return 0
-        return RECORD_BODIES if self._recording else 0
+        return self.observes if self._recording else 0
 
     @property
     def ignores_bodies(self) -> bool:

@@ -38,8 +38,8 @@ class DRedMarks(NextUpdateMarks):
     """What one update of DRed leaves for the next."""
 
     name: ClassVar[str] = "dred"
-    is_option: ClassVar[bool] = False
     survives_rule_edits: ClassVar[bool] = False
+    observes: ClassVar[int] = PASS_ON
     pass_on: ClassVar[bool] = True
 
     def __init__(self, engine: EmbeddedEngine, look_ahead: int, *, sparing: bool = False) -> None:
@@ -105,7 +105,7 @@ class DRedMarks(NextUpdateMarks):
                 self._carried_count += txn.put(number, table, table.shape[1], _STATUS_CARRIED)
 
     def observed(self, component: MaintainedComponent) -> int:
-        return PASS_ON if self._deleted_next else 0
+        return self.observes if self._deleted_next else 0
 
     @property
     def unmarked(self) -> Hashes:
@@ -133,7 +133,7 @@ class DRedMarks(NextUpdateMarks):
         return np.concatenate([self._proved_heads(), heads_of(self.engine.log.pairs)])
 
     def _rows(self, txn: Transaction, ids: Ids) -> list[tuple[int, Table]]:
-        """The rows of facts in their order, those of one predicate together that follow each other."""
+        """The rows of facts in order, one table per run of one predicate."""
         if not len(ids):
             return []
         kinds = txn.predicates_of(ids)

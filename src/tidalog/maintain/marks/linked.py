@@ -65,14 +65,14 @@ class Links:
 
 class LinkedMarks(NextUpdateMarks):
     name: ClassVar[str] = "linked"
-    links_proofs: ClassVar[bool] = True
+    observes: ClassVar[int] = LINK
 
     def __init__(self, engine: EmbeddedEngine, look_ahead: int, *, sparing: bool = False) -> None:
         super().__init__(engine, look_ahead, sparing=sparing)
         self._links = Links()
 
     def observed(self, component: MaintainedComponent) -> int:
-        return LINK
+        return self.observes
 
     def _marked_heads(self, deleted_next: Offsets) -> Offsets:
         pairs = self.engine.log.pairs

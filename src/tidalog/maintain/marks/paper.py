@@ -19,10 +19,10 @@ from tidalog.maintain.marks.pairs import heads_of
 
 class PaperMarks(NextUpdateMarks):
     name: ClassVar[str] = "paper"
-    marks_proofs: ClassVar[bool] = True
+    observes: ClassVar[int] = MARK
 
     def observed(self, component: MaintainedComponent) -> int:
-        return MARK if self._deleted_next else 0
+        return self.observes if self._deleted_next else 0
 
     @property
     def ignores_bodies(self) -> bool:

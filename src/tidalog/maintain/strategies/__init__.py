@@ -1,30 +1,15 @@
-"""Strategies: how a component is brought up to date.  One file and one class each, one line here."""
+"""Strategies: how a component is brought up to date.  One file and one class each, one line in the
+registry."""
 
 from __future__ import annotations
 
-from typing import Final
+from typing import Final, cast
 
-from tidalog.maintain.strategies.backward_forward import BackwardForward, ForwardBackwardForward
+from tidalog.maintain import registry
 from tidalog.maintain.strategies.base import ComponentUpdate, Strategy
-from tidalog.maintain.strategies.counting import Counting
-from tidalog.maintain.strategies.dred import DRed
-from tidalog.maintain.strategies.expire import Expire
-from tidalog.maintain.strategies.groups import Groups
-from tidalog.maintain.strategies.ranked import Ranked
-from tidalog.maintain.strategies.recompute import Recompute
 
 STRATEGIES: Final[dict[str, Strategy]] = {
-    strategy.name: strategy
-    for strategy in (
-        Ranked(),
-        Expire(),
-        Counting(),
-        BackwardForward(),
-        ForwardBackwardForward(),
-        DRed(),
-        Recompute(),
-        Groups(),
-    )
+    entry.name: cast(type[Strategy], entry.load())() for entry in registry.STRATEGIES
 }
 """Every strategy by its name."""
 

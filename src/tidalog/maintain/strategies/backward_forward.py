@@ -23,6 +23,7 @@ from tidalog.engine.bits import (
     SPREAD,
     WAITING,
 )
+from tidalog.engine.emit import LINK, MARK
 from tidalog.engine.plan_code import Filter
 from tidalog.maintain.component_plans import (
     BACKWARD,
@@ -119,7 +120,7 @@ def delete_exactly(work: ComponentUpdate, order: str) -> None:
         search.grow_stack(state.FIRST_STACK + len(waiting))
         kernel.wait_all(engine.store.at, engine.log.at, search.search.at, search.at, waiting)
     control = search.arrays.control
-    control[state.MARKS], control[state.LINKS] = work.marks.marks_proofs, work.marks.links_proofs
+    control[state.OBSERVES] = work.marks.observes & (MARK | LINK)
 
     def step() -> int:
         reason = int(kernel.run_backward_forward(*engine.at, search.search.at, search.at, *searches.plans))

@@ -121,12 +121,12 @@ class ComponentUpdate:
 
 class Strategy:
     name: ClassVar[str]
-    is_option: ClassVar[bool] = True
-    """Whether users may choose it."""
     substitute: ClassVar[str] = "recompute"
     """The strategy that maintains what this one cannot."""
     reason: ClassVar[str] = ""
     """Why it is chosen, for those who ask how a component is maintained."""
+    own_marks: ClassVar[Mapping[str, str]] = {}
+    """Marks that users choose → those that it has instead."""
     starts_over: ClassVar[bool] = False
     """Whether it deletes even if no proof is lost, and can follow a strategy that was given up."""
     keeps_expiries: ClassVar[bool] = False

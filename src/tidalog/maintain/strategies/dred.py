@@ -6,6 +6,7 @@ comes back with the next update (section 5 of ALGORITHMS).
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import ClassVar, Final
 
 from tidalog.engine.bits import DELETED
@@ -18,6 +19,7 @@ _DELETED: Final = int(DELETED)
 
 class DRed(Strategy):
     name: ClassVar[str] = "dred"
+    own_marks: ClassVar[Mapping[str, str]] = {"paper": "dred"}
 
     def delete(self, work: ComponentUpdate) -> None:
         component = work.component

@@ -24,6 +24,7 @@ from tidalog.engine.plan_code import Filter
 from tidalog.engine.tuple_prefetch import PROBE_FIELDS
 from tidalog.maintain.component import MaintainedComponent
 from tidalog.maintain.component_plans import BACKWARD, FORWARD, PIVOT, Searches
+from tidalog.maintain.default_strategy import GOES_BY_TIME, misfit_of_expiries
 from tidalog.maintain.kernels import expire as kernel
 from tidalog.maintain.kernels import expire_work as state
 from tidalog.maintain.kernels.counters import new_counters
@@ -57,7 +58,7 @@ _PLANS: Final = ((FORWARD, settled), (FORWARD, before), (BACKWARD, sure))
 class Expire(Strategy):
     name: ClassVar[str] = "expire"
     substitute: ClassVar[str] = "ranked"
-    reason: ClassVar[str] = "its facts go by their expiries: a slide runs no rule"
+    reason: ClassVar[str] = GOES_BY_TIME
     keeps_expiries: ClassVar[bool] = True
 
     def misfit(self, component: MaintainedComponent) -> str:
@@ -65,7 +66,7 @@ class Expire(Strategy):
         lifetimes = engine.expiries.lifetimes
         if lifetimes is None:
             return "nothing that it reads expires"
-        if problem := _misfit_of_rules(component):
+        if problem := misfit_of_expiries(component.traits):
             return problem
         if lifetimes.counted:
             read = {engine.names[number] for number in (*component.lower, *component.numbers)}
@@ -87,7 +88,7 @@ class Expire(Strategy):
 
     def insert(self, work: ComponentUpdate) -> None:
         component, txn, engine = work.component, work.txn, work.txn.engine
-        expiries = txn.expiries
+        expiries = engine.expiries
         basis = _basis(component, expiries)
         from_scratch = component.expires_with != basis or component.edit is not None
         component.expires_with = None
@@ -110,20 +111,6 @@ class Expire(Strategy):
         component.in_rank_order = False
         component.rank()
         work.marks.derived_unseen(work.begin)
-
-
-def _misfit_of_rules(component: MaintainedComponent) -> str:
-    if component.expires_with is not None and component.edit is None:
-        return ""  # it has had expiries with the same rules
-    if component.negated or component.stage.fold is not None:
-        return "with negation or aggregates a fact may outlive those it follows from"
-    if component.stage.memos:
-        return "its rules call functions of Python"
-    if not component.incremental:
-        return "a rule has too many atoms to be searched"
-    if any(not rule.atoms for rule in component.stage.every_rule):
-        return "a rule derives facts from nothing"
-    return ""
 
 
 def _basis(component: MaintainedComponent, expiries: ExpiryStore) -> tuple[int, frozenset[int]]:

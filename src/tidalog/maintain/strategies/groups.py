@@ -11,7 +11,6 @@ from tidalog.maintain.strategies.base import ComponentUpdate, Strategy
 
 class Groups(Strategy):
     name: ClassVar[str] = "groups"
-    is_option: ClassVar[bool] = False
 
     def delete(self, work: ComponentUpdate) -> None:
         """`insert` deletes the results of groups that change, which are known only then."""
