@@ -213,7 +213,7 @@ def predicate_infos(
         if fact.predicate not in arities:
             arities[fact.predicate] = len(fact.arguments)
     arities = {**layout.arities, **arities}
-    given.update(layout.relations)
+    given.update(layout.arities)
     return {
         name: PredicateInfo(name, arities[name], name in given or name not in derived, name in derived)
         for name in sorted(arities)

@@ -20,7 +20,6 @@ from tidalog.api.state_snapshot import meta_of, restored
 from tidalog.api.timed_changes import with_windows
 from tidalog.engine.dictionary import Dictionary
 from tidalog.engine.engine import EmbeddedEngine
-from tidalog.engine.functions import is_native
 from tidalog.engine.limits import Limits, ProgressCallback, RunStats
 from tidalog.maintain.materialise import materialise
 from tidalog.maintain.windows.changed import WindowChange
@@ -109,7 +108,7 @@ class HeldState:
         """The compiled program; what has not changed since it was last compiled keeps its plans."""
         analysis = self.analysis
         if self._compiled is None or self._compiled.analysis is not analysis:
-            self._compiled = compile(analysis, is_native, self._compiled)
+            self._compiled = compile(analysis, EmbeddedEngine.computes, self._compiled)
         return self._compiled
 
     @property

@@ -13,7 +13,6 @@ from tidalog.api.placement import can_stay, moved, relations_of
 from tidalog.api.query_text import with_queries
 from tidalog.api.state import State
 from tidalog.engine.engine import EmbeddedEngine
-from tidalog.engine.functions import is_native
 from tidalog.engine.limits import RunStats
 from tidalog.lang import parse, print_program
 from tidalog.maintain.windows.saved import restored as restored_windows
@@ -106,7 +105,9 @@ def _with_ranks(state: State, unranked: set[str]) -> State:
     """Ids are ranks, except in the components that say otherwise."""
     if not unranked:
         return state
-    maintenance = Maintenance(state.engine, compile(state.analysis, is_native), state.environment.functions)
+    maintenance = Maintenance(
+        state.engine, compile(state.analysis, EmbeddedEngine.computes), state.environment.functions
+    )
     for node in maintenance.maintainer.components:
         node.in_rank_order = node.name not in unranked
     return replace(state, maintenance=maintenance)
