@@ -20,7 +20,9 @@ from tidalog.api.state_snapshot import meta_of, restored
 from tidalog.api.timed_changes import with_windows
 from tidalog.engine.dictionary import Dictionary
 from tidalog.engine.engine import EmbeddedEngine
+from tidalog.engine.functions import is_native
 from tidalog.engine.limits import Limits, ProgressCallback, RunStats
+from tidalog.lang.collector import collector_paused
 from tidalog.maintain.materialise import materialise
 from tidalog.maintain.windows.changed import WindowChange
 from tidalog.maintain.windows.windows import Windows
@@ -87,7 +89,8 @@ class HeldState:
         state, rules = self._state, self._state.rules
         if rules is None:
             given, facts = state.environment, tuple(state.witnesses.values())
-            rules = EditedProgram(state.analysis, given.parameters, given.arguments, facts)
+            with collector_paused():
+                rules = EditedProgram(state.analysis, given.parameters, given.arguments, facts)
             self._state = replace(state, rules=rules, admitted=())
         return rules
 
@@ -108,7 +111,7 @@ class HeldState:
         """The compiled program; what has not changed since it was last compiled keeps its plans."""
         analysis = self.analysis
         if self._compiled is None or self._compiled.analysis is not analysis:
-            self._compiled = compile(analysis, EmbeddedEngine.computes, self._compiled)
+            self._compiled = compile(analysis, is_native, self._compiled)
         return self._compiled
 
     @property

@@ -13,6 +13,7 @@ from tidalog.api.placement import can_stay, moved, relations_of
 from tidalog.api.query_text import with_queries
 from tidalog.api.state import State
 from tidalog.engine.engine import EmbeddedEngine
+from tidalog.engine.functions import is_native
 from tidalog.engine.limits import RunStats
 from tidalog.lang import parse, print_program
 from tidalog.maintain.windows.saved import restored as restored_windows
@@ -39,7 +40,7 @@ def meta_of(state: State) -> dict[str, object]:
         **({"windows": saved(state.windows)} if state.windows or state.windows.started else {}),
         **({"registered": state.registered.to_json()} if state.registered.graphs or state.registered else {}),
         "run": asdict(state.run) if state.run is not None else None,
-        "unranked": [node.name for node in maintenance.maintainer.components if not node.is_ranked]
+        "unranked": [one.name for one in maintenance.maintainer.components if not one.is_ranked]
         if maintenance is not None
         else [],
     }
@@ -82,7 +83,7 @@ def restored(state: State, snapshot: Snapshot) -> State:
         state,
         program=program,
         environment=environment,
-        analysis=replace(analysis, program=program, facts=()),
+        analysis=analysis.of_program(program),
         warnings=analysis.warnings,
         witnesses=witnesses,
         windows=windows,
@@ -105,9 +106,7 @@ def _with_ranks(state: State, unranked: set[str]) -> State:
     """Ids are ranks, except in the components that say otherwise."""
     if not unranked:
         return state
-    maintenance = Maintenance(
-        state.engine, compile(state.analysis, EmbeddedEngine.computes), state.environment.functions
-    )
-    for node in maintenance.maintainer.components:
-        node.in_rank_order = node.name not in unranked
+    maintenance = Maintenance(state.engine, compile(state.analysis, is_native), state.environment.functions)
+    for component in maintenance.maintainer.components:
+        component.in_rank_order = component.name not in unranked
     return replace(state, maintenance=maintenance)

@@ -26,7 +26,7 @@ from tidalog.api.sources import check_dialect, read_program_file
 from tidalog.cli.options import STANDARD_INPUT, bad_option, read_parameters
 from tidalog.cli.report import Report, write_text
 from tidalog.cli.rule_changes import rule_changes
-from tidalog.engine.engine import EmbeddedEngine
+from tidalog.engine.functions import is_native
 from tidalog.lang import parse_with_warnings, print_program
 from tidalog.model.errors import Diagnostic
 from tidalog.model.program import Program
@@ -89,7 +89,7 @@ def check(
     report.warn(warnings)
     analysis = analyse(program, given)
     report.warn(analysis.warnings)
-    defaults = default_strategies(analysis, EmbeddedEngine.computes)
+    defaults = default_strategies(analysis, is_native)
     rewritten = rewritings.texts(program, given)
     text = _programs(rewritten) if rewritten else describe(analysis) + _strategies(analysis, defaults)
     content: dict[str, object] = {"analysis": describe_json(analysis), **rewritten}
@@ -101,7 +101,7 @@ def check(
         text = "\n".join([text, *changes.texts])
         picture = changes.picture
     if plans is not None:
-        plan = program_plan(compile(analysis, EmbeddedEngine.computes), plans.name, updates=plans.updates)
+        plan = program_plan(compile(analysis, is_native), plans.name, updates=plans.updates)
         content["plan"] = plan.to_dict()
         text = f"{plan}\n"
     if graph is not None:

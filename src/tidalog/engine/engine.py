@@ -17,7 +17,6 @@ from tidalog.engine.dictionary_kernels import Terms
 from tidalog.engine.expiries import ExpiryStore
 from tidalog.engine.fact_kernels import Facts as FactArrays
 from tidalog.engine.facts import FactStore
-from tidalog.engine.functions import is_native
 from tidalog.engine.index import Indexes
 from tidalog.engine.plan_compiler import Catalogue
 from tidalog.engine.savepoint import Savepoint
@@ -61,9 +60,6 @@ class EmbeddedEngine:
         self.derivations: dict[frozenset[str], int] = {}
         """Instances that deriving a component from scratch took, by its predicates."""
         self.open_savepoint: Savepoint | None = None
-
-    computes = staticmethod(is_native)
-    """Whether the engine computes an expression itself."""
 
     def index(self, predicate: int, columns: tuple[int, ...]) -> int:
         return self.indexes.number(predicate, columns, self.store.count(predicate))
