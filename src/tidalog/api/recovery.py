@@ -60,7 +60,7 @@ def apply_again(
     try:
         with log.outcome_of(first, number, is_refusal):
             return _applied(redo, database, options, evaluations)
-    except StoreError:
+    except StoreError:  # of the log itself
         raise
     except TidalogError as error:
         if is_refusal(error):

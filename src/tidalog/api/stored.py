@@ -314,7 +314,7 @@ class StoredKnowledgeBase(KnowledgeBase):
                         database, change, upcoming, options, progress, evaluations=self._evaluations
                     )
             except TidalogError:
-                if self._log.applied_to == last.number:
+                if self._log.applied_to == last.number:  # refused for good
                     inbox.drop(count)
                     if not inbox.delivered:
                         self._journal.mark_done()
