@@ -14,6 +14,7 @@ SOURCES = Path(__file__).resolve().parent.parent / "src" / "tidalog"
 KNOWS_THE_LAYOUT = re.compile(
     r"""layout\.(properties|classes)\b   # which relation belongs to a property or a class
     | triples\.(properties|classes)\b
+    | (layout|triples)\.relations\b | \bconstants\( # which columns of a triple a relation has
     | ALL_TRIPLES | ALL_TYPES | "\?triple | "\?type   # the views
     | TRIPLE\}: | "triple:                            # names of relations
     | [↑↓]                                            # names of bridges

@@ -154,5 +154,5 @@ def test_warnings_follow_first_facts_and_edits() -> None:
 def test_a_name_is_known_if_and_only_if_it_is_listed(kind: str) -> None:
     analysis = opened(kind).analysis
     listed = user_predicates(analysis)
-    names = {*analysis.predicates, *analysis.triples.relations, *PREDICATES[kind], "?triple", "#rule"}
+    names = {*analysis.predicates, *analysis.triples.arities, *PREDICATES[kind], "?triple", "#rule"}
     assert {name for name in names if naming._is_known(name, analysis)} == set(listed)

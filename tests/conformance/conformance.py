@@ -33,7 +33,7 @@ from streams import HURRIED, layered_scenarios, tangled_scenarios
 
 from generators import EVERYTHING, Features, programs, triple_programs
 from golden_data import FOLDERS, WITH_UPDATES, expected_facts, expected_lines
-from tidalog.api.engine import Capability, Change, Engine, NotSupported, required_capabilities
+from tidalog.api.engine import Capability, Engine, NetChange, NotSupported, required_capabilities
 from tidalog.api.update import Update
 from tidalog.lang import parse, parse_file, print_rule
 from tidalog.lang.updates import ScriptUpdate, parse_updates_file
@@ -72,7 +72,7 @@ class Conformance:
         """Closes an engine and opens it again; only a durable backend has this."""
         return engine
 
-    def check_inside(self, engine: Engine, delta: Mapping[str, Change] | None, state: State) -> None:
+    def check_inside(self, engine: Engine, delta: Mapping[str, NetChange] | None, state: State) -> None:
         """More laws of a backend, after each update and each reopening."""
 
     def number(self, error: Exception) -> str | None:
@@ -180,7 +180,7 @@ class Conformance:
 
     def _golden_step(
         self, engine: Engine, update: Update, upcoming: Sequence[Update], expected: Path
-    ) -> Mapping[str, Change] | None:
+    ) -> Mapping[str, NetChange] | None:
         """The change that an update made, or None if it is refused as expected."""
         violated = expected_lines(expected / "violations.txt")
         refused = expected_lines(expected / "refused.txt")
@@ -314,7 +314,7 @@ class Stream:
         self.engine = self.suite.reopened(self.engine)
         self._check(None)
 
-    def _check(self, delta: Mapping[str, Change] | None) -> None:
+    def _check(self, delta: Mapping[str, NetChange] | None) -> None:
         now = state(self.engine)
         assert now.facts == self.before.facts
         assert now.explicit == self.before.explicit
@@ -348,7 +348,7 @@ def state(engine: Engine) -> State:
     return State(explicit, facts)
 
 
-def check_delta(delta: Mapping[str, Change], before: State, after: State) -> None:
+def check_delta(delta: Mapping[str, NetChange], before: State, after: State) -> None:
     """It is the difference of two states."""
     new, gone, kept = after.facts - before.facts, before.facts - after.facts, before.facts & after.facts
     wanted = (

@@ -10,7 +10,7 @@ from ruled import check_whole
 
 import tidalog
 from conformance import Conformance
-from tidalog.api.engine import Change, Engine
+from tidalog.api.engine import Engine, NetChange
 from tidalog.maintain.choose import STRATEGIES
 
 
@@ -21,7 +21,7 @@ class TestEmbedded(Conformance):
     def engine(self, **options: str) -> tidalog.KnowledgeBase:
         return tidalog.open(**options)  # type: ignore[call-overload,no-any-return]
 
-    def check_inside(self, engine: Engine, delta: Mapping[str, Change] | None, state: State) -> None:
+    def check_inside(self, engine: Engine, delta: Mapping[str, NetChange] | None, state: State) -> None:
         """The arrays agree with each other, the analysis is that of the whole program, the delta counts the
         facts."""
         assert isinstance(engine, tidalog.KnowledgeBase)

@@ -11,7 +11,7 @@ from stored import check_consistent
 
 import tidalog
 from conformance import Conformance
-from tidalog.api.engine import Change, Engine
+from tidalog.api.engine import Engine, NetChange
 
 
 class TestStored(Conformance):
@@ -25,7 +25,7 @@ class TestStored(Conformance):
         engine.close()
         return tidalog.open(engine.path, fsync="off")
 
-    def check_inside(self, engine: Engine, delta: Mapping[str, Change] | None, state: State) -> None:
+    def check_inside(self, engine: Engine, delta: Mapping[str, NetChange] | None, state: State) -> None:
         """The arrays agree with each other, and ids are ranks where they are said to be."""
         assert isinstance(engine, tidalog.StoredKnowledgeBase)
         check_consistent(engine)

@@ -16,7 +16,7 @@ from update_streams import Row, Workspace, check_counts, table, write_files
 import tidalog
 from tidalog.model.errors import TidalogError
 from tidalog.spark.diagnostics import SparkError
-from tidalog.spark.feed import feed_files, replayed
+from tidalog.spark.feed import facts_of_feed, feed_files
 from tidalog.spark.materialised import Materialised
 from tidalog.spark.progress import BatchReport, Totals
 from tidalog.spark.quarantine import write_bad_rows
@@ -141,7 +141,7 @@ class TestLabels:
         totals = workspace.run(read_stream(workspace.spark, str(workspace.input)))
         assert totals.applied == 2
         workspace.check({("edge", "n0", "b"), ("edge", "n1", "b")})
-        assert set(replayed(workspace.feed)["update"].to_pylist()) == {"2024-01-01", "2024-01-02"}
+        assert set(facts_of_feed(workspace.feed)["update"].to_pylist()) == {"2024-01-01", "2024-01-02"}
 
     def test_labels_of_another_kind_than_those_before_are_t127(self, workspace: Workspace) -> None:
         write_files(workspace.input, [EDGE])

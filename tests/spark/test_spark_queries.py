@@ -20,7 +20,7 @@ import tidalog
 from tidalog.api.stored import StoredKnowledgeBase
 from tidalog.model.errors import TidalogError, UsageError
 from tidalog.spark.diagnostics import SparkError
-from tidalog.spark.feed import replayed
+from tidalog.spark.feed import facts_of_feed
 from tidalog.spark.stream import maintain
 
 if TYPE_CHECKING:
@@ -138,7 +138,7 @@ def test_a_restart_with_another_file_ends_and_replaces_queries_after_what_was_lo
     with tidalog.open(workspace.store, read_only=True) as kb:
         assert sorted(kb.queries) == ["more", "moved/in", "near"]
         last = set(kb.queries["near"].result().to_rows())
-    assert {(row["arg1"],) for row in replayed(near_feed).to_pylist()} == last
+    assert {(row["arg1"],) for row in facts_of_feed(near_feed).to_pylist()} == last
     # Without queries, those of the store go on.
     workspace.write([replace(row, label=99, time=row.time + 60) for row in parts[2][-1:]])
     oracle.apply([replace(row, label=99, time=row.time + 60) for row in parts[2][-1:]])

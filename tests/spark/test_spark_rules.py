@@ -12,7 +12,7 @@ from update_streams import add_table
 
 import tidalog
 from tidalog.model.errors import TidalogError
-from tidalog.spark.feed import feed_shape, replayed
+from tidalog.spark.feed import facts_of_feed, feed_shape
 from tidalog.spark.sources import read_stream
 from tidalog.spark.stream import maintain
 
@@ -49,7 +49,7 @@ class RulesWorkspace:
         with tidalog.open(self.root / "store", read_only=True) as kb:
             assert {n: {tuple(map(str, f)) for f in kb.facts(n)} for n in kb.predicates} == expected
         fed: dict[str, set[tuple[str, ...]]] = {name: set() for name in expected}
-        for row in replayed(self.root / "feed").to_pylist():
+        for row in facts_of_feed(self.root / "feed").to_pylist():
             arguments = [v for name, v in row.items() if name.startswith("arg") and v is not None]
             fed[row["predicate"]].add(tuple(arguments))
         assert fed == expected

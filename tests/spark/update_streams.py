@@ -19,7 +19,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 import tidalog
-from tidalog.spark.feed import feed_files, replayed
+from tidalog.spark.feed import facts_of_feed, feed_files
 from tidalog.spark.progress import BatchReport, Totals
 from tidalog.spark.stream import Maintained, maintain
 
@@ -251,7 +251,7 @@ class Workspace:
 def fed(folder: Path) -> dict[str, set[Fact]]:
     """The facts after replaying a feed."""
     found: dict[str, set[Fact]] = {name: set() for name in PREDICATES}
-    for row in replayed(folder).to_pylist():
+    for row in facts_of_feed(folder).to_pylist():
         found[row["predicate"]].add(tuple(row[n] for n in ("arg1", "arg2") if row[n] is not None))
     return found
 

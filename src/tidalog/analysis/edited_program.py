@@ -350,7 +350,7 @@ class EditedProgram:
         infos = predicate_infos(self._program, layout, routed, (), self._uses(layout))
         given = {fact.predicate for fact in routed}
         given.update(binding.predicate for binding in self._program.imports)
-        given.update(layout.relations)
+        given.update(layout.arities)
         return {name: info.arity for name, info in infos.items()}, frozenset(given)
 
     def _uses(self, layout: Layout) -> dict[str, Use]:

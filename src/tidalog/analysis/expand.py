@@ -13,7 +13,7 @@ The first rule has the name of the written one, the others have `name#2`, `name#
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Sequence, Set
 from dataclasses import replace
 from math import prod
 from typing import Final
@@ -46,6 +46,8 @@ def count_alternatives(body: Sequence[BodyLiteral]) -> int:
 
 def with_listed_values(body: Sequence[BodyLiteral]) -> Sequence[BodyLiteral]:
     """`?x IN (1, 2)` is `(?x = 1 ; ?x = 2)` where nothing else gives ?x a value."""
+    if not any(_lists(literal, frozenset()) for literal in flat_literals(body)):
+        return body  # as most do
     given = {v for literal in flat_literals(body) for v in _given(literal)}
     if not any(_lists(literal, given) for literal in flat_literals(body)):
         return body
@@ -74,7 +76,7 @@ def _given(literal: FlatLiteral) -> Iterator[Variable]:
                 yield from (side for side in sides if isinstance(side, Variable))
 
 
-def _lists(literal: FlatLiteral, given: set[Variable]) -> bool:
+def _lists(literal: FlatLiteral, given: Set[Variable]) -> bool:
     """Whether a literal lists the values of a variable."""
     expression = literal.expression if isinstance(literal, Condition) else None
     if not isinstance(expression, Call) or expression.function != "IN" or len(expression.arguments) < 2:

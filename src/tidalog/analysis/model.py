@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 from tidalog.analysis.components import Component, build_components
@@ -41,18 +41,21 @@ class Analysis:
     """By name; the order has no meaning."""
     triples: Layout
     warnings: tuple[Diagnostic, ...]
+    built: tuple[Component, ...] | None = field(default=None, repr=False, compare=False)
+    """The components, once they are built."""
 
-    @cached_property
+    @property
     def components(self) -> tuple[Component, ...]:
         """In evaluation order."""
-        return build_components(self.predicates, self.rules)
+        found = self.built
+        if found is None:
+            found = build_components(self.predicates, self.rules)
+            object.__setattr__(self, "built", found)
+        return found
 
     def of_program(self, program: Program) -> Analysis:
         """The same analysis for a program that has the same rules and keeps its facts elsewhere."""
-        found = replace(self, program=program, facts=())
-        if "components" in self.__dict__:
-            found.__dict__["components"] = self.components
-        return found
+        return replace(self, program=program, facts=())
 
     @property
     def has_bridges(self) -> bool:

@@ -137,16 +137,15 @@ def _analysed(
     predicates = predicate_infos(program, draft.layout, draft.facts, draft.normal, draft.uses)
     components = build_components(predicates, draft.normal)
     check_stratification(draft, components)
-    analysis = Analysis(
+    return Analysis(
         program=program,
         rules=tuple(draft.normal),
         facts=draft.facts,
         predicates=MappingProxyType(predicates),
         triples=draft.layout,
         warnings=refuse_errors(draft.diagnostics),
+        built=components,
     )
-    analysis.__dict__["components"] = components  # fills the cached property
-    return analysis
 
 
 def with_facts(analysis: Analysis, facts: Iterable[Fact]) -> Analysis | None:
@@ -169,9 +168,8 @@ def with_facts(analysis: Analysis, facts: Iterable[Fact]) -> Analysis | None:
     found = replace(analysis, warnings=())
     if infos:
         predicates = with_windows({**known, **infos}, analysis.program.windows)
-        found = replace(found, predicates=MappingProxyType(dict(predicates)))
-    if len(found.predicates) == len(known) and "components" in analysis.__dict__:
-        found.__dict__["components"] = analysis.components
+        built = analysis.built if len(predicates) == len(known) else None
+        found = replace(found, predicates=MappingProxyType(dict(predicates)), built=built)
     return found
 
 
@@ -213,7 +211,7 @@ def predicate_infos(
         if fact.predicate not in arities:
             arities[fact.predicate] = len(fact.arguments)
     arities = {**layout.arities, **arities}
-    given.update(layout.relations)
+    given.update(layout.arities)
     return {
         name: PredicateInfo(name, arities[name], name in given or name not in derived, name in derived)
         for name in sorted(arities)

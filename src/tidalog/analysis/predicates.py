@@ -226,7 +226,7 @@ def warn_of_undefined_predicates(draft: Draft) -> None:
     defined.update(binding.predicate for binding in draft.program.imports)
     if draft.layout.active:
         # Triples come from data, and only the data shows which properties there are.
-        defined |= draft.layout.relations
+        defined.update(draft.layout.arities)
     defined.update(head.predicate for working in draft.rules for head in working.rule.heads)
     suggestions = Suggestions(defined)
     known = defined | warn_of_undefined_in_rules(draft, defined, suggestions)

@@ -21,13 +21,13 @@ from tidalog.maintain.delta import PredicateDelta
 
 class Block:
     def __init__(
-        self, database: Database, lock: Lock, bar: ProgressBar, around: Block | None, *, compared: bool
+        self, database: Database, lock: Lock, bar: ProgressBar, around: Block | None, *, with_state_diff: bool
     ) -> None:
-        """If states are `compared`, `changes` has what the block changed, when it has ended.  `around`: the
-        block that it is part of."""
+        """`around`: the block that it is part of; `with_state_diff`: `changes` has what the block changed,
+        when it has ended."""
         self._bar, self._around = bar, around
         self.changes: Mapping[str, PredicateDelta] = {}
-        self._database, self._lock, self._compared = database, lock, compared
+        self._database, self._lock, self._with_state_diff = database, lock, with_state_diff
         self._deriving: AbstractContextManager[dict[str, PredicateDelta]] | None = None
 
     def begin(self) -> None:
@@ -36,7 +36,9 @@ class Block:
             self._around.begin()
         if self._deriving is None:
             self._deriving = self._database.deriving(
-                compared=self._compared, checked=self._around is None, progress=self._bar.run_callback
+                with_state_diff=self._with_state_diff,
+                checked=self._around is None,
+                progress=self._bar.run_callback,
             )
             self.changes = self._deriving.__enter__()
 

@@ -66,11 +66,11 @@ def perform(
     progress: ProgressCallback | None = None,
     *,
     now: bool = False,
-    compared: bool = False,
+    with_state_diff: bool = False,
     evaluations: Evaluations | None = None,
 ) -> Outcome:
     """Applies a change to a database, whole or not at all.  `UPDATES` derive what follows; others only if it
-    is to be done `now`, and they know what changed only if states are `compared`.  `evaluations` are those of
+    is to be done `now`, and say what changed only `with_state_diff`.  `evaluations` are those of
     continuous queries that are due."""
     if change.kind == UPDATES:
 
@@ -84,7 +84,7 @@ def perform(
     if evaluations is not None:
         evaluations.keep_answers()
     now, before = now or (change.kind == QUERIES and database.run is not None), database.registered
-    outcome = _performed(database, change, options, progress, now=now, compared=compared)
+    outcome = _performed(database, change, options, progress, now=now, with_state_diff=with_state_diff)
     if evaluations is not None and change.kind == QUERIES:
         evaluations.registered(before)
     if evaluations is not None and database.registered and now:
@@ -101,15 +101,15 @@ def _performed(
     progress: ProgressCallback | None,
     *,
     now: bool,
-    compared: bool,
+    with_state_diff: bool,
 ) -> Outcome:
     if not now:
         return _stored(database, change)
     if change.load is not None and database.can_maintain(change.load):
         return database.maintain_load(change.load, options, progress)
-    with database.deriving(compared=compared, progress=progress) as changes:
+    with database.deriving(with_state_diff=with_state_diff, progress=progress) as changes:
         outcome = _stored(database, change)
-    return database.outcome_of(changes, outcome.new) if compared else outcome
+    return database.outcome_of(changes, outcome.new) if with_state_diff else outcome
 
 
 def _stored(database: Database, change: Change) -> Outcome:

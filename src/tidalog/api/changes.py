@@ -112,7 +112,7 @@ class Changes:
                 options or self.options,
                 progress,
                 now=now and self._block is None,
-                compared=published,
+                with_state_diff=published,
                 evaluations=self._evaluations,
             )
             self._note(change)
@@ -137,8 +137,8 @@ class Changes:
     def as_one(self, progress: bool | None = None) -> Iterator[None]:
         """Surrounds changes that are applied as one."""
         around = self._block
-        compared = around is None and bool(self._subscriptions)
-        block = Block(self._opened(), self._lock, bar_for(progress), around, compared=compared)
+        with_state_diff = around is None and bool(self._subscriptions)
+        block = Block(self._opened(), self._lock, bar_for(progress), around, with_state_diff=with_state_diff)
         try:
             with self._evaluations.suspended(), self.journal.as_one(), block:
                 self._block = block
@@ -238,7 +238,7 @@ class Changes:
         if self._block is not None:
             self._block.begin()
         elif name in database.environment.functions and (published or database.is_checked):
-            with self._lock.at_work(), database.deriving(compared=published) as changes:
+            with self._lock.at_work(), database.deriving(with_state_diff=published) as changes:
                 database.register(name, function, arguments)
             if published:
                 self.publish(database.outcome_of(changes))

@@ -33,7 +33,7 @@ from tidalog.api.placement import can_stay, relations_of, relations_of_rules
 from tidalog.api.query_text import edit_of_queries, with_queries
 from tidalog.api.rules import rules_added
 from tidalog.api.state_diff import changes_since, differences, visible
-from tidalog.api.stream_chain import in_turn
+from tidalog.api.stream_chain import evaluation_order
 from tidalog.api.timed_changes import apply_timed, check, read_time, stored_facts
 from tidalog.builtins import PythonFunction
 from tidalog.engine.limits import Limits, ProgressCallback
@@ -68,12 +68,12 @@ class Database(HeldState):
         if program is state.program and environment is state.environment and not facts:
             witnesses = dict(state.witnesses)
             return Load(program, environment, witnesses, state.analysis, state.warnings, facts_only=True)
-        in_turn(state.registered, program)
+        evaluation_order(state.registered, program)  # raises for a cycle
         return self._planned(with_queries(program, state.registered), environment, facts)
 
     def plan_queries(self, registered: Registered) -> Load:
         """A load that makes these the continuous queries."""
-        in_turn(registered, self.program)
+        evaluation_order(registered, self.program)  # raises for a cycle
         load = self._planned(with_queries(self.program, registered), self.environment)
         load.registered = registered
         load.add(*self._newly_given(load.program.rules))
@@ -182,13 +182,13 @@ class Database(HeldState):
 
     @contextmanager
     def deriving(
-        self, *, compared: bool = False, checked: bool = True, progress: ProgressCallback | None = None
+        self, *, with_state_diff: bool = False, checked: bool = True, progress: ProgressCallback | None = None
     ) -> Iterator[dict[str, PredicateDelta]]:
         """Surrounds changes that derive nothing; then everything is derived, if it is `checked` and something
         can be refused for it.  On any error everything is as it was before, and what was derived too, for the
-        changes are applied to a copy of the engine and of the rules.  If states are `compared`, the changes
-        of predicates are there afterwards."""
-        if compared:
+        changes are applied to a copy of the engine and of the rules.  `with_state_diff`: what they changed is
+        there afterwards."""
+        if with_state_diff:
             self.materialise(progress=progress)
         old, changes = self._state, dict[str, PredicateDelta]()
         with self._atomic():
@@ -196,9 +196,9 @@ class Database(HeldState):
             self._move(self.analysis.triples)
             self._outdate()
             yield changes
-            if compared or (checked and self.is_checked):
+            if with_state_diff or (checked and self.is_checked):
                 self.materialise(progress=progress)
-            if compared:
+            if with_state_diff:
                 changes |= differences(visible(old.engine, old.analysis), visible(self.engine, self.analysis))
 
     def outcome_of(self, changes: Mapping[str, PredicateDelta], new: int = 0) -> Outcome:

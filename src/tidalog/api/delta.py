@@ -17,7 +17,6 @@ from itertools import islice
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 
 from tidalog.api.expired import NOTHING_EXPIRED, Expired
@@ -26,7 +25,7 @@ from tidalog.api.shown import SHOWN_PARTS, SHOWN_ROWS, html_table, more, text_ta
 from tidalog.io.change_feed import ADD_RULE, REMOVE_RULE, ChangeBatch, Kind
 from tidalog.model.amounts import counted
 from tidalog.model.errors import UsageError
-from tidalog.model.facts import Ids
+from tidalog.model.facts import Ids, Mask
 from tidalog.model.term_text import TermWriter
 from tidalog.model.update import Label
 
@@ -35,8 +34,6 @@ if TYPE_CHECKING:
     from tidalog.maintain.counters import Counters
     from tidalog.maintain.delta import PredicateDelta
     from tidalog.model.program import Program
-
-Mask = npt.NDArray[np.bool_]
 
 
 @dataclass(frozen=True)

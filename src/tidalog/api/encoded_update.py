@@ -9,7 +9,6 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
 import numpy as np
-import numpy.typing as npt
 
 from tidalog.analysis.declarations import fact_faults
 from tidalog.analysis.edit_scripts import changed_rules
@@ -20,14 +19,13 @@ from tidalog.api.naming import checked_name
 from tidalog.api.rules import rule_edit
 from tidalog.api.update import Update
 from tidalog.engine.dictionary import Dictionary
-from tidalog.engine.dictionary_kernels import BLANK, IRI
 from tidalog.io.diagnostics import LiteralCell
 from tidalog.io.frames import as_declared
 from tidalog.io.result import ReadResult
 from tidalog.io.update_tables import RuleRow, UpdateTable
 from tidalog.lang.updates import ScriptUpdate
 from tidalog.model.errors import DataError, Diagnostic, ProgramError
-from tidalog.model.facts import Facts, Ids
+from tidalog.model.facts import Facts, Ids, Numbers
 from tidalog.model.program import Declaration, Fact, Program
 from tidalog.model.rule_edit import NO_EDIT, NamedRemoval, RuleEdit, RuleText
 from tidalog.model.term_text import term_text
@@ -38,7 +36,6 @@ from tidalog.rdf.layout import TRIPLE, Layout
 from tidalog.rdf.shorthand import ROLES, WHY
 
 Prefixes = Mapping[str, str]
-Numbers = npt.NDArray[np.int64]
 
 
 def routed_update(update: EncodedUpdate, layout: Layout, dictionary: Dictionary) -> EncodedUpdate:
@@ -96,10 +93,11 @@ def refuse_literals(insertions: Iterable[Facts], dictionary: Dictionary) -> None
     for facts in insertions:
         if facts.predicate != TRIPLE or len(facts.columns) != len(ROLES) + 1:
             continue
-        for role, highest, column in zip(ROLES, (BLANK, IRI), facts.columns, strict=False):
-            kinds = dictionary.arrays.kind[column]
-            if (kinds > highest).any():
-                term = dictionary.term(int(column[np.argmax(kinds > highest)]))
+        subjects, predicates, _ = facts.columns
+        wrong = dictionary.is_literal(subjects), ~dictionary.is_iri(predicates)
+        for role, column, is_wrong in zip(ROLES, facts.columns, wrong, strict=False):
+            if is_wrong.any():
+                term = dictionary.term(int(column[np.argmax(is_wrong)]))
                 raise DataError(LiteralCell(value=term_text(term), role=role, why=WHY[role]))
 
 

@@ -63,7 +63,7 @@ class FactTable(Protocol):
     def to_terms(self) -> list[tuple[Term, ...]]: ...
 
 
-class Change(Protocol):
+class NetChange(Protocol):
     """The net change of one predicate."""
 
     @property
@@ -87,7 +87,7 @@ class Engine(Protocol):
     def load(self, source: Program | Path, /) -> None:
         """Adds rules and facts."""
 
-    def apply(self, update: Update, upcoming: Sequence[Update] = ()) -> Mapping[str, Change]:
+    def apply(self, update: Update, upcoming: Sequence[Update] = ()) -> Mapping[str, NetChange]:
         """Applies an update and returns its net change, by predicate; predicates that did not change may be
         left out.  `upcoming` are updates that will probably follow: they may save work and never change a
         result, even if others follow instead."""

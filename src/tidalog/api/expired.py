@@ -9,9 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from tidalog.maintain.delta import PredicateDelta
-from tidalog.model.facts import Facts, Ids
-
-Mask = npt.NDArray[np.bool_]
+from tidalog.model.facts import Facts, Ids, Mask
 
 
 @dataclass(frozen=True)

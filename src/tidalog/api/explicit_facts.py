@@ -7,7 +7,6 @@ from collections.abc import Sequence
 
 from tidalog.analysis import analyse
 from tidalog.engine.engine import EmbeddedEngine
-from tidalog.engine.facts import FactStore
 from tidalog.maintain.maintainer import Maintainer, Outcome
 from tidalog.model.facts import Facts
 from tidalog.model.program import Program
@@ -16,7 +15,7 @@ from tidalog.model.update import EncodedUpdate
 
 class ExplicitFacts:
     def __init__(self) -> None:
-        self._sparse: weakref.ref[FactStore] | None = None
+        self._sparse: weakref.ref[object] | None = None
         """The store in which `apply` left explicit facts alone, and unused ids."""
 
     def insert(self, engine: EmbeddedEngine, facts: Sequence[Facts]) -> int:

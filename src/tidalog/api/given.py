@@ -18,7 +18,7 @@ from tidalog.model.facts import Facts
 from tidalog.model.program import Program, Rule
 from tidalog.model.registered import GIVEN, is_of_query
 from tidalog.model.update import EncodedUpdate
-from tidalog.rdf.columns import written_out
+from tidalog.rdf.columns import in_full
 from tidalog.rdf.layout import TRIPLE, Layout
 
 
@@ -43,11 +43,9 @@ def copies(
 ) -> Iterator[Facts]:
     """The same facts for the relations of explicit facts."""
     for part in facts:
-        name, columns = part.predicate, part.columns
-        if layout.is_shorthand(name) and len(columns) in (1, 2):
-            name, columns = TRIPLE, written_out(part, engine.dictionary)
-        if name in names and part.count:
-            yield Facts(name + GIVEN, columns, part.count)
+        part = in_full(part, layout, engine.dictionary)
+        if part.predicate in names and part.count:
+            yield Facts(part.predicate + GIVEN, part.columns, part.count)
 
 
 def with_copies(job: Job, names: frozenset[str], layout: Layout, engine: EmbeddedEngine) -> Job:

@@ -22,6 +22,7 @@ from tidalog.engine.dictionary import Dictionary
 from tidalog.engine.engine import EmbeddedEngine
 from tidalog.engine.functions import is_native
 from tidalog.engine.limits import Limits, ProgressCallback, RunStats
+from tidalog.lang.collector import collector_paused
 from tidalog.maintain.materialise import materialise
 from tidalog.maintain.windows.changed import WindowChange
 from tidalog.maintain.windows.windows import Windows
@@ -88,7 +89,8 @@ class HeldState:
         state, rules = self._state, self._state.rules
         if rules is None:
             given, facts = state.environment, tuple(state.witnesses.values())
-            rules = EditedProgram(state.analysis, given.parameters, given.arguments, facts)
+            with collector_paused():
+                rules = EditedProgram(state.analysis, given.parameters, given.arguments, facts)
             self._state = replace(state, rules=rules, admitted=())
         return rules
 

@@ -33,11 +33,11 @@ def checked_name(predicate: str, prefixes: Mapping[str, str]) -> str:
 
 def user_predicates(analysis: Analysis) -> dict[str, PredicateInfo]:
     """The predicates that users know; all relations of triples are `triple`."""
-    triples = analysis.triples.relations
+    layout = analysis.triples
     infos = [info for name, info in analysis.predicates.items() if not is_hidden(name)]
-    found = {info.name: info for info in infos if info.name not in triples}
-    if triples:
-        derived = any(info.derived for info in infos if info.name in triples)
+    found = {info.name: info for info in infos if not layout.holds(info.name)}
+    if layout.active:
+        derived = any(info.derived for info in infos if layout.holds(info.name))
         found[TRIPLE] = PredicateInfo(TRIPLE, 3, True, derived)
     return dict(sorted(found.items()))
 
@@ -56,8 +56,7 @@ def known_predicate(predicate: str, analysis: Analysis) -> str:
 
 def _is_known(name: str, analysis: Analysis) -> bool:
     """Whether `user_predicates` has a name, at the same cost in programs of any size."""
-    triples = analysis.triples.relations
-    if name in triples:
+    if analysis.triples.holds(name):
         return name == TRIPLE
     return name in analysis.predicates and not is_hidden(name)
 

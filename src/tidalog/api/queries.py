@@ -10,11 +10,10 @@ import pyarrow as pa
 
 from tidalog.api.database import Database
 from tidalog.api.naming import holds_triples, known_predicate, user_predicates
-from tidalog.api.relations import count_of, rows_of, selected
+from tidalog.api.relations import count_of, rows_of
 from tidalog.api.results import Result, decoded_result
 from tidalog.api.stats import Stats
 from tidalog.engine.limits import RunStats
-from tidalog.engine.probe import find_rows
 from tidalog.maintain.uncomputed import example_of
 from tidalog.model.facts import Facts
 from tidalog.model.lifetimes import NEVER_TIME
@@ -44,15 +43,12 @@ def expiries_of(database: Database, facts: Facts, explicit: bool | None) -> pa.A
     engine, name = database.engine, facts.predicate
     times = np.full(facts.count, NEVER_TIME, np.int64)
     if engine.has(name) and not holds_triples(database.analysis, name):
-        mask, want = selected(explicit)
-        ids, number, kept = engine.ids(name, mask, want), engine.predicate(name), engine.expiries
+        ids, number, kept = engine.ids(name, explicit=explicit), engine.predicate(name), engine.expiries
         if number in kept.timed:
             times = kept.times_of(ids) if _goes_by_expiries(database, name) else times
         elif explicit or not database.analysis.predicates[name].derived:
             for rows, leave in database.windows.expiries_of(name):
-                found = np.empty(rows.count, np.int32)
-                engine.store.add_to_table(number)
-                find_rows(engine.store.at, number, rows.table, rows.count, found)
+                found = engine.find(rows)
                 there = np.isin(found, ids)
                 times[np.searchsorted(ids, found[there])] = leave[there]
     return pa.array(times, pa.timestamp("us", tz="UTC"), mask=times > LAST)

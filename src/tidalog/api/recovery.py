@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from contextlib import nullcontext
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Literal
 
@@ -50,43 +51,46 @@ def apply_again(
 ) -> Change | None:
     """Applies a change that ended well, or was being applied when the writer ended: then it may be refused,
     and None is returned."""
-    number = redo.number
-    first = log.logged_to + 1
-    log.logged_to = number
+    first, number = log.logged_to + 1, redo.number
+    log.read_to(number)
     if not redo.is_done and (redo.record.in_block or (unfinished == "reject" and log.store is not None)):
-        if log.store is not None:
-            log.reject(first, number, RuntimeError("the writer ended before it was applied"))
-        log.applied_to = number
+        log.reject(first, number, RuntimeError("the writer ended before it was applied"))
         return None
-    change: Change | None = None
+    is_refusal = partial(_is_refusal, redo)
     try:
-        change = change_of(redo, database)
-        for update in change.updates if redo.is_done else ():
-            update.accepted = True  # whatever `late` is now
-        if change.load is not None:
-            change.load.accepted = redo.is_done
-        # What ended well was checked then; only what was never finished may be refused now.
-        checked = change.load is not None and change.load.is_checked
-        now = evaluations.follow_changes or (not redo.is_done and (checked or database.is_checked))
-        with (
-            evaluations.delivering() if redo.record.source is not None else nullcontext(),
-            evaluations.suspended() if redo.record.in_block else nullcontext(),
-        ):
-            perform(database, change, (), options, now=now, evaluations=evaluations)
-        if redo.record.in_block and evaluations.follow_changes:
-            evaluations.changed()
+        with log.outcome_of(first, number, is_refusal):
+            return _applied(redo, database, options, evaluations)
+    except StoreError:  # of the log itself
+        raise
     except TidalogError as error:
-        if redo.is_done or not _is_refusal(error, redo):
-            raise not_redone(log.path, number, redo.is_done, error) from error
-        if log.store is not None:
-            log.reject(first, number, error)
-        change = None
-    log.applied_to = number
+        if is_refusal(error):
+            return None
+        raise not_redone(log.path, number, redo.is_done, error) from error
+
+
+def _applied(redo: Redo, database: Database, options: Options, evaluations: Evaluations) -> Change:
+    change = change_of(redo, database)
+    for update in change.updates if redo.is_done else ():
+        update.accepted = True  # whatever `late` is now
+    if change.load is not None:
+        change.load.accepted = redo.is_done
+    # What ended well was checked then; only what was never finished may be refused now.
+    checked = change.load is not None and change.load.is_checked
+    now = evaluations.follow_changes or (not redo.is_done and (checked or database.is_checked))
+    with (
+        evaluations.delivering() if redo.record.source is not None else nullcontext(),
+        evaluations.suspended() if redo.record.in_block else nullcontext(),
+    ):
+        perform(database, change, (), options, now=now, evaluations=evaluations)
+    if redo.record.in_block and evaluations.follow_changes:
+        evaluations.changed()
     return change
 
 
-def _is_refusal(error: TidalogError, redo: Redo) -> bool:
+def _is_refusal(redo: Redo, error: BaseException) -> bool:
     """Whether the writer would have refused a change for this error."""
+    if redo.is_done:
+        return False
     if isinstance(error, ProgramError):
         may_edit_rules = redo.record.has_updates or redo.record.kind == records.RULES
         return may_edit_rules and all(found.number != "T018" for found in error.diagnostics)

@@ -7,22 +7,18 @@ triples in several relations, which a `Layout` lists.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from tidalog.analysis import Analysis
 from tidalog.api.naming import holds_triples, is_computed
-from tidalog.engine.bits import EXPLICIT
 from tidalog.model.facts import Facts
-from tidalog.model.terms import IRI, RDF_TYPE
-from tidalog.rdf.columns import join
+from tidalog.rdf.columns import join, members_or_pairs
 from tidalog.rdf.layout import TRIPLE, Layout
 
 if TYPE_CHECKING:
     from tidalog.engine.engine import EmbeddedEngine
-
-_EXPLICIT: Final = int(EXPLICIT)
 
 
 # --- out --------------------------------------------------------------------------------------------
@@ -46,46 +42,32 @@ def count_of(engine: EmbeddedEngine, analysis: Analysis, predicate: str, explici
         return engine.count(predicate)
     if explicit and not analysis.predicates[predicate].explicit:
         return 0
-    return len(engine.ids(predicate, _EXPLICIT, _EXPLICIT if explicit else 0))
+    return len(engine.ids(predicate, explicit=explicit))
 
 
 def explicit_rows(engine: EmbeddedEngine, layout: Layout) -> Iterator[Facts]:
     """All explicit facts by the predicates that users know, before `rdf.columns.split`."""
-    triples = layout.relations
     if layout.active:
         yield _all_triples(engine, layout, True)
     for name, arity in zip(engine.names, engine.arities, strict=True):
-        if name not in triples and not is_computed(name):
+        if not layout.holds(name) and not is_computed(name):
             yield _relation(engine, name, arity, True)
 
 
-def selected(explicit: bool | None) -> tuple[int, int]:
-    """The bits of the facts asked for: a mask and what is wanted under it."""
-    return (0, 0) if explicit is None else (_EXPLICIT, _EXPLICIT if explicit else 0)
-
-
 def _relation(engine: EmbeddedEngine, name: str, arity: int, explicit: bool | None) -> Facts:
-    mask, want = selected(explicit)
     if not engine.has(name):
         return Facts(name, [np.empty(0, np.int32)] * arity, 0)
-    ids = engine.ids(name, mask, want)
-    return Facts(name, [engine.store.column(ids, c) for c in range(arity)], len(ids))
+    return engine.facts(name, explicit=explicit)
 
 
 def _rdf_rows(engine: EmbeddedEngine, layout: Layout, iri: str, explicit: bool | None) -> Facts:
-    """`ex:C` has the members of the class, `ex:p` pairs.  An IRI that no rule names is a class if there are
-    members of it and no pairs."""
+    """`ex:C` has the members of the class, `ex:p` pairs."""
     relation = layout.relation_of(iri)
     if relation is not None:
         return _relation(engine, relation, layout.arities[relation], explicit)
-    dictionary = engine.dictionary
-    name, type_ = dictionary.id_of(IRI(iri)), dictionary.id_of(IRI(RDF_TYPE))
-    subject, predicate, object_ = _all_triples(engine, layout, explicit).columns
-    members = (predicate == type_) & (object_ == name)
-    pairs = predicate == name
-    if members.any() and not pairs.any():
-        return Facts(iri, [subject[members]], int(members.sum()))
-    return Facts(iri, [subject[pairs], object_[pairs]], int(pairs.sum()))
+    columns = _all_triples(engine, layout, explicit).columns
+    (chosen,), arguments = members_or_pairs([columns], iri, engine.dictionary)
+    return Facts(iri, [columns[argument][chosen] for argument in arguments], int(chosen.sum()))
 
 
 def _all_triples(engine: EmbeddedEngine, layout: Layout, explicit: bool | None) -> Facts:

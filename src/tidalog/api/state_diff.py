@@ -10,9 +10,10 @@ import numpy as np
 from tidalog.analysis import Analysis
 from tidalog.api.naming import user_predicates
 from tidalog.api.relations import rows_of
-from tidalog.api.transitions import Mask, Table, Transitions
+from tidalog.api.transitions import Table, Transitions
 from tidalog.engine.engine import EmbeddedEngine
 from tidalog.maintain.delta import PredicateDelta
+from tidalog.model.facts import Mask
 from tidalog.model.registered import is_of_query
 
 

@@ -40,7 +40,7 @@ def meta_of(state: State) -> dict[str, object]:
         **({"windows": saved(state.windows)} if state.windows or state.windows.started else {}),
         **({"registered": state.registered.to_json()} if state.registered.graphs or state.registered else {}),
         "run": asdict(state.run) if state.run is not None else None,
-        "unranked": [node.name for node in maintenance.maintainer.components if not node.is_ranked]
+        "unranked": [one.name for one in maintenance.maintainer.components if not one.is_ranked]
         if maintenance is not None
         else [],
     }
@@ -83,7 +83,7 @@ def restored(state: State, snapshot: Snapshot) -> State:
         state,
         program=program,
         environment=environment,
-        analysis=replace(analysis, program=program, facts=()),
+        analysis=analysis.of_program(program),
         warnings=analysis.warnings,
         witnesses=witnesses,
         windows=windows,
@@ -107,6 +107,6 @@ def _with_ranks(state: State, unranked: set[str]) -> State:
     if not unranked:
         return state
     maintenance = Maintenance(state.engine, compile(state.analysis, is_native), state.environment.functions)
-    for node in maintenance.maintainer.components:
-        node.in_rank_order = node.name not in unranked
+    for component in maintenance.maintainer.components:
+        component.in_rank_order = component.name not in unranked
     return replace(state, maintenance=maintenance)

@@ -38,7 +38,7 @@ from tidalog.model.errors import ProgramError, RunError, StoreError, TidalogErro
 from tidalog.model.terms import Term
 from tidalog.model.update import EncodedUpdate, Label
 from tidalog.model.window_times import NEVER
-from tidalog.storage import faults, records
+from tidalog.storage import records
 from tidalog.storage.dedup import Content, Seen
 from tidalog.storage.diagnostics import OtherProgram
 from tidalog.storage.inbox import Batch, Inbox, PendingUpdates, Position
@@ -47,7 +47,7 @@ from tidalog.storage.recovery import changes_to_redo, read_content
 from tidalog.storage.snapshot import Image, Snapshot
 from tidalog.storage.snapshotter import Snapshotter
 from tidalog.storage.store import Store, StoreReader
-from tidalog.storage.wal import WriteAheadLog, as_one
+from tidalog.storage.wal import WriteAheadLog
 
 _LOG: Final = logging.getLogger("tidalog")
 
@@ -95,11 +95,11 @@ class StoredKnowledgeBase(KnowledgeBase):
     def __repr__(self) -> str:
         return super().__repr__().replace("<KnowledgeBase", f"<KnowledgeBase {self.path}", 1)
 
-    def _writable(self, what: str) -> Store:
-        """The store, if it may be written to."""
+    def _writable(self, what: str) -> None:
+        """Raises an error unless the store may be written to."""
         self._open()
         self._changes.refuse_in_block(what)
-        return self._log.writable(what)
+        self._log.writable(what)
 
     # --- programs -----------------------------------------------------------------------------------
 
@@ -140,7 +140,7 @@ class StoredKnowledgeBase(KnowledgeBase):
         labels, for `seen`.
         """
         check_batch(source, batch)
-        store = self._writable("a batch of updates")
+        self._writable("a batch of updates")
         last = self._inbox.last_batch(source)
         if last is not None and batch <= last:
             return None
@@ -152,9 +152,9 @@ class StoredKnowledgeBase(KnowledgeBase):
         logged = Batch(source, batch, first, labels, contents, goes_on=goes_on)
         record = batch_record(logged, prepared, self._open().dictionary)
         with self._lock.at_work():
-            start = store.append([record], "now")
+            start = self._log.append_batch("a batch of updates", record, len(prepared))
             for index, update in enumerate(prepared):
-                self._log.logged_to = self._inbox.add(logged, index, update, start, until=first + index)
+                self._inbox.add(logged, index, update, start, until=first + index)
             self._journal.only_loaded = False
             self._inbox.note_batch(logged, self._log.applied_to)
         return len(prepared)
@@ -290,7 +290,8 @@ class StoredKnowledgeBase(KnowledgeBase):
         progress: ProgressCallback | None,
     ) -> tuple[Position, Delta] | None:
         """Applies what waits, which is logged already, and logs the outcome."""
-        store, inbox, database = self._writable("applying updates"), self._inbox, self._open()
+        self._writable("applying updates")
+        inbox, database = self._inbox, self._open()
         count = inbox.next_count(keep, latest_only)
         if not count:
             return None
@@ -301,24 +302,24 @@ class StoredKnowledgeBase(KnowledgeBase):
         with self._lock.at_work():
             if count > 1 and taken[0].until != last.number:
                 # Logged before they are applied: after a crash the same updates must be one change again.
-                store.append([as_one(first, last.number)], "now")
+                self._log.append_as_one(first, last.number)
                 for waiting in taken:
                     waiting.until = last.number
             try:
-                with self._evaluations.delivering():
+                with (
+                    self._log.outcome_of(first, last.number, _is_refusal),
+                    self._evaluations.delivering(),
+                ):
                     outcome = perform(
                         database, change, upcoming, options, progress, evaluations=self._evaluations
                     )
-            except TidalogError as error:
-                if not any(isinstance(diagnostic, Interrupted) for diagnostic in error.diagnostics):
-                    self._log.reject(first, last.number, error)
+            except TidalogError:
+                if self._log.applied_to == last.number:  # refused for good
                     inbox.drop(count)
                     if not inbox.delivered:
                         self._journal.mark_done()
                 raise
-            faults.at("applied")
             inbox.drop(count)
-            self._log.applied_to = last.number
             if acknowledge and not inbox.delivered:
                 self._journal.mark_done()
             else:
@@ -387,7 +388,7 @@ class StoredKnowledgeBase(KnowledgeBase):
             database.restore(snapshot)
         except ProgramError as error:
             raise not_redone(self.path, snapshot.number, True, error) from error
-        self._log.applied_to = self._log.logged_to = snapshot.number
+        self._log.skip_to(snapshot.number)
         exports = database.program.exports
         with meta.reading():
             self._exports = [(exports[index], Path(folder)) for index, folder in meta.list("exports")]
@@ -443,3 +444,10 @@ class StoredKnowledgeBase(KnowledgeBase):
         _LOG.info("%s has an earlier format; a snapshot in the current one is written", self.path)
         self._derive_for_snapshot()
         self._snapshotter.take()
+
+
+def _is_refusal(error: BaseException) -> bool:
+    """Whether updates that raise an error are refused for good; after an interrupt they still wait."""
+    return isinstance(error, TidalogError) and not any(
+        isinstance(diagnostic, Interrupted) for diagnostic in error.diagnostics
+    )

@@ -22,7 +22,7 @@ def sources_of(query: RegisteredQuery, windows: Mapping[str, Window]) -> set[str
     return {named[name].source if name in named else name for name in meaning.streams}
 
 
-def in_turn(queries: Iterable[RegisteredQuery], program: Program) -> list[RegisteredQuery]:
+def evaluation_order(queries: Iterable[RegisteredQuery], program: Program) -> list[RegisteredQuery]:
     """The queries, each after those that feed it.  Raises `UsageError` (T185) for a cycle."""
     found: list[RegisteredQuery] = []
     queries = list(queries)
@@ -50,7 +50,7 @@ class Chain:
 
     def __init__(self, registered: Registered, program: Program) -> None:
         self._registered, self._program = registered, program
-        self.queries = in_turn(registered, program)
+        self.queries = evaluation_order(registered, program)
         streams = [query.name for query in registered if rules_of(query).is_stream]
         self.feeding = read_streams(registered, program).intersection(streams) if streams else set[str]()
 

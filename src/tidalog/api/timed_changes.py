@@ -15,10 +15,8 @@ from tidalog.analysis.diagnostics import WindowOfTriples
 from tidalog.api.diagnostics import FactsOfWindow, TooLate, WindowsNotKept
 from tidalog.api.encoded_update import net_update
 from tidalog.api.outcome import Outcome
-from tidalog.engine.bits import EXPLICIT
 from tidalog.engine.dictionary import Dictionary
 from tidalog.engine.engine import EmbeddedEngine
-from tidalog.engine.value_kinds import INSTANT_VALUE
 from tidalog.maintain.windows.changed import WindowChange, changed_windows
 from tidalog.maintain.windows.windows import TimedPlan, Windows
 from tidalog.model.errors import UsageError
@@ -34,11 +32,7 @@ def with_windows(windows: Windows, wanted: tuple[Window, ...], engine: EmbeddedE
     """The windows of another program, and what becomes explicit or ceases to be with them."""
 
     def facts_of(source: str) -> Facts | None:
-        if not engine.has(source):
-            return None
-        ids = engine.ids(source, int(EXPLICIT), int(EXPLICIT))
-        columns = [engine.store.column(ids, column) for column in range(engine.arity(source))]
-        return Facts(source, columns, len(ids))
+        return engine.facts(source, explicit=True) if engine.has(source) else None
 
     return changed_windows(windows, wanted, facts_of)
 
@@ -47,13 +41,11 @@ def read_time(update: EncodedUpdate, program: Program, dictionary: Dictionary) -
     """The time of an update without one is the latest of the facts that it inserts, if they have times."""
     if update.time is not None or not program.time_arguments:
         return
-    terms = dictionary.arrays
     for facts in update.insertions:
         argument = program.time_arguments.get(facts.predicate)
         if argument is None or argument >= len(facts.columns) or not facts.count:
             continue
-        ids = facts.columns[argument]
-        times = terms.number[ids[terms.value[ids] == INSTANT_VALUE]]
+        times = dictionary.instants(facts.columns[argument])
         if len(times):
             latest = int(np.clip(times.max(), START + 1, -START))
             update.time = latest if update.time is None else max(latest, update.time)

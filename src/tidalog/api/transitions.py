@@ -10,10 +10,9 @@ import numpy as np
 import numpy.typing as npt
 
 from tidalog.maintain.delta import PredicateDelta
-from tidalog.model.facts import Ids
+from tidalog.model.facts import Ids, Mask
 
 Table = npt.NDArray[np.int32]
-Mask = npt.NDArray[np.bool_]
 
 
 @dataclass(slots=True)

@@ -10,18 +10,14 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 import numpy as np
-import numpy.typing as npt
 
 from tidalog.analysis import Analysis
 from tidalog.api.naming import holds_triples, is_hidden, known_predicate
-from tidalog.api.transitions import Mask, Table, Transitions, parts_of, restricted
-from tidalog.engine.bits import EXPLICIT
+from tidalog.api.transitions import Table, Transitions, parts_of, restricted
 from tidalog.engine.engine import EmbeddedEngine
-from tidalog.engine.probe import find_rows
 from tidalog.maintain.delta import PredicateDelta, no_change
-from tidalog.model.facts import Facts, Ids
-from tidalog.model.terms import IRI, RDF_TYPE
-from tidalog.rdf.columns import as_triples, constants
+from tidalog.model.facts import Facts, Ids, Mask
+from tidalog.rdf.columns import as_triples, held_rows, members_or_pairs
 from tidalog.rdf.layout import TRIPLE, Layout
 
 Flags = tuple[Mask, Mask, Mask, Mask]
@@ -39,9 +35,8 @@ def user_changes(
     layout = analysis.triples
     if not layout.active and not any(map(is_hidden, delta)):
         return delta
-    triples = layout.relations
-    found = {name: c for name, c in delta.items() if name not in triples and not is_hidden(name)}
-    own = {name: change for name, change in delta.items() if name in triples}
+    found = {name: c for name, c in delta.items() if not layout.holds(name) and not is_hidden(name)}
+    own = {name: change for name, change in delta.items() if layout.holds(name)}
     if own:
         copied = analysis.has_bridges or (before is not None and before.has_bridges)
         change = _triples(engine, layout, own, copied)
@@ -117,13 +112,16 @@ def _triples(
     table, which = np.unique(table, axis=0, return_inverse=True)
     state = Transitions.none(len(table))
     rows_of = np.split(which.reshape(-1), np.cumsum([len(rows) for _, rows, _ in entries])[:-1])
-    for relation in layout.relations:
-        rows, there = _present(engine, layout, relation, table)
+    explicit_now = np.zeros(len(table), np.bool_)
+    for rows, facts in held_rows(table, layout, engine.dictionary):
+        ids = engine.find(facts)
+        there = ids >= 0
+        explicit_now[rows[there]] |= engine.is_explicit(ids[there])
         present = np.zeros(len(table), np.bool_)
         present[rows] = there
         before = present.copy()
         for (name, _, (was, was_explicit, is_, is_explicit)), at in zip(entries, rows_of, strict=True):
-            if name == relation:
+            if name == facts.predicate:
                 before[at] = was
                 present[at] = is_
                 state.was_explicit[at] |= was_explicit
@@ -131,7 +129,7 @@ def _triples(
         state.was |= before
         state.is_ |= present
     # A triple that is explicit and does not change in its own relation may have changed in another one.
-    steady = _explicit_now(engine, layout, table) & ~state.is_explicit & ~state.was_explicit
+    steady = explicit_now & ~state.is_explicit & ~state.was_explicit
     state.was_explicit |= steady
     state.is_explicit |= steady
     return state.delta(table)
@@ -165,50 +163,7 @@ def _table(engine: EmbeddedEngine, layout: Layout, facts: Facts) -> Table:
     return np.stack(as_triples(facts, layout, engine.dictionary).columns, axis=1)
 
 
-def _present(
-    engine: EmbeddedEngine, layout: Layout, relation: str, table: Table
-) -> tuple[npt.NDArray[np.int64], Mask]:
-    """The rows of a table of triples that a relation can hold, and whether it does."""
-    rows, ids = _ids(engine, layout, relation, table)
-    return rows, ids >= 0
-
-
-def _ids(
-    engine: EmbeddedEngine, layout: Layout, relation: str, table: Table
-) -> tuple[npt.NDArray[np.int64], Ids]:
-    predicate, class_ = constants(relation, layout, engine.dictionary)
-    fits = np.ones(len(table), np.bool_) if predicate is None else table[:, 1] == predicate
-    columns = [0, 1, 2] if predicate is None else [0, 2]
-    if class_ is not None:
-        fits &= table[:, 2] == class_
-        columns = [0]
-    rows = np.flatnonzero(fits)
-    ids = np.full(len(rows), -1, np.int32)
-    if len(rows) and engine.has(relation):
-        number, store = engine.predicate(relation), engine.store
-        store.add_to_table(number)
-        asked = np.ascontiguousarray(table[rows][:, columns].T)
-        find_rows(store.at, number, asked, len(rows), ids)
-    return rows, ids
-
-
-def _explicit_now(engine: EmbeddedEngine, layout: Layout, table: Table) -> Mask:
-    explicit = np.zeros(len(table), np.bool_)
-    for relation in layout.relations:
-        rows, ids = _ids(engine, layout, relation, table)
-        there = ids >= 0
-        status = engine.store.arrays.status[ids[there]]
-        explicit[rows[there]] |= (status & EXPLICIT) != 0
-    return explicit
-
-
 def _part(engine: EmbeddedEngine, triples: PredicateDelta, iri: str, is_class: bool) -> PredicateDelta:
-    """The members of a class, or the pairs of a property, among changed triples.  An IRI that no rule names
-    is a class if there are members of it and no pairs."""
-    name, type_ = engine.dictionary.id_of(IRI(iri)), engine.dictionary.id_of(IRI(RDF_TYPE))
-    parts = parts_of(triples)
-    members = [(columns[1] == type_) & (columns[2] == name) for columns in parts]
-    pairs = [columns[1] == name for columns in parts]
-    if not is_class:
-        is_class = any(m.any() for m in members) and not any(p.any() for p in pairs)
-    return restricted(triples, members, [0]) if is_class else restricted(triples, pairs, [0, 2])
+    """The members of a class, or the pairs of a property, among changed triples."""
+    chosen, arguments = members_or_pairs(parts_of(triples), iri, engine.dictionary, is_class=is_class)
+    return restricted(triples, chosen, arguments)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 import signal
 import threading
 from collections.abc import Callable, Iterator
@@ -51,21 +50,6 @@ class Interrupt:
         """Until the query is stopped, if that has begun: a session must not end in the middle of it."""
         if self._stopping is not None:
             self._stopping.join()
-
-
-@contextmanager
-def no_tracebacks_of_py4j() -> Iterator[None]:
-    """A call to the JVM that Ctrl-C interrupts raises, and py4j also logs it, with its traceback."""
-
-    def is_other(record: logging.LogRecord) -> bool:
-        return not str(record.msg).endswith("while sending command.")
-
-    logger = logging.getLogger()
-    logger.addFilter(is_other)
-    try:
-        yield
-    finally:
-        logger.removeFilter(is_other)
 
 
 @contextmanager

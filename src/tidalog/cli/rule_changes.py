@@ -16,14 +16,14 @@ from tidalog.model.errors import ProgramError, Source
 
 
 @dataclass(frozen=True)
-class RuleChanges:
+class RuleChangeReport:
     texts: list[str]
     as_json: list[dict[str, object]]
     picture: GraphPicture
     """The hyper-nodes after all updates; those that the last rule edit reaches are marked."""
 
 
-def rule_changes(report: Report, path: Path, edited: EditedProgram) -> RuleChanges:
+def rule_changes(report: Report, path: Path, edited: EditedProgram) -> RuleChangeReport:
     """Applies the rule edits of a script to `edited`.  Facts of the script are ignored."""
     prefixes = edited.program.prefixes
     texts: list[str] = []
@@ -39,7 +39,7 @@ def rule_changes(report: Report, path: Path, edited: EditedProgram) -> RuleChang
         as_json.append({"update": number, **rule_change_json(last, prefixes)})
     if last is None:
         texts.append(f"{path}: no rule changes\n")
-    return RuleChanges(texts, as_json, _picture(edited, last))
+    return RuleChangeReport(texts, as_json, _picture(edited, last))
 
 
 def _updates(report: Report, path: Path, edited: EditedProgram) -> list[ScriptUpdate]:

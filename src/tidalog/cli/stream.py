@@ -9,7 +9,7 @@ from contextlib import nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from tidalog.cli.interrupt import no_tracebacks_of_py4j, stop_on_interrupt
+from tidalog.cli.interrupt import stop_on_interrupt
 from tidalog.cli.options import read_pairs, read_parameters
 from tidalog.cli.report import Report
 from tidalog.cli.stream_options import Streaming
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
 def stream(report: Report, how: Streaming, stats: Path | None, quiet: bool) -> None:
     from tidalog.cli.stream_report import LiveLine, StatsFile, print_summary
+    from tidalog.spark.internals import no_tracebacks_of_py4j
     from tidalog.spark.session import spark_session
     from tidalog.spark.sources import read_stream
 

@@ -25,9 +25,9 @@ from tidalog.engine.hash_table import Table, fits
 from tidalog.engine.memory import resized
 from tidalog.engine.moments import moments_among
 from tidalog.engine.questions import Questions
-from tidalog.engine.value_kinds import value_of_literal
+from tidalog.engine.value_kinds import INSTANT_VALUE, value_of_literal
 from tidalog.model import term_text as termtext
-from tidalog.model.facts import Ids
+from tidalog.model.facts import Ids, Mask
 from tidalog.model.terms import (
     IRI,
     BlankNode,
@@ -317,6 +317,20 @@ class Dictionary(Owner[Terms]):
     def kinds_among(self, ids: Ids) -> int:
         """A bit for each kind of term (`dictionary_kernels`) that occurs."""
         return int(cells_out.kinds_among(self.at, np.ascontiguousarray(ids)))
+
+    def instants(self, ids: Ids) -> Int64s:
+        """The dates and times among terms, in microseconds (`value_kinds`)."""
+        found: Int64s = self.arrays.number[ids[self.arrays.value[ids] == INSTANT_VALUE]]
+        return found
+
+    def is_iri(self, ids: Ids) -> Mask:
+        found: Mask = self.arrays.kind[ids] == kernels.IRI
+        return found
+
+    def is_literal(self, ids: Ids) -> Mask:
+        """Which terms are neither IRIs nor blank nodes."""
+        found: Mask = self.arrays.kind[ids] > kernels.BLANK
+        return found
 
     def decode_text(self, ids: Ids, write: Callable[[Term], str] | None = None) -> pa.Array:
         """Text of format `any`, or what `write` makes of every distinct term."""

@@ -15,13 +15,13 @@ from tidalog.engine.derivation_counts import DerivationCounts
 from tidalog.engine.dictionary import Dictionary
 from tidalog.engine.dictionary_kernels import Terms
 from tidalog.engine.expiries import ExpiryStore
-from tidalog.engine.fact_kernels import Facts
+from tidalog.engine.fact_kernels import Facts as FactArrays
 from tidalog.engine.facts import FactStore
 from tidalog.engine.index import Indexes
 from tidalog.engine.plan_compiler import Catalogue
 from tidalog.engine.savepoint import Savepoint
 from tidalog.engine.undo_log import Log, UndoLog
-from tidalog.model.facts import Ids
+from tidalog.model.facts import Facts, Ids, Mask
 from tidalog.plan.executed import Executed
 from tidalog.plan.join_order import assumed_fan_out
 
@@ -69,7 +69,7 @@ class EmbeddedEngine:
         return self.indexes.number(predicate, columns, self.store.count(predicate), lent=True)
 
     @property
-    def at(self) -> tuple[Facts, Terms, Log, Int64Table]:
+    def at(self) -> tuple[FactArrays, Terms, Log, Int64Table]:
         """What most kernels read: the blocks of facts, terms and the undo log, and the indexes."""
         return self.store.at, self.dictionary.at, self.log.at, self.indexes.meta
 
@@ -105,7 +105,11 @@ class EmbeddedEngine:
         number = self.predicate(name, len(columns))
         return self.store.insert(number, columns, rows, STATUS_EXPLICIT)
 
-    def ids(self, name: str, mask: int = 0, want: int = 0) -> Ids:
+    def ids(self, name: str, mask: int = 0, want: int = 0, *, explicit: bool | None = None) -> Ids:
+        """The facts of a predicate, ascending: those whose status under `mask` is `want`; or all, only the
+        explicit ones, or only those that are not."""
+        if explicit is not None:
+            mask, want = int(EXPLICIT), int(EXPLICIT) if explicit else 0
         if name not in self._numbers:
             return np.empty(0, np.int32)
         return self.store.ids(self._numbers[name], 0, mask, want)
@@ -114,6 +118,21 @@ class EmbeddedEngine:
         """The facts of a predicate, column by column, in order of id."""
         ids = self.ids(name, mask, want)
         return [self.store.column(ids, c) for c in range(self.arity(name))] if self.has(name) else []
+
+    def facts(self, name: str, *, explicit: bool | None = None) -> Facts:
+        """The facts of a predicate that is there, as `ids` has them."""
+        ids = self.ids(name, explicit=explicit)
+        return Facts(name, [self.store.column(ids, c) for c in range(self.arity(name))], len(ids))
+
+    def find(self, facts: Facts) -> Ids:
+        """The ids of facts; -1 for one that is not there."""
+        if not facts.count or not self.has(facts.predicate):
+            return np.full(facts.count, -1, np.int32)
+        return self.store.find(self._numbers[facts.predicate], facts.table)
+
+    def is_explicit(self, ids: Ids) -> Mask:
+        found: Mask = (self.store.arrays.status[ids] & EXPLICIT) != 0
+        return found
 
     # --- changes -------------------------------------------------------------------------------------
 
@@ -158,9 +177,8 @@ class EmbeddedEngine:
         for name in kept:
             copy.predicate(name, self.arity(name))
         for name in kept:
-            ids = self.ids(name, int(EXPLICIT), int(EXPLICIT))
-            columns = [self.store.column(ids, c) for c in range(self.arity(name))]
-            copy.insert(name, columns, len(ids))
+            facts = self.facts(name, explicit=True)
+            copy.insert(name, facts.columns, facts.count)
         # No call stands between these assignments, so no interrupt comes between them.
         self.store, self.indexes, self.log, self.counts = copy.store, copy.indexes, copy.log, copy.counts
         self.names, self.arities, self._numbers = copy.names, copy.arities, copy._numbers

@@ -44,6 +44,7 @@ from tidalog.engine.fact_kernels import (
 )
 from tidalog.engine.hash_table import Table, fits
 from tidalog.engine.memory import resized
+from tidalog.engine.probe import find_rows
 
 Ints = npt.NDArray[np.int32]
 
@@ -144,6 +145,13 @@ class FactStore(Owner[Facts]):
     def column(self, ids: Ints, column: int) -> Ints:
         out = np.empty(len(ids), np.int32)
         gather_column(self.at, ids, column, out)
+        return out
+
+    def find(self, predicate: int, table: Ints) -> Ints:
+        """The fact of each row of a table, columns first, or -1."""
+        self.add_to_table(predicate)
+        out = np.empty(table.shape[1], np.int32)
+        find_rows(self.at, predicate, table, table.shape[1], out)
         return out
 
     def add_to_table(self, predicate: int) -> None:

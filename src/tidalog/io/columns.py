@@ -33,7 +33,6 @@ from tidalog.io.text_form import column_text
 from tidalog.io.triple_cells import misplaced_cells
 from tidalog.io.typed_columns import (
     Converted,
-    Mask,
     as_iris,
     checked,
     declared_text,
@@ -44,6 +43,7 @@ from tidalog.lang.names import NO_PREFIXES, has_unknown_prefix, prefix_advice
 from tidalog.model.amounts import counted
 from tidalog.model.column_types import SKIP, TYPES
 from tidalog.model.errors import DataError
+from tidalog.model.facts import Mask
 from tidalog.model.program import Declaration
 from tidalog.rdf.shorthand import ROLES, WHY
 

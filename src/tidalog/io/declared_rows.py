@@ -17,10 +17,11 @@ from tidalog import arrow_compute as pc
 from tidalog.io.columns import RawTable, bad_value
 from tidalog.io.result import BadRow, BadRowLog, TermColumn
 from tidalog.io.text_form import any_text
-from tidalog.io.typed_columns import Converted, Mask, checked, declared_text
+from tidalog.io.typed_columns import Converted, checked, declared_text
 from tidalog.io.update_checks import CODES, INSERT
 from tidalog.io.update_files import FilePart
 from tidalog.lang.names import full_name, has_unknown_prefix
+from tidalog.model.facts import Mask
 from tidalog.model.program import Declaration
 
 

@@ -16,6 +16,7 @@ import pyarrow as pa
 from tidalog import arrow_compute as pc
 from tidalog.io.text_form import any_text
 from tidalog.lang.names import ABSOLUTE, IRI_CHARACTER, full_name, has_unknown_prefix
+from tidalog.model.facts import Mask
 from tidalog.model.term_text import parse_any
 from tidalog.model.terms import IRI
 
@@ -25,8 +26,6 @@ _PREFIX: Final = "^(?P<prefix>[^:]*:(?://)?)"
 """What decides whether a text has a prefix, and which; two slashes make it a scheme."""
 _MEANS_ITSELF: Final = rf"^(?:(?:{ABSOLUTE}){IRI_CHARACTER}*|[^:\x00-\x20<>\"{{}}|^`\\]+)$"
 """IRIs that need no brackets, whatever the prefixes are."""
-
-Mask = npt.NDArray[np.bool_]
 
 
 def read_iris(text: pa.ChunkedArray, prefixes: Mapping[str, str]) -> tuple[pa.ChunkedArray, Mask]:

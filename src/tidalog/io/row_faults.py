@@ -14,8 +14,7 @@ from tidalog.io.diagnostics import DataDiagnostic, Position
 from tidalog.io.result import BadRow
 from tidalog.io.triple_cells import misplaced_texts
 from tidalog.io.update_checks import CODES, Check, RowFormat, checks_of
-
-Mask = npt.NDArray[np.bool_]
+from tidalog.model.facts import Mask
 
 
 @dataclass(frozen=True)

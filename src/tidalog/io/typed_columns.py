@@ -12,7 +12,6 @@ from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 
 from tidalog import arrow_compute as pc
@@ -21,6 +20,7 @@ from tidalog.io.result import Reading
 from tidalog.lang.names import NO_PREFIXES, iri_named
 from tidalog.model import values
 from tidalog.model.column_types import TEMPORAL, fitted, term_of_text
+from tidalog.model.facts import Mask
 from tidalog.model.term_text import format_any, parse_any
 from tidalog.model.terms import IRI, XSD, String, Term
 
@@ -41,8 +41,6 @@ _DATATYPES: Final = {
     "time": values.TIME,
     "decimal": values.DECIMAL,
 }
-
-Mask = npt.NDArray[np.bool_]
 
 
 @dataclass(frozen=True)

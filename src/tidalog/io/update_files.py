@@ -34,6 +34,7 @@ from tidalog.io.update_diagnostics import NotAnUpdateTable, WrongColumnType
 from tidalog.lang.names import has_unknown_prefix, written_name
 from tidalog.model.amounts import counted
 from tidalog.model.errors import DataError
+from tidalog.model.facts import Mask
 from tidalog.model.term_text import STANDARD_PREFIXES, parse_any
 from tidalog.model.terms import IRI
 from tidalog.rdf.layout import TRIPLE
@@ -42,7 +43,6 @@ INSERT, ADD_RULE = CODES[update_checks.INSERT], CODES[update_checks.ADD_RULE]
 _ARGUMENT: Final = re.compile(r"arg([1-9][0-9]{0,3})\Z")
 _COLUMNS: Final = "an update table has the columns update, op, predicate, arg1, arg2, …"
 
-Mask = npt.NDArray[np.bool_]
 Int8s = npt.NDArray[np.int8]
 Int32s = npt.NDArray[np.int32]
 Rows = npt.NDArray[np.int64]

@@ -40,7 +40,6 @@ from tidalog.io.update_files import (
     FilePart,
     Int8s,
     Int32s,
-    Mask,
     Rows,
     part_of,
     position_of_label,
@@ -49,6 +48,7 @@ from tidalog.io.update_files import (
 )
 from tidalog.io.update_times import Clock, on_time, row_times
 from tidalog.model.errors import DataError
+from tidalog.model.facts import Mask
 from tidalog.model.program import NOTHING_DECLARED, Declaration
 from tidalog.model.term_text import STANDARD_PREFIXES
 from tidalog.model.update import Label

@@ -16,8 +16,9 @@ from tidalog.io.plain_columns import flat
 from tidalog.io.result import BadRow, BadRowLog, TermColumn
 from tidalog.io.text_form import any_text
 from tidalog.io.update_diagnostics import NotATimeCell, UpdateTooLate
-from tidalog.io.update_files import INSERT, FilePart, Mask, Rows, position_of_row
+from tidalog.io.update_files import INSERT, FilePart, Rows, position_of_row
 from tidalog.lang.names import full_name, has_unknown_prefix
+from tidalog.model.facts import Mask
 from tidalog.model.term_text import parse_any
 from tidalog.model.terms import Double, Integer, String, Term
 from tidalog.model.values import DATE_TIME

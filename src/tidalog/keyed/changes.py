@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 import pyarrow as pa
 
-from tidalog.api.expired import Mask, rows_among
+from tidalog.api.expired import rows_among
 from tidalog.api.naming import is_hidden
 from tidalog.io.change_columns import EXPIRED, KINDS, OPERATIONS, change_schema
 from tidalog.io.change_feed import ChangeBatch
@@ -18,7 +18,7 @@ from tidalog.keyed.batches import Numbers, SubBatches
 from tidalog.keyed.config import BucketConfig
 from tidalog.keyed.keys import KeyTable
 from tidalog.maintain.delta import PredicateDelta
-from tidalog.model.facts import Facts, Ids
+from tidalog.model.facts import Facts, Ids, Mask
 from tidalog.rdf.columns import TripleRows
 
 if TYPE_CHECKING:

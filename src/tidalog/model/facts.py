@@ -10,6 +10,9 @@ import numpy.typing as npt
 
 Ids = npt.NDArray[np.int32]
 """Ids of terms or of facts."""
+Mask = npt.NDArray[np.bool_]
+"""Which rows or ids are meant."""
+Numbers = npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True, eq=False)

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterable, Iterator
+from collections.abc import Container, Iterable, Iterator, Sequence
 from typing import Protocol
 
 import numpy as np
 import numpy.typing as npt
 
-from tidalog.model.facts import Facts, Ids
+from tidalog.model.facts import Facts, Ids, Mask
 from tidalog.model.terms import IRI, RDF_TYPE, Term
 from tidalog.rdf.layout import TRIPLE, TYPE, Layout
 
@@ -24,13 +24,11 @@ class Terms(Protocol):
 
 def split(facts: Facts, layout: Layout, terms: Terms) -> Iterator[Facts]:
     """Facts as facts of the relations that hold them: `Layout.route` for columns."""
-    columns = facts.columns
-    if layout.is_shorthand(facts.predicate) and len(columns) in (1, 2):
-        columns = written_out(facts, terms)
-    elif not (layout.active and facts.predicate == TRIPLE and len(columns) == 3):
+    facts = in_full(facts, layout, terms)
+    if not (layout.active and facts.predicate == TRIPLE and len(facts.columns) == 3):
         yield facts
         return
-    subject, predicate, object_ = columns
+    subject, predicate, object_ = facts.columns
     for number, rows in _groups(predicate):
         term = terms.term(number)
         iri = term.value if isinstance(term, IRI) else ""
@@ -45,6 +43,16 @@ def split(facts: Facts, layout: Layout, terms: Terms) -> Iterator[Facts]:
             yield Facts(special, [subject[rows], object_[rows]], len(rows))
         else:
             yield Facts(TRIPLE, [subject[rows], predicate[rows], object_[rows]], len(rows))
+
+
+def in_full(facts: Facts, layout: Layout, terms: Terms) -> Facts:
+    """Facts in shorthand form as facts of `triple`; any others unchanged."""
+    if not layout.is_shorthand(facts.predicate) or len(facts.columns) not in (1, 2):
+        return facts
+    name, subject = _constant(terms.id_of(IRI(facts.predicate)), facts.count), facts.columns[0]
+    if len(facts.columns) == 2:
+        return Facts(TRIPLE, [subject, name, facts.columns[1]], facts.count)
+    return Facts(TRIPLE, [subject, _constant(terms.id_of(TYPE), facts.count), name], facts.count)
 
 
 def as_shorthand(facts: Facts, known: Container[tuple[str, int]], terms: Terms) -> Iterator[Facts]:
@@ -82,14 +90,40 @@ def join(parts: Iterable[Facts], layout: Layout, terms: Terms) -> Facts:
 
 def as_triples(facts: Facts, layout: Layout, terms: Terms) -> Facts:
     """Facts of one relation as facts of `triple`; those of any other predicate unchanged."""
-    property_, class_ = constants(facts.predicate, layout, terms)
+    property_, class_ = _constants(facts.predicate, layout, terms)
     if property_ is None:
         return facts
     object_ = facts.columns[1] if class_ is None else _constant(class_, facts.count)
     return Facts(TRIPLE, [facts.columns[0], _constant(property_, facts.count), object_], facts.count)
 
 
-def constants(relation: str, layout: Layout, terms: Terms) -> tuple[int | None, int | None]:
+def held_rows(table: Ids, layout: Layout, terms: Terms) -> Iterator[tuple[Rows, Facts]]:
+    """For each relation: the rows of a table of triples that it can hold, and these as its facts."""
+    for relation in layout.arities:
+        property_, class_ = _constants(relation, layout, terms)
+        fits, columns = np.ones(len(table), np.bool_), [0, 1, 2]
+        if property_ is not None:
+            fits, columns = table[:, 1] == property_, [0, 2]
+        if class_ is not None:
+            fits, columns = fits & (table[:, 2] == class_), [0]
+        rows = np.flatnonzero(fits)
+        yield rows, Facts(relation, [table[rows, c] for c in columns], len(rows))
+
+
+def members_or_pairs(
+    parts: Sequence[Sequence[Ids]], iri: str, terms: Terms, *, is_class: bool = False
+) -> tuple[list[Mask], list[int]]:
+    """What an IRI stands for as a predicate of triples: for each part which of them, and the columns of their
+    arguments.  It is a property, or a class if there are members of it and no pairs, or `is_class`."""
+    name, type_ = terms.id_of(IRI(iri)), terms.id_of(TYPE)
+    members: list[Mask] = [(predicate == type_) & (object_ == name) for _, predicate, object_ in parts]
+    pairs: list[Mask] = [predicate == name for _, predicate, _ in parts]
+    if is_class or (any(m.any() for m in members) and not any(p.any() for p in pairs)):
+        return members, [0]
+    return pairs, [0, 2]
+
+
+def _constants(relation: str, layout: Layout, terms: Terms) -> tuple[int | None, int | None]:
     """The ids of the property and of the class that all triples of a relation have."""
     origin = layout.origin(relation)
     if origin is None:
@@ -109,29 +143,21 @@ class TripleRows:
         self._properties = np.array([terms.id_of(IRI(iri)) for iri in layout.properties], np.int32)
         self._classes = np.array([terms.id_of(IRI(iri)) for iri in layout.classes], np.int32)
 
-    def own(self, relation: str, columns: list[Ids]) -> npt.NDArray[np.bool_] | None:
+    def own(self, relation: str, columns: list[Ids]) -> Mask | None:
         """The rows that belong to a relation; None if all do."""
         arguments = columns[self._leading :]
         if relation == TRIPLE and len(arguments) == 3:
             of_class = (arguments[1] == self._type) & np.isin(arguments[2], self._classes)
-            own: npt.NDArray[np.bool_] = ~(np.isin(arguments[1], self._properties) | of_class)
+            own: Mask = ~(np.isin(arguments[1], self._properties) | of_class)
             return own
         if relation == self._layout.types:
-            other: npt.NDArray[np.bool_] = ~np.isin(arguments[1], self._classes)
+            other: Mask = ~np.isin(arguments[1], self._classes)
             return other
         return None
 
     def restored(self, facts: Facts) -> Facts:
         """Facts of a relation as facts of the user's predicate, without leading columns."""
         return as_triples(facts, self._layout, self._terms)
-
-
-def written_out(facts: Facts, terms: Terms) -> list[Ids]:
-    name = terms.id_of(IRI(facts.predicate))
-    if len(facts.columns) == 1:
-        type_ = terms.id_of(TYPE)
-        return [facts.columns[0], _constant(type_, facts.count), _constant(name, facts.count)]
-    return [facts.columns[0], _constant(name, facts.count), facts.columns[1]]
 
 
 def _members(rows: Rows, object_: Ids, layout: Layout, terms: Terms) -> tuple[Rows, list[tuple[str, Rows]]]:

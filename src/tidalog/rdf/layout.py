@@ -82,9 +82,9 @@ class Layout:
         properties, classes = self.properties.values(), self.classes.values()
         return {TRIPLE: 3, **dict.fromkeys(properties, 2), **dict.fromkeys(classes, 1)}
 
-    @cached_property
-    def relations(self) -> frozenset[str]:
-        return frozenset(self.arities)
+    def holds(self, relation: str) -> bool:
+        """Whether a relation holds triples."""
+        return relation in self.arities
 
     @property
     def is_split(self) -> bool:

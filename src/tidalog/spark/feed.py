@@ -280,7 +280,7 @@ class Feed(FeedWriter):
                     rows.add_facts(label, facts, np.full(facts.count, is_explicit))
         table = rows.table()
         if has_files:
-            table = _difference(replayed(self.folder), table, rows.label_of(label))
+            table = _difference(facts_of_feed(self.folder), table, rows.label_of(label))
         self._write(self.last + 1, kb.applied_number, table)
 
 
@@ -300,7 +300,7 @@ def read_feed(files: Sequence[FeedFile]) -> Iterator[pa.Table]:
         yield pq.read_table(file.path, memory_map=True)
 
 
-def replayed(folder: Path) -> pa.Table:
+def facts_of_feed(folder: Path) -> pa.Table:
     """The facts after replaying a feed, as the rows that inserted them."""
     tables = list(read_feed(feed_files(folder)))
     whole = pa.concat_tables([known_shape(folder).schema().empty_table(), *tables], promote_options="default")

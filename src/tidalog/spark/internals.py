@@ -1,7 +1,7 @@
 """The parts of PySpark that are not public API, all in this file.
 
 Each function says which public call was tried and why it does not suffice.  Only this file has to be checked
-against a new version of PySpark: a test looks for private names in the rest of `tidalog.spark`.
+against a new version of PySpark: a test looks for private names in all others.
 """
 
 from __future__ import annotations
@@ -210,6 +210,24 @@ def no_callback_log(*expected: type[BaseException]) -> Callable[[], None]:
     silent = _Unexpected(expected)
     logger.addFilter(silent)
     return lambda: logger.removeFilter(silent)
+
+
+@contextmanager
+def no_tracebacks_of_py4j() -> Iterator[None]:
+    """Suppresses the traceback that py4j logs of a call to the JVM that Ctrl-C interrupts, which also raises.
+
+    Public: none; what py4j logs then is known by its text.
+    """
+
+    def is_other(record: logging.LogRecord) -> bool:
+        return not str(record.msg).endswith("while sending command.")
+
+    logger = logging.getLogger()
+    logger.addFilter(is_other)
+    try:
+        yield
+    finally:
+        logger.removeFilter(is_other)
 
 
 class _Unexpected(logging.Filter):

@@ -23,7 +23,7 @@ from tidalog.io.files import free_name
 from tidalog.lang.sparql.solutions import UNBOUND
 from tidalog.model.window_times import time_text
 from tidalog.spark.diagnostics import FeedOfAnotherStore, NoFeed, SparkError
-from tidalog.spark.feed import MOST_ROWS, FeedShape, FeedWriter, feed_shape, replayed, store_id
+from tidalog.spark.feed import MOST_ROWS, FeedShape, FeedWriter, facts_of_feed, feed_shape, store_id
 
 if TYPE_CHECKING:
     from tidalog.api.continuous import ContinuousQuery
@@ -134,7 +134,7 @@ class QueryFeed(FeedWriter):
 
     def _delete_all(self) -> None:
         """A query begins where an earlier one of its name has left answers."""
-        left, kb = replayed(self.folder), self._kb
+        left, kb = facts_of_feed(self.folder), self._kb
         if left.num_rows:
             for name, value in (("update", self._moment()), ("op", "-")):
                 index = left.column_names.index(name)

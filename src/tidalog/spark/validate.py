@@ -31,9 +31,9 @@ from tidalog.io.update_checks import (
     sure_checks,
 )
 from tidalog.io.update_diagnostics import NotATimeCell
-from tidalog.io.update_files import Mask
 from tidalog.lang.names import ABSOLUTE, IRI_CHARACTER, PREFIXED
 from tidalog.model.column_types import TYPES
+from tidalog.model.facts import Mask
 from tidalog.model.window_times import SECOND, START
 from tidalog.rdf.layout import TRIPLE
 from tidalog.spark.catalog import KnownPredicates

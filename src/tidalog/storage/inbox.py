@@ -112,8 +112,10 @@ class Inbox:
         self.last_label: Label | None = None
         self.labels = KnownLabels()
 
-    def add(self, batch: Batch, index: int, update: EncodedUpdate, start: tuple[str, int], until: int) -> int:
-        """Adds an update of a batch that is logged, or continues the last one.  Returns its number."""
+    def add(
+        self, batch: Batch, index: int, update: EncodedUpdate, start: tuple[str, int], until: int
+    ) -> None:
+        """Adds an update of a batch that is logged, or continues the last one."""
         number = batch.first + index
         position = Position(number, batch.source, batch.number, index, batch.labels[index])
         if batch.goes_on and not index and self.waiting:
@@ -122,7 +124,6 @@ class Inbox:
             self.waiting.append(Waiting(position, whole, last.first, last.start, until))
         else:
             self.waiting.append(Waiting(position, update, number, start, until))
-        return number
 
     def note_batch(self, batch: Batch, applied_to: int) -> None:
         """Notes a batch that is logged."""

@@ -25,7 +25,7 @@ _PATIENCE: Final = 0.5
 _PAUSE: Final = 0.02
 
 
-class Lock:
+class StoreLock:
     """Held until `release`."""
 
     def __init__(self, folder: Path) -> None:

@@ -141,7 +141,7 @@ def changes_to_redo(
             continue
         if not record.has_updates:
             if record.first in marks.rejected:
-                _skip(log, record.first)
+                log.skip_to(record.first)
             elif record.first > marks.done and has_writer:
                 return
             else:
@@ -152,13 +152,14 @@ def changes_to_redo(
             if number <= log.applied_to:
                 continue
             if number in marks.rejected:
-                _skip(log, number)
+                log.skip_to(number)
                 continue
             last = marks.last_of.get(number, number)
             if batch is not None and last > marks.done:
                 start = entry.segment, entry.offset
                 update.accepted = True
-                log.logged_to = inbox.add(batch, index, update, start, last)
+                inbox.add(batch, index, update, start, last)
+                log.read_to(number)
                 continue
             if last > marks.done and has_writer:
                 return
@@ -177,7 +178,3 @@ def _batch_of(record: Record) -> Batch | None:
     return Batch(
         record.source, record.batch, record.first, record.labels, record.contents, goes_on=record.goes_on
     )
-
-
-def _skip(log: WriteAheadLog, number: int) -> None:
-    log.applied_to = log.logged_to = number

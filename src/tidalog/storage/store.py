@@ -34,7 +34,7 @@ class Store:
         is_new = not (folder / manifests.NAME).exists()
         try:
             folder.mkdir(exist_ok=True)
-            self._lock = locks.Lock(folder)
+            self._lock = locks.StoreLock(folder)
         except OSError as error:
             raise _unchanged(folder, error) from error
         try:
