@@ -18,8 +18,8 @@ from tidalog.engine.binding_blocks import (
     POSITION,
     ROW,
     ROWS,
-    SPARED,
-    SPARED_AT,
+    UNMARKED_AT,
+    UNMARKED_COUNT,
     BindingBlocks,
 )
 from tidalog.engine.bits import PROVED
@@ -36,7 +36,7 @@ def prove_pivots(
 ) -> None:
     """Emit: the pivots of instances whose heads they are.  DERIVATIONS counts instances up to the proof."""
     block, rows, control = blocks.registers[level], blocks.cursors[level, ROWS], blocks.control
-    body, spared = pc + 5 + code[pc + 4], uint64_at(control[SPARED_AT], control[SPARED])
+    body, unmarked = pc + 5 + code[pc + 4], uint64_at(control[UNMARKED_AT], control[UNMARKED_COUNT])
     pivots = block[PIVOT_REGISTER]
     for i in range(rows):
         fact = pivots[i]
@@ -52,7 +52,7 @@ def prove_pivots(
         if same:
             set_bits(facts, log, fact, PROVED)
             if control[OBSERVED] & PASS_ON:
-                mark_derivable(facts, log, code, body, block, i, fact, spared)
+                mark_derivable(facts, log, code, body, block, i, fact, unmarked)
 
 
 @compiled

@@ -86,7 +86,7 @@ class Savepoint:
         engine.counts.undo(len(engine.store))
         if of_query:
             engine.indexes.end_query(
-                engine.store, self.facts, self.indexes, self.predicates, engine.most_lent
+                engine.store, self.facts, self.indexes, self.predicates, engine.most_temporary_bytes
             )
         else:
             engine.indexes.truncate(engine.store, self.facts, self.indexes)

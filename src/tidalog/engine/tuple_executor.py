@@ -18,7 +18,7 @@ from tidalog.engine.array_types import Float64s, Int32Table, Int64s, Int64Table,
 from tidalog.engine.delta_scan import plans_of
 from tidalog.engine.dictionary_kernels import Terms, has_term_capacity
 from tidalog.engine.expressions import run_expression, term_of
-from tidalog.engine.functions import FAILED, STACK, TRUTH, WAITING
+from tidalog.engine.functions import ASKED, FAILED, STACK, TRUTH
 from tidalog.engine.index_kernels import fact_of_run, pool_at
 from tidalog.engine.jit import compiled, inlined, int32_at, int32_table
 from tidalog.engine.opcodes import (
@@ -274,7 +274,7 @@ def evaluate_operator(
         terms, code, at + 1, code[at], block, 0, scratch.tags, scratch.ints, scratch.reals, scratch.ids
     )
     tag = scratch.tags[0]
-    if tag == WAITING:
+    if tag == ASKED:
         return FULL
     if tag == FAILED or (not compute and not (tag == TRUTH and scratch.ints[0] == 1)):
         cursor[PC] = -1

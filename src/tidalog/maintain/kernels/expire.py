@@ -71,7 +71,7 @@ from tidalog.maintain.kernels.expire_work import (
     WANTED,
     Work,
     first_to_go,
-    has_room,
+    has_capacity,
     note_change,
     pop_slot,
     wait,
@@ -141,7 +141,7 @@ def raise_given(facts: Facts, log: Log, expiries: Expiries, work: Work) -> bool:
     control, life = work.control, expiries.life
     explicit = len(work.given)
     while control[NEXT] < explicit + len(work.raised):
-        if not has_room(facts, expiries, work):
+        if not has_capacity(facts, expiries, work):
             return False
         i = control[NEXT]
         if i < explicit:
@@ -225,7 +225,7 @@ def find_heads(terms: Terms, expiries: Expiries, search: Search, work: Work) -> 
 @compiled
 def lengthen_heads(facts: Facts, log: Log, expiries: Expiries, work: Work) -> int:
     """Lengthens the heads that were noted; new ones have no expiry yet.  PAUSE or GROW_FACTS."""
-    if not has_room(facts, expiries, work):
+    if not has_capacity(facts, expiries, work):
         return GROW_FACTS
     control, life, ends, found, created = work.control, expiries.life, work.ends, work.found, work.created
     begin, count = 0, control[HEADS]

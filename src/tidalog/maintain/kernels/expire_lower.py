@@ -55,7 +55,7 @@ from tidalog.maintain.kernels.expire_work import (
     SUSPECTS,
     Work,
     first_to_go,
-    has_room,
+    has_capacity,
     note_change,
     wait,
 )
@@ -68,7 +68,7 @@ def lower(facts: Facts, terms: Terms, log: Log, expiries: Expiries, search: Sear
     """One move of the phases before RAISE."""
     control, life, now = work.control, expiries.life, expiries.state[NOW]
     phase = control[PHASE]
-    if not has_room(facts, expiries, work):
+    if not has_capacity(facts, expiries, work):
         return GROW_FACTS
     if phase == SEEDS:
         if control[NEXT] == len(work.seeds):
@@ -173,7 +173,7 @@ def doubt_heads(
     lost their proof.  DONE, GROW_FACTS or GROW_TERMS."""
     view, now, life = search.views[DOUBTING], expiries.state[NOW], expiries.life
     while True:
-        if not has_room(facts, expiries, work):
+        if not has_capacity(facts, expiries, work):
             return GROW_FACTS
         found = next_match(terms, view, search, DOUBTING, work.control[FACT])
         if found != FOUND:

@@ -6,11 +6,11 @@ from typing import Final, NamedTuple
 
 import numpy as np
 
+from tidalog.engine import hash_table
 from tidalog.engine.array_types import Int32s, Int32Table, Int64s, Int64Table, Uint8s, Uint64s, int64
 from tidalog.engine.bits import WAITING
 from tidalog.engine.expiry_kernels import LOGGED, QUEUED, SIDE, SLOT, WAIT, Expiries
 from tidalog.engine.fact_kernels import ENTRIES, FACTS, HEADER, USED, Facts
-from tidalog.engine.hash_table import has_capacity
 from tidalog.engine.jit import (
     compiled,
     inlined,
@@ -87,14 +87,14 @@ class Work(NamedTuple):
 
 
 @inlined
-def has_room(facts: Facts, expiries: Expiries, work: Work) -> bool:
+def has_capacity(facts: Facts, expiries: Expiries, work: Work) -> bool:
     """Whether all that a batch of instances may add has capacity."""
     state, ends = facts.state, min(len(facts.offset), len(facts.status))
     n, wide = state[FACTS] + MARGIN, MARGIN * (len(work.heads) + HEADER)
     return bool(
         n <= min(ends, len(expiries.life))
         and state[USED] + wide <= len(facts.arguments)
-        and has_capacity(state[ENTRIES] + MARGIN, len(facts.slots))
+        and hash_table.has_capacity(state[ENTRIES] + MARGIN, len(facts.slots))
         and work.control[WAITS] + MARGIN <= len(work.waits)
         and work.control[CHANGED] + MARGIN <= len(work.changed)
         and work.control[SUSPECTS] + MARGIN <= len(work.suspects)
