@@ -210,8 +210,8 @@ def find_heads(terms: Terms, expiries: Expiries, search: Search, work: Work) -> 
             break
         work.counters[DERIVATIONS] += 1
         slot = first_to_go(expiries, search, RAISING)
-        # With two facts, the other has been there as long as this one had been meant to stay; of more, one
-        # may be new, and the instance too.
+        # In a body of two, the other fact has been there since before this one's old expiry was set; in a
+        # larger body another fact, and so the instance, may be new.
         of_pair = code[body_of(view, search, RAISING)] <= 2
         if when[slot] > (low if of_pair else now):
             at, pc, block = control[HEADS], emit_of(search, RAISING), row_of(search, RAISING)
