@@ -72,10 +72,11 @@ from tidalog.maintain.kernels.expire_work import (
     Work,
     first_to_go,
     has_capacity,
+    is_later,
     note_change,
-    pop_slot,
     wait,
 )
+from tidalog.maintain.kernels.heap import pop
 
 # --- compiled ---------------------------------------------------------------------------------------
 
@@ -274,7 +275,7 @@ def take_batch(facts: Facts, log: Log, expiries: Expiries, work: Work) -> bool:
                 count += 1  # a fact that was raised further waits elsewhere
         if slots[slot, WAIT] == 0:
             slots[slot, QUEUED] = 0
-            pop_slot(expiries.when, work.queue, control[TIMES])
+            pop(work.queue, control[TIMES], is_later, expiries.when)
             control[TIMES] -= 1
     control[BATCHED], control[AT], control[IS_NEW] = count, 0, 1
     return count > 0
