@@ -48,7 +48,7 @@ from tidalog.engine.tuple_executor import FOUND, FULL, Search, body_of, emit_of,
 from tidalog.engine.tuple_prefetch import prefetch_probes, prefetch_rows
 from tidalog.engine.tuple_view import code_of, fill_view
 from tidalog.engine.undo_log import Log, clear_bits, insert_changes, set_bits
-from tidalog.maintain.kernels.counters import DERIVATIONS, INSTANCES_PER_UNIT
+from tidalog.maintain.kernels.counters import DERIVATIONS, spend
 from tidalog.maintain.kernels.expire_lower import lower
 from tidalog.maintain.kernels.expire_work import (
     AT,
@@ -102,8 +102,7 @@ def change_expiries(
     fill_view(search.views[PROVING], facts, indexes, proving)
     billed = counters[DERIVATIONS]
     while True:
-        control[BUDGET] -= 1 + ((counters[DERIVATIONS] - billed) >> INSTANCES_PER_UNIT)
-        billed = counters[DERIVATIONS]
+        billed = spend(control, BUDGET, counters, billed)
         if control[BUDGET] < 0:
             return PAUSE
         if control[PHASE] == SPREAD:

@@ -51,10 +51,10 @@ from tidalog.maintain.kernels.counters import (
     DELETIONS,
     DERIVATIONS,
     FROM_RECORD,
-    INSTANCES_PER_UNIT,
     SPARED,
     Ints,
     recorded_head,
+    spend,
 )
 from tidalog.maintain.kernels.heap import pop, push
 from tidalog.maintain.workspace import Workspace
@@ -139,8 +139,7 @@ def delete_ranked(
     control, counters = work.control, work.counters
     billed = counters[DERIVATIONS]
     while True:
-        control[BUDGET] -= 1 + ((counters[DERIVATIONS] - billed) >> INSTANCES_PER_UNIT)
-        billed = counters[DERIVATIONS]
+        billed = spend(control, BUDGET, counters, billed)
         if control[BUDGET] < 0:
             return PAUSE
         phase = control[PHASE]
