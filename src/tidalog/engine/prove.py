@@ -27,6 +27,7 @@ from tidalog.engine.fact_kernels import Facts
 from tidalog.engine.index_kernels import POOL, POOL_SIZE
 from tidalog.engine.jit import compiled, int32_at, uint64_at
 from tidalog.engine.mark_propagation import PASS_ON, mark_derivable
+from tidalog.engine.probe import has_operands
 from tidalog.engine.undo_log import Log, set_bits
 
 
@@ -44,12 +45,7 @@ def prove_pivots(
             continue
         control[DERIVATIONS] += 1
         offset = int64(facts.offset[fact])
-        same = True
-        for c in range(code[pc + 4]):
-            operand = code[pc + 5 + c]
-            value = block[operand, i] if operand >= 0 else -1 - operand
-            same = same and facts.arguments[offset + c] == value
-        if same:
+        if has_operands(facts.arguments, offset, block, i, code, pc + 5, code[pc + 4]):
             set_bits(facts, log, fact, PROVED)
             if control[OBSERVED] & PASS_ON:
                 mark_derivable(facts, log, code, body, block, i, fact, unmarked)

@@ -32,7 +32,7 @@ from tidalog.engine.opcodes import (
     PROBE,
 )
 from tidalog.engine.plan_code import Code
-from tidalog.engine.probe import operand_of
+from tidalog.engine.probe import agrees, has_operands
 from tidalog.engine.tuple_view import (
     FILTERS,
     FILTERS_SIZE,
@@ -42,7 +42,6 @@ from tidalog.engine.tuple_view import (
     PLANS,
     STARTS,
     VIEW,
-    agrees,
     allows,
     arguments_of,
     as_block,
@@ -346,12 +345,8 @@ def derives(view: np.ndarray, search: Search, depth: int, fact: int) -> bool:
 @compiled
 def has_arguments(view: np.ndarray, pc: int, registers: np.ndarray, fact: int) -> bool:
     """Whether an emit names a given fact."""
-    code, arguments, block = code_of(view), arguments_of(view), as_block(registers)
-    offset = int64(offsets_of(view)[fact])
-    for j in range(code[pc + 4]):
-        if arguments[offset + j] != operand_of(block, 0, code, pc + 5 + j):
-            return False
-    return True
+    code, offset = code_of(view), int64(offsets_of(view)[fact])
+    return has_operands(arguments_of(view), offset, as_block(registers), 0, code, pc + 5, code[pc + 4])
 
 
 @inlined
