@@ -88,7 +88,7 @@ def test_answers_are_those_of_a_knowledge_base_that_was_never_asked(
     seed: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(fact_store, "UNUSED", 4)  # so that ids are compacted
-    monkeypatch.setattr(embedded, "_LENT_BYTES", 1 << 12)  # so that indexes are emptied
+    monkeypatch.setattr(embedded, "_TEMPORARY_BYTES", 1 << 12)  # so that indexes are emptied
     monkeypatch.setattr("tidalog.engine.index._CHECKED_AFTER", 0)
     monkeypatch.setattr("tidalog.engine.index._LAST_USED", 2)
     chance = random.Random(seed)
@@ -185,7 +185,7 @@ def test_a_query_leaves_no_relation_and_no_index_of_its_own() -> None:
 
 
 def test_indexes_of_queries_are_emptied_when_they_take_too_much(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(embedded, "_LENT_BYTES", 0)
+    monkeypatch.setattr(embedded, "_TEMPORARY_BYTES", 0)
     monkeypatch.setattr("tidalog.engine.index._CHECKED_AFTER", 0)
     kb = opened()
     wide = 12
@@ -195,7 +195,7 @@ def test_indexes_of_queries_are_emptied_when_they_take_too_much(monkeypatch: pyt
     for column in range(wide):
         arguments = ", ".join("5" if c == column else f"?x{c}" for c in range(wide))
         assert len(kb.query(f"wide({arguments})")) == (1 if column <= 5 else 0)
-    filled = sum(engine.indexes._capacity(n) > 10_000 for n in engine.indexes._lent)
+    filled = sum(engine.indexes._capacity(n) > 10_000 for n in engine.indexes._temporary)
     assert filled <= max(_LAST_USED, engine.store.nbytes // 10_000) < wide or filled == _LAST_USED
     kb.delete("wide", [tuple(5 + c for c in range(wide))])
     assert not kb.query("wide(5, " + ", ".join(f"?x{c}" for c in range(1, wide)) + ")")

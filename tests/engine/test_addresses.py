@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 import pytest
 
-from tidalog.engine import update_kernels as steps
+from tidalog.engine import update_kernels as kernels
 from tidalog.engine.addresses import Owner, block_of
 from tidalog.engine.array_types import EACH, Int32s, Int64Table, Uint8s
 from tidalog.engine.bits import EXPLICIT, NEW, PRESENT
@@ -105,14 +105,15 @@ def test_the_block_of_an_engine_follows_its_arrays_when_they_grow() -> None:
         engine.log.reserve(len(engine.store))
         table = np.arange(begin, begin + rows, dtype=np.int32).reshape(1, rows)
         absent = np.empty(rows, np.int64)
-        assert steps.make_explicit(engine.store.at, engine.log.at, 0, table, absent) == (rows, 0)
+        assert kernels.make_explicit(engine.store.at, engine.log.at, 0, table, absent) == (rows, 0)
         engine.store.ensure(rows, 1, 0)
-        assert steps.put_rows(engine.store.at, engine.log.at, 0, table, int(EXPLICIT | PRESENT | NEW)) == rows
+        status = int(EXPLICIT | PRESENT | NEW)
+        assert kernels.put_rows(engine.store.at, engine.log.at, 0, table, status) == rows
         out = np.full(rows, -1, np.int32)
         ids = np.arange(begin, begin + rows, dtype=np.int32)
         predicates_of(engine.store.at, ids, out)
         assert not out.any()
         assert engine.store.column(ids, 0).tolist() == table[0].tolist()
         if engine.store.arrays is before:
-            assert steps.make_explicit(engine.store.at, engine.log.at, 0, table, absent) == (0, rows)
+            assert kernels.make_explicit(engine.store.at, engine.log.at, 0, table, absent) == (0, rows)
         begin, rows = begin + rows, 2 * rows

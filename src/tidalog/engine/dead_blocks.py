@@ -33,7 +33,8 @@ ROWS: Final = 1 << 17
 PENDING: Final = 1 << 12
 """Deaths that are counted together."""
 BULK: Final = 8
-"""Updates in which one of so many facts dies leave it to compaction: new memory costs more than that then."""
+"""If an update kills one fact in `BULK` or more, compaction is left to free the memory: touching new memory
+would cost more."""
 _NO_IDS: Final[Ids] = np.empty(0, np.int32)
 
 
@@ -51,13 +52,16 @@ class _Blocks:
             self.given = np.concatenate([self.given, np.zeros(more, np.bool_)])
 
     def dead(self, complete: int) -> list[int]:
-        """Those of so many blocks that can be given back."""
+        """Those of the first `complete` blocks that can be given back."""
         found: list[int] = np.flatnonzero((self.living[:complete] == 0) & ~self.given[:complete]).tolist()
         return found
 
 
 class DeadBlocks:
     def __init__(self) -> None:
+        self._reset()
+
+    def _reset(self) -> None:
         self.ids, self.rows = 0, 0
         """Ids, and numbers of the arena, in blocks whose memory was given back."""
         self._ids, self._rows = _Blocks(), _Blocks()
@@ -93,7 +97,7 @@ class DeadBlocks:
 
     def rows_were_compacted(self) -> None:
         """Every row has a fact."""
-        self.__init__()  # type: ignore[misc]
+        self._reset()
 
     def in_memory(self, first: int, end: int) -> Iterator[tuple[int, int]]:
         """The ranges of ids between two that take memory."""

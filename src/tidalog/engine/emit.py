@@ -38,11 +38,9 @@ def can_observe(facts: Facts, code: np.ndarray, pc: int, blocks: BindingBlocks, 
 
 
 @compiled
-def run_emit_changes(
-    facts: Facts, log: Log, code: np.ndarray, pc: int, blocks: BindingBlocks, level: int, status: int
-) -> None:
-    block, rows = blocks.registers[level], blocks.cursors[level, ROWS]
-    predicate, arity, at = code[pc + 2], code[pc + 4], pc + 5
+def gather_heads(code: np.ndarray, pc: int, blocks: BindingBlocks, level: int) -> np.ndarray:
+    """The heads that an emit names, columns first: its operands for all rows of a level."""
+    block, rows, arity, at = blocks.registers[level], blocks.cursors[level, ROWS], code[pc + 4], pc + 5
     for c in range(arity):
         operand = code[at + c]
         head = blocks.heads[c]
@@ -53,16 +51,22 @@ def run_emit_changes(
         else:
             for i in range(rows):
                 head[i] = -1 - operand
-    insert_changes(
-        facts, log, predicate, blocks.heads[:arity], rows, blocks.hashes, status, blocks.match, blocks.source
-    )
+    heads: np.ndarray = blocks.heads[:arity]
+    return heads
+
+
+@compiled
+def run_emit_changes(
+    facts: Facts, log: Log, code: np.ndarray, pc: int, blocks: BindingBlocks, level: int, status: int
+) -> None:
+    block, rows = blocks.registers[level], blocks.cursors[level, ROWS]
+    heads, body = gather_heads(code, pc, blocks, level), pc + 5 + code[pc + 4]
+    insert_changes(facts, log, code[pc + 2], heads, rows, blocks.hashes, status, blocks.match, blocks.source)
     what = blocks.control[OBSERVED]
     if what & RECORD_BODIES:
-        record_instances(
-            facts, log.derivation_log, code, at + arity, block, rows, blocks.match, blocks.source
-        )
+        record_instances(facts, log.derivation_log, code, body, block, rows, blocks.match, blocks.source)
     elif what & (MARK | LINK):
-        observe(facts, log, code, at + arity, block, rows, blocks.match, blocks.source, what)
+        observe(facts, log, code, body, block, rows, blocks.match, blocks.source, what)
 
 
 @compiled

@@ -31,7 +31,7 @@ _SAMPLE = 2048
 _SMALL_SHARE = 16
 _WIDE = 8  # terms for each fact from which bits by term are not worth it
 _NO_OFFSETS: Offsets = np.empty(0, np.uint32)
-_LENT_BYTES = 1 << 26  # that indexes of queries may take; more if the facts take more
+_TEMPORARY_BYTES = 1 << 26  # that temporary indexes may take; more if the facts take more
 
 
 class EmbeddedEngine:
@@ -64,9 +64,9 @@ class EmbeddedEngine:
     def index(self, predicate: int, columns: tuple[int, ...]) -> int:
         return self.indexes.number(predicate, columns, self.store.count(predicate))
 
-    def lent_index(self, predicate: int, columns: tuple[int, ...]) -> int:
+    def temporary_index(self, predicate: int, columns: tuple[int, ...]) -> int:
         """An index for a query."""
-        return self.indexes.number(predicate, columns, self.store.count(predicate), lent=True)
+        return self.indexes.number(predicate, columns, self.store.count(predicate), temporary=True)
 
     @property
     def at(self) -> tuple[FactArrays, Terms, Log, Int64Table]:
@@ -157,15 +157,15 @@ class EmbeddedEngine:
             self.derivations[predicates] = instances
 
     @property
-    def most_lent(self) -> int:
-        """Bytes that indexes may take which only queries use."""
-        return max(_LENT_BYTES, self.store.nbytes)
+    def most_temporary_bytes(self) -> int:
+        """Bytes that temporary indexes may take."""
+        return max(_TEMPORARY_BYTES, self.store.nbytes)
 
     def spare_memory(self, most: int | None) -> None:
-        """Before a run that may take this many bytes: releases the indexes that only queries use if
-        more than half of that is in use."""
+        """Before a run that may take this many bytes: releases temporary indexes if more than half of that
+        is in use."""
         if most is not None and 2 * self.nbytes > most:
-            self.indexes.release_lent()
+            self.indexes.release_temporary()
 
     def forget_derived(self) -> None:
         """Only explicit facts stay, in the order they had within their predicates; hidden predicates go.  An

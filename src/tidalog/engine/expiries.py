@@ -130,7 +130,7 @@ class ExpiryStore(Owner[kernel.Expiries]):
     # --- an update ----------------------------------------------------------------------------------
 
     def open(self, facts: int) -> None:
-        """A savepoint is opened: what is undone is undone to here, whether an update follows or a query."""
+        """A savepoint is opened: `undo` restores this state, after an update or a query."""
         self.arrays.state[kernel.BEGIN], self.arrays.state[LOGGED] = facts, 0
 
     def begin(self, engine: EmbeddedEngine, lifetimes: Lifetimes | None, derived: Collection[int]) -> None:

@@ -106,20 +106,17 @@ def take_due(facts: Facts, expiries: Expiries, slot: int, out: Int32s) -> int:
     it has capacity for; the others are listed under their later expiries."""
     life, slots, now = expiries.life, expiries.slots, expiries.state[NOW]
     count = 0
-    while slots[slot, HEAD] > LAST and count < len(out):
-        fact = int64(slots[slot, HEAD] - FIRST_LINK)
-        slots[slot, HEAD] = life[fact, LINK]
-        life[fact, LINK] = UNLISTED
-        if facts.status[fact] & PRESENT:
-            if expiry_of(expiries, fact) <= now:
-                out[count] = fact
-                count += 1
-            else:
-                list_fact(expiries, fact)
-    while slots[slot, LATER] > 0 and count < len(out):
-        at = int64(slots[slot, LATER] - 1)
-        fact = int64(expiries.side[at, 0])
-        slots[slot, LATER] = expiries.side[at, 1]
+    while count < len(out):
+        if slots[slot, HEAD] > LAST:
+            fact = int64(slots[slot, HEAD] - FIRST_LINK)
+            slots[slot, HEAD] = life[fact, LINK]
+            life[fact, LINK] = UNLISTED
+        elif slots[slot, LATER] > 0:
+            at = int64(slots[slot, LATER] - 1)
+            fact = int64(expiries.side[at, 0])
+            slots[slot, LATER] = expiries.side[at, 1]
+        else:
+            break
         if facts.status[fact] & PRESENT:
             if expiry_of(expiries, fact) <= now:
                 out[count] = fact
@@ -285,11 +282,3 @@ def times_of(expiries: Expiries, ids: Int32s, out: Int64s) -> None:
     """When facts expire."""
     for i in range(len(ids)):
         out[i] = expiry_of(expiries, int64(ids[i]))
-
-
-@entry
-def given_times_of(expiries: Expiries, ids: Int32s, out: Int64s) -> None:
-    """When facts expire as explicit facts, for checks."""
-    for i in range(len(ids)):
-        given = expiries.life[ids[i], GIVEN]
-        out[i] = expiries.when[given - 1] if given > 0 else expiries.when[GONE]

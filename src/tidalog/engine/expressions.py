@@ -29,6 +29,7 @@ from tidalog.engine.dictionary_kernels import (
 )
 from tidalog.engine.functions import (
     AND,
+    ASKED,
     COALESCE,
     EQUAL,
     EXP,
@@ -56,7 +57,6 @@ from tidalog.engine.functions import (
     STACK,
     TRUTH,
     UNEQUAL,
-    WAITING,
     postfix,
 )
 from tidalog.engine.jit import bits_double, compiled, double_bits, entry, float64_at, inlined, int64_at
@@ -211,7 +211,7 @@ def run_expression(
     reals: np.ndarray,
     ids: np.ndarray,
 ) -> None:
-    """Leaves the value at the bottom of the stack; WAITING if Python must answer first."""
+    """Leaves the value at the bottom of the stack; ASKED if Python must answer first."""
     top = 0
     for pc in range(at, at + length, 2):
         function, argument = code[pc], code[pc + 1]
@@ -335,7 +335,7 @@ def run_expression(
             i = int64(1) if is_of_kind(function, terms, tags[first], ids[first]) else int64(0)
         if asked:
             if term == OPEN:
-                tags[0] = WAITING
+                tags[0] = ASKED
                 return
             if term >= 0:
                 put_term(terms, term, first, tags, ints, reals, ids)
@@ -381,7 +381,7 @@ def evaluate_rows(
     waiting = False
     for row in range(rows):
         run_expression(terms, code, at + 1, code[at], block, row, tags, ints, reals, ids)
-        if tags[0] == WAITING:
+        if tags[0] == ASKED:
             waiting = True
         elif tags[0] == FAILED:
             failed += 1

@@ -76,6 +76,66 @@ def same_arguments(arguments: np.ndarray, at: int, rows: np.ndarray, row: int) -
     return same
 
 
+@inlined
+def find_row(
+    slots: np.ndarray,
+    arguments: np.ndarray,
+    predicate: int,
+    rows: np.ndarray,
+    row: int,
+    h: np.uint64,
+    shift: np.uint64,
+) -> tuple[np.uint64, int]:
+    """The slot of a row with the hash `h` and the offset of its arguments; or an empty slot and NONE."""
+    mask = np.uint64(len(slots) - 1)
+    found = int64(NONE)
+    s = h >> shift
+    while True:
+        entry = slots[s]
+        if entry == EMPTY:
+            break
+        if entry >> HALF == h >> HALF:
+            at = int64(entry & LOW32)
+            if arguments[at - 1] == predicate and same_arguments(arguments, at, rows, row):
+                found = at
+                break
+        s = (s + ONE) & mask
+    return s, found
+
+
+@inlined
+def begin_row(
+    facts: Facts, predicate: int, h: np.uint64, s: np.uint64, n: int, used: int, status: np.uint16
+) -> None:
+    """Puts a new fact `n`, which has the hash `h`, into an empty slot.  Its arguments come after HEADER, from
+    the end of the `used` part of the arena on."""
+    arguments = facts.arguments
+    facts.slots[s] = make_entry(h, used + HEADER)
+    facts.offset[n] = np.uint32(used + HEADER)
+    facts.status[n] = status
+    arguments[used] = n
+    arguments[used + 1] = predicate
+
+
+@inlined
+def add_row(
+    facts: Facts,
+    predicate: int,
+    rows: np.ndarray,
+    row: int,
+    h: np.uint64,
+    s: np.uint64,
+    n: int,
+    used: int,
+    status: np.uint16,
+) -> None:
+    """`begin_row`, and the arguments of a row."""
+    begin_row(facts, predicate, h, s, n, used, status)
+    arguments = facts.arguments
+    for c in range(rows.shape[0]):
+        arguments[used + HEADER + c] = rows[c, row]
+
+
 @entry
 def hash_rows(predicate: int, rows: Int32Table, count: int, hashes: Uint64s) -> None:
     start = hash_start(predicate)
@@ -123,8 +183,7 @@ def insert_pairs(
     start = hash_start(predicate)
     for i in range(count):
         hashes[i] = hash_end(hash_add(hash_add(start, left[i]), right[i]))
-    slots, arguments, offset = facts.slots, facts.arguments, facts.offset
-    all_status, bits = facts.status, np.uint16(status)
+    slots, arguments, bits = facts.slots, facts.arguments, np.uint16(status)
     mask, shift = np.uint64(len(slots) - 1), table_shift(len(slots))
     n, used = facts.state[FACTS], facts.state[USED]
     is_far = len(slots) > CACHED
@@ -137,11 +196,7 @@ def insert_pairs(
         while True:
             entry = slots[s]
             if entry == EMPTY:
-                slots[s] = make_entry(h, used + HEADER)
-                offset[n] = np.uint32(used + HEADER)
-                all_status[n] = bits
-                arguments[used] = n
-                arguments[used + 1] = predicate
+                begin_row(facts, predicate, h, s, n, used, bits)
                 arguments[used + 2] = a
                 arguments[used + 3] = b
                 used += 2 + HEADER
@@ -151,13 +206,43 @@ def insert_pairs(
                 at = int64(entry & LOW32)
                 if arguments[at] == a and arguments[at + 1] == b and arguments[at - 1] == predicate:
                     if bits & EXPLICIT:
-                        all_status[arguments[at - HEADER]] |= bits
+                        facts.status[arguments[at - HEADER]] |= bits
                     break
             s = (s + ONE) & mask
-    facts.state[ENTRIES] += n - facts.state[FACTS]
+    end_rows(facts, predicate, n, used)
+
+
+@compiled
+def insert_wide(
+    facts: Facts, predicate: int, rows: np.ndarray, count: int, hashes: np.ndarray, status: int
+) -> None:
+    hash_rows(predicate, rows, count, hashes)
+    slots, arguments, bits = facts.slots, facts.arguments, np.uint16(status)
+    mask, shift = np.uint64(len(slots) - 1), table_shift(len(slots))
+    n, used = facts.state[FACTS], facts.state[USED]
+    is_far = len(slots) > CACHED
+    for i in range(count):
+        if is_far:
+            look_ahead(slots, arguments, hashes, i, count - 1, shift, mask)
+        s, at = find_row(slots, arguments, predicate, rows, i, hashes[i], shift)
+        if at == NONE:
+            add_row(facts, predicate, rows, i, hashes[i], s, n, used, bits)
+            used += rows.shape[0] + HEADER
+            n += 1
+        elif bits & EXPLICIT:
+            facts.status[arguments[at - HEADER]] |= bits
+    end_rows(facts, predicate, n, used)
+
+
+@inlined
+def end_rows(facts: Facts, predicate: int, n: int, used: int) -> None:
+    """After rows of a predicate were added: the store has `n` facts."""
+    before = facts.state[FACTS]
+    facts.state[ENTRIES] += n - before
     facts.state[FACTS] = n
     facts.state[USED] = used
     facts.extent[predicate, TABLED] = n
+    note_extent(facts, predicate, before)
 
 
 @entry
@@ -232,51 +317,7 @@ def insert_rows(
         insert_pairs(facts, predicate, rows[0], rows[1], count, hashes, status)
     else:
         insert_wide(facts, predicate, rows, count, hashes, status)
-    note_extent(facts, predicate, before)
     return int64(facts.state[FACTS] - before)
-
-
-@compiled
-def insert_wide(
-    facts: Facts, predicate: int, rows: np.ndarray, count: int, hashes: np.ndarray, status: int
-) -> None:
-    arity = rows.shape[0]
-    hash_rows(predicate, rows, count, hashes)
-    slots, arguments, offset = facts.slots, facts.arguments, facts.offset
-    all_status, bits = facts.status, np.uint16(status)
-    mask, shift = np.uint64(len(slots) - 1), table_shift(len(slots))
-    n, used = facts.state[FACTS], facts.state[USED]
-    is_far = len(slots) > CACHED
-    for i in range(count):
-        if is_far:
-            look_ahead(slots, arguments, hashes, i, count - 1, shift, mask)
-        h = hashes[i]
-        tag = h >> HALF
-        s = h >> shift
-        while True:
-            entry = slots[s]
-            if entry == EMPTY:
-                slots[s] = make_entry(h, used + HEADER)
-                offset[n] = np.uint32(used + HEADER)
-                all_status[n] = bits
-                arguments[used] = n
-                arguments[used + 1] = predicate
-                for c in range(arity):
-                    arguments[used + HEADER + c] = rows[c, i]
-                used += arity + HEADER
-                n += 1
-                break
-            if entry >> HALF == tag:
-                at = int64(entry & LOW32)
-                if arguments[at - 1] == predicate and same_arguments(arguments, at, rows, i):
-                    if bits & EXPLICIT:
-                        all_status[arguments[at - HEADER]] |= bits
-                    break
-            s = (s + ONE) & mask
-    facts.state[ENTRIES] += n - facts.state[FACTS]
-    facts.state[FACTS] = n
-    facts.state[USED] = used
-    facts.extent[predicate, TABLED] = n
 
 
 @compiled

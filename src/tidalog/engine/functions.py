@@ -96,7 +96,7 @@ NAMES: Final = {number: name for name, number in reversed(NATIVE.items())}
 """The name of each function, the first that it has."""
 
 # Tags of values on the stack: what a term counts as (`dictionary_kernels`), or that there is no value.
-WAITING: Final = -2  # Python has been asked, see `questions`
+ASKED: Final = -2  # Python has been asked, see `questions`
 FAILED: Final = -1
 OTHER: Final = NO_VALUE
 INT: Final = INT_VALUE

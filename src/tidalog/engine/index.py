@@ -3,9 +3,9 @@
 An index is created for a predicate and a set of columns when a plan asks for it, and is caught up with new
 facts in bulk just before it is probed, and only then.
 
-An index that only queries have asked for is *lent*.  It stays for the next query, until there are too many:
-then the one that was used least recently is emptied, which is safe at any time: it is filled again when it is
-next read.  The first plan of the program that asks for it keeps it for good.
+An index that only queries have asked for is *temporary*.  It stays for the next query, until there are too
+many: then the one that was used least recently is emptied, which is safe at any time: it is filled again when
+it is next read.  The first plan of the program that asks for it keeps it for good.
 """
 
 from __future__ import annotations
@@ -51,9 +51,9 @@ from tidalog.engine.memory import resized
 
 MOST_IN_POOL: Final = 2**31 - 1
 _FEW: Final = 1000
-_DEARER: Final = 4  # times that removing a fact is dearer than adding one
-_LAST_USED: Final = 8  # lent indexes that stay whatever their size, for one query may use several
-_CHECKED_AFTER: Final = 1 << 20  # bytes that indexes grow by before the size of lent ones is checked
+_REMOVAL_COST: Final = 4  # of a fact; adding one costs 1
+_LAST_USED: Final = 8  # temporary indexes that stay whatever their size, for one query may use several
+_CHECKED_AFTER: Final = 1 << 20  # bytes that indexes grow by before the size of temporary ones is checked
 _MOST_AT_FIRST: Final = 1 << 18  # facts for whose keys a new table has twice the capacity
 
 
@@ -67,10 +67,10 @@ class Indexes:
         self._total: npt.NDArray[np.int64] = np.zeros(1, np.int64)
         """Bytes that pools and records use; compiled code adds to it."""
         self._slot_bytes = 0
-        self._lent: dict[int, None] = {}
-        """Indexes that only queries use, the least recently used first."""
+        self._temporary: dict[int, None] = {}
+        """Temporary indexes, the least recently used first."""
         self._checked_bytes = 0
-        """Bytes in use when the size of lent indexes was last checked."""
+        """Bytes in use when the size of temporary indexes was last checked."""
         self._slots: list[npt.NDArray[np.uint64]] = []
         self._pools: list[npt.NDArray[np.int32]] = []
         self._records: list[npt.NDArray[np.int32]] = []
@@ -84,19 +84,19 @@ class Indexes:
         return int(self._total[0]) + self._slot_bytes + self.meta.nbytes
 
     def number(
-        self, predicate: int, columns: tuple[int, ...], expected: int = 0, *, lent: bool = False
+        self, predicate: int, columns: tuple[int, ...], expected: int = 0, *, temporary: bool = False
     ) -> int:
         """The index of a predicate on columns, created empty if it is new; it will see this many facts or
-        more.  `lent`: a query asks for it."""
+        more.  `temporary`: a query asks for it."""
         key = (predicate, columns)
         if key in self._numbers:
             number = self._numbers[key]
-            if self._lent.pop(number, number) is None and lent:
-                self._lent[number] = None  # the last used is the last
+            if self._temporary.pop(number, number) is None and temporary:
+                self._temporary[number] = None  # the last used is the last
             return number
         number = self._numbers[key] = len(self._slots)
-        if lent:
-            self._lent[number] = None
+        if temporary:
+            self._temporary[number] = None
         self._of_predicate.setdefault(predicate, []).append(number)
         if number == len(self.meta):
             self.meta = np.concatenate([self.meta, np.zeros_like(self.meta)])
@@ -151,7 +151,7 @@ class Indexes:
             for number in range(indexes, len(self)):
                 self._total[0] -= _bytes_used(self.meta[number])
                 self._slot_bytes -= self._slots[number].nbytes
-                self._lent.pop(number, None)
+                self._temporary.pop(number, None)
             del self._slots[indexes:], self._pools[indexes:], self._records[indexes:]
             self.meta[indexes:] = 0
         for number in np.flatnonzero(self.meta[: len(self), CAUGHT_UP] > length).tolist():
@@ -159,22 +159,22 @@ class Indexes:
 
     def end_query(self, store: FactStore, length: int, first: int, predicates: int, most: int) -> None:
         """Removes facts with ids of `length` and more.  Of the indexes from number `first` on, which the
-        query created, those of its own relations go, which have numbers from `predicates` on.  Then lent
-        indexes take at most this many bytes, or are those that were used last."""
+        query created, those of its own relations go, which have numbers from `predicates` on.  Then
+        temporary indexes take at most this many bytes, or are those that were used last."""
         if len(self) > first:
             created = {number: key for key, number in self._numbers.items() if number >= first}
             own = next((n for n in sorted(created) if created[n][0] >= predicates), len(self))
             lost = [created[n] for n in range(own, len(self)) if created[n][0] < predicates]
             self.truncate(store, length, own)
             for predicate, columns in lost:  # the next query finds it before its own ones, and fills it
-                self.number(predicate, columns, store.count(predicate), lent=True)
+                self.number(predicate, columns, store.count(predicate), temporary=True)
         else:
             self.truncate(store, length, first)
         if self.nbytes > self._checked_bytes + _CHECKED_AFTER:
             self._release_unused(most)
 
     def _release_unused(self, most: int) -> None:
-        filled = {number: self._capacity(number) for number in self._lent if self.meta[number, KEYS]}
+        filled = {number: self._capacity(number) for number in self._temporary if self.meta[number, KEYS]}
         total = sum(filled.values())
         for number in list(filled)[:-_LAST_USED]:
             if total > most:
@@ -182,14 +182,14 @@ class Indexes:
                 self._release(number)
         self._checked_bytes = self.nbytes
 
-    def release_lent(self) -> None:
-        """Empties all indexes that only queries use."""
-        for number in self._lent:
+    def release_temporary(self) -> None:
+        """Empties all temporary indexes."""
+        for number in self._temporary:
             self._release(number)
         self._checked_bytes = self.nbytes
 
     def _release(self, number: int) -> None:
-        """Empties an index that only queries use, and releases its memory."""
+        """Empties a temporary index, and releases its memory."""
         self._empty(number)
         self._put_slots(number, np.zeros(table_size(0), np.uint64))
         self._put_pool(number, np.empty(64, np.int32))
@@ -202,7 +202,7 @@ class Indexes:
         """The indexes from which this many dead facts of a predicate are to be removed.  Indexes that lose
         many facts have been emptied, and are filled again when they are next read."""
         numbers = self._of_predicate.get(predicate, ())
-        if dead > _FEW and dead * _DEARER > facts.extent[predicate, COUNT]:
+        if dead > _FEW and dead * _REMOVAL_COST > facts.extent[predicate, COUNT]:
             for number in numbers:
                 self._empty(number)
             return ()

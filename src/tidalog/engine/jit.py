@@ -28,7 +28,6 @@ if BUILDING:
     from numba import types
     from numba.core import cgutils
     from numba.extending import intrinsic as numba_intrinsic
-    from numba.np.arrayobj import make_array
 
     entries: dict[str, Callable[..., object]] = {}
     """The entry points by symbol, of the modules imported so far."""
@@ -174,21 +173,6 @@ def int32_table(address: int, rows: int, columns: int) -> np.ndarray:
 @compiled
 def int64_table(address: int, rows: int, columns: int) -> np.ndarray:
     return numba.carray(_pointer(address), (rows, columns), np.int64)
-
-
-@intrinsic
-def borrowed(typing_context, array):  # type: ignore[no-untyped-def]
-    """The same array without an owner, for code that passes it on a million times: counting references costs
-    more than the work.  The caller keeps the array alive."""
-    signature = array(array)
-
-    def codegen(context, builder, signature, arguments):  # type: ignore[no-untyped-def]
-        view = make_array(signature.return_type)(context, builder, arguments[0])
-        view.meminfo = cgutils.get_null_value(view.meminfo.type)
-        view.parent = cgutils.get_null_value(view.parent.type)
-        return view._getvalue()
-
-    return signature, codegen
 
 
 @intrinsic

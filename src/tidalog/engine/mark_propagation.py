@@ -14,7 +14,7 @@ from typing import Final
 
 import numpy as np
 
-from tidalog.engine.binding_blocks import SPARED, SPARED_AT, BindingBlocks
+from tidalog.engine.binding_blocks import UNMARKED_AT, UNMARKED_COUNT, BindingBlocks
 from tidalog.engine.bits import DELETED, DELETED_NEXT, EXPLICIT, MARKED, POSITIVE
 from tidalog.engine.emit import note
 from tidalog.engine.fact_kernels import Facts, fact_hash
@@ -45,10 +45,10 @@ def pass_marks_on(
     block = blocks.registers[level]
     at = pc + 5 + code[pc + 4]
     status = facts.status
-    spared = uint64_at(blocks.control[SPARED_AT], blocks.control[SPARED])
+    unmarked = uint64_at(blocks.control[UNMARKED_AT], blocks.control[UNMARKED_COUNT])
     for i in range(rows):
         passes = blocks.source[i] != 0 and has_mark(facts, code, at, block, i)
-        if passes and not is_among(spared, blocks.hashes[i]):
+        if passes and not is_among(unmarked, blocks.hashes[i]):
             head = blocks.match[i]
             status[head] |= MARKED
             note(log, np.uint32(0), facts.offset[head])
@@ -72,10 +72,10 @@ def mark_derivable(
     block: np.ndarray,
     row: int,
     fact: int,
-    spared: np.ndarray,
+    unmarked: np.ndarray,
 ) -> None:
     """A deleted fact that an instance brings back gets the mark that this passes on."""
-    if has_mark(facts, code, at, block, row) and not is_among(spared, fact_hash(facts, fact)):
+    if has_mark(facts, code, at, block, row) and not is_among(unmarked, fact_hash(facts, fact)):
         set_bits(facts, log, fact, MARKED)
 
 

@@ -24,8 +24,9 @@ from tidalog.engine.binding_blocks import (
 )
 from tidalog.engine.bits import DELETED, PRESENT
 from tidalog.engine.dictionary_kernels import Terms
+from tidalog.engine.emit import gather_heads
 from tidalog.engine.expressions import evaluate_rows
-from tidalog.engine.fact_kernels import FACTS, Facts, append_rows, insert_pairs, insert_rows, note_extent
+from tidalog.engine.fact_kernels import Facts, append_rows, insert_pairs, insert_rows
 from tidalog.engine.index_kernels import fact_of_run, pool_at
 from tidalog.engine.jit import compiled, int32_at
 from tidalog.engine.opcodes import (
@@ -171,7 +172,6 @@ def run_absent(
     block, rows = blocks.registers[level], blocks.cursors[level, ROWS]
     index, predicate, number, width = code[pc + 2], code[pc + 3], code[pc + 4], code[pc + 5]
     same = pc + 6 + width
-    repeats = code[same]
     pivots = block[PIVOT_REGISTER]
     kept = 0
     if index < 0:
@@ -191,11 +191,11 @@ def run_absent(
         find_runs(facts, meta, block, rows, code, pc + 6, blocks.hashes, start, length)
         for i in range(rows):
             if length[i] == 0 or not any_match(
-                facts, meta, start[i], length[i], filters, number, pivots[i], code, same + 1, repeats
+                facts, meta, start[i], length[i], filters, number, pivots[i], code, same
             ):
                 blocks.source[kept] = i
                 kept += 1
-    keep_rows(block, code, same + 1 + 2 * repeats, blocks.source, kept)
+    keep_rows(block, code, same + 1 + 2 * code[same], blocks.source, kept)
     return kept
 
 
@@ -282,21 +282,10 @@ def run_emit(facts: Facts, code: np.ndarray, pc: int, blocks: BindingBlocks, lev
     block, rows = blocks.registers[level], blocks.cursors[level, ROWS]
     predicate, is_new, arity, at = code[pc + 2], code[pc + 3] != 0, code[pc + 4], pc + 5
     if arity == 2 and code[at] >= 0 and code[at + 1] >= 0 and not is_new:
-        before = facts.state[FACTS]
         insert_pairs(facts, predicate, block[code[at]], block[code[at + 1]], rows, blocks.hashes, status)
-        note_extent(facts, predicate, before)
         return
-    for c in range(arity):
-        operand = code[at + c]
-        head = blocks.heads[c]
-        if operand >= 0:
-            column = block[operand]
-            for i in range(rows):
-                head[i] = column[i]
-        else:
-            for i in range(rows):
-                head[i] = -1 - operand
+    heads = gather_heads(code, pc, blocks, level)
     if is_new:
-        append_rows(facts, predicate, blocks.heads[:arity], rows, status)
+        append_rows(facts, predicate, heads, rows, status)
     else:
-        insert_rows(facts, predicate, blocks.heads[:arity], rows, blocks.hashes, status)
+        insert_rows(facts, predicate, heads, rows, blocks.hashes, status)

@@ -70,6 +70,19 @@ def operand_of(block: np.ndarray, row: int, code: np.ndarray, at: int) -> int:
 
 
 @inlined
+def has_operands(
+    arguments: np.ndarray, offset: int, block: np.ndarray, row: int, code: np.ndarray, at: int, count: int
+) -> bool:
+    """Whether the arguments at an offset are a row's operands in the code from `at` on."""
+    same = True
+    for j in range(count):
+        if arguments[offset + j] != operand_of(block, row, code, at + j):
+            same = False
+            break
+    return same
+
+
+@inlined
 def has_key(
     arguments: np.ndarray,
     offset: int,
@@ -308,13 +321,9 @@ def fact_with(
             break
         if entry >> HALF == h >> HALF:
             offset = int64(entry & LOW32)
-            same = arguments[offset - 1] == predicate
-            if same:
-                for j in range(arity):
-                    if arguments[offset + j] != operand_of(block, row, code, at + j):
-                        same = False
-                        break
-            if same:
+            if arguments[offset - 1] == predicate and has_operands(
+                arguments, offset, block, row, code, at, arity
+            ):
                 found = arguments[offset - HEADER]
                 break
         s = (s + ONE) & mask
@@ -351,6 +360,17 @@ def find_rows(facts: Facts, predicate: int, rows: Int32Table, count: int, out: I
     find_members(facts, predicate, rows, count, columns, 0, len(rows), np.empty(count, np.uint64), out)
 
 
+@inlined
+def agrees(arguments: np.ndarray, offset: int, code: np.ndarray, same: int) -> bool:
+    """Whether columns are equal where an atom repeats a variable."""
+    equal = True
+    for j in range(code[same]):
+        if arguments[offset + code[same + 1 + 2 * j]] != arguments[offset + code[same + 2 + 2 * j]]:
+            equal = False
+            break
+    return equal
+
+
 @compiled
 def any_match(
     facts: Facts,
@@ -362,9 +382,8 @@ def any_match(
     pivot: int,
     code: np.ndarray,
     same: int,
-    repeats: int,
 ) -> bool:
-    """Whether a run holds a fact that passes a filter and has equal columns where asked."""
+    """Whether a run holds a fact that passes a filter and agrees with the atom."""
     pool = pool_at(meta)
     mask, want, order = (
         filters[number, FILTER_MASK],
@@ -373,15 +392,8 @@ def any_match(
     )
     for k in range(length):
         fact = fact_of_run(pool, start, k)
-        if not passes(facts.status, fact, mask, want, order, pivot):
-            continue
-        offset = int64(facts.offset[fact])
-        equal = True
-        for j in range(repeats):
-            a, b = code[same + 2 * j], code[same + 2 * j + 1]
-            if facts.arguments[offset + a] != facts.arguments[offset + b]:
-                equal = False
-                break
-        if equal:
+        if passes(facts.status, fact, mask, want, order, pivot) and agrees(
+            facts.arguments, int64(facts.offset[fact]), code, same
+        ):
             return True
     return False

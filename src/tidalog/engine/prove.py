@@ -18,8 +18,8 @@ from tidalog.engine.binding_blocks import (
     POSITION,
     ROW,
     ROWS,
-    SPARED,
-    SPARED_AT,
+    UNMARKED_AT,
+    UNMARKED_COUNT,
     BindingBlocks,
 )
 from tidalog.engine.bits import PROVED
@@ -27,6 +27,7 @@ from tidalog.engine.fact_kernels import Facts
 from tidalog.engine.index_kernels import POOL, POOL_SIZE
 from tidalog.engine.jit import compiled, inlined, int32_at, uint64_at
 from tidalog.engine.mark_propagation import PASS_ON, mark_derivable
+from tidalog.engine.probe import has_operands
 from tidalog.engine.undo_log import Log, set_bits
 
 
@@ -39,11 +40,11 @@ def prove_pivots(
     block, rows, control = blocks.registers[level], blocks.cursors[level, ROWS], blocks.control
     pivots = block[PIVOT_REGISTER]
     if control[OBSERVED] & PASS_ON:
-        body, spared = pc + 5 + code[pc + 4], uint64_at(control[SPARED_AT], control[SPARED])
+        body, unmarked = pc + 5 + code[pc + 4], uint64_at(control[UNMARKED_AT], control[UNMARKED_COUNT])
         for i in range(rows):
             if is_first_proof(facts, code, pc, block, i, control):
                 set_bits(facts, log, pivots[i], PROVED)
-                mark_derivable(facts, log, code, body, block, i, pivots[i], spared)
+                mark_derivable(facts, log, code, body, block, i, pivots[i], unmarked)
     else:
         for i in range(rows):
             if is_first_proof(facts, code, pc, block, i, control):
@@ -60,12 +61,7 @@ def is_first_proof(
         return False
     control[DERIVATIONS] += 1
     offset = int64(facts.offset[fact])
-    same = True
-    for c in range(code[pc + 4]):
-        operand = code[pc + 5 + c]
-        value = block[operand, row] if operand >= 0 else -1 - operand
-        same = same and facts.arguments[offset + c] == value
-    return same
+    return has_operands(facts.arguments, offset, block, row, code, pc + 5, code[pc + 4])
 
 
 @compiled

@@ -76,8 +76,8 @@ class Savepoint:
         engine.open_savepoint = None
 
     def roll_back(self, *, of_query: bool = False) -> None:
-        """Everything is as it was; after a query but for new terms, which the answer names, and for indexes
-        of relations that stay."""
+        """Restores everything.  After a query, new terms stay, because the answer names them, and so do
+        indexes of relations that stay."""
         engine = self._engine
         engine.expiries.undo(engine)
         undo(engine.store.at, engine.log.at)
@@ -86,7 +86,7 @@ class Savepoint:
         engine.counts.undo(len(engine.store))
         if of_query:
             engine.indexes.end_query(
-                engine.store, self.facts, self.indexes, self.predicates, engine.most_lent
+                engine.store, self.facts, self.indexes, self.predicates, engine.most_temporary_bytes
             )
         else:
             engine.indexes.truncate(engine.store, self.facts, self.indexes)

@@ -18,7 +18,7 @@ from tidalog.engine.array_types import Float64s, Int32Table, Int64s, Int64Table,
 from tidalog.engine.delta_scan import plans_of
 from tidalog.engine.dictionary_kernels import Terms, has_term_capacity
 from tidalog.engine.expressions import run_expression, term_of
-from tidalog.engine.functions import FAILED, STACK, TRUTH, WAITING
+from tidalog.engine.functions import ASKED, FAILED, STACK, TRUTH
 from tidalog.engine.index_kernels import fact_of_run, pool_at
 from tidalog.engine.jit import compiled, inlined, int32_at, int32_table
 from tidalog.engine.opcodes import (
@@ -32,7 +32,7 @@ from tidalog.engine.opcodes import (
     PROBE,
 )
 from tidalog.engine.plan_code import Code
-from tidalog.engine.probe import operand_of
+from tidalog.engine.probe import agrees, has_operands
 from tidalog.engine.tuple_view import (
     FILTERS,
     FILTERS_SIZE,
@@ -42,7 +42,6 @@ from tidalog.engine.tuple_view import (
     PLANS,
     STARTS,
     VIEW,
-    agrees,
     allows,
     arguments_of,
     as_block,
@@ -274,7 +273,7 @@ def evaluate_operator(
         terms, code, at + 1, code[at], block, 0, scratch.tags, scratch.ints, scratch.reals, scratch.ids
     )
     tag = scratch.tags[0]
-    if tag == WAITING:
+    if tag == ASKED:
         return FULL
     if tag == FAILED or (not compute and not (tag == TRUTH and scratch.ints[0] == 1)):
         cursor[PC] = -1
@@ -346,12 +345,8 @@ def derives(view: np.ndarray, search: Search, depth: int, fact: int) -> bool:
 @compiled
 def has_arguments(view: np.ndarray, pc: int, registers: np.ndarray, fact: int) -> bool:
     """Whether an emit names a given fact."""
-    code, arguments, block = code_of(view), arguments_of(view), as_block(registers)
-    offset = int64(offsets_of(view)[fact])
-    for j in range(code[pc + 4]):
-        if arguments[offset + j] != operand_of(block, 0, code, pc + 5 + j):
-            return False
-    return True
+    code, offset = code_of(view), int64(offsets_of(view)[fact])
+    return has_operands(arguments_of(view), offset, as_block(registers), 0, code, pc + 5, code[pc + 4])
 
 
 @inlined

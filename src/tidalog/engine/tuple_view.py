@@ -148,14 +148,3 @@ def find_run(view: np.ndarray, meta: np.ndarray, keys: int, registers: np.ndarra
     return run_of_key(
         arguments_of(view), offsets_of(view), meta, index_at(meta), width, h, block, 0, code, keys
     )
-
-
-@inlined
-def agrees(arguments: np.ndarray, offset: int, code: np.ndarray, same: int) -> bool:
-    """Whether columns are equal where an atom repeats a variable."""
-    equal = True
-    for j in range(code[same]):
-        if arguments[offset + code[same + 1 + 2 * j]] != arguments[offset + code[same + 2 + 2 * j]]:
-            equal = False
-            break
-    return equal

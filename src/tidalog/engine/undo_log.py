@@ -17,7 +17,7 @@ import numpy.typing as npt
 from tidalog.engine.addresses import Owner
 from tidalog.engine.array_types import Int32s, Int32Table, Int64s, Uint16s, Uint64s, int64
 from tidalog.engine.binding_blocks import BLOCK
-from tidalog.engine.bits import DELETED, DELETED_NEXT, EXPLICIT, LASTING, NEW, TOUCHED
+from tidalog.engine.bits import DELETED, LASTING, NEW, TOUCHED
 from tidalog.engine.derivation_log import DerivationLog, move_row
 from tidalog.engine.fact_kernels import (
     CACHED,
@@ -28,16 +28,17 @@ from tidalog.engine.fact_kernels import (
     FIRST,
     HEADER,
     LAST,
+    NONE,
     TABLED,
     USED,
     Facts,
+    add_row,
+    find_row,
     hash_rows,
     look_ahead,
-    same_arguments,
 )
-from tidalog.engine.hash_table import EMPTY, HALF, LOW32, ONE, make_entry, table_shift
+from tidalog.engine.hash_table import table_shift
 from tidalog.engine.jit import entry, inlined
-from tidalog.engine.probe import find_rows
 
 Ints = npt.NDArray[np.int32]
 T = TypeVar("T", bound=np.generic)
@@ -157,34 +158,18 @@ def clear_bits(facts: Facts, log: Log, fact: int, bits: np.uint16) -> None:
     facts.status[fact] &= ~bits
 
 
-@entry
-def flag_deleted_next(
-    facts: Facts,
-    log: Log,
-    predicate: int,
-    rows: Int32Table,
-    count: int,
-    deleted: bool,
-    out: Int32s,
-    found: int,
-) -> int:
-    """Sets DELETED_NEXT on the explicit facts among rows of a coming update that `deleted` them, and clears
-    it on those among rows that it inserts.  Appends the former to the `found` ids in `out`; how many ids it
-    holds now."""
-    ids = np.empty(count, np.int32)
-    find_rows(facts, predicate, rows, count, ids)
-    for i in range(count):
-        if ids[i] < 0:
-            continue
-        status = facts.status[ids[i]]
-        if not deleted:
-            if status & DELETED_NEXT:
-                clear_bits(facts, log, ids[i], DELETED_NEXT)
-        elif (status & (EXPLICIT | DELETED | DELETED_NEXT)) == EXPLICIT:
-            set_bits(facts, log, ids[i], DELETED_NEXT)
-            out[found] = ids[i]
-            found += 1
-    return found
+@inlined
+def move_fact(facts: Facts, log: Log, fact: int, at: int, new: int, bits: np.uint16) -> None:
+    """Gives a deleted fact, whose arguments are at an offset, a new id; `bits` join its lasting status."""
+    move = log.counts[MOVES]
+    log.moved_from[move], log.moved_to[move] = fact, new
+    log.counts[MOVES] = move + 1
+    facts.offset[new] = np.uint32(at)
+    facts.status[new] = (facts.status[fact] & LASTING) | bits
+    facts.status[fact] = TOUCHED
+    facts.arguments[at - HEADER] = new
+    facts.state[DEAD] += 1
+    move_row(log.derivation_log, fact, new)
 
 
 @entry
@@ -204,7 +189,7 @@ def insert_changes(
     the predicate is in the table."""
     arity = rows.shape[0]
     hash_rows(predicate, rows, count, hashes)
-    slots, arguments, offset, all_status = facts.slots, facts.arguments, facts.offset, facts.status
+    slots, arguments, bits = facts.slots, facts.arguments, np.uint16(status)
     mask, shift = np.uint64(len(slots) - 1), table_shift(len(slots))
     extent = facts.extent[predicate]
     n, used = facts.state[FACTS], facts.state[USED]
@@ -212,49 +197,26 @@ def insert_changes(
     for i in range(count):
         if is_far:
             look_ahead(slots, arguments, hashes, i, count - 1, shift, mask)
-        h = hashes[i]
-        s = h >> shift
-        while True:
-            entry = slots[s]
-            if entry == EMPTY:
-                slots[s] = make_entry(h, used + HEADER)
-                offset[n] = np.uint32(used + HEADER)
-                all_status[n] = np.uint16(status)
-                arguments[used] = n
-                arguments[used + 1] = predicate
-                for c in range(arity):
-                    arguments[used + HEADER + c] = rows[c, i]
-                used += arity + HEADER
-                if extent[COUNT] == 0:
-                    extent[FIRST] = n
-                extent[COUNT] += 1
-                facts.state[ENTRIES] += 1
-                out[i] = n
+        s, at = find_row(slots, arguments, predicate, rows, i, hashes[i], shift)
+        if at == NONE:
+            add_row(facts, predicate, rows, i, hashes[i], s, n, used, bits)
+            used += arity + HEADER
+            if extent[COUNT] == 0:
+                extent[FIRST] = n
+            extent[COUNT] += 1
+            facts.state[ENTRIES] += 1
+            out[i] = n
+            created[i] = 1
+            n += 1
+        else:
+            fact = arguments[at - HEADER]
+            created[i] = 0
+            if facts.status[fact] & DELETED:
+                move_fact(facts, log, fact, at, n, bits & ~NEW)
                 created[i] = 1
+                fact = n
                 n += 1
-                break
-            if entry >> HALF == h >> HALF:
-                at = int64(entry & LOW32)
-                if arguments[at - 1] == predicate and same_arguments(arguments, at, rows, i):
-                    fact = arguments[at - HEADER]
-                    created[i] = 0
-                    if all_status[fact] & DELETED:
-                        created[i] = 1
-                        move = log.counts[MOVES]
-                        log.moved_from[move] = fact
-                        log.moved_to[move] = n
-                        log.counts[MOVES] = move + 1
-                        offset[n] = np.uint32(at)
-                        all_status[n] = (all_status[fact] & LASTING) | (np.uint16(status) & ~NEW)
-                        all_status[fact] = TOUCHED
-                        arguments[at - HEADER] = n
-                        facts.state[DEAD] += 1
-                        move_row(log.derivation_log, fact, n)
-                        fact = n
-                        n += 1
-                    out[i] = fact
-                    break
-            s = (s + ONE) & mask
+            out[i] = fact
     if n > facts.state[FACTS]:
         extent[LAST] = n - 1
     extent[TABLED] = n
@@ -267,21 +229,11 @@ def revive(facts: Facts, log: Log, ids: Int32s, count: int) -> None:
     """Gives deleted facts that are derivable after all new ids at the end; there is capacity."""
     n = facts.state[FACTS]
     for i in range(count):
-        fact = ids[i]
-        at = int64(facts.offset[fact])
-        move = log.counts[MOVES]
-        log.moved_from[move] = fact
-        log.moved_to[move] = n
-        log.counts[MOVES] = move + 1
-        facts.offset[n] = np.uint32(at)
-        facts.status[n] = facts.status[fact] & LASTING
-        facts.status[fact] = TOUCHED
-        facts.arguments[at - HEADER] = n
-        move_row(log.derivation_log, fact, n)
+        at = int64(facts.offset[ids[i]])
+        move_fact(facts, log, ids[i], at, n, np.uint16(0))
         extent = facts.extent[facts.arguments[at - 1]]
         extent[LAST] = n
         extent[TABLED] = n + 1
-        facts.state[DEAD] += 1
         n += 1
     facts.state[FACTS] = n
 

@@ -92,32 +92,37 @@ def clear_bits_of_touched(facts: Facts, log: Log, bits: int) -> None:
 
 
 @entry
-def record_rows(
-    facts: Facts, log: Log, predicate: int, rows: Int32Table, deleted: bool, out: Int32s, found: int
+def flag_deleted_next(
+    facts: Facts,
+    log: Log,
+    predicate: int,
+    rows: Int32Table,
+    deleted: bool,
+    bits_of_new: int,
+    out: Int32s,
+    found: int,
 ) -> tuple[int, int]:
-    """Sets DELETED_NEXT (until `count_deleted_next`) on the explicit facts among rows of a coming update that
-    `deleted` them, and RECORDED on those that are NEW; clears DELETED_NEXT on those among rows that it
-    inserts. Appends the former to the `found` ids in `out`; how many ids it holds now, and how many are
-    RECORDED."""
-    status, count = facts.status, rows.shape[1]
+    """Sets DELETED_NEXT on the explicit facts among rows of a coming update that `deleted` them, with
+    `bits_of_new` on those that are NEW; clears it on those among rows that it inserts.  Appends the former to
+    the `found` ids in `out`; how many ids it holds now, and how many of the added ones are NEW."""
+    count, new = rows.shape[1], 0
     ids = np.empty(count, np.int32)
     find_rows(facts, predicate, rows, count, ids)
-    recorded = 0
     for i in range(count):
         if ids[i] < 0:
             continue
-        bits = status[ids[i]]
+        status = facts.status[ids[i]]
         if not deleted:
-            if bits & DELETED_NEXT:
+            if status & DELETED_NEXT:
                 changes.clear_bits(facts, log, ids[i], DELETED_NEXT)
-        elif (bits & (EXPLICIT | DELETED | DELETED_NEXT)) == EXPLICIT:
+        elif (status & (EXPLICIT | DELETED | DELETED_NEXT)) == EXPLICIT:
             out[found] = ids[i]
             found += 1
             changes.set_bits(facts, log, ids[i], DELETED_NEXT)
-            if bits & NEW:
-                changes.set_bits(facts, log, ids[i], RECORDED)
-                recorded += 1
-    return found, recorded
+            if status & NEW:
+                changes.set_bits(facts, log, ids[i], np.uint16(bits_of_new))
+                new += 1
+    return found, new
 
 
 @entry

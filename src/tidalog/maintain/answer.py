@@ -79,7 +79,7 @@ def answer(
     id_of = engine.dictionary.id_of
     catalogue = replace(
         engine.catalogue,
-        index=engine.lent_index,
+        index=engine.temporary_index,
         term=(lambda term: id_of(values.get(term, term))) if values else id_of,
         terms_in=lambda predicate, column: None,  # an index serves the next query too
     )

@@ -16,8 +16,8 @@ from tidalog.engine.binding_blocks import (
     IN_UPDATE,
     MODE,
     OBSERVED,
-    SPARED,
-    SPARED_AT,
+    UNMARKED_AT,
+    UNMARKED_COUNT,
 )
 from tidalog.engine.bits import STATUS_NEW
 from tidalog.engine.delta_scan import CURRENT, ROUND, scan_delta, start_plan
@@ -84,7 +84,7 @@ def grow(
     of_blocks, of_scan = buffers.blocks.arrays.control, buffers.scan.arrays.control
     of_blocks[MODE], of_blocks[OBSERVED] = FROM_SCRATCH if only_new else IN_UPDATE, observed
     if len(unmarked):
-        of_blocks[SPARED_AT], of_blocks[SPARED] = unmarked.ctypes.data, len(unmarked)
+        of_blocks[UNMARKED_AT], of_blocks[UNMARKED_COUNT] = unmarked.ctypes.data, len(unmarked)
 
     def step() -> int:
         if counting:

@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from tidalog.engine import finished_update as ended
 from tidalog.engine import undo_log as changes
-from tidalog.engine import update_kernels as steps
+from tidalog.engine import update_kernels as kernels
 from tidalog.engine.bits import DELETED, EXPLICIT, NEW, PRESENT
 from tidalog.engine.engine import EmbeddedEngine
 from tidalog.engine.fact_kernels import COUNT, LAST
@@ -66,7 +66,7 @@ class Transaction:
             rows = table.shape[1]
             absent = np.empty(rows, np.int64)
             store.add_to_table(predicate)
-            new, there = steps.make_explicit(engine.store.at, engine.log.at, predicate, table, absent)
+            new, there = kernels.make_explicit(engine.store.at, engine.log.at, predicate, table, absent)
             self.ignored += there
             if new:
                 wanted = table if new == rows else np.ascontiguousarray(table[:, absent[:new]])
@@ -78,7 +78,7 @@ class Transaction:
             rows = table.shape[1]
             ids = np.empty(rows, np.int32)
             store.add_to_table(predicate)
-            found = steps.make_implicit(engine.store.at, engine.log.at, predicate, table, ids)
+            found = kernels.make_implicit(engine.store.at, engine.log.at, predicate, table, ids)
             self.ignored += rows - found
             if found:
                 self.to_delete[predicate] = ids[:found]
@@ -99,7 +99,7 @@ class Transaction:
 
     def delete(self, predicate: int, ids: Ids) -> None:
         """Facts that nothing can derive."""
-        steps.set_bits_of(self.engine.store.at, self.engine.log.at, ids, _DELETED)
+        kernels.set_bits_of(self.engine.store.at, self.engine.log.at, ids, _DELETED)
         self.note_deleted(predicate, ids)
 
     def note_deleted(self, predicate: int, ids: Ids) -> None:
@@ -219,7 +219,7 @@ def put_rows(
     store.ensure(rows, table.shape[0], predicate)
     store.add_to_table(predicate)
     engine.log.derivation_log.ensure_capacity(len(store) + rows, 0, 0)
-    return int(steps.put_rows(engine.store.at, engine.log.at, predicate, table, status))
+    return int(kernels.put_rows(engine.store.at, engine.log.at, predicate, table, status))
 
 
 def each_once(ids: Ids) -> Ids:

@@ -90,9 +90,9 @@ from tidalog.maintain.kernels.counters import (
     DERIVATIONS,
     FORWARD,
     FROM_RECORD,
-    INSTANCES_PER_UNIT,
     SPARED,
     recorded_head,
+    spend,
 )
 
 PAPER: Final = 0
@@ -130,8 +130,7 @@ def run_backward_forward(
     order = control[ORDER]
     billed = work.counters[DERIVATIONS]
     while True:
-        control[BUDGET] -= 1 + ((work.counters[DERIVATIONS] - billed) >> INSTANCES_PER_UNIT)
-        billed = work.counters[DERIVATIONS]
+        billed = spend(control, BUDGET, work.counters, billed)
         if control[BUDGET] < 0:
             return PAUSE
         reason = has_capacity(work, search, log)

@@ -35,6 +35,15 @@ def new_counters() -> npt.NDArray[np.int64]:
 
 
 @inlined
+def spend(control: np.ndarray, budget: int, counters: np.ndarray, billed: int) -> int:
+    """Takes a unit, and what the instances found since `billed` cost, from `control[budget]`; how many
+    instances are billed now."""
+    found = int64(counters[DERIVATIONS])
+    control[budget] -= 1 + ((found - billed) >> INSTANCES_PER_UNIT)
+    return found
+
+
+@inlined
 def recorded_head(facts: Facts, derivation_log: np.ndarray, own: np.ndarray, link: int) -> int:
     """The head of a live instance in the derivation log, if the component derives it; else -1."""
     at = head_of_link(derivation_log, link)

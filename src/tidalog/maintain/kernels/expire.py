@@ -48,7 +48,7 @@ from tidalog.engine.tuple_executor import FOUND, FULL, Search, body_of, emit_of,
 from tidalog.engine.tuple_prefetch import prefetch_probes, prefetch_rows
 from tidalog.engine.tuple_view import code_of, fill_view
 from tidalog.engine.undo_log import Log, clear_bits, insert_changes, set_bits
-from tidalog.maintain.kernels.counters import DERIVATIONS, INSTANCES_PER_UNIT
+from tidalog.maintain.kernels.counters import DERIVATIONS, spend
 from tidalog.maintain.kernels.expire_lower import lower
 from tidalog.maintain.kernels.expire_work import (
     AT,
@@ -71,11 +71,12 @@ from tidalog.maintain.kernels.expire_work import (
     WANTED,
     Work,
     first_to_go,
-    has_room,
+    has_capacity,
+    is_later,
     note_change,
-    pop_slot,
     wait,
 )
+from tidalog.maintain.kernels.heap import pop
 
 # --- compiled ---------------------------------------------------------------------------------------
 
@@ -101,8 +102,7 @@ def change_expiries(
     fill_view(search.views[PROVING], facts, indexes, proving)
     billed = counters[DERIVATIONS]
     while True:
-        control[BUDGET] -= 1 + ((counters[DERIVATIONS] - billed) >> INSTANCES_PER_UNIT)
-        billed = counters[DERIVATIONS]
+        billed = spend(control, BUDGET, counters, billed)
         if control[BUDGET] < 0:
             return PAUSE
         if control[PHASE] == SPREAD:
@@ -141,7 +141,7 @@ def raise_given(facts: Facts, log: Log, expiries: Expiries, work: Work) -> bool:
     control, life = work.control, expiries.life
     explicit = len(work.given)
     while control[NEXT] < explicit + len(work.raised):
-        if not has_room(facts, expiries, work):
+        if not has_capacity(facts, expiries, work):
             return False
         i = control[NEXT]
         if i < explicit:
@@ -210,8 +210,8 @@ def find_heads(terms: Terms, expiries: Expiries, search: Search, work: Work) -> 
             break
         work.counters[DERIVATIONS] += 1
         slot = first_to_go(expiries, search, RAISING)
-        # With two facts, the other has been there as long as this one had been meant to stay; of more, one
-        # may be new, and the instance too.
+        # In a body of two, the other fact has been there since before this one's old expiry was set; in a
+        # larger body another fact, and so the instance, may be new.
         of_pair = code[body_of(view, search, RAISING)] <= 2
         if when[slot] > (low if of_pair else now):
             at, pc, block = control[HEADS], emit_of(search, RAISING), row_of(search, RAISING)
@@ -225,7 +225,7 @@ def find_heads(terms: Terms, expiries: Expiries, search: Search, work: Work) -> 
 @compiled
 def lengthen_heads(facts: Facts, log: Log, expiries: Expiries, work: Work) -> int:
     """Lengthens the heads that were noted; new ones have no expiry yet.  PAUSE or GROW_FACTS."""
-    if not has_room(facts, expiries, work):
+    if not has_capacity(facts, expiries, work):
         return GROW_FACTS
     control, life, ends, found, created = work.control, expiries.life, work.ends, work.found, work.created
     begin, count = 0, control[HEADS]
@@ -274,7 +274,7 @@ def take_batch(facts: Facts, log: Log, expiries: Expiries, work: Work) -> bool:
                 count += 1  # a fact that was raised further waits elsewhere
         if slots[slot, WAIT] == 0:
             slots[slot, QUEUED] = 0
-            pop_slot(expiries.when, work.queue, control[TIMES])
+            pop(work.queue, control[TIMES], is_later, expiries.when)
             control[TIMES] -= 1
     control[BATCHED], control[AT], control[IS_NEW] = count, 0, 1
     return count > 0

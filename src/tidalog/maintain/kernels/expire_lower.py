@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import numpy as np
-
 from tidalog.engine.array_types import int64
 from tidalog.engine.bits import CHECKED, DELAYED, NEW, PRESENT
 from tidalog.engine.dictionary_kernels import Terms
@@ -55,10 +53,11 @@ from tidalog.maintain.kernels.expire_work import (
     SUSPECTS,
     Work,
     first_to_go,
-    has_room,
+    has_capacity,
     note_change,
     wait,
 )
+from tidalog.maintain.kernels.heap import pop, push
 
 # --- compiled ---------------------------------------------------------------------------------------
 
@@ -68,7 +67,7 @@ def lower(facts: Facts, terms: Terms, log: Log, expiries: Expiries, search: Sear
     """One move of the phases before RAISE."""
     control, life, now = work.control, expiries.life, expiries.state[NOW]
     phase = control[PHASE]
-    if not has_room(facts, expiries, work):
+    if not has_capacity(facts, expiries, work):
         return GROW_FACTS
     if phase == SEEDS:
         if control[NEXT] == len(work.seeds):
@@ -84,7 +83,7 @@ def lower(facts: Facts, terms: Terms, log: Log, expiries: Expiries, search: Sear
         if control[DOUBTED] == 0:
             control[PHASE], control[NEXT] = LEFT, 0
             return DONE
-        fact = pop(expiries, work.heap, control[DOUBTED])
+        fact = pop(work.heap, control[DOUBTED], comes_before, expiries)
         control[DOUBTED] -= 1
         control[FACT] = fact
         clear_bits(facts, log, fact, DELAYED)
@@ -173,7 +172,7 @@ def doubt_heads(
     lost their proof.  DONE, GROW_FACTS or GROW_TERMS."""
     view, now, life = search.views[DOUBTING], expiries.state[NOW], expiries.life
     while True:
-        if not has_room(facts, expiries, work):
+        if not has_capacity(facts, expiries, work):
             return GROW_FACTS
         found = next_match(terms, view, search, DOUBTING, work.control[FACT])
         if found != FOUND:
@@ -185,7 +184,7 @@ def doubt_heads(
         of_head = expiry_of(expiries, head)
         if of_head > now and (expiry > of_head or (expiry == of_head and rank < life[head, RANK])):
             set_bits(facts, log, head, DELAYED)
-            push(expiries, work.heap, work.control[DOUBTED], head)
+            push(work.heap, work.control[DOUBTED], head, comes_before, expiries)
             work.control[DOUBTED] += 1
     return DONE if found != FULL else GROW_TERMS
 
@@ -213,37 +212,6 @@ def comes_before(expiries: Expiries, one: int, other: int) -> bool:
     return bool(first > second or (first == second and life[one, RANK] < life[other, RANK]))
 
 
-@compiled
-def push(expiries: Expiries, heap: np.ndarray, size: int, fact: int) -> None:
-    child = size
-    while child > 0:
-        parent = (child - 1) >> 1
-        if not comes_before(expiries, fact, heap[parent]):
-            break
-        heap[child] = heap[parent]
-        child = parent
-    heap[child] = fact
-
-
-@compiled
-def pop(expiries: Expiries, heap: np.ndarray, size: int) -> int:
-    """Removes the first of `size` facts."""
-    first, last = heap[0], heap[size - 1]
-    parent = 0
-    while True:
-        child = 2 * parent + 1
-        if child >= size - 1:
-            break
-        if child + 1 < size - 1 and comes_before(expiries, heap[child + 1], heap[child]):
-            child += 1
-        if not comes_before(expiries, heap[child], last):
-            break
-        heap[parent] = heap[child]
-        parent = child
-    heap[parent] = last
-    return int64(first)
-
-
 @entry
 def doubt_given(facts: Facts, log: Log, expiries: Expiries, work: Work) -> None:
     """Facts that are not explicit for as long any more may have lost their proof."""
@@ -255,5 +223,5 @@ def doubt_given(facts: Facts, log: Log, expiries: Expiries, work: Work) -> None:
             is_doubted = facts.status[fact] & DELAYED
             if not is_doubted and (life[fact, GIVEN] == 0 or when[life[fact, GIVEN] - 1] < when[slot]):
                 set_bits(facts, log, fact, DELAYED)
-                push(expiries, work.heap, control[DOUBTED], fact)
+                push(work.heap, control[DOUBTED], fact, comes_before, expiries)
                 control[DOUBTED] += 1

@@ -6,18 +6,16 @@ from typing import Final, NamedTuple
 
 import numpy as np
 
+from tidalog.engine import hash_table
 from tidalog.engine.array_types import Int32s, Int32Table, Int64s, Int64Table, Uint8s, Uint64s, int64
 from tidalog.engine.bits import WAITING
 from tidalog.engine.expiry_kernels import LOGGED, QUEUED, SIDE, SLOT, WAIT, Expiries
 from tidalog.engine.fact_kernels import ENTRIES, FACTS, HEADER, USED, Facts
-from tidalog.engine.hash_table import has_capacity
-from tidalog.engine.jit import (
-    compiled,
-    inlined,
-)
+from tidalog.engine.jit import inlined
 from tidalog.engine.tuple_executor import Search, body_of
 from tidalog.engine.tuple_view import code_of
 from tidalog.engine.undo_log import Log, set_bits
+from tidalog.maintain.kernels.heap import push
 
 # Depths of the search, and its views.
 RAISING: Final = 0  # instances of settled facts that a fact takes part in
@@ -87,14 +85,14 @@ class Work(NamedTuple):
 
 
 @inlined
-def has_room(facts: Facts, expiries: Expiries, work: Work) -> bool:
+def has_capacity(facts: Facts, expiries: Expiries, work: Work) -> bool:
     """Whether all that a batch of instances may add has capacity."""
     state, ends = facts.state, min(len(facts.offset), len(facts.status))
     n, wide = state[FACTS] + MARGIN, MARGIN * (len(work.heads) + HEADER)
     return bool(
         n <= min(ends, len(expiries.life))
         and state[USED] + wide <= len(facts.arguments)
-        and has_capacity(state[ENTRIES] + MARGIN, len(facts.slots))
+        and hash_table.has_capacity(state[ENTRIES] + MARGIN, len(facts.slots))
         and work.control[WAITS] + MARGIN <= len(work.waits)
         and work.control[CHANGED] + MARGIN <= len(work.changed)
         and work.control[SUSPECTS] + MARGIN <= len(work.suspects)
@@ -121,38 +119,13 @@ def wait(facts: Facts, log: Log, expiries: Expiries, work: Work, fact: int, old:
     slots[slot, WAIT] = at + 1
     if slots[slot, QUEUED] == 0:
         slots[slot, QUEUED] = 1
-        push_slot(expiries.when, work.queue, work.control[TIMES], slot)
+        push(work.queue, work.control[TIMES], slot, is_later, expiries.when)
         work.control[TIMES] += 1
 
 
-@compiled
-def push_slot(when: np.ndarray, heap: np.ndarray, size: int, slot: int) -> None:
-    child = size
-    while child > 0:
-        parent = (child - 1) >> 1
-        if when[heap[parent]] >= when[slot]:
-            break
-        heap[child] = heap[parent]
-        child = parent
-    heap[child] = slot
-
-
-@compiled
-def pop_slot(when: np.ndarray, heap: np.ndarray, size: int) -> None:
-    """Removes the latest of `size` slots."""
-    last = heap[size - 1]
-    parent = 0
-    while True:
-        child = 2 * parent + 1
-        if child >= size - 1:
-            break
-        if child + 1 < size - 1 and when[heap[child + 1]] > when[heap[child]]:
-            child += 1
-        if when[heap[child]] <= when[last]:
-            break
-        heap[parent] = heap[child]
-        parent = child
-    heap[parent] = last
+@inlined
+def is_later(when: np.ndarray, slot: int, other: int) -> bool:
+    return bool(when[slot] > when[other])
 
 
 @inlined

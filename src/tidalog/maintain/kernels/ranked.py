@@ -31,7 +31,7 @@ from tidalog.engine.derivation_log import (
 )
 from tidalog.engine.dictionary_kernels import Terms
 from tidalog.engine.fact_kernels import Facts
-from tidalog.engine.jit import compiled, entry, inlined
+from tidalog.engine.jit import entry, inlined
 from tidalog.engine.opcodes import DONE, GROW_TERMS, PAUSE
 from tidalog.engine.tuple_executor import (
     FOUND,
@@ -51,11 +51,12 @@ from tidalog.maintain.kernels.counters import (
     DELETIONS,
     DERIVATIONS,
     FROM_RECORD,
-    INSTANCES_PER_UNIT,
     SPARED,
     Ints,
     recorded_head,
+    spend,
 )
+from tidalog.maintain.kernels.heap import pop, push
 from tidalog.maintain.workspace import Workspace
 
 # Depths of the search, and its views.
@@ -138,8 +139,7 @@ def delete_ranked(
     control, counters = work.control, work.counters
     billed = counters[DERIVATIONS]
     while True:
-        control[BUDGET] -= 1 + ((counters[DERIVATIONS] - billed) >> INSTANCES_PER_UNIT)
-        billed = counters[DERIVATIONS]
+        billed = spend(control, BUDGET, counters, billed)
         if control[BUDGET] < 0:
             return PAUSE
         phase = control[PHASE]
@@ -158,7 +158,7 @@ def delete_ranked(
         elif phase == POP:
             if control[WAIT] == 0:
                 return DONE
-            control[FACT] = pop(work.heap, control[WAIT])
+            control[FACT] = pop(work.heap, control[WAIT], is_smaller, None)
             control[WAIT] -= 1
             check(facts, log, work)
         else:
@@ -278,7 +278,7 @@ def is_unaffected(facts: Facts, fact: int) -> bool:
 @inlined
 def affect(facts: Facts, log: Log, work: Ranked, fact: int) -> None:
     set_bits(facts, log, fact, WAITING)
-    push(work.heap, work.control[WAIT], fact)
+    push(work.heap, work.control[WAIT], fact, is_smaller, None)
     work.control[WAIT] += 1
 
 
@@ -289,33 +289,6 @@ def affect_all(facts: Facts, log: Log, work: Ranked, ids: Int32s) -> None:
             affect(facts, log, work, ids[i])
 
 
-@compiled
-def push(heap: np.ndarray, size: int, fact: int) -> None:
-    child = size
-    while child > 0:
-        parent = (child - 1) >> 1
-        if heap[parent] <= fact:
-            break
-        heap[child] = heap[parent]
-        child = parent
-    heap[child] = fact
-
-
-@compiled
-def pop(heap: np.ndarray, size: int) -> int:
-    """Removes the smallest of `size` facts."""
-    smallest = heap[0]
-    last = heap[size - 1]
-    parent = 0
-    while True:
-        child = 2 * parent + 1
-        if child >= size - 1:
-            break
-        if child + 1 < size - 1 and heap[child + 1] < heap[child]:
-            child += 1
-        if heap[child] >= last:
-            break
-        heap[parent] = heap[child]
-        parent = child
-    heap[parent] = last
-    return int64(smallest)
+@inlined
+def is_smaller(_: None, one: int, other: int) -> bool:
+    return one < other

@@ -47,11 +47,11 @@ from tidalog.maintain.kernels.counters import (
     DELETIONS,
     DERIVATIONS,
     FROM_RECORD,
-    INSTANCES_PER_UNIT,
     SPARED,
     Ints,
     new_counters,
     recorded_head,
+    spend,
 )
 
 # control[…]
@@ -138,8 +138,7 @@ def retract(
             begin_block(facts, log, work, queue, min(end, control[NEXT] + MOST_BLOCK))
             scan_list(scan, work.deleted, control[NEXT], control[BLOCK_END])
             continue
-        control[BUDGET] -= 1 + ((counters[DERIVATIONS] - billed) >> INSTANCES_PER_UNIT)
-        billed = counters[DERIVATIONS]
+        billed = spend(control, BUDGET, counters, billed)
         if control[BUDGET] < 0:
             return PAUSE
         fact = int64(work.deleted[control[NEXT]])

@@ -15,6 +15,7 @@ from typing import ClassVar, Final
 import numpy as np
 
 from tidalog.engine import update_kernels as kernels
+from tidalog.engine.bits import RECORDED
 from tidalog.engine.emit import RECORD_BODIES
 from tidalog.engine.engine import EmbeddedEngine
 from tidalog.maintain.component import MaintainedComponent
@@ -87,7 +88,9 @@ class CompleteMarks(Marks):
             found = np.empty(sum(table.shape[1] for table, _ in tables), np.int32)
             try:
                 for table, deleted in tables:
-                    count, recorded = kernels.record_rows(facts, log, number, table, deleted, found, count)
+                    count, recorded = kernels.flag_deleted_next(
+                        facts, log, number, table, deleted, int(RECORDED), found, count
+                    )
                     if recorded:
                         self._open_window()
             finally:

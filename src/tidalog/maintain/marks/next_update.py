@@ -13,7 +13,6 @@ from typing import ClassVar, Final
 
 import numpy as np
 
-from tidalog.engine import undo_log as changes
 from tidalog.engine import update_kernels as kernels
 from tidalog.engine.bits import DELETED, DELETED_NEXT, EXPLICIT, MARKED, PRESENT
 from tidalog.engine.engine import EmbeddedEngine
@@ -98,9 +97,7 @@ class NextUpdateMarks(Marks):
             found = np.empty(sum(table.shape[1] for table, _ in tables), np.int32)
             facts, log = self.engine.store.at, self.engine.log.at
             for table, deleted in tables:
-                count = changes.flag_deleted_next(
-                    facts, log, number, table, table.shape[1], deleted, found, count
-                )
+                count, _ = kernels.flag_deleted_next(facts, log, number, table, deleted, 0, found, count)
             found = found[:count]
             found = found[(self.engine.store.arrays.status[found] & DELETED_NEXT) != 0]
             if len(found):

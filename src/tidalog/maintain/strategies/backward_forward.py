@@ -10,7 +10,7 @@ from typing import ClassVar, Final
 import numpy as np
 
 from tidalog.engine import opcodes as op
-from tidalog.engine import update_kernels as steps
+from tidalog.engine import update_kernels as kernels
 from tidalog.engine.bits import (
     CHECKED,
     DELAYED,
@@ -81,9 +81,9 @@ class BackwardForward(Strategy):
         searches = work.component.plans.searches(*_PLANS)
         engine, search = work.txn.engine, searches.work_of(state.BackwardForwardWork)
         seeds = len(seeds_of(work))
-        steps.clear_bits_of_touched(engine.store.at, engine.log.at, _OF_ONE_COMPONENT | int(SPREAD))
+        kernels.clear_bits_of_touched(engine.store.at, engine.log.at, _OF_ONE_COMPONENT | int(SPREAD))
         gone = search.arrays.gone[seeds : search.arrays.control[state.GONE]]
-        steps.clear_bits_of(engine.store.at, engine.log.at, gone.copy(), int(DELETED))
+        kernels.clear_bits_of(engine.store.at, engine.log.at, gone.copy(), int(DELETED))
 
 
 class ForwardBackwardForward(BackwardForward):
@@ -101,7 +101,7 @@ def delete_exactly(work: ComponentUpdate, order: str) -> None:
     component, txn, engine = work.component, work.txn, work.txn.engine
     engine.log.derivation_log.stop_counting()
     seeds = seeds_of(work)
-    steps.clear_bits_of_touched(engine.store.at, engine.log.at, _OF_ONE_COMPONENT)
+    kernels.clear_bits_of_touched(engine.store.at, engine.log.at, _OF_ONE_COMPONENT)
     searches = component.plans.searches(*_PLANS)
     searches.catch_up(engine)
     search = searches.work_of(state.BackwardForwardWork)
@@ -110,7 +110,7 @@ def delete_exactly(work: ComponentUpdate, order: str) -> None:
     gone, derivable = seeds, _NO_IDS
     if asked:
         derivable, no_longer = _split(work, np.concatenate(asked))
-        steps.set_bits_of(engine.store.at, engine.log.at, no_longer, int(DELETED))
+        kernels.set_bits_of(engine.store.at, engine.log.at, no_longer, int(DELETED))
         gone = np.concatenate([seeds, no_longer])
     if component.edit is not None:
         derivable = np.concatenate([derivable, component.suspects()])

@@ -23,8 +23,8 @@ from tidalog.engine.binding_blocks import (
     QUEUE_CAPACITY,
     QUEUED,
     RETRACT,
-    SPARED,
-    SPARED_AT,
+    UNMARKED_AT,
+    UNMARKED_COUNT,
 )
 from tidalog.engine.binding_blocks import BUDGET as ROW_BUDGET
 from tidalog.engine.bits import (
@@ -180,7 +180,7 @@ def _rederivable(work: ComponentUpdate, gone: Ids, passes_on: bool) -> Ids:
     scan[LIST_AT], scan[LIST_SIZE] = rest.ctypes.data, len(rest)
     scan[LIMIT] = find_known(engine.store.at, engine.log.at, gone, rest)
     if passes_on and len(unmarked):
-        blocks[SPARED_AT], blocks[SPARED] = unmarked.ctypes.data, len(unmarked)
+        blocks[UNMARKED_AT], blocks[UNMARKED_COUNT] = unmarked.ctypes.data, len(unmarked)
     budget = np.zeros(1, np.int64)
 
     def step() -> int:

@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from tidalog.engine import opcodes as op
-from tidalog.engine import update_kernels as steps
+from tidalog.engine import update_kernels as kernels
 from tidalog.engine.addresses import Owner
 from tidalog.engine.binding_blocks import BLOCK
 from tidalog.engine.bits import CHECKED, DELAYED, DELETED, EXPLICIT, OLD_STATE, PRESENT, WAITING
@@ -102,7 +102,7 @@ class Expire(Strategy):
         expiries.reserve(len(engine.store))
         end_lives(expiries.at, begin, len(engine.store))
         if txn.deleted_count or len(engine.log.touched):
-            steps.clear_bits_of_touched(engine.store.at, engine.log.at, _BITS)
+            kernels.clear_bits_of_touched(engine.store.at, engine.log.at, _BITS)
         run = _Run(work, expiries)
         run.begin_again() if from_scratch else run.begin()
         run.drive()
@@ -180,7 +180,7 @@ class _Run:
         raised = np.concatenate([*below, _NO_IDS])
         raised = raised[expiries.times_of(raised) > expiries.arrays.state[NOW]]
         self.buffers.start(self, NO_CHANGES, _with_slot(raised, GONE), NO_CHANGES)
-        self.buffers.make_room(self, len(self.all))
+        self.buffers.ensure_capacity(self, len(self.all))
         kernel.begin_again(engine.store.at, engine.log.at, expiries.at, self.buffers.at, self.all)
         for number, ids in zip(component.numbers, own, strict=True):
             if engine.names[number] in windows:
@@ -196,7 +196,7 @@ class _Run:
     # --- the run ------------------------------------------------------------------------------------
 
     def drive(self) -> None:
-        self.buffers.make_room(self)  # learning expiries may have added slots
+        self.buffers.ensure_capacity(self)  # learning expiries may have added slots
         control = self.buffers.arrays.control
         self.work.runner.drive_search(
             self._step, control, state.BUDGET, lambda: self.searches.rule(_WAY_OF[control[state.PHASE]])
@@ -215,7 +215,7 @@ class _Run:
             )
         )
         if reason == op.GROW_FACTS:
-            self.buffers.make_room(self)
+            self.buffers.ensure_capacity(self)
             return op.PAUSE
         if reason == op.GROW_INDEX:
             engine.indexes.grow(int(control[state.WANTED]))
@@ -285,19 +285,19 @@ class _Buffers(Owner[state.Work]):
             work = work._replace(heads=np.empty(shape, np.int32), rows=np.empty(shape, np.int32))
         own, reads = run.component.own, run.searches.read
         self.replace(work._replace(seeds=seeds, raised=raised, given=given, own=own, reads=reads))
-        self.make_room(run, len(given))
+        self.ensure_capacity(run, len(given))
 
-    def make_room(self, run: _Run, more: int = 0) -> None:
+    def ensure_capacity(self, run: _Run, more: int = 0) -> None:
         """Capacity for another block of instances, and for this many more facts in every list."""
         work, expiries, engine = self.arrays, run.expiries, run.engine
         doubted, suspects, waits, changed = work.control[_COUNTED].tolist()
         self.replace(
             work._replace(
-                heap=_with_room(work.heap, doubted, more),
-                suspects=_with_room(work.suspects, suspects, more),
-                waits=_with_room(work.waits, waits, more),
-                changed=_with_room(work.changed, changed, more),
-                queue=_with_room(work.queue, len(expiries.arrays.when), 0),
+                heap=_with_capacity(work.heap, doubted, more),
+                suspects=_with_capacity(work.suspects, suspects, more),
+                waits=_with_capacity(work.waits, waits, more),
+                changed=_with_capacity(work.changed, changed, more),
+                queue=_with_capacity(work.queue, len(expiries.arrays.when), 0),
             )
         )
         engine.store.ensure(BLOCK, len(work.heads), -1)
@@ -307,7 +307,7 @@ class _Buffers(Owner[state.Work]):
 _COUNTED: Final = [state.DOUBTED, state.SUSPECTS, state.WAITS, state.CHANGED]
 
 
-def _with_room(array: npt.NDArray[np.int32], used: int, more: int) -> npt.NDArray[np.int32]:
+def _with_capacity(array: npt.NDArray[np.int32], used: int, more: int) -> npt.NDArray[np.int32]:
     """An array with capacity for more entries, or itself."""
     needed = used + more + 2 * state.MARGIN
     if needed <= len(array):
