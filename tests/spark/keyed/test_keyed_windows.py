@@ -80,7 +80,7 @@ class Buckets:
         for number, records in enumerate(self.records):
             self.buckets[number] = Bucket(self.config)
             for record in records:
-                self.buckets[number].replay(record)
+                self.buckets[number].restore(record)
 
     def compact(self) -> None:
         self.records = [[bucket.snapshot()] for bucket in self.buckets]
@@ -91,7 +91,7 @@ class Buckets:
         for records in self.records:
             old = Bucket(facts_only("integer"))
             for record in records:
-                old.replay(record)
+                old.restore(record)
             names = [old.engine.dictionary.term(int(key)).value for key in old.keys.ids]  # type: ignore[union-attr]
             targets = np.array([crc32(name.encode()) % count for name in names], np.int64)
             for number in range(count):
