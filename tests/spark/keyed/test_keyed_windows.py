@@ -22,13 +22,13 @@ from keyed_windows import (
 
 import tidalog
 from tidalog.analysis.keyed import keyed_program
-from tidalog.keyed import window_stream
 from tidalog.keyed.bucket import Bucket
 from tidalog.keyed.config import BucketConfig, config_of, facts_only
 from tidalog.keyed.due_index import DueIndex
 from tidalog.keyed.outcome import Clock
 from tidalog.keyed.row_notes import KEY_OF_ROW
 from tidalog.lang import parse
+from tidalog.maintain.windows import stream_rows
 from tidalog.model.window_times import NEVER
 
 KEYS = tuple(f"farm {number}" for number in range(7))
@@ -196,7 +196,7 @@ def test_rows_are_found_when_they_are_due() -> None:
 
 
 def test_rows_that_are_in_no_window_are_dropped(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(window_stream, "_UNUSED", 4)
+    monkeypatch.setattr(stream_rows, "_UNUSED", 4)
     alone, buckets = AloneWithWindows(PROGRAMS["two"]), Buckets(PROGRAMS["two"], 1)
     batches = random_batches(3, KEYS, 12, 8)
     for label in (1, 2, 3):
