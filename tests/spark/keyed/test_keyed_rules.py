@@ -169,3 +169,18 @@ def test_only_records_of_rule_edits_have_rules() -> None:
         other.restore(record)
     assert other.rules.text == kept.bucket.rules.text
     assert other.database.program.rules == kept.bucket.database.program.rules
+
+
+def test_rules_that_read_triples_through_a_view_come_and_go() -> None:
+    kept = Kept("""
+        r1: all(?p) :- triple(?x, ?p, ?y) . triple(?x, ?p, ?y) :- in(?x, ?p, ?y) .
+        good(?x) :- triple(?x, <http://e/p>, ?y), ~triple(?x, <http://e/n>, ?y) .
+        triple(?x, <http://e/q>, ?x) :- good(?x) .
+    """)
+    assert kept.config.layout.views
+    kept.apply([("k", 1, "+", "triple", ("x", "<http://e/p>", "y"))])
+    emitted = kept.emitted([], (2, "+rule", "n", "some(?p) :- triple(?x, ?p, ?y)"))
+    assert emitted == {("k", 2, "+", "some", (f"<http://e/{name}>",), "implicit") for name in "pq"}
+    kept.apply([], (3, "-rule", "r1", None), (3, "-rule", "n", None))
+    emitted = kept.emitted([], (4, "+rule", "r1", "all(?p) :- triple(?x, ?p, ?y)"))
+    assert emitted == {("k", 4, "+", "all", (f"<http://e/{name}>",), "implicit") for name in "pq"}
