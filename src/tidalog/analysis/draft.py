@@ -48,8 +48,6 @@ class Draft:
     rules: list[WorkingRule] = field(default_factory=list)
     facts: Sequence[Fact] = ()
     layout: Layout = field(default_factory=Layout)
-    kept: Layout | None = None
-    """A layout of triples to keep, whatever the rules mention."""
     uses: dict[str, Use] = field(default_factory=dict)
     """The first use of every predicate."""
     normal: list[NormalRule] = field(default_factory=list)

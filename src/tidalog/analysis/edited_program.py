@@ -116,6 +116,10 @@ class EditedProgram:
         """The written rules by name, in the order in which they were added."""
         return MappingProxyType({entry.name: entry.rule for entry in self._state.written})
 
+    def rule(self, name: str) -> Rule | None:
+        entry = self._written.entries.get(name)
+        return None if entry is None else entry.rule
+
     @property
     def program(self) -> Program:
         """The current program; every rule has a name."""
@@ -145,17 +149,19 @@ class EditedProgram:
         added: Sequence[Rule] = (),
         removed: Iterable[str | NamedRemoval] = (),
         facts: Sequence[Fact] = (),
+        *,
+        exact: bool = False,
     ) -> RuleDiff:
         """Removes rules by name, then adds rules, which get names if they have none.
 
         `facts` show which predicates have explicit facts after the edit; one fact per predicate is enough.  A
-        rule that exists already, up to the names of variables, is not added again.  Raises `ProgramError`
-        with every error found, and then changes nothing.
+        rule that exists already, up to the names of variables, is not added again, unless the edit is `exact`
+        and its name is new.  Raises `ProgramError` with every error found, and then changes nothing.
         """
         draft = Draft(replace(self._program, rules=tuple(added)), self._parameters, self._functions)
         draft.facts = [fact for fact in facts if _witness(fact) not in self._witnesses]
         leaving = self._written.leaving(draft, removed)
-        chosen, already_there = self._written.choose(draft, added, leaving)
+        chosen, already_there = self._written.choose(draft, added, leaving, exact=exact)
         # All errors are raised together at the end.
         errors, draft.diagnostics = draft.diagnostics, []
         lowered = self._lowered(draft, leaving)

@@ -16,11 +16,13 @@ to relations before (`specialise`); here these are ordinary predicates with name
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Final
 
-from tidalog.analysis.draft import Draft
+from tidalog.analysis.draft import Draft, WorkingRule
+from tidalog.analysis.functions import read_parentheses
 from tidalog.analysis.parameters import substitute_parameters
 from tidalog.analysis.passes import (
     RegisteredFunctions,
@@ -31,11 +33,16 @@ from tidalog.analysis.passes import (
 )
 from tidalog.analysis.predicates import check_arity, name_rules
 from tidalog.analysis.rewrite import atoms, map_atoms
+from tidalog.analysis.specialise import fits, special_rule
+from tidalog.lang import print_rule
 from tidalog.model.program import Atom, Program, Rule, Variable, variables
+from tidalog.model.rule_edit import NamedRemoval, RuleEdit
 from tidalog.model.terms import String, Term
+from tidalog.rdf.bridges import RelationUse, bridges, relation_uses
 from tidalog.rdf.layout import Layout
 
 _PREFIX: Final = "keyed:"
+_LOWERING: Final = (name_rules, read_parentheses, substitute_parameters, lower_rdf_atoms)
 
 
 @dataclass(frozen=True)
@@ -60,13 +67,11 @@ def keyed_program(
     program: Program,
     parameters: Mapping[str, Term] | None = None,
     functions: RegisteredFunctions = (),
-    kept: Layout | None = None,
 ) -> KeyedProgram:
-    """Raises `ProgramError` with every error of the original program.  With `kept`, triples stay in the
-    relations of that layout."""
+    """Raises `ProgramError` with every error of the original program."""
     analyse(program, parameters, functions)
-    draft = Draft(program, parameters or {}, function_ranges(functions), facts=program.facts, kept=kept)
-    for step in (name_rules, substitute_parameters, lower_rdf_atoms, check_arity, specialise_triples):
+    draft = Draft(program, parameters or {}, function_ranges(functions), facts=program.facts)
+    for step in (*_LOWERING, check_arity, specialise_triples):
         step(draft)
     layout = draft.layout
     prefix = _free_prefix(draft)
@@ -79,6 +84,108 @@ def keyed_program(
     )
     keyed = Program(rules, prefixes=program.prefixes, base=program.base, source=program.source)
     return KeyedProgram(keyed, layout, names, rewriting.key, rewriting.violated)
+
+
+@dataclass(frozen=True, slots=True)
+class KeyedEdit:
+    """The rewritten rules that an edit adds and removes."""
+
+    added: tuple[Rule, ...] = ()
+    removed: tuple[Rule, ...] = ()
+    uses: Counter[RelationUse] = field(default_factory=Counter)
+    """How many more uses of relations there are, or fewer."""
+
+    @property
+    def edit(self) -> RuleEdit:
+        return _replaced(self.removed, self.added)
+
+    @property
+    def inverse(self) -> RuleEdit:
+        return _replaced(self.added, self.removed)
+
+
+def _replaced(old: Iterable[Rule], new: tuple[Rule, ...]) -> RuleEdit:
+    return RuleEdit(new, tuple(NamedRemoval(str(rule.name)) for rule in old), exact=True)
+
+
+class KeyedRules:
+    """The rules of a keyed program while they are edited.  Triples stay in the relations that they have.  An
+    edit costs what its rules cost, except where other bridges are needed.
+
+    Every rule has a name; that of a bridge is its text.
+    """
+
+    def __init__(
+        self,
+        program: Program,
+        layout: Layout,
+        key: str,
+        violated: str,
+        parameters: Mapping[str, Term],
+        functions: RegisteredFunctions,
+    ) -> None:
+        self._program, self._layout = replace(program, rules=(), facts=()), layout
+        self._parameters, self._functions = parameters, function_ranges(functions)
+        self._prefix = key.removesuffix("key")
+        self._rewriting = _Rewriting(layout.renamed(self._prefix), key, violated)
+        self._uses = self._uses_of(self._special(program.rules) or ())
+
+    def whole(self, rules: Sequence[Rule]) -> tuple[Rule, ...]:
+        """All rules of the keyed program, from all that are written."""
+        special = self._special(rules) or ()
+        return *self._keyed(special), *self._bridges(self._uses_of(special))
+
+    def edit_of(self, added: Sequence[Rule], removed: Sequence[Rule]) -> KeyedEdit | None:
+        """What an edit of the written rules, which have names, does to the rewritten ones; None if that would
+        move facts to other relations."""
+        new, old = self._special(added), self._special(removed)
+        if new is None or old is None:
+            return None
+        uses = self._uses_of(new)
+        uses.subtract(self._uses_of(old))
+        coming, going = self._keyed(new), self._keyed(old)
+        if any((self._uses[use] > 0) != (self._uses[use] + more > 0) for use, more in uses.items()):
+            before, after = self._bridges(self._uses), self._bridges(self._added_up(uses))
+            coming += [bridge for bridge in after if bridge not in before]
+            going += [bridge for bridge in before if bridge not in after]
+        return KeyedEdit(tuple(coming), tuple(going), uses)
+
+    def commit(self, edit: KeyedEdit) -> None:
+        self._uses = self._added_up(edit.uses)
+
+    def _added_up(self, more: Counter[RelationUse]) -> Counter[RelationUse]:
+        total = self._uses.copy()
+        total.update(more)
+        return total
+
+    def _special(self, rules: Sequence[Rule]) -> list[WorkingRule] | None:
+        """Rules over the relations of the layout; None if it has no place for them."""
+        draft = Draft(replace(self._program, rules=tuple(rules)), self._parameters, self._functions)
+        draft.layout = self._layout
+        for step in _LOWERING:
+            step(draft)
+        lowered = [working.rule for working in draft.rules]
+        if draft.layout is not self._layout or not fits(self._layout, lowered):
+            return None
+        if self._layout.active:
+            lowered = [special_rule(rule, self._layout) for rule in lowered]
+        if any(atom.predicate.startswith(self._prefix) for rule in lowered for atom in atoms(rule)):
+            return None
+        return [working.with_rule(rule) for working, rule in zip(draft.rules, lowered, strict=True)]
+
+    def _keyed(self, special: Iterable[WorkingRule]) -> list[Rule]:
+        return [self._rewriting.rule(working.rule, working.name, written=True) for working in special]
+
+    def _uses_of(self, special: Iterable[WorkingRule]) -> Counter[RelationUse]:
+        if not self._layout.active:
+            return Counter()
+        return Counter(use for working in special for use in relation_uses(working.rule, self._layout))
+
+    def _bridges(self, uses: Counter[RelationUse]) -> list[Rule]:
+        present = [use for use, count in uses.items() if count > 0]
+        found = bridges(self._layout, present, self._program.prefixes) if self._layout.active else ()
+        rewritten = (self._rewriting.rule(bridge, "", written=False) for bridge in found)
+        return [replace(rule, name=print_rule(rule)) for rule in rewritten]
 
 
 def _free_prefix(draft: Draft) -> str:

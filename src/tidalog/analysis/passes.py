@@ -63,7 +63,7 @@ def specialise_triples(draft: Draft) -> None:
     if draft.uses.get(TRIPLE) is not None and draft.uses[TRIPLE].arity != 3:
         return
     rules = [working.rule for working in draft.rules]
-    found = specialise(rules, draft.layout.tables, draft.program.prefixes, draft.kept)
+    found = specialise(rules, draft.layout.tables, draft.program.prefixes)
     layout = draft.layout = found.layout
     draft.rules = [w.with_rule(rule) for w, rule in zip(draft.rules, found.rules, strict=True)]
     taken = {working.name for working in draft.rules}

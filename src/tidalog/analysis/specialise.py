@@ -22,7 +22,7 @@ from tidalog.analysis.scc import strongly_connected
 from tidalog.model.program import Aggregate, Atom, Negation, Rule, flat_literals
 from tidalog.model.terms import IRI, RDF_TYPE, Term
 from tidalog.model.undo_journal import UndoJournal
-from tidalog.rdf.bridges import bridges, read_atom, special_atom, view_rules
+from tidalog.rdf.bridges import bridges, read_atom, relation_uses, special_atom
 from tidalog.rdf.layout import TRIPLE, TYPE, Layout
 from tidalog.rdf.shorthand import lower_atom
 
@@ -36,16 +36,8 @@ class Specialised:
     bridges: list[Rule]
 
 
-def specialise(
-    rules: Sequence[Rule],
-    tables: frozenset[str],
-    prefixes: Mapping[str, str],
-    kept: Layout | None = None,
-) -> Specialised:
-    """The smallest layout under which the rules are stratified, if there is one; or the `kept` layout, if it
-    fits the rules."""
-    if kept is not None and kept.active and _Census.of(rules).fits(kept):
-        return _with_layout(rules, kept, prefixes)
+def specialise(rules: Sequence[Rule], tables: frozenset[str], prefixes: Mapping[str, str]) -> Specialised:
+    """The smallest layout under which the rules are stratified, if there is one."""
     census = _Census.of(rules)
     lean = _with_layout(rules, census.lean_layout(tables), prefixes)
     if not census.both_ways or is_stratified([*lean.rules, *lean.bridges]):
@@ -160,10 +152,6 @@ class _Census:
                     census.any_read |= not in_head
         return census
 
-    def fits(self, layout: Layout) -> bool:
-        """Whether a layout can hold every use: general types need a relation beside those of classes."""
-        return not (self.types_named and layout.classes and layout.types is None)
-
     @property
     def triples_both_ways(self) -> bool:
         return self.any_read and self.any_derived
@@ -185,13 +173,15 @@ class _Census:
         return Layout.of(properties, self.classes, tables, views=views)
 
 
+def fits(layout: Layout, rules: Sequence[Rule]) -> bool:
+    """Whether a layout can hold every use: general types need a relation beside those of classes."""
+    return not layout.classes or layout.types is not None or not _Census.of(rules).types_named
+
+
 def _with_layout(rules: Sequence[Rule], layout: Layout, prefixes: Mapping[str, str]) -> Specialised:
     changed = [special_rule(rule, layout) for rule in rules]
-    added = list(bridges(layout, changed, prefixes))
-    if layout.views:
-        read = {atom.predicate for rule in changed for atom, _ in placed_atoms(rule)}
-        added += [view for view in view_rules(layout, prefixes) if view.heads[0].predicate in read]
-    return Specialised(layout, changed, added)
+    uses = {use for rule in changed for use in relation_uses(rule, layout)}
+    return Specialised(layout, changed, list(bridges(layout, uses, prefixes)))
 
 
 def special_rule(rule: Rule, layout: Layout) -> Rule:

@@ -75,10 +75,11 @@ class WrittenRules:
         return leaving
 
     def choose(
-        self, draft: Draft, added: Sequence[Rule], leaving: dict[str, Entry]
+        self, draft: Draft, added: Sequence[Rule], leaving: dict[str, Entry], *, exact: bool = False
     ) -> tuple[list[Entry], tuple[AlreadyThere, ...]]:
         """Which rules are new, with their names, left in the draft without parameters; and which exist
-        already.  A rule that is removed and added again unchanged simply stays."""
+        already: under any name, or if the edit is `exact`, under its own.  A rule that is removed and added
+        again unchanged simply stays."""
         draft.rules = [WorkingRule(rule.name or "", rule, rule) for rule in added]
         substitute_parameters(draft)
         canonical_forms = [canonical_rule(working.rule) for working in draft.rules]
@@ -93,6 +94,8 @@ class WrittenRules:
         for rule, working, canonical in zip(added, draft.rules, canonical_forms, strict=True):
             names = self._equal.get(canonical, {})
             same = next((name for name in names if name not in leaving), None) or equal.get(canonical)
+            if exact:
+                same = rule.name if rule.name in names and rule.name not in leaving else None
             if same is not None:
                 already_there.append(AlreadyThere(rule, same))
                 continue

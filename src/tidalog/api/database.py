@@ -381,15 +381,16 @@ class Database(HeldState):
 
     @contextmanager
     def _edited(
-        self, added: Sequence[Rule], edit: RuleEdit, witnesses: Iterable[Witness] = ()
+        self, added: Sequence[Rule], edit: RuleEdit, admitted: Iterable[Witness] = ()
     ) -> Iterator[RuleDiff]:
         """Edited rules, and predicates that may have explicit facts; an error inside rolls back both."""
         rules = self.rules
         with self._atomic():
             state = self._state
-            new = {w: witness_of(*w) for w in witnesses if w not in state.witnesses}
+            new = {w: witness_of(*w) for w in admitted if w not in state.witnesses}
             more, gone = self._of_queries(added, edit)
-            change = rules.change([*added, *more], [*edit.removed, *gone], (*state.admitted, *new.values()))
+            witnesses = (*state.admitted, *new.values())
+            change = rules.change([*added, *more], [*edit.removed, *gone], witnesses, exact=edit.exact)
             self._state = replace(state, edit=change)
             if change or new or state.admitted:
                 program = replace(rules.program, facts=())

@@ -35,24 +35,26 @@ from tidalog.keyed.rollback import inverse, keys_of, update_without, without_key
 from tidalog.keyed.routing import sub_batches
 from tidalog.keyed.row_times import times_of_updates
 from tidalog.keyed.rule_edits import PlannedEdit, Refusal, check_constraints, plan_edits, with_learnt
-from tidalog.keyed.rules import EditRows, Rules, edits_in, rules_of
-from tidalog.keyed.window_states import NO_KEYS, KeyTimes
+from tidalog.keyed.rules import EditRows, Rules, edits_in
+from tidalog.keyed.window_states import NO_KEYS, NO_ROWS, KeyTimes
 from tidalog.keyed.windows import KeyedPlan, KeyedWindows, WindowsRecord
 from tidalog.maintain.transaction import PredicateDelta
 from tidalog.model.facts import Facts, Ids
+from tidalog.model.rule_edit import NO_EDIT, RuleEdit
 from tidalog.model.update import EncodedUpdate
 from tidalog.model.window_times import START
 from tidalog.storage.diagnostics import damaged_state
 from tidalog.storage.records import UNDECODABLE
 
 Mask = npt.NDArray[np.bool_]
+Delta = Mapping[str, PredicateDelta]
 
 
 class Bucket:
     def __init__(self, config: BucketConfig) -> None:
         self.config = config
         self.keys = KeyTable.empty(config.text_labels)
-        self.rules = rules_of(config)
+        self.rules = Rules(config)
         self.database = self.rules.database()
         self.windows = KeyedWindows(config.windows, config.late)
         self._shared = config.shared_facts(self.engine.dictionary)
@@ -68,13 +70,13 @@ class Bucket:
         doubtful: pa.Table | None = None,
         until: int | None = None,
     ) -> BatchOutcome:
-        """Applies the right rows of a batch: `key`, `op`, `predicate`, `arg1` …, and `update` if there are
+        """Applies the valid rows of a batch: `key`, `op`, `predicate`, `arg1` …, and `update` if there are
         labels.  `now` is the time of the batch.  `rules` are rows about rules, which have no key.  `doubtful`
-        rows, with their faults under BAD, are right if edited rules have their predicates.  For windows, rows
+        rows, with their faults under BAD, are valid if a rule edit adds their predicates.  For windows, rows
         have times under TIME, and `until` is the time of the stream after the batch."""
         edit_rows = edits_in(rules, self.rules.label) if rules is not None else EditRows()
         changes = plan_edits(self.rules, edit_rows)
-        table, bad = with_learnt(table, doubtful, changes[-1].rules if changes else self.rules)
+        table, bad = with_learnt(table, doubtful, self.rules)
         table, unfit = fitting_rows(table, self.config.declarations)
         bad = [*bad, *unfit]
         dictionary = self.engine.dictionary
@@ -116,7 +118,13 @@ class Bucket:
         return BatchOutcome(
             work.changes.table(),
             work.refusals(order, self.keys, dictionary),
-            self._record(noted, gone, work.applied, self.windows.taken_changes()),
+            self._record(
+                noted,
+                gone,
+                work.applied,
+                self.windows.taken_changes(),
+                self.rules.header() if changes else {},
+            ),
             table.num_rows - int(np.count_nonzero(late_rows)),
             done,
             order.skipped,
@@ -157,43 +165,59 @@ class Bucket:
         if not len(new):
             return
         first = EncodedUpdate(insertions=self.config.first_facts(new, self._shared))
-        if self.windows:
-            plan = self.windows.plan(first, self.windows.times_at(new, np.full(len(new), START)))
-            work.changes.add_first(self._maintained(plan.update, work))
-            self.windows.commit(plan)
-        else:
-            work.changes.add_first(self._maintained(first, work))
+        plan = self.windows.plan(first, self.windows.times_at(new, np.full(len(new), START)))
+        work.changes.add_first(self._maintained(plan.update, work))
+        self.windows.commit(plan)
 
     def _apply_facts(
         self, number: int, update: EncodedUpdate, times: KeyTimes, order: SubBatches, work: Collected
     ) -> None:
-        plan = self.windows.plan(update, times) if self.windows else None
-        delta = self._maintained(update if plan is None else plan.update, work)
-        violated = delta.get(self.config.violated)
-        if violated is not None and violated.inserted_rows:
-            keys, names = violated.inserted
-            bad = np.unique(keys)
-            work.applied[-1] = update_without(work.applied[-1], bad)
-            self._maintain(inverse(delta, bad))
-            self._refuse(number, keys, names, order, work)
-            delta = {name: without_keys(change, bad) for name, change in delta.items()}
-            plan = plan and self.windows.plan(update_without(update, bad), times.without(bad))
-        work.changes.add(number, delta, self._expired(plan, update))
-        if plan is not None:
-            self.windows.commit(plan)
+        delta, expired, violated = self._accepted(self.windows.plan(update, times), update, work)
+        self._refuse(number, *violated, order, work)
+        work.changes.add(number, delta, expired)
 
-    def _expired(self, plan: KeyedPlan | None, update: EncodedUpdate | None = None) -> ExpiredOfKeys:
-        """What expires by a plan: derived facts too, except those of keys with deletions, unless a rule
-        negates or aggregates or was changed."""
-        if plan is None:
+    def _accepted(
+        self, plan: KeyedPlan, update: EncodedUpdate, work: Collected
+    ) -> tuple[Delta, ExpiredOfKeys, tuple[Ids, Ids]]:
+        """Applies the plan of an update, except to keys that it makes violate a constraint.  Returns what has
+        changed and what of it expired, and these keys with the names of the constraints."""
+        delta = self._maintained(plan.update, work)
+        keys, names = self._violations(delta)
+        if len(keys):
+            bad = np.unique(keys)
+            self._maintain(inverse(delta, bad))
+            delta = {name: without_keys(change, bad) for name, change in delta.items()}
+            plan = self._without(plan, update, bad, work)
+        self.windows.commit(plan)
+        return delta, self._expired(plan, update), (keys, names)
+
+    def _violations(self, delta: Delta) -> tuple[Ids, Ids]:
+        """Keys that violate a constraint now, and the names of the constraints."""
+        found = delta.get(self.config.violated)
+        if found is None or not found.inserted_rows:
+            return NO_ROWS, NO_ROWS
+        keys, names = found.inserted
+        return keys, names
+
+    def _without(self, plan: KeyedPlan, update: EncodedUpdate, keys: Ids, work: Collected) -> KeyedPlan:
+        """The plan of the last update without some keys."""
+        plan = self.windows.plan(update_without(update, keys), plan.times.without(keys))
+        work.applied[-1] = plan.update
+        return plan
+
+    def _expired(self, plan: KeyedPlan, update: EncodedUpdate | None = None) -> ExpiredOfKeys:
+        """What expires by a plan.  Derived facts count too, unless their key has deletions, a rule negates or
+        aggregates, or rules changed."""
+        if not plan.expired:
             return NOTHING_EXPIRED
-        others = keys_of(update.deletions) if update is not None else np.empty(0, np.int32)
+        others = keys_of(update.deletions) if update is not None else NO_ROWS
         return ExpiredOfKeys(plan.expired, others, self._is_monotonic and update is not None)
 
     def _refuse(self, number: int, keys: Ids, names: Ids, order: SubBatches, work: Collected) -> None:
         """Refuses the updates of keys in a sub-batch, which violate the constraints with these names."""
-        updates = order.update_of(keys, np.full(len(keys), number))
-        work.refused.append((updates, plain_texts(self.engine.dictionary, names).to_pylist()))
+        if len(keys):
+            updates = order.update_of(keys, np.full(len(keys), number))
+            work.refused.append((updates, plain_texts(self.engine.dictionary, names).to_pylist()))
 
     # --- rules --------------------------------------------------------------------------------------
 
@@ -207,7 +231,6 @@ class Bucket:
         work: Collected,
     ) -> None:
         """Applies a sub-batch in which rules change."""
-        before, self.rules = self.rules, change.rules
         own = order.sub_batches == number
         own[list(work.late)] = False
         updated = order.keys[own]
@@ -219,24 +242,19 @@ class Bucket:
                 Refusal(key, label, change.why) for key, label in zip(keys, labels, strict=True)
             ]
             return
-        plan = self.windows.plan(update, times) if self.windows else None
-        plain = update if plan is None else plan.update
-        delta = self._maintained(plain, work, change.rules)
-        violated = delta.get(self.config.violated)
-        if violated is not None and violated.inserted_rows:
-            keys, names = violated.inserted
+        plan = self.windows.plan(update, times)
+        delta = self._maintained(plan.update, work, change.keyed.edit)
+        keys, names = self._violations(delta)
+        if len(keys):
             mine = np.isin(keys, updated)
             # Undo everything and apply it again without the updates of these keys: that is the net change.
-            self._maintain(inverse(delta), before)
-            bad = np.unique(keys[mine])
-            plan = plan and self.windows.plan(update_without(update, bad), times.without(bad))
-            work.applied[-1] = update_without(update, bad) if plan is None else plan.update
-            delta = self._maintain(work.applied[-1], change.rules)
+            self._maintain(inverse(delta), change.keyed.inverse)
+            plan = self._without(plan, update, np.unique(keys[mine]), work)
+            delta = self._maintain(plan.update, change.keyed.edit)
             check_constraints(self.engine, self.config.violated, change)
             self._refuse(number, keys[mine], names[mine], order, work)
         work.changes.add_change(number, delta, change.label, self.keys, self._expired(plan))
-        if plan is not None:
-            self.windows.commit(plan)
+        self.windows.commit(plan)
 
     # --- windows ------------------------------------------------------------------------------------
 
@@ -258,30 +276,23 @@ class Bucket:
     def _advance(self, until: int, work: Collected) -> None:
         """All keys move to the time of the stream.  A key for which that violates a constraint stays behind,
         until a later batch."""
-        windows = self.windows
+        windows, nothing = self.windows, EncodedUpdate()
         times = windows.times_after(self.keys.ids, until)
-        plan = windows.plan(EncodedUpdate(), times)
+        plan = windows.plan(nothing, times)
         if plan.expired:
-            labels, keys = self._at_least(self.keys.last_labels(times.keys)), times.keys
-            delta = self._maintained(plan.update, work)
-            violated = delta.get(self.config.violated)
-            if violated is not None and violated.inserted_rows:
-                found, names = violated.inserted
-                bad = np.unique(found)
-                work.applied[-1] = update_without(plan.update, bad)
-                self._maintain(inverse(delta, bad))
-                work.behind.append((found, names))
-                delta = {name: without_keys(change, bad) for name, change in delta.items()}
-                plan = windows.plan(EncodedUpdate(), times.without(bad))
-            work.changes.add_last(delta, keys, labels, self._expired(plan, EncodedUpdate()))
-        windows.commit(plan)
+            delta, expired, violated = self._accepted(plan, nothing, work)
+            work.behind.append(violated)
+            labels = self._at_least(self.keys.last_labels(times.keys))
+            work.changes.add_last(delta, times.keys, labels, expired)
+        else:
+            windows.commit(plan)
         windows.end(until, self.keys.ids)
 
     # --- keys that expire ---------------------------------------------------------------------------
 
     def _expire(self, now: int, work: Collected) -> Ids:
         if self.config.ttl is None:
-            return np.empty(0, np.int32)
+            return NO_ROWS
         gone = self.keys.expired(now - self.config.ttl)
         if len(gone):
             labels = self._at_least(self.keys.last_labels(gone))
@@ -312,17 +323,12 @@ class Bucket:
 
     # --- the engine ---------------------------------------------------------------------------------
 
-    def _maintained(
-        self, update: EncodedUpdate, work: Collected, rules: Rules | None = None
-    ) -> Mapping[str, PredicateDelta]:
+    def _maintained(self, update: EncodedUpdate, work: Collected, edit: RuleEdit = NO_EDIT) -> Delta:
         work.applied.append(update)
-        return self._maintain(update, rules)
+        return self._maintain(update, edit)
 
-    def _maintain(self, update: EncodedUpdate, rules: Rules | None = None) -> Mapping[str, PredicateDelta]:
-        """With `rules`, an edit replaces the present ones by these."""
-        if rules is not None:
-            update = replace(update, rules=rules.edit_of(self.database))
-        return self.database.apply([update]).changes
+    def _maintain(self, update: EncodedUpdate, edit: RuleEdit = NO_EDIT) -> Delta:
+        return self.database.apply([replace(update, rules=edit)]).changes
 
     @property
     def engine(self) -> EmbeddedEngine:
@@ -331,14 +337,19 @@ class Bucket:
     # --- records and snapshots -----------------------------------------------------------------------
 
     def _record(
-        self, keys: Ids, gone: Ids, applied: list[EncodedUpdate], windows: WindowsRecord | None
+        self,
+        keys: Ids,
+        gone: Ids,
+        applied: list[EncodedUpdate],
+        windows: WindowsRecord | None,
+        rules: Mapping[str, object],
     ) -> bytes:
-        """`keys` are those with updates, or all; `windows` is what has changed in windows."""
+        """`keys` are those with updates, or all; `windows` and `rules` are what has changed of these."""
         positions = self.keys.positions(keys)
         known = positions >= 0
         keys, positions = keys[known], positions[known]
         noted = Noted(keys, self.keys.labels.take(pa.array(positions)), self.keys.seen[positions])
-        return packed_record(noted, gone, applied, windows, self.rules.header(), self.engine.dictionary)
+        return packed_record(noted, gone, applied, windows, rules, self.engine.dictionary)
 
     def snapshot(self, keys: Ids | None = None) -> bytes:
         """A record that restores this bucket from an empty one, or a bucket with some of its keys.
@@ -349,9 +360,9 @@ class Bucket:
         batches = self._explicit() if keys is None else self._facts_of(keys)
         own = self.keys.ids if keys is None else keys
         facts = EncodedUpdate(insertions=list(batches))
-        return self._record(own, np.empty(0, np.int32), [facts], self.windows.everything(keys))
+        return self._record(own, NO_ROWS, [facts], self.windows.everything(keys), self.rules.header())
 
-    def replay(self, record: bytes) -> None:
+    def restore(self, record: bytes) -> None:
         """Applies what a batch did, or loads a snapshot."""
         database = self.database
         found = read_record(record, database.dictionary)
@@ -362,17 +373,14 @@ class Bucket:
                 self.windows.load(*found.windows)
             except UNDECODABLE as error:
                 raise damaged_state(f"windows of a record cannot be restored ({error})") from error
-        rules = rules_of(self.config, found.header)
-        changed = rules if rules.text != self.rules.text else None
+        edit = self.rules.restore(found.header)
         if database.run is None and not any(update.deletions for update in updates):
             facts = [facts for update in updates for facts in update.insertions]
             database.load(database.plan_insertion(facts))
-            if changed is not None:
-                database.edit_rules(changed.edit_of(database))
-        elif updates or changed is not None:
-            self._maintain(net_update(updates), changed)
-        if rules.edited:
-            self.rules = rules
+            if edit:
+                database.edit_rules(edit)
+        elif updates or edit:
+            self._maintain(net_update(updates), edit)
         noted = found.noted
         order = np.argsort(noted.keys)
         self.keys.forget(found.forgotten)

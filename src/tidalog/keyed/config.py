@@ -10,9 +10,12 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
+from tidalog.analysis import Analysis
 from tidalog.analysis.draft import ArgumentRange
 from tidalog.analysis.keyed import KeyedProgram
+from tidalog.analysis.rewrite import atoms
 from tidalog.api.functions import argument_range
+from tidalog.api.load import Environment, analysed, witness_of
 from tidalog.builtins import PythonFunction
 from tidalog.engine.dictionary import Dictionary
 from tidalog.io.declared_rows import Declarations
@@ -30,7 +33,7 @@ from tidalog.storage.records import changes_of, changes_packed, unpacked
 if TYPE_CHECKING:
     from tidalog.api.knowledge_base import KnowledgeBase
 
-_CACHED: Final = ("digest", "first_entry", "declarations")
+_CACHED: Final = ("digest", "first_entry", "declarations", "written")
 
 
 @dataclass(frozen=True)
@@ -80,6 +83,16 @@ class BucketConfig:
         return Declarations(
             parse(self.original).declared if "@declare" in self.original else {}, self.prefixes
         )
+
+    @cached_property
+    def written(self) -> Analysis:
+        """The analysis of the program as the user wrote it; its predicates that are in no rule have explicit
+        facts."""
+        program = parse(self.original)
+        in_rules = {atom.predicate for rule in program.rules for atom in atoms(rule)}
+        given = [known for known in self.known.items() if known[0] not in in_rules]
+        environment = Environment(self.parameters, self.known_functions, self.ranges)
+        return analysed(program, environment, {witness: witness_of(*witness) for witness in given})
 
     @property
     def ranges(self) -> dict[str, ArgumentRange]:
@@ -135,7 +148,7 @@ def config_of(
         keyed.violated,
         dict(keyed.names),
         dict(kb.program.prefixes),
-        replace(keyed.layout, views=False),
+        keyed.layout,
         arguments,
         labels,
         buckets,

@@ -62,7 +62,7 @@ class BatchResult:
     holds: bool
     """Whether there is anything to keep: keys, rules from the stream, or its time."""
     record: bytes
-    """Replayed on the content before, it restores the content after."""
+    """Applied to the content before, it restores the content after."""
     snapshot: bytes
     """The whole content, if the log is to be compacted."""
     counts: str
@@ -127,9 +127,9 @@ def apply_batch(cached: CachedEngine, request: BatchRequest) -> BatchResult:
 
 
 def load_record(cached: CachedEngine, request: BatchRequest) -> BatchResult:
-    """Replays a record from another run."""
+    """Applies a record of another run."""
     (record,) = request.payloads
-    cached.bucket.replay(record)
+    cached.bucket.restore(record)
     return BatchResult(*_content(cached, request, record), "", b"", [])
 
 
@@ -143,7 +143,7 @@ def _content(cached: CachedEngine, request: BatchRequest, record: bytes) -> tupl
             snapshot = cached.bucket.snapshot()
             if cached.bucket.garbage > _MOST_GARBAGE:
                 cached.bucket = Bucket(cached.bucket.config)
-                cached.bucket.replay(snapshot)
+                cached.bucket.restore(snapshot)
     return cached.token, holds, record, snapshot
 
 

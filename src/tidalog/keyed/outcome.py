@@ -34,7 +34,7 @@ class BatchOutcome:
     refused: pa.Table
     """Updates that violate a constraint: key, update, and the name of the constraint."""
     record: bytes
-    """Replayed on the bucket before, it restores the bucket after."""
+    """Applied to the bucket before, it restores the bucket after."""
     rows: int = 0
     updates: int = 0
     """Updates of keys that were applied."""

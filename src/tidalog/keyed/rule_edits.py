@@ -1,4 +1,4 @@
-"""The rule edits of a batch, checked one after the other before anything is applied."""
+"""The rule edits of a batch, checked one after the other before facts change."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from tidalog.analysis.diagnostics import ArityDiffers
+from tidalog.analysis.keyed import KeyedEdit
 from tidalog.api.naming import checked_name
 from tidalog.engine.engine import EmbeddedEngine
 from tidalog.io.update_diagnostics import UnknownPredicate
@@ -39,24 +40,22 @@ class Refusal:
 @dataclass(frozen=True)
 class PlannedEdit:
     label: Label | None
-    rules: Rules
-    """After the edit."""
+    keyed: KeyedEdit
     rows: int
     why: str | None
     """The reason if it is refused."""
 
 
 def plan_edits(rules: Rules, rows: EditRows) -> list[PlannedEdit]:
-    """The edits of a batch, each with the rules after it."""
+    """Edits the rules by the rows of a batch, and returns what its database has to change."""
     edits_planned: list[PlannedEdit] = []
     for label, edits in zip(rows.labels, rows.edits, strict=True):
-        why = None
+        keyed, why = KeyedEdit(), None
         try:
-            rules = rules.after(label, edits)
+            keyed = rules.edit(label, edits)
         except ProgramError as error:
-            rules = rules.refused(label)
             why = "; ".join(f"{found.message} ({found.number})" for found in error.diagnostics)
-        edits_planned.append(PlannedEdit(label, rules, len(edits.added) + len(edits.removed), why))
+        edits_planned.append(PlannedEdit(label, keyed, len(edits.added) + len(edits.removed), why))
     return edits_planned
 
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 import numpy as np
 import numpy.typing as npt
 
+from tidalog.maintain.windows.planned import WindowPlan
 from tidalog.model.facts import Ids
 from tidalog.model.program import Window
 from tidalog.model.window_times import NEVER
@@ -40,15 +41,6 @@ class KeyTimes:
 
 
 NO_KEYS = KeyTimes(NO_ROWS, NO_TIMES, NO_TIMES, NO_TIMES)
-
-
-@dataclass(frozen=True)
-class WindowChange:
-    """What changes in a predicate."""
-
-    inserted: Ids
-    deleted: Ids
-    expired: Ids
 
 
 @dataclass(frozen=True)
@@ -89,32 +81,26 @@ class StreamPlan:
     alive: Mask
     last: Times
     arrivals: Held
-    changes: Sequence[tuple[str, WindowChange]]
+    changes: Sequence[tuple[str, WindowPlan]]
 
 
 @dataclass(frozen=True)
 class TouchedRows:
-    """Touched rows after an update; `deleted` are those that it deletes."""
+    """Touched rows after an update."""
 
     rows: Ids
     came: Times
     alive: Mask
     last: Times
-    deleted: Ids
 
 
 @dataclass(frozen=True)
 class RowStates:
+    """Rows, and whether they were in a window and are in it."""
+
     rows: Ids
     was_in: Mask
     is_in: Mask
-
-
-def change_of(rows: Ids, was_in: Mask, is_in: Mask, deleted: Ids) -> tuple[RowStates, WindowChange]:
-    gone = rows[was_in & ~is_in]
-    asked = np.isin(gone, deleted)
-    change = WindowChange(rows[is_in & ~was_in], gone[asked], gone[~asked])
-    return RowStates(rows, was_in, is_in), change
 
 
 def expiries_of(window: Window, times: Times) -> Times:

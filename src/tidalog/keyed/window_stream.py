@@ -2,8 +2,8 @@
 
 What a window by time holds follows from the state of its rows and from the time of each key: a row is in it
 if its last operation is an insertion that does not expire before or at that time.  So a row has no state per
-window, and a record of the rows that an update touched restores all windows.  A window of the last n arrivals
-is told by `held`, the last arrivals of each key.
+window, and a record of the rows that an update touched restores all windows.  `held`, the last arrivals of
+each key, gives the windows of the last n arrivals.
 """
 
 from __future__ import annotations
@@ -24,17 +24,13 @@ from tidalog.keyed.window_states import (
     StreamPlan,
     Times,
     TouchedRows,
-    WindowChange,
-    change_of,
     expiries_of,
 )
+from tidalog.maintain.windows.planned import change_of
 from tidalog.maintain.windows.stream_rows import BEFORE, StreamRows, grown
 from tidalog.model.facts import Facts, Ids
 from tidalog.model.program import Window
 from tidalog.model.window_times import NEVER, START
-
-_UNUSED = 1 << 16
-"""Rows that may be in no window, however small the windows are."""
 
 
 class KeyedStream:
@@ -55,7 +51,6 @@ class KeyedStream:
         self._most = max((w.length for w in windows if w.kind == "count"), default=0 if windows else None)
         """How many arrivals of a key are kept; None: all."""
         self._has_own = any(window.name == source for window in windows)
-        self._kept = 0
         self._changed: list[Ids] = []
         self._arrived: list[Held] = []
 
@@ -76,18 +71,12 @@ class KeyedStream:
     def keys_of(self, rows: Ids) -> Ids:
         return self.rows.facts("", rows).columns[0]
 
-    def _numbers(self, batches: Sequence[Facts]) -> Ids:
-        parts = [self.rows.numbers(facts) for facts in batches]
-        return np.concatenate(parts) if parts else NO_ROWS
-
     # --- an update ----------------------------------------------------------------------------------
 
     def plan(self, deletions: Sequence[Facts], insertions: Sequence[Facts], times: KeyTimes) -> StreamPlan:
         """What an update of some keys does, each at its own time.  Changes nothing that can be seen."""
-        came, gone = self._numbers(insertions), np.unique(self._numbers(deletions))
-        inserted = np.unique(came)
-        inserted = inserted[self.rows.deleted[inserted] <= self._at(inserted, times)]
-        deleted = gone[(self.rows.came[gone] <= self._at(gone, times)) & ~np.isin(gone, inserted)]
+        came, gone = self.rows.numbers_of(insertions), self.rows.numbers_of(deletions)
+        inserted, deleted = self.rows.effective(came, gone, lambda rows: self._at(rows, times))
         touched = np.unique(np.concatenate([came, gone]))
         at, position = self._at(touched, times), np.searchsorted(touched, came)
         own_came, own_gone = np.isin(touched, came), np.isin(touched, gone)
@@ -100,25 +89,29 @@ class KeyedStream:
         newest = self.rows.came[came] <= at[position]
         np.maximum.at(last, position[newest], numbers[newest])
         arrivals = Held(self.keys_of(came), at[position], numbers, came) if self._most != 0 else Held()
-        after = TouchedRows(touched, came_at, alive, last, deleted)
-        changes = [
-            self._by_count(window, after, arrivals)
-            if window.kind == "count"
-            else self._by_time(number, after, times)
+        after = TouchedRows(touched, came_at, alive, last)
+        named = [
+            (
+                window.name,
+                self._by_count(window, after, arrivals)
+                if window.kind == "count"
+                else self._by_time(number, after, times),
+            )
             for number, window in enumerate(self.windows)
         ]
-        named = [(window.name, change) for window, change in zip(self.windows, changes, strict=True)]
-        found = [(name, change) for name, (_, change) in named]
         if not self._has_own:
-            found.append((self.source, self._of_source([state for _, (state, _) in named], deleted)))
-        return StreamPlan(touched, came_at, deleted_at, alive, last, arrivals, found)
+            named.append((self.source, self._of_source([states for _, states in named])))
+        changes = [
+            (name, change_of(states.rows, states.was_in, states.is_in, deleted)) for name, states in named
+        ]
+        return StreamPlan(touched, came_at, deleted_at, alive, last, arrivals, changes)
 
     def _at(self, rows: Ids, times: KeyTimes) -> Times:
         """The time of the update of each row's key."""
         found: Times = times.at[times.of(self.keys_of(rows))]
         return found
 
-    def _by_time(self, number: int, after: TouchedRows, times: KeyTimes) -> tuple[RowStates, WindowChange]:
+    def _by_time(self, number: int, after: TouchedRows, times: KeyTimes) -> RowStates:
         window = self.windows[number]
         due = self.due[number].due(int(times.after.max(initial=START)))
         due = due[self.alive[due] & times.among(self.keys_of(due))]
@@ -131,11 +124,11 @@ class KeyedStream:
         came[position], alive[position] = after.came, after.alive
         came = np.where(came == START, now, came)  # what came before the first time has the first time
         is_in = alive & ((now == START) | (expiries_of(window, came) > now))
-        return change_of(rows, was_in, is_in, after.deleted)
+        return RowStates(rows, was_in, is_in)
 
-    def _by_count(self, window: Window, after: TouchedRows, arrivals: Held) -> tuple[RowStates, WindowChange]:
+    def _by_count(self, window: Window, after: TouchedRows, arrivals: Held) -> RowStates:
         if not len(after.rows):
-            return RowStates(NO_ROWS, NO_ROWS_ARE, NO_ROWS_ARE), WindowChange(NO_ROWS, NO_ROWS, NO_ROWS)
+            return RowStates(NO_ROWS, NO_ROWS_ARE, NO_ROWS_ARE)
         keys = np.unique(arrivals.keys)
         before = self.held.of(np.isin(self.held.keys, keys))
         held = before.and_(arrivals)
@@ -146,7 +139,7 @@ class KeyedStream:
         last[position], alive[position] = after.last, after.alive
         others = self.held.numbers[self._recent(window, rows) & ~np.isin(self.held.keys, keys)]
         recent = np.concatenate([held.numbers[held.ranks < window.length], others])
-        return change_of(rows, was_in, alive & np.isin(last, recent), after.deleted)
+        return RowStates(rows, was_in, alive & np.isin(last, recent))
 
     def _recent(self, window: Window, rows: Ids) -> Mask:
         """Which of the arrivals of these rows' keys that are held are among the last of their key."""
@@ -154,7 +147,7 @@ class KeyedStream:
         result: Mask = np.isin(self.held.keys, keys) & (self.held.ranks < window.length)
         return result
 
-    def _of_source(self, states: Sequence[RowStates], deleted: Ids) -> WindowChange:
+    def _of_source(self, states: Sequence[RowStates]) -> RowStates:
         """A source is what its windows are together."""
         rows = np.unique(np.concatenate([state.rows for state in states]))
         before, after = np.zeros(len(rows), np.bool_), np.zeros(len(rows), np.bool_)
@@ -169,7 +162,7 @@ class KeyedStream:
                 position = np.searchsorted(rows, others)
                 before[position] |= held
                 after[position] |= held
-        return change_of(rows, before, after, deleted)[1]
+        return RowStates(rows, before, after)
 
     def _is_in(self, number: int, rows: Ids) -> Mask:
         """Which rows that an update does not concern are in a window."""
@@ -278,23 +271,19 @@ class KeyedStream:
 
     def compact(self, remembered: int) -> None:
         """Drops rows that are in no window and did not change since a time, if most are."""
-        count = len(self.rows)
-        if count < 2 * self._kept + _UNUSED or remembered <= START:
+        alive, last = self.alive, self.last
+        numbers = self.rows.compact(remembered, self._in_use) if remembered > START else None
+        if numbers is None:
             return
-        everything = np.arange(count, dtype=np.int32)
-        kept = np.maximum(self.rows.came[:count], self.rows.deleted[:count]) >= remembered
-        kept[self.held.rows] = True
-        for number in range(len(self.windows)):
-            kept |= self._is_in(number, everything)
-        self._kept = int(np.count_nonzero(kept))
-        if 2 * self._kept > count:
-            return
-        numbers = np.full(count, -1, np.int32)
-        numbers[kept] = np.arange(self._kept, dtype=np.int32)
-        alive, last, rows = self.alive[:count][kept], self.last[:count][kept], everything[kept]
-        self.rows.renumber(rows)
-        self._alive, self._last = alive, last
+        kept, count = np.flatnonzero(numbers >= 0), len(self.rows)
+        self._alive, self._last = alive[kept], last[kept]
         self.held = Held(self.held.keys, self.held.times, self.held.numbers, numbers[self.held.rows])
         self.due = [DueIndex() for _ in self.windows]
-        own = np.arange(self._kept, dtype=np.int32)
-        self.put(own, self.rows.came[: self._kept], self.rows.deleted[: self._kept], alive, last)
+        rows = np.arange(count, dtype=np.int32)
+        self.put(rows, self.rows.came[:count], self.rows.deleted[:count], self._alive, self._last)
+
+    def _in_use(self, rows: Ids) -> Mask:
+        used = np.isin(rows, self.held.rows)
+        for number in range(len(self.windows)):
+            used |= self._is_in(number, rows)
+        return used

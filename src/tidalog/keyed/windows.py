@@ -10,14 +10,15 @@ follows once these were applied.  An update that is refused for some keys is pla
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
 from tidalog.keyed.window_states import Held, KeyTimes, Mask, StreamPlan, Times
 from tidalog.keyed.window_stream import KeyedStream
+from tidalog.maintain.windows.planned import PlannedUpdate, planned
 from tidalog.maintain.windows.stream_rows import grown
 from tidalog.model.facts import Facts, Ids
 from tidalog.model.program import Window
@@ -30,12 +31,7 @@ _BEHIND = "behind"
 
 
 @dataclass(frozen=True)
-class KeyedPlan:
-    update: EncodedUpdate
-    """The same update without windows."""
-    expired: Sequence[Facts]
-    """Those of its deletions that are too old."""
-    streams: Mapping[str, StreamPlan]
+class KeyedPlan(PlannedUpdate[StreamPlan]):
     times: KeyTimes
 
 
@@ -60,7 +56,7 @@ class KeyedWindows:
     _times: Times = field(default_factory=lambda: np.empty(0, np.int64))
     """The time of each key, by its id, while a batch is applied."""
     _remembered: int = START
-    """What happened before this time matters no more."""
+    """Rows and deletions older than this may be dropped."""
 
     def __bool__(self) -> bool:
         return bool(self.windows)
@@ -71,7 +67,7 @@ class KeyedWindows:
         return self.now != START or bool(self.streams)
 
     def begin(self, terms: int) -> None:
-        """A batch begins; the dictionary has so many terms."""
+        """A batch begins; the dictionary has `terms` terms."""
         self._times = np.full(terms, self.now, np.int64)
         for key, time in self.behind.items():
             self._times[key] = time
@@ -103,40 +99,18 @@ class KeyedWindows:
         return KeyTimes(keys[moved], before[moved], after[moved], after[moved])
 
     def plan(self, update: EncodedUpdate, times: KeyTimes) -> KeyedPlan:
-        sources = {window.source for window in self.windows}
-        insertions = [f for f in update.insertions if f.predicate not in sources]
-        deletions = [f for f in update.deletions if f.predicate not in sources]
-        expired: list[Facts] = []
-        plans: dict[str, StreamPlan] = {}
-        for source in sorted(sources):
-            gone = [f for f in update.deletions if f.predicate == source]
-            come = [f for f in update.insertions if f.predicate == source]
-            stream = self._stream(source, [*gone, *come])
-            if stream is None:
-                continue
-            plan = plans[source] = stream.plan(gone, come, times)
-            for predicate, change in plan.changes:
-                for rows, target in (
-                    (change.inserted, insertions),
-                    (change.deleted, deletions),
-                    (change.expired, expired),
-                ):
-                    if len(rows):
-                        target.append(stream.rows.facts(predicate, rows))
-        plain = replace(update, deletions=[*deletions, *expired], insertions=insertions, routed=None)
-        return KeyedPlan(plain, expired, plans, times)
-
-    def _stream(self, source: str, facts: Sequence[Facts]) -> KeyedStream | None:
-        stream = self.streams.get(source)
-        arities = {len(part.columns) for part in facts if part.count}
-        if stream is None and arities:
-            stream = self._new_stream(source, arities.pop())
-        return stream
+        plan = planned(
+            update,
+            {window.source for window in self.windows},
+            self.streams,
+            self._new_stream,
+            lambda stream, gone, came: stream.plan(gone, came, times),
+        )
+        return KeyedPlan(plan.update, plan.expired, plan.streams, times)
 
     def _new_stream(self, source: str, arity: int) -> KeyedStream:
         own = [window for window in self.windows if window.source == source]
-        stream = self.streams[source] = KeyedStream(source, own, arity, self.times_of)
-        return stream
+        return KeyedStream(source, own, arity, self.times_of)
 
     def commit(self, plan: KeyedPlan) -> None:
         for source, part in plan.streams.items():
@@ -233,6 +207,7 @@ class KeyedWindows:
                 if not facts.count:
                     continue
                 stream = self._new_stream(facts.predicate, len(facts.columns))
+                self.streams[facts.predicate] = stream
             # Keys of several buckets come together: arrivals of each have numbers of their own.
             first = stream.next if header["part"] else 0
             last = np.where(last < 0, last, last + first)

@@ -37,6 +37,8 @@ class RuleEdit:
 
     added: tuple[Rule | RuleText, ...] = ()
     removed: tuple[NamedRemoval, ...] = ()
+    exact: bool = False
+    """Whether a rule is added even if another name has the same rule."""
 
     def __bool__(self) -> bool:
         return bool(self.added or self.removed)

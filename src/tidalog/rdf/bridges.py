@@ -7,7 +7,7 @@ read, and down from it (`↓ex:p`) if it is derived.  A view is a third relation
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping
 from typing import Final
 
 from tidalog.model.program import Atom, Negation, Rule, Variable, flat_literals
@@ -92,15 +92,26 @@ def view_rules(layout: Layout, prefixes: Mapping[str, str]) -> Iterator[Rule]:
         yield Rule((Atom(ALL_TYPES, (S, IRI(iri))),), (member,), f"{UP}type {name}")
 
 
-def bridges(layout: Layout, rules: Sequence[Rule], prefixes: Mapping[str, str]) -> Iterator[Rule]:
-    """The rules that copy triples between the relations, as far as `rules` need them."""
-    read: set[str] = set()
-    derived: set[str] = set()
-    for rule in rules:
-        for atom, in_head in _atoms(rule):
-            if atom.predicate == TRIPLE and (atom.arity != 3 or isinstance(atom.arguments[1], Term)):
-                continue  # a property that no rule reads or derives under a variable needs no copy
-            (derived if in_head else read).add(atom.predicate)
+RelationUse = tuple[str, bool]
+"""A relation, and whether it is used in a head."""
+
+
+def relation_uses(rule: Rule, layout: Layout) -> Iterator[RelationUse]:
+    """The uses of general relations and views that determine the bridges."""
+    general = (TRIPLE, layout.types, ALL_TRIPLES, ALL_TYPES)
+    for atom, in_head in _atoms(rule):
+        if atom.predicate == TRIPLE and (atom.arity != 3 or isinstance(atom.arguments[1], Term)):
+            continue  # a property that no rule reads or derives under a variable needs no copy
+        if atom.predicate in general:
+            yield atom.predicate, in_head
+
+
+def bridges(layout: Layout, uses: Collection[RelationUse], prefixes: Mapping[str, str]) -> Iterator[Rule]:
+    """The rules that copy triples between the relations and into views, as far as these uses need them."""
+    read = {relation for relation, in_head in uses if not in_head}
+    derived = {relation for relation, in_head in uses if in_head}
+    views = view_rules(layout, prefixes) if layout.views else ()
+    needed = [view for view in views if view.heads[0].predicate in read]
     types = layout.types
     if types is not None:
         # Copies between `triple` and the classes go through the relation of all types.
@@ -116,6 +127,7 @@ def bridges(layout: Layout, rules: Sequence[Rule], prefixes: Mapping[str, str]) 
         general = Atom(TRIPLE, (S, TYPE, class_)) if types is None else Atom(types, (S, class_))
         special = Atom(relation, (S,))
         yield from _bridge(f"a {shortened(iri, prefixes)}", special, general, read, derived)
+    yield from needed
 
 
 def _bridge(name: str, special: Atom, general: Atom, read: set[str], derived: set[str]) -> Iterator[Rule]:

@@ -57,7 +57,7 @@ class Keyed:
     def rebuild(self) -> None:
         self.bucket = Bucket(self.config)
         for record in self.records:
-            self.bucket.replay(record)
+            self.bucket.restore(record)
 
     def compact(self) -> None:
         self.records = [self.bucket.snapshot()]
@@ -229,7 +229,7 @@ def test_text_labels_go_by_text() -> None:
     emitted = changes_in(applied.changes, 2)
     assert [t[1] for t in emitted] == ["0", "0", "a", "a", "b", "b"]
     other = Bucket(config)
-    other.replay(bucket.snapshot())
+    other.restore(bucket.snapshot())
     late = other.apply(table_of([row("k", "aa", "+", edge("b", "d"))], 2, text_labels=True), 0)
     assert (late.skipped, late.changes.num_rows) == (1, 0)
 
@@ -280,7 +280,7 @@ def test_state_with_impossible_numbers_is_damage(name: str, number: int | None) 
         arrays[name][0] = number
     bucket = Bucket(kept.config)
     with pytest.raises(StoreError) as error:
-        bucket.replay(b"".join(packed(read.header, arrays)))
+        bucket.restore(b"".join(packed(read.header, arrays)))
     assert error.value.diagnostics[0].number == "T094"
     assert "the state of a bucket" in str(error.value)
 

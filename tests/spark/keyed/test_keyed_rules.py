@@ -6,9 +6,10 @@ import pyarrow as pa
 import pytest
 from keyed_oracle import Row, RuleRow, changes_in, config_for, rule_table, table_of
 
+from tidalog.keyed import config, rules
 from tidalog.keyed.bucket import Bucket
 from tidalog.keyed.outcome import BatchOutcome
-from tidalog.keyed.rules import edits_in, rules_of
+from tidalog.keyed.rules import Rules, edits_in
 from tidalog.lang import parse
 from tidalog.model.errors import RunError
 
@@ -48,12 +49,14 @@ def test_a_constraint_that_a_key_violates_ends_the_batch() -> None:
 
 
 def test_the_order_of_rows_does_not_matter() -> None:
-    config = config_for(parse("q(?x) :- p(?x)."))
-    rows: list[RuleRow] = [(5, "+rule", None, "u(?x) :- p(?x)"), (5, "+rule", None, "v(?x) :- p(?x)")]
+    of_bucket = config_for(parse("q(?x) :- p(?x)."))
+    new: list[RuleRow] = [(5, "+rule", None, "u(?x) :- p(?x)"), (5, "+rule", None, "v(?x) :- p(?x)")]
     texts = set()
-    for ordered in (rows, rows[::-1]):
+    for ordered in (new, new[::-1]):
         (edits,) = edits_in(rule_table(ordered), None).edits
-        texts.add(rules_of(config).after(5, edits).text)
+        edited = Rules(of_bucket)
+        edited.edit(5, edits)
+        texts.add(edited.text)
     assert len(texts) == 1
 
 
@@ -100,3 +103,84 @@ def test_a_rule_about_all_classes_is_refused_where_classes_alone_are_known() -> 
     (refused,) = kept.apply([], (1, "+rule", "v", "v(?c) :- triple(?x, rdf:type, ?c)")).refused_rules
     assert "T134" in refused.why
     assert isinstance(kept.apply([]).changes, pa.Table)
+
+
+def test_an_edit_reads_no_rule_but_its_own(monkeypatch: pytest.MonkeyPatch) -> None:
+    kept = Kept("q(?x) :- p(?x). c: :- z(?x).")
+    kept.apply([("k", 1, "+", "p", ("a",))], (2, "+rule", "n", "r(?x) :- p(?x)"))
+
+    def again(*_: object) -> None:
+        pytest.fail("the program is read again")
+
+    for name in ("parse", "print_program", "analysed"):
+        monkeypatch.setattr(rules, name, again)
+        monkeypatch.setattr(config, name, again, raising=False)
+    monkeypatch.setattr(Rules, "text", "")
+    assert kept.emitted([], (3, "+rule", "m", "s(?x) :- r(?x)")) == {("k", 3, "+", "s", ("a",), "implicit")}
+    assert kept.emitted([], (4, "-rule", "n", None)) == {
+        ("k", 4, "-", "r", ("a",), "implicit"),
+        ("k", 4, "-", "s", ("a",), "implicit"),
+    }
+
+
+def test_bridges_come_and_go_with_the_rules_that_need_them() -> None:
+    kept = Kept("triple(?x, <http://e/b>, ?y) :- triple(?x, <http://e/a>, ?y) .")
+    kept.apply([("k", 1, "+", "triple", ("x", "<http://e/a>", "y"))])
+    before = set(kept.bucket.database.program.rules)
+    found = kept.emitted([], (2, "+rule", "v", "v(?p) :- triple(?x, ?p, ?y)"))
+    assert found == {("k", 2, "+", "v", (f"<http://e/{name}>",), "implicit") for name in "ab"}
+    assert len(kept.bucket.database.program.rules) == 4
+    kept.apply([], (3, "-rule", "v", None))
+    assert set(kept.bucket.database.program.rules) == before
+
+
+def test_a_rule_in_two_forms_is_there_until_both_are_gone() -> None:
+    kept = Kept("r: q(?x) :- triple(?x, <http://e/a>, ?y) .")
+    kept.apply([("k", 1, "+", "triple", ("x", "<http://e/a>", "y"))])
+    kept.apply([], (2, "+rule", "s", "q(?x) :- <http://e/a>(?x, ?y)"))
+    assert not kept.emitted([], (3, "-rule", "r", None))
+    assert kept.emitted([], (4, "-rule", "s", None)) == {("k", 4, "-", "q", ("x",), "implicit")}
+
+
+def test_a_predicate_keeps_its_arity_when_its_last_rule_goes() -> None:
+    kept = Kept("q(?x) :- p(?x). r(?x) :- s(?x, ?y).")
+    applied = kept.apply([], (1, "-rule", "r1", None), (1, "+rule", "n", "q(?x, ?y) :- s(?x, ?y)"))
+    assert len(applied.refused_rules) == 1
+    kept.apply([], (2, "-rule", "r1", None))
+    applied = kept.apply([], (3, "+rule", "n", "q(?x, ?y) :- s(?x, ?y)"))
+    assert len(applied.refused_rules) == 1
+
+
+def test_a_condition_that_is_an_atom_has_the_key() -> None:
+    kept = Kept("q(?x) :- p(?x), (r(?x)) .")
+    rows: list[Row] = [("k", 1, "+", "p", ("a",)), ("k", 1, "+", "r", ("b",)), ("m", 1, "+", "r", ("a",))]
+    assert not {one for one in kept.emitted(rows) if one[3] == "q"}
+
+
+def test_only_records_of_rule_edits_have_rules() -> None:
+    kept = Kept("q(?x) :- p(?x).")
+    records = [
+        kept.apply([("k", 1, "+", "p", ("a",))], (2, "+rule", "n", "r(?x) :- p(?x)")).record,
+        kept.apply([("k", 3, "+", "p", ("b",))]).record,
+    ]
+    assert [b"r(?x)" in record for record in records] == [True, False]
+    other = Bucket(kept.config)
+    for record in records:
+        other.restore(record)
+    assert other.rules.text == kept.bucket.rules.text
+    assert other.database.program.rules == kept.bucket.database.program.rules
+
+
+def test_rules_that_read_triples_through_a_view_come_and_go() -> None:
+    kept = Kept("""
+        r1: all(?p) :- triple(?x, ?p, ?y) . triple(?x, ?p, ?y) :- in(?x, ?p, ?y) .
+        good(?x) :- triple(?x, <http://e/p>, ?y), ~triple(?x, <http://e/n>, ?y) .
+        triple(?x, <http://e/q>, ?x) :- good(?x) .
+    """)
+    assert kept.config.layout.views
+    kept.apply([("k", 1, "+", "triple", ("x", "<http://e/p>", "y"))])
+    emitted = kept.emitted([], (2, "+rule", "n", "some(?p) :- triple(?x, ?p, ?y)"))
+    assert emitted == {("k", 2, "+", "some", (f"<http://e/{name}>",), "implicit") for name in "pq"}
+    kept.apply([], (3, "-rule", "r1", None), (3, "-rule", "n", None))
+    emitted = kept.emitted([], (4, "+rule", "r1", "all(?p) :- triple(?x, ?p, ?y)"))
+    assert emitted == {("k", 4, "+", "all", (f"<http://e/{name}>",), "implicit") for name in "pq"}

@@ -22,13 +22,13 @@ from keyed_windows import (
 
 import tidalog
 from tidalog.analysis.keyed import keyed_program
-from tidalog.keyed import window_stream
 from tidalog.keyed.bucket import Bucket
 from tidalog.keyed.config import BucketConfig, config_of, facts_only
 from tidalog.keyed.due_index import DueIndex
 from tidalog.keyed.outcome import Clock
 from tidalog.keyed.row_notes import KEY_OF_ROW
 from tidalog.lang import parse
+from tidalog.maintain.windows import stream_rows
 from tidalog.model.window_times import NEVER
 
 KEYS = tuple(f"farm {number}" for number in range(7))
@@ -80,7 +80,7 @@ class Buckets:
         for number, records in enumerate(self.records):
             self.buckets[number] = Bucket(self.config)
             for record in records:
-                self.buckets[number].replay(record)
+                self.buckets[number].restore(record)
 
     def compact(self) -> None:
         self.records = [[bucket.snapshot()] for bucket in self.buckets]
@@ -91,7 +91,7 @@ class Buckets:
         for records in self.records:
             old = Bucket(facts_only("integer"))
             for record in records:
-                old.replay(record)
+                old.restore(record)
             names = [old.engine.dictionary.term(int(key)).value for key in old.keys.ids]  # type: ignore[union-attr]
             targets = np.array([crc32(name.encode()) % count for name in names], np.int64)
             for number in range(count):
@@ -196,7 +196,7 @@ def test_rows_are_found_when_they_are_due() -> None:
 
 
 def test_rows_that_are_in_no_window_are_dropped(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(window_stream, "_UNUSED", 4)
+    monkeypatch.setattr(stream_rows, "_UNUSED", 4)
     alone, buckets = AloneWithWindows(PROGRAMS["two"]), Buckets(PROGRAMS["two"], 1)
     batches = random_batches(3, KEYS, 12, 8)
     for label in (1, 2, 3):

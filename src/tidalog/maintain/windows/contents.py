@@ -15,6 +15,7 @@ from typing import Protocol
 
 import numpy as np
 
+from tidalog.maintain.windows.planned import Lives, WindowPlan
 from tidalog.maintain.windows.stream_rows import Flags, StreamRows, Times, grown
 from tidalog.model.facts import Ids
 from tidalog.model.program import Window
@@ -39,24 +40,6 @@ class Arrivals:
     """Rows that are deleted and do not come in: each once."""
     slides: bool = True
     """Whether time was known before: if not, nothing is too old."""
-
-
-Lives = tuple[Ids, Times]
-"""Rows and when they leave a window."""
-
-
-@dataclass(frozen=True, slots=True)
-class WindowPlan:
-    """What an update changes in a window."""
-
-    inserted: Ids
-    """Rows that enter it."""
-    deleted: Ids
-    """Rows of it that are deleted."""
-    expired: Ids
-    """Rows that leave it because they are too old."""
-    lives: Lives | None = None
-    """Rows that leave it at another time than before, or at once, and when; None: it has no such times."""
 
 
 class Contents(Protocol):

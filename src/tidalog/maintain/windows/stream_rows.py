@@ -1,11 +1,12 @@
 """The rows of a stream, each with a number, the time at which it came last and that of its last deletion.
 
-Numbers are dense and stay until `renumber`.  A row that is in no window may stay for a while: only what
+Numbers are dense and stay until `compact`.  A row that is in no window may stay for a while: only what
 `Stream` knows of it says whether it is a fact.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable
 from typing import Final, TypeVar
 
 import numpy as np
@@ -24,6 +25,8 @@ BEFORE: Final = -(2**63)
 """Before any time."""
 _PREDICATE: Final = 0
 _FEW: Final = 16
+_UNUSED: Final = 1 << 16
+"""Rows that may be unused, however few are in use."""
 
 
 class StreamRows:
@@ -33,6 +36,8 @@ class StreamRows:
         self._store.add_predicate(_PREDICATE, arity)
         self._last: Ids = np.empty(0, np.int32)
         self._marked: Flags = np.empty(0, np.bool_)
+        self._kept = 0
+        """Rows that were kept when all were last looked at."""
         self.came: Times = np.empty(0, np.int64)
         self.deleted: Times = np.empty(0, np.int64)
 
@@ -44,6 +49,7 @@ class StreamRows:
         copy, count = StreamRows(self.arity), len(self)
         copy.numbers(self.facts("", np.arange(count, dtype=np.int32)))
         copy.came[:count], copy.deleted[:count] = self.came[:count], self.deleted[:count]
+        copy._kept = self._kept
         return copy
 
     def numbers(self, facts: Facts) -> Ids:
@@ -56,6 +62,17 @@ class StreamRows:
         out = np.empty(facts.count, np.int32)
         find_rows(self._store.at, _PREDICATE, facts.table, facts.count, out)
         return out
+
+    def numbers_of(self, batches: Iterable[Facts]) -> Ids:
+        return np.concatenate([np.empty(0, np.int32), *map(self.numbers, batches)])
+
+    def effective(self, came: Ids, gone: Ids, at: Callable[[Ids], Times | int]) -> tuple[Ids, Ids]:
+        """The rows that come in and those that only go, each once; `at` has the times of their updates.  A
+        later deletion makes an insertion void, and a later insertion a deletion."""
+        inserted, deleted = self.once(came), self.once(gone)
+        inserted = inserted[self.deleted[inserted] <= at(inserted)]
+        deleted = deleted[self.came[deleted] <= at(deleted)]
+        return inserted, self.without(deleted, inserted)
 
     def once(self, rows: Ids) -> Ids:
         """Each row once, at a cost proportional to the rows."""
@@ -81,7 +98,23 @@ class StreamRows:
         columns = [self._store.column(numbers, column) for column in range(self.arity)]
         return Facts(predicate, columns, len(numbers))
 
-    def renumber(self, kept: Ids) -> None:
+    def compact(self, remembered: int, in_use: Callable[[Ids], Flags]) -> Ids | None:
+        """Drops rows that are not in use and did not change since a time, if most are.  Returns the new
+        number of each row, or -1; None if all stay."""
+        count = len(self)
+        if count < 2 * self._kept + _UNUSED:
+            return None  # looking at all rows costs little per row that came since
+        kept = in_use(np.arange(count, dtype=np.int32))
+        kept = kept | (np.maximum(self.came[:count], self.deleted[:count]) >= remembered)
+        self._kept = int(np.count_nonzero(kept))
+        if 2 * self._kept > count:
+            return None
+        self._renumber(np.flatnonzero(kept).astype(np.int32))
+        numbers = np.full(count, -1, np.int32)
+        numbers[kept] = np.arange(self._kept, dtype=np.int32)
+        return numbers
+
+    def _renumber(self, kept: Ids) -> None:
         """Only these rows stay, in this order."""
         facts, came, deleted = self.facts("", kept), self.came[kept], self.deleted[kept]
         self._store = FactStore()

@@ -10,22 +10,14 @@ updates come: a deletion is remembered for that long, and an insertion that is o
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from typing import Final
 
 import numpy as np
 
-from tidalog.maintain.windows.contents import (
-    NO_ROWS,
-    Arrivals,
-    Contents,
-    CountContents,
-    Lives,
-    TimeContents,
-    WindowPlan,
-)
-from tidalog.maintain.windows.stream_rows import StreamRows, Times
+from tidalog.maintain.windows.contents import Arrivals, Contents, CountContents, TimeContents
+from tidalog.maintain.windows.planned import Lives, PlannedUpdate, WindowPlan, change_of, planned
+from tidalog.maintain.windows.stream_rows import Flags, StreamRows, Times
 from tidalog.model.facts import Facts, Ids
 from tidalog.model.lifetimes import Lifetimes
 from tidalog.model.program import Window
@@ -33,29 +25,22 @@ from tidalog.model.undo_journal import UndoJournal
 from tidalog.model.update import EncodedUpdate
 from tidalog.model.window_times import NEVER, START
 
-_UNUSED: Final = 1 << 16
-"""Rows that may be in no window, however small the windows are."""
-
 
 @dataclass(frozen=True, slots=True)
 class StreamPlan:
     arrivals: Arrivals
     plans: Sequence[WindowPlan]
-    of_source: WindowPlan | None
-    """What changes in the source, if it has no window of its own: it holds what one of its windows holds."""
+    changes: Sequence[tuple[str, WindowPlan]]
+    """By predicate: the windows, and the source if it has no window of its own; it holds what one of its
+    windows holds."""
 
 
 @dataclass(frozen=True)
-class TimedPlan:
-    """An update and the slide of all windows that comes with it."""
+class TimedPlan(PlannedUpdate[StreamPlan]):
+    """An update without time and windows, and the slide of all windows that comes with it."""
 
     time: int
     now: int
-    update: EncodedUpdate
-    """The same without time and windows."""
-    expired: Sequence[Facts]
-    """Those of its deletions that are too old."""
-    streams: Mapping[str, StreamPlan]
     lives: Sequence[tuple[Facts, Times]] = ()
     """Facts that leave at another time than before, or at once, and when."""
 
@@ -69,8 +54,6 @@ class Stream:
             CountContents(w, self.rows) if w.kind == "count" else TimeContents(w, self.rows) for w in windows
         ]
         self._has_own = any(w.name == source for w in windows)
-        self._kept = 0
-        """Rows that were in use when all were last looked at."""
 
     def plan(
         self,
@@ -81,35 +64,26 @@ class Stream:
         *,
         slides: bool,
     ) -> StreamPlan:
-        rows = self.rows
-        came, gone = self._numbers(insertions), rows.once(self._numbers(deletions))
-        inserted = rows.once(came)
-        inserted = inserted[rows.deleted[inserted] <= time]
-        deleted = rows.without(gone[rows.came[gone] <= time], inserted)
-        arrivals = Arrivals(time, now, came, inserted, deleted, slides)
+        came, gone = self.rows.numbers_of(insertions), self.rows.numbers_of(deletions)
+        arrivals = Arrivals(time, now, came, *self.rows.effective(came, gone, lambda _: time), slides)
         plans = [content.plan(arrivals) for content in self.contents]
-        return StreamPlan(arrivals, plans, None if self._has_own else self._of_source(plans))
-
-    def _numbers(self, batches: Sequence[Facts]) -> Ids:
-        parts = [self.rows.numbers(facts) for facts in batches]
-        return np.concatenate(parts) if parts else NO_ROWS
+        changes = [(content.window.name, plan) for content, plan in zip(self.contents, plans, strict=True)]
+        if not self._has_own:
+            changes.insert(0, (self.source, self._of_source(plans)))
+        return StreamPlan(arrivals, plans, changes)
 
     def _of_source(self, plans: Sequence[WindowPlan]) -> WindowPlan:
         """A source is what its windows are together."""
         touched = [rows for plan in plans for rows in (plan.inserted, plan.deleted, plan.expired)]
         rows = self.rows.once(np.concatenate(touched))
         before, after = np.zeros(len(rows), np.bool_), np.zeros(len(rows), np.bool_)
-        deleted = np.zeros(len(rows), np.bool_)
         for content, plan in zip(self.contents, plans, strict=True):
             held = content.is_in(rows)
             before |= held
             left = np.isin(rows, np.concatenate([plan.deleted, plan.expired]))
             after |= (held & ~left) | np.isin(rows, plan.inserted)
-            deleted |= np.isin(rows, plan.deleted)
-        gone = before & ~after
-        return WindowPlan(
-            rows[after & ~before], rows[gone & deleted], rows[gone & ~deleted], self._last(plans)
-        )
+        deleted = np.concatenate([plan.deleted for plan in plans])
+        return change_of(rows, before, after, deleted, self._last(plans))
 
     def _last(self, plans: Sequence[WindowPlan]) -> Lives | None:
         """When facts of the source leave the last of its windows that has them."""
@@ -166,15 +140,10 @@ class Stream:
                 times[content.is_in(rows)] = NEVER
         return [(self.rows.facts(predicate, rows), times)]
 
-    def changes(self, plan: StreamPlan) -> list[tuple[str, WindowPlan]]:
-        """What a plan changes, by predicate."""
-        named = [(c.window.name, part) for c, part in zip(self.contents, plan.plans, strict=True)]
-        return named if plan.of_source is None else [(self.source, plan.of_source), *named]
-
     def changed_lives(self, plan: StreamPlan) -> list[tuple[Facts, Times]]:
         return [
             (self.rows.facts(predicate, part.lives[0]), part.lives[1])
-            for predicate, part in self.changes(plan)
+            for predicate, part in plan.changes
             if part.lives is not None and len(part.lives[0])
         ]
 
@@ -206,23 +175,18 @@ class Stream:
 
     def compact(self, remembered: int) -> None:
         """Drops the numbers of rows that are in no window and did not change since a time, if most are."""
-        count = len(self.rows)
-        if count < 2 * self._kept + _UNUSED:
-            return  # looking at all rows costs little per row that came since
-        everything = np.arange(count, dtype=np.int32)
-        kept = np.maximum(self.rows.came[:count], self.rows.deleted[:count]) >= remembered
+        numbers = self.rows.compact(remembered, self._in_use)
+        if numbers is not None:
+            for content in self.contents:
+                content.renumber(numbers)
+
+    def _in_use(self, rows: Ids) -> Flags:
+        used = np.zeros(len(rows), np.bool_)
         for content in self.contents:
-            kept |= content.is_in(everything)
-            for rows in content.referenced():
-                kept[rows] = True
-        self._kept = int(np.count_nonzero(kept))
-        if 2 * self._kept > count:
-            return
-        numbers = np.full(count, -1, np.int32)
-        numbers[kept] = np.arange(np.count_nonzero(kept), dtype=np.int32)
-        for content in self.contents:
-            content.renumber(numbers)
-        self.rows.renumber(everything[kept])
+            used |= content.is_in(rows)
+            for referenced in content.referenced():
+                used[referenced] = True
+        return used
 
 
 def _has_facts(stream: Stream) -> bool:
@@ -280,32 +244,15 @@ class Windows:
         """What an update does.  Its time is not too late."""
         time = self.now if update.time is None else update.time
         now = max(self.now, time)
-        sources = {window.source for window in self.windows}
-        insertions: list[Facts] = [f for f in update.insertions if f.predicate not in sources]
-        deletions: list[Facts] = [f for f in update.deletions if f.predicate not in sources]
-        expired: list[Facts] = []
-        plans: dict[str, StreamPlan] = {}
-        for source in sorted(sources):
-            own = [
-                [f for f in part if f.predicate == source] for part in (update.deletions, update.insertions)
-            ]
-            stream = self._stream(source, own)
-            if stream is None:
-                continue
-            plan = plans[source] = stream.plan(time, now, *own, slides=self.started)
-            for predicate, change in stream.changes(plan):
-                for numbers, target in (
-                    (change.inserted, insertions),
-                    (change.deleted, deletions),
-                    (change.expired, expired),
-                ):
-                    if len(numbers):
-                        target.append(stream.rows.facts(predicate, numbers))
-        plain = replace(
-            update, deletions=[*deletions, *expired], insertions=insertions, time=None, routed=None
+        plan = planned(
+            replace(update, time=None),
+            {window.source for window in self.windows},
+            self.streams,
+            lambda source, arity: Stream(source, self.of_source(source), arity),
+            lambda stream, gone, came: stream.plan(time, now, gone, came, slides=self.started),
         )
-        lives = [part for source, plan in plans.items() for part in self.streams[source].changed_lives(plan)]
-        return TimedPlan(time, now, plain, expired, plans, lives)
+        lives = [part for name, own in plan.streams.items() for part in self.streams[name].changed_lives(own)]
+        return TimedPlan(plan.update, plan.expired, plan.streams, time, now, lives)
 
     def lifetimes(self, now: int, lives: Sequence[tuple[Facts, Times]]) -> Lifetimes | None:
         """What an update says about expiries; None before the first time."""
@@ -337,13 +284,6 @@ class Windows:
         """The facts of a window or a stream that go by time alone, and when."""
         return [part for stream in self.streams.values() for part in stream.expiries(predicate)]
 
-    def _stream(self, source: str, batches: Sequence[Sequence[Facts]]) -> Stream | None:
-        stream = self.streams.get(source)
-        arities = {len(facts.columns) for part in batches for facts in part if facts.count}
-        if stream is None and arities:
-            stream = self.streams[source] = Stream(source, self.of_source(source), arities.pop())
-        return stream
-
     def commit(self, plan: TimedPlan, update: EncodedUpdate, journal: UndoJournal | None = None) -> None:
         """The update of a plan was applied; the journal can roll it back."""
         journal = UndoJournal() if journal is None else journal
@@ -356,8 +296,8 @@ class Windows:
             self.by_arrival = update.arrived
         for source, part in plan.streams.items():
             stream = self.streams[source]
-            gone = [stream.rows.numbers(f) for f in update.deletions if f.predicate == source]
-            stream.commit(part, np.unique(np.concatenate(gone)) if gone else NO_ROWS, journal)
+            gone = stream.rows.numbers_of(f for f in update.deletions if f.predicate == source)
+            stream.commit(part, np.unique(gone), journal)
 
         def restore() -> None:
             self.now, self.by_arrival = before

@@ -87,9 +87,9 @@ def _state(spark: SparkSession, checkpoint: Path) -> DataFrame:
 def _restored(labels: str | None, snapshot: list[bytes], log: list[bytes]) -> Bucket:
     bucket = Bucket(facts_only(labels))
     if snapshot:
-        bucket.replay(b"".join(snapshot))
+        bucket.restore(b"".join(snapshot))
     for record in log:
-        bucket.replay(record[TOKEN:])
+        bucket.restore(record[TOKEN:])
     return bucket
 
 

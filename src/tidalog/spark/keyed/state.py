@@ -5,7 +5,7 @@
     log        a record for each later batch, preceded by its token
 
 Invariant.  Every write has a new token, so that a token identifies one content.  A cached engine is current
-if its token is that of the head; one with the token of the snapshot or of a record of the log replays the
+if its token is that of the head; one with the token of the snapshot or of a record of the log applies the
 later records; any other one is dropped.  So any process may have a bucket at any time, and it does not matter
 whether Spark has committed what the process did.
 """
@@ -82,9 +82,9 @@ class BucketState:
         if cached is None or cached.token not in tokens:
             cached = CachedEngine(Bucket(self._config), head.base_token)
             if head.snapshot_size:
-                cached.bucket.replay(b"".join(bytes(piece) for (piece,) in self._snapshot.get()))
+                cached.bucket.restore(b"".join(bytes(piece) for (piece,) in self._snapshot.get()))
         for record in records[tokens.index(cached.token) :]:
-            cached.bucket.replay(record[TOKEN:])
+            cached.bucket.restore(record[TOKEN:])
         cached.token = head.token
         return cached
 
