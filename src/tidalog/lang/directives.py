@@ -1,5 +1,4 @@
-"""The directives of the main dialect: @prefix, @base, @import, @export, @output, @parameter, @declare and
-@window."""
+"""The directives of the main dialect, of which rules and update scripts have @prefix and @base only."""
 
 from __future__ import annotations
 
@@ -30,6 +29,11 @@ from tidalog.model.program import (
 from tidalog.model.terms import Double, Integer, Literal, String
 from tidalog.model.window_times import UNITS, duration_of
 
+_OF_TEXTS: Final = ("prefix", "base")
+_OF_PROGRAMS: Final = ("import", "export", "output", "parameter", "declare", "window")
+DIRECTIVES: Final = (*_OF_TEXTS, *_OF_PROGRAMS)
+OF_PROGRAMS: Final = re.compile(rf"@({'|'.join(_OF_PROGRAMS)})\b")
+"""A directive that only a program has."""
 _COLUMN: Final = re.compile(r'("(?:[^"\\]|\\.)*"|[^\s:"]+)(?:\s*:\s*(\S+))?')
 """The tokens of a column: its name, and perhaps its type."""
 _NUMBER: Final = r"[0-9]+(?:\.[0-9]+)?"

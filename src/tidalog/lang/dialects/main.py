@@ -18,7 +18,7 @@ from tidalog.lang.diagnostics import (
     UnknownDirective,
     VariableInFact,
 )
-from tidalog.lang.directives import DirectiveReader
+from tidalog.lang.directives import DIRECTIVES, DirectiveReader
 from tidalog.lang.fast_facts import FactReader
 from tidalog.lang.grammar import Node
 from tidalog.lang.lexer import Statement, StatementReader
@@ -33,7 +33,6 @@ _SOUFFLE: Final = re.compile(
     r"|once|number_type|symbol_type)\b)",
     re.MULTILINE,
 )
-_DIRECTIVES: Final = ("prefix", "base", "import", "export", "output", "parameter", "declare", "window")
 _INSTEAD: Final = {
     "source": 'data is read with @import p :- csv{resource = "p.csv"} .',
     "sink": "data is written with @export p :- csv{} .",
@@ -121,7 +120,7 @@ class MainReader:
         if statement.broken or not statement.text:
             return
         directive = _DIRECTIVE.match(statement.text)
-        if directive and directive[1] not in _DIRECTIVES:
+        if directive and directive[1] not in DIRECTIVES:
             self._unknown_directive(directive[1], statement.start)
             return
         tree = main_grammar().parse("statement", statement.text, self.source, statement.start, self.errors)
@@ -214,8 +213,8 @@ class MainReader:
         )
 
     def _unknown_directive(self, name: str, start: int) -> None:
-        close = get_close_matches(name.lower(), _DIRECTIVES, n=1)
-        known = "known are " + ", ".join(f"@{directive}" for directive in _DIRECTIVES)
+        close = get_close_matches(name.lower(), DIRECTIVES, n=1)
+        known = "known are " + ", ".join(f"@{directive}" for directive in DIRECTIVES)
         advice = _INSTEAD.get(name.lower()) or (f"did you mean @{close[0]}?" if close else known)
         span = Span(self.source, start, start + len(name) + 1)
         self.errors.append(UnknownDirective(span, name=name, advice=advice))
