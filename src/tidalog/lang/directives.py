@@ -22,6 +22,7 @@ from tidalog.model.program import (
     Expression,
     OptionValue,
     Parameter,
+    Variable,
     Window,
     WindowKind,
     variables,
@@ -172,7 +173,7 @@ class DirectiveReader:
         return Window(name, source, kind, size, step, time, span)
 
     def _binding(self, builder: Builder, directive: Tree[Token]) -> DataBinding:
-        predicate, data = directive.children
+        predicate, data, *more = directive.children
         assert isinstance(data, Tree)
         kind, *options = data.children
         values: dict[str, OptionValue] = {}
@@ -184,11 +185,20 @@ class DirectiveReader:
                     builder.span(name), f"option {name} is given twice", "it has a value already", "keep one"
                 )
             values[str(name)] = self._value(builder, value)
+        computed: dict[str, Expression] = {}
+        for tree in more:
+            assert isinstance(tree, Tree)
+            variable = _token(tree.children[0])
+            if variable[1:] in computed:
+                problem = f"{variable} is given two values"
+                self._bad(builder.span(variable), problem, "it has a value already", "keep one")
+            computed[variable[1:]] = builder.expression(tree.children[1])
         return DataBinding(
             builder.iri(_predicate(predicate)),
             str(kind).lower(),
             MappingProxyType(values),
             builder.span(directive),
+            MappingProxyType(computed),
         )
 
     def _value(self, builder: Builder, node: Node) -> OptionValue:
@@ -199,9 +209,9 @@ class DirectiveReader:
         match node.type:
             case "STRING" | "LONG_STRING":
                 return builder.string(node)
-            case "FORMAT_STRING" | "PARAMETER":
+            case "FORMAT_STRING" | "PARAMETER" | "VARIABLE":
                 value = builder.expression(node)
-                assert isinstance(value, Call | Parameter | String)
+                assert isinstance(value, Call | Parameter | Variable | String)
                 return value.value if isinstance(value, String) else value
             case "TRUE" | "FALSE":
                 return node.type == "TRUE"

@@ -29,8 +29,9 @@ from tidalog.model.program import Aggregate, Atom, Call, Fact, Parameter, Progra
 
 _DIRECTIVE: Final = re.compile(r"@(\w*)")
 _SOUFFLE: Final = re.compile(
-    r"^[ \t]*(\.(?:decl|input|output|type|comp|init|override|printsize|limitsize|functor|pragma|plan|lattice"
-    r"|once|number_type|symbol_type)\b)",
+    r"(?:^[ \t]*(?=[#.])|(?<=[\s.)])(?=\.(?:decl|input|output)\s+\w))"
+    r"(\.(?:decl|input|output|type|comp|init|override|printsize|limitsize|functor|pragma|plan|lattice"
+    r"|once|number_type|symbol_type)\b|(?P<preprocessor>#(?:include|define|ifdef|ifndef)\b))",
     re.MULTILINE,
 )
 _INSTEAD: Final = {
@@ -47,15 +48,16 @@ def parse_source(source: Source) -> tuple[Program, list[Diagnostic]]:
         reading.read()
     souffle = _SOUFFLE.search(source.text) if reading.errors else None
     if souffle is not None:
-        return reading.program(), [_is_souffle(Span(source, souffle.start(1), souffle.end(1)))]
+        return reading.program(), [_is_souffle(source, souffle)]
     return reading.program(), reading.diagnostics()
 
 
-def _is_souffle(span: Span) -> Diagnostic:
+def _is_souffle(source: Source, found: re.Match[str]) -> Diagnostic:
+    declarations, preprocessor = "its declarations begin with a full stop", "it needs the C preprocessor"
     return BadStatement(
-        span,
+        Span(source, found.start(1), found.end(1)),
         problem="this is a Soufflé program",
-        why="its declarations begin with a full stop",
+        why=declarations if found["preprocessor"] is None else preprocessor,
         advice="variables are ?x here, .decl is @declare, .input is @import and .output is @output",
     )
 
