@@ -9,10 +9,10 @@ from typing import Final
 from lark import Token, Tree
 
 from tidalog.lang.builder import Builder
-from tidalog.lang.diagnostics import BadStatement, ColumnTwice, UnknownType
+from tidalog.lang.diagnostics import BadStatement, ColumnTwice, NamesOfTypes, UnknownType
 from tidalog.lang.grammar import Node
 from tidalog.lang.names import Names
-from tidalog.model.column_types import TYPES, TYPES_OF_NEMO, similar_type, type_named
+from tidalog.model.column_types import TEMPORAL, TYPES, TYPES_OF_NEMO, similar_type, type_named
 from tidalog.model.errors import Diagnostic, Source, Span
 from tidalog.model.program import (
     Call,
@@ -53,6 +53,7 @@ class DirectiveReader:
         self.source = source
         self.names = names
         self.errors = errors
+        self.warnings: list[Diagnostic] = []
         self.imports: list[DataBinding] = []
         self.exports: list[DataBinding] = []
         self.outputs: list[str] = []
@@ -102,6 +103,9 @@ class DirectiveReader:
             found = [Column(None, type_named(word) or "any") for word in words]
         else:
             found = [self._column(builder, tree) for tree in trees]
+            if len(words) == len(trees) and _are_types(words):
+                listed = ", ".join(words)
+                self.warnings.append(NamesOfTypes(builder.span(directive), names=listed, first=words[0]))
         known: dict[str, int] = {}
         for number, (column, tree) in enumerate(zip(found, trees, strict=True), 1):
             name = column.name or f"arg{number}"
@@ -255,6 +259,11 @@ class DirectiveReader:
 
     def _bad(self, span: Span, problem: str, why: str, advice: str) -> None:
         self.errors.append(BadStatement(span, problem=problem, why=why, advice=advice))
+
+
+def _are_types(words: list[Token]) -> bool:
+    """Whether the names of columns are those of types; date and the like may be names."""
+    return all(map(type_named, words)) and any(type_named(word) not in (*TEMPORAL, "iri") for word in words)
 
 
 def _is_name(words: list[Token]) -> bool:

@@ -112,7 +112,7 @@ class MainReader:
         for binding in self.directives.imports:
             if binding.span is not None:
                 spans.setdefault(binding.predicate, binding.span)
-        warnings = list(self.warnings)
+        warnings = [*self.warnings, *self.directives.warnings]
         for predicate, span in spans.items():
             warnings.extend(predicate_warning(predicate, span))
         return sorted(self.errors, key=_offset) + sorted(warnings, key=_offset)
