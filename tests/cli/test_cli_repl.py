@@ -119,6 +119,8 @@ def test_rules_are_listed_with_names_and_removed(tidalog: Command) -> None:
         "no rules yet",
     ]
     assert "error[T130]" in outcome.err
+    assert "hint: did you mean :remove r2?" in tidalog("repl", stdin=f"{RULES}:remove r22\n").err
+    assert "hint: :rules lists the rules" in tidalog("repl", stdin=f"{RULES}:remove other\n").err
 
 
 def test_many_changes_are_counted(tidalog: Command) -> None:
@@ -132,6 +134,7 @@ def test_a_store_is_opened_and_keeps_what_was_typed(tidalog: Command) -> None:
     second = tidalog("repl", stdin="p(x).\n:open s.tidalog\n+edge(b, c).\n:facts p\n")
     assert second.out.splitlines()[1:] == [
         "s.tidalog: 2 facts, 2 rules",
+        "left behind: 1 fact, 0 rules",
         "1 fact added",
         "+ path(a, c)",
         "+ path(b, c)",
@@ -139,6 +142,35 @@ def test_a_store_is_opened_and_keeps_what_was_typed(tidalog: Command) -> None:
     assert "error[T070]" in second.err
     asked = tidalog("query", "--store", "s.tidalog", "path(?x, ?y)", "-q")
     assert asked.out.splitlines() == ["a   b", "a   c", "b   c"]
+
+
+def test_the_store_that_is_open_is_not_opened_again(tidalog: Command, tmp_path: Path) -> None:
+    lines = f"p(a).\n:open s.tidalog\n:open {tmp_path / 't.tidalog'}\n:facts p\n"
+    outcome = tidalog("repl", "--store", "s.tidalog", stdin=lines)
+    assert outcome.out.splitlines()[1:] == [
+        "s.tidalog is open already: 1 fact, 0 rules",
+        f"{tmp_path / 't.tidalog'}: 0 facts, 0 rules",
+    ]
+    assert "T070" in outcome.err
+
+
+def test_a_command_without_its_colon_is_one(tidalog: Command) -> None:
+    outcome = tidalog("repl", stdin=f"edge(a, b).\n{RULES}facts\nrules\n:predicates\n")
+    assert outcome.out.splitlines()[-4:] == [
+        "r1: path(?x, ?y) :- edge(?x, ?y).",
+        "r2: path(?x, ?z) :- path(?x, ?y), edge(?y, ?z).",
+        "edge/2  1 fact",
+        "path/2  1 fact",
+    ]
+    assert ":facts needs a predicate" in outcome.err
+
+
+def test_a_statement_without_its_stop_ends_before_a_command(tidalog: Command) -> None:
+    outcome = tidalog("repl", stdin="edge(a, b)\n:predicates\n")
+    assert "a statement ends with a full stop" in outcome.err
+    assert outcome.out == "no predicates yet\n"
+    names = "@prefix : <http://e/> .\n<http://e/a> :facts\n:rules .\n"
+    assert tidalog("repl", stdin=names).out == "done\n1 fact added\n"
 
 
 @pytest.mark.parametrize("word", ["help", ":help", ":?", "HELP"])
@@ -149,6 +181,7 @@ def test_help_needs_no_colon(tidalog: Command, word: str) -> None:
 def test_a_misspelt_command_has_a_suggestion(tidalog: Command) -> None:
     outcome = tidalog("repl", stdin=":facst path\n:zzz\n")
     assert "did you mean :facts?" in outcome.err
+    assert "did you mean" not in tidalog("repl", stdin=":nope\n").err
     assert "try :help" in outcome.err
 
 

@@ -210,6 +210,28 @@ def test_answers_go_to_a_file_and_can_be_read_back(tidalog: Command, tmp_path: P
     assert back["rows"] == first["rows"]
 
 
+@pytest.mark.parametrize("ending", ["csv", "tsv", "ndjson", "parquet"])
+@pytest.mark.parametrize("declaration", ["", "@declare e(who, n) . "])
+def test_answers_in_a_file_are_facts_again(
+    tidalog: Command, tmp_path: Path, ending: str, declaration: str
+) -> None:
+    """Columns are found by name if the predicate is declared."""
+    (tmp_path / "p.rls").write_text('e(a, 1). e("007", 2). e(<http://e.org/x>, 3).')
+    (tmp_path / "q.rls").write_text(f"{declaration}f(?x) :- e(?x, ?n), ?n > 1 .")
+    query = "?n, ?who :- e(?who, ?n)" if declaration else "?who, ?n :- e(?who, ?n)"
+    tidalog("query", "p.rls", query, "-o", f"out.{ending}")
+    given = ("-f", f"e=out.{ending}", "--header")
+    back = tidalog("query", "q.rls", "e(?who, ?n)", *given, "--json").json
+    assert back["rows"] == tidalog("query", "p.rls", "e(?who, ?n)", "--json").json["rows"]
+    assert tidalog("run", "q.rls", "-o", "f", "-q", *given).out.startswith("f  2 facts\n")
+
+
+def test_a_header_needs_files(tidalog: Command, family: Path) -> None:
+    outcome = tidalog("run", family, "--header")
+    assert outcome.code == 2
+    assert "error[T076]: --header without --facts" in outcome.err
+
+
 def test_a_file_of_answers_is_named_before_the_work(tidalog: Command, family: Path) -> None:
     for name, number in (("out.nt", "T076"), ("out.xlsx", "T0")):
         outcome = tidalog("query", family, "ancestor(?x, ?y)", "-o", name)
@@ -222,6 +244,8 @@ def test_a_file_of_answers_is_named_before_the_work(tidalog: Command, family: Pa
     ("words", "said"),
     [
         (("p(?x)",), "a query needs a program or a store"),
+        (("p.rls",), "the query is missing"),
+        (("-",), "the query is missing"),
         (("p.rls", "p(?x),", "?x != a"), "unexpected argument ?x != a"),
         ((), "missing argument"),
     ],

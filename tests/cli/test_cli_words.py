@@ -59,6 +59,7 @@ def test_the_help_of_query_says_what_is_required(tidalog: Command) -> None:
         (("rnu", "x"), "no such command 'rnu'", "run"),
         (("apply", "p.rls", "u.upd", "--strategy", "drd"), "--strategy drd is not known", "dred"),
         (("run", "p.rls", "--on-error", "skp"), "--on-error skp is not known", "skip"),
+        (("check", "p.rls", "--dialect", "mian"), "there is no dialect mian", "main"),
     ],
 )
 def test_a_misspelt_word_gets_a_suggestion(

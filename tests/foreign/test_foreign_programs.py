@@ -30,6 +30,7 @@ CONSTRUCTS = {
     "lists of values": r" IN \(",
     "ranges": r"RANGE\(",
     "f-strings in resources": r'resource = f"""',
+    "variables in resources": r"\}, \?x =",
     "Nemo's functions": r"INVERTSIGN\(",
     "integers in other notations": r'INT\("0x',
     "registered aggregates": r"#spread\(",
@@ -103,4 +104,6 @@ def test_the_resource_of_an_export_may_be_computed(tmp_path: Path) -> None:
     kb = tidalog.open()
     kb.load(HERE / "nemo_resources.rls")
     assert [path.name for path in kb.write_exports(tmp_path)] == ["north-20.csv"]
+    kb.load(HERE / "nemo_resource_variables.rls")
+    assert (tmp_path / "file-name-42.csv") in kb.write_exports(tmp_path)
     assert sorted((tmp_path / "north-20.csv").read_text().split("\n")) == ["", "bergen: 10 km", "oslo: 5 km"]

@@ -7,6 +7,7 @@ occurrence, function names in upper case, minus signs of numbers inside the numb
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from itertools import count
 from types import MappingProxyType
 
@@ -42,6 +43,7 @@ from tidalog.model.terms import (
     XSD,
     BlankNode,
     Double,
+    Integer,
     LangString,
     String,
     Term,
@@ -155,15 +157,25 @@ variable_names = st.sampled_from(["x", "y", "z", "X", "1", "été", "_under"])
 ANONYMOUS = Variable("_#")
 """Numbered when the rule is complete."""
 
-leaves: st.SearchStrategy[Expression] = st.one_of(
-    variable_names.map(Variable),
-    st.just(ANONYMOUS),
-    st.sampled_from(["limit", "p1"]).map(Parameter),
-    terms,
+named: st.SearchStrategy[Variable | Parameter] = st.one_of(
+    variable_names.map(Variable), st.sampled_from(["limit", "p1"]).map(Parameter)
 )
+leaves: st.SearchStrategy[Expression] = st.one_of(named, st.just(ANONYMOUS), terms)
 functions = st.sampled_from(
     ["ABS", "CONCAT", "STR", "IF", "NOT", "CONTAINS", "MY_FUNCTION", "F", "http://ex.org/f"]
 )
+
+
+def format_strings(inner: st.SearchStrategy[Expression]) -> st.SearchStrategy[Call]:
+    """Texts that are not empty, with a value between any two."""
+
+    def joined(first: str, rest: list[tuple[Expression, str]]) -> Call:
+        parts: list[Expression] = [String(first)]
+        for value, text in rest:
+            parts += [Call("STR", (value,)), String(text)]
+        return Call("CONCAT", tuple(p for p in parts if p != String("")), is_format_string=True)
+
+    return st.builds(joined, texts, st.lists(st.tuples(inner, texts), min_size=1, max_size=2))
 
 
 def _calls(inner: st.SearchStrategy[Expression]) -> st.SearchStrategy[Expression]:
@@ -176,6 +188,8 @@ def _calls(inner: st.SearchStrategy[Expression]) -> st.SearchStrategy[Expression
         ),
         inner.map(lambda operand: Call("neg", (operand,))),
         st.builds(lambda f, a: Call(f, tuple(a)), functions, st.lists(inner, max_size=3)),
+        st.lists(inner, min_size=1, max_size=3).map(lambda a: Call("IN", tuple(a))),
+        format_strings(inner),
     )
 
 
@@ -208,7 +222,8 @@ def _numbered(rule: Rule) -> Rule:
         if node == ANONYMOUS:
             return Variable(f"_#{next(numbers)}")
         if isinstance(node, Call):
-            return Call(node.function, tuple(again(a) for a in node.arguments))  # type: ignore[arg-type]
+            arguments = tuple(again(a) for a in node.arguments)
+            return replace(node, arguments=arguments)  # type: ignore[arg-type]
         if isinstance(node, Aggregate):
             return Aggregate(node.operator, tuple(again(a) for a in node.arguments))  # type: ignore[arg-type]
         return node
@@ -252,16 +267,21 @@ option_values: st.SearchStrategy[OptionValue] = st.recursive(
         st.integers(-(2**63), 2**63 - 1),
         st.floats(allow_nan=False, allow_infinity=False),
         st.booleans(),
+        named,
+        format_strings(st.one_of(named, named.map(lambda leaf: Call("+", (leaf, Integer(1)))))),
     ),
     lambda inner: st.lists(inner, max_size=3).map(tuple),
     max_leaves=4,
 )
 plain_names = st.from_regex(r"[a-z][a-z0-9_]{0,5}", fullmatch=True)
 bindings = st.builds(
-    lambda predicate, kind, options: DataBinding(predicate, kind, MappingProxyType(options)),
+    lambda predicate, kind, options, computed: DataBinding(
+        predicate, kind, MappingProxyType(options), computed=MappingProxyType(computed)
+    ),
     predicates,
     st.sampled_from(["csv", "parquet", "rdf"]),
     st.dictionaries(plain_names, option_values, max_size=3),
+    st.dictionaries(variable_names, st.recursive(st.one_of(named, terms), _calls, max_leaves=3), max_size=2),
 )
 
 

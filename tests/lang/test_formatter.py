@@ -109,3 +109,21 @@ def test_declarations_that_follow_each_other_are_aligned() -> None:
 ) .
 """
     )
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        'label(?x, f"{?x} km") :- p(?x).',
+        'label(?x, f"{{{?x + 1}}}\\n{?x}") :- p(?x).',
+        'label(?x, f"""{CONCAT(?x, "a")} \\"b\\"""") :- p(?x).',
+        'label(?x, f"{#count(?y)} times") :- p(?x, ?y).',
+        "one(?x) :- p(?x), ?x IN (1, 2), ?x + 1 IN (2, 3).",
+        "one(?x) :- p(?x), (?x IN (1, 2) ; ?x = 5).",
+        'label(?x, CONCAT(STR(?x), " km")) :- p(?x).',
+        '@import p :- csv{resource = f"{?x}-{?y}.csv", header = ?h}, ?x = "a", ?y = $n + 1, ?h = true .',
+        '@export p :- csv{resource = f"""{CONCAT($a, "b")}.csv"""} .',
+    ],
+)
+def test_what_is_written_well_stays(line: str) -> None:
+    assert format_text(line) == f"{line}\n"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tidalog.lang import parse_fact, parse_query, parse_rule, parse_rules, print_rule
+from tidalog.lang.updates import parse_updates
 from tidalog.model.errors import ProgramError
 from tidalog.model.program import Aggregate, Atom, Call, Fact, Rule, Variable
 from tidalog.model.terms import IRI, Integer, String
@@ -91,6 +92,26 @@ def test_several_rules_are_read_one_behind_the_other() -> None:
 def test_what_is_no_rule_is_refused(text: str) -> None:
     with pytest.raises(ProgramError):
         parse_rules(text)
+
+
+@pytest.mark.parametrize(
+    "directive",
+    [
+        "@import p :- csv{} .",
+        "@export p :- csv{} .",
+        "@output p .",
+        "@parameter $n = 1 .",
+        "@declare p(a: int) .",
+        "@window p :- range 10s .",
+    ],
+)
+def test_a_directive_of_programs_is_refused_among_rules_and_in_scripts(directive: str) -> None:
+    with pytest.raises(ProgramError) as among_rules:
+        parse_rules(f"{directive} r: s(?x) :- p(?x).")
+    with pytest.raises(ProgramError) as in_script:
+        parse_updates(f"{directive} +p(a).")
+    found = [*among_rules.value.diagnostics, *in_script.value.diagnostics]
+    assert [diagnostic.number for diagnostic in found] == ["T009", "T029"]
 
 
 def test_all_that_is_wrong_with_several_rules_is_told_at_once() -> None:

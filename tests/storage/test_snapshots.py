@@ -239,3 +239,12 @@ def test_a_snapshot_after_a_load_has_its_exports(tmp_path: Path) -> None:
     with tidalog.open(tmp_path / "s.tidalog", read_only=True) as kb:
         assert kb.recovery.snapshot == 2
         assert [path.name for path in kb.write_exports()] == ["q.csv"]
+
+
+def test_a_snapshot_has_exports_whose_options_are_computed(tmp_path: Path) -> None:
+    program = '@parameter $n = 1 . @export q :- csv{resource = f"{?x}-{$n}.csv"}, ?x = "q" . q(1).'
+    with tidalog.open(tmp_path / "s.tidalog") as kb:
+        kb.load(program, parameters={"n": 2}, base_dir=tmp_path)
+        kb.snapshot()
+    with tidalog.open(tmp_path / "s.tidalog") as kb:
+        assert [path.name for path in kb.write_exports()] == ["q-2.csv"]

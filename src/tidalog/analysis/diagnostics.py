@@ -26,6 +26,12 @@ class ImportArityDiffers(Diagnostic):
     hint = "let the format name one type per argument; `skip` leaves a column of the file out"
 
 
+class ExportArityDiffers(ImportArityDiffers):
+    title = "the export of {predicate} has {arity}, its uses have {first_arity}"
+    reason = "{arity} in the format of the export, but {first_arity} at {first_position}"
+    hint = "let the format name one type per argument; an export has all of them"
+
+
 class UnboundHeadVariable(Diagnostic):
     number = "T012"
     title = "variable {variable} of the head is not bound"
@@ -136,8 +142,8 @@ class ParameterNotComputable(Diagnostic):
 
 class OptionNotComputable(ParameterNotComputable):
     title = "an option cannot be computed: {why}"
-    reason = "a text with values in it"
-    hint = "an option is made of constants and parameters"
+    reason = "its value must be known before any rule is applied"
+    hint = 'an option is made of constants, parameters and variables: csv{{resource = ?x}}, ?x = "p.csv"'
 
 
 class ReservedName(Diagnostic):

@@ -360,7 +360,8 @@ class EditedProgram:
         return {name: info.arity for name, info in infos.items()}, frozenset(given)
 
     def _uses(self, layout: Layout) -> dict[str, Use]:
-        return dict(binding_uses(self._program)) | declared_uses(self._program, layout)
+        program = self._program
+        return dict(binding_uses((*program.imports, *program.exports))) | declared_uses(program, layout)
 
 
 def _witness(fact: Fact) -> tuple[str, int]:

@@ -10,6 +10,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from difflib import get_close_matches
 from types import MappingProxyType
+from typing import Final
 
 from tidalog.analysis.diagnostics import (
     OptionNotComputable,
@@ -35,6 +36,9 @@ from tidalog.model.program import (
 )
 from tidalog.model.term_text import term_text
 from tidalog.model.terms import IRI, Boolean, Double, Integer, Literal, String, Term
+
+_COMPUTED: Final = (Call, Parameter, Variable)
+"""What an option can be that has a value."""
 
 
 def substitute_parameters(draft: Draft) -> None:
@@ -138,52 +142,75 @@ def _why_not_constant(expression: Expression) -> str | None:
 
 
 def with_option_values(program: Program, given: Mapping[str, Term]) -> Program:
-    """The program with the values of f-strings and parameters in the options of its imports and exports.
-    Raises `ProgramError` for one that has none."""
+    """The program with the values of f-strings, parameters and variables in the options of its imports and
+    exports.  Raises `ProgramError` for one that has none."""
     bindings = (*program.imports, *program.exports)
-    if not any(isinstance(value, Call | Parameter) for binding in bindings for value in _options(binding)):
+    if not any(isinstance(value, _COMPUTED) for binding in bindings for value in _options(binding)):
         return program
     draft = Draft(program, given, {})
-    values = _values(draft)
-
-    def value_of(binding: DataBinding, option: OptionValue) -> OptionValue:
-        if isinstance(option, tuple):
-            return tuple(value_of(binding, item) for item in option)
-        if not isinstance(option, Call | Parameter):
-            return option
-        for name in _parameters_in(option):
-            if name not in values:
-                draft.report(UndefinedParameter(locate(binding.span, f"${name}"), name=name, suggestion=""))
-                return ""
-        why = _why_not_constant(option)
-        try:
-            found = (
-                String("")
-                if why
-                else evaluate(expression_with(option, lambda leaf: _filled(leaf, values)), {})
-            )
-        except CannotCompute as failure:
-            why = str(failure)
-        if why is not None:
-            span = option.span if isinstance(option, Call) else None
-            draft.report(OptionNotComputable(span or binding.span, why=why))
-            return ""
-        if isinstance(found, String | Integer | Double | Boolean | IRI):
-            return found.value
-        return found.lexical if isinstance(found, Literal) else term_text(found)
-
-    def resolved(binding: DataBinding) -> DataBinding:
-        options = {name: value_of(binding, value) for name, value in binding.options.items()}
-        return replace(binding, options=MappingProxyType(options))
-
-    imports, exports = tuple(map(resolved, program.imports)), tuple(map(resolved, program.exports))
+    values: dict[Expression, Term] = {Parameter(name): value for name, value in _values(draft).items()}
+    imports, exports = (
+        tuple(_Options(draft, binding, values).resolved() for binding in part)
+        for part in (program.imports, program.exports)
+    )
     if draft.diagnostics:
         raise ProgramError(draft.diagnostics)
     return replace(program, imports=imports, exports=exports)
 
 
-def _filled(leaf: Expression, values: Mapping[str, Term]) -> Expression:
-    return values[leaf.name] if isinstance(leaf, Parameter) else leaf
+class _Options:
+    """The options of one import or export.  Its variables may be defined in terms of each other."""
+
+    def __init__(self, draft: Draft, binding: DataBinding, parameters: Mapping[Expression, Term]) -> None:
+        self.draft = draft
+        self.binding = binding
+        self.known: dict[Expression, Term] = dict(parameters)
+        self.open = dict(binding.computed)
+
+    def resolved(self) -> DataBinding:
+        options = {name: self._option(value) for name, value in self.binding.options.items()}
+        return replace(self.binding, options=MappingProxyType(options), computed=MappingProxyType({}))
+
+    def _option(self, option: OptionValue) -> OptionValue:
+        if isinstance(option, tuple):
+            return tuple(map(self._option, option))
+        if not isinstance(option, _COMPUTED):
+            return option
+        found = self._value(option)
+        if isinstance(found, String | Integer | Double | Boolean | IRI):
+            return found.value
+        return found.lexical if isinstance(found, Literal) else term_text(found)
+
+    def _value(self, expression: Expression) -> Term:
+        """The value of an expression; any term if an error is reported."""
+        errors = len(self.draft.diagnostics)
+        span = expression.span if isinstance(expression, Call) else None
+        for leaf in nodes(expression):
+            if isinstance(leaf, Parameter | Variable) and leaf not in self.known:
+                self.known[leaf] = self._value_of(leaf, span)
+        if len(self.draft.diagnostics) > errors:
+            return String("")
+        filled = expression_with(expression, lambda leaf: self.known.get(leaf, leaf))
+        why = _why_not_constant(filled)
+        try:
+            if why is None:
+                return evaluate(filled, {})
+        except CannotCompute as failure:
+            why = str(failure)
+        self.draft.report(OptionNotComputable(span or self.binding.span, why=why))
+        return String("")
+
+    def _value_of(self, leaf: Parameter | Variable, span: Span | None) -> Term:
+        whole, name = self.binding.span, leaf.name
+        if isinstance(leaf, Parameter):
+            self.draft.report(UndefinedParameter(locate(whole, f"${name}"), name=name, suggestion=""))
+            return String("")
+        definition = self.open.pop(name, None)  # so none needs itself
+        if definition is not None:
+            return self._value(definition)
+        why = f"?{name} has no value"
+        self.draft.report(OptionNotComputable(span or locate(whole, f"?{name}"), why=why))
+        return String("")
 
 
 def _options(binding: DataBinding) -> Iterator[OptionValue]:
@@ -198,5 +225,6 @@ def _options(binding: DataBinding) -> Iterator[OptionValue]:
 
 def options_use(program: Program) -> set[str]:
     """The parameters in the options of imports and exports."""
-    found = (value for binding in (*program.imports, *program.exports) for value in _options(binding))
-    return {name for value in found if isinstance(value, Call | Parameter) for name in _parameters_in(value)}
+    bindings = (*program.imports, *program.exports)
+    found = (value for binding in bindings for value in (*_options(binding), *binding.computed.values()))
+    return {name for value in found if isinstance(value, _COMPUTED) for name in _parameters_in(value)}

@@ -11,6 +11,7 @@ from tidalog.analysis.diagnostics import (
     ArityDiffers,
     DeclaredArityDiffers,
     DuplicateRuleName,
+    ExportArityDiffers,
     HeadInBody,
     ImportArityDiffers,
     LiteralInTriple,
@@ -28,7 +29,7 @@ from tidalog.analysis.draft import Draft, Use, WorkingRule
 from tidalog.analysis.rewrite import atoms, canonical_rule, placed_atoms
 from tidalog.analysis.suggestions import Suggestions
 from tidalog.model.errors import Diagnostic
-from tidalog.model.program import DataBinding, Fact, Program, Rule
+from tidalog.model.program import DataBinding, Fact, Rule
 from tidalog.model.term_text import term_text
 from tidalog.model.terms import Term
 from tidalog.rdf.layout import TRIPLE
@@ -127,10 +128,12 @@ def check_arity(draft: Draft) -> None:
             clashing.add(fact.predicate)
     if clashing:
         _report_clashes(draft, clashing, new)
-    for predicate, use in binding_uses(draft.program):
-        first = uses.setdefault(predicate, use)
-        if use.arity != first.arity:
-            _report_arity(draft, ImportArityDiffers, predicate, use, first)
+    program = draft.program
+    for kind, bindings in ((ImportArityDiffers, program.imports), (ExportArityDiffers, program.exports)):
+        for predicate, use in binding_uses(bindings):
+            first = uses.setdefault(predicate, use)
+            if use.arity != first.arity:
+                _report_arity(draft, kind, predicate, use, first)
 
 
 def _report_clashes(draft: Draft, clashing: Container[str], new: Container[str]) -> None:
@@ -199,9 +202,9 @@ def _report_arity(
     )
 
 
-def binding_uses(program: Program) -> Iterator[tuple[str, Use]]:
-    """The predicates of imports and exports whose format gives the number of arguments."""
-    for binding in (*program.imports, *program.exports):
+def binding_uses(bindings: Iterable[DataBinding]) -> Iterator[tuple[str, Use]]:
+    """The predicates of imports or exports whose format gives the number of arguments."""
+    for binding in bindings:
         arity = binding_arity(binding)
         if arity is not None:
             yield binding.predicate, Use(arity, binding.span)

@@ -37,7 +37,7 @@ class UnknownDialect(Diagnostic):
     number = "T073"
     title = "there is no dialect {name}"
     reason = "dialects are {known}"
-    hint = "leave it out to go by the ending of the file"
+    hint = "{suggestion}leave it out to go by the ending of the file"
 
 
 class BadFunction(Diagnostic):

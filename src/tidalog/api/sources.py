@@ -51,7 +51,9 @@ def read_program(source: ProgramSource, dialect: str | None, base_dir: Path | No
 
 def check_dialect(name: str | None) -> None:
     if name is not None and name not in DIALECTS:
-        raise UsageError(UnknownDialect(name=name, known=", ".join(DIALECTS)))
+        near = get_close_matches(str(name).lower(), DIALECTS, 1)
+        suggestion = f"did you mean {near[0]}?  Or " if near else ""
+        raise UsageError(UnknownDialect(name=name, known=", ".join(DIALECTS), suggestion=suggestion))
 
 
 def read_program_file(path: Path, dialect: str | None) -> tuple[Program, tuple[Diagnostic, ...]]:

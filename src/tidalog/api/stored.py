@@ -31,10 +31,13 @@ from tidalog.api.streams import AnyUpdate
 from tidalog.api.timed_changes import too_late
 from tidalog.builtins import PythonFunction
 from tidalog.engine.limits import Limits, ProgressCallback
+from tidalog.lang import parse
+from tidalog.lang.printer import Printer
 from tidalog.maintain.choose import Options
 from tidalog.maintain.runner import Interrupted
 from tidalog.maintain.windows.windows import Windows
 from tidalog.model.errors import ProgramError, RunError, StoreError, TidalogError
+from tidalog.model.program import DataBinding
 from tidalog.model.terms import Term
 from tidalog.model.update import EncodedUpdate, Label
 from tidalog.model.window_times import NEVER
@@ -372,7 +375,7 @@ class StoredKnowledgeBase(KnowledgeBase):
         exports = database.program.exports
         return database.snapshot(
             {
-                "exports": [[exports.index(b), str(folder.absolute())] for b, folder in self._exports],
+                "exports": [[_export(b, exports), str(folder.absolute())] for b, folder in self._exports],
                 "skipped": dict(self._skipped),
                 "programs": self._journal.programs,
                 "only loaded": self._journal.only_loaded,
@@ -391,7 +394,10 @@ class StoredKnowledgeBase(KnowledgeBase):
         self._log.skip_to(snapshot.number)
         exports = database.program.exports
         with meta.reading():
-            self._exports = [(exports[index], Path(folder)) for index, folder in meta.list("exports")]
+            self._exports = [
+                (exports[one] if isinstance(one, int) else parse(one).exports[0], Path(folder))
+                for one, folder in meta.list("exports")
+            ]
             self._skipped = Counter(meta.mapping("skipped"))
             digests = meta.list("programs")
             self._journal.programs = [known_digest(digest, snapshot.format) for digest in digests]
@@ -451,3 +457,8 @@ def _is_refusal(error: BaseException) -> bool:
     return isinstance(error, TidalogError) and not any(
         isinstance(diagnostic, Interrupted) for diagnostic in error.diagnostics
     )
+
+
+def _export(binding: DataBinding, exports: Sequence[DataBinding]) -> int | str:
+    """Which export of the program this is; its text if the program computes its options."""
+    return exports.index(binding) if binding in exports else Printer().binding("export", binding)

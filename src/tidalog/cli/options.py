@@ -62,6 +62,9 @@ class Inputs:
     facts: Annotated[
         list[str] | None, value("PREDICATE=FILE", "Facts: CSV, Parquet, JSON lines, RDF …", "--facts", "-f")
     ] = None
+    header: Annotated[
+        bool, flag("The first line of delimited text given with -f has column names.", "--header")
+    ] = False
     parameter: Parameters = None
     dialect: DialectName = None
     max_facts: Annotated[int | None, value("N", "Stop beyond this many facts.", min=1)] = None

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from tidalog.api.diagnostics import BadCommand
-from tidalog.cli.options import SHOWN_ROWS, bad_option, read_limit, read_parameters
+from tidalog.cli.options import SHOWN_ROWS, STANDARD_INPUT, bad_option, read_limit, read_parameters
 from tidalog.cli.report import Report, print_answer, result_json
 from tidalog.cli.work import Work, prepared
 from tidalog.model.amounts import counted
@@ -34,11 +34,21 @@ def split(words: Sequence[str], has_store: bool) -> tuple[list[Path], str]:
         raise UsageError(BadCommand(problem=problem, hint="put the query in quotes: 'path(a, ?x), ?x != b'"))
     if has_store:
         return [], words[0]
+    if len(words) < 2 and _names_a_program(words[0]):
+        hint = f"write tidalog query {words[0]} 'path(a, ?x)'"
+        raise UsageError(BadCommand(problem="the query is missing", hint=hint))
     if len(words) < 2:
         problem = "a query needs a program or a store"
         hint = f"write tidalog query PROGRAM '{words[0]}', or add --store FOLDER"
         raise UsageError(BadCommand(problem=problem, hint=hint))
     return [Path(words[0])], words[1]
+
+
+def _names_a_program(word: str) -> bool:
+    from tidalog.lang import DIALECTS
+
+    path = Path(word)
+    return word == STANDARD_INPUT or path.suffix in {d.suffix for d in DIALECTS.values()} or path.is_file()
 
 
 def query(

@@ -13,6 +13,7 @@ from difflib import get_close_matches
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
+from tidalog.analysis.diagnostics import UnknownRule
 from tidalog.cli.options import bad_option
 from tidalog.cli.report import FAILED, INTERRUPTED, Report, failure_of, print_answer, result_json
 from tidalog.lang.dialects.main import MainReader
@@ -20,7 +21,7 @@ from tidalog.lang.lexer import StatementReader
 from tidalog.lang.names import Names
 from tidalog.lang.updates import ScriptUpdate, read_updates
 from tidalog.model.amounts import counted
-from tidalog.model.errors import Diagnostic, ProgramError, Source, TidalogError
+from tidalog.model.errors import Diagnostic, ProgramError, Source, TidalogError, UsageError
 from tidalog.model.program import Program
 from tidalog.model.term_text import term_text
 
@@ -38,8 +39,9 @@ _TRIPLE_HEAD: Final = re.compile(
 _OPEN_ENDED: Final = ("*/", '"""')
 
 _WORDS: Final = {"help": "help", "quit": "quit", "exit": "quit"}
-"""Commands that need no colon."""
+"""Commands that need no colon, even with a full stop."""
 _SIGNED: Final = re.compile(r"\s*[+-]\s*(?=[^\W\d]|<|\"|:)")
+_NOTHING: Final = "0 facts, 0 rules"
 _SHOWN_CHANGES: Final = 10
 """How many consequences of a statement are shown."""
 
@@ -98,9 +100,9 @@ class Shell:
         """Adds a line; runs the statement if it is complete."""
         if not self._lines and not line.strip():
             return
-        word = _WORDS.get(line.strip().rstrip(".").lower())
-        command = line.strip() if word is None else f":{word}"
-        if not self._lines and _COMMAND.fullmatch(command):
+        command = self._as_command(line.strip())
+        if command is not None:
+            self.finish()
             self._run(command, self._command)
             return
         self._lines.append(line)
@@ -110,6 +112,18 @@ class Shell:
             self._run(text, self._statement)
         elif not line.strip():
             self._lines.clear()
+
+    def _as_command(self, line: str) -> str | None:
+        """The command of a line.  A statement that lacks its full stop ends before one, but any other word
+        with a colon may go on with it."""
+        found = _COMMAND.fullmatch(line)
+        if self._lines:
+            is_known = found is not None and found[1].lower() in self._commands
+            return line if is_known and not line.endswith((".", ",", ";")) else None
+        if found is not None:
+            return line
+        word = _WORDS.get(line.rstrip(".").lower(), line.lower())
+        return f":{word}" if word in self._commands else None
 
     def finish(self) -> None:
         """Runs the last statement at the end of the input."""
@@ -214,7 +228,7 @@ class Shell:
         word = "help" if found[1] == "?" else found[1].lower()
         matching = [name for name in self._commands if name.startswith(word)]
         if word not in self._commands and len(matching) != 1:
-            near = get_close_matches(word, self._commands, 1)
+            near = [n for n in get_close_matches(word, self._commands, 1) if n[0] == word[0]]
             hint = f"did you mean :{near[0]}?  :help lists them" if near else "try :help"
             raise bad_option(f"there is no command :{word}", "commands start with a colon", hint)
         self._commands[word if word in self._commands else matching[0]](found[2].rstrip("."))
@@ -238,6 +252,10 @@ class Shell:
     def _remove(self, argument: str) -> None:
         if not argument:
             raise bad_option(":remove needs the name of a rule", "none is named", "write :remove r1")
+        if argument not in self.kb.rules:
+            near = get_close_matches(argument, self.kb.rules, 1)
+            hint = f"did you mean :remove {near[0]}?" if near else ":rules lists the rules and their names"
+            raise UsageError(UnknownRule(name=argument, suggestion=hint))
         self._tell(self.kb.rules.remove(argument), ScriptUpdate())
 
     def _load(self, argument: str) -> None:
@@ -263,12 +281,22 @@ class Shell:
         if not argument:
             raise bad_option(":open needs a folder", "none is named", "write :open city.tidalog")
         import tidalog
+        from tidalog.api.stored import StoredKnowledgeBase
 
-        opened = tidalog.open(Path(argument.strip("\"'")))
-        self.kb.close()
+        path, left = Path(argument.strip("\"'")), self.kb
+        in_memory = not isinstance(left, StoredKnowledgeBase)
+        if isinstance(left, StoredKnowledgeBase) and left.path.resolve() == path.resolve():
+            self._print(f"{argument} is open already: {self._size()}")
+            return
+        opened, before = tidalog.open(path), self._size()
+        left.close()
         self.kb = opened
+        gone = f"\nleft behind: {before}" if in_memory and before != _NOTHING else ""
+        self._print(f"{argument}: {self._size()}{gone}")
+
+    def _size(self) -> str:
         facts = sum(self.kb.stats().predicates.values())
-        self._print(f"{argument}: {counted(facts, 'fact')}, {counted(len(self.kb.rules), 'rule')}")
+        return f"{counted(facts, 'fact')}, {counted(len(self.kb.rules), 'rule')}"
 
     def _stats(self, _: str) -> None:
         stats = self.kb.stats()

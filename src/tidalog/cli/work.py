@@ -8,7 +8,15 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, TypedDict
 
-from tidalog.cli.options import STANDARD_INPUT, BadRows, Inputs, read_pairs, read_parameters, read_size
+from tidalog.cli.options import (
+    STANDARD_INPUT,
+    BadRows,
+    Inputs,
+    bad_option,
+    read_pairs,
+    read_parameters,
+    read_size,
+)
 
 if TYPE_CHECKING:
     from tidalog.api.knowledge_base import KnowledgeBase
@@ -45,6 +53,8 @@ def prepared(work: Work, report: Report | None, query: str = "") -> KnowledgeBas
     """
     work.bad_rows.check()
     facts = read_pairs(work.inputs.facts, "--facts", "--facts edge=edges.csv")
+    if work.inputs.header and not facts:
+        raise bad_option("--header without --facts", "it is about the files given with -f", "leave it out")
     parameters = read_parameters(work.inputs.parameter)
     kb = _opened(work)
     try:
@@ -87,4 +97,12 @@ def _fill(
             quarantine_dir=bad.quarantine,
         )
     for predicate, file in facts:
-        kb.insert(predicate, Path(file), on_error=on_error, quarantine=bad.file_of(predicate))
+        header = has_header(Path(file)) if work.inputs.header else None
+        kb.insert(predicate, Path(file), header=header, on_error=on_error, quarantine=bad.file_of(predicate))
+
+
+def has_header(path: Path) -> bool | None:
+    """True for delimited text; None for formats in which columns have names or have none."""
+    from tidalog.io.formats import format_named
+
+    return "header" in format_named(None, path).read_options or None

@@ -16,7 +16,7 @@ from lark import Token, Tree
 
 from tidalog.builtins import BUILTINS
 from tidalog.lang.conditions import is_condition
-from tidalog.lang.diagnostics import BadLiteral, BadStatement, MisplacedAggregate, TooDeep
+from tidalog.lang.diagnostics import BadLiteral, BadStatement, MisplacedAggregate, TooDeep, UnexpectedText
 from tidalog.lang.grammar import Grammar, Node, grammar
 from tidalog.lang.lexer import MAX_DEPTH, nesting
 from tidalog.lang.tokens import TokenReader
@@ -161,12 +161,18 @@ class Builder(TokenReader):
             return Atom(self.iri(self._predicate_token(node)), arguments, span)
         if node.data == "triple":
             subject, verb, value = node.children
-            first = self.expression(_only(subject))
+            assert isinstance(subject, Tree)
+            first = self.expression(subject.children[0])
             second = self._verb(_only(verb))
             return Atom(TRIPLE, (first, second, self._argument(value, clause_part)), span)
         return None
 
     def _verb(self, token: Token) -> Expression:
+        if token == "<>":  # reads as an IRI
+            expected, advice = "a comparison or a property", "inequality is !="
+            self.errors.append(
+                UnexpectedText(self.span(token), found="`<>`", expected=expected, advice=advice)
+            )
         return IRI(RDF_TYPE) if token.type == "A" else self.expression(token)
 
     def _argument(self, node: Node, clause_part: str) -> Expression:
@@ -304,7 +310,7 @@ class Builder(TokenReader):
         if not parts:
             return String(text)
         parts += [String(text)] if text else []
-        return Call("CONCAT", tuple(parts), self.span(token))
+        return Call("CONCAT", tuple(parts), self.span(token), is_format_string=True)
 
     def _format_value(self, text: str, at: int) -> Expression | None:
         if nesting(text) > MAX_DEPTH:

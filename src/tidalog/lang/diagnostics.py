@@ -119,6 +119,13 @@ class NoCarets(Diagnostic):
     hint = "write ^^{datatype}"
 
 
+class NamesOfTypes(Diagnostic):
+    number = "W007"
+    title = "the columns are called {names}"
+    reason = "a name alone is that of a column, whose values may be any terms"
+    hint = 'write _: {first} for a type without a name, or "{first}" for a column of this name'
+
+
 class IdleAttribute(Diagnostic):
     number = "W004"
     title = "attribute {name} has no effect"

@@ -1,5 +1,4 @@
-"""The directives of the main dialect: @prefix, @base, @import, @export, @output, @parameter, @declare and
-@window."""
+"""The directives of the main dialect, of which rules and update scripts have @prefix and @base only."""
 
 from __future__ import annotations
 
@@ -10,10 +9,10 @@ from typing import Final
 from lark import Token, Tree
 
 from tidalog.lang.builder import Builder
-from tidalog.lang.diagnostics import BadStatement, ColumnTwice, UnknownType
+from tidalog.lang.diagnostics import BadStatement, ColumnTwice, NamesOfTypes, UnknownType
 from tidalog.lang.grammar import Node
 from tidalog.lang.names import Names
-from tidalog.model.column_types import TYPES, TYPES_OF_NEMO, similar_type, type_named
+from tidalog.model.column_types import TEMPORAL, TYPES, TYPES_OF_NEMO, similar_type, type_named
 from tidalog.model.errors import Diagnostic, Source, Span
 from tidalog.model.program import (
     Call,
@@ -23,6 +22,7 @@ from tidalog.model.program import (
     Expression,
     OptionValue,
     Parameter,
+    Variable,
     Window,
     WindowKind,
     variables,
@@ -30,6 +30,11 @@ from tidalog.model.program import (
 from tidalog.model.terms import Double, Integer, Literal, String
 from tidalog.model.window_times import UNITS, duration_of
 
+_OF_TEXTS: Final = ("prefix", "base")
+_OF_PROGRAMS: Final = ("import", "export", "output", "parameter", "declare", "window")
+DIRECTIVES: Final = (*_OF_TEXTS, *_OF_PROGRAMS)
+OF_PROGRAMS: Final = re.compile(rf"@({'|'.join(_OF_PROGRAMS)})\b")
+"""A directive that only a program has."""
 _COLUMN: Final = re.compile(r'("(?:[^"\\]|\\.)*"|[^\s:"]+)(?:\s*:\s*(\S+))?')
 """The tokens of a column: its name, and perhaps its type."""
 _NUMBER: Final = r"[0-9]+(?:\.[0-9]+)?"
@@ -48,6 +53,7 @@ class DirectiveReader:
         self.source = source
         self.names = names
         self.errors = errors
+        self.warnings: list[Diagnostic] = []
         self.imports: list[DataBinding] = []
         self.exports: list[DataBinding] = []
         self.outputs: list[str] = []
@@ -97,6 +103,9 @@ class DirectiveReader:
             found = [Column(None, type_named(word) or "any") for word in words]
         else:
             found = [self._column(builder, tree) for tree in trees]
+            if len(words) == len(trees) and _are_types(words):
+                listed = ", ".join(words)
+                self.warnings.append(NamesOfTypes(builder.span(directive), names=listed, first=words[0]))
         known: dict[str, int] = {}
         for number, (column, tree) in enumerate(zip(found, trees, strict=True), 1):
             name = column.name or f"arg{number}"
@@ -168,7 +177,7 @@ class DirectiveReader:
         return Window(name, source, kind, size, step, time, span)
 
     def _binding(self, builder: Builder, directive: Tree[Token]) -> DataBinding:
-        predicate, data = directive.children
+        predicate, data, *more = directive.children
         assert isinstance(data, Tree)
         kind, *options = data.children
         values: dict[str, OptionValue] = {}
@@ -180,11 +189,20 @@ class DirectiveReader:
                     builder.span(name), f"option {name} is given twice", "it has a value already", "keep one"
                 )
             values[str(name)] = self._value(builder, value)
+        computed: dict[str, Expression] = {}
+        for tree in more:
+            assert isinstance(tree, Tree)
+            variable = _token(tree.children[0])
+            if variable[1:] in computed:
+                problem = f"{variable} is given two values"
+                self._bad(builder.span(variable), problem, "it has a value already", "keep one")
+            computed[variable[1:]] = builder.expression(tree.children[1])
         return DataBinding(
             builder.iri(_predicate(predicate)),
             str(kind).lower(),
             MappingProxyType(values),
             builder.span(directive),
+            MappingProxyType(computed),
         )
 
     def _value(self, builder: Builder, node: Node) -> OptionValue:
@@ -195,9 +213,9 @@ class DirectiveReader:
         match node.type:
             case "STRING" | "LONG_STRING":
                 return builder.string(node)
-            case "FORMAT_STRING" | "PARAMETER":
+            case "FORMAT_STRING" | "PARAMETER" | "VARIABLE":
                 value = builder.expression(node)
-                assert isinstance(value, Call | Parameter | String)
+                assert isinstance(value, Call | Parameter | Variable | String)
                 return value.value if isinstance(value, String) else value
             case "TRUE" | "FALSE":
                 return node.type == "TRUE"
@@ -241,6 +259,11 @@ class DirectiveReader:
 
     def _bad(self, span: Span, problem: str, why: str, advice: str) -> None:
         self.errors.append(BadStatement(span, problem=problem, why=why, advice=advice))
+
+
+def _are_types(words: list[Token]) -> bool:
+    """Whether the names of columns are those of types; date and the like may be names."""
+    return all(map(type_named, words)) and any(type_named(word) not in (*TEMPORAL, "iri") for word in words)
 
 
 def _is_name(words: list[Token]) -> bool:

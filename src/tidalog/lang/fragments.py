@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Final
 
 from lark import Token, Tree
 
@@ -12,6 +10,7 @@ from tidalog.builtins import BUILTINS
 from tidalog.lang.builder import Builder, main_grammar
 from tidalog.lang.diagnostics import BadStatement
 from tidalog.lang.dialects.main import MainReader
+from tidalog.lang.directives import OF_PROGRAMS
 from tidalog.lang.grammar import Node
 from tidalog.lang.lexer import Statement, StatementReader
 from tidalog.lang.names import Names
@@ -30,7 +29,6 @@ from tidalog.model.program import (
 
 QUERY = "?"
 """The predicate of a query's head, which no program can use."""
-_DIRECTIVE: Final = re.compile(r"@(?:import|export|output|parameter)\b")
 
 
 def parse_query(text: str, prefixes: Mapping[str, str] | None = None, name: str = "<query>") -> Rule:
@@ -75,7 +73,7 @@ def parse_rules(text: str, prefixes: Mapping[str, str] | None = None, name: str 
     reader = MainReader(source, Names(dict(prefixes or {})))
     found: list[Rule] = []
     for statement in _statements(source, []):
-        directive = _DIRECTIVE.match(statement.text)
+        directive = OF_PROGRAMS.match(statement.text)
         if directive is not None:
             span = Span(source, statement.start, statement.start + directive.end())
             why, advice = "expected a rule", "put directives into the program"

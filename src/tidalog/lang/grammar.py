@@ -86,6 +86,15 @@ _ADVICE: Final = (
     ("[", "atoms are written p(?x, ?y); [?x, ?p, ?y] is the RDFox dialect (--dialect rdfox)"),
 )
 
+_COMPARISONS: Final = {
+    "==": "equality is a single =, and at most is <=",
+    "<=": "equality is a single =, and at most is <=",
+    "=>": "at least is >=, and a rule is written head :- body",
+    "=<": "at most is <=",
+    "<>": "inequality is !=",
+}
+"""Advice for two characters that are no comparison here."""
+
 
 class Grammar:
     """A lark file of this folder, ready to parse from any of its start rules."""
@@ -242,10 +251,13 @@ def _advice(text: str, at: int, length: int, expected: str) -> str:
     for beginning, advice in _ADVICE:
         if rest.startswith(beginning):
             return advice
-    if rest[:1] in ("=", ">") and before[-1:] in ("=", "<"):
-        return "equality is a single =, and at most is <=" if rest[0] == "=" else "inequality is !="
+    comparison = _COMPARISONS.get(before[-1:] + rest[:1])
+    if comparison is not None:
+        return comparison
     if rest[:1] == "-" and before.endswith("<"):
         return "a rule is written head :- body"
+    if rest[:1] == "!" and "`~`" in expected:
+        return "negation is written ~p(?x)"
     if rest[:1] == "!" and rest[1:2].isalpha():
         return "existential variables are not part of the language; every variable is written ?x"
     word = before.rsplit(None, 1)[-1].lower() if before else ""
@@ -255,6 +267,8 @@ def _advice(text: str, at: int, length: int, expected: str) -> str:
         return "literals are separated by commas, and a negated one starts with ~"
     if rest[:length] in ("DIV", "MOD"):
         return f"it is a function: {rest[:length]}(7, 2)"
+    if rest[:length].upper() == "IN":
+        return "IN is followed by a list: ?x IN (1, 2, 3).  A range gives values: ?x = RANGE(1, 3)"
     new_line = "\n" in text[len(before) : at]
     if rest[:1].isalnum() and "`,`" in expected and not new_line:
         quotes = " A text of several words is written in double quotes" if before[-1:].isalnum() else ""

@@ -56,6 +56,7 @@ _BINARY: Final = {  # operator: its own strength, the least strength of its left
 _DECLARATION: Final = re.compile(r"(@declare \S+?) *\((.+)\Z", re.DOTALL)
 _ALIGNED: Final = 40
 """Longer names of declared predicates are not aligned with others."""
+_IN_FORMAT_STRING: Final = re.compile(r'(?:(?!""")[^{}])*')
 _AFTER_PERCENT: Final = re.compile(r"(?:[?$]\w+|[0-9][\w.+-]*)\Z")
 
 
@@ -108,8 +109,26 @@ class Printer:
             text = self._operand(operand, _UNARY)
             # -5 is the number; the minus of 5 is -(5)
             return (f"-({text})" if text[0].isdigit() or text[0] == "-" else f"-{text}"), _UNARY
+        if expression.is_format_string and (format_string := self._format_string(arguments)) is not None:
+            return format_string, _PRIMARY
         name = function if NAME.match(function) else self.writer.iri(function)
         return f"{name}({', '.join(map(self._operand, arguments))})", _PRIMARY
+
+    def _format_string(self, arguments: Iterable[Expression | Aggregate]) -> str | None:
+        """Texts and STR(…) as an f-string; None if they cannot be written as one."""
+        parts, marks = [], '"'
+        for part in arguments:
+            if isinstance(part, String):
+                parts.append(quote(part.value)[1:-1].replace("{", "{{").replace("}", "}}"))
+                continue
+            if not (isinstance(part, Call) and part.function == "STR" and len(part.arguments) == 1):
+                return None
+            value = self._operand(part.arguments[0])
+            if not _IN_FORMAT_STRING.fullmatch(value):
+                return None
+            parts.append(f"{{{value}}}")
+            marks = '"""' if '"' in value else marks
+        return f"f{marks}{''.join(parts)}{marks}"
 
     def _list(self, arguments: Iterable[Expression | Aggregate]) -> str:
         return ", ".join([self.expression(argument) for argument in arguments])
@@ -176,7 +195,9 @@ class Printer:
 
     def binding(self, directive: str, binding: DataBinding) -> str:
         options = ", ".join(f"{name} = {self._option(value)}" for name, value in binding.options.items())
-        return f"@{directive} {self.writer.predicate(binding.predicate)} :- {binding.format}{{{options}}} ."
+        computed = "".join(f", ?{name} = {self._operand(value)}" for name, value in binding.computed.items())
+        predicate = self.writer.predicate(binding.predicate)
+        return f"@{directive} {predicate} :- {binding.format}{{{options}}}{computed} ."
 
     def _option(self, value: OptionValue) -> str:
         if isinstance(value, bool):
@@ -185,25 +206,12 @@ class Printer:
             return quote(value)
         if isinstance(value, tuple):
             return "(" + ", ".join(map(self._item, value)) + ")"
-        if isinstance(value, Parameter):
-            return self.expression(value)
-        return self._format_string(value) if isinstance(value, Call) else repr(value)
+        return self.expression(value) if isinstance(value, Parameter | Variable | Call) else repr(value)
 
     def _item(self, value: OptionValue) -> str:
         """A name in a list has no quotes: format = (string, int)."""
         bare = isinstance(value, str) and NAME.match(value) and value not in ("true", "false")
         return str(value) if bare else self._option(value)
-
-    def _format_string(self, call: Call) -> str:
-        """An f-string, which is the one call that an option has: CONCAT of texts and STR(…)."""
-        parts = []
-        for part in call.arguments:
-            if isinstance(part, String):
-                parts.append(quote(part.value)[1:-1].replace("{", "{{").replace("}", "}}"))
-            else:
-                assert isinstance(part, Call)
-                parts.append(f"{{{self.expression(part.arguments[0])}}}")
-        return f'f"{"".join(parts)}"'
 
     def declaration(self, declaration: Declaration) -> str:
         """One line; a long one has a line for each column, with the types below each other."""
@@ -292,7 +300,7 @@ def _type(kind: str, blanks: int) -> str:
 def _reads_as_atom(condition: Condition) -> bool:
     expression = condition.expression
     if isinstance(expression, Call):
-        operator = expression.function in _BINARY or expression.function == "neg"
+        operator = expression.function in (*_BINARY, "neg", "IN")
         return not operator and not is_condition(expression.function)
     return isinstance(expression, IRI | String)
 

@@ -24,6 +24,7 @@ from typing import Final
 from tidalog.lang.collector import collector_paused
 from tidalog.lang.diagnostics import BadStatement, UnexpectedText, VariableInFact
 from tidalog.lang.dialects.main import MainReader
+from tidalog.lang.directives import OF_PROGRAMS
 from tidalog.lang.fast_facts import SKIP
 from tidalog.lang.lexer import Statement
 from tidalog.lang.names import Names
@@ -50,7 +51,6 @@ _COMMIT: Final = re.compile(r"commit(?![\w:(-])\s*")
 _AT: Final = re.compile(
     r'at\s*((?P<number>-?[0-9]+(?:\.[0-9]+)?)|"(?P<text>[^"\\\n]*)"(?:\^\^xsd:dateTime)?)\s*\.\Z'
 )
-_DIRECTIVE: Final = re.compile(r"@(import|export|output|parameter)\b")
 _REMOVED: Final = re.compile(r'(?:(?P<name>[\w-]+)|"(?P<quoted>(?:[^"\\\n]|\\.)*)")\s*\.\Z')
 _INSTEAD: Final = {
     "": "a statement continues after its sign and ends with a full stop",
@@ -253,7 +253,7 @@ class _ScriptReader:
         )
 
     def _directive(self, statement: Statement) -> None:
-        other = _DIRECTIVE.match(statement.text)
+        other = OF_PROGRAMS.match(statement.text)
         if other is None:
             self.main.take(statement)
             return

@@ -52,6 +52,8 @@ class Call:
     function: str
     arguments: tuple[Expression, ...]
     span: Span | None = field(default=None, compare=False, repr=False)
+    is_format_string: bool = field(default=False, compare=False, repr=False)
+    """Whether it is written as an f-string."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,8 +131,8 @@ class Fact:
     span: Span | None = field(default=None, compare=False, repr=False)
 
 
-OptionValue = str | int | float | bool | Call | Parameter | tuple["OptionValue", ...]
-"""A call or a parameter is replaced by its value when the program is loaded."""
+OptionValue = str | int | float | bool | Call | Parameter | Variable | tuple["OptionValue", ...]
+"""A call, a parameter or a variable is replaced by its value when the program is loaded."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,6 +144,8 @@ class DataBinding:
     format: str
     options: Mapping[str, OptionValue]
     span: Span | None = field(default=None, compare=False, repr=False)
+    computed: Mapping[str, Expression] = field(default_factory=lambda: MappingProxyType({}))
+    """The variables of the options, by name: `csv{…}, ?x = "edges"`."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,7 +18,7 @@ from tidalog.lang.diagnostics import (
     UnknownDirective,
     VariableInFact,
 )
-from tidalog.lang.directives import DirectiveReader
+from tidalog.lang.directives import DIRECTIVES, DirectiveReader
 from tidalog.lang.fast_facts import FactReader
 from tidalog.lang.grammar import Node
 from tidalog.lang.lexer import Statement, StatementReader
@@ -29,11 +29,11 @@ from tidalog.model.program import Aggregate, Atom, Call, Fact, Parameter, Progra
 
 _DIRECTIVE: Final = re.compile(r"@(\w*)")
 _SOUFFLE: Final = re.compile(
-    r"^[ \t]*(\.(?:decl|input|output|type|comp|init|override|printsize|limitsize|functor|pragma|plan|lattice"
-    r"|once|number_type|symbol_type)\b)",
+    r"(?:^[ \t]*(?=[#.])|(?<=[\s.)])(?=\.(?:decl|input|output)\s+\w))"
+    r"(\.(?:decl|input|output|type|comp|init|override|printsize|limitsize|functor|pragma|plan|lattice"
+    r"|once|number_type|symbol_type)\b|(?P<preprocessor>#(?:include|define|ifdef|ifndef)\b))",
     re.MULTILINE,
 )
-_DIRECTIVES: Final = ("prefix", "base", "import", "export", "output", "parameter", "declare", "window")
 _INSTEAD: Final = {
     "source": 'data is read with @import p :- csv{resource = "p.csv"} .',
     "sink": "data is written with @export p :- csv{} .",
@@ -48,15 +48,16 @@ def parse_source(source: Source) -> tuple[Program, list[Diagnostic]]:
         reading.read()
     souffle = _SOUFFLE.search(source.text) if reading.errors else None
     if souffle is not None:
-        return reading.program(), [_is_souffle(Span(source, souffle.start(1), souffle.end(1)))]
+        return reading.program(), [_is_souffle(source, souffle)]
     return reading.program(), reading.diagnostics()
 
 
-def _is_souffle(span: Span) -> Diagnostic:
+def _is_souffle(source: Source, found: re.Match[str]) -> Diagnostic:
+    declarations, preprocessor = "its declarations begin with a full stop", "it needs the C preprocessor"
     return BadStatement(
-        span,
+        Span(source, found.start(1), found.end(1)),
         problem="this is a Soufflé program",
-        why="its declarations begin with a full stop",
+        why=declarations if found["preprocessor"] is None else preprocessor,
         advice="variables are ?x here, .decl is @declare, .input is @import and .output is @output",
     )
 
@@ -111,7 +112,7 @@ class MainReader:
         for binding in self.directives.imports:
             if binding.span is not None:
                 spans.setdefault(binding.predicate, binding.span)
-        warnings = list(self.warnings)
+        warnings = [*self.warnings, *self.directives.warnings]
         for predicate, span in spans.items():
             warnings.extend(predicate_warning(predicate, span))
         return sorted(self.errors, key=_offset) + sorted(warnings, key=_offset)
@@ -121,7 +122,7 @@ class MainReader:
         if statement.broken or not statement.text:
             return
         directive = _DIRECTIVE.match(statement.text)
-        if directive and directive[1] not in _DIRECTIVES:
+        if directive and directive[1] not in DIRECTIVES:
             self._unknown_directive(directive[1], statement.start)
             return
         tree = main_grammar().parse("statement", statement.text, self.source, statement.start, self.errors)
@@ -214,8 +215,8 @@ class MainReader:
         )
 
     def _unknown_directive(self, name: str, start: int) -> None:
-        close = get_close_matches(name.lower(), _DIRECTIVES, n=1)
-        known = "known are " + ", ".join(f"@{directive}" for directive in _DIRECTIVES)
+        close = get_close_matches(name.lower(), DIRECTIVES, n=1)
+        known = "known are " + ", ".join(f"@{directive}" for directive in DIRECTIVES)
         advice = _INSTEAD.get(name.lower()) or (f"did you mean @{close[0]}?" if close else known)
         span = Span(self.source, start, start + len(name) + 1)
         self.errors.append(UnknownDirective(span, name=name, advice=advice))

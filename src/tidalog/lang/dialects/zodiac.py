@@ -23,7 +23,7 @@ from tidalog.lang.lowering import AggregatedBody, BodyPart, Measure
 from tidalog.model.errors import Diagnostic, Source
 from tidalog.model.program import Atom, Call, Condition, Expression, Negation, Program, Rule, Variable
 from tidalog.model.term_text import is_absolute
-from tidalog.model.terms import IRI, RDF_TYPE, String
+from tidalog.model.terms import IRI, RDF_TYPE, String, Term
 
 _AGGREGATES: Final = {
     "COUNT": "count",
@@ -84,6 +84,13 @@ class _ZodiacReader(Reader):
         if len(arguments) == 2:
             return Atom("triple", (arguments[0], predicate, arguments[1]), span)
         return Atom(predicate.value, arguments, span)
+
+    def PREFIXED_NAME(self, token: Token) -> Term:
+        if not token.lower().startswith("func:") or self.names.namespace(token[:4]) is not None:
+            return super().PREFIXED_NAME(token)
+        advice = f"write COMP({token}(X), =, true)"
+        self.refuse(token, f"{token} is a function", "COMP, BIND and WITH call functions", advice)
+        return IRI(str(token))
 
     def predicate(self, children: list[Token | IRI]) -> str | IRI:  # type: ignore[override]
         """A relative IRI stays one: no other sign tells that it names a property."""
