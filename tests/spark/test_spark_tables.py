@@ -258,7 +258,7 @@ TYPES = [
     ),
     *("timestamp_ntz", "interval day to second", *["string"] * (5 + len(HOSTILE))),
 ]
-MARKS = [*[None] * 4, "iri", *[None] * 6, *["any"] * 5, *[None] * len(HOSTILE)]
+MARKS = [*[None] * 4, "iri", None, "int", *[None] * 4, *["any"] * 5, *[None] * len(HOSTILE)]
 FACTS = {repr(row) for row in zip(*COLUMNS.values(), strict=True)}
 VARIABLES = ", ".join(f"?x{number}" for number in range(len(COLUMNS)))
 
@@ -319,6 +319,12 @@ class TestTypes:
 
     def texts_of(self, kb: tidalog.KnowledgeBase, name: str) -> set[str]:
         return {repr(row) for row in kb.facts(name).to_terms()}
+
+    def test_whole_decimals_are_decimals(self, spark: SparkSession) -> None:
+        table = spark.sql("select cast(5 as decimal(10, 0)) as d, cast(5 as decimal(10, 2)) as e, 5 as i")
+        found = tidalog.spark.materialise({"p": table}, "q(?d, ?e, ?i) :- p(?d, ?e, ?i) .")["q"]
+        five = from_python(Decimal(5))
+        assert self.facts_of(found.toArrow()) == {repr((five, five, Integer(5)))}
 
     @pytest.mark.parametrize(
         ("before", "now", "fits"),

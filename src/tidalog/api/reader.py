@@ -31,7 +31,6 @@ from tidalog.engine.dictionary import Dictionary
 from tidalog.engine.limits import Limits, RunStats
 from tidalog.io.binding import is_rdf, write_binding
 from tidalog.io.formats import format_named
-from tidalog.io.term_fields import as_terms
 from tidalog.io.write import write_table
 from tidalog.lang.names import written_name
 from tidalog.maintain.choose import Options
@@ -179,13 +178,13 @@ class Reader:
     ) -> Path:
         """Writes the facts of a predicate to a file, whole or not at all.  Without `format`, the ending of
         the file decides.  With `terms`, columns of Parquet and Arrow files are text in `any` form, as those
-        of text files always are."""
+        of CSV files always are, and format `any` reads JSON too."""
         self.materialise()
         database, target = self._open(), Path(path)
         as_rdf = format_named(format, target).rdf
         table = written_table(database, facts_of(database, predicate, None), as_rdf)
-        table = as_terms(table) if terms and not as_rdf else table
-        write_table(table, target, format, header=header, prefixes=self.program.prefixes, predicate=predicate)
+        prefixes = self.program.prefixes
+        write_table(table, target, format, header=header, prefixes=prefixes, predicate=predicate, terms=terms)
         return target
 
     @locked

@@ -27,9 +27,9 @@ from tidalog.io.diagnostics import (
     WrongArity,
     WrongValue,
 )
-from tidalog.io.plain_columns import NotTerms, plain
+from tidalog.io.plain_columns import NotTerms, flat, plain
 from tidalog.io.result import BadRow, BadRowLog, Reading, TermColumn
-from tidalog.io.text_form import column_text
+from tidalog.io.text_form import column_text, lexical_text
 from tidalog.io.triple_cells import misplaced_cells
 from tidalog.io.typed_columns import (
     Converted,
@@ -49,6 +49,8 @@ from tidalog.rdf.shorthand import ROLES, WHY
 
 AS_IT_COMES: Final = ""
 """The format of a column for which none is given: typed values keep their type."""
+_KEEP_DECIMALS: Final = (AS_IT_COMES, "any", "iri")
+"""Formats that decimals have as what they are."""
 _OTHER_HINTS: Final = dict.fromkeys(("int", "double"), "format any accepts every text")
 """Hints for columns of files, for which nothing is declared."""
 
@@ -276,8 +278,11 @@ def shown(value: object) -> str:
 
 
 def _convert(table: RawTable, field: int, format: str, kind: str) -> Converted:
+    column, reading = flat(table.columns[field]), table.reading(field)
+    if pa.types.is_decimal(column.type) and reading != "int" and format not in _KEEP_DECIMALS:
+        column, reading = lexical_text(column)[0], "string"  # digits, from which a format reads its type
     try:
-        values, reading = plain(table.columns[field], table.reading(field))
+        values, reading = plain(column, reading)
     except NotTerms as error:
         raise _no_term_for(table, field, str(error)) from None
     missing: Mask | None = None
