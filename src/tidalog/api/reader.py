@@ -11,7 +11,7 @@ from types import MappingProxyType, TracebackType
 from typing import Self
 
 from tidalog.analysis import Analysis, PredicateInfo
-from tidalog.api.arguments import checked_limits
+from tidalog.api.arguments import check_text, checked_limits
 from tidalog.api.database import Database
 from tidalog.api.diagnostics import Closed
 from tidalog.api.lock import Lock, locked
@@ -162,6 +162,7 @@ class Reader:
     def _ask(
         self, text: str, parameters: Mapping[str, object], *, known_only: bool = True
     ) -> tuple[list[str], Facts]:
+        check_text(text, "a query", 'write kb.query("p(?x)")')
         database, terms = self._open(), parameter_terms(parameters)
         with self._lock.at_work(), bar_for(None) as bar:
             return self._queries.ask(database, text, terms, bar.run_callback, known_only=known_only)

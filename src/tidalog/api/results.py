@@ -153,7 +153,11 @@ class Result:
             if not self.columns:
                 return Result([], [], len(range(len(self))[index]), self._prefixes)
             return self._like(self._table[index])
-        row = range(len(self))[index]
+        try:
+            row = range(len(self))[index]
+        except IndexError:
+            rows = counted(len(self), "row")
+            raise IndexError(f"there is no row {index}: the result has {rows}") from None
         return self[row : row + 1].to_rows()[0]
 
     def to_rows(self, *, terms: bool = False) -> list[tuple[Value, ...]]:
