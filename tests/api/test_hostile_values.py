@@ -6,6 +6,7 @@ from decimal import Decimal
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pyarrow as pa
 import pyarrow.compute as pc
 import pytest
@@ -68,6 +69,37 @@ def test_a_literal_that_only_claims_to_be_an_integer_stays_what_it_is(lexical: s
     term = Literal(lexical, XSD + "integer")
     assert inserted([(term,)]) == [(term,)]
     assert set(inserted([(term,), (2**70,)])) == {(term,), (from_python(2**70),)}
+
+
+SPELT = {
+    "007": 7,
+    "-0": 0,
+    "05": 5,
+    "-007": -7,
+    "+5": 5,
+    "00" + "9" * 30: 10**30 - 1,
+    "-0" + "1" * 20: -int("1" * 20),
+}
+
+
+@pytest.mark.parametrize("lexical", SPELT)
+@pytest.mark.parametrize("program", ["", "@declare p(a: int) ."])
+def test_an_integer_of_any_spelling_is_that_integer(lexical: str, program: str) -> None:
+    term, wanted = Literal(lexical, XSD + "integer"), from_python(SPELT[lexical])
+    for data in ([(term,)], {"a": [term]}, pd.DataFrame({"a": [term]}), [term], [(term,), (wanted,)]):
+        assert inserted(data, program=program) == [(wanted,)]
+    kb = tidalog.open()
+    kb.register("answer", lambda _: term)
+    kb.register_aggregate("last", lambda _: term)
+    kb.load(f"{program} q(ANSWER(?x)) :- p(?x) . r(#last(?x)) :- p(?x) .")
+    with kb.update() as update:
+        update.insert("p", [(term,)])
+    assert [kb.facts(name).to_terms() for name in "pqr"] == [[(wanted,)]] * 3
+    assert len(kb.query("p(?x), ?x = $x", x=term)) == 1
+    kb.apply(tidalog.Update().delete("p", [(term,)]))
+    assert not len(kb.facts("p"))
+    kb.apply(tidalog.Update().insert("p", [(term,)]))
+    assert kb.delete("p", [(term,)]) == 1
 
 
 @pytest.mark.parametrize("value", [-5, 86_400 * 10**6, 2**62])

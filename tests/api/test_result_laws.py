@@ -8,6 +8,8 @@ from datetime import UTC, date, datetime, time, timedelta
 from decimal import Decimal
 from pathlib import Path
 
+import pandas as pd
+import polars
 import pyarrow as pa
 import pyarrow.ipc as ipc
 import pyarrow.parquet as pq
@@ -98,7 +100,7 @@ def test_polars_holds_terms_as_text_that_the_format_any_reads(some: list[list[Te
 def is_whole_in_polars(result: Result) -> bool:
     """Whether polars, whose columns have no metadata, can hold a result as it is."""
     schema = result.table.schema
-    is_plain = not any(reading_of(field) in ("any", "iri") for field in schema)
+    is_plain = not any(reading_of(field) in ("any", "iri", "int") for field in schema)
     return is_plain and not any(map(pa.types.is_decimal256, schema.types))
 
 
@@ -178,6 +180,52 @@ def test_the_same_facts_by_another_way_give_the_same_answers(
         assert texts_of(other.facts(name).to_terms()) == texts_of(one.facts(name).to_terms())
 
 
+SAME: dict[str, Callable[[list[Decimal], Path], object]] = {
+    "dict": lambda values, path: {"x": values},
+    "pandas": lambda values, path: pd.DataFrame({"x": values}),
+    "pandas, Arrow": lambda values, path: pd.DataFrame({"x": pa.array(values)}).convert_dtypes(
+        dtype_backend="pyarrow"
+    ),
+    "polars": lambda values, path: polars.DataFrame({"x": values}),
+    "arrow": lambda values, path: pa.table({"x": values}),
+    "256 bits": lambda values, path: pa.table({"x": pa.array(values).cast(pa.decimal256(76, 3))}),
+    "dictionary": lambda values, path: pa.table({"x": pa.array(values).dictionary_encode()}),
+    "parquet": lambda values, path: pq.write_table(pa.table({"x": values}), path) or path,
+}
+
+
+@pytest.mark.parametrize("way", SAME)
+@settings(MANY, max_examples=40)
+@given(
+    st.lists(st.integers(-(10**25), 10**25) | st.integers(-9, 9), min_size=1, max_size=4), st.integers(0, 3)
+)
+def test_decimals_are_decimals_by_every_way(
+    way: str, tmp_path_factory: pytest.TempPathFactory, digits: list[int], places: int
+) -> None:
+    """With a fraction and without one, beside others that have one and alone."""
+    values = [Decimal(f"{number}e-{places}") for number in digits]
+    path = tmp_path_factory.getbasetemp() / "decimals.parquet"
+    kb, other = tidalog.open(), tidalog.open()
+    kb.insert("p", [(value,) for value in values], progress=False)
+    other.insert("p", SAME[way](values, path), progress=False)
+    assert texts_of(other.facts("p").to_terms()) == texts_of(kb.facts("p").to_terms())
+
+
+def test_whole_decimals_and_integers_beyond_64_bits_stay_apart(tmp_path: Path) -> None:
+    """`decimal128(38, 0)` is of decimals, unless its field says that it is of integers."""
+    rows = [(Decimal(2**70), 2**70)]
+    for form in ("parquet", "arrow"):
+        kb = tidalog.open()
+        kb.load(f'@export p :- {form}{{resource = "any.{form}", format = (any, any)}} .')
+        kb.insert("p", rows)
+        kb.write_exports(tmp_path)
+        for path in (kb.export("p", tmp_path / f"p.{form}"), tmp_path / f"any.{form}"):
+            kb.insert("q", path)
+        kb.insert("q", kb.facts("p").to_pandas())
+        assert kb.facts("q").to_terms() == kb.facts("p").to_terms()
+    assert pa.types.is_decimal(pq.read_schema(tmp_path / "any.parquet").types[1])
+
+
 # --- types ------------------------------------------------------------------------------------------
 
 
@@ -198,6 +246,7 @@ NATIVE: list[tuple[list[Term], pa.DataType]] = [
     ([from_python(Decimal("9" * 50))], pa.decimal256(76, 1)),
     ([from_python(5), from_python(2**70)], pa.decimal128(38, 0)),
     ([from_python(-(10**60))], pa.decimal256(76, 0)),
+    ([from_python(2**70)], pa.decimal128(38, 0)),
 ]
 TEXT: list[list[Term]] = [
     [dated("2024-05-01T12:00:00Z"), dated("2024-05-01T12:00:00")],
@@ -220,7 +269,8 @@ TEXT: list[list[Term]] = [
 def test_terms_of_one_type_are_a_column_of_that_type(terms: list[Term], kind: pa.DataType) -> None:
     table = result_of([(term,) for term in terms]).to_arrow()
     assert table.schema == pa.schema([pa.field("arg1", kind)])
-    assert table.schema.field(0).metadata is None
+    beyond_64_bits = pa.types.is_decimal(kind) and kind.scale == 0
+    assert table.schema.field(0).metadata == ({b"tidalog.terms": b"int"} if beyond_64_bits else None)
 
 
 @pytest.mark.parametrize("terms", TEXT, ids=str)
@@ -294,7 +344,7 @@ def test_the_generator_reaches_every_kind_of_column() -> None:
     law()
     wanted = {f"{kind} native" for _, kind in NATIVE if "decimal" not in str(kind)}
     wanted |= {"string string", "string iri", "string any", "int64 native", "double native", "bool native"}
-    wanted |= {"decimal128(38, 0) native", "decimal128(38, 3) native"}
+    wanted |= {"decimal128(38, 0) int", "decimal128(38, 3) native"}
     assert wanted <= seen
 
 
@@ -307,6 +357,21 @@ def test_an_export_of_terms_is_text_and_the_same_facts(ending: str, tmp_path: Pa
         assert pq.read_schema(path).types == [pa.string()] * 3
     kb.insert("q", path)
     assert kb.facts("q").to_terms() == kb.facts("p").to_terms()
+
+
+@pytest.mark.parametrize("ending", ["parquet", "arrow", "csv", "ndjson"])
+@settings(MANY, max_examples=60)
+@given(columns())
+def test_an_export_of_terms_is_read_by_the_format_any_and_without(
+    ending: str, tmp_path_factory: pytest.TempPathFactory, some: list[list[Term]]
+) -> None:
+    path = tmp_path_factory.getbasetemp() / f"terms.{ending}"
+    kb = tidalog.open()
+    kb.insert("p", list(zip(*some, strict=True)), progress=False)
+    kb.export("p", path, terms=True)
+    for name, formats in (("q", None), ("r", ["any"] * len(some))):
+        kb.insert(name, path, formats=formats, progress=False)
+        assert texts_of(kb.facts(name).to_terms()) == texts_of(list(zip(*some, strict=True)))
 
 
 FORMATS = {

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import pandas
 import polars
 import pyarrow as pa
 import pytest
 
+import tidalog
 from tidalog.api.results import Result
 from tidalog.model.errors import UsageError
 from tidalog.model.term_text import format_any
@@ -81,6 +84,31 @@ def test_values_of_one_type_print_without_it() -> None:
     days = pa.array([19844], pa.int32()).cast(pa.date32())
     lines = repr(Result(["day", "n"], [days, pa.array([1])], 1)).splitlines()
     assert lines[2] == "2024-05-01   1"
+
+
+def test_a_row_that_is_not_there_is_named_beside_how_many_there_are() -> None:
+    kb = tidalog.open()
+    kb.insert("p", [(1,), (2,)])
+    for row in (99, -3):
+        with pytest.raises(IndexError, match=f"there is no row {row}: the result has 2 rows"):
+            kb.facts("p")[row]
+
+
+@pytest.mark.parametrize(
+    ("wrong", "problem"),
+    [
+        (lambda kb: kb.query(5), "an int is not a query"),
+        (lambda kb: kb.apply(5), "an int is not an update"),
+        (lambda kb: kb.load(5), "an int cannot be loaded"),
+        (lambda kb: kb.register("f", []), "a list cannot be called"),
+    ],
+)
+def test_what_is_of_the_wrong_type_is_named(
+    wrong: Callable[[tidalog.KnowledgeBase], object], problem: str
+) -> None:
+    with pytest.raises(tidalog.UsageError) as error:
+        wrong(tidalog.open())
+    assert problem in str(error.value)
 
 
 def test_sorting_is_by_the_order_of_terms() -> None:

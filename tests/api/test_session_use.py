@@ -125,7 +125,18 @@ class TestFunctions:
         kb.load('n("a b"). n("c d"). p(?n, PARTS(?n)) :- n(?n) .')
         assert not kb.facts("p").to_rows()
         (record,) = caplog.records
-        assert "parts" in record.getMessage() and "of type list cannot be a term" in record.getMessage()
+        assert (
+            record.getMessage().startswith("PARTS: ")
+            and "of type list cannot be a term" in record.getMessage()
+        )
+
+    def test_it_is_logged_under_the_name_that_is_registered(self, caplog: pytest.LogCaptureFixture) -> None:
+        kb = tidalog.open()
+        kb.register("answer", lambda _: object())
+        kb.register_aggregate("best", lambda _: object())
+        kb.load("n(1). p(ANSWER(?n)) :- n(?n) . q(#best(?n)) :- n(?n) .")
+        kb.materialise()
+        assert {record.getMessage().partition(":")[0] for record in caplog.records} == {"ANSWER", "#best"}
 
     def test_a_function_that_is_taken_for_a_predicate_is_explained(self) -> None:
         kb = tidalog.open()

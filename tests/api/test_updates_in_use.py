@@ -6,6 +6,7 @@ import logging
 import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import polars
 import pyarrow as pa
@@ -496,6 +497,26 @@ class TestSubscribers:
         for what in ("nowhere", "?x :- nowhere(?x)"):
             with pytest.raises(tidalog.UsageError, match="T070"):
                 kb.subscribe(what, print)
+
+    @pytest.mark.parametrize(
+        ("what", "callback"),
+        [
+            ("edge", 5),
+            ("edge", lambda: 1),
+            ("edge", lambda old, new: 1),
+            ("edge", lambda change, *, other: 1),
+            ("?x :- edge(?x, _)", lambda change: 1),
+            ("?x :- edge(?x, _)", lambda old, new, more: 1),
+            (5, print),
+        ],
+    )
+    def test_what_cannot_be_called_back_is_refused(
+        self, kb: tidalog.KnowledgeBase, what: Any, callback: Any
+    ) -> None:
+        with pytest.raises(tidalog.UsageError, match="T076"):
+            kb.subscribe(what, callback)
+        kb.subscribe("edge", lambda change, limit=3, *, update: 1)
+        kb.subscribe("?x :- edge(?x, _)", lambda *found, **more: 1)
 
 
 class TestFunctions:

@@ -1,6 +1,6 @@
 """Generated programs, and rearrangements of them, for every law that is tested on programs."""
 
-from generators.datalog import EVERYTHING, PLAIN, Features, programs, terms
+from generators.datalog import EVERYTHING, PLAIN, Features, programs, spelt_literals, terms
 from generators.rdf import triple_programs
 from generators.rearrange import (
     SHUFFLES,
@@ -22,6 +22,7 @@ __all__ = [
     "shuffle_facts",
     "shuffle_heads",
     "shuffle_rules",
+    "spelt_literals",
     "terms",
     "triple_programs",
 ]

@@ -125,6 +125,19 @@ def terms() -> st.SearchStrategy[Term]:
     )
 
 
+def spelt_literals() -> st.SearchStrategy[Literal]:
+    """Literals as a user of Python may spell them, such as `007`, which is the integer 7."""
+    zeros, signs = st.sampled_from(("", "0", "00")), st.sampled_from(("", "-", "+"))
+    digits = st.integers(0, 2**70).map(str)
+    return st.builds(
+        lambda sign, zeros, number, name: Literal(sign + zeros + number, XSD + name),
+        signs,
+        zeros,
+        digits | st.sampled_from(("1.50", "5.", "seven")),
+        st.sampled_from(("integer", "integer", "double", "boolean", "string", "decimal", "int")),
+    )
+
+
 # --- rules ------------------------------------------------------------------------------------------
 
 

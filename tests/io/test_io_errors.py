@@ -10,6 +10,7 @@ import gzip
 import os
 from collections.abc import Callable
 from datetime import datetime
+from decimal import Decimal
 from pathlib import Path
 
 import pyarrow as pa
@@ -403,6 +404,22 @@ def _() -> object:
 @case("T156-rows")
 def _() -> object:
     return from_python([("t1", 2**53 + 1, datetime(2026, 5, 31)), (7, 20, "2026-05-31")], declaration=READING)
+
+
+@case("T156-values")
+def _() -> object:
+    types = ("string", "boolean", "decimal", "double", "iri", "int", "date")
+    declared = Declaration("p", tuple(Column(None, kind) for kind in types))
+    good: list[object] = ["a", True, Decimal("2.5"), 2.5, IRI("http://e/x"), 5, "2026-05-31"]
+    wrong = [7, 1, 2.5, 2**53 + 1, "x", Decimal(5), "31 May"]
+    rows = [(*good[:n], value, *good[n + 1 :]) for n, value in enumerate(wrong)]
+    return from_python(rows, declaration=declared)
+
+
+@case("T036-json-array")
+def _() -> object:
+    Path("edges.json").write_text('[{"from": "a", "to": "b"}, {"from": "b", "to": "c"}]\n')
+    return read_table("edges.json")
 
 
 @case("T156-update-table")

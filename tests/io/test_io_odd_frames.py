@@ -114,6 +114,15 @@ def test_a_value_is_the_literal_it_stands_for(value: object, lexical: str, kind:
     assert terms_of([(value,)]) == [(Literal(lexical, XSD + kind),)]
 
 
+def test_a_format_reads_what_strings_and_decimals_spell_whatever_is_beside_them() -> None:
+    for others in ([], [5]):
+        rows = [(value,) for value in ("501", "true", *others)]
+        assert terms_of(rows, formats=["string"]) == [(String(str(value)),) for (value,) in rows]
+        rows = [(value,) for value in ("501", Decimal("2"), *others)]
+        assert terms_of(rows, formats=["int"]) == [(Integer(int(value)),) for (value,) in rows]
+        assert terms_of(rows, formats=["double"]) == [(Double(float(value)),) for (value,) in rows]
+
+
 def test_decimals_have_no_exponents() -> None:
     column = pa.array([Decimal("0.0000000001"), Decimal("2.5")], pa.decimal128(20, 10))
     found = {row[0] for row in terms_of({"a": column})}

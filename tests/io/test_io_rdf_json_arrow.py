@@ -278,7 +278,7 @@ class TestArrowTypes:
             (pa.array(["x", "y", "x"]).dictionary_encode(), ["x", "y", "x"], "string"),
             (pa.array([b"x"], pa.binary()), ["x"], "string"),
             (pa.array([Decimal("1.50")]), [f'"1.5"^^<{XSD}decimal>'], "any"),
-            (pa.array([Decimal("7")]), [7], "native"),
+            (pa.array([Decimal("7")]), [f'"7"^^<{XSD}decimal>'], "any"),
             (pa.array([date(2024, 2, 29)]), [f'"2024-02-29"^^<{XSD}date>'], "any"),
             (pa.array([day_time(1, 2, 3, 500_000)]), [f'"01:02:03.5"^^<{XSD}time>'], "any"),
             (
@@ -304,6 +304,11 @@ class TestArrowTypes:
         assert self.read(tmp_path, pa.array([1, 2]), formats=("double",)) == ([1.0, 2.0], "native")
         assert self.read(tmp_path, pa.array([1.0, 2.0]), formats=("int",)) == ([1, 2], "native")
         assert self.read(tmp_path, pa.array(["7"]), formats=("int",)) == ([7], "native")
+        whole = pa.array([Decimal(70), Decimal(-3)], pa.decimal128(10, 2))
+        for kind in (whole.type, pa.decimal128(10, 0), pa.decimal256(60, 0)):
+            assert self.read(tmp_path, whole.cast(kind), formats=("int",)) == ([70, -3], "native")
+            assert self.read(tmp_path, whole.cast(kind), formats=("double",)) == ([70.0, -3.0], "native")
+            assert self.read(tmp_path, whole.cast(kind), formats=("string",)) == (["70", "-3"], "string")
 
     def test_nulls_are_bad_rows_in_every_type(self, tmp_path: Path) -> None:
         for values in (

@@ -15,6 +15,7 @@ import rdflib
 import strategies
 from hypothesis import given
 
+from generators import spelt_literals
 from tidalog.lang import parse_fact
 from tidalog.model.term_text import format_any, from_python, parse_any, term_text, to_python
 from tidalog.model.terms import (
@@ -30,12 +31,21 @@ from tidalog.model.terms import (
     Literal,
     String,
     Term,
+    literal,
 )
 
 
 @given(strategies.terms)
 def test_a_cell_reads_back_as_the_term_that_was_written(term: Term) -> None:
     assert parse_any(format_any(term)) == term
+
+
+@given(spelt_literals())
+def test_a_literal_of_any_spelling_is_the_term_that_it_spells(term: Literal) -> None:
+    """`Literal("007", xsd:integer)` is 7 in Python, in a cell and in a program."""
+    wanted = literal(term.lexical, term.datatype)
+    assert from_python(term) == parse_any(format_any(term)) == wanted
+    assert parse_fact(f"p({term_text(term)})").arguments == (wanted,)
 
 
 @given(strategies.texts)

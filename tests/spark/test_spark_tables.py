@@ -16,8 +16,8 @@ from update_streams import PREDICATES, PROGRAM, Fact, Workspace, consequences, r
 import tidalog
 import tidalog.spark
 from generators.values import HOSTILE
-from tidalog.model.term_text import from_python
-from tidalog.model.terms import IRI, XSD, Boolean, Double, Integer, String, Term, integer, literal
+from tidalog.model.term_text import from_python, parse_any
+from tidalog.model.terms import IRI, XSD, Boolean, Double, Integer, LangString, String, Term, integer, literal
 from tidalog.spark.data_source import _as_before
 from tidalog.spark.feed import Feed
 from tidalog.spark.materialised import Materialised
@@ -220,6 +220,7 @@ spark.stop()
     assert ended.stdout == "[{'arg1': 'a', 'arg2': 'b'}] [{'arg1': 'a'}]\n", ended.stderr
 
 
+ROOT = Path(__file__).parents[2]
 COLUMNS: dict[str, list[Term]] = {
     "long": [Integer(-(2**63)), Integer(7)],
     "double": [Double(float("nan")), Double(float("-inf"))],
@@ -258,7 +259,7 @@ TYPES = [
     ),
     *("timestamp_ntz", "interval day to second", *["string"] * (5 + len(HOSTILE))),
 ]
-MARKS = [*[None] * 4, "iri", *[None] * 6, *["any"] * 5, *[None] * len(HOSTILE)]
+MARKS = [*[None] * 4, "iri", None, "int", *[None] * 4, *["any"] * 5, *[None] * len(HOSTILE)]
 FACTS = {repr(row) for row in zip(*COLUMNS.values(), strict=True)}
 VARIABLES = ", ".join(f"?x{number}" for number in range(len(COLUMNS)))
 
@@ -319,6 +320,41 @@ class TestTypes:
 
     def texts_of(self, kb: tidalog.KnowledgeBase, name: str) -> set[str]:
         return {repr(row) for row in kb.facts(name).to_terms()}
+
+    def test_our_csv_is_read_with_the_options_of_the_pages(self, spark: SparkSession, tmp_path: Path) -> None:
+        terms = [
+            String("501"),
+            String('say "x", \\'),
+            LangString("a", "en"),
+            *COLUMNS["decimal"],
+            *COLUMNS["date"],
+        ]
+        with tidalog.open() as kb, tidalog.ChangeFeedWriter(tmp_path / "f.csv", arguments=1) as feed:
+            kb.load("q(?x) :- p(?x) .")
+            for batch in kb.apply(tidalog.Update(insertions={"p": [(term,) for term in terms]})).batches():
+                feed.write(batch)
+        read = spark.read.option("header", True).option("escape", '"').csv(str(tmp_path / "f.csv"))
+        assert {parse_any(row["arg1"]) for row in read.collect()} == set(terms)
+        for page in ("README.md", "docs/spark.md", "docs/keyed.md"):
+            text = (ROOT / page).read_text()
+            assert text.count('.option("header", True)') == text.count(""".option("escape", '"')\n""") == 1
+
+    def test_an_option_that_the_source_does_not_have_is_an_error(
+        self, spark: SparkSession, tmp_path: Path
+    ) -> None:
+        with tidalog.open(tmp_path / "store") as kb:
+            kb.insert("p", [(1,)])
+        read = spark.read.format("tidalog")
+        assert read.option("Predicate", "p").load(str(tmp_path / "store")).count() == 1
+        with pytest.raises(Exception, match=r"no option predicat\b") as error:
+            spark.read.format("tidalog").option("predicat", "p").load(str(tmp_path / "store"))
+        assert "did you mean predicate?" in str(error.value)
+
+    def test_whole_decimals_are_decimals(self, spark: SparkSession) -> None:
+        table = spark.sql("select cast(5 as decimal(10, 0)) as d, cast(5 as decimal(10, 2)) as e, 5 as i")
+        found = tidalog.spark.materialise({"p": table}, "q(?d, ?e, ?i) :- p(?d, ?e, ?i) .")["q"]
+        five = from_python(Decimal(5))
+        assert self.facts_of(found.toArrow()) == {repr((five, five, Integer(5)))}
 
     @pytest.mark.parametrize(
         ("before", "now", "fits"),

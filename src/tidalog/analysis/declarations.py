@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 from tidalog.analysis.diagnostics import (
     ConstantOfAnotherType,
     DeclaredTwice,
@@ -11,11 +13,12 @@ from tidalog.analysis.diagnostics import (
 )
 from tidalog.analysis.draft import Draft, Use
 from tidalog.analysis.rewrite import placed_atoms
+from tidalog.lang.names import ABSOLUTE
 from tidalog.lang.printer import Printer
 from tidalog.model.column_types import TYPES, fitted, suggestion
 from tidalog.model.errors import Span
 from tidalog.model.program import WITNESS, Aggregate, Call, Declaration, Fact, Parameter, Program, Variable
-from tidalog.model.terms import Term
+from tidalog.model.terms import IRI, Term
 from tidalog.rdf.layout import Layout
 
 
@@ -94,8 +97,17 @@ def _words(term: Term, number: int, declaration: Declaration) -> dict[str, objec
         "column": f"{number + 1} ({name})" if name is not None else number + 1,
         "type": kind.name,
         "position": text_position(declaration.span),
-        "hint": kind.hint if meant is None else f"write {_written(meant)}",
+        "hint": kind.in_programs or kind.hint if meant is None else _advice(meant),
     }
+
+
+def _advice(meant: Term) -> str:
+    written = _written(meant)
+    if not isinstance(meant, IRI) or re.match(ABSOLUTE, meant.value):
+        return f"write {written}"
+    if ":" in meant.value:
+        return f"write {meant.value} without quotes"
+    return f"write {written}, or ex:{meant.value} with a prefix"
 
 
 def _position(span: Span | None, term: Term) -> Span | None:

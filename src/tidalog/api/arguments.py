@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from math import isfinite
@@ -13,12 +14,35 @@ from tidalog.api.maintenance import DEFAULT
 from tidalog.engine.limits import Limits
 from tidalog.maintain.choose import MARKINGS, ORDERS, STRATEGIES, Options
 from tidalog.maintain.materialise import NO_LIMITS
+from tidalog.model.amounts import article, counted
 
 
 def check_choice(name: str, value: str, known: Sequence[str]) -> None:
     if value not in known:
         why, hint = f"it is one of {', '.join(known)}", "leave it out for the default"
         raise bad_argument(f"{name}={value!r} is not known", why, hint)
+
+
+def check_text(value: object, what: str, hint: str) -> None:
+    if not isinstance(value, str):
+        raise bad_argument(f"{article(type(value).__name__)} is not {what}", f"{what} is a text", hint)
+
+
+def check_callback(callback: object, given: Sequence[str], more: Sequence[str] = ()) -> None:
+    """A function that takes these arguments by position, and `more` by name."""
+    call = f"callback({', '.join(given)})"
+    if not callable(callback):
+        problem = f"{article(type(callback).__name__)} cannot be called"
+        raise bad_argument(problem, f"a subscriber is a function: {call}", "pass a function")
+    try:
+        signature = inspect.signature(callback)
+    except (TypeError, ValueError):  # some functions written in C do not say
+        return
+    try:
+        signature.bind(*given, **dict.fromkeys(more))
+    except TypeError as error:
+        hint = f"pass a function of {counted(len(given), 'parameter')}: {call}"
+        raise bad_argument(f"this subscriber cannot be called as {call}", str(error), hint) from None
 
 
 def check_count(name: str, value: int, what: str, hint: str, *, least: int = 0) -> None:

@@ -9,6 +9,7 @@ import inspect
 from tidalog.analysis.draft import ArgumentRange
 from tidalog.api.diagnostics import BadFunction
 from tidalog.builtins import BUILTINS, PythonFunction, key_of
+from tidalog.model.amounts import article
 from tidalog.model.errors import UsageError
 from tidalog.model.program import AGGREGATES
 
@@ -39,7 +40,7 @@ def argument_range(name: str, function: PythonFunction) -> ArgumentRange:
     """The least and the greatest number of positional arguments (None: any number).  Arguments of an
     aggregate that its function does not take only keep tuples apart, so there may be any number of them."""
     if not callable(function):
-        raise _bad(name, f"a {type(function).__name__} cannot be called", "pass a function")
+        raise _bad(name, f"{article(type(function).__name__)} cannot be called", "pass a function")
     try:
         parameters = inspect.signature(function).parameters.values()
     except (TypeError, ValueError):

@@ -40,7 +40,7 @@ from tidalog.api.reader import Reader
 from tidalog.api.rules import Rules
 from tidalog.api.sources import ProgramSource, ReadProgram, joined, read_program
 from tidalog.api.streams import AnyUpdate, Encoder, Updates, prepared, source_of, taken_from
-from tidalog.api.subscriptions import Subscription, Subscriptions, watch_of
+from tidalog.api.subscriptions import Subscription, Subscriptions, check_subscriber, watch_of
 from tidalog.api.times import checked_time, shown_time
 from tidalog.api.update_files import UpdateList, UpdatePath, read_updates
 from tidalog.builtins import PythonFunction
@@ -497,5 +497,6 @@ class KnowledgeBase(Reader):
         named `update`, that gets the delta of the whole update, with its `label` and `time`.  An exception in
         it is logged and has no other effect.  It may use the knowledge base, from any thread.
         """
+        check_subscriber(what, callback)
         watch = watch_of(what, self._open(), partial(self._ask, what, {}))
         return self._subscriptions.add(what, watch, callback)

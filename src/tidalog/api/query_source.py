@@ -14,6 +14,7 @@ from tidalog.api.query_text import ReadQuery, read_queries, read_query, rules_of
 from tidalog.api.sources import names_a_file, read_program_text
 from tidalog.api.times import checked_duration
 from tidalog.io.formats import format_named
+from tidalog.model.amounts import article
 from tidalog.model.errors import UsageError
 from tidalog.model.registered import EMITS, Emit, RegisteredQuery
 
@@ -58,7 +59,7 @@ def read_source(queries: QuerySource, prefixes: Mapping[str, str]) -> list[tuple
         return [(read, QueryOptions()) for read in read_queries(queries, prefixes, "<queries>")]
     if not isinstance(queries, str | os.PathLike):
         problem, why = (
-            f"a {type(queries).__name__} has no queries",
+            f"{article(type(queries).__name__)} has no queries",
             "they are a file, a text or texts by name",
         )
         raise bad_argument(problem, why, 'write queries={"q": "?x :- path(?x, _)"}')

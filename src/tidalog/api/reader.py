@@ -11,7 +11,7 @@ from types import MappingProxyType, TracebackType
 from typing import Self
 
 from tidalog.analysis import Analysis, PredicateInfo
-from tidalog.api.arguments import checked_limits
+from tidalog.api.arguments import check_text, checked_limits
 from tidalog.api.database import Database
 from tidalog.api.diagnostics import Closed
 from tidalog.api.lock import Lock, locked
@@ -31,7 +31,6 @@ from tidalog.engine.dictionary import Dictionary
 from tidalog.engine.limits import Limits, RunStats
 from tidalog.io.binding import is_rdf, write_binding
 from tidalog.io.formats import format_named
-from tidalog.io.term_fields import as_terms
 from tidalog.io.write import write_table
 from tidalog.lang.names import written_name
 from tidalog.maintain.choose import Options
@@ -163,6 +162,7 @@ class Reader:
     def _ask(
         self, text: str, parameters: Mapping[str, object], *, known_only: bool = True
     ) -> tuple[list[str], Facts]:
+        check_text(text, "a query", 'write kb.query("p(?x)")')
         database, terms = self._open(), parameter_terms(parameters)
         with self._lock.at_work(), bar_for(None) as bar:
             return self._queries.ask(database, text, terms, bar.run_callback, known_only=known_only)
@@ -179,13 +179,13 @@ class Reader:
     ) -> Path:
         """Writes the facts of a predicate to a file, whole or not at all.  Without `format`, the ending of
         the file decides.  With `terms`, columns of Parquet and Arrow files are text in `any` form, as those
-        of text files always are."""
+        of CSV files always are, and format `any` reads JSON too."""
         self.materialise()
         database, target = self._open(), Path(path)
         as_rdf = format_named(format, target).rdf
         table = written_table(database, facts_of(database, predicate, None), as_rdf)
-        table = as_terms(table) if terms and not as_rdf else table
-        write_table(table, target, format, header=header, prefixes=self.program.prefixes, predicate=predicate)
+        prefixes = self.program.prefixes
+        write_table(table, target, format, header=header, prefixes=prefixes, predicate=predicate, terms=terms)
         return target
 
     @locked

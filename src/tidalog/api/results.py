@@ -20,7 +20,7 @@ import pyarrow as pa
 from tidalog.api.shown import SHOWN_ROWS, html_table, short, text_table
 from tidalog.io.term_columns import decoded
 from tidalog.io.term_fields import KEY, as_terms, has_values, marks, reading_of, term_table
-from tidalog.io.text_form import column_text, is_dated
+from tidalog.io.text_form import any_text, is_dated
 from tidalog.model.amounts import counted
 from tidalog.model.errors import Diagnostic, UsageError
 from tidalog.model.native import Native
@@ -107,8 +107,8 @@ class Result:
         _require("pandas")
         table = as_terms(self._table, None if terms else _pandas_holds)
         frame = table.to_pandas()
-        for number, kind in enumerate(table.schema.types):
-            if pa.types.is_decimal(kind) and kind.scale == 0:  # integers beyond 64 bits
+        for number, field in enumerate(table.schema):
+            if reading_of(field) == "int":
                 frame.isetitem(number, frame.iloc[:, number].map(int).astype(object))
         if found := marks(table.schema):
             frame.attrs[KEY] = found
@@ -153,7 +153,11 @@ class Result:
             if not self.columns:
                 return Result([], [], len(range(len(self))[index]), self._prefixes)
             return self._like(self._table[index])
-        row = range(len(self))[index]
+        try:
+            row = range(len(self))[index]
+        except IndexError:
+            rows = counted(len(self), "row")
+            raise IndexError(f"there is no row {index}: the result has {rows}") from None
         return self[row : row + 1].to_rows()[0]
 
     def to_rows(self, *, terms: bool = False) -> list[tuple[Value, ...]]:
@@ -327,7 +331,7 @@ def _cells(column: pa.ChunkedArray, reading: str) -> list[Term | None]:
     if _is_plain(column):
         return [None if value is None else from_python(value) for value in column.to_pylist()]
     if has_values(column.type):
-        column, reading = column_text(column), "any"
+        column, reading = any_text(column, reading), "any"
     return _by_distinct(column, _READ[reading])
 
 

@@ -12,6 +12,7 @@ from tidalog.api.delta import Delta, RuleChanges
 from tidalog.api.diagnostics import TwoNames, bad_argument
 from tidalog.api.shown import SHOWN_PARTS, html_table, more
 from tidalog.lang import parse_rules, print_rule
+from tidalog.model.amounts import article
 from tidalog.model.errors import ProgramError
 from tidalog.model.program import Rule
 from tidalog.model.registered import is_of_query
@@ -60,7 +61,7 @@ def rule_edit(added: Sequence[str], removed: Sequence[str]) -> RuleEdit:
     for what, given in (("a rule", added), ("the name of a rule", removed)):
         for one in given:
             if not isinstance(one, str):
-                problem = f"{what} is text, and this is a {type(one).__name__}"
+                problem = f"{what} is text, and this is {article(type(one).__name__)}"
                 hint = 'a rule is added by its text, "far(?x) :- path(a, ?x)", and removed by its name, "r3"'
                 raise bad_argument(problem, "nothing was changed", hint)
     return RuleEdit(tuple(map(RuleText, added)), tuple(map(NamedRemoval, removed)))

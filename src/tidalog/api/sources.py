@@ -13,6 +13,7 @@ from typing import Final, TypeVar
 
 from tidalog.api.diagnostics import ProgramNotFound, ProgramNotReadable, UnknownDialect, bad_argument
 from tidalog.lang import DIALECTS, dialect_of, parse_with_warnings
+from tidalog.model.amounts import article
 from tidalog.model.errors import Diagnostic, UsageError
 from tidalog.model.program import DataBinding, Program, Rule
 
@@ -42,7 +43,7 @@ def read_program(source: ProgramSource, dialect: str | None, base_dir: Path | No
         return ReadProgram(program, warnings, base_dir or Path())
     if not isinstance(source, str | os.PathLike):
         hint = "pass bytes as text: data.decode()" if isinstance(source, bytes) else ""
-        problem = f"a {type(source).__name__} cannot be loaded"
+        problem = f"{article(type(source).__name__)} cannot be loaded"
         raise bad_argument(problem, "a program is a path, a text or a Program", hint)
     path = Path(source).expanduser()
     program, warnings = read_program_file(path, dialect)

@@ -13,6 +13,7 @@ from tidalog.api.update import Update
 from tidalog.api.update_files import UpdateList, UpdatePath
 from tidalog.engine.dictionary import Dictionary
 from tidalog.io.result import OnError
+from tidalog.model.amounts import article
 from tidalog.model.errors import TidalogError, UsageError
 from tidalog.model.program import Program
 from tidalog.model.update import EncodedUpdate
@@ -55,7 +56,7 @@ def source_of(
         return ListSource(updates)
     if isinstance(updates, Iterable):
         return IteratorSource(_without_none(updates))
-    problem = f"a {type(updates).__name__} is not a stream of updates"
+    problem = f"{article(type(updates).__name__)} is not a stream of updates"
     hint = "pass updates, a path, or a Source"
     raise bad_argument(problem, "no update can be read from it", hint)
 
@@ -93,7 +94,7 @@ def prepared(update: AnyUpdate, dictionary: Dictionary, program: Program) -> Enc
     if isinstance(update, Update):
         return encoded_update(update, dictionary, program)
     if not isinstance(update, EncodedUpdate):
-        problem = f"a {type(update).__name__} is not an update"
+        problem = f"{article(type(update).__name__)} is not an update"
         hint = "write tidalog.Update(insertions={…}, deletions={…}, add_rules=[…], remove_rules=[…])"
         raise bad_argument(problem, "an update is an Update", hint)
     if update.dictionary is not dictionary:

@@ -20,6 +20,7 @@ from collections.abc import Callable
 from functools import partial
 from typing import Final, Protocol
 
+from tidalog.api.arguments import check_callback, check_text
 from tidalog.api.database import Database
 from tidalog.api.delta import Delta, PredicateChange
 from tidalog.api.naming import known_predicate, predicates_read
@@ -42,6 +43,14 @@ _UPDATE: Final = "update"
 def is_predicate(text: str) -> bool:
     """Whether a text is the name of a predicate; any other is a query."""
     return _NAME.fullmatch(text.strip()) is not None
+
+
+def check_subscriber(what: object, callback: object) -> None:
+    """Raises `UsageError` for what is no predicate and no query, and for what cannot be called back."""
+    check_text(what, "a predicate or a query", 'write kb.subscribe("p", callback)')
+    given = ["change"] if is_predicate(str(what)) else ["inserted", "deleted"]
+    takes_update = callable(callback) and _takes_update(callback, len(given))
+    check_callback(callback, given, [_UPDATE] if takes_update else [])
 
 
 class Watch(Protocol):

@@ -42,7 +42,7 @@ def aggregate(
     if not rows:
         raise CannotCompute("there is nothing to aggregate")
     if operator not in AGGREGATES:
-        return _registered(functions[key_of(operator)], rows)
+        return _registered(functions[key_of(operator)], rows, f"#{operator}")
     if operator == "count":
         return Integer(len(rows))
     if operator == "min":
@@ -64,13 +64,13 @@ def key_of(operator: str) -> str:
     return f"#{operator.upper()}"
 
 
-def _registered(function: PythonFunction, rows: Collection[Row]) -> Term:
+def _registered(function: PythonFunction, rows: Collection[Row], name: str) -> Term:
     """Calls a registered function with a list for each of its parameters: the values of the first column, of
     the second and so on.  Rows come in the order of terms, so that the result cannot depend on another."""
     ordered = sorted(rows, key=lambda row: [sort_key(term) for term in row])
     taken = columns_taken(function)
     columns = [[python_value(row[c]) for row in ordered] for c in range(len(ordered[0]))]
-    return called(function, columns if taken is None else columns[:taken])
+    return called(function, columns if taken is None else columns[:taken], name)
 
 
 def columns_taken(function: PythonFunction) -> int | None:

@@ -120,7 +120,7 @@ def apply(
     builtin = BUILTINS.get(name)
     try:
         if builtin is None:
-            return call_python(_registered(name, functions), _all_computed(arguments))
+            return call_python(_registered(name, functions), _all_computed(arguments), name)
         if not builtin.accepts(len(arguments)):
             raise TypeError(f"{name} does not take {len(arguments)} arguments")
         if builtin.decide is not None:
@@ -149,18 +149,18 @@ def _all_computed(arguments: Sequence[Outcome]) -> list[Term]:
 # --- Python functions -------------------------------------------------------------------------------
 
 
-def call_python(function: PythonFunction, arguments: Sequence[Term]) -> Term:
-    """The value of a registered function.
+def call_python(function: PythonFunction, arguments: Sequence[Term], name: str) -> Term:
+    """The value of a function that is registered under a name.
 
     Numbers, booleans, plain strings, dates, times and durations are passed as Python values, every other term
     as itself (`native_value`).  The function returns a value that stands for a term (`from_python`).  There
     is no value if it returns None, anything else or an integer beyond 64 bits, or raises ArithmeticError,
     LookupError, TypeError or ValueError; other exceptions propagate.
     """
-    return called(function, [python_value(argument) for argument in arguments])
+    return called(function, [python_value(argument) for argument in arguments], name)
 
 
-def called(function: PythonFunction, arguments: Sequence[object]) -> Term:
+def called(function: PythonFunction, arguments: Sequence[object], name: str) -> Term:
     """The same with arguments that are Python values already."""
     try:
         answer = function(*arguments)
@@ -169,17 +169,16 @@ def called(function: PythonFunction, arguments: Sequence[object]) -> Term:
     try:
         return term_of_answer(answer)
     except _NotATerm as error:
-        _report(function, error)
+        _report(function, name, error)
         raise
 
 
-def _report(function: PythonFunction, error: _NotATerm) -> None:
+def _report(function: PythonFunction, name: str, error: _NotATerm) -> None:
     """Unlike an exception or None, such an answer is never meant."""
     with suppress(TypeError):  # some callables cannot be kept in a set
         if function in _REPORTED:
             return
         _REPORTED.add(function)
-    name = getattr(function, "__qualname__", None) or repr(function)
     _LOG.warning("%s: %s; every such literal is false", name, error)
 
 

@@ -29,6 +29,7 @@ from tidalog.io.formats import format_named
 from tidalog.io.row_text import bytes_of, json_values, needs_quotes, with_quotes
 from tidalog.io.text_form import column_text
 from tidalog.lang.names import written_name
+from tidalog.model.amounts import article
 from tidalog.model.errors import DataError
 
 if TYPE_CHECKING:
@@ -128,7 +129,7 @@ class ChangeFeedWriter:
             elif append:
                 raise _refusal(self.path, f"{kind.name} files cannot be continued", "write to a new file")
             else:
-                why = f"a change feed is not a {kind.name} file"
+                why = f"a change feed is not {article(kind.name)} file"
                 raise _refusal(self.path, why, "write csv, ndjson or parquet")
 
     def write(self, batch: ChangeBatch) -> None:

@@ -27,9 +27,9 @@ from tidalog.io.diagnostics import (
     WrongArity,
     WrongValue,
 )
-from tidalog.io.plain_columns import NotTerms, plain
+from tidalog.io.plain_columns import NotTerms, flat, plain
 from tidalog.io.result import BadRow, BadRowLog, Reading, TermColumn
-from tidalog.io.text_form import column_text
+from tidalog.io.text_form import column_text, lexical_text
 from tidalog.io.triple_cells import misplaced_cells
 from tidalog.io.typed_columns import (
     Converted,
@@ -37,18 +37,23 @@ from tidalog.io.typed_columns import (
     checked,
     declared_text,
     from_text,
+    spelt,
     whole_doubles,
 )
 from tidalog.lang.names import NO_PREFIXES, has_unknown_prefix, prefix_advice
 from tidalog.model.amounts import counted
-from tidalog.model.column_types import SKIP, TYPES
+from tidalog.model.column_types import SKIP, TYPES, is_integer, spelling, term_of_text
 from tidalog.model.errors import DataError
 from tidalog.model.facts import Mask
 from tidalog.model.program import Declaration
+from tidalog.model.term_text import from_python, parse_any
+from tidalog.model.terms import IRI, String, Term
 from tidalog.rdf.shorthand import ROLES, WHY
 
 AS_IT_COMES: Final = ""
 """The format of a column for which none is given: typed values keep their type."""
+_OF_TERMS: Final = (AS_IT_COMES, "any", "iri")
+"""Formats that are read from terms, and not from what strings and decimals spell."""
 _OTHER_HINTS: Final = dict.fromkeys(("int", "double"), "format any accepts every text")
 """Hints for columns of files, for which nothing is declared."""
 
@@ -236,8 +241,8 @@ def bad_value(
         is_text = isinstance(value, str) and not is_term
         text_of = shown(value) if is_text else str(value)
         hint = wanted.hint
-        if is_text and not table.untyped and kind not in ("string", "iri"):
-            hint = f"strings of typed data are not converted; the format {kind} for this column reads them"
+        if not table.untyped and format == AS_IT_COMES:
+            hint = _typed_hint(_term_of(value, table.reading(field)), kind) or hint
         diagnostic = NotAsDeclared(
             position,
             value=text_of,
@@ -258,6 +263,28 @@ def bad_value(
     return BadRow(diagnostic, field + 1, text)
 
 
+def _term_of(value: object, reading: Reading) -> Term | None:
+    if isinstance(value, str) and reading != "string":
+        return IRI(value) if reading == "iri" else parse_any(value)
+    try:
+        return from_python(value)
+    except TypeError:
+        return None
+
+
+def _typed_hint(term: Term | None, kind: str) -> str:
+    """What to do about a term of typed data that is not of a declared type; empty if it is spelt wrong."""
+    if kind == "iri":
+        return "give a tidalog.IRI, or the text <…> or ex:… of one" if isinstance(term, String) else ""
+    text = None if term is None else spelling(term)
+    if kind == "double" and is_integer(term):
+        return "no double has exactly this value; the format double for this column rounds it"
+    if text is None or term_of_text(text, kind) is None:
+        return "only strings are text" if kind == "string" else ""
+    values = "strings of typed data" if isinstance(term, String) else "values of another type"
+    return f"{values} are not converted; the format {kind} for this column reads them"
+
+
 def _prefix_hint(value: object, kind: str, prefixes: Mapping[str, str]) -> str:
     """What to do about a name whose prefix is unknown, where an IRI is asked for."""
     if kind != "iri" or not isinstance(value, str) or not has_unknown_prefix(value, prefixes):
@@ -276,8 +303,11 @@ def shown(value: object) -> str:
 
 
 def _convert(table: RawTable, field: int, format: str, kind: str) -> Converted:
+    column, reading = flat(table.columns[field]), table.reading(field)
+    if pa.types.is_decimal(column.type) and reading != "int" and format not in _OF_TERMS:
+        column, reading = lexical_text(column)[0], "string"  # digits, from which a format reads its type
     try:
-        values, reading = plain(table.columns[field], table.reading(field))
+        values, reading = plain(column, reading)
     except NotTerms as error:
         raise _no_term_for(table, field, str(error)) from None
     missing: Mask | None = None
@@ -311,6 +341,8 @@ def _filled(column: pa.ChunkedArray) -> pa.ChunkedArray:
 def _typed(column: pa.ChunkedArray, reading: Reading, format: str, kind: str, table: RawTable) -> Converted:
     """A column in its format and as its declared type."""
     prefixes, is_text = table.prefixes, table.untyped and pa.types.is_string(column.type)
+    if reading == "any" and not table.untyped and format not in _OF_TERMS:
+        column, reading = spelt(column), "string"
     if format == "iri" and not is_text and pa.types.is_string(column.type):
         first = as_iris(column, reading, prefixes, relative=True)
     else:

@@ -18,7 +18,7 @@ from tidalog.io.diagnostics import NotWritable
 from tidalog.io.formats import column_formats
 from tidalog.io.iri_cells import written_iris
 from tidalog.io.term_fields import reading_of, term_field
-from tidalog.io.text_form import any_text, column_text
+from tidalog.io.text_form import any_text
 from tidalog.model.column_types import TYPES, term_of_text
 from tidalog.model.errors import DataError
 from tidalog.model.term_text import parse_any
@@ -29,14 +29,12 @@ _TERMS: Final = {"string": String, "int": Integer, "double": Double, "boolean": 
 
 
 _HOLDS: Final[dict[str, Callable[[pa.DataType], bool]]] = {
-    "int": lambda kind: pa.types.is_decimal(kind) and kind.scale == 0,
-    "decimal": lambda kind: pa.types.is_decimal(kind) and kind.scale > 0,
     "date": pa.types.is_date,
     "dateTime": pa.types.is_timestamp,
     "time": pa.types.is_time,
     "duration": pa.types.is_duration,
 }
-"""Whether a column of a type has only terms of a format."""
+"""Whether a column of a type has only terms of a format; decimals may be integers."""
 
 
 def as_formats(table: pa.Table, formats: Sequence[str], predicate: str, *, typed: bool = False) -> pa.Table:
@@ -48,17 +46,22 @@ def as_formats(table: pa.Table, formats: Sequence[str], predicate: str, *, typed
     columns: list[pa.ChunkedArray] = []
     for field, column, format in zip(table.schema, table.columns, formats, strict=True):
         if format != "skip":
-            keep = typed and _HOLDS.get(format, _nothing)(field.type)
-            written = column if keep else _as_format(column, reading_of(field), format, predicate)
+            reading = reading_of(field)
+            keep = typed and _holds(field.type, reading, format)
+            written = column if keep else _as_format(column, reading, format, predicate)
             # the field of a typed file says that the text is an IRI
             is_name = format == "iri" and not typed and len(written) > 0
             columns.append(written_iris(written) if is_name else written)
-            fields.append(term_field(field.name, columns[-1].type, format))
+            mark = reading if format == "any" and written is column else format
+            fields.append(term_field(field.name, columns[-1].type, mark))
     return pa.Table.from_arrays(columns, schema=pa.schema(fields))
 
 
-def _nothing(kind: pa.DataType) -> bool:
-    return False
+def _holds(kind: pa.DataType, reading: str, format: str) -> bool:
+    """Whether a column has only terms of a format because of its type."""
+    if pa.types.is_decimal(kind):
+        return format == ("int" if reading == "int" else "decimal")
+    return format in _HOLDS and _HOLDS[format](kind)
 
 
 def _as_format(column: pa.ChunkedArray, reading: str, format: str, predicate: str) -> pa.ChunkedArray:
@@ -67,10 +70,10 @@ def _as_format(column: pa.ChunkedArray, reading: str, format: str, predicate: st
         return any_text(column, reading) if is_text else column
     if len(column) == 0 or column.type == _TYPES.get(format) or (is_text and reading == format):
         return column
-    if format == "int" and _HOLDS["int"](column.type):
-        return column_text(column)
+    if format == reading == "int":
+        return any_text(column, reading)
     if format in _TYPES or (not is_text and format in _TERMS):
-        raise _refusal(_first_unlike(column, format), format, predicate)
+        raise _refusal(_first_unlike(any_text(column, reading), format), format, predicate)
     encoded = any_text(column, reading).combine_chunks().dictionary_encode()
     plain: list[str] = []
     for text in encoded.dictionary.to_pylist():
@@ -92,9 +95,9 @@ def _plain_text(term: Term, format: str) -> str | None:
 
 
 def _first_unlike(column: pa.ChunkedArray, format: str) -> str:
-    """A value of the column that is not of the format.  A column is native only if all its values are, so a
+    """A text of the column that is not of the format.  A column is native only if all its values are, so a
     column of another type has such a value; if none is found, the first one is shown."""
-    texts = column_text(column).to_pylist()
+    texts = column.to_pylist()
     return str(next((text for text in texts if not isinstance(parse_any(text), _TERMS[format])), texts[0]))
 
 

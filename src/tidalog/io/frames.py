@@ -398,6 +398,6 @@ def _no_term(row: int, field: int, value: object) -> BadRow:
         format="a term",
         format_name=f"a term, and this is of type {type(value).__name__}",
         field=field + 1,
-        hint="terms are text, numbers, booleans, dates, times and the terms of tidalog.model.terms",
+        hint="terms are text, numbers, booleans, dates, times, tidalog.IRI, tidalog.Literal and their like",
     )
     return BadRow(diagnostic, field + 1, repr(value))

@@ -30,6 +30,9 @@ from tidalog.model.errors import DataError
 from tidalog.model.program import Declaration
 
 _BLOCK: Final = 1 << 22
+_ONE_A_LINE: Final = (
+    "an array in a line is one row: write one object a line, without the brackets and commas of an array"
+)
 Wanted = Callable[[str], bool]
 """Whether to read a field of this name."""
 
@@ -319,6 +322,8 @@ def _odd_value(lines: _Lines, index: int, field: int, value: object) -> BadRow:
         format="a term",
         format_name="a term",
         field=field + 1,
-        hint='values are text, numbers, booleans, and objects such as {"@id": "http://example.org/a"}',
+        hint=_ONE_A_LINE
+        if isinstance(value, dict) and text.lstrip().startswith("[")
+        else 'values are text, numbers, booleans, and objects such as {"@id": "http://example.org/a"}',
     )
     return BadRow(diagnostic, field + 1, text)

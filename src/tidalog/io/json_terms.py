@@ -2,7 +2,8 @@
 
 Strings, numbers and booleans are what they are in JSON.  Other terms are objects, as in JSON-LD: `{"@id": …}`
 an IRI or a blank node, `{"@value": …, "@language": …}` a text in a language, `{"@value": …, "@type": …}` a
-literal of a type, doubles that are not numbers among them.
+literal of a type, doubles that are not numbers among them.  With `terms`, a string that format `any` would
+read as another term is an object too, so that a file is the same facts with this format and without.
 """
 
 from __future__ import annotations
@@ -35,8 +36,8 @@ _ID, _VALUE, _TYPE, _LANGUAGE = "@id", "@value", "@type", "@language"
 _BLANK: Final = "_:"
 
 
-def json_values(column: pa.ChunkedArray, reading: str) -> pa.ChunkedArray:
-    """A column with its reading (`TermColumn`) as values of JSON."""
+def json_values(column: pa.ChunkedArray, reading: str, *, terms: bool = False) -> pa.ChunkedArray:
+    """A column with its reading (`reading_of`) as values of JSON."""
     if pa.types.is_float64(column.type):
         finite = pc.is_finite(column)
         text = column_text(column)
@@ -45,24 +46,25 @@ def json_values(column: pa.ChunkedArray, reading: str) -> pa.ChunkedArray:
         return column_text(column)
     if reading == "string" and pa.types.is_string(column.type):
         return json_texts(column)
-    return _objects(any_text(column, reading))
+    return _objects(any_text(column, reading), terms)
 
 
-def _objects(text: pa.ChunkedArray) -> pa.ChunkedArray:
+def _objects(text: pa.ChunkedArray, terms: bool = False) -> pa.ChunkedArray:
     """Text in `any` form as values of JSON, each distinct text once."""
     chunks = []
     for chunk in text.chunks:
         encoded = chunk.dictionary_encode()
-        words = [json_of(parse_any(word)) for word in encoded.dictionary.to_pylist()]
+        words = [json_of(parse_any(word), terms=terms) for word in encoded.dictionary.to_pylist()]
         chunks.append(pa.array(words, pa.string()).take(encoded.indices))
     return pa.chunked_array(chunks, pa.string())
 
 
-def json_of(term: Term) -> str:
+def json_of(term: Term, *, terms: bool = False) -> str:
     """A term as JSON."""
     match term:
         case String(value):
-            found: object = value
+            is_plain = not terms or parse_any(value) == term
+            found: object = value if is_plain else {_VALUE: value, _TYPE: XSD + "string"}
         case Integer(value) | Boolean(value):
             found = value
         case Double(value):

@@ -22,8 +22,8 @@ class NotTerms(ValueError):
 
 
 def plain(column: pa.ChunkedArray, reading: Reading) -> tuple[pa.ChunkedArray, Reading]:
-    """The column as int64, float64, bool or string; nulls stay.  `reading` is that of its text.  Raises
-    `NotTerms`."""
+    """The column as int64, float64, bool or string; nulls stay.  `reading` is that of its field
+    (`reading_of`).  Raises `NotTerms`."""
     kind, types = column.type, pa.types
     if types.is_dictionary(kind) or types.is_run_end_encoded(kind):
         return plain(flat(column), reading)
@@ -31,7 +31,7 @@ def plain(column: pa.ChunkedArray, reading: Reading) -> tuple[pa.ChunkedArray, R
         return column.cast(pa.string()), "string"
     if types.is_boolean(kind):
         return column, "native"
-    if types.is_integer(kind) or (types.is_decimal(kind) and kind.scale <= 0):
+    if types.is_integer(kind) or reading == "int":
         return _whole_numbers(column)
     if types.is_floating(kind):
         return column.cast(pa.float64()), "native"

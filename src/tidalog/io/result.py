@@ -22,7 +22,7 @@ from tidalog.model.amounts import counted
 from tidalog.model.errors import DataError, Diagnostic
 from tidalog.model.program import Declaration
 
-Reading = Literal["any", "string", "iri", "native", "ntriples"]
+Reading = Literal["any", "string", "iri", "int", "native", "ntriples"]
 OnError = Literal["error", "skip"]
 Progress = Callable[[str, int], None]
 """Called after each file with its name and the number of rows read so far."""
@@ -40,6 +40,8 @@ class TermColumn:
     string     text that is a string whatever it looks like
     iri        text that is an IRI, without angle brackets
     ntriples   a term in N-Triples syntax, escapes included
+
+    The columns of a table may be `int` too: integers of any size in a column of decimals (`term_fields`).
     """
 
     array: pa.ChunkedArray

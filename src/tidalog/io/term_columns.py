@@ -43,6 +43,8 @@ def decoded(dictionary: Dictionary, ids: Ids) -> tuple[pa.Array, Reading]:
         return dictionary.contents(ids), "iri"
     found = _of_literals(dictionary, ids, kinds) if kinds | _INTEGERS == _LITERALS | _INTEGERS else None
     array = dictionary.decode(ids) if found is None else found
+    if pa.types.is_decimal(array.type) and array.type.scale == 0:  # others have at least one digit there
+        return array, "int"
     return array, "native" if has_values(array.type) else "any"
 
 

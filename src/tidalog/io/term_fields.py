@@ -2,7 +2,7 @@
 
 Numbers, booleans, decimals, dates, times and durations have types of their own.  A text column holds strings,
 unless its field's metadata `tidalog.terms` says otherwise: `any` for terms in the text form of tables, `iri`
-for IRIs without brackets.
+for IRIs without brackets.  Integers beyond 64 bits are decimals without a fraction that are marked `int`.
 Arrow and Parquet keep this metadata, so what they are given comes back as the same terms.  pandas keeps it as
 an attribute of the frame, and Spark as JSON; both may write it to files.
 """
@@ -20,6 +20,7 @@ from tidalog.io.text_form import any_text, is_dated
 
 KEY: Final = "tidalog.terms"
 _MARKED: Final[dict[str, Reading]] = {"any": "any", "iri": "iri"}
+_INT: Final = "int"
 _OF_SPARK_FIELD: Final = b"SPARK::metadata::json"
 SPARK_FILE_KEY: Final = b"org.apache.spark.sql.parquet.row.metadata"
 _OF_PANDAS: Final = b"PANDAS_ATTRS"
@@ -34,12 +35,19 @@ def has_values(kind: pa.DataType) -> bool:
 
 def term_field(name: str, kind: pa.DataType, reading: str) -> pa.Field:
     """The field of a column of a type that is read as `reading` (see `TermColumn`)."""
-    return pa.field(name, kind, metadata={KEY: reading} if reading in _MARKED else None)
+    is_marked = reading in _MARKED or (reading == _INT and pa.types.is_decimal(kind))
+    return pa.field(name, kind, metadata={KEY: reading} if is_marked else None)
 
 
 def reading_of(field: pa.Field) -> Reading:
     """How the column of a field is read: values as such, text as its metadata says."""
-    return "native" if has_values(field.type) else text_reading(_own_mark(field.metadata or {}))
+    return _reading(field.type, _own_mark(field.metadata or {}))
+
+
+def _reading(kind: pa.DataType, mark: object) -> Reading:
+    if mark == _INT and pa.types.is_decimal(kind) and kind.scale <= 0:
+        return "int"
+    return "native" if has_values(kind) else text_reading(mark)
 
 
 def text_reading(mark: object) -> Reading:
@@ -64,7 +72,8 @@ def readings_of(schema: pa.Schema) -> list[Reading]:
     found = []
     for field in schema:
         reading = reading_of(field)
-        found.append(reading if reading != "string" else text_reading(of_file.get(field.name)))
+        unmarked = reading in ("string", "native")
+        found.append(_reading(field.type, of_file.get(field.name)) if unmarked else reading)
     return found
 
 
@@ -84,7 +93,7 @@ def fields_of_spark(schema: pa.Schema) -> list[dict[str, object]]:
 
 
 def marks(schema: pa.Schema) -> dict[str, str]:
-    """The marks of the columns that have one, by name."""
+    """The marks of the columns of text that have one, by name."""
     readings = ((field.name, reading_of(field)) for field in schema)
     return {name: reading for name, reading in readings if reading in _MARKED}
 

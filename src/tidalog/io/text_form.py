@@ -46,7 +46,7 @@ def column_text(column: pa.ChunkedArray) -> pa.ChunkedArray:
     kind = column.type
     if pa.types.is_float64(kind):
         return _double_column_text(column)
-    if is_dated(kind) or (pa.types.is_decimal(kind) and kind.scale > 0):
+    if is_dated(kind) or pa.types.is_decimal(kind):
         text, datatype = lexical_text(column)
         return pc.binary_join_element_wise('"', text, f'"^^<{datatype}>', "")
     return column if pa.types.is_string(kind) else column.cast(pa.string())
@@ -61,8 +61,8 @@ def is_dated(kind: pa.DataType) -> bool:
 
 
 def any_text(column: pa.ChunkedArray, reading: str) -> pa.ChunkedArray:
-    """A column with its reading (`TermColumn`) as text in `any` form."""
-    text = column_text(column)
+    """A column with its reading (`reading_of`) as text in `any` form."""
+    text = column.cast(pa.string()) if reading == "int" else column_text(column)
     if reading == "iri":
         return pa.chunked_array([_of_distinct(chunk, _iri_text) for chunk in text.chunks], pa.string())
     if reading == "string":
@@ -154,7 +154,8 @@ def _decimals_text(column: pa.ChunkedArray) -> pa.ChunkedArray:
     if pc.any(pc.match_substring(text, "E")).as_py():
         plain = [None if value is None else f"{value:f}" for value in column.to_pylist()]
         text = pa.chunked_array([pa.array(plain, pa.string())])
-    return pc.replace_substring_regex(_without_zeros(text), "^-0$", "0")
+    text = _without_zeros(text) if column.type.scale > 0 else text
+    return pc.replace_substring_regex(text, "^-0$", "0")
 
 
 def _durations_text(column: pa.ChunkedArray) -> pa.ChunkedArray:

@@ -19,10 +19,10 @@ from tidalog.io.iri_cells import read_iris
 from tidalog.io.result import Reading
 from tidalog.lang.names import NO_PREFIXES, iri_named
 from tidalog.model import values
-from tidalog.model.column_types import TEMPORAL, fitted, term_of_text
+from tidalog.model.column_types import TEMPORAL, fitted, spelling, term_of_text
 from tidalog.model.facts import Mask
 from tidalog.model.term_text import format_any, parse_any
-from tidalog.model.terms import IRI, XSD, String, Term
+from tidalog.model.terms import IRI, XSD, Literal, String, Term
 
 _DOUBLE_LITERAL: Final = rf'^"([^"]*)"\^\^<{XSD}double>$'
 _ZONE: Final = "(Z|[+-](0[0-9]|1[0-3]):[0-5][0-9]|[+-]14:00)?"
@@ -90,6 +90,16 @@ def declared_text(text: pa.ChunkedArray, kind: str, prefixes: Mapping[str, str] 
     if read.bad is not None:
         bad[numpy_of(quoted)] = read.bad
     return Converted(pa.chunked_array([plain]), "string", none_if_clean(bad))
+
+
+def spelt(column: pa.ChunkedArray) -> pa.ChunkedArray:
+    """Terms in `any` form as texts from which a format reads its values: strings and decimals by what they
+    spell."""
+    encoded = column.combine_chunks().dictionary_encode()
+    texts = encoded.dictionary.to_pylist()
+    bare = [spelling(t) if isinstance(t := parse_any(text), String | Literal) else text for text in texts]
+    words = [text if one is None else one for one, text in zip(bare, texts, strict=True)]
+    return pa.chunked_array([pa.array(words, pa.string()).take(encoded.indices)])
 
 
 def _plain_texts(column: Converted) -> pa.ChunkedArray:

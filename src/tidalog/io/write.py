@@ -29,7 +29,7 @@ from tidalog.io.formats import FORMATS, Format, check_option, format_named
 from tidalog.io.json_terms import json_values
 from tidalog.io.result import Reading
 from tidalog.io.row_text import bytes_of, json_texts, needs_quotes, with_quotes
-from tidalog.io.term_fields import reading_of
+from tidalog.io.term_fields import as_terms, reading_of
 from tidalog.io.text_form import any_text
 from tidalog.model.errors import DataError
 
@@ -46,6 +46,7 @@ class _Target:
     quoting: bool
     header: bool
     prefixes: Mapping[str, str]
+    terms: bool
     readings: list[Reading] | None
     """What each column holds; None if text is that of cells already, as formats ask for."""
 
@@ -62,12 +63,13 @@ def write_table(
     compression: str | None = None,
     prefixes: Mapping[str, str] | None = None,
     predicate: str = "the table",
+    terms: bool = False,
 ) -> None:
     """Writes a table to a file; by default, the ending of its name selects the format.
 
     A table without columns is a predicate without arguments and is written as `true` if it has a row.
-    `formats` say how each column is written (`export_form`).  `prefixes` shorten IRIs in Turtle; messages
-    name the `predicate`.
+    `formats` say how each column is written (`export_form`); with `terms`, each is written so that format
+    `any` reads it.  `prefixes` shorten IRIs in Turtle; messages name the `predicate`.
     """
     path = Path(path)
     kind = format_named(format, path)
@@ -85,6 +87,8 @@ def write_table(
             check_option(kind, kind.write_options, name, value)
     if formats is not None:
         table = as_formats(table, formats, predicate, typed=kind.name in ("parquet", "arrow"))
+    elif terms and not kind.rdf:
+        table = as_terms(table)
     if table.num_columns == 0:
         table = pa.table({"holds": pa.array([True] * min(1, table.num_rows), pa.bool_())})
     target = _Target(
@@ -95,6 +99,7 @@ def write_table(
         quoting if quoting is not None else True,
         bool(header),
         prefixes or {},
+        terms,
         None if formats is not None else [reading_of(field) for field in table.schema],
     )
     file = AtomicFile(path)
@@ -171,7 +176,8 @@ def _json_lines(target: _Target) -> Iterator[bytes | memoryview]:
     for columns in _slices(target):
         parts: list[object] = []
         for number, (key, column) in enumerate(zip(keys, columns, strict=True)):
-            parts += ["{" if number == 0 else ",", key, ":", json_values(column, readings[number])]
+            values = json_values(column, readings[number], terms=target.terms)
+            parts += ["{" if number == 0 else ",", key, ":", values]
         yield from bytes_of(pc.binary_join_element_wise(*parts, "}\n", ""))
 
 

@@ -1,4 +1,4 @@
-"""Numbers as people read them: `1 row`, `2 rows`, `once`, `12 k`, `3.1 MB`, `2.4 ms`."""
+"""Numbers as people read them: `1 row`, `2 rows`, `once`, `12 k`, `3.1 MB`, `2.4 ms`; and articles."""
 
 from __future__ import annotations
 
@@ -11,6 +11,11 @@ MEASURABLE: Final = 0.1
 def counted(number: int, noun: str, plural: str | None = None) -> str:
     """`1 row`, `2,000 rows`."""
     return f"{number:,} {noun if number == 1 else plural or f'{noun}s'}"
+
+
+def article(noun: str) -> str:
+    """`a list`, `an int`."""
+    return f"{'an' if noun[:1] in 'aeiouAEIOU' else 'a'} {noun}"
 
 
 def times(count: int) -> str:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
+from decimal import Decimal
 from difflib import get_close_matches
 from typing import Final
 
@@ -35,12 +36,15 @@ SKIP: Final = "skip"
 
 @dataclass(frozen=True, slots=True)
 class ColumnType:
-    """A type: what its values are in a message, a hint for a value that is none, and other names of it."""
+    """A type: what its values are in a message, hints for a text and for a term that is none, and other names
+    of it."""
 
     name: str
     description: str = ""
     hint: str = ""
     aliases: tuple[str, ...] = ()
+    in_programs: str = ""
+    """The hint for a term of a program, if values are written in another way there."""
 
 
 _TABLE: Final = (
@@ -48,15 +52,31 @@ _TABLE: Final = (
     ColumnType("string", "text", "texts that read as something else are written in quotes"),
     ColumnType("int", "an integer", "integers are written 42 or -7", ("integer", "long")),
     ColumnType("double", "a double", "numbers are written 42, 2.5 or 1e3", ("float", "float64")),
-    ColumnType("decimal", "a decimal number", "decimals are digits with one point, such as 12.50"),
-    ColumnType("boolean", "true or false", "booleans are true, false, 1 and 0", ("bool",)),
+    ColumnType(
+        "decimal",
+        "a decimal number",
+        "decimals are digits with one point, such as 12.50",
+        in_programs='decimals are written "12.50"^^xsd:decimal',
+    ),
+    ColumnType(
+        "boolean",
+        "true or false",
+        "booleans are true, false, 1 and 0",
+        ("bool",),
+        in_programs="booleans are written true or false",
+    ),
     ColumnType("date", "a date", "dates are written 2026-05-31"),
     ColumnType(
         "dateTime", "a point in time", "points in time are written 2026-05-31T18:30:00, or with Z at the end"
     ),
     ColumnType("time", "a time of day", "times of day are written 18:30:00"),
     ColumnType("duration", "a duration", "durations are written P1DT2H30M, or PT5S for five seconds"),
-    ColumnType("iri", "an IRI", "an IRI has no spaces, quotes or angle brackets inside"),
+    ColumnType(
+        "iri",
+        "an IRI",
+        "an IRI has no spaces, quotes or angle brackets inside",
+        in_programs="IRIs are written <http://example.org/x>, or ex:x with a prefix",
+    ),
 )
 TYPES: Final = {kind.name: kind for kind in _TABLE}
 FORMATS: Final = (*TYPES, SKIP)
@@ -72,12 +92,14 @@ _LITERALS: Final[dict[str, tuple[str, Callable[[str], object]]]] = {
 }
 TEMPORAL: Final = ("date", "dateTime", "time", "duration")
 """Types that text stands for where data has no values of them: JSON, and most tables that came from text."""
+_LONGEST_SPELLING: Final = 25
 _LONGEST_DOUBLE: Final = 310  # digits of the largest double, with its sign
 _DECIMAL_INTEGER: Final = re.compile(r"[+-]?[0-9]+\Z")
 _BASED_INTEGER: Final = re.compile(r"[+-]?0(?:[xX][0-9a-fA-F]{1,999}|[oO][0-7]{1,999}|[bB][01]{1,999})\Z")
 _DOUBLE: Final = re.compile(
     r"(?i:[+-]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:e[+-]?[0-9]+)?|[+-]?inf(?:inity)?|[+-]?nan)\Z"
 )
+_IRI_TEXT: Final = re.compile(r'[^\s<>"{}|^`\\]+\Z')
 _DOUBLE_LITERAL: Final = re.compile(rf'"([^"]*)"\^\^<{XSD}double>\Z')
 
 
@@ -122,15 +144,39 @@ def fitted(term: Term, kind: str) -> Term | None:
 
 def suggestion(term: Term, kind: str) -> Term | None:
     """A term of the type that may be meant by one that is not of it: `5.0` for 5, a date for its text, the
-    nearest double of a large integer."""
+    nearest double of a large integer, true for 1."""
     exact = fitted(term, kind)
     if exact is not None:
         return exact
-    if isinstance(term, String):
-        return None if kind == "iri" else term_of_text(term.value, kind)
-    if kind == "double" and _numeral(term) is not None:
-        return Double(nearest_double(int(_numeral(term) or 0)))
-    return String(str(term.value)) if kind == "string" and isinstance(term, Integer | Double) else None
+    if kind == "iri":
+        is_name = isinstance(term, String) and _IRI_TEXT.match(term.value)
+        return IRI(term.value) if isinstance(term, String) and is_name else None
+    if kind == "double" and (numeral := _numeral(term)) is not None:
+        return Double(nearest_double(int(numeral)))
+    text = spelling(term)
+    if text is None:
+        return None
+    return term_of_text(text.removesuffix(".0") if kind == "int" else text, kind)
+
+
+def spelling(term: Term) -> str | None:
+    """The text of a string, a number or a boolean, from which a type may read its value; None for others."""
+    match term:
+        case String(text):
+            return text
+        case Boolean(value):
+            return "true" if value else "false"
+        case Double(value) if value - value == 0.0:
+            digits = f"{Decimal(repr(value)):f}"
+            return digits if len(digits) <= _LONGEST_SPELLING else repr(value)
+        case Literal(text, values.DECIMAL):
+            return text
+    return _numeral(term)
+
+
+def is_integer(term: Term | None) -> bool:
+    """Whether a term is an integer of any size."""
+    return term is not None and _numeral(term) is not None
 
 
 def _numeral(term: Term) -> str | None:

@@ -229,7 +229,7 @@ def _is_big_integer(term: Term) -> bool:
     return (
         isinstance(term, Literal)
         and term.datatype == XSD + "integer"
-        and _INTEGER.match(term.lexical) is not None
+        and _CANONICAL_INTEGER.match(term.lexical) is not None
     )
 
 
@@ -328,7 +328,9 @@ def from_python(value: object) -> Term:
 
     Raises `TypeError` for a value that is not a term, such as None.
     """
-    if isinstance(value, IRI | BlankNode | String | LangString | Integer | Double | Boolean | Literal):
+    if isinstance(value, Literal):
+        return literal(value.lexical, value.datatype)
+    if isinstance(value, IRI | BlankNode | String | LangString | Integer | Double | Boolean):
         return value
     if type(value) is not str and (found := foreign_term(value)) is not None:
         return found

@@ -17,6 +17,7 @@ Methods run in processes that Spark starts, perhaps on other machines: all must 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from difflib import get_close_matches
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import unquote, urlsplit
@@ -25,7 +26,7 @@ from pyspark.sql.datasource import DataSource, DataSourceReader, DataSourceStrea
 from pyspark.sql.streaming.datasource import ReadAllAvailable, ReadLimit, SupportsTriggerAvailableNow
 
 from tidalog.lang.names import full_name, written_name
-from tidalog.spark.diagnostics import NoFeed, NotAStream, SparkError
+from tidalog.spark.diagnostics import NoFeed, NotAStream, SourceMissing, SparkError
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -38,6 +39,7 @@ OWN_FEED: Final = ("spark", "changes")
 """The default folder of the change feed within a store."""
 OWN_ANSWERS: Final = ("spark", "answers")
 """That of the feeds of queries."""
+_OPTIONS: Final = ("predicate", "terms", "query", "changes", "path")
 _NUMBER: Final = "number"
 _FACTS: Final = 0
 _FEED_COLUMNS: Final = ("update", "op", "kind")
@@ -76,6 +78,12 @@ class TidalogDataSource(DataSource):
         return bool(self.options.get(option, "false").lower() == "true")
 
     def _folder(self) -> _Folder:
+        for name in self.options:
+            if name.lower() not in _OPTIONS:
+                near = get_close_matches(name.lower(), _OPTIONS, 1)
+                hint = f"did you mean {near[0]}?  " if near else ""
+                hint += f"its options are {', '.join(_OPTIONS)}"
+                raise SparkError(SourceMissing(source="tidalog", why=f"it has no option {name}", hint=hint))
         path = self.options.get("path")
         if not path:
             hint = 'name a store or a feed: .load("city.tidalog")'

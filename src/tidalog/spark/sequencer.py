@@ -18,6 +18,8 @@ import pyarrow.compute as pc
 from tidalog.io.columns import RawTable
 from tidalog.io.declared_rows import Declarations
 from tidalog.io.diagnostics import Position
+from tidalog.io.result import Reading
+from tidalog.io.term_fields import readings_of
 from tidalog.io.update_tables import UpdateTable, update_table_of
 from tidalog.model.update import Label
 from tidalog.spark.named_columns import CONTENT, TIME
@@ -148,4 +150,6 @@ def raw_batch(table: pa.Table, name: str) -> RawTable:
         return Position(name, row + 1, unit="row"), ""
 
     columns = [table.column(number) for number in range(table.num_columns)]
-    return RawTable(name, columns, table.num_rows, locate, tuple(table.column_names))
+    # Text is in `any` form, whatever its field says.
+    readings: list[Reading] = ["int" if one == "int" else "string" for one in readings_of(table.schema)]
+    return RawTable(name, columns, table.num_rows, locate, tuple(table.column_names), readings)
