@@ -182,6 +182,35 @@ def test_what_changes_between_runs_comes_with_the_next_update_and_a_store_may_mo
     assert sorted(emitted(tmp_path / "other", "both")) == [("2", op, cells) for _, op, cells in then]
 
 
+def test_periods_need_no_windows_and_feeds_can_be_replayed(spark: SparkSession, tmp_path: Path) -> None:
+    workspace = QueryWorkspace(spark, tmp_path, "n0(?x) :- road(?x, _) .")
+    changes = {"text": "?x :- n0(?x)", "emit": "changes"}
+    queries = {"timed": {**changes, "every": "2s"}, "always": changes}
+    rows = [
+        (1, "+", "a", 101),
+        (2, "+", "c", 103),
+        (3, "-", "a", 103),
+        (4, "+", "d", 103),
+        (5, "-", "c", 112),
+    ]
+    roads = [TimedRow(n, op, "road", (x, "b", None), at) for n, op, x, at in rows]  # type: ignore[arg-type]
+    for part in (roads[:2], roads[2:]):
+        workspace.write(part)
+        workspace.run(queries=queries)
+    assert emitted(workspace.answers, "timed") == [("102", "+", ("a",)), ("104", "-", ("a",)), *[
+        ("104", "+", (x,)) for x in "cd"
+    ], ("112", "-", ("c",))]  # fmt: skip
+    assert [row[:2] for row in emitted(workspace.answers, "always")] == [
+        ("101", "+"), ("103", "+"), ("103#2", "-"), ("103#3", "+"), ("112", "-"),
+    ]  # fmt: skip
+    for name in queries:
+        kb = tidalog.open()
+        kb.load(f"r(?x) :- {name}(?x) .")
+        for _ in kb.stream(workspace.answers / name):
+            pass
+        assert kb.facts(name).to_rows() == [("d",)]
+
+
 def test_a_period_is_over_where_nothing_comes(spark: SparkSession, tmp_path: Path) -> None:
     workspace = QueryWorkspace(spark, tmp_path)
     text = f"REGISTER QUERY q COMPUTED EVERY 2s AS CHANGES SELECT ?x FROM STREAM {STREAM} [RANGE 9h] "

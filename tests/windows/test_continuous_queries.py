@@ -350,9 +350,10 @@ class TestFiles:
         with kb.update() as u:
             u.insert("e", [("c",)])
         kb.close()
-        for path, rows in (("feed/q", "abc"), ("feed/r", "ab"), ("other/r", "abc")):
+        for path, rows in (("feed/q", "1a2b3c"), ("feed/r", "1a2b"), ("other/r", "1a1b2c")):
             lines = (tmp_path / f"{path}.csv").read_text().splitlines()[1:]
-            assert sorted(lines) == [f",+,{path[-1]},{x},implicit" for x in rows]
+            labelled = zip(rows[::2], rows[1::2], strict=True)
+            assert sorted(lines) == [f"{label},+,{path[-1]},{x},implicit" for label, x in labelled]
 
     def test_a_variable_without_a_value_is_none(self, tmp_path: Path) -> None:
         kb = tidalog.open()

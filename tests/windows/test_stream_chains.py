@@ -101,6 +101,10 @@ PAIRS = [
     ("RSTREAM", "COMPUTED EVERY 3s", "COMPUTED EVERY 1s", "[RANGE 5s]"),
     ("ISTREAM", "", "", "[TRIPLES 3]"),
     ("CHANGES", "", "COMPUTED EVERY 2s", ""),
+    ("ISTREAM", "COMPUTED EVERY 2s", "", "[RANGE 3s]"),
+    ("CHANGES", "COMPUTED EVERY 2s", "", "[RANGE 1s]"),
+    ("RSTREAM", "COMPUTED EVERY 3s", "", "[TRIPLES 3]"),
+    ("DSTREAM", "", "COMPUTED EVERY 1s", "[RANGE 2s STEP 1s]"),
 ]
 
 
@@ -176,6 +180,24 @@ def test_three_queries_and_rules_of_the_program_read_streams(caplog: pytest.LogC
     assert kb.facts("alarm").to_rows() == [("<e:x>",)]
     kb.advance(12)
     assert kb.count("a") == kb.count("alarm") == 0
+
+
+@pytest.mark.parametrize("every", ["", "COMPUTED EVERY 1s"])
+def test_a_stream_without_a_period_passes_on_what_it_reads_at_the_time_when_it_comes(every: str) -> None:
+    kb = tidalog.open()
+    for name, own, source in (("a", "COMPUTED EVERY 2s", "<s> [RANGE 5s]"), ("b", "", "<a> [RANGE 1s]")):
+        kb.register(
+            name,
+            f"REGISTER STREAM {name} {own} AS ISTREAM CONSTRUCT {{ ?x ?p ?y }} FROM STREAM {source} "
+            "WHERE { ?x ?p ?y }",
+        )
+    register_all(kb, second(every, "[RANGE 3s]", "b"))
+    found = listened(kb, "found")
+    with kb.update(time=1) as u:
+        u.insert("s", [triple("x")], formats=["any"] * 3)
+    kb.advance(4.5)
+    kb.advance(20)
+    assert found == [(2, [triple("x")], []), (5 if every else 20, [], [triple("x")])]
 
 
 def test_what_has_changed_otherwise_feeds_with_the_next_update(tmp_path: Path) -> None:

@@ -33,7 +33,7 @@ def accept(
     The first one that `goes_on` is part of an update that was accepted.  Without a time of its own an update
     has that of its arrival if it `may_arrive`, and the present time otherwise."""
     windows = database.windows
-    if not windows:
+    if not database.has_time:
         return [None] * len(updates)
     now = max([windows.now, *(one.time for one in waiting if one.time is not None)])
     found: list[Late | None] = []

@@ -13,10 +13,9 @@ import numpy as np
 import pyarrow as pa
 
 from tidalog.analysis import Analysis
-from tidalog.analysis.query import analyse_rules
 from tidalog.api.database import Database
 from tidalog.api.load import Environment
-from tidalog.api.query_text import QueryRules, query_rules, rules_of
+from tidalog.api.query_text import QueryRules, components_of, rules_of
 from tidalog.api.results import Result
 from tidalog.engine.dictionary import Dictionary
 from tidalog.io.term_columns import decoded
@@ -24,7 +23,7 @@ from tidalog.lang.sparql.answers import order_key
 from tidalog.lang.sparql.solutions import UNBOUND
 from tidalog.maintain.answer import CompiledQuery, answer, compile_rules
 from tidalog.model.facts import Facts, Ids
-from tidalog.model.registered import RegisteredQuery, without_queries
+from tidalog.model.registered import RegisteredQuery
 
 
 class Answers:
@@ -62,8 +61,7 @@ class Answers:
         known = self._compiled.get(query.name)
         if known is not None and known[0] is analysis and known[1] is environment and known[2] == query:
             return known[3]
-        rules = query_rules(without_queries(database.program), [query], f"{query.name}: ")
-        components = analyse_rules(analysis, rules, environment.parameters, environment.arguments)
+        components = components_of(query, database.program, analysis, environment)
         compiled = compile_rules(components, meaning.predicate)
         self._compiled[query.name] = analysis, environment, query, compiled
         return compiled

@@ -24,6 +24,7 @@ from tidalog.api.user_changes import change_of
 from tidalog.engine.limits import ProgressCallback
 from tidalog.maintain.choose import Options
 from tidalog.model.lazy import LazyMapping
+from tidalog.model.registered import NO_QUERIES
 from tidalog.model.update import EncodedUpdate
 from tidalog.storage.records import DELETE, INSERT, LOAD, QUERIES, RULES, UPDATES
 
@@ -88,7 +89,7 @@ def perform(
     if evaluations is not None and change.kind == QUERIES:
         evaluations.registered(before)
     if evaluations is not None and database.registered and now:
-        evaluations.changed()
+        evaluations.changed(before if change.kind == QUERIES else NO_QUERIES)
     elif evaluations is not None:
         evaluations.note_changed()
     return outcome

@@ -161,11 +161,11 @@ class Changes:
 
     def at_time(self, moment: int) -> EncodedUpdate:
         """An update that moves windows to a time, unless they are past it."""
-        windows = self._opened().windows
-        if not windows:
-            problem, why = "nothing has a time", "the program has no windows"
+        database = self._opened()
+        if not database.has_time:
+            problem, why = "nothing has a time", "the program has no windows, and no query has a period"
             raise bad_argument(problem, why, "write @window edge :- range 10s . before it")
-        return EncodedUpdate(time=max(moment, windows.now))
+        return EncodedUpdate(time=max(moment, database.windows.now))
 
     def _stamp(self, updates: Sequence[EncodedUpdate]) -> None:
         """Gives updates without a time that of their arrival, unless times come with the data."""

@@ -22,7 +22,7 @@ from tidalog.api.evaluations import Emission
 from tidalog.api.graphs import Graphs, background, graph_files
 from tidalog.api.query_sinks import Answered, Callback, QuerySink, answered, sinks_of, written
 from tidalog.api.query_source import QueryOptions, QueryPath, is_as, named, query_of
-from tidalog.api.query_text import ReadQuery, read_queries, read_query, rules_of
+from tidalog.api.query_text import ReadQuery, components_of, read_queries, read_query, rules_of
 from tidalog.api.results import Result
 from tidalog.api.shown import SHOWN_PARTS, html_table, more, text_table
 from tidalog.api.sources import read_program_text
@@ -259,7 +259,11 @@ class Queries(Mapping[str, ContinuousQuery]):
         self._kb._lock.run(change)
 
     def _perform(self, registered: Registered, facts: Sequence[Facts] = ()) -> None:
-        load = self._kb._open().plan_queries(registered)
+        database = self._kb._open()
+        load = database.plan_queries(registered)
+        for query in registered:
+            if not query.materialised and not query.is_as(database.registered.find(query.name)):
+                components_of(query, load.program, load.analysis, load.environment)  # it may be refused
         load.add(*facts)
         self._kb._changes.perform(Change(QUERIES, [EncodedUpdate(insertions=facts)], load))
 
@@ -301,6 +305,10 @@ class Queries(Mapping[str, ContinuousQuery]):
     def last_answers(self, name: str) -> Facts | None:
         """The answers at the last evaluation; None if there was none since the query was registered."""
         return self._kb._evaluations.last_answers(self._found(name))
+
+    def next_label(self, name: str) -> str:
+        """The label of the next evaluation in feeds, if it has the present time."""
+        return self._kb._evaluations.next_label(self._found(name))
 
     def feeds(self) -> dict[str, str]:
         """The folders of the feeds that a stream writes, by query."""

@@ -33,9 +33,11 @@ from tidalog.api.placement import can_stay, relations_of, relations_of_rules
 from tidalog.api.query_text import edit_of_queries, with_queries
 from tidalog.api.rules import rules_added
 from tidalog.api.state_diff import changes_since, differences, visible
+from tidalog.api.steps import Steps
 from tidalog.api.stream_chain import evaluation_order
 from tidalog.api.timed_changes import apply_timed, check, read_time, stored_facts
 from tidalog.builtins import PythonFunction
+from tidalog.engine.interrupts import nowhere
 from tidalog.engine.limits import Limits, ProgressCallback
 from tidalog.maintain.choose import START_OVER, Options, keeps_expiries
 from tidalog.maintain.counters import Counters
@@ -59,6 +61,7 @@ class Database(HeldState):
         super().__init__(limits or NO_LIMITS)
         self._explicit_facts = ExplicitFacts()
         self._given = Given()
+        self._steps: Steps | None = None
 
     # --- programs and explicit facts ----------------------------------------------------------------
 
@@ -247,11 +250,32 @@ class Database(HeldState):
         An update with a rule edit is applied by itself.  Raises `ProgramError` or `RunError`; then everything
         is as it was.
         """
-        return self._timed(Job(updates, upcoming, options, self.limits, progress), self._apply)
+        outcome = self._timed(Job(updates, upcoming, options, self.limits, progress), self._apply)
+        if self._steps is not None:
+            self._steps.outcomes.append(outcome)
+        return outcome
+
+    @contextmanager
+    def steps(self) -> Iterator[None]:
+        """Surrounds updates: on any error those before it are undone, too."""
+        run, steps = self._state.run, Steps()
+        self._steps = steps
+        try:
+            yield
+        except BaseException:
+            with nowhere():
+                steps.journal.roll_back()
+                if (update := steps.inverse) is not None:
+                    self._apply(Job([self.windows.restarted(update)], (), self.maintained().options))
+                    self._state = replace(self._state, run=run or self._state.run)
+            raise
+        finally:
+            self._steps = None
+            self.windows.compact()
 
     def _timed(self, job: Job, apply: Callable[[Job], Outcome]) -> Outcome:
         """Applies updates after windows have turned their times into insertions and deletions."""
-        if not self.windows:
+        if not self.has_time:
             return apply(job)
         for update in job.updates:
             self.read_time(update)
@@ -260,6 +284,7 @@ class Database(HeldState):
             self.analysis.triples,
             job.updates,
             lambda updates: apply(replace(job, updates=updates)),
+            None if self._steps is None else self._steps.journal,
         )
 
     def _with_given(self, job: Job) -> Job:

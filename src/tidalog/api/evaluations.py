@@ -12,14 +12,17 @@ emitted twice, and a store that goes on emits what is missing.
 What a query emits that another one reads as a stream becomes triples of that stream, at the time of the
 evaluation and as part of the update that led to it.  The log of a store does not have them: the same
 updates feed the same triples again.
+
+An update that fails undoes the evaluations before it.  An evaluation that fails is logged, for the change
+that led to it is done; the next one emits what is missing.
 """
 
 from __future__ import annotations
 
 import logging
-from collections import Counter, deque
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
@@ -29,10 +32,13 @@ from tidalog.api.last_answers import Evaluated, LastAnswers
 from tidalog.api.merged import merged
 from tidalog.api.outcome import Outcome
 from tidalog.api.stream_chain import Chain
+from tidalog.engine.interrupts import interrupt_later
+from tidalog.maintain.runner import Interrupted
 from tidalog.model.errors import TidalogError
 from tidalog.model.facts import Facts
-from tidalog.model.registered import Registered, RegisteredQuery
+from tidalog.model.registered import NO_QUERIES, Registered, RegisteredQuery
 from tidalog.model.update import EncodedUpdate
+from tidalog.model.window_times import time_text
 
 _LOG: Final = logging.getLogger("tidalog")
 
@@ -44,10 +50,24 @@ class Emission:
     query: RegisteredQuery
     time: int | None
     """That of the windows; None if there is none."""
+    number: int
+    """1 for what it emits first at this time."""
     answers: Facts | None
     """All of them, if the query emits all or writes them to a file."""
     inserted: Facts
     deleted: Facts
+
+    @property
+    def label(self) -> str:
+        return label_of(self.time, self.number)
+
+
+def label_of(time: int | None, number: int) -> str:
+    """The label of an evaluation in feeds: its time, from the second one at a time on also its number; or the
+    number alone, if nothing has a time."""
+    if time is None:
+        return str(number)
+    return time_text(time) if number == 1 else f"{time_text(time)}#{number}"
 
 
 def emitted_rows(emission: Emission) -> Iterator[tuple[int, Facts]]:
@@ -72,6 +92,8 @@ class Evaluations:
         self._changed: set[str] = set()
         """Queries that may have other answers than at their last evaluation."""
         self._emitted: list[Emission] = []
+        self._numbers: dict[str, tuple[int | None, int]] = {}
+        """When each query emitted last, and how often at this time."""
         self._known_chain: Chain | None = None
         self._reopened: set[str] = set()
         """Queries of a store that have had no listener since it was opened."""
@@ -117,30 +139,34 @@ class Evaluations:
         for update in updates:
             self._database.read_time(update)
         target = min((update.time for update in updates if update.time is not None), default=before)
-        due = deque(self._due_before(target))
-        while due:
-            time = due.popleft()
-            outcomes.append(apply([EncodedUpdate(time=time)], False))
-            self._last.note(outcomes[-1])
-            if fed := self._evaluate_all(_is_due(time), target, apply):
-                outcomes += fed
-                due = deque(self._due_before(target))  # what was fed expires, too
-        outcomes.append(given := apply(updates, True))
+        due = self._due_before(target)
+        with self._undone_on_error() if due else nullcontext():
+            while due:
+                time = due.pop(0)
+                outcomes.append(apply([EncodedUpdate(time=time)], False))
+                self._last.note(outcomes[-1])
+                if fed := self._evaluate_all(_is_due(time), _is_between(time, target), apply):
+                    outcomes += fed
+                    due = self._due_before(target)  # what was fed expires, too
+            outcomes.append(given := apply(updates, True))
         self._last.note(given)
         self.note_changed()
         now = self._database.windows.now
         is_due = _is_due(now) if now != before else _never
         if not self._is_suspended:
-            outcomes += self._evaluate_all(lambda query: query.every is None or is_due(query), now, apply)
+            outcomes += self._evaluate_all(lambda query: query.every is None or is_due(query), _never, apply)
         return replace(merged(outcomes), label=given.label, rules=given.rules, updates=given.updates)
 
-    def changed(self) -> None:
-        """Facts or rules have changed otherwise than by an update, and what follows is derived.  Queries that
-        feed others are evaluated by the next update."""
+    def changed(self, before: Registered = NO_QUERIES) -> None:
+        """Facts or rules have changed otherwise than by an update, and what follows is derived; or queries,
+        and those that are as `before` emit only if their answers differ.  Queries that feed others are
+        evaluated by the next update."""
         self.note_changed()
         if not self._is_suspended:
-            feeding = self._chain().feeding
-            self._evaluate_all(lambda query: query.every is None and query.name not in feeding)
+            feeding, same = self._chain().feeding, set(before)
+            self._evaluate_all(
+                lambda query: query.every is None and query.name not in feeding, lambda query: query in same
+            )
 
     def keep_answers(self) -> None:
         """A change comes that is not an update: its effects will not be known."""
@@ -163,15 +189,28 @@ class Evaluations:
     def suspended(self) -> Iterator[None]:
         """Surrounds changes that are applied as one: evaluation waits for their end."""
         before, self._is_suspended = self._is_suspended, True
-        changed = set(self._changed)
+        try:
+            with self._rolled_back():
+                yield
+        finally:
+            self._is_suspended = before
+
+    @contextmanager
+    def _undone_on_error(self) -> Iterator[None]:
+        """Surrounds updates that are undone together, with what was evaluated between them."""
+        with self._rolled_back(), self._database.steps():
+            yield
+
+    @contextmanager
+    def _rolled_back(self) -> Iterator[None]:
+        changed, numbers, emitted = set(self._changed), dict(self._numbers), len(self._emitted)
         try:
             with self._last.rolled_back():
                 yield
         except BaseException:
-            self._changed = changed
+            self._changed, self._numbers = changed, numbers
+            del self._emitted[emitted:]
             raise
-        finally:
-            self._is_suspended = before
 
     def reopened(self) -> None:
         """A store was opened: its queries have no listeners yet, so the last answers of those without a
@@ -194,6 +233,12 @@ class Evaluations:
         known = self._last.of(query)
         return None if known is None else known.answers
 
+    def next_label(self, query: RegisteredQuery) -> str:
+        """The label of the next evaluation of a query, if it has the present time."""
+        windows = self._database.windows
+        time = windows.now if windows.started else None
+        return label_of(time, self._next_number(query.name, time))
+
     @property
     def next_due(self) -> int | None:
         """The next period at which a query of a stream may have other answers; None if there is none."""
@@ -207,13 +252,12 @@ class Evaluations:
         now = self._database.registered
         same = {query.name for query in now if query.is_as(before.find(query.name))}
         for name in {query.name for query in (*before, *now)} - same:
-            self._forget(name)
-
-    def _forget(self, name: str) -> None:
-        self._reopened.discard(name)
-        self._last.forget(name)
-        self.answers.forget(name)
-        self._changed.discard(name)
+            self._reopened.discard(name)
+            self._last.forget(name)
+            self.answers.forget(name)
+            self._changed.discard(name)
+            if now.find(name) is None:
+                self._numbers.pop(name, None)
 
     # --- periods ------------------------------------------------------------------------------------
 
@@ -240,20 +284,24 @@ class Evaluations:
     def _evaluate_all(
         self,
         is_wanted: Callable[[RegisteredQuery], bool],
-        target: int | None = None,
+        only_if_changed: Callable[[RegisteredQuery], bool],
         apply: Callable[[Sequence[EncodedUpdate], bool], Outcome] | None = None,
     ) -> list[Outcome]:
-        """Evaluates queries, each after those that feed it; time is on its way to a target.  Returns what
-        feeding has changed."""
+        """Evaluates queries, each after those that feed it, and those without a period after what was fed.
+        Returns what feeding has changed."""
         windows, outcomes = self._database.windows, list[Outcome]()
         time = windows.now if windows.started else None
         active, chain = {query.name for query in self.active}, self._chain()
         for query in chain.queries:
-            if query.name not in active or not is_wanted(query):
+            is_fed = bool(outcomes) and query.every is None
+            if query.name not in active or not (is_wanted(query) or is_fed):
                 continue
-            again = None if time is None or query.every is None else time + query.every
-            only_if_changed = again is not None and target is not None and again <= target
-            emission = self._evaluate(query, time, only_if_changed=only_if_changed)
+            try:
+                emission = self._evaluate(query, time, only_if_changed=only_if_changed(query))
+            except Exception as error:
+                _LOG.exception("the query %s was not evaluated; the update is done", query.name)
+                _interrupt_again(error)
+                continue
             if emission is not None and apply is not None and query.name in chain.feeding:
                 outcomes += self._fed(emission, apply)
         return outcomes
@@ -274,6 +322,7 @@ class Evaluations:
             outcome = apply([update], False)
         except TidalogError as error:
             _LOG.error("what %s emits is not in its stream; the update is done: %s", name, error)
+            _interrupt_again(error)
             return []
         self._last.note(outcome)
         self.note_changed()
@@ -296,10 +345,18 @@ class Evaluations:
                 emits = differs
         if not emits and not (query.to and (differs or found.is_first)):
             return None
-        answers = self.answers.of(query) if query.emit == "rstream" or query.to else None
-        emission = Emission(query, time, answers, found.inserted, found.deleted)
+        answers = None
+        if query.emit == "rstream" or query.to:
+            answers = self.answers.of(query) if found.answers is None else found.answers
+        number = self._next_number(query.name, time)
+        self._numbers[query.name] = time, number
+        emission = Emission(query, time, number, answers, found.inserted, found.deleted)
         self._emitted.append(emission)
         return emission if emits else None
+
+    def _next_number(self, name: str, time: int | None) -> int:
+        last, number = self._numbers.get(name, (None, 0))
+        return number + 1 if last == time else 1
 
     # --- the last answers ---------------------------------------------------------------------------
 
@@ -315,18 +372,40 @@ class Evaluations:
 
     def to_json(self) -> dict[str, object]:
         return {
-            name: {**last, "changed": name in self._changed} for name, last in self._last.to_json().items()
+            name: {**last, "changed": name in self._changed, "emitted": self._numbers.get(name)}
+            for name, last in self._last.to_json().items()
         }
 
     def restore(self, found: Mapping[str, Any], terms: int) -> None:
         """The counterpart of `to_json`.  Raises `ValueError` or `KeyError` for anything else."""
         self._last.restore(found, terms)
-        self._changed.update(name for name, last in found.items() if last["changed"])
+        for query in self._database.registered:
+            last = found.get(query.name, {"changed": True})
+            if last["changed"]:
+                self._changed.add(query.name)
+            if last.get("emitted") is not None:
+                time, number = last["emitted"]
+                self._numbers[query.name] = None if time is None else int(time), int(number)
 
 
 def _is_due(time: int) -> Callable[[RegisteredQuery], bool]:
     return lambda query: query.every is not None and time % query.every == 0
 
 
+def _is_between(time: int, target: int) -> Callable[[RegisteredQuery], bool]:
+    """Whether a query is evaluated again on the way to a time, or there."""
+
+    def is_between(query: RegisteredQuery) -> bool:
+        return time < target if query.every is None else time + query.every <= target
+
+    return is_between
+
+
 def _never(query: RegisteredQuery) -> bool:
     return False
+
+
+def _interrupt_again(error: Exception) -> None:
+    """Ctrl-C that ended an evaluation ends what comes next."""
+    if isinstance(error, TidalogError) and any(isinstance(one, Interrupted) for one in error.diagnostics):
+        interrupt_later()

@@ -120,6 +120,11 @@ class HeldState:
         return self._state.windows
 
     @property
+    def has_time(self) -> bool:
+        """Whether updates have times: for windows, or for the periods of queries."""
+        return bool(self.windows) or any(query.every is not None for query in self.registered)
+
+    @property
     def registered(self) -> Registered:
         """The continuous queries."""
         return self._state.registered

@@ -420,7 +420,7 @@ class KnowledgeBase(Reader):
         """
         check_on_error(on_error)
         database = self._open()
-        windows = database.windows
+        windows, arguments = database.windows, database.program.time_arguments
         with bar_for(progress) as bar:
             return read_updates(
                 [paths] if isinstance(paths, str | os.PathLike) else paths,
@@ -429,7 +429,7 @@ class KnowledgeBase(Reader):
                 on_error=on_error,
                 quarantine=Path(quarantine) if quarantine is not None else None,
                 progress=bar.on_read("updates"),
-                clock=Clock(windows.now, windows.late, database.program.time_arguments) if windows else None,
+                clock=Clock(windows.now, windows.late, arguments) if database.has_time else None,
             )
 
     @locked

@@ -45,6 +45,8 @@ class Difference:
     deleted: Facts
     is_first: bool
     """Whether there was none before; then everything came."""
+    answers: Facts | None = None
+    """All of them, if they are not the facts of a predicate."""
 
     def __bool__(self) -> bool:
         return bool(self.inserted.count or self.deleted.count)
@@ -90,7 +92,7 @@ class LastAnswers:
         answers = self._answers.of(query)
         before = _none_of(answers) if last is None or last.answers is None else last.answers
         self._last[query.name] = _Last(time, None if self._is_followed(query) else answers)
-        return Difference(without(answers, before), without(before, answers), is_first=last is None)
+        return Difference(without(answers, before), without(before, answers), last is None, answers)
 
     def forget(self, name: str) -> None:
         self._last.pop(name, None)

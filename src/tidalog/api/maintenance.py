@@ -57,6 +57,10 @@ class Maintenance:
         self.facts = sum(count_of(engine, analysis, name, None) for name in names)
         self.explicit = sum(count_of(engine, analysis, name, True) for name in names)
 
+    @property
+    def options(self) -> Options:
+        return self.maintainer.options
+
     def apply(
         self, job: Job, analysis: Analysis, before: Analysis | None = None, diff: RuleDiff | None = None
     ) -> Outcome:

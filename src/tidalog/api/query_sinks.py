@@ -23,7 +23,6 @@ from tidalog.io.change_feed import ChangeBatch, ChangeFeedWriter
 from tidalog.io.files import free_name
 from tidalog.io.write import write_table
 from tidalog.model.registered import Emit, RegisteredQuery
-from tidalog.model.window_times import time_text
 
 _LOG: Final = logging.getLogger("tidalog")
 _TIME: Final = "time"
@@ -74,10 +73,9 @@ def answered(database: Database, emission: Emission) -> Answered:
 
 
 def _batches(database: Database, emission: Emission) -> Iterator[ChangeBatch]:
-    label = "" if emission.time is None else time_text(emission.time)
     for op, facts in emitted_rows(emission):
         texts = [database.dictionary.decode(column) for column in facts.columns]
-        yield ChangeBatch(label, op, emission.query.name, "implicit", texts, facts.count)
+        yield ChangeBatch(emission.label, op, emission.query.name, "implicit", texts, facts.count)
 
 
 class Callback:
@@ -112,8 +110,8 @@ class AnswerFile:
 
 
 class AnswerFeed:
-    """`FOLDER/NAME.csv`: what a query emits, as a change feed whose updates are times.  With `append` a file
-    that is there is continued."""
+    """`FOLDER/NAME.csv`: what a query emits, as a change feed whose updates are evaluations.  With `append`
+    a file that is there is continued."""
 
     def __init__(
         self, folder: Path, name: str, width: int, format: str = "csv", *, append: bool = True

@@ -13,9 +13,13 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Final
 
+from tidalog.analysis import Analysis
+from tidalog.analysis.components import Component
 from tidalog.analysis.datasets import dataset_rules
 from tidalog.analysis.edited_program import EditedProgram
 from tidalog.analysis.passes import table_predicates
+from tidalog.analysis.query import analyse_rules
+from tidalog.api.load import Environment
 from tidalog.api.naming import column_names
 from tidalog.lang import parse_query
 from tidalog.lang.diagnostics import BadStatement
@@ -229,6 +233,14 @@ def query_rules(program: Program, queries: Iterable[RegisteredQuery], prefix: st
             named = replace(rule, name=f"{MARK}{_digest(rule)}")
             found[named.name or ""] = named
     return tuple(found.values())
+
+
+def components_of(
+    query: RegisteredQuery, program: Program, analysis: Analysis, environment: Environment
+) -> tuple[Component, ...]:
+    """The rules of a query that is evaluated for itself, over an analysed program.  Raises `ProgramError`."""
+    rules = query_rules(without_queries(program), [query], f"{query.name}: ")
+    return analyse_rules(analysis, rules, environment.parameters, environment.arguments)
 
 
 def edit_of_queries(

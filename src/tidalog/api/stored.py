@@ -212,6 +212,12 @@ class StoredKnowledgeBase(KnowledgeBase):
 
     @property
     @locked
+    def has_time(self) -> bool:
+        """Whether updates have times."""
+        return self._open().has_time
+
+    @property
+    @locked
     def next_evaluation(self) -> int:
         """When the next period of a query is over that may have other answers; `NEVER` if there is none."""
         due = self._evaluations.next_due

@@ -68,8 +68,10 @@ def apply_timed(
     layout: Layout,
     updates: Sequence[EncodedUpdate],
     apply: Callable[[Sequence[EncodedUpdate]], Outcome],
+    outer: UndoJournal | None = None,
 ) -> Outcome:
-    """Applies updates as one: each at its own time, which moves the windows."""
+    """Applies updates as one: each at its own time, which moves the windows.  An `outer` journal can undo
+    that."""
     journal, plans = UndoJournal(), list[TimedPlan]()
     try:
         for update in updates:
@@ -86,8 +88,11 @@ def apply_timed(
         journal.roll_back()
         raise
     if len(updates) == 1:
-        windows.commit(plans[0], updates[0])
-    windows.compact()
+        windows.commit(plans[0], updates[0], journal)
+    if outer is None:
+        windows.compact()
+    else:
+        outer.on_rollback(journal.roll_back)
     return _with_expired(outcome, plans, updates)
 
 

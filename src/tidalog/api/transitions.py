@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Self
 
@@ -10,7 +10,8 @@ import numpy as np
 import numpy.typing as npt
 
 from tidalog.maintain.delta import PredicateDelta
-from tidalog.model.facts import Ids, Mask
+from tidalog.model.facts import Facts, Ids, Mask
+from tidalog.model.update import EncodedUpdate
 
 Table = npt.NDArray[np.int32]
 
@@ -79,3 +80,24 @@ def _delta(
         parts[3],
         lost,
     )
+
+
+def inverse(delta: Mapping[str, PredicateDelta], keys: Ids | None = None) -> EncodedUpdate:
+    """The update that undoes what a delta did to the explicit facts, or to those of some keys: the first
+    arguments."""
+    deletions: list[Facts] = []
+    insertions: list[Facts] = []
+    for name, change in delta.items():
+        for target, columns, rows, flags in (
+            (deletions, change.inserted, change.inserted_rows, change.inserted_explicit),
+            (deletions, change.became_explicit, change.became_explicit_rows, None),
+            (insertions, change.deleted, change.deleted_rows, change.deleted_explicit),
+            (insertions, change.became_implicit, change.became_implicit_rows, None),
+        ):
+            if not rows:
+                continue
+            mine = np.ones(rows, np.bool_) if keys is None else np.isin(columns[0], keys)
+            mine = mine if flags is None else mine & flags
+            if mine.any():
+                target.append(Facts(name, [column[mine] for column in columns], int(mine.sum())))
+    return EncodedUpdate(tuple(deletions), tuple(insertions))

@@ -2,7 +2,8 @@
 
 Within `at_safe_points` Ctrl-C does not raise at once.  It is noted, and raised by the next call of
 `check_interrupt`, or else at the end of the block.  So a commit or a rollback and its log record are never
-interrupted halfway.  `anywhere` surrounds user code, which Ctrl-C stops at once.
+interrupted halfway.  `anywhere` surrounds user code, which Ctrl-C stops at once; `nowhere` what must come to
+its end.
 
 Python calls signal handlers in the main thread alone; in any other thread nothing here does anything.
 """
@@ -25,19 +26,19 @@ class _Deferred:
 
     def __init__(self, handler: Handler) -> None:
         self._handler = handler
-        self._pending = False
+        self.pending = False
         self.anywhere = False
         """Whether Ctrl-C is passed on at once."""
 
     def __call__(self, number: int, frame: FrameType | None) -> None:
-        self._pending = True
+        self.pending = True
         if self.anywhere:
             self.deliver()
 
     def deliver(self) -> None:
         """Passes a noted Ctrl-C on, which usually raises `KeyboardInterrupt`."""
-        if self._pending:
-            self._pending = self.anywhere = False
+        if self.pending:
+            self.pending = self.anywhere = False
             self._handler(SIGINT, None)
 
 
@@ -91,3 +92,25 @@ def anywhere() -> Iterator[None]:
         yield
     finally:
         found.anywhere = False
+
+
+@contextmanager
+def nowhere() -> Iterator[None]:
+    """Ctrl-C waits for a safe point after the block."""
+    global _deferred
+    found = _of_this_thread()
+    if found is None:
+        yield
+        return
+    _deferred = None
+    try:
+        yield
+    finally:
+        _deferred = found
+
+
+def interrupt_later() -> None:
+    """Ctrl-C has stopped something that others need not wait for: it is raised at the next safe point."""
+    found = _of_this_thread()
+    if found is not None:
+        found.pending = True

@@ -6,8 +6,8 @@
     2,+,node,a,
 
 `update` labels the update that a row belongs to; updates come in the order of their labels, and rows of one
-keep the order of the files.  Labels are compared as integers if all of them are, as text otherwise.  A file
-without this column is one update.
+keep the order of the files.  Labels are compared as integers if all of them are, as times if all are, as text
+otherwise.  A file without this column is one update.
 
 Everything is arrays: a consumer converts each argument column to ids once and takes slices of it.
 """
@@ -46,7 +46,7 @@ from tidalog.io.update_files import (
     position_of_row,
     read_part,
 )
-from tidalog.io.update_times import Clock, on_time, row_times
+from tidalog.io.update_times import Clock, moments, on_time, row_times
 from tidalog.model.errors import DataError
 from tidalog.model.facts import Mask
 from tidalog.model.program import NOTHING_DECLARED, Declaration
@@ -228,12 +228,17 @@ def _ranked(parts: list[FilePart]) -> tuple[list[Label], Rows]:
     names: list[str] = distinct.to_pylist()
     if pc.all(pc.match_substring_regex(distinct, _INTEGER)).as_py():
         return _positions([int(name) for name in names], codes)
-    return _positions(names, codes)
+    return _positions(names, codes, moments(distinct))
 
 
-def _positions(found: list[L], codes: Rows) -> tuple[list[Label], Rows]:
-    """The distinct labels in order, and the index of each row's label, which is `found[codes[row]]`."""
+def _positions(
+    found: list[L], codes: Rows, keys: Sequence[tuple[int, int]] | None = None
+) -> tuple[list[Label], Rows]:
+    """The distinct labels in order, that of their keys if they have some, and the index of each row's label,
+    which is `found[codes[row]]`."""
     ordered: list[L] = sorted(set(found))
+    if keys is not None:
+        ordered.sort(key=dict(zip(found, keys, strict=True)).__getitem__)
     position = {label: rank for rank, label in enumerate(ordered)}
     return [*ordered], np.array([position[label] for label in found], dtype=np.int64)[codes]
 

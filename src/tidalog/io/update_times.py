@@ -28,6 +28,8 @@ Times = npt.NDArray[np.int64]
 _TYPED: Final = rf'^"(.*)"\^\^<{re.escape(DATE_TIME)}>$'
 _PLAIN: Final = r"^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}(\.[0-9]{1,6})?Z?$"
 """Points in time that Arrow reads exactly."""
+_MOMENT: Final = r"^(-?[0-9]+(\.[0-9]+)?|[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9:.]+Z?)(#[0-9]{1,9})?$"
+"""A time, and which of several updates at this time is meant."""
 
 
 @dataclass(frozen=True)
@@ -48,6 +50,18 @@ def time_of_term(term: Term) -> int | None:
 def row_times(column: TermColumn) -> tuple[Times, Mask]:
     """The time of each row, and whether it has one."""
     return _times_of_texts(one_array(any_text(column.array, column.reading)))
+
+
+def moments(labels: pa.Array) -> list[tuple[int, int]] | None:
+    """The time that each label is, and its number if there are several at this time; None if some label is
+    no time."""
+    if not pc.all(pc.match_substring_regex(labels, _MOMENT)).as_py():
+        return None
+    parts = [label.partition("#") for label in labels.to_pylist()]
+    times, known = _times_of_texts(pa.array([time for time, _, _ in parts], pa.string()))
+    if not known.all():
+        return None
+    return [(time, int(number or 1)) for time, (_, _, number) in zip(times.tolist(), parts, strict=True)]
 
 
 def times_of_values(column: pa.ChunkedArray) -> tuple[Times, Mask]:

@@ -23,6 +23,7 @@ import pyarrow.compute as pc
 from tidalog.api.encoded_update import net_update
 from tidalog.api.relations import explicit_rows
 from tidalog.api.timed_changes import is_monotonic
+from tidalog.api.transitions import inverse
 from tidalog.engine.engine import EmbeddedEngine
 from tidalog.keyed.batches import Numbers, SubBatches, codes_of, split_batch
 from tidalog.keyed.bucket_records import Noted, packed_record, read_record
@@ -31,7 +32,7 @@ from tidalog.keyed.config import BucketConfig
 from tidalog.keyed.declared_rows import fitting_rows, late_notes
 from tidalog.keyed.keys import KeyTable
 from tidalog.keyed.outcome import BatchOutcome, Clock, Collected
-from tidalog.keyed.rollback import inverse, keys_of, update_without, without_keys
+from tidalog.keyed.rollback import keys_of, update_without, without_keys
 from tidalog.keyed.routing import sub_batches
 from tidalog.keyed.row_times import times_of_updates
 from tidalog.keyed.rule_edits import PlannedEdit, Refusal, check_constraints, plan_edits, with_learnt

@@ -7,7 +7,7 @@ inverse, which costs what the updates of these keys cost and not what the batch 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 
 import numpy as np
 import numpy.typing as npt
@@ -16,26 +16,6 @@ from tidalog.api.transitions import parts_of, restricted
 from tidalog.maintain.delta import PredicateDelta
 from tidalog.model.facts import Facts, Ids
 from tidalog.model.update import EncodedUpdate
-
-
-def inverse(delta: Mapping[str, PredicateDelta], keys: Ids | None = None) -> EncodedUpdate:
-    """The update that undoes what a delta did to the explicit facts of some keys, or of all."""
-    deletions: list[Facts] = []
-    insertions: list[Facts] = []
-    for name, change in delta.items():
-        for target, columns, flags in (
-            (deletions, change.inserted, change.inserted_explicit),
-            (deletions, change.became_explicit, None),
-            (insertions, change.deleted, change.deleted_explicit),
-            (insertions, change.became_implicit, None),
-        ):
-            if not columns:
-                continue
-            mine = np.ones(len(columns[0]), np.bool_) if keys is None else np.isin(columns[0], keys)
-            mine = mine if flags is None else mine & flags
-            if mine.any():
-                target.append(Facts(name, [column[mine] for column in columns], int(mine.sum())))
-    return EncodedUpdate(tuple(deletions), tuple(insertions))
 
 
 def without_keys(change: PredicateDelta, keys: Ids) -> PredicateDelta:

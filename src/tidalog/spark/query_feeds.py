@@ -2,9 +2,10 @@
 
     ANSWERS/NAME/_feed.json, changes-FIRST-LAST.parquet      as in feed.py
 
-`update` is the time of the evaluation; if the program has no windows, the label of the update.  Updates at
-which nothing is emitted have no file.  Replaying the feed of a query that emits changes gives its answers at
-its last evaluation, also if the query was replaced by another one of its name.
+`update` is the time of the evaluation, and from the second one at a time on also its number; if nothing has a
+time, the label of the update.  Updates at which nothing is emitted have no file.  Replaying the feed of a
+query that emits changes gives its answers at its last evaluation, also if the query was replaced by another
+one of its name.
 """
 
 from __future__ import annotations
@@ -89,7 +90,7 @@ class QueryFeed(FeedWriter):
         if query.emit == "changes" and self.last < kb.applied_number:
             known = kb.queries.last_answers(name)
             if known is None and self.last >= 0:
-                self._delete_all()
+                self._delete_all(kb.queries.next_label(name) if kb.windows.started else self._moment())
             elif known is not None and self.last < 0:  # the feed was removed
                 self._pending.add_facts(self._moment(), known, np.zeros(known.count, np.bool_))
                 self.write(kb.applied_number)
@@ -98,7 +99,7 @@ class QueryFeed(FeedWriter):
         """Adds what the query emits at an update, under this label if nothing has a time."""
         if number <= self.last:
             return
-        moment = label if emission.time is None else time_text(emission.time)
+        moment = label if emission.time is None else emission.label
         for op, facts in emitted_rows(emission):
             self._pending.add_facts(moment, facts, np.zeros(facts.count, np.bool_), int(op > 0))
 
@@ -132,11 +133,11 @@ class QueryFeed(FeedWriter):
         label = kb.last_label()
         return str(kb.applied_number if label is None else label)
 
-    def _delete_all(self) -> None:
+    def _delete_all(self, label: str) -> None:
         """A query begins where an earlier one of its name has left answers."""
         left, kb = facts_of_feed(self.folder), self._kb
         if left.num_rows:
-            for name, value in (("update", self._moment()), ("op", "-")):
+            for name, value in (("update", label), ("op", "-")):
                 index = left.column_names.index(name)
                 same = pa.chunked_array([pa.repeat(value, left.num_rows)], pa.string())
                 left = left.set_column(index, left.schema.field(name), same)

@@ -357,8 +357,7 @@ class Maintained:
             other_updates=settings.other_updates,
         )
         known = known_predicates(kb)
-        has_windows = bool(kb.windows)
-        if has_windows:
+        if kb.has_time:
             self._columns = with_time(self._columns, self._updates.schema)
         kind = label_kind(self._columns, settings.text_labels, kb)
         is_text = kind == "text"
@@ -381,7 +380,7 @@ class Maintained:
             feeds=feeds,
             materialised=Materialised(materialised, kb) if materialised is not None else None,
             listener=outputs.listener,
-            idle_advance=settings.idle_advance if has_windows else None,
+            idle_advance=settings.idle_advance if kb.has_time else None,
         )
         return pipeline, ingest
 

@@ -255,8 +255,10 @@ class Windows:
         return TimedPlan(plan.update, plan.expired, plan.streams, time, now, lives)
 
     def lifetimes(self, now: int, lives: Sequence[tuple[Facts, Times]]) -> Lifetimes | None:
-        """What an update says about expiries; None before the first time."""
-        if now == START or (not self.started and any(map(_has_facts, self.streams.values()))):
+        """What an update says about expiries; None before the first time, and without windows."""
+        if not self.windows or now == START:
+            return None
+        if not self.started and any(map(_has_facts, self.streams.values())):
             return None  # the first time becomes that of earlier facts, when the update is over
         kinds: dict[str, set[str]] = {window.name: {window.kind} for window in self.windows}
         for window in self.windows:
@@ -265,6 +267,14 @@ class Windows:
         counted = frozenset(name for name, of in kinds.items() if "count" in of)
         timed = frozenset(name for name, of in kinds.items() if of <= {"range", "tumbling"})
         return Lifetimes(now, lives, self.lives_of, timed, counted)
+
+    def restarted(self, update: EncodedUpdate) -> EncodedUpdate:
+        """An update after which the facts of windows have the expiries that these say."""
+        lifetimes = self.lifetimes(self.now, ())
+        if lifetimes is None:
+            return update
+        names = frozenset(name for window in self.windows for name in (window.name, window.source))
+        return replace(update, lifetimes=replace(lifetimes, restarted=names))
 
     @property
     def _own(self) -> set[str]:
