@@ -175,7 +175,7 @@ def test_facts_of_triples_make_a_program_speak_of_triples() -> None:
     change = edited.change(facts=[Fact("triple", (IRI("a"), IRI("http://e.org/p"), IRI("b")))])
     assert change.moved_triples
     same_as_from_scratch(edited)
-    edited.undo(change)
+    edited.undo_edit(change)
     assert not edited.analysis.triples.active
     same_as_from_scratch(edited)
 

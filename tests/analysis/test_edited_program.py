@@ -199,7 +199,7 @@ def test_a_change_that_is_taken_back_leaves_no_trace(rules: list[Rule], step: St
     except ProgramError:
         pass
     else:
-        edited.undo(change)
+        edited.undo_edit(change)
     assert (without_warnings(edited.analysis), node_numbers(edited), edited.program) == before
     same_as_from_scratch(edited)
 

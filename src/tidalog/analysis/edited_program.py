@@ -186,7 +186,7 @@ class EditedProgram:
             undo=undo,
         )
 
-    def undo(self, diff: RuleDiff) -> None:
+    def undo_edit(self, diff: RuleDiff) -> None:
         """Undoes the last edit."""
         self._undo(diff.undo)
 

@@ -184,7 +184,7 @@ class HeldState:
         except BaseException as error:
             edit, rules = self._state.edit, self._state.rules
             if edit is not None and rules is not None and edit is not saved.edit and rules is saved.rules:
-                rules.undo(edit)
+                rules.undo_edit(edit)
             elif not isinstance(error, TidalogError):
                 saved = replace(saved, rules=None)  # it may have interrupted an edit of them
             self._state = saved

@@ -132,7 +132,7 @@ class Rules:
                 raise ProgramError(RuleMovesTriples())
             yield diff, keyed
         except BaseException:
-            self._written.undo(diff)
+            self._written.undo_edit(diff)
             raise
         keyed_rules.commit(keyed)
         for rule in diff.removed:
