@@ -34,7 +34,7 @@ from tidalog.api.query_text import edit_of_queries, with_queries
 from tidalog.api.rules import rules_added
 from tidalog.api.state_diff import changes_since, differences, visible
 from tidalog.api.stream_chain import in_turn
-from tidalog.api.timed_changes import apply_timed, check, read_time, stored_facts
+from tidalog.api.timed_changes import apply_timed, check, check_time, read_time, stored_facts
 from tidalog.builtins import PythonFunction
 from tidalog.engine.limits import Limits, ProgressCallback
 from tidalog.maintain.choose import Options, keeps_expiries
@@ -264,6 +264,14 @@ class Database(HeldState):
 
     def _with_given(self, job: Job) -> Job:
         return with_copies(job, self._given_names, self.analysis.triples, self.engine)
+
+    def on_time(self, update: EncodedUpdate) -> EncodedUpdate:
+        """An update whose facts have their times: if these are accepted now, time may move before it."""
+        self.read_time(update)
+        if update.times is None:
+            return update
+        check_time(self.windows, update)
+        return replace(update, accepted=True)
 
     def read_time(self, update: EncodedUpdate) -> None:
         """Gives an update the time that its facts have."""

@@ -114,8 +114,7 @@ class Evaluations:
         these are the given ones."""
         outcomes: list[Outcome] = []
         before = self._database.windows.now
-        for update in updates:
-            self._database.read_time(update)
+        updates = [self._database.on_time(update) for update in updates]
         target = min((update.time for update in updates if update.time is not None), default=before)
         due = deque(self._due_before(target))
         while due:

@@ -20,6 +20,7 @@ from tidalog.engine.dictionary import Dictionary
 from tidalog.engine.engine import EmbeddedEngine
 from tidalog.engine.value_kinds import INSTANT_VALUE
 from tidalog.maintain.windows.changed import WindowChange, changed_windows
+from tidalog.maintain.windows.stream_rows import Times
 from tidalog.maintain.windows.windows import TimedPlan, Windows
 from tidalog.model.errors import UsageError
 from tidalog.model.facts import Facts
@@ -44,19 +45,25 @@ def with_windows(windows: Windows, wanted: tuple[Window, ...], engine: EmbeddedE
 
 
 def read_time(update: EncodedUpdate, program: Program, dictionary: Dictionary) -> None:
-    """The time of an update without one is the latest of the facts that it inserts, if they have times."""
+    """Facts that an update without a time inserts come at the times that they have; the latest of these is
+    that of the update, and of its other facts."""
     if update.time is not None or not program.time_arguments:
         return
-    terms = dictionary.arrays
+    terms, found = dictionary.arrays, dict[str, list[Times]]()
     for facts in update.insertions:
         argument = program.time_arguments.get(facts.predicate)
         if argument is None or argument >= len(facts.columns) or not facts.count:
             continue
         ids = facts.columns[argument]
-        times = terms.number[ids[terms.value[ids] == INSTANT_VALUE]]
-        if len(times):
-            latest = int(np.clip(times.max(), START + 1, -START))
-            update.time = latest if update.time is None else max(latest, update.time)
+        times = np.clip(terms.number[ids], START + 1, -START).astype(np.int64)
+        found.setdefault(facts.predicate, []).append(
+            np.where(terms.value[ids] == INSTANT_VALUE, times, START)
+        )
+    latest = max((int(times.max()) for parts in found.values() for times in parts), default=START)
+    if latest != START:
+        joined = {name: np.concatenate(parts) for name, parts in found.items()}
+        update.time = latest
+        update.times = {name: np.where(times == START, latest, times) for name, times in joined.items()}
 
 
 def stored_facts(
@@ -109,8 +116,14 @@ def check(windows: Windows, layout: Layout, update: EncodedUpdate) -> None:
             raise UsageError(FactsOfWindow(window=window.name, source=window.source))
         if len(facts.columns) < 3 and facts.predicate in sources and layout.is_shorthand(facts.predicate):
             raise UsageError(WindowOfTriples(name=f"<{facts.predicate}>"))
-    if update.time is not None and not update.accepted and windows.is_too_late(update.time):
-        raise too_late(windows, update.time, windows.now)
+    check_time(windows, update)
+
+
+def check_time(windows: Windows, update: EncodedUpdate) -> None:
+    """Raises `UsageError` (T175) for an update that comes too late, or a fact of which does."""
+    oldest = update.oldest
+    if oldest is not None and not update.accepted and windows.is_too_late(oldest):
+        raise too_late(windows, oldest, windows.now)
 
 
 def too_late(windows: Windows, time: int, now: int) -> UsageError:

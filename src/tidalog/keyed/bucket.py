@@ -24,7 +24,7 @@ from tidalog.api.encoded_update import net_update
 from tidalog.api.relations import explicit_rows
 from tidalog.api.timed_changes import is_monotonic
 from tidalog.engine.engine import EmbeddedEngine
-from tidalog.keyed.batches import Numbers, SubBatches, codes_of, split_batch
+from tidalog.keyed.batches import Numbers, SubBatches, codes_of, ranks_of, split_batch
 from tidalog.keyed.bucket_records import Noted, packed_record, read_record
 from tidalog.keyed.changes import NOTHING_EXPIRED, ExpiredOfKeys, KeyedChanges, plain_texts
 from tidalog.keyed.config import BucketConfig
@@ -33,7 +33,7 @@ from tidalog.keyed.keys import KeyTable
 from tidalog.keyed.outcome import BatchOutcome, Clock, Collected
 from tidalog.keyed.rollback import inverse, keys_of, update_without, without_keys
 from tidalog.keyed.routing import sub_batches
-from tidalog.keyed.row_times import times_of_updates
+from tidalog.keyed.row_times import times_of_rows, times_of_updates
 from tidalog.keyed.rule_edits import PlannedEdit, Refusal, check_constraints, plan_edits, with_learnt
 from tidalog.keyed.rules import EditRows, Rules, edits_in, rules_of
 from tidalog.keyed.window_states import NO_KEYS, KeyTimes
@@ -80,7 +80,8 @@ class Bucket:
         dictionary = self.engine.dictionary
         moves = until is not None and until > self.windows.now
         keys = dictionary.encode(table.column("key"), "string")
-        labels = self._labels(table, keys)
+        moments = times_of_rows(table) if self.windows and self.config.labels is None else None
+        labels = self._labels(table, keys, moments)
         new = self.keys.later(keys, labels) if table.num_rows else np.empty(0, np.bool_)
         order = self._order(keys, labels, new, changes)
         of_updates = labels.take(pa.array(order.rows[order.firsts]))
@@ -139,15 +140,18 @@ class Bucket:
     def _order(self, keys: Ids, labels: pa.Array, new: Mask, changes: Sequence[PlannedEdit]) -> SubBatches:
         if not changes:
             return split_batch(keys, codes_of(labels), new)
-        if self.config.labels is None:  # then the batch is one update of each key, and the edit is part of it
-            return split_batch(keys, np.zeros(len(keys), np.int64), new, np.zeros(1, np.int64))
+        if self.config.labels is None:  # then the edit is part of the first update of each key in the batch
+            last = pc.fill_null(self.keys.last_labels(keys), 0)
+            return split_batch(keys, codes_of(pc.subtract(labels, last)), new, np.ones(1, np.int64))
         own = pa.array([change.label for change in changes], labels.type)
         codes = codes_of(pa.concat_arrays([labels, own]))
         return split_batch(keys, codes[: len(keys)], new, codes[len(keys) :])
 
-    def _labels(self, table: pa.Table, keys: Ids) -> pa.Array:
+    def _labels(self, table: pa.Table, keys: Ids, moments: Numbers | None) -> pa.Array:
+        """Without labels, updates of a key are numbered: one for a batch, or for each of its times."""
         if self.config.labels is None:
-            return pc.add(pc.fill_null(self.keys.last_labels(keys), 0), 1)
+            ranks = 1 if moments is None else pa.array(ranks_of(keys, moments))
+            return pc.add(pc.fill_null(self.keys.last_labels(keys), 0), ranks)
         labels = table.column("update").combine_chunks()
         return labels.cast(pa.string() if self.config.text_labels else pa.int64())
 

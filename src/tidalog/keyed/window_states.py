@@ -9,8 +9,6 @@ import numpy as np
 import numpy.typing as npt
 
 from tidalog.model.facts import Ids
-from tidalog.model.program import Window
-from tidalog.model.window_times import NEVER
 
 Times = npt.NDArray[np.int64]
 Mask = npt.NDArray[np.bool_]
@@ -115,15 +113,3 @@ def change_of(rows: Ids, was_in: Mask, is_in: Mask, deleted: Ids) -> tuple[RowSt
     asked = np.isin(gone, deleted)
     change = WindowChange(rows[is_in & ~was_in], gone[asked], gone[~asked])
     return RowStates(rows, was_in, is_in), change
-
-
-def expiries_of(window: Window, times: Times) -> Times:
-    """`expiry_of` many times."""
-    found: Times = np.full(len(times), NEVER, np.int64)
-    if window.kind == "range":
-        steps = -(-(times + window.length) // window.step)
-        most = NEVER // window.step
-        found = np.where(steps > most, NEVER, np.minimum(steps, most) * window.step)
-    elif window.kind == "tumbling":
-        found = (times // window.length + 1) * window.length
-    return found

@@ -26,9 +26,8 @@ from tidalog.keyed.window_states import (
     TouchedRows,
     WindowChange,
     change_of,
-    expiries_of,
 )
-from tidalog.maintain.windows.stream_rows import BEFORE, StreamRows, grown
+from tidalog.maintain.windows.stream_rows import BEFORE, StreamRows, expiries_of, grown
 from tidalog.model.facts import Facts, Ids
 from tidalog.model.program import Window
 from tidalog.model.window_times import NEVER, START

@@ -4,6 +4,7 @@ gets its updates, and the time of the stream after each batch."""
 from __future__ import annotations
 
 import json
+import random
 from zlib import crc32
 
 import numpy as np
@@ -34,14 +35,14 @@ from tidalog.model.window_times import NEVER
 KEYS = tuple(f"farm {number}" for number in range(7))
 
 
-def config_for(text: str) -> BucketConfig:
+def config_for(text: str, labels: str | None = "integer") -> BucketConfig:
     program = parse(text)
     with tidalog.open() as kb:
         kb.load(program)
         kb.materialise(progress=False)
         keyed = keyed_program(program)
         late = LATE * 1_000_000
-        return config_of(keyed, kb, arguments=2, labels="integer", ttl=None, functions={}, late=late)
+        return config_of(keyed, kb, arguments=2, labels=labels, ttl=None, functions={}, late=late)
 
 
 class Buckets:
@@ -176,6 +177,36 @@ def test_an_arrival_after_a_restart_is_newer_than_a_late_one_before() -> None:
         if label == 3:
             buckets.compact()
             buckets.rebuild()
+
+
+@pytest.mark.parametrize("program", sorted(PROGRAMS))
+def test_without_labels_each_time_of_a_key_is_an_update(program: str) -> None:
+    """As if times were labels."""
+    text, chance, now = PROGRAMS[program], random.Random(7), 100
+    plain, labelled = Bucket(config_for(text, None)), Bucket(config_for(text))
+    for batch in range(8):
+        now += 6
+        rows: list[TimedRow] = []
+        for _ in range(12):
+            time, predicate = now - chance.randrange(12), chance.choice(["edge", "node"])
+            names = tuple(f"n{chance.randrange(5)}" for _ in range(1 + (predicate == "edge")))
+            key, label = chance.choice(KEYS[:2]), 1000 * batch + time
+            rows.append(TimedRow(key, label, chance.choice("+++-"), predicate, names, time))
+        table = table_of(rows)
+        without = plain.apply(table.drop_columns(["update"]), 0, until=until_of(rows))
+        given = labelled.apply(table, 0, until=until_of(rows))
+        assert held_by(plain) == held_by(labelled)
+        assert (without.updates, len(without.bad)) == (given.updates, len(given.bad))
+
+
+def held_by(bucket: Bucket) -> set[tuple[str, ...]]:
+    """The explicit facts of a bucket."""
+    terms = bucket.engine.dictionary.term
+    return {
+        (facts.predicate, *(str(terms(int(value))) for value in row))
+        for facts in bucket._explicit()
+        for row in zip(*(column.tolist() for column in facts.columns), strict=True)
+    }
 
 
 def test_rows_are_found_when_they_are_due() -> None:

@@ -15,6 +15,8 @@ from tidalog.engine.bits import STATUS_EXPLICIT
 from tidalog.engine.facts import FactStore
 from tidalog.engine.probe import find_rows
 from tidalog.model.facts import Facts, Ids
+from tidalog.model.program import Window
+from tidalog.model.window_times import NEVER
 
 Times = npt.NDArray[np.int64]
 Flags = npt.NDArray[np.bool_]
@@ -98,3 +100,15 @@ def grown(array: npt.NDArray[T], size: int, fill: int) -> npt.NDArray[T]:
     larger = np.full(max(size, 2 * len(array), 64), fill, array.dtype)
     larger[: len(array)] = array
     return larger
+
+
+def expiries_of(window: Window, times: Times) -> Times:
+    """`expiry_of` many times."""
+    found: Times = np.full(len(times), NEVER, np.int64)
+    if window.kind == "range":
+        steps = -(-(times + window.length) // window.step)
+        most = NEVER // window.step
+        found = np.where(steps > most, NEVER, np.minimum(steps, most) * window.step)
+    elif window.kind == "tumbling":
+        found = (times // window.length + 1) * window.length
+    return found

@@ -78,15 +78,25 @@ class Stream:
         now: int,
         deletions: Sequence[Facts],
         insertions: Sequence[Facts],
+        times: Times | None = None,
         *,
         slides: bool,
     ) -> StreamPlan:
+        """`times` are those of the insertions, if they have times of their own."""
         rows = self.rows
-        came, gone = self._numbers(insertions), rows.once(self._numbers(deletions))
-        inserted = rows.once(came)
-        inserted = inserted[rows.deleted[inserted] <= time]
+        arrived, gone = self._numbers(insertions), rows.once(self._numbers(deletions))
+        inserted = rows.once(arrived)
+        if times is None:
+            times, came = np.full(len(arrived), time, np.int64), np.full(len(inserted), time, np.int64)
+        else:
+            order = np.argsort(times, kind="stable")
+            arrived, times = arrived[order], times[order]
+            order = np.argsort(arrived, kind="stable")  # each row has one time
+            came = times[order[np.searchsorted(arrived, inserted, sorter=order)]]
+        valid = rows.deleted[inserted] <= came
+        inserted, came = inserted[valid], came[valid]
         deleted = rows.without(gone[rows.came[gone] <= time], inserted)
-        arrivals = Arrivals(time, now, came, inserted, deleted, slides)
+        arrivals = Arrivals(time, now, arrived, times, inserted, came, deleted, slides)
         plans = [content.plan(arrivals) for content in self.contents]
         return StreamPlan(arrivals, plans, None if self._has_own else self._of_source(plans))
 
@@ -181,10 +191,11 @@ class Stream:
     def commit(self, plan: StreamPlan, deletions: Ids, journal: UndoJournal) -> None:
         for content, part in zip(self.contents, plan.plans, strict=True):
             content.commit(plan.arrivals, part, journal)
-        rows, arrived, time = self.rows, plan.arrivals.rows, plan.arrivals.time
+        rows, arrived = self.rows, plan.arrivals.rows
+        deletions = rows.without(deletions, plan.arrivals.inserted)
         came, deleted = rows.came[arrived], rows.deleted[deletions]
-        rows.came[arrived] = np.maximum(came, time)
-        rows.deleted[deletions] = np.maximum(deleted, time)
+        rows.came[arrived] = np.maximum(came, plan.arrivals.times)
+        rows.deleted[deletions] = np.maximum(deleted, plan.arrivals.time)
 
         def restore() -> None:
             rows.came[arrived], rows.deleted[deletions] = came, deleted
@@ -286,13 +297,14 @@ class Windows:
         expired: list[Facts] = []
         plans: dict[str, StreamPlan] = {}
         for source in sorted(sources):
-            own = [
+            gone, come = (
                 [f for f in part if f.predicate == source] for part in (update.deletions, update.insertions)
-            ]
-            stream = self._stream(source, own)
+            )
+            stream = self._stream(source, (gone, come))
             if stream is None:
                 continue
-            plan = plans[source] = stream.plan(time, now, *own, slides=self.started)
+            times = None if update.times is None else update.times.get(source)
+            plan = plans[source] = stream.plan(time, now, gone, come, times, slides=self.started)
             for predicate, change in stream.changes(plan):
                 for numbers, target in (
                     (change.inserted, insertions),
@@ -302,7 +314,12 @@ class Windows:
                     if len(numbers):
                         target.append(stream.rows.facts(predicate, numbers))
         plain = replace(
-            update, deletions=[*deletions, *expired], insertions=insertions, time=None, routed=None
+            update,
+            deletions=[*deletions, *expired],
+            insertions=insertions,
+            time=None,
+            times=None,
+            routed=None,
         )
         lives = [part for source, plan in plans.items() for part in self.streams[source].changed_lives(plan)]
         return TimedPlan(time, now, plain, expired, plans, lives)
