@@ -119,7 +119,7 @@ def _stored(database: Database, change: Change) -> Outcome:
     (update,) = change.updates
     if change.kind == RULES:
         return Outcome(rules=database.edit_rules(update.rules))
-    return Outcome(new=database.delete(update.deletions))
+    return Outcome(new=database.delete(update))
 
 
 def delta_of(outcome: Outcome, database: Database, lock: Lock, *, derived: bool = True) -> Delta:

@@ -109,7 +109,7 @@ class Database(HeldState):
                 self._delete_explicit(EncodedUpdate(change.deletions))
                 self._insert_explicit(change.insertions)
             if self.windows and load.facts:
-                update = EncodedUpdate(insertions=load.facts, accepted=load.accepted)
+                update = EncodedUpdate(insertions=load.facts, time=load.time, accepted=load.accepted)
                 self.read_time(update)
                 return stored_facts(self.windows, self.analysis.triples, update, self._store)
             return self._insert_explicit(load.facts)
@@ -139,9 +139,8 @@ class Database(HeldState):
         wanted = load.admitted if load.facts_only else relations_of(load.analysis)
         return can_stay(self.engine, self.analysis.triples, load.analysis.triples, wanted)
 
-    def delete(self, facts: Iterable[Facts]) -> int:
+    def delete(self, update: EncodedUpdate) -> int:
         """Deletes explicit facts and derives nothing.  Returns the number of those that were explicit."""
-        update = EncodedUpdate(list(facts))
         if not self.windows:
             return self._delete_explicit(update)
         check(self.windows, self.analysis.triples, update)
@@ -220,7 +219,7 @@ class Database(HeldState):
 
     def maintain_load(self, load: Load, options: Options, progress: ProgressCallback | None) -> Outcome:
         """Loads what `can_maintain` says, and derives what follows.  Rules that it adds are a rule edit."""
-        update = EncodedUpdate(insertions=load.facts, accepted=load.accepted)
+        update = EncodedUpdate(insertions=load.facts, time=load.time, accepted=load.accepted)
         job = Job([update], (), options, self.limits, progress)
         self.maintained()  # with the rules before the load
         before = self.analysis
