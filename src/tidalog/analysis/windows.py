@@ -22,8 +22,8 @@ from tidalog.rdf.layout import TRIPLE
 
 
 def check_windows(draft: Draft) -> None:
-    """A window has one name and a stream of facts.  Only the stream fills a window with a name of its own, with
-    facts that come in."""
+    """A window has one name and a stream of facts.  Only the stream fills a window with a name of its own,
+    with what comes in."""
     first: dict[str, Window] = {}
     for window in draft.program.windows:
         known = first.setdefault(window.name, window)

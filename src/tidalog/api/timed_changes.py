@@ -10,7 +10,6 @@ from dataclasses import replace
 
 import numpy as np
 
-from tidalog.analysis import Analysis
 from tidalog.analysis.diagnostics import WindowOfTriples
 from tidalog.api.diagnostics import FactsOfWindow, TooLate, WindowsNotKept
 from tidalog.api.encoded_update import net_update
@@ -103,7 +102,7 @@ def apply_timed(
     if len(updates) == 1:
         windows.commit(plans[0], updates[0])
     windows.compact()
-    return _with_expired(outcome, plans, updates)
+    return _with_expired(outcome, plans)
 
 
 def check(windows: Windows, layout: Layout, update: EncodedUpdate) -> None:
@@ -137,12 +136,6 @@ def refuse_windows(program: Program, what: str) -> None:
         raise UsageError(WindowsNotKept(what=what, window=window.name))
 
 
-def is_monotonic(analysis: Analysis) -> bool:
-    """Whether a new fact can end none: no rule negates or aggregates."""
-    return not any(rule.negations or rule.aggregates for rule in analysis.rules)
-
-
-def _with_expired(outcome: Outcome, plans: Sequence[TimedPlan], updates: Sequence[EncodedUpdate]) -> Outcome:
-    only_time = not any(update.deletions or update.rules for update in updates)
+def _with_expired(outcome: Outcome, plans: Sequence[TimedPlan]) -> Outcome:
     expired = [facts for plan in plans for facts in plan.expired]
-    return replace(outcome, expired=tuple(expired), only_time=only_time, time=plans[-1].now)
+    return replace(outcome, expired=tuple(expired), time=plans[-1].now)

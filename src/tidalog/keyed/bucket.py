@@ -21,17 +21,17 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from tidalog.api.encoded_update import net_update
+from tidalog.api.expired import reached, uncertain_heads
 from tidalog.api.relations import explicit_rows
-from tidalog.api.timed_changes import is_monotonic
 from tidalog.engine.engine import EmbeddedEngine
 from tidalog.keyed.batches import Numbers, SubBatches, codes_of, ranks_of, split_batch
 from tidalog.keyed.bucket_records import Noted, packed_record, read_record
-from tidalog.keyed.changes import NOTHING_EXPIRED, ExpiredOfKeys, KeyedChanges, plain_texts
+from tidalog.keyed.changes import NOTHING_EXPIRED, ExpiredOfKeys, KeyedChanges, ended_keys, plain_texts
 from tidalog.keyed.config import BucketConfig
 from tidalog.keyed.declared_rows import fitting_rows, late_notes
 from tidalog.keyed.keys import KeyTable
 from tidalog.keyed.outcome import BatchOutcome, Clock, Collected
-from tidalog.keyed.rollback import inverse, keys_of, update_without, without_keys
+from tidalog.keyed.rollback import inverse, update_without, without_keys
 from tidalog.keyed.routing import sub_batches
 from tidalog.keyed.row_times import times_of_rows, times_of_updates
 from tidalog.keyed.rule_edits import PlannedEdit, Refusal, check_constraints, plan_edits, with_learnt
@@ -56,7 +56,12 @@ class Bucket:
         self.database = self.rules.database()
         self.windows = KeyedWindows(config.windows, config.late)
         self._shared = config.shared_facts(self.engine.dictionary)
-        self._is_monotonic = False
+        self._uncertain: frozenset[str] = frozenset()
+        """Predicates that depend on a rule that negates or aggregates."""
+
+    def _note_uncertain(self) -> None:
+        analysis = self.database.analysis
+        self._uncertain = reached(analysis, uncertain_heads(analysis))
 
     # --- a batch ------------------------------------------------------------------------------------
 
@@ -87,7 +92,7 @@ class Bucket:
         of_updates = labels.take(pa.array(order.rows[order.firsts]))
         work = Collected(KeyedChanges(self.config, dictionary, order, of_updates), of_updates)
         self.windows.begin(len(dictionary))
-        self._is_monotonic = is_monotonic(self.database.analysis)
+        self._note_uncertain()
         times = times_of_updates(table, keys, order)
         self._add_keys(np.unique(order.keys), work)
         changing = dict(zip(order.rule_edits.tolist(), changes, strict=True))
@@ -95,7 +100,7 @@ class Bucket:
             update, own = self._on_time(number, update, times, order, work)
             if number in changing:
                 self._apply_rule_edit(changing[number], number, update, own, order, work)
-                self._is_monotonic = is_monotonic(self.database.analysis)
+                self._note_uncertain()
             else:
                 self._apply_facts(number, update, own, order, work)
         noted, last = order.last_updates()
@@ -182,17 +187,26 @@ class Bucket:
             self._refuse(number, keys, names, order, work)
             delta = {name: without_keys(change, bad) for name, change in delta.items()}
             plan = plan and self.windows.plan(update_without(update, bad), times.without(bad))
-        work.changes.add(number, delta, self._expired(plan, update))
+        work.changes.add(number, delta, self._expired(plan, delta))
         if plan is not None:
             self.windows.commit(plan)
 
-    def _expired(self, plan: KeyedPlan | None, update: EncodedUpdate | None = None) -> ExpiredOfKeys:
-        """What expires by a plan: derived facts too, except those of keys with deletions, unless a rule
-        negates or aggregates or was changed."""
-        if plan is None:
+    def _expired(
+        self, plan: KeyedPlan | None, delta: Mapping[str, PredicateDelta] | None = None
+    ) -> ExpiredOfKeys:
+        """What expires by a plan: derived facts too, except those of keys with deletions that their predicate
+        depends on, unless a rule that it depends on negates or aggregates, or rules were changed."""
+        if plan is None or not plan.expired:
             return NOTHING_EXPIRED
-        others = keys_of(update.deletions) if update is not None else np.empty(0, np.int32)
-        return ExpiredOfKeys(plan.expired, others, self._is_monotonic and update is not None)
+        if delta is None:
+            return ExpiredOfKeys(plan.expired)
+        ended = {
+            name: keys
+            for name, change in delta.items()
+            if len(keys := ended_keys(name, change, plan.expired))
+        }
+        others = np.unique(np.concatenate([np.empty(0, np.int32), *ended.values()]))
+        return ExpiredOfKeys(plan.expired, others, reached(self.database.analysis, ended), self._uncertain)
 
     def _refuse(self, number: int, keys: Ids, names: Ids, order: SubBatches, work: Collected) -> None:
         """Refuses the updates of keys in a sub-batch, which violate the constraints with these names."""
@@ -277,7 +291,7 @@ class Bucket:
                 work.behind.append((found, names))
                 delta = {name: without_keys(change, bad) for name, change in delta.items()}
                 plan = windows.plan(EncodedUpdate(), times.without(bad))
-            work.changes.add_last(delta, keys, labels, self._expired(plan, EncodedUpdate()))
+            work.changes.add_last(delta, keys, labels, self._expired(plan, delta))
         windows.commit(plan)
         windows.end(until, self.keys.ids)
 
