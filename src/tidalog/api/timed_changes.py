@@ -22,7 +22,7 @@ from tidalog.maintain.windows.changed import WindowChange, changed_windows
 from tidalog.maintain.windows.stream_rows import Times
 from tidalog.maintain.windows.windows import TimedPlan, Windows
 from tidalog.model.errors import UsageError
-from tidalog.model.facts import Facts
+from tidalog.model.facts import Facts, Ids
 from tidalog.model.program import Program, Window
 from tidalog.model.undo_journal import UndoJournal
 from tidalog.model.update import EncodedUpdate
@@ -48,21 +48,24 @@ def read_time(update: EncodedUpdate, program: Program, dictionary: Dictionary) -
     that of the update, and of its other facts."""
     if update.time is not None or not program.time_arguments:
         return
-    terms, found = dictionary.arrays, dict[str, list[Times]]()
+    found = dict[str, list[Times]]()
     for facts in update.insertions:
         argument = program.time_arguments.get(facts.predicate)
         if argument is None or argument >= len(facts.columns) or not facts.count:
             continue
-        ids = facts.columns[argument]
-        times = np.clip(terms.number[ids], START + 1, -START).astype(np.int64)
-        found.setdefault(facts.predicate, []).append(
-            np.where(terms.value[ids] == INSTANT_VALUE, times, START)
-        )
+        found.setdefault(facts.predicate, []).append(times_of(dictionary, facts.columns[argument]))
     latest = max((int(times.max()) for parts in found.values() for times in parts), default=START)
     if latest != START:
         joined = {name: np.concatenate(parts) for name, parts in found.items()}
         update.time = latest
         update.times = {name: np.where(times == START, latest, times) for name, times in joined.items()}
+
+
+def times_of(dictionary: Dictionary, ids: Ids) -> Times:
+    """The points in time that terms are; START for others."""
+    terms = dictionary.arrays
+    times = np.clip(terms.number[ids], START + 1, -START).astype(np.int64)
+    return np.where(terms.value[ids] == INSTANT_VALUE, times, START)
 
 
 def stored_facts(

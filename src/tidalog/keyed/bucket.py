@@ -23,6 +23,7 @@ import pyarrow.compute as pc
 from tidalog.api.encoded_update import net_update
 from tidalog.api.expired import reached, uncertain_heads
 from tidalog.api.relations import explicit_rows
+from tidalog.api.timed_changes import times_of
 from tidalog.engine.engine import EmbeddedEngine
 from tidalog.keyed.batches import Numbers, SubBatches, codes_of, ranks_of, split_batch
 from tidalog.keyed.bucket_records import Noted, packed_record, read_record
@@ -33,7 +34,7 @@ from tidalog.keyed.keys import KeyTable
 from tidalog.keyed.outcome import BatchOutcome, Clock, Collected
 from tidalog.keyed.rollback import inverse, update_without, without_keys
 from tidalog.keyed.routing import sub_batches
-from tidalog.keyed.row_times import times_of_rows, times_of_updates
+from tidalog.keyed.row_times import UpdateTimes, times_of_rows, times_of_updates
 from tidalog.keyed.rule_edits import PlannedEdit, Refusal, check_constraints, plan_edits, with_learnt
 from tidalog.keyed.rules import EditRows, Rules, edits_in, rules_of
 from tidalog.keyed.window_states import NO_KEYS, KeyTimes
@@ -54,7 +55,8 @@ class Bucket:
         self.keys = KeyTable.empty(config.text_labels)
         self.rules = rules_of(config)
         self.database = self.rules.database()
-        self.windows = KeyedWindows(config.windows, config.late)
+        own_times = config.time_arguments, lambda ids: times_of(self.engine.dictionary, ids)
+        self.windows = KeyedWindows(config.windows, config.late, own_times)
         self._shared = config.shared_facts(self.engine.dictionary)
         self._uncertain: frozenset[str] = frozenset()
         """Predicates that depend on a rule that negates or aggregates."""
@@ -93,11 +95,11 @@ class Bucket:
         work = Collected(KeyedChanges(self.config, dictionary, order, of_updates), of_updates)
         self.windows.begin(len(dictionary))
         self._note_uncertain()
-        times = times_of_updates(table, keys, order)
+        oldest, times = times_of_updates(table, keys, order, by_facts=bool(self.config.time_arguments))
         self._add_keys(np.unique(order.keys), work)
         changing = dict(zip(order.rule_edits.tolist(), changes, strict=True))
         for number, update in enumerate(sub_batches(table, keys, order, self.config, dictionary)):
-            update, own = self._on_time(number, update, times, order, work)
+            update, own = self._on_time(number, update, (oldest, times), order, work)
             if number in changing:
                 self._apply_rule_edit(changing[number], number, update, own, order, work)
                 self._note_uncertain()
@@ -115,7 +117,7 @@ class Bucket:
         refused_rows = (np.isin(order.sub_batch, with_rules) | np.isin(of_rows, refused)) & ~late_rows
         late = of_rows[late_rows].tolist()
         now_of_late = [work.late[update] for update in late]
-        bad += late_notes(table, order.rows[late_rows], times[late].tolist(), now_of_late)
+        bad += late_notes(table, order.rows[late_rows], oldest[late].tolist(), now_of_late)
         without = np.isin(order.sub_batches, with_rules)
         without[[*refused, *work.late]] = True
         done = int(np.count_nonzero(~without))
@@ -259,13 +261,13 @@ class Bucket:
     # --- windows ------------------------------------------------------------------------------------
 
     def _on_time(
-        self, number: int, update: EncodedUpdate, times: Numbers, order: SubBatches, work: Collected
+        self, number: int, update: EncodedUpdate, found: UpdateTimes, order: SubBatches, work: Collected
     ) -> tuple[EncodedUpdate, KeyTimes]:
         """A sub-batch without the updates that come too late, and the times of the others."""
-        own = np.flatnonzero(order.sub_batches == number)
+        own, (oldest, times) = np.flatnonzero(order.sub_batches == number), found
         if not self.windows:
             return update, NO_KEYS
-        late = self.windows.late_among(order.keys[own], times[own])
+        late = self.windows.late_among(order.keys[own], oldest[own])
         if late.any():
             update = update_without(update, order.keys[own[late]])
             now = self.windows.times_of(order.keys[own[late]])

@@ -18,6 +18,8 @@ from tidalog.keyed.row_notes import note_of
 from tidalog.model.facts import Ids
 from tidalog.model.window_times import START
 
+UpdateTimes = tuple[Numbers, Numbers]
+
 
 @dataclass(frozen=True)
 class RowTimes:
@@ -73,12 +75,19 @@ def times_of_rows(table: pa.Table) -> Numbers | None:
     return times
 
 
-def times_of_updates(table: pa.Table, keys: Ids, order: SubBatches) -> Numbers:
-    """The latest time of the rows of each update of a batch; START if it has none."""
-    found, times = np.full(len(order.keys), START, np.int64), times_of_rows(table)
-    if times is not None:
-        np.maximum.at(found, order.update_of(keys[order.rows], order.sub_batch), times[order.rows])
-    return found
+def times_of_updates(table: pa.Table, keys: Ids, order: SubBatches, *, by_facts: bool) -> UpdateTimes:
+    """The time by which each update of a batch may come too late, and the latest time of its rows; START if
+    it has none.  With times `by_facts` it is as late as the oldest of them."""
+    latest, times = np.full(len(order.keys), START, np.int64), times_of_rows(table)
+    if times is None:
+        return latest, latest
+    times, updates = times[order.rows], order.update_of(keys[order.rows], order.sub_batch)
+    np.maximum.at(latest, updates, times)
+    if not by_facts:
+        return latest, latest
+    oldest = latest.copy()
+    np.minimum.at(oldest, updates, np.where(times == START, latest[updates], times))
+    return oldest, latest
 
 
 def _with_faults(table: pa.Table, wrong: Numbers) -> pa.Table:

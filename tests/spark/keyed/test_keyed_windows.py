@@ -3,6 +3,7 @@ gets its updates, and the time of the stream after each batch."""
 
 from __future__ import annotations
 
+import contextlib
 import json
 import random
 from zlib import crc32
@@ -240,3 +241,31 @@ def test_rows_that_are_in_no_window_are_dropped(monkeypatch: pytest.MonkeyPatch)
             buckets.rebuild()
     came = {(row.key, row.arguments) for rows in batches for row in rows if row.predicate == "edge"}
     assert len(buckets.buckets[0].windows.streams["edge"].rows) < len(came) / 2
+
+
+@pytest.mark.parametrize("labels", ["integer", None])
+def test_facts_of_a_key_come_at_the_times_that_they_have(labels: str | None) -> None:
+    """As in a knowledge base of its own: an update with a label is as late as the oldest of its facts."""
+    text = """
+    @declare reading(x: integer, at: dateTime) . @window reading :- range 10s, time at .
+    @window last :- reading, count 2, time at . seen(?x) :- reading(?x, _) .
+    """
+    bucket, alone = Bucket(config_for(text, labels)), tidalog.open(late=LATE)
+    alone.load(text)
+    for label, times in enumerate([[100], [110, 98, 105], [104, 112], [109, 120, 113], [99, 111, 118]], 1):
+        moments = [f"1970-01-01T00:{at // 60:02}:{at % 60:02}Z" for at in times]
+        rows = [
+            TimedRow("k", label, "+", "reading", (str(at), moment), at)
+            for at, moment in zip(times, moments, strict=True)
+        ]
+        table = table_of(rows)
+        bucket.apply(table if labels else table.drop_columns(["update"]), 0, until=until_of(rows))
+        for part in [rows] if labels else [[row] for row in sorted(rows, key=lambda row: row.time or 0)]:
+            facts = [(int(row.arguments[0]), row.arguments[1]) for row in part]
+            with contextlib.suppress(tidalog.UsageError):
+                alone.insert("reading", facts)
+        if alone.now is not None:
+            alone.advance(max(alone.now.timestamp(), *times))
+        for name in ("reading", "last"):
+            held = {fact[2] for fact in held_by(bucket) if fact[0] == name}
+            assert held == {str(term) for term, _ in alone.facts(name).to_terms()}, (label, name)

@@ -131,6 +131,8 @@ def keyed(
         )
         if config.windows:
             columns = with_time(columns, updates.schema)
+            if columns.time is not None:
+                config = replace(config, time_arguments={})
         timing = _timing(kb, known, columns)
     begin_with = Path(initial) if initial is not None else None
     return Keyed(updates, key, columns, known, config, begin_with, buckets is not None, timing)
