@@ -149,6 +149,17 @@ def test_periods_before_the_latest_time_of_an_update_do_not_make_it_late() -> No
     assert answers[-1] == (130, [(3,), (4,)])
 
 
+def test_a_fact_of_a_stream_with_another_arity_is_refused() -> None:
+    kb = tidalog.open()
+    kb.load(READINGS)
+    kb.insert("reading", rows_of([(1, 100)]))
+    kb.materialise()
+    for part in ("insertions", "deletions"):
+        with pytest.raises(tidalog.ProgramError, match="T153"):
+            kb.apply(tidalog.Update(**{part: {"reading": [(1,)]}}))  # type: ignore[arg-type]
+    assert kb.now == moment(100) and kb.count("reading") == 1
+
+
 # --- tables without labels ----------------------------------------------------------------------------------
 
 
