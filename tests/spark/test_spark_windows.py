@@ -180,18 +180,37 @@ def test_times_come_from_the_argument_that_has_them(spark: SparkSession, tmp_pat
         assert kb.facts("fast").to_rows() == [("t2",)]
 
 
-def test_a_batch_without_labels_has_the_latest_of_its_times(spark: SparkSession, tmp_path: Path) -> None:
+def test_a_batch_without_labels_is_an_update_for_each_of_its_times(
+    spark: SparkSession, tmp_path: Path
+) -> None:
     workspace = WindowedWorkspace(spark, tmp_path, PROGRAMS["range"])
     frame = workspace.frame().drop("update")
-    workspace.write([TimedRow(0, "+", "edge", ("a", "b"), 100), TimedRow(0, "+", "edge", ("b", "c"), 90)])
-    workspace.write([TimedRow(0, "+", "edge", ("x", "y"), 50)])
-    workspace.write([TimedRow(0, "+", "road", ("b", "c"), 110)])
+    workspace.write([TimedRow(0, "+", "edge", ("a", "b"), 100), TimedRow(0, "+", "edge", ("b", "c"), 92)])
+    workspace.write([TimedRow(0, "+", "edge", ("x", "y"), 50), TimedRow(0, "+", "edge", ("c", "d"), 101)])
+    workspace.write([TimedRow(0, "+", "road", ("b", "c"), 105)])
     totals = workspace.run(frame)
-    assert (totals.applied, totals.quarantined) == (3, 1)
-    assert workspace.facts() == {"road": {("b", "c")}, "quiet": {("b",)}}
+    assert (totals.applied, totals.quarantined, totals.updates) == (4, 1, 4)
     (row,) = workspace.quarantined()
     assert row["message"] == "the update at 50 comes too late: time is at 100"
     assert (row["number"], row["column"], row["row"]) == ("T174", "time", 1)
+    assert workspace.facts()["edge"] == {("a", "b"), ("c", "d")}, "b, c left at 102"
+    gone = {change[1:-1] for change in workspace.changes() if change[-1] == "expired"}
+    paths = [("b", "c"), ("a", "c"), ("b", "d"), ("a", "d")]
+    assert gone == {("-", "edge", ("b", "c")), *(("-", "path", row) for row in paths)}
+
+
+def test_rows_without_labels_have_the_times_of_their_facts(spark: SparkSession, tmp_path: Path) -> None:
+    start = datetime(2026, 5, 31, 18, tzinfo=UTC)
+    for seconds in ([20], [8, 16, 25]):
+        moments = [(start + timedelta(seconds=second)) for second in seconds]
+        rows = [(0, f"t{second}", "12.5", at) for second, at in zip(seconds, moments, strict=True)]
+        frame = readings(spark, tmp_path / "in", rows).drop("update")
+        query = maintain(frame, READINGS, tmp_path / "store", late="5s").start(trigger="available-now")
+        query.awaitTermination(LIMIT)
+    assert (query.totals.applied, query.totals.quarantined) == (2, 1)
+    with tidalog.open(tmp_path / "store", read_only=True) as kb:
+        leave = {turbine: expiry for turbine, _, _, expiry in kb.facts("reading", expiry=True).to_rows()}
+        assert leave == {f"t{second}": start + timedelta(seconds=second + 10) for second in (16, 20, 25)}
 
 
 @pytest.mark.parametrize(

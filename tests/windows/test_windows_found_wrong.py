@@ -11,8 +11,8 @@ import pytest
 import tidalog
 from tidalog.analysis import analyse
 from tidalog.analysis.edited_program import EditedProgram
-from tidalog.keyed.window_states import expiries_of
 from tidalog.lang import parse
+from tidalog.maintain.windows.stream_rows import expiries_of
 from tidalog.model.errors import UsageError
 from tidalog.model.window_times import expiry_of
 

@@ -209,6 +209,14 @@ class WindowOfTriples(Diagnostic):
     hint = "name the stream: @window <stream> :- range 10s . and triple(?s, ?p, ?o) :- <stream>(?s, ?p, ?o) ."
 
 
+class DerivedStream(Diagnostic):
+    number = "W019"
+    title = "{source} has a window, and rules derive it"
+    reason = "what rules derive has no time: {effect}"
+    hint = "put the window over the streams that {source} follows from"
+    second_reason = "{source} is derived here"
+
+
 class WindowDerived(Diagnostic):
     number = "T173"
     title = "{name} is a window over {source}, and nothing else fills it"

@@ -82,6 +82,16 @@ class Analysis:
         )
 
     @cached_property
+    def dependents(self) -> Mapping[str, frozenset[str]]:
+        """By predicate: those that rules derive from its facts, or from their absence."""
+        found: dict[str, set[str]] = {}
+        for rule in self.rules:
+            if rule.head is not None:
+                for atom in (*rule.atoms, *rule.negations):
+                    found.setdefault(atom.predicate, set()).add(rule.head.predicate)
+        return {name: frozenset(heads) for name, heads in found.items()}
+
+    @cached_property
     def hyper_nodes(self) -> tuple[HyperNode, ...]:
         """Strongly connected components of the rule graph, in evaluation order."""
         return hyper_nodes(self.rules)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Container, Iterator, Mapping, Sequence
 
 from tidalog.analysis.diagnostics import (
+    DerivedStream,
     NoTimeThere,
     WindowDerived,
     WindowOfTriples,
@@ -21,7 +22,8 @@ from tidalog.rdf.layout import TRIPLE
 
 
 def check_windows(draft: Draft) -> None:
-    """A window has one name and a stream of facts.  Only the stream fills a window with a name of its own."""
+    """A window has one name and a stream of facts.  Only the stream fills a window with a name of its own,
+    with what comes in."""
     first: dict[str, Window] = {}
     for window in draft.program.windows:
         known = first.setdefault(window.name, window)
@@ -40,6 +42,11 @@ def check_windows(draft: Draft) -> None:
         for predicate in {window.name, window.source}:
             if predicate == TRIPLE or predicate in shorthands:
                 draft.report(WindowOfTriples(window.span, name=draft.label(predicate)))
+        derived = heads.get(window.source)
+        if derived is not None and window.source not in named:
+            within = "it enters no window" if window.name in named else "it never expires"
+            words = {"source": draft.label(window.source), "effect": within}
+            draft.report(DerivedStream(window.span, derived.span, **words))
         if window.name in named:
             for filled in (heads, facts, imported):
                 found = filled.get(window.name)

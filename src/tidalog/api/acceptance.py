@@ -35,6 +35,9 @@ def accept(
     windows = database.windows
     if not database.has_time:
         return [None] * len(updates)
+    waiting = list(waiting)
+    for update in waiting:
+        database.read_time(update)
     now = max([windows.now, *(one.time for one in waiting if one.time is not None)])
     found: list[Late | None] = []
     for index, update in enumerate(updates):
@@ -42,9 +45,9 @@ def accept(
         if may_arrive and update.time is None and database.is_timed_by_arrival(update):
             update.time, update.arrived = max(now, time.time_ns() // 1000), True
         is_part = goes_on and not index
-        is_late = update.time is not None and now != START and update.time < now - windows.late
-        if update.time is not None and is_late and not is_part:
-            found.append(Late(update.time, now))
+        oldest = update.oldest
+        if oldest is not None and now != START and oldest < now - windows.late and not is_part:
+            found.append(Late(oldest, now))
             continue
         update.accepted = True
         now = now if update.time is None else max(now, update.time)

@@ -12,14 +12,13 @@ from dataclasses import dataclass, field
 from tidalog.api.database import Database
 from tidalog.api.delta import Delta, PredicateChange
 from tidalog.api.evaluations import Evaluations
-from tidalog.api.expired import Expired
+from tidalog.api.expired import expired_of
 from tidalog.api.load import Load
 from tidalog.api.lock import Lock
 from tidalog.api.maintenance import DEFAULT
 from tidalog.api.outcome import Outcome
 from tidalog.api.rules import rule_changes
 from tidalog.api.sources import ReadProgram
-from tidalog.api.timed_changes import is_monotonic
 from tidalog.api.user_changes import change_of
 from tidalog.engine.limits import ProgressCallback
 from tidalog.maintain.choose import Options
@@ -120,7 +119,7 @@ def _stored(database: Database, change: Change) -> Outcome:
     (update,) = change.updates
     if change.kind == RULES:
         return Outcome(rules=database.edit_rules(update.rules))
-    return Outcome(new=database.delete(update.deletions))
+    return Outcome(new=database.delete(update))
 
 
 def delta_of(outcome: Outcome, database: Database, lock: Lock, *, derived: bool = True) -> Delta:
@@ -128,7 +127,8 @@ def delta_of(outcome: Outcome, database: Database, lock: Lock, *, derived: bool 
     engine, analysis, changes = database.engine, database.analysis, outcome.changes
     dictionary, program = engine.dictionary, analysis.program
 
-    expired = Expired(outcome.expired, lambda: outcome.only_time and is_monotonic(analysis))
+    removed = outcome.rules.removed if outcome.rules is not None else ()
+    expired = expired_of(outcome.expired, analysis, changes, removed)
 
     def of_others(predicate: str) -> PredicateChange:
         name, change = lock.run(lambda: change_of(engine, analysis, changes, predicate))

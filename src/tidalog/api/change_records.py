@@ -73,7 +73,9 @@ def change_of(redo: Redo, database: Database) -> Change:
         return Change(records.UPDATES, redo.updates)
     (update,) = redo.updates
     if record.kind == records.INSERT:
-        return Change(record.kind, redo.updates, database.plan_insertion(update.insertions))
+        load = database.plan_insertion(update.insertions)
+        load.time = update.time
+        return Change(record.kind, redo.updates, load)
     if record.kind == records.QUERIES:
         load = database.plan_queries(Registered.from_json(record.header["registered"]))
         load.add(*update.insertions)

@@ -159,13 +159,15 @@ class Changes:
 
     # --- of each kind -------------------------------------------------------------------------------
 
-    def at_time(self, moment: int) -> EncodedUpdate:
-        """An update that moves windows to a time, unless they are past it."""
+    def at_time(self, moment: int | None) -> EncodedUpdate:
+        """An update that moves windows to a time, unless they are past it; None: to that of the clock."""
         database = self._opened()
         if not database.has_time:
             problem, why = "nothing has a time", "the program has no windows, and no query has a period"
             raise bad_argument(problem, why, "write @window edge :- range 10s . before it")
-        return EncodedUpdate(time=max(moment, database.windows.now))
+        arrived = moment is None
+        time = max(_clock() if moment is None else moment, database.windows.now)
+        return EncodedUpdate(time=time, arrived=arrived)
 
     def _stamp(self, updates: Sequence[EncodedUpdate]) -> None:
         """Gives updates without a time that of their arrival, unless times come with the data."""
@@ -173,7 +175,12 @@ class Changes:
         for update in updates if database.windows else ():
             database.read_time(update)
             if update.time is None and database.is_timed_by_arrival(update):
-                update.time, update.arrived = max(database.windows.now, time.time_ns() // 1000), True
+                update.time, update.arrived = max(database.windows.now, _clock()), True
+
+    def _stamp_stored(self, update: EncodedUpdate) -> None:
+        """The same for what is stored without deriving, once a time is known: before, it has the first."""
+        if self._opened().windows.by_arrival:
+            self._stamp([update])
 
     def maintain(
         self,
@@ -205,7 +212,10 @@ class Changes:
             moved = moved_facts(self._opened().analysis, changes)
             return sum(map(newly_explicit, changes.values())) - moved
         load = self._opened().plan_insertion([facts])
-        return self.perform(Change(INSERT, [EncodedUpdate(insertions=load.facts)], load)).new
+        update = EncodedUpdate(insertions=load.facts)
+        self._stamp_stored(update)
+        load.time = update.time
+        return self.perform(Change(INSERT, [update], load)).new
 
     def delete(self, facts: Facts, progress: bool | None) -> int:
         """Returns how many facts ceased to be explicit."""
@@ -214,6 +224,7 @@ class Changes:
         if self._is_maintained(facts.count):
             delta = self.maintain_shown([update], progress)
             return sum(no_longer_explicit(change.ids) for change in delta.values())
+        self._stamp_stored(update)
         return self.perform(Change(DELETE, [update])).new
 
     def edit_rules(self, edit: RuleEdit) -> Delta:
@@ -244,3 +255,8 @@ class Changes:
                 self.publish(database.outcome_of(changes))
             return
         database.register(name, function, arguments)
+
+
+def _clock() -> int:
+    """Microseconds since 1970."""
+    return time.time_ns() // 1000

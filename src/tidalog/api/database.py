@@ -35,7 +35,7 @@ from tidalog.api.rules import rules_added
 from tidalog.api.state_diff import changes_since, differences, visible
 from tidalog.api.steps import Steps
 from tidalog.api.stream_chain import evaluation_order
-from tidalog.api.timed_changes import apply_timed, check, read_time, stored_facts
+from tidalog.api.timed_changes import apply_timed, check, check_time, read_time, stored_facts
 from tidalog.builtins import PythonFunction
 from tidalog.engine.interrupts import nowhere
 from tidalog.engine.limits import Limits, ProgressCallback
@@ -112,7 +112,7 @@ class Database(HeldState):
                 self._delete_explicit(EncodedUpdate(change.deletions))
                 self._insert_explicit(change.insertions)
             if self.windows and load.facts:
-                update = EncodedUpdate(insertions=load.facts, accepted=load.accepted)
+                update = EncodedUpdate(insertions=load.facts, time=load.time, accepted=load.accepted)
                 self.read_time(update)
                 return stored_facts(self.windows, self.analysis.triples, update, self._store)
             return self._insert_explicit(load.facts)
@@ -142,9 +142,8 @@ class Database(HeldState):
         wanted = load.admitted if load.facts_only else relations_of(load.analysis)
         return can_stay(self.engine, self.analysis.triples, load.analysis.triples, wanted)
 
-    def delete(self, facts: Iterable[Facts]) -> int:
+    def delete(self, update: EncodedUpdate) -> int:
         """Deletes explicit facts and derives nothing.  Returns the number of those that were explicit."""
-        update = EncodedUpdate(list(facts))
         if not self.windows:
             return self._delete_explicit(update)
         check(self.windows, self.analysis.triples, update)
@@ -223,7 +222,7 @@ class Database(HeldState):
 
     def maintain_load(self, load: Load, options: Options, progress: ProgressCallback | None) -> Outcome:
         """Loads what `can_maintain` says, and derives what follows.  Rules that it adds are a rule edit."""
-        update = EncodedUpdate(insertions=load.facts, accepted=load.accepted)
+        update = EncodedUpdate(insertions=load.facts, time=load.time, accepted=load.accepted)
         job = Job([update], (), options, self.limits, progress)
         self.maintained()  # with the rules before the load
         before = self.analysis
@@ -277,7 +276,9 @@ class Database(HeldState):
         """Applies updates after windows have turned their times into insertions and deletions."""
         if not self.has_time:
             return apply(job)
+        sources = {window.source for window in self.windows.windows}
         for update in job.updates:
+            self.check_arities(f for f in (*update.deletions, *update.insertions) if f.predicate in sources)
             self.read_time(update)
         return apply_timed(
             self.windows,
@@ -289,6 +290,14 @@ class Database(HeldState):
 
     def _with_given(self, job: Job) -> Job:
         return with_copies(job, self._given_names, self.analysis.triples, self.engine)
+
+    def on_time(self, update: EncodedUpdate) -> EncodedUpdate:
+        """An update whose facts have their times: if these are accepted now, time may move before it."""
+        self.read_time(update)
+        if update.times is None:
+            return update
+        check_time(self.windows, update)
+        return replace(update, accepted=True)
 
     def read_time(self, update: EncodedUpdate) -> None:
         """Gives an update the time that its facts have."""

@@ -136,8 +136,7 @@ class Evaluations:
         these are the given ones."""
         outcomes: list[Outcome] = []
         before = self._database.windows.now
-        for update in updates:
-            self._database.read_time(update)
+        updates = [self._database.on_time(update) for update in updates]
         target = min((update.time for update in updates if update.time is not None), default=before)
         due = self._due_before(target)
         with self._undone_on_error() if due else nullcontext():

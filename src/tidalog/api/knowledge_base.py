@@ -14,7 +14,7 @@ from collections import Counter
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
-from datetime import UTC, datetime
+from datetime import datetime
 from functools import partial
 from pathlib import Path
 from typing import TypeVar, overload
@@ -377,8 +377,8 @@ class KnowledgeBase(Reader):
     def advance(self, time: object = None, *, progress: bool | None = None) -> Delta:
         """Moves the windows to a time, by default that of the clock, and returns what expired.  Time never
         goes back: an earlier one changes nothing."""
-        now = checked_time(datetime.now(UTC) if time is None else time)
-        return self._changes.maintain_shown([self._changes.at_time(now)], progress)
+        update = self._changes.at_time(None if time is None else checked_time(time))
+        return self._changes.maintain_shown([update], progress)
 
     @property
     def now(self) -> datetime | None:

@@ -64,9 +64,10 @@ class Load:
     """The witnesses that came with `admit`."""
     facts_only: bool = False
     """Whether it brings facts alone, which change neither rules nor relations."""
+    time: int | None = None
+    """When its facts arrived, if that is known."""
     accepted: bool = False
     """Whether its facts came early enough for the windows when they were logged."""
-
     registered: Registered | None = None
     """Other continuous queries, whose rules and windows the program has."""
 

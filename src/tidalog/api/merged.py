@@ -41,7 +41,6 @@ def merged(outcomes: Sequence[Outcome]) -> Outcome:
         uncomputed=uncomputed,
         expired=tuple(facts for outcome in outcomes for facts in outcome.expired),
         by_relation={},
-        only_time=all(outcome.only_time for outcome in outcomes),
     )
 
 

@@ -33,8 +33,6 @@ class Outcome:
     """Rule → computations that failed."""
     expired: tuple[Facts, ...] = ()
     """Explicit facts that left windows because they are too old."""
-    only_time: bool = False
-    """Whether it deleted nothing else and changed no rules."""
     time: int | None = None
     """The time of the windows after it."""
     new: int = 0

@@ -10,7 +10,6 @@ from dataclasses import replace
 
 import numpy as np
 
-from tidalog.analysis import Analysis
 from tidalog.analysis.diagnostics import WindowOfTriples
 from tidalog.api.diagnostics import FactsOfWindow, TooLate, WindowsNotKept
 from tidalog.api.encoded_update import net_update
@@ -18,9 +17,10 @@ from tidalog.api.outcome import Outcome
 from tidalog.engine.dictionary import Dictionary
 from tidalog.engine.engine import EmbeddedEngine
 from tidalog.maintain.windows.changed import WindowChange, changed_windows
+from tidalog.maintain.windows.stream_rows import Times
 from tidalog.maintain.windows.windows import TimedPlan, Windows
 from tidalog.model.errors import UsageError
-from tidalog.model.facts import Facts
+from tidalog.model.facts import Facts, Ids
 from tidalog.model.program import Program, Window
 from tidalog.model.undo_journal import UndoJournal
 from tidalog.model.update import EncodedUpdate
@@ -38,17 +38,27 @@ def with_windows(windows: Windows, wanted: tuple[Window, ...], engine: EmbeddedE
 
 
 def read_time(update: EncodedUpdate, program: Program, dictionary: Dictionary) -> None:
-    """The time of an update without one is the latest of the facts that it inserts, if they have times."""
+    """Facts that an update without a time inserts come at the times that they have; the latest of these is
+    that of the update, and of its other facts."""
     if update.time is not None or not program.time_arguments:
         return
+    found = dict[str, list[Times]]()
     for facts in update.insertions:
         argument = program.time_arguments.get(facts.predicate)
         if argument is None or argument >= len(facts.columns) or not facts.count:
             continue
-        times = dictionary.instants(facts.columns[argument])
-        if len(times):
-            latest = int(np.clip(times.max(), START + 1, -START))
-            update.time = latest if update.time is None else max(latest, update.time)
+        found.setdefault(facts.predicate, []).append(times_of(dictionary, facts.columns[argument]))
+    latest = max((int(times.max()) for parts in found.values() for times in parts), default=START)
+    if latest != START:
+        joined = {name: np.concatenate(parts) for name, parts in found.items()}
+        update.time = latest
+        update.times = {name: np.where(times == START, latest, times) for name, times in joined.items()}
+
+
+def times_of(dictionary: Dictionary, ids: Ids) -> Times:
+    """The points in time that terms are; START for others."""
+    times = np.clip(dictionary.instants(ids), START + 1, -START)
+    return np.where(dictionary.is_instant(ids), times, START)
 
 
 def stored_facts(
@@ -93,7 +103,7 @@ def apply_timed(
         windows.compact()
     else:
         outer.on_rollback(journal.roll_back)
-    return _with_expired(outcome, plans, updates)
+    return _with_expired(outcome, plans)
 
 
 def check(windows: Windows, layout: Layout, update: EncodedUpdate) -> None:
@@ -106,8 +116,14 @@ def check(windows: Windows, layout: Layout, update: EncodedUpdate) -> None:
             raise UsageError(FactsOfWindow(window=window.name, source=window.source))
         if len(facts.columns) < 3 and facts.predicate in sources and layout.is_shorthand(facts.predicate):
             raise UsageError(WindowOfTriples(name=f"<{facts.predicate}>"))
-    if update.time is not None and not update.accepted and windows.is_too_late(update.time):
-        raise too_late(windows, update.time, windows.now)
+    check_time(windows, update)
+
+
+def check_time(windows: Windows, update: EncodedUpdate) -> None:
+    """Raises `UsageError` (T175) for an update that comes too late, or a fact of which does."""
+    oldest = update.oldest
+    if oldest is not None and not update.accepted and windows.is_too_late(oldest):
+        raise too_late(windows, oldest, windows.now)
 
 
 def too_late(windows: Windows, time: int, now: int) -> UsageError:
@@ -121,12 +137,6 @@ def refuse_windows(program: Program, what: str) -> None:
         raise UsageError(WindowsNotKept(what=what, window=window.name))
 
 
-def is_monotonic(analysis: Analysis) -> bool:
-    """Whether a new fact can end none: no rule negates or aggregates."""
-    return not any(rule.negations or rule.aggregates for rule in analysis.rules)
-
-
-def _with_expired(outcome: Outcome, plans: Sequence[TimedPlan], updates: Sequence[EncodedUpdate]) -> Outcome:
-    only_time = not any(update.deletions or update.rules for update in updates)
+def _with_expired(outcome: Outcome, plans: Sequence[TimedPlan]) -> Outcome:
     expired = [facts for plan in plans for facts in plan.expired]
-    return replace(outcome, expired=tuple(expired), only_time=only_time, time=plans[-1].now)
+    return replace(outcome, expired=tuple(expired), time=plans[-1].now)

@@ -3,22 +3,25 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
 from itertools import groupby
 from pathlib import Path
 from typing import Final
 
 from tidalog.api.encoded_update import declared_script, encoded_script, encoded_updates
+from tidalog.api.timed_changes import read_time
 from tidalog.engine.dictionary import Dictionary
-from tidalog.io.diagnostics import FileNotReadable
+from tidalog.io.diagnostics import FileNotReadable, Position
 from tidalog.io.files import find_files
-from tidalog.io.result import BadRows, OnError, Progress
+from tidalog.io.result import BadRow, BadRowLog, BadRows, OnError, Progress
 from tidalog.io.update_tables import read_update_table
-from tidalog.io.update_times import Clock
-from tidalog.lang.updates import parse_updates
+from tidalog.io.update_times import Clock, late_at
+from tidalog.lang.updates import ScriptUpdate, parse_updates
 from tidalog.model.errors import DataError
 from tidalog.model.program import Program
 from tidalog.model.update import EncodedUpdate
+from tidalog.model.window_times import START
 
 UpdatePath = str | os.PathLike[str]
 SCRIPT: Final = ".upd"
@@ -42,31 +45,75 @@ def read_updates(
 ) -> UpdateList:
     """The updates of files in the order given, which fit the declarations of a program.  Consecutive tables
     are read as one."""
-    updates = UpdateList()
+    updates, log = UpdateList(), BadRowLog(on_error, quarantine)
     prefixes, declared = program.prefixes, program.declared
     scripts = 0
-    for is_script, group in groupby(_expanded(paths), key=_is_script):
-        if is_script:
-            for path in group:
-                written = declared_script(parse_updates(_text(path), str(path), prefixes), declared)
-                script = encoded_script(written, dictionary, scripts + 1)
-                scripts += len(script)
-                updates += script
-        else:
-            table = read_update_table(
-                list(group),
-                on_error=on_error,
-                quarantine=quarantine,
-                progress=progress,
-                prefixes=prefixes,
-                declared=declared,
-                clock=clock,
-            )
-            updates += encoded_updates(table, dictionary, prefixes)
-            updates.bad = table.bad
+    try:
+        for is_script, group in groupby(_expanded(paths), key=_is_script):
+            new: list[EncodedUpdate] = []
+            if is_script:
+                for path in group:
+                    written = declared_script(parse_updates(_text(path), str(path), prefixes), declared)
+                    script = encoded_script(written, dictionary, scripts + 1)
+                    scripts += len(script)
+                    if clock is not None and on_error == "skip":
+                        script = _on_time(script, written, program, dictionary, log, clock)
+                    new += script
+            else:
+                table = read_update_table(
+                    list(group),
+                    quarantine=quarantine,
+                    progress=progress,
+                    prefixes=prefixes,
+                    declared=declared,
+                    clock=clock,
+                    log=log,
+                )
+                new = encoded_updates(table, dictionary, prefixes)
+            if clock is not None:
+                clock = _later(clock, new, program, dictionary)
+            updates += new
+        updates.bad = log.finish()
+    except BaseException:
+        log.abandon()
+        raise
     for update in updates:
         update.declarations = program.declarations
     return updates
+
+
+def _on_time(
+    script: Sequence[EncodedUpdate],
+    written: Sequence[ScriptUpdate],
+    program: Program,
+    dictionary: Dictionary,
+    log: BadRowLog,
+    clock: Clock,
+) -> list[EncodedUpdate]:
+    """The updates of a script that are not too late; the others are logged."""
+    kept: list[EncodedUpdate] = []
+    for update, text in zip(script, written, strict=True):
+        read_time(update, program, dictionary)
+        oldest = update.oldest
+        if oldest is not None and clock.now != START and oldest < clock.now - clock.late:
+            assert text.span is not None
+            source = text.span.source
+            line = source.text.count("\n", 0, text.span.start) + 1
+            why = late_at(Position(source.name, line), oldest, clock.now, clock.late)
+            log.add([BadRow(why, None, " ".join(source.text[text.span.start : text.span.end].split()))], 1)
+        else:
+            clock = _later(clock, [update], program, dictionary)
+            kept.append(update)
+    return kept
+
+
+def _later(clock: Clock, updates: Iterable[EncodedUpdate], program: Program, dictionary: Dictionary) -> Clock:
+    """The time after updates."""
+    now = clock.now
+    for update in updates:
+        read_time(update, program, dictionary)
+        now = now if update.time is None else max(now, update.time)
+    return replace(clock, now=now)
 
 
 def _is_script(path: UpdatePath) -> bool:

@@ -319,8 +319,13 @@ class Dictionary(Owner[Terms]):
         return int(cells_out.kinds_among(self.at, np.ascontiguousarray(ids)))
 
     def instants(self, ids: Ids) -> Int64s:
-        """The dates and times among terms, in microseconds (`value_kinds`)."""
-        found: Int64s = self.arrays.number[ids[self.arrays.value[ids] == INSTANT_VALUE]]
+        """The points in time that terms are, in microseconds; any number for others."""
+        found: Int64s = self.arrays.number[ids]
+        return found
+
+    def is_instant(self, ids: Ids) -> Mask:
+        """Which terms are dates and times (`value_kinds`)."""
+        found: Mask = self.arrays.value[ids] == INSTANT_VALUE
         return found
 
     def is_iri(self, ids: Ids) -> Mask:

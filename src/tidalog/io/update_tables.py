@@ -7,7 +7,7 @@
 
 `update` labels the update that a row belongs to; updates come in the order of their labels, and rows of one
 keep the order of the files.  Labels are compared as integers if all of them are, as times if all are, as text
-otherwise.  A file without this column is one update.
+otherwise.  A file without this column is one update, or where times matter one for each of its times.
 
 Everything is arrays: a consumer converts each argument column to ids once and takes slices of it.
 """
@@ -46,7 +46,7 @@ from tidalog.io.update_files import (
     position_of_row,
     read_part,
 )
-from tidalog.io.update_times import Clock, moments, on_time, row_times
+from tidalog.io.update_times import Clock, by_time, file_times, moments, on_time, row_times
 from tidalog.model.errors import DataError
 from tidalog.model.facts import Mask
 from tidalog.model.program import NOTHING_DECLARED, Declaration
@@ -134,6 +134,7 @@ def read_update_table(
     prefixes: Mapping[str, str] = STANDARD_PREFIXES,
     declared: Mapping[str, Declaration] = NOTHING_DECLARED,
     clock: Clock | None = None,
+    log: BadRowLog | None = None,
 ) -> UpdateTable:
     """The updates of a file, a pattern, a folder, or several of these.
 
@@ -142,9 +143,10 @@ def read_update_table(
     stream of these files.  With `sort_files` rows are sorted across all files instead, for files that were
     written in parallel.
 
-    Predicates may have `prefixes`; arguments of `declared` ones are of their types.  With a `clock` the rows
-    of updates that come too late are bad.  Bad rows are an error, or with `on_error="skip"` are counted and
-    written to `quarantine`.
+    Predicates may have `prefixes`; arguments of `declared` ones are of their types.  With a `clock` each
+    time in a file without labels is an update, and the rows of updates that come too late are bad.  Bad rows
+    are an error, or with `on_error="skip"` are counted and written to `quarantine`; those of several tables
+    may go to one `log`, which is not finished then.
     """
     folder = base_dir if base_dir is not None else Path()
     resources = [path] if isinstance(path, str) or not isinstance(path, Sequence) else list(path)
@@ -160,7 +162,8 @@ def read_update_table(
     if quarantine is not None and quarantine.exists() and any(quarantine.samefile(file) for file in files):
         why = "this is the file that is read"
         raise DataError(NotWritable(path=quarantine, why=why, hint="quarantine elsewhere"))
-    log = BadRowLog(on_error, quarantine)
+    own_log = log is None
+    log = BadRowLog(on_error, quarantine) if log is None else log
     parts: list[FilePart] = []
     rows = 0
     try:
@@ -177,10 +180,14 @@ def read_update_table(
         labels, ranks = _ranked(parts)
         kept = np.ones(rows, np.bool_) if sort_files else _in_order(parts, labels, ranks, log)
         if clock is not None:
-            kept = on_time(parts, ranks, kept, log, clock, prefixes)
-        bad = log.finish()
+            times, kept = file_times(parts, kept, log, clock, prefixes)
+            if parts and parts[0].labels is None:
+                labels, ranks = by_time(labels, ranks, times.of_rows)
+            kept = on_time(parts, ranks, kept, times, log, clock)
+        bad = log.finish() if own_log else BadRows()
     except BaseException:
-        log.abandon()
+        if own_log:
+            log.abandon()
         raise
     return _table(parts, labels, ranks, kept, bad)
 

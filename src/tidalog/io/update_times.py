@@ -12,6 +12,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from tidalog import arrow_compute as pc
+from tidalog.io.diagnostics import Position
 from tidalog.io.plain_columns import flat
 from tidalog.io.result import BadRow, BadRowLog, TermColumn
 from tidalog.io.text_form import any_text
@@ -21,8 +22,9 @@ from tidalog.lang.names import full_name, has_unknown_prefix
 from tidalog.model.facts import Mask
 from tidalog.model.term_text import parse_any
 from tidalog.model.terms import Double, Integer, String, Term
+from tidalog.model.update import Label
 from tidalog.model.values import DATE_TIME
-from tidalog.model.window_times import SECOND, START, duration_text, time_in, time_text
+from tidalog.model.window_times import NEVER, SECOND, START, duration_text, time_in, time_text
 
 Times = npt.NDArray[np.int64]
 _TYPED: Final = rf'^"(.*)"\^\^<{re.escape(DATE_TIME)}>$'
@@ -113,49 +115,106 @@ def _times_of_texts(texts: pa.Array) -> tuple[Times, Mask]:
     return np.append(times, START)[codes], np.append(known, False)[codes]
 
 
-def on_time(
-    parts: Sequence[FilePart],
-    ranks: Rows,
-    kept: Mask,
-    log: BadRowLog,
-    clock: Clock,
-    prefixes: Mapping[str, str],
-) -> Mask:
-    """The rows of updates that are not too late, each at the latest time of its rows; the others, and rows
-    without a readable time, are logged."""
-    times, kept = np.full(len(ranks), START, np.int64), kept.copy()
-    of_facts = np.full(len(ranks), START, np.int64)
+@dataclass
+class FileTimes:
+    """The times of the rows of files: of their column, and of the facts that they insert; START for none."""
+
+    of_column: Times
+    of_facts: Times
+
+    @property
+    def of_rows(self) -> Times:
+        return np.where(self.of_column == START, self.of_facts, self.of_column)
+
+
+def file_times(
+    parts: Sequence[FilePart], kept: Mask, log: BadRowLog, clock: Clock, prefixes: Mapping[str, str]
+) -> tuple[FileTimes, Mask]:
+    """The times of rows, and those of the kept ones whose time can be read; the others are logged."""
+    kept = kept.copy()
+    found = FileTimes(np.full(len(kept), START, np.int64), np.full(len(kept), START, np.int64))
     start = 0
     for part in parts:
+        own = slice(start, start + part.rows)
         if part.time is not None:
-            own = slice(start, start + part.rows)
-            found, known = row_times(part.time)
+            times, known = row_times(part.time)
             wrong = kept[own] & part.timed & ~known
             log.add((_unreadable(part, int(row)) for row in np.flatnonzero(wrong)), int(wrong.sum()))
             kept[own] &= ~wrong
-            times[own] = np.where(part.timed & known, found, START)
-        of_facts[start : start + part.rows] = _times_of_facts(part, clock.arguments, prefixes)
+            found.of_column[own] = np.where(part.timed & known, times, START)
+        found.of_facts[own] = _times_of_facts(part, clock.arguments, prefixes)
         start += part.rows
+    return found, kept
+
+
+def by_time(labels: Sequence[Label], ranks: Rows, times: Times) -> tuple[list[Label], Rows]:
+    """Rows without labels: each time in a file is an update; rows without a time have the latest of the file.
+    Returns names and the update of each row."""
+    times = timed(times, ranks)
+    order = np.lexsort((times, ranks))
+    files, moments = ranks[order], times[order]
+    begins = np.ones(len(order), np.bool_)
+    begins[1:] = (files[1:] != files[:-1]) | (moments[1:] != moments[:-1])
+    updates = np.empty(len(order), np.int64)
+    updates[order] = np.cumsum(begins) - 1
+    firsts = zip(files[begins].tolist(), moments[begins].tolist(), strict=True)
+    alone = np.bincount(files[begins], minlength=len(labels)) == 1
+    return [
+        labels[file] if alone[file] or time == START else f"{labels[file]} at {time_text(time)}"
+        for file, time in firsts
+    ], updates
+
+
+def timed(times: Times, groups: npt.NDArray[np.integer]) -> Times:
+    """The times of rows, those without one at the latest time of their group."""
+    latest = np.full(int(groups.max(initial=-1)) + 1, START, np.int64)
+    np.maximum.at(latest, groups, times)
+    return np.where(times == START, latest[groups], times)
+
+
+def on_time(
+    parts: Sequence[FilePart], ranks: Rows, kept: Mask, times: FileTimes, log: BadRowLog, clock: Clock
+) -> Mask:
+    """The kept rows of updates that are not too late; the others are logged.  An update has the latest time
+    of its rows; without one, it is as late as the oldest of its facts."""
     updates = int(ranks.max(initial=-1)) + 1
     latest, latest_fact = np.full(updates, START, np.int64), np.full(updates, START, np.int64)
-    np.maximum.at(latest, ranks[kept], times[kept])
-    np.maximum.at(latest_fact, ranks[kept], of_facts[kept])
-    latest = np.where(latest == START, latest_fact, latest)
-    before = np.maximum.accumulate(np.concatenate([[clock.now], latest]))[:-1]
-    late = (latest != START) & (before != START) & (latest < before - clock.late)
+    oldest_fact = np.full(updates, NEVER, np.int64)
+    np.maximum.at(latest, ranks[kept], times.of_column[kept])
+    np.maximum.at(latest_fact, ranks[kept], times.of_facts[kept])
+    dated = kept & (times.of_facts != START)
+    np.minimum.at(oldest_fact, ranks[dated], times.of_facts[dated])
+    by_facts = (latest == START) & (latest_fact != START)
+    oldest = np.where(by_facts, oldest_fact, latest)
+    latest = np.where(by_facts, latest_fact, latest)
+    before = _times_before(oldest, latest, clock)
+    late = (latest != START) & (before != START) & (oldest < before - clock.late)
     if not late.any():
         return kept
     bad, start = kept & late[ranks], 0
     for part in parts:
         rows = np.flatnonzero(bad[start : start + part.rows])
         found_late = (
-            _too_late(part, int(row), latest[ranks[start + row]], before[ranks[start + row]], clock)
+            _too_late(part, int(row), oldest[ranks[start + row]], before[ranks[start + row]], clock)
             for row in rows
         )
         log.add(found_late, len(rows))
         start += part.rows
-    on_time: Mask = kept & ~bad
-    return on_time
+    timely: Mask = kept & ~bad
+    return timely
+
+
+def _times_before(oldest: Times, latest: Times, clock: Clock) -> Times:
+    """The time before each update; one that comes too late does not move it."""
+    if np.array_equal(oldest, latest):  # then none that is late is the latest
+        before: Times = np.maximum.accumulate(np.concatenate([[clock.now], latest]))[:-1]
+        return before
+    now, found = clock.now, list[int]()
+    for first, last in zip(oldest.tolist(), latest.tolist(), strict=True):
+        found.append(now)
+        if now == START or first >= now - clock.late:
+            now = max(now, last)
+    return np.array(found, np.int64)
 
 
 def _times_of_facts(part: FilePart, arguments: Mapping[str, int], prefixes: Mapping[str, str]) -> Times:
@@ -179,6 +238,9 @@ def _unreadable(part: FilePart, row: int) -> BadRow:
 
 
 def _too_late(part: FilePart, row: int, time: int, now: int, clock: Clock) -> BadRow:
-    late = f"older than {duration_text(clock.late)}" if clock.late else "older than that"
-    values = {"time": time_text(int(time)), "now": time_text(int(now)), "late": late}
-    return BadRow(UpdateTooLate(position_of_row(part, row), **values), 1, part.text_of(row))
+    return BadRow(late_at(position_of_row(part, row), int(time), int(now), clock.late), 1, part.text_of(row))
+
+
+def late_at(position: Position, time: int, now: int, late: int) -> UpdateTooLate:
+    than = f"older than {duration_text(late)}" if late else "older than that"
+    return UpdateTooLate(position, time=time_text(time), now=time_text(now), late=than)

@@ -17,6 +17,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from tidalog.io.update_times import timed
 from tidalog.model.facts import Ids
 
 Numbers = npt.NDArray[np.int64]
@@ -98,6 +99,20 @@ def _around(
     np.maximum.at(lengths, part, within + 1)
     ends = np.cumsum(lengths)
     return within + (ends - lengths)[part], ends[1::2] - 1
+
+
+def ranks_of(keys: Ids, times: Numbers) -> Numbers:
+    """The number of each row's time, from 1, among those of its key; rows without one have the latest."""
+    ranks, times = np.empty(len(keys), np.int64), timed(times, keys)
+    order = np.lexsort((times, keys))
+    own, times = keys[order], times[order]
+    other_key = np.ones(len(own), np.bool_)
+    other_key[1:] = own[1:] != own[:-1]
+    begins = other_key.copy()
+    begins[1:] |= times[1:] != times[:-1]
+    number = np.cumsum(begins)
+    ranks[order] = number - np.maximum.accumulate(np.where(other_key, number, 0)) + 1
+    return ranks
 
 
 def codes_of(labels: pa.Array) -> Numbers:

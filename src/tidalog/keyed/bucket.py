@@ -21,20 +21,21 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from tidalog.api.encoded_update import net_update
+from tidalog.api.expired import reached, uncertain_heads
 from tidalog.api.relations import explicit_rows
-from tidalog.api.timed_changes import is_monotonic
+from tidalog.api.timed_changes import times_of
 from tidalog.api.transitions import inverse
 from tidalog.engine.engine import EmbeddedEngine
-from tidalog.keyed.batches import Numbers, SubBatches, codes_of, split_batch
+from tidalog.keyed.batches import Numbers, SubBatches, codes_of, ranks_of, split_batch
 from tidalog.keyed.bucket_records import Noted, packed_record, read_record
-from tidalog.keyed.changes import NOTHING_EXPIRED, ExpiredOfKeys, KeyedChanges, plain_texts
+from tidalog.keyed.changes import NOTHING_EXPIRED, ExpiredOfKeys, KeyedChanges, ended_keys, plain_texts
 from tidalog.keyed.config import BucketConfig
 from tidalog.keyed.declared_rows import fitting_rows, late_notes
 from tidalog.keyed.keys import KeyTable
 from tidalog.keyed.outcome import BatchOutcome, Clock, Collected
-from tidalog.keyed.rollback import keys_of, update_without, without_keys
+from tidalog.keyed.rollback import update_without, without_keys
 from tidalog.keyed.routing import sub_batches
-from tidalog.keyed.row_times import times_of_updates
+from tidalog.keyed.row_times import UpdateTimes, times_of_rows, times_of_updates
 from tidalog.keyed.rule_edits import PlannedEdit, Refusal, check_constraints, plan_edits, with_learnt
 from tidalog.keyed.rules import EditRows, Rules, edits_in
 from tidalog.keyed.window_states import NO_KEYS, NO_ROWS, KeyTimes
@@ -57,9 +58,15 @@ class Bucket:
         self.keys = KeyTable.empty(config.text_labels)
         self.rules = Rules(config)
         self.database = self.rules.database()
-        self.windows = KeyedWindows(config.windows, config.late)
+        own_times = config.time_arguments, lambda ids: times_of(self.engine.dictionary, ids)
+        self.windows = KeyedWindows(config.windows, config.late, own_times)
         self._shared = config.shared_facts(self.engine.dictionary)
-        self._is_monotonic = False
+        self._uncertain: frozenset[str] = frozenset()
+        """Predicates that depend on a rule that negates or aggregates."""
+
+    def _note_uncertain(self) -> None:
+        analysis = self.database.analysis
+        self._uncertain = reached(analysis, uncertain_heads(analysis))
 
     # --- a batch ------------------------------------------------------------------------------------
 
@@ -83,21 +90,22 @@ class Bucket:
         dictionary = self.engine.dictionary
         moves = until is not None and until > self.windows.now
         keys = dictionary.encode(table.column("key"), "string")
-        labels = self._labels(table, keys)
+        moments = times_of_rows(table) if self.windows and self.config.labels is None else None
+        labels = self._labels(table, keys, moments)
         new = self.keys.later(keys, labels) if table.num_rows else np.empty(0, np.bool_)
         order = self._order(keys, labels, new, changes)
         of_updates = labels.take(pa.array(order.rows[order.firsts]))
         work = Collected(KeyedChanges(self.config, dictionary, order, of_updates), of_updates)
         self.windows.begin(len(dictionary))
-        self._is_monotonic = is_monotonic(self.database.analysis)
-        times = times_of_updates(table, keys, order)
+        self._note_uncertain()
+        oldest, times = times_of_updates(table, keys, order, by_facts=bool(self.config.time_arguments))
         self._add_keys(np.unique(order.keys), work)
         changing = dict(zip(order.rule_edits.tolist(), changes, strict=True))
         for number, update in enumerate(sub_batches(table, keys, order, self.config, dictionary)):
-            update, own = self._on_time(number, update, times, order, work)
+            update, own = self._on_time(number, update, (oldest, times), order, work)
             if number in changing:
                 self._apply_rule_edit(changing[number], number, update, own, order, work)
-                self._is_monotonic = is_monotonic(self.database.analysis)
+                self._note_uncertain()
             else:
                 self._apply_facts(number, update, own, order, work)
         noted, last = order.last_updates()
@@ -112,7 +120,7 @@ class Bucket:
         refused_rows = (np.isin(order.sub_batch, with_rules) | np.isin(of_rows, refused)) & ~late_rows
         late = of_rows[late_rows].tolist()
         now_of_late = [work.late[update] for update in late]
-        bad += late_notes(table, order.rows[late_rows], times[late].tolist(), now_of_late)
+        bad += late_notes(table, order.rows[late_rows], oldest[late].tolist(), now_of_late)
         without = np.isin(order.sub_batches, with_rules)
         without[[*refused, *work.late]] = True
         done = int(np.count_nonzero(~without))
@@ -148,15 +156,18 @@ class Bucket:
     def _order(self, keys: Ids, labels: pa.Array, new: Mask, changes: Sequence[PlannedEdit]) -> SubBatches:
         if not changes:
             return split_batch(keys, codes_of(labels), new)
-        if self.config.labels is None:  # then the batch is one update of each key, and the edit is part of it
-            return split_batch(keys, np.zeros(len(keys), np.int64), new, np.zeros(1, np.int64))
+        if self.config.labels is None:  # then the edit is part of the first update of each key in the batch
+            last = pc.fill_null(self.keys.last_labels(keys), 0)
+            return split_batch(keys, codes_of(pc.subtract(labels, last)), new, np.ones(1, np.int64))
         own = pa.array([change.label for change in changes], labels.type)
         codes = codes_of(pa.concat_arrays([labels, own]))
         return split_batch(keys, codes[: len(keys)], new, codes[len(keys) :])
 
-    def _labels(self, table: pa.Table, keys: Ids) -> pa.Array:
+    def _labels(self, table: pa.Table, keys: Ids, moments: Numbers | None) -> pa.Array:
+        """Without labels, updates of a key are numbered: one for a batch, or for each of its times."""
         if self.config.labels is None:
-            return pc.add(pc.fill_null(self.keys.last_labels(keys), 0), 1)
+            ranks = 1 if moments is None else pa.array(ranks_of(keys, moments))
+            return pc.add(pc.fill_null(self.keys.last_labels(keys), 0), ranks)
         labels = table.column("update").combine_chunks()
         return labels.cast(pa.string() if self.config.text_labels else pa.int64())
 
@@ -190,7 +201,7 @@ class Bucket:
             delta = {name: without_keys(change, bad) for name, change in delta.items()}
             plan = self._without(plan, update, bad, work)
         self.windows.commit(plan)
-        return delta, self._expired(plan, update), (keys, names)
+        return delta, self._expired(plan, delta), (keys, names)
 
     def _violations(self, delta: Delta) -> tuple[Ids, Ids]:
         """Keys that violate a constraint now, and the names of the constraints."""
@@ -206,13 +217,20 @@ class Bucket:
         work.applied[-1] = plan.update
         return plan
 
-    def _expired(self, plan: KeyedPlan, update: EncodedUpdate | None = None) -> ExpiredOfKeys:
-        """What expires by a plan.  Derived facts count too, unless their key has deletions, a rule negates or
-        aggregates, or rules changed."""
+    def _expired(self, plan: KeyedPlan, delta: Mapping[str, PredicateDelta] | None = None) -> ExpiredOfKeys:
+        """What expires by a plan: derived facts too, except those of keys with deletions that their predicate
+        depends on, unless a rule that it depends on negates or aggregates, or rules were changed."""
         if not plan.expired:
             return NOTHING_EXPIRED
-        others = keys_of(update.deletions) if update is not None else NO_ROWS
-        return ExpiredOfKeys(plan.expired, others, self._is_monotonic and update is not None)
+        if delta is None:
+            return ExpiredOfKeys(plan.expired)
+        ended = {
+            name: keys
+            for name, change in delta.items()
+            if len(keys := ended_keys(name, change, plan.expired))
+        }
+        others = np.unique(np.concatenate([np.empty(0, np.int32), *ended.values()]))
+        return ExpiredOfKeys(plan.expired, others, reached(self.database.analysis, ended), self._uncertain)
 
     def _refuse(self, number: int, keys: Ids, names: Ids, order: SubBatches, work: Collected) -> None:
         """Refuses the updates of keys in a sub-batch, which violate the constraints with these names."""
@@ -260,13 +278,13 @@ class Bucket:
     # --- windows ------------------------------------------------------------------------------------
 
     def _on_time(
-        self, number: int, update: EncodedUpdate, times: Numbers, order: SubBatches, work: Collected
+        self, number: int, update: EncodedUpdate, found: UpdateTimes, order: SubBatches, work: Collected
     ) -> tuple[EncodedUpdate, KeyTimes]:
         """A sub-batch without the updates that come too late, and the times of the others."""
-        own = np.flatnonzero(order.sub_batches == number)
+        own, (oldest, times) = np.flatnonzero(order.sub_batches == number), found
         if not self.windows:
             return update, NO_KEYS
-        late = self.windows.late_among(order.keys[own], times[own])
+        late = self.windows.late_among(order.keys[own], oldest[own])
         if late.any():
             update = update_without(update, order.keys[own[late]])
             now = self.windows.times_of(order.keys[own[late]])

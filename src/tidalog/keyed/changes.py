@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
 import pyarrow as pa
 
-from tidalog.api.expired import rows_among
+from tidalog.api.expired import ended_among, rows_among
 from tidalog.api.naming import is_hidden
 from tidalog.io.change_columns import EXPIRED, KINDS, OPERATIONS, change_schema
 from tidalog.io.change_feed import ChangeBatch
@@ -32,22 +32,28 @@ _FIRST: Final = -1
 
 @dataclass(frozen=True)
 class ExpiredOfKeys:
-    """The facts that left windows, keys of which more than that was deleted, and whether nothing but time can
-    have ended a derived fact of the other keys."""
+    """The facts that left windows; keys of which more than that was deleted, and the predicates that may have
+    lost facts of these; and those of which something else may have ended facts of any key, None for all."""
 
     facts: Sequence[Facts] = ()
     others: Ids = field(default_factory=lambda: np.empty(0, np.int32))
-    is_only_cause: bool = False
+    reached: Collection[str] = ()
+    uncertain: Collection[str] | None = None
 
     def among(self, predicate: str, columns: Sequence[Ids], explicit: Mask) -> Mask:
         """Which of the deleted facts of a predicate, with their keys, expired."""
         found = rows_among(predicate, columns, explicit, self.facts)
-        if self.facts and self.is_only_cause:
-            found |= ~explicit & ~np.isin(columns[0], self.others)
+        if self.facts and self.uncertain is not None and predicate not in self.uncertain:
+            found |= ~explicit & ~(np.isin(columns[0], self.others) & (predicate in self.reached))
         return found
 
 
 NOTHING_EXPIRED = ExpiredOfKeys()
+
+
+def ended_keys(predicate: str, change: PredicateDelta, expired: Sequence[Facts]) -> Ids:
+    """The keys of explicit facts of a predicate that were deleted otherwise."""
+    return change.deleted[0][ended_among(predicate, change, expired)]
 
 
 class _Part:

@@ -63,6 +63,8 @@ class BucketConfig:
     windows: tuple[Window, ...] = ()
     late: int = 0
     """How much older than the time of its key an update may be, in microseconds."""
+    time_arguments: Mapping[str, int] = field(default_factory=dict)
+    """The arguments, from 0 and without the key, at whose times facts come, if updates have no time."""
     facts_only: bool = False
     """Whether a bucket only holds facts: it keeps the text of the rules without evaluating them."""
 
@@ -162,6 +164,7 @@ def config_of(
             for one in windows
         ),
         late,
+        {keyed.name(name): number for name, number in kb.program.time_arguments.items()},
     )
 
 

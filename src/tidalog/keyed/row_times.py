@@ -18,6 +18,8 @@ from tidalog.keyed.row_notes import note_of
 from tidalog.model.facts import Ids
 from tidalog.model.window_times import START
 
+UpdateTimes = tuple[Numbers, Numbers]
+
 
 @dataclass(frozen=True)
 class RowTimes:
@@ -42,15 +44,7 @@ class RowTimes:
         return table.append_column(UNTIL, pa.repeat(until, table.num_rows))
 
     def _read(self, table: pa.Table) -> pa.Table:
-        times = np.full(table.num_rows, START, np.int64)
-        for name, number in self.arguments.items():
-            if f"arg{number + 1}" in table.column_names:
-                is_fact = pc.and_(
-                    pc.equal(table.column("predicate"), name), pc.equal(table.column("op"), INSERT)
-                )
-                rows = np.flatnonzero(pc.fill_null(is_fact, False).to_numpy())
-                found, known = times_of_values(table.column(f"arg{number + 1}").take(pa.array(rows)))
-                times[rows[known]] = found[known]
+        times = times_of_facts(table, self.arguments)
         if TIME in table.column_names:
             column = table.column(TIME)
             found, known = times_of_values(column)
@@ -61,13 +55,39 @@ class RowTimes:
         return table.append_column(TIME, pa.array(times, pa.int64(), mask=times == START))
 
 
-def times_of_updates(table: pa.Table, keys: Ids, order: SubBatches) -> Numbers:
-    """The latest time of the rows of each update of a batch; START if it has none."""
-    found = np.full(len(order.keys), START, np.int64)
-    if TIME in table.column_names:
-        times = pc.fill_null(table.column(TIME), START).to_numpy()[order.rows]
-        np.maximum.at(found, order.update_of(keys[order.rows], order.sub_batch), times)
-    return found
+def times_of_facts(table: pa.Table, arguments: Mapping[str, int]) -> Numbers:
+    """The times that rows insert as arguments of predicates; START for other rows."""
+    times = np.full(table.num_rows, START, np.int64)
+    for name, number in arguments.items():
+        if f"arg{number + 1}" in table.column_names:
+            is_fact = pc.and_(pc.equal(table.column("predicate"), name), pc.equal(table.column("op"), INSERT))
+            rows = np.flatnonzero(pc.fill_null(is_fact, False).to_numpy())
+            found, known = times_of_values(table.column(f"arg{number + 1}").take(pa.array(rows)))
+            times[rows[known]] = found[known]
+    return times
+
+
+def times_of_rows(table: pa.Table) -> Numbers | None:
+    """START for rows without a time; None if none has one."""
+    if TIME not in table.column_names:
+        return None
+    times: Numbers = pc.fill_null(table.column(TIME), START).to_numpy()
+    return times
+
+
+def times_of_updates(table: pa.Table, keys: Ids, order: SubBatches, *, by_facts: bool) -> UpdateTimes:
+    """The time by which each update of a batch may come too late, and the latest time of its rows; START if
+    it has none.  With times `by_facts` it is as late as the oldest of them."""
+    latest, times = np.full(len(order.keys), START, np.int64), times_of_rows(table)
+    if times is None:
+        return latest, latest
+    times, updates = times[order.rows], order.update_of(keys[order.rows], order.sub_batch)
+    np.maximum.at(latest, updates, times)
+    if not by_facts:
+        return latest, latest
+    oldest = latest.copy()
+    np.minimum.at(oldest, updates, np.where(times == START, latest[updates], times))
+    return oldest, latest
 
 
 def _with_faults(table: pa.Table, wrong: Numbers) -> pa.Table:

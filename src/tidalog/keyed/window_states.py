@@ -10,8 +10,6 @@ import numpy.typing as npt
 
 from tidalog.maintain.windows.planned import WindowPlan
 from tidalog.model.facts import Ids
-from tidalog.model.program import Window
-from tidalog.model.window_times import NEVER
 
 Times = npt.NDArray[np.int64]
 Mask = npt.NDArray[np.bool_]
@@ -101,15 +99,3 @@ class RowStates:
     rows: Ids
     was_in: Mask
     is_in: Mask
-
-
-def expiries_of(window: Window, times: Times) -> Times:
-    """`expiry_of` many times."""
-    found: Times = np.full(len(times), NEVER, np.int64)
-    if window.kind == "range":
-        steps = -(-(times + window.length) // window.step)
-        most = NEVER // window.step
-        found = np.where(steps > most, NEVER, np.minimum(steps, most) * window.step)
-    elif window.kind == "tumbling":
-        found = (times // window.length + 1) * window.length
-    return found

@@ -24,22 +24,28 @@ from tidalog.keyed.window_states import (
     StreamPlan,
     Times,
     TouchedRows,
-    expiries_of,
 )
 from tidalog.maintain.windows.planned import change_of
-from tidalog.maintain.windows.stream_rows import BEFORE, StreamRows, grown
+from tidalog.maintain.windows.stream_rows import BEFORE, StreamRows, expiries_of, grown
 from tidalog.model.facts import Facts, Ids
 from tidalog.model.program import Window
 from tidalog.model.window_times import NEVER, START
 
+TimesOfTerms = Callable[[Ids], Times]
+
 
 class KeyedStream:
     def __init__(
-        self, source: str, windows: Sequence[Window], arity: int, now_of: Callable[[Ids], Times]
+        self,
+        source: str,
+        windows: Sequence[Window],
+        arity: int,
+        now_of: Callable[[Ids], Times],
+        own_times: tuple[int, TimesOfTerms] | None = None,
     ) -> None:
-        """`arity` counts the key; `now_of` has the present times of keys.  Without windows it only keeps
-        state."""
-        self.now_of = now_of
+        """`arity` counts the key; `now_of` has the present times of keys; `own_times` is the column with the
+        times of facts, and the times of terms.  Without windows it only keeps state."""
+        self.now_of, self._own_times = now_of, own_times
         self.source, self.rows = source, StreamRows(arity)
         self.windows = list(windows)
         self.due = [DueIndex() for _ in self.windows]
@@ -76,19 +82,22 @@ class KeyedStream:
     def plan(self, deletions: Sequence[Facts], insertions: Sequence[Facts], times: KeyTimes) -> StreamPlan:
         """What an update of some keys does, each at its own time.  Changes nothing that can be seen."""
         came, gone = self.rows.numbers_of(insertions), self.rows.numbers_of(deletions)
-        inserted, deleted = self.rows.effective(came, gone, lambda rows: self._at(rows, times))
+        inserted, deleted = self.rows.effective(
+            came, gone, lambda rows: self._at(rows, times), lambda rows: self._come_at(rows, times)
+        )
         touched = np.unique(np.concatenate([came, gone]))
-        at, position = self._at(touched, times), np.searchsorted(touched, came)
+        at, come_at = self._at(touched, times), self._come_at(touched, times)
+        position = np.searchsorted(touched, came)
         own_came, own_gone = np.isin(touched, came), np.isin(touched, gone)
         alive = self.alive[touched] & ~np.isin(touched, deleted) | np.isin(touched, inserted)
         came_at, deleted_at = self.rows.came[touched].copy(), self.rows.deleted[touched].copy()
-        came_at[own_came] = np.maximum(came_at, at)[own_came]
+        came_at[own_came] = np.maximum(came_at, come_at)[own_came]
         deleted_at[own_gone] = np.maximum(deleted_at, at)[own_gone]
         numbers = self.next + np.arange(len(came))
         last = self.last[touched].copy()
-        newest = self.rows.came[came] <= at[position]
+        newest = self.rows.came[came] <= come_at[position]
         np.maximum.at(last, position[newest], numbers[newest])
-        arrivals = Held(self.keys_of(came), at[position], numbers, came) if self._most != 0 else Held()
+        arrivals = Held(self.keys_of(came), come_at[position], numbers, came) if self._most != 0 else Held()
         after = TouchedRows(touched, came_at, alive, last)
         named = [
             (
@@ -110,6 +119,15 @@ class KeyedStream:
         """The time of the update of each row's key."""
         found: Times = times.at[times.of(self.keys_of(rows))]
         return found
+
+    def _come_at(self, rows: Ids, times: KeyTimes) -> Times:
+        """When an update that inserts these rows lets them come."""
+        at = self._at(rows, times)
+        if self._own_times is None:
+            return at
+        column, times_of = self._own_times
+        own = times_of(self.rows.facts("", rows).columns[column])
+        return np.where(own == START, at, own)
 
     def _by_time(self, number: int, after: TouchedRows, times: KeyTimes) -> RowStates:
         window = self.windows[number]

@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from tidalog.keyed.window_states import Held, KeyTimes, Mask, StreamPlan, Times
-from tidalog.keyed.window_stream import KeyedStream
+from tidalog.keyed.window_stream import KeyedStream, TimesOfTerms
 from tidalog.maintain.windows.planned import PlannedUpdate, planned
 from tidalog.maintain.windows.stream_rows import grown
 from tidalog.model.facts import Facts, Ids
@@ -28,6 +28,10 @@ from tidalog.storage.columns import Arrays
 
 _BEHIND = "behind"
 """The name, in a record, of keys with times of their own."""
+
+
+def _no_times(ids: Ids) -> Times:
+    return np.full(len(ids), START, np.int64)
 
 
 @dataclass(frozen=True)
@@ -48,6 +52,8 @@ class WindowsRecord:
 class KeyedWindows:
     windows: tuple[Window, ...] = ()
     late: int = 0
+    own_times: tuple[Mapping[str, int], TimesOfTerms] = field(default_factory=lambda: ({}, _no_times))
+    """The arguments that have the times of facts, by stream, and the times of terms."""
     now: int = START
     """The time of the stream."""
     streams: dict[str, KeyedStream] = field(default_factory=dict)
@@ -110,7 +116,10 @@ class KeyedWindows:
 
     def _new_stream(self, source: str, arity: int) -> KeyedStream:
         own = [window for window in self.windows if window.source == source]
-        return KeyedStream(source, own, arity, self.times_of)
+        arguments, times_of = self.own_times
+        argument = arguments.get(source)
+        own_times = None if argument is None else (argument + 1, times_of)
+        return KeyedStream(source, own, arity, self.times_of, own_times)
 
     def commit(self, plan: KeyedPlan) -> None:
         for source, part in plan.streams.items():

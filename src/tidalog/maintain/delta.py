@@ -39,6 +39,8 @@ class PredicateDelta:
     became_explicit_rows: int = 0
     became_implicit: list[Ids] = field(default_factory=list)
     became_implicit_rows: int = 0
+    deleted_by_time: npt.NDArray[np.bool_] | None = None
+    """Which deleted facts had an expiry that has come, if that is known."""
 
     def put(self, way: int, columns: list[Ids], explicit: npt.NDArray[np.bool_]) -> None:
         """Adds the rows that have changed in one way."""
@@ -61,6 +63,8 @@ class ChangeSet:
     kinds: npt.NDArray[np.int8]
     starts: npt.NDArray[np.int64]
     rows: Ids
+    by_time: npt.NDArray[np.bool_] | None = None
+    """Which of them had an expiry that has come, if some had."""
 
 
 class Deltas(LazyMapping[PredicateDelta]):
@@ -109,6 +113,8 @@ class Deltas(LazyMapping[PredicateDelta]):
             if len(chosen):
                 starts, explicit = changed.starts[chosen], (changed.kinds[chosen] & 1) != 0
                 result.put(way, [changed.rows[starts + column] for column in range(arity)], explicit)
+                if way == _DELETED and changed.by_time is not None:
+                    result.deleted_by_time = changed.by_time[chosen]
         return result
 
 

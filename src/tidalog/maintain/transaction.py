@@ -41,6 +41,8 @@ class Transaction:
         """Facts that are deleted so far, by predicate."""
         self.deleted_count = 0
         """How many these are."""
+        self.too_old: list[Ids] = []
+        """Derived facts that are deleted because their expiry has come."""
         self._moves = 0
         """Facts that came back in the components that are done."""
         self.to_delete: dict[int, Ids] = {}
@@ -176,6 +178,7 @@ class Transaction:
         )
         ids, kinds, starts = ids[:count], kinds[:count], starts[:count]
         rows = np.empty(size, np.int32)
+        by_time = np.isin(ids, np.concatenate(self.too_old)) if self.too_old else None
         moves = int(log.counts[changes.MOVES])
         dead = np.empty(count + moves, np.int32)
         gone = int(ended.finish(engine.store.at, engine.log.at, self.begin, ids, kinds, starts, rows, dead))
@@ -185,7 +188,8 @@ class Transaction:
             dead = dead[: gone + moves]
             engine.store.dead_blocks.add(dead, gone)
             self._remove_from_indexes(dead)
-        return Deltas(ChangeSet(predicates[:count], kinds, starts, rows), engine.names, engine.arities)
+        changed = ChangeSet(predicates[:count], kinds, starts, rows, by_time)
+        return Deltas(changed, engine.names, engine.arities)
 
     def _remove_from_indexes(self, dead: Ids) -> None:
         """Removes dead facts from the indexes of their predicates."""

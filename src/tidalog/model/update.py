@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
 
 from tidalog.model.facts import Facts
 from tidalog.model.lifetimes import Lifetimes
@@ -34,12 +37,20 @@ class EncodedUpdate:
     """What its facts were checked against when it was read from a file."""
     time: int | None = None
     """When it took place, in microseconds since 1970; None: at the present time of the windows."""
+    times: Mapping[str, npt.NDArray[np.int64]] | None = None
+    """When its insertions came, by predicate, if `time` is the latest of the times that they have."""
     arrived: bool = False
     """Whether that is the time of its arrival, and not one that came with the data."""
     lifetimes: Lifetimes | None = None
     """When its explicit facts expire, once windows have made it an update without a time."""
     accepted: bool = False
     """Whether it was found to be early enough for the windows when it was logged, and is not asked again."""
+
+    @property
+    def oldest(self) -> int | None:
+        """The time by which it may come too late."""
+        found = [] if self.times is None else [int(times.min()) for times in self.times.values()]
+        return min([self.time, *found]) if self.time is not None else None
 
     @property
     def changes_rules(self) -> bool:

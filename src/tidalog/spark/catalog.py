@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from tidalog.analysis.rewrite import atoms
 from tidalog.io.declared_rows import Declarations
 from tidalog.lang import parse_rules
-from tidalog.lang.names import written_name
+from tidalog.lang.names import full_name, written_name
 from tidalog.model.errors import ProgramError
 from tidalog.model.program import Declaration
 from tidalog.model.term_text import STANDARD_PREFIXES
@@ -68,6 +68,13 @@ def known_predicates(kb: KnowledgeBase) -> KnownPredicates:
         for alias in _aliases(name, prefixes):
             arities[alias] = info.arity
     return KnownPredicates(arities, layout.active, prefixes, kb.program.declared)
+
+
+def time_arguments(kb: KnowledgeBase, known: KnownPredicates) -> dict[str, int]:
+    """The arguments, from 0, with the times of facts, by all names of their predicates."""
+    arguments = kb.program.time_arguments
+    names = {alias: full_name(alias, known.prefixes) for alias in known.arities} if arguments else {}
+    return {alias: arguments[name] for alias, name in names.items() if name in arguments}
 
 
 def _aliases(name: str, prefixes: Mapping[str, str]) -> list[str]:

@@ -13,14 +13,17 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from tidalog.io.declared_rows import as_declared
-from tidalog.io.update_checks import ADD_RULE
+from tidalog.io.update_checks import ADD_RULE, INSERT
 from tidalog.io.update_files import part_of
-from tidalog.io.update_times import times_of_values
+from tidalog.io.update_times import Times, timed, times_of_values
 from tidalog.keyed.row_notes import BLOCK, FILE, OFFSETS, ROW
+from tidalog.keyed.row_times import times_of_facts
+from tidalog.model.window_times import START
 from tidalog.spark.catalog import KnownPredicates
 from tidalog.spark.columns import UpdateColumns, quoted
 from tidalog.spark.diagnostics import FileInStreamNotReadable, SparkError, UpdateTooLate
@@ -61,7 +64,13 @@ class Ingest:
     are texts or integers; a text among integers is an error."""
 
     def __init__(
-        self, updates: DataFrame, columns: UpdateColumns, known: KnownPredicates, *, text_labels: bool = False
+        self,
+        updates: DataFrame,
+        columns: UpdateColumns,
+        known: KnownPredicates,
+        time_arguments: Mapping[str, int] | None = None,
+        *,
+        text_labels: bool = False,
     ) -> None:
         rows = named(with_origins(updates), columns)
         if columns.dated_labels:
@@ -83,6 +92,7 @@ class Ingest:
         self._text_labels = text_labels
         self._label = columns.update or ""
         self._time = columns.time or ""
+        self._time_arguments = time_arguments or {}
         self._known = known
         self.declarations = known.declarations
         """Arguments of declared predicates are of their types."""
@@ -119,8 +129,7 @@ class Ingest:
         column = batch.table.column(TIME)
         times, known = times_of_values(column)
         wrong = ~known & column.is_valid().to_numpy()
-        read = pa.chunked_array([pa.array(times, pa.int64(), mask=~known)])
-        table = batch.table.set_column(batch.table.column_names.index(TIME), TIME, read)
+        table = _with_column(batch.table, times, known)
         if not wrong.any():
             return replace(batch, table=table)
         fault = self._validation.fault_of_time(column, wrong, _first(batch.faults))
@@ -160,17 +169,52 @@ class Ingest:
     def late_rows(
         self, frame: DataFrame, batch: Batch, late: Mapping[Label | None, tuple[str, str]]
     ) -> list[BadRow]:
-        """The valid rows of late updates, each with the number and message of its update.  The label None
-        stands for the whole batch."""
+        """The valid rows of late updates, each with the number and message of its update."""
+        texts = {str(one): about for one, about in late.items()}
+        return self._late_rows(frame, batch, label_of(self._text_labels).cast("string"), texts)
+
+    def row_times(self, table: pa.Table) -> Times:
+        """The time of each row; START if it has none."""
+        times = times_of_facts(table, self._time_arguments)
+        if TIME not in table.column_names:
+            return times
+        own = pc.fill_null(table.column(TIME), START).to_numpy()
+        return np.where(own == START, times, own)
+
+    def moments(self, batch: Batch) -> Times:
+        """The times of valid rows without labels; those without one have the latest."""
+        return timed(self.row_times(batch.table), np.zeros(batch.table.num_rows, np.int64))
+
+    def late_times(
+        self, frame: DataFrame, batch: Batch, late: Mapping[int | None, tuple[str, str]]
+    ) -> list[BadRow]:
+        """The valid rows with late times, where each time is an update."""
         from pyspark.sql import functions as F
 
-        label = label_of(self._text_labels).cast("string") if self.has_labels else F.lit("")
-        texts = {"" if one is None else str(one): about for one, about in late.items()}
-        fault = F.struct(F.lit("").alias("number"), label.alias("message"), F.lit("").alias("column"))
-        is_late = label.isin(list(texts)) & _first(batch.faults).isNull()
+        texts = [F.col(TIME).cast("string")] if self.has_times else []
+        for name, number in self._time_arguments.items():
+            is_fact = (F.col("predicate") == name) & (F.col("op") == INSERT)
+            texts.append(F.when(is_fact, F.col(f"arg{number + 1}").cast("string")))
+        text = F.coalesce(*texts, F.lit(""))
+        rows, found = self._rows(frame, text.alias(FAULT))
+        if self.has_times:
+            rows = _with_column(rows, *times_of_values(rows.column(TIME)))
+        times = self.row_times(rows)
+        times[times == START] = self.moments(batch).max()
+        pairs = zip(found.to_pylist(), times.tolist(), strict=True)
+        return self._late_rows(frame, batch, text, {text: late[time] for text, time in pairs if time in late})
+
+    def _late_rows(
+        self, frame: DataFrame, batch: Batch, what: Column, late: Mapping[str, tuple[str, str]]
+    ) -> list[BadRow]:
+        """The valid rows for which something is late."""
+        from pyspark.sql import functions as F
+
+        fault = F.struct(F.lit("").alias("number"), what.alias("message"), F.lit("").alias("column"))
+        is_late = what.isin(list(late)) & _first(batch.faults).isNull()
         rows = _bad_rows(frame, F.when(is_late, fault))
         for row in rows:
-            row["number"], row["message"] = texts[str(row["message"])]
+            row["number"], row["message"] = late[str(row["message"])]
             row["column"] = self._label if row["number"] == UpdateTooLate.number else self._time
         return rows
 
@@ -191,6 +235,12 @@ class Ingest:
             str(row[FILE]) if FILE in row else ", ".join(f"{name} {value}" for name, value in row.items())
             for row in found
         )
+
+
+def _with_column(table: pa.Table, times: Times, known: npt.NDArray[np.bool_]) -> pa.Table:
+    """Rows with their times in microseconds."""
+    read = pa.chunked_array([pa.array(times, pa.int64(), mask=~known)])
+    return table.set_column(table.column_names.index(TIME), TIME, read)
 
 
 def _first(faults: Sequence[Column]) -> Column:

@@ -161,7 +161,8 @@ class Pipeline:
         if last is not None and batch <= last:  # a repetition
             report.skipped = read.table.num_rows
             return
-        found = ordered(read.table, batch, self._before(), self._kind, self._ingest.declarations)
+        moments = None if self._ingest.has_labels else self._ingest.moments(read)
+        found = ordered(read.table, batch, self._before(), self._kind, self._ingest.declarations, moments)
         updates = kb.prepare_updates(found.updates)
         for update, moment in zip(updates, found.times, strict=False):
             update.time = moment
@@ -203,9 +204,12 @@ class Pipeline:
     ) -> list[BadRow]:
         """The rows of updates that are too late to be applied: after other updates, or for windows."""
         texts = late_texts(found, late, self.kb.last_label())
-        if texts and not self._ingest.has_labels:  # the batch is one update
-            texts = {None: next(iter(texts.values()))}
-        return self._ingest.late_rows(frame, read, texts) if texts else []
+        if not texts:
+            return []
+        if self._ingest.has_labels:
+            return self._ingest.late_rows(frame, read, texts)
+        times = zip(found.updates.updates, found.times, strict=True)
+        return self._ingest.late_times(frame, read, {time: texts[own] for own, time in times if own in texts})
 
     # --- applying -----------------------------------------------------------------------------------
 

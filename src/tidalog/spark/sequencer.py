@@ -10,8 +10,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import Final, Literal
+from typing import Literal
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
@@ -21,13 +22,13 @@ from tidalog.io.diagnostics import Position
 from tidalog.io.result import Reading
 from tidalog.io.term_fields import readings_of
 from tidalog.io.update_tables import UpdateTable, update_table_of
+from tidalog.io.update_times import Times
 from tidalog.model.update import Label
+from tidalog.model.window_times import START
 from tidalog.spark.named_columns import CONTENT, TIME
 from tidalog.storage.dedup import Content, Seen
 
 LabelKind = Literal["integer", "text"]
-_ONE: Final = 1
-"""The label of an update without one."""
 
 
 def _never_seen(label: Label, content: Content) -> Seen | None:
@@ -58,7 +59,7 @@ class Ordered:
     goes_on: bool = False
     skipped: int = 0
     times: Sequence[int | None] = ()
-    """The latest time of the rows of each update."""
+    """The latest time of the rows of each update; of updates without labels it is that of all their rows."""
     changed: list[Label] = field(default_factory=list)
     unseen: list[Label] = field(default_factory=list)
 
@@ -69,10 +70,11 @@ def ordered(
     before: Before | None = None,
     kind: LabelKind | None = None,
     declarations: Declarations | None = None,
+    moments: Times | None = None,
 ) -> Ordered:
-    """The new updates of valid rows.  Rows without labels are one update, with the label 1.  Labels are of
-    `kind`, or of the type of their column; a column CONTENT identifies rows.  Arguments become terms of the
-    declared types, which they fit.
+    """The new updates of valid rows.  Rows without labels are one update for each of their times, `moments`,
+    with the labels 1, 2 …  Labels are of `kind`, or of the type of their column; a column CONTENT identifies
+    rows.  Arguments become terms of the declared types, which they fit.
     """
     name = f"batch {batch}"
 
@@ -80,11 +82,10 @@ def ordered(
         return update_table_of(raw_batch(rows, name), declarations)
 
     if "update" not in table.column_names:
-        own = pa.repeat(pa.scalar(_ONE, pa.int64()), table.num_rows)
-        updates = updates_of(table.add_column(0, "update", pa.chunked_array([own], pa.int64())))
-        return Ordered(
-            updates, times=[pc.max(table.column(TIME)).as_py()] if TIME in table.column_names else ()
-        )
+        moments = np.full(table.num_rows, START, np.int64) if moments is None else moments
+        each, ranks = np.unique(moments, return_inverse=True)
+        updates = updates_of(table.add_column(0, "update", pa.array(ranks + 1)))
+        return Ordered(updates, times=[None if time == START else time for time in each.tolist()])
     labels = _labels(table.column("update"), kind)
     rows = table.set_column(table.column_names.index("update"), "update", labels)
     contents = _contents(rows)

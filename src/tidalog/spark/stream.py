@@ -22,7 +22,7 @@ from tidalog.api.times import checked_duration
 from tidalog.model.errors import UsageError
 from tidalog.model.window_times import SECOND
 from tidalog.spark.applying import Applying
-from tidalog.spark.catalog import known_predicates
+from tidalog.spark.catalog import known_predicates, time_arguments
 from tidalog.spark.checkpoints import Lineage, lineage_of, read_checkpoint
 from tidalog.spark.columns import UpdateColumns, stream_columns, with_time
 from tidalog.spark.data_source import OWN_ANSWERS
@@ -368,7 +368,7 @@ class Maintained:
             feeds.append(Feed(self._feed, kb, known.widest, text_labels=is_text, synced=synced))
         feeds.append(answers := QueryFeeds(kb, synced=synced))
         self._answers = answers.folders
-        ingest = Ingest(self._updates, self._columns, known, text_labels=is_text)
+        ingest = Ingest(self._updates, self._columns, known, time_arguments(kb, known), text_labels=is_text)
         materialised = outputs.materialised
         pipeline = Pipeline(
             kb,

@@ -231,7 +231,7 @@ class Inbox:
 def together(part: EncodedUpdate, more: EncodedUpdate) -> EncodedUpdate:
     """One update of two parts: it deletes before it inserts, as if its rows had come at once."""
     deletions, insertions = [*part.deletions, *more.deletions], [*part.insertions, *more.insertions]
-    times = [one.time for one in (part, more) if one.time is not None]
+    times = [one.time for one in (part, more) if one.time is not None and one.times is None]
     return EncodedUpdate(
         deletions,
         insertions,

@@ -234,7 +234,10 @@ def changes_packed(
     terms, positions = terms_by_value(dictionary, ids)
     whole = {**header, "labels": [change.label for change in changes], "predicates": list(codes)}
     if any(change.time is not None for change in changes):
-        whole["times"] = [(change.time, change.arrived) for change in changes]
+        # Times that facts have are read from them again.
+        whole["times"] = [
+            (None if change.times is not None else change.time, change.arrived) for change in changes
+        ]
     if any(change.rules for change in changes):
         whole["rules"] = [edit_packed(change.rules) for change in changes]
         if whole["kind"] == UPDATES:

@@ -3,7 +3,9 @@ gets its updates, and the time of the stream after each batch."""
 
 from __future__ import annotations
 
+import contextlib
 import json
+import random
 from zlib import crc32
 
 import numpy as np
@@ -34,14 +36,14 @@ from tidalog.model.window_times import NEVER
 KEYS = tuple(f"farm {number}" for number in range(7))
 
 
-def config_for(text: str) -> BucketConfig:
+def config_for(text: str, labels: str | None = "integer") -> BucketConfig:
     program = parse(text)
     with tidalog.open() as kb:
         kb.load(program)
         kb.materialise(progress=False)
         keyed = keyed_program(program)
         late = LATE * 1_000_000
-        return config_of(keyed, kb, arguments=2, labels="integer", ttl=None, functions={}, late=late)
+        return config_of(keyed, kb, arguments=2, labels=labels, ttl=None, functions={}, late=late)
 
 
 class Buckets:
@@ -178,6 +180,36 @@ def test_an_arrival_after_a_restart_is_newer_than_a_late_one_before() -> None:
             buckets.rebuild()
 
 
+@pytest.mark.parametrize("program", sorted(PROGRAMS))
+def test_without_labels_each_time_of_a_key_is_an_update(program: str) -> None:
+    """As if times were labels."""
+    text, chance, now = PROGRAMS[program], random.Random(7), 100
+    plain, labelled = Bucket(config_for(text, None)), Bucket(config_for(text))
+    for batch in range(8):
+        now += 6
+        rows: list[TimedRow] = []
+        for _ in range(12):
+            time, predicate = now - chance.randrange(12), chance.choice(["edge", "node"])
+            names = tuple(f"n{chance.randrange(5)}" for _ in range(1 + (predicate == "edge")))
+            key, label = chance.choice(KEYS[:2]), 1000 * batch + time
+            rows.append(TimedRow(key, label, chance.choice("+++-"), predicate, names, time))
+        table = table_of(rows)
+        without = plain.apply(table.drop_columns(["update"]), 0, until=until_of(rows))
+        given = labelled.apply(table, 0, until=until_of(rows))
+        assert held_by(plain) == held_by(labelled)
+        assert (without.updates, len(without.bad)) == (given.updates, len(given.bad))
+
+
+def held_by(bucket: Bucket) -> set[tuple[str, ...]]:
+    """The explicit facts of a bucket."""
+    terms = bucket.engine.dictionary.term
+    return {
+        (facts.predicate, *(str(terms(int(value))) for value in row))
+        for facts in bucket._explicit()
+        for row in zip(*(column.tolist() for column in facts.columns), strict=True)
+    }
+
+
 def test_rows_are_found_when_they_are_due() -> None:
     """Every third row is of no interest: its entries may be removed before they are due."""
     chance, index, wanted = np.random.default_rng(1), DueIndex(), dict[int, int]()
@@ -209,3 +241,31 @@ def test_rows_that_are_in_no_window_are_dropped(monkeypatch: pytest.MonkeyPatch)
             buckets.rebuild()
     came = {(row.key, row.arguments) for rows in batches for row in rows if row.predicate == "edge"}
     assert len(buckets.buckets[0].windows.streams["edge"].rows) < len(came) / 2
+
+
+@pytest.mark.parametrize("labels", ["integer", None])
+def test_facts_of_a_key_come_at_the_times_that_they_have(labels: str | None) -> None:
+    """As in a knowledge base of its own: an update with a label is as late as the oldest of its facts."""
+    text = """
+    @declare reading(x: integer, at: dateTime) . @window reading :- range 10s, time at .
+    @window last :- reading, count 2, time at . seen(?x) :- reading(?x, _) .
+    """
+    bucket, alone = Bucket(config_for(text, labels)), tidalog.open(late=LATE)
+    alone.load(text)
+    for label, times in enumerate([[100], [110, 98, 105], [104, 112], [109, 120, 113], [99, 111, 118]], 1):
+        moments = [f"1970-01-01T00:{at // 60:02}:{at % 60:02}Z" for at in times]
+        rows = [
+            TimedRow("k", label, "+", "reading", (str(at), moment), at)
+            for at, moment in zip(times, moments, strict=True)
+        ]
+        table = table_of(rows)
+        bucket.apply(table if labels else table.drop_columns(["update"]), 0, until=until_of(rows))
+        for part in [rows] if labels else [[row] for row in sorted(rows, key=lambda row: row.time or 0)]:
+            facts = [(int(row.arguments[0]), row.arguments[1]) for row in part]
+            with contextlib.suppress(tidalog.UsageError):
+                alone.insert("reading", facts)
+        if alone.now is not None:
+            alone.advance(max(alone.now.timestamp(), *times))
+        for name in ("reading", "last"):
+            held = {fact[2] for fact in held_by(bucket) if fact[0] == name}
+            assert held == {str(term) for term, _ in alone.facts(name).to_terms()}, (label, name)

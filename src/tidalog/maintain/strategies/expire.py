@@ -128,11 +128,15 @@ class _Run:
         self.buffers = component.workspace.work(_Buffers)
         self.all: Ids | None = None
         """Every fact of the component, if expiries are worked out from scratch."""
+        self.old: Ids = _NO_IDS
+        """Facts whose expiry has come, by what was known before the update."""
 
     # --- what has changed ---------------------------------------------------------------------------
 
     def begin(self) -> None:
         engine, txn, expiries, component = self.engine, self.work.txn, self.expiries, self.component
+        due = np.concatenate([_NO_IDS, *(expiries.due.get(n, _NO_IDS) for n in component.numbers)])
+        self.old = due[expiries.times_of(due) <= expiries.arrays.state[NOW]]
         seeds, raised = list[Changes](), list[Changes]()
         for number in component.lower:
             if number in expiries.timed:
@@ -235,6 +239,8 @@ class _Run:
         gone = np.empty(len(asked), np.int32)
         count = int(drop_due(engine.store.at, engine.log.at, expiries.at, asked, _BITS, gone))
         note_deleted(self.work, gone[:count])
+        if len(self.old):
+            self.work.txn.too_old.append(self.old)
         expiries.note(engine, work.changed[: control[state.CHANGED]].copy())
         stay = int(control[state.GROWN])
         self.component.slides.note(stay, int(control[state.CHANGED]) - stay + count)

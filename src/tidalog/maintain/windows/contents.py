@@ -10,13 +10,13 @@ from bisect import bisect_right, insort
 from collections import deque
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from itertools import chain, islice
+from heapq import merge
 from typing import Protocol
 
 import numpy as np
 
 from tidalog.maintain.windows.planned import Lives, WindowPlan
-from tidalog.maintain.windows.stream_rows import Flags, StreamRows, Times, grown
+from tidalog.maintain.windows.stream_rows import Flags, StreamRows, Times, expiries_of, grown
 from tidalog.model.facts import Ids
 from tidalog.model.program import Window
 from tidalog.model.undo_journal import UndoJournal
@@ -30,12 +30,17 @@ class Arrivals:
     """What an update brings to a stream, by the numbers of rows."""
 
     time: int
+    """That of deletions."""
     now: int
     """The time after the update: no less than before."""
     rows: Ids
-    """Every arrival, in order; rows may occur more than once."""
+    """Every arrival, in the order of their times; rows may occur more than once."""
+    times: Times
+    """The time of each arrival."""
     inserted: Ids
     """Rows that come in: each once, and none that a later deletion has made void."""
+    came: Times
+    """When each of these came."""
     deleted: Ids
     """Rows that are deleted and do not come in: each once."""
     slides: bool = True
@@ -96,7 +101,7 @@ class TimeContents:
         self._listed.clear()
         self._expiries.clear()
         self.now = time
-        self._list(rows, expiry_of(self.window, time))
+        self._list(rows, self.expiry[rows])
 
         def undo() -> None:
             self.expiry, self.now, self._listed, self._expiries = before
@@ -114,23 +119,23 @@ class TimeContents:
         """Rows have these expiries, at this time."""
         self.is_in(NO_ROWS)
         self.expiry[: len(expiry)], self.now = expiry, now
-        for time in np.unique(expiry[expiry > now]).tolist():
-            self._list(np.flatnonzero(expiry == time).astype(np.int32), time)
+        self._list(np.arange(len(expiry), dtype=np.int32), expiry)
 
     def referenced(self) -> list[Ids]:
         return []
 
     def plan(self, arrivals: Arrivals) -> WindowPlan:
-        expiry = expiry_of(self.window, arrivals.time)
-        inserted = arrivals.inserted if expiry > arrivals.now else NO_ROWS
-        longer = inserted[self.is_in(inserted)]
-        longer = longer[self.expiry[longer] < expiry]
-        inserted = inserted[~self.is_in(inserted)]
+        expiry = expiries_of(self.window, arrivals.came)
+        stays = expiry > arrivals.now
+        staying, expiry = arrivals.inserted[stays], expiry[stays]
+        held = self.is_in(staying)
+        longer = held & (self.expiry[staying] < expiry)
+        inserted = staying[~held]
         deleted = arrivals.deleted[self.is_in(arrivals.deleted)]
-        expired = self._expired(arrivals, expiry)
-        rows = np.concatenate([inserted, longer, deleted, expired])
-        times = np.full(len(rows), -NEVER, np.int64)
-        times[: len(inserted) + len(longer)] = expiry
+        expired = self._expired(arrivals, staying)
+        rows = np.concatenate([inserted, staying[longer], deleted, expired])
+        gone = np.full(len(deleted) + len(expired), -NEVER, np.int64)
+        times = np.concatenate([expiry[~held], expiry[longer], gone])
         return WindowPlan(inserted, deleted, expired, (rows, times))
 
     def lives(self) -> Lives:
@@ -138,26 +143,24 @@ class TimeContents:
         rows = np.flatnonzero(self.is_in(np.arange(len(self.rows), dtype=np.int32))).astype(np.int32)
         return rows, self.expiry[rows]
 
-    def _expired(self, arrivals: Arrivals, expiry: int) -> Ids:
+    def _expired(self, arrivals: Arrivals, staying: Ids) -> Ids:
         if not arrivals.slides or not self._expiries or self._expiries[0] > arrivals.now:
             return NO_ROWS
         times = self._expiries[: bisect_right(self._expiries, arrivals.now)]
         due = [rows for time in times for rows in self._listed[time]]
         rows = self.rows.once(np.concatenate(due))
         rows = rows[self.is_in(rows) & (self.expiry[rows] <= arrivals.now)]
-        rows = self.rows.without(rows, arrivals.deleted)
-        return self.rows.without(rows, arrivals.inserted) if expiry > arrivals.now else rows
+        return self.rows.without(self.rows.without(rows, arrivals.deleted), staying)
 
     def commit(self, arrivals: Arrivals, plan: WindowPlan, journal: UndoJournal) -> None:
-        expiry = expiry_of(self.window, arrivals.time)
         self.is_in(NO_ROWS)
-        rows = arrivals.inserted
+        rows, expiry = arrivals.inserted, expiries_of(self.window, arrivals.came)
         touched, now = np.concatenate([arrivals.deleted, rows]), self.now
         before = self.expiry[touched]
         self.expiry[arrivals.deleted] = -NEVER
         self.expiry[rows] = np.maximum(self.expiry[rows], expiry)
         self.now = arrivals.now
-        is_listed = self._list(rows, expiry)
+        listed = self._list(rows, expiry)
         past = self._expiries[: bisect_right(self._expiries, self.now)]
         lists = [self._listed.pop(time) for time in past]
         del self._expiries[: len(past)]
@@ -165,19 +168,22 @@ class TimeContents:
         def undo() -> None:
             self._expiries[:0] = past
             self._listed.update(zip(past, lists, strict=True))
-            if is_listed:
-                self._unlist(expiry)
+            for time in reversed(listed):
+                self._unlist(time)
             self.expiry[touched], self.now = before, now
 
         journal.on_rollback(undo)
 
-    def _list(self, rows: Ids, expiry: int) -> bool:
-        if not len(rows) or not self.now < expiry < NEVER:
-            return False
-        if expiry not in self._listed:
-            insort(self._expiries, expiry)
-        self._listed.setdefault(expiry, []).append(rows)
-        return True
+    def _list(self, rows: Ids, expiry: Times) -> list[int]:
+        """Lists rows that will leave; returns the times under which they are listed now."""
+        due = (self.now < expiry) & (expiry < NEVER)
+        times = list[int]()
+        for time, part in by_time(expiry[due], rows[due]):
+            if time not in self._listed:
+                insort(self._expiries, time)
+            self._listed.setdefault(time, []).append(part)
+            times.append(time)
+        return times
 
     def _unlist(self, expiry: int) -> None:
         """Takes the last rows out of a list."""
@@ -256,20 +262,25 @@ class CountContents:
     def _number(self, arrivals: Arrivals) -> None:
         """Notes the last arrival of each row that comes in; a late one may not be the last."""
         rows = arrivals.rows
-        newest = self.rows.came[rows] <= arrivals.time
+        newest = self.rows.came[rows] <= arrivals.times
         np.maximum.at(self.last, rows[newest], (self.next + np.arange(len(rows)))[newest])
 
     def _dropped(self, arrivals: Arrivals) -> Iterator[tuple[Ids, Times]]:
         """Rows and numbers of the arrivals that are no longer held after an update."""
         excess = self.held + len(arrivals.rows) - self.window.length
-        new, position = (arrivals.time, self.next, arrivals.rows), self._position(arrivals.time)
-        held = chain(islice(self.updates, position), [new], islice(self.updates, position, None))
-        for _, first, rows in held:
+        for _, first, rows in merge(self.updates, self._new(arrivals), key=lambda update: update[0]):
             if excess <= 0:
                 return
             part = rows[:excess]
             excess -= len(part)
             yield part, np.arange(first, first + len(part))
+
+    def _new(self, arrivals: Arrivals) -> Iterator[tuple[int, int, Ids]]:
+        """Arrivals by time, as they will be held."""
+        first = self.next
+        for time, rows in by_time(arrivals.times, arrivals.rows):
+            yield time, first, rows
+            first += len(rows)
 
     def _position(self, time: int) -> int:
         """Where arrivals of a time come among those that are held."""
@@ -284,10 +295,10 @@ class CountContents:
         touched = np.concatenate([plan.inserted, plan.deleted, plan.expired])
         present = self.present[touched]
         self._number(arrivals)
-        position = -1
-        if len(arrivals.rows):
-            position = self._position(arrivals.time)
-            self.updates.insert(position, (arrivals.time, self.next, arrivals.rows))
+        positions = list[int]()
+        for update in self._new(arrivals):
+            positions.append(self._position(update[0]))
+            self.updates.insert(positions[-1], update)
         self.next += len(arrivals.rows)
         self.held += len(arrivals.rows)
         gone, is_cut = list[tuple[int, int, Ids]](), False
@@ -306,7 +317,7 @@ class CountContents:
             if is_cut:
                 self.updates.popleft()
             self.updates.extendleft(reversed(gone))
-            if position >= 0:
+            for position in reversed(positions):
                 del self.updates[position]
             self.next, self.held = counts
             self.present[touched], self.last[arrivals.rows] = present, last
@@ -320,3 +331,13 @@ class CountContents:
         present[numbers[kept]], last[numbers[kept]] = self.present[kept], self.last[kept]
         self.present, self.last = present, last
         self.updates = deque((time, first, numbers[rows]) for time, first, rows in self.updates)
+
+
+def by_time(times: Times, rows: Ids) -> Iterator[tuple[int, Ids]]:
+    """The rows of each time, in order; times ascend."""
+    if not len(rows):
+        return
+    order = np.argsort(times, kind="stable")
+    times, rows = times[order], rows[order]
+    starts = np.flatnonzero(np.diff(times, prepend=times[0] - 1))
+    yield from zip(times[starts].tolist(), np.split(rows, starts[1:]), strict=True)

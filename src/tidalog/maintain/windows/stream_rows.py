@@ -16,6 +16,8 @@ from tidalog.engine.bits import STATUS_EXPLICIT
 from tidalog.engine.facts import FactStore
 from tidalog.engine.probe import find_rows
 from tidalog.model.facts import Facts, Ids
+from tidalog.model.program import Window
+from tidalog.model.window_times import NEVER
 
 Times = npt.NDArray[np.int64]
 Flags = npt.NDArray[np.bool_]
@@ -66,11 +68,18 @@ class StreamRows:
     def numbers_of(self, batches: Iterable[Facts]) -> Ids:
         return np.concatenate([np.empty(0, np.int32), *map(self.numbers, batches)])
 
-    def effective(self, came: Ids, gone: Ids, at: Callable[[Ids], Times | int]) -> tuple[Ids, Ids]:
-        """The rows that come in and those that only go, each once; `at` has the times of their updates.  A
-        later deletion makes an insertion void, and a later insertion a deletion."""
+    def effective(
+        self,
+        came: Ids,
+        gone: Ids,
+        at: Callable[[Ids], Times | int],
+        come_at: Callable[[Ids], Times],
+    ) -> tuple[Ids, Ids]:
+        """The rows that come in and those that only go, each once; `at` has the times of their updates, and
+        `come_at` those of rows that come.  A later deletion makes an insertion void, and a later insertion a
+        deletion."""
         inserted, deleted = self.once(came), self.once(gone)
-        inserted = inserted[self.deleted[inserted] <= at(inserted)]
+        inserted = inserted[self.deleted[inserted] <= come_at(inserted)]
         deleted = deleted[self.came[deleted] <= at(deleted)]
         return inserted, self.without(deleted, inserted)
 
@@ -131,3 +140,15 @@ def grown(array: npt.NDArray[T], size: int, fill: int) -> npt.NDArray[T]:
     larger = np.full(max(size, 2 * len(array), 64), fill, array.dtype)
     larger[: len(array)] = array
     return larger
+
+
+def expiries_of(window: Window, times: Times) -> Times:
+    """`expiry_of` many times."""
+    found: Times = np.full(len(times), NEVER, np.int64)
+    if window.kind == "range":
+        steps = -(-(times + window.length) // window.step)
+        most = NEVER // window.step
+        found = np.where(steps > most, NEVER, np.minimum(steps, most) * window.step)
+    elif window.kind == "tumbling":
+        found = (times // window.length + 1) * window.length
+    return found

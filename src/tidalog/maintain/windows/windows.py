@@ -61,11 +61,29 @@ class Stream:
         now: int,
         deletions: Sequence[Facts],
         insertions: Sequence[Facts],
+        times: Times | None = None,
         *,
         slides: bool,
     ) -> StreamPlan:
-        came, gone = self.rows.numbers_of(insertions), self.rows.numbers_of(deletions)
-        arrivals = Arrivals(time, now, came, *self.rows.effective(came, gone, lambda _: time), slides)
+        """`times` are those of the insertions, if they have times of their own."""
+        rows = self.rows
+        arrived, gone = rows.numbers_of(insertions), rows.numbers_of(deletions)
+        if times is None:
+            times = np.full(len(arrived), time, np.int64)
+            order = np.empty(0, np.int64)
+        else:
+            order = np.argsort(times, kind="stable")
+            arrived, times = arrived[order], times[order]
+            order = np.argsort(arrived, kind="stable")
+
+        def come_at(found: Ids) -> Times:
+            if not len(order):
+                return np.full(len(found), time, np.int64)
+            at: Times = times[order[np.searchsorted(arrived, found, sorter=order)]]  # each row has one time
+            return at
+
+        inserted, deleted = rows.effective(arrived, gone, lambda _: time, come_at)
+        arrivals = Arrivals(time, now, arrived, times, inserted, come_at(inserted), deleted, slides)
         plans = [content.plan(arrivals) for content in self.contents]
         changes = [(content.window.name, plan) for content, plan in zip(self.contents, plans, strict=True)]
         if not self._has_own:
@@ -150,10 +168,11 @@ class Stream:
     def commit(self, plan: StreamPlan, deletions: Ids, journal: UndoJournal) -> None:
         for content, part in zip(self.contents, plan.plans, strict=True):
             content.commit(plan.arrivals, part, journal)
-        rows, arrived, time = self.rows, plan.arrivals.rows, plan.arrivals.time
+        rows, arrived = self.rows, plan.arrivals.rows
+        deletions = rows.without(deletions, plan.arrivals.inserted)
         came, deleted = rows.came[arrived], rows.deleted[deletions]
-        rows.came[arrived] = np.maximum(came, time)
-        rows.deleted[deletions] = np.maximum(deleted, time)
+        rows.came[arrived] = np.maximum(came, plan.arrivals.times)
+        rows.deleted[deletions] = np.maximum(deleted, plan.arrivals.time)
 
         def restore() -> None:
             rows.came[arrived], rows.deleted[deletions] = came, deleted
@@ -244,12 +263,15 @@ class Windows:
         """What an update does.  Its time is not too late."""
         time = self.now if update.time is None else update.time
         now = max(self.now, time)
+        own = update.times or {}
         plan = planned(
-            replace(update, time=None),
+            replace(update, time=None, times=None),
             {window.source for window in self.windows},
             self.streams,
             lambda source, arity: Stream(source, self.of_source(source), arity),
-            lambda stream, gone, came: stream.plan(time, now, gone, came, slides=self.started),
+            lambda stream, gone, came: stream.plan(
+                time, now, gone, came, own.get(stream.source), slides=self.started
+            ),
         )
         lives = [part for name, own in plan.streams.items() for part in self.streams[name].changed_lives(own)]
         return TimedPlan(plan.update, plan.expired, plan.streams, time, now, lives)

@@ -39,9 +39,8 @@ from tidalog.keyed.packing import (
 from tidalog.keyed.row_notes import ORIGINS, numbered, with_names
 from tidalog.keyed.row_times import RowTimes
 from tidalog.keyed.shard_map import entry_of_bucket
-from tidalog.lang.names import full_name
 from tidalog.model.errors import UsageError
-from tidalog.spark.catalog import KnownPredicates, known_predicates
+from tidalog.spark.catalog import KnownPredicates, known_predicates, time_arguments
 from tidalog.spark.columns import UpdateColumns, quoted, stream_columns, with_time
 from tidalog.spark.diagnostics import SparkError
 from tidalog.spark.ingest import with_origins
@@ -132,6 +131,8 @@ def keyed(
         )
         if config.windows:
             columns = with_time(columns, updates.schema)
+            if columns.time is not None:
+                config = replace(config, time_arguments={})
         timing = _timing(kb, known, columns)
     begin_with = Path(initial) if initial is not None else None
     return Keyed(updates, key, columns, known, config, begin_with, buckets is not None, timing)
@@ -141,10 +142,8 @@ def _timing(kb: KnowledgeBase, known: KnownPredicates, columns: UpdateColumns) -
     """Where rows have their times; None if there are no windows."""
     if not kb.program.windows:
         return None
-    arguments = kb.program.time_arguments
-    names = {name: full_name(name, known.prefixes) for name in known.arities}
-    aliases = {alias: arguments[name] for alias, name in names.items() if name in arguments}
-    return RowTimes(columns.time is None and not arguments, aliases)
+    arguments = time_arguments(kb, known)
+    return RowTimes(columns.time is None and not kb.program.time_arguments, arguments)
 
 
 def check_key(updates: DataFrame, key: str, columns: UpdateColumns) -> None:
