@@ -74,9 +74,11 @@ def maintain(work: ComponentUpdate, options: Options) -> Strategy:
         else:
             strategy.delete(work)
     derivations, facts = work.derivations, len(work.txn.engine.store)
+    begins = strategy.keeps_expiries and component.expires_with is None
     strategy.insert(work)
-    new = len(work.txn.engine.store) - facts - work.explicit
-    component.proofs.note(work.derivations - derivations, max(0, new))
+    if not begins:  # otherwise the proofs of all facts were looked at
+        new = len(work.txn.engine.store) - facts - work.explicit
+        component.proofs.note(work.derivations - derivations, max(0, new))
     component.strategy = strategy
     return strategy
 
