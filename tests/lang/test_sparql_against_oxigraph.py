@@ -157,6 +157,8 @@ GRAPH = [
         "SELECT (COUNT(*) AS ?n) { ?x :size ?v } GROUP BY isNumeric(?v) HAVING(COUNT(*) > 1)",
         "SELECT ?x { ?x :size ?v FILTER(?v) }",
         "SELECT ?q { ?x :size ?v BIND(ROUND(-?v / 2) AS ?q) }",
+        "SELECT ?x ?r { ?x :size ?v BIND(ABS(?v)-1*2+?v/2-3 AS ?r) }",
+        "SELECT (SUM(?v)-1 AS ?s) (COUNT(?v)+1 AS ?n) { ?x :size ?v }",
         "CONSTRUCT { ?v :of ?x . ?x :has ?v } { ?x :size ?v }",
         "ASK { ?x :p [ :p ?y ] }",
         "SELECT * { }",

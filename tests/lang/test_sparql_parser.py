@@ -132,6 +132,7 @@ def test_a_file_of_registrations() -> None:
         ("FILTER(?x NOT IN (1, 2))", "FILTER(!(?x IN (1, 2)))"),
         ("FILTER NOT EXISTS { ?x a ex:C }", "FILTER(! EXISTS { ?x a ex:C })"),
         ("VALUES ?x { 1 UNDEF }", "VALUES (?x) { (1) (UNDEF) }"),
+        ("FILTER(ABS(?x)-1*2 = (2)+1)", "FILTER(ABS(?x) + (-1 * 2) = 2 + 1)"),
         ("FILTER(1 + 2 * 3 - 4 = 5 && true || false)", "FILTER((((1 + (2 * 3)) - 4 = 5) && true) || false)"),
     ],
 )

@@ -286,8 +286,12 @@ class TermReader(Transformer_NonRecursive[Token, object]):
         if len(rest) > 2 * MAX_DEPTH:
             self.errors.append(wrong.TooDeep(self.span(meta), limit=MAX_DEPTH))
             return first
-        for operator, operand in zip(rest[::2], rest[1::2], strict=True):
-            result = Function(str(operator), (result, cast(Expression, operand)), self.span(meta))
+        following = iter(rest)
+        for item in following:
+            if isinstance(item, Token):
+                result = Function(str(item), (result, cast(Expression, next(following))), self.span(meta))
+            else:  # a number with its sign, as in ?n-1
+                result = Function("+", (result, item), self.span(meta))
         return result
 
     @v_args(meta=True, inline=True)
