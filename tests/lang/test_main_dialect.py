@@ -117,6 +117,12 @@ def test_expressions_are_read_alike(text: str, same: str) -> None:
     assert expression(text) == expression(same)
 
 
+@pytest.mark.parametrize("body", ["p(?x), ?x % 2 IN (0, 1)", "p(?x), (1 = ?x % 2 ; ?x = 4)"])
+def test_a_remainder_ends_before_in_and_alternatives(body: str) -> None:
+    in_parentheses = body.replace("?x % 2", "(?x % 2)")
+    assert parse(f"r(?x) :- {body} .") == parse(f"r(?x) :- {in_parentheses} .")
+
+
 def test_operators_become_calls() -> None:
     assert expression("?x + 1") == call("+", X, Integer(1))
     assert expression("-?x") == call("neg", X)

@@ -188,7 +188,7 @@ def _bad_number(text: str, span: Span) -> BadLiteral:
 _BASES: Final = {"0x": 16, "0o": 8, "0b": 2}
 _OPERANDS: Final = ("number", "variable", "close", "name", "prefixed", "iri", "string", "blank")
 _REMAINDER = re.compile(
-    r"%[ \t]*(?:[?$]\w+|[0-9](?:(?<=[0-9.][eE])[+-]|\w|\.(?=[0-9]))*)\s*(?:(?=[-,.()<>=!+*/%:])|\Z)"
+    r"%[ \t]*(?:[?$]\w+|[0-9](?:(?<=[0-9.][eE])[+-]|\w|\.(?=[0-9]))*)\s*(?:(?=[-,;.()<>=!+*/%:]|IN\s*\()|\Z)"
     r"|%(?P<blank>[ \t]+)?\("
 )
 """A variable or number after which an expression can continue or end, or a parenthesis; a blank before the
