@@ -46,7 +46,8 @@ def is_predicate(text: str) -> bool:
 
 
 def check_subscriber(what: object, callback: object) -> None:
-    """Raises `UsageError` for what is no predicate and no query, and for what cannot be called back."""
+    """Raises `UsageError` for a text that names neither a predicate nor a query, and for a callback that
+    cannot be called."""
     check_text(what, "a predicate or a query", 'write kb.subscribe("p", callback)')
     given = ["change"] if is_predicate(str(what)) else ["inserted", "deleted"]
     takes_update = callable(callback) and _takes_update(callback, len(given))
