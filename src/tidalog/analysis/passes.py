@@ -75,7 +75,10 @@ def specialise_triples(draft: Draft) -> None:
 
 
 def mentions_triples(program: Program) -> bool:
-    """Whether a rule, a fact, an import, an export or an output is about `triple` with three arguments."""
+    """Whether a query, a rule, a fact, an import, an export or an output is about `triple` with three
+    arguments."""
+    if program.queries_triples:
+        return True
     if any(binding.predicate == TRIPLE for binding in (*program.imports, *program.exports)):
         return True
     if TRIPLE in program.outputs:

@@ -19,6 +19,7 @@ from tidalog.analysis.datasets import dataset_rules
 from tidalog.analysis.edited_program import EditedProgram
 from tidalog.analysis.passes import table_predicates
 from tidalog.analysis.query import analyse_rules
+from tidalog.analysis.rewrite import atoms
 from tidalog.api.load import Environment
 from tidalog.api.naming import column_names
 from tidalog.lang import parse_query
@@ -37,6 +38,7 @@ from tidalog.model.registered import (
 )
 from tidalog.model.rule_edit import RuleEdit
 from tidalog.model.window_times import duration_text
+from tidalog.rdf.layout import TRIPLE
 
 _SPARQL: Final = re.compile(
     r"(\s|#[^\n]*\n)*(register|prefix|base|construct|ask|describe|select(?!\())\b(?!\s*\()", re.IGNORECASE
@@ -71,6 +73,11 @@ class QueryRules:
     """IRIs of background knowledge."""
     is_stream: bool = False
     """Whether the answers are triples of a stream that has the query's name."""
+
+    @property
+    def reads_triples(self) -> bool:
+        named = (atom for rule in self.rules for atom in atoms(rule))
+        return any(atom.predicate == TRIPLE and atom.arity == 3 for atom in named)
 
 
 @dataclass(frozen=True)
@@ -212,6 +219,7 @@ def with_queries(program: Program, registered: Registered) -> Program:
         written,
         rules=(*written.rules, *rules),
         windows=(*written.windows, *windows.values()),
+        queries_triples=any(rules_of(query).reads_triples for query in registered),
     )
 
 

@@ -229,6 +229,8 @@ class Program:
     declarations: tuple[Declaration, ...] = ()
     windows: tuple[Window, ...] = ()
     parameters: Mapping[str, Expression | None] = field(default_factory=lambda: MappingProxyType({}))
+    queries_triples: bool = False
+    """Whether continuous queries read triples: `ex:p(a, b)` is one then, also where nothing has `triple`."""
     source: Source | None = field(default=None, compare=False, repr=False)
 
     @cached_property

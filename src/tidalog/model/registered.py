@@ -104,6 +104,7 @@ def without_queries(program: Program) -> Program:
     """A program as users wrote it: without the rules and windows of queries."""
     rules = tuple(rule for rule in program.rules if not is_of_query(rule.name))
     windows = tuple(window for window in program.windows if not is_of_query(window.name))
-    if len(rules) == len(program.rules) and len(windows) == len(program.windows):
+    same = len(rules) == len(program.rules) and len(windows) == len(program.windows)
+    if same and not program.queries_triples:
         return program
-    return replace(program, rules=rules, windows=windows)
+    return replace(program, rules=rules, windows=windows, queries_triples=False)
