@@ -35,7 +35,14 @@ from tidalog.api.rules import rules_added
 from tidalog.api.state_diff import changes_since, differences, visible
 from tidalog.api.steps import Steps
 from tidalog.api.stream_chain import evaluation_order
-from tidalog.api.timed_changes import apply_timed, check, check_time, read_time, stored_facts
+from tidalog.api.timed_changes import (
+    apply_timed,
+    check,
+    check_new_windows,
+    check_time,
+    read_time,
+    stored_facts,
+)
 from tidalog.builtins import PythonFunction
 from tidalog.engine.interrupts import nowhere
 from tidalog.engine.limits import Limits, ProgressCallback
@@ -85,6 +92,7 @@ class Database(HeldState):
     def _planned(self, program: Program, environment: Environment, facts: Sequence[Fact] = ()) -> Load:
         witnesses = dict(self._state.witnesses)
         analysis = analysed(program, environment, witnesses, facts)
+        check_new_windows(self.windows, program, analysis, self.engine)
         load = Load(program, environment, witnesses, analysis, analysis.warnings, facts)
         load.facts += encoded_facts(facts, self.dictionary, program.declared)
         return load

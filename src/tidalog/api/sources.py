@@ -120,7 +120,20 @@ def joined(old: Program, new: Program) -> Program:
         declarations=_added(old.declarations, new.declarations),
         windows=_added(old.windows, new.windows),
         parameters=MappingProxyType({**old.parameters, **new.parameters}),
+        queries_triples=old.queries_triples,
     )
+
+
+def only_declares(program: Program) -> bool:
+    """Whether a program has only windows, declarations and prefixes, which neither derive anything nor bring
+    facts."""
+    bare = Program(
+        prefixes=program.prefixes,
+        base=program.base,
+        declarations=program.declarations,
+        windows=program.windows,
+    )
+    return program == bare and bool(program.windows or program.declarations)
 
 
 def says_nothing_new(known: Program, program: Program) -> bool:

@@ -25,7 +25,7 @@ from tidalog.api.engine import STORED, Capabilities
 from tidalog.api.knowledge_base import KnowledgeBase
 from tidalog.api.lock import locked
 from tidalog.api.recovery import Recovery, Unfinished, apply_again, not_redone
-from tidalog.api.sources import ReadProgram
+from tidalog.api.sources import ReadProgram, only_declares
 from tidalog.api.store_journal import StoreJournal, digest_of
 from tidalog.api.streams import AnyUpdate
 from tidalog.api.timed_changes import too_late
@@ -112,8 +112,8 @@ class StoredKnowledgeBase(KnowledgeBase):
             self._exports = [(b, read.folder if b in own else folder) for b, folder in self._exports]
             return True
         self._log.writable("loading another program")
-        if not self._journal.only_loaded:
-            hint = "kb.rules shows its rules and adds others; facts go in with kb.insert"
+        if not self._journal.only_loaded and not only_declares(read.program):
+            hint = "kb.rules adds rules, kb.insert facts; a text of @window and @declare alone can be loaded"
             raise StoreError(OtherProgram(path=self.path, hint=hint))
         return False
 

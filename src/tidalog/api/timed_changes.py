@@ -10,7 +10,8 @@ from dataclasses import replace
 
 import numpy as np
 
-from tidalog.analysis.diagnostics import WindowOfTriples
+from tidalog.analysis import Analysis
+from tidalog.analysis.diagnostics import WindowDerived, WindowOfTriples
 from tidalog.api.diagnostics import FactsOfWindow, TooLate, WindowsNotKept
 from tidalog.api.encoded_update import net_update
 from tidalog.api.outcome import Outcome
@@ -19,7 +20,7 @@ from tidalog.engine.engine import EmbeddedEngine
 from tidalog.maintain.windows.changed import WindowChange, changed_windows
 from tidalog.maintain.windows.stream_rows import Times
 from tidalog.maintain.windows.windows import TimedPlan, Windows
-from tidalog.model.errors import UsageError
+from tidalog.model.errors import ProgramError, UsageError
 from tidalog.model.facts import Facts, Ids
 from tidalog.model.program import Program, Window
 from tidalog.model.undo_journal import UndoJournal
@@ -35,6 +36,19 @@ def with_windows(windows: Windows, wanted: tuple[Window, ...], engine: EmbeddedE
         return engine.facts(source, explicit=True) if engine.has(source) else None
 
     return changed_windows(windows, wanted, facts_of)
+
+
+def check_new_windows(windows: Windows, program: Program, analysis: Analysis, engine: EmbeddedEngine) -> None:
+    """Raises `ProgramError` (T173) for a new window whose name has facts already."""
+    known = {window.name for window in windows.windows}
+    wrong = [
+        WindowDerived(window.span, name=analysis.label(window.name), source=analysis.label(window.source))
+        for window in program.windows
+        if window.name not in known and window.name != window.source
+        if engine.has(window.name) and engine.facts(window.name, explicit=True).count
+    ]
+    if wrong:
+        raise ProgramError(wrong)
 
 
 def read_time(update: EncodedUpdate, program: Program, dictionary: Dictionary) -> None:
