@@ -105,7 +105,8 @@ class Oracle:
     def write(self, answered: Answered, /) -> None:
         for batch in answered.batches:
             columns = [[_value(cell) for cell in column.to_pylist()] for column in batch.columns]
-            rows = zip(*columns, strict=True)
+            width = len(self._kb.queries[answered.name].columns)
+            rows = zip(*columns, strict=True) if columns or not width else [(None,) * width]
             self.emitted[answered.name] += [(str(batch.update), batch.sign, row) for row in rows]
 
     def apply(self, rows: Sequence[TimedRow]) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import logging
 import random
+from datetime import datetime
 from pathlib import Path
 
 import pyarrow.parquet as pq
@@ -334,6 +335,42 @@ class TestFiles:
                 ("11", "-", "a", "c"),
             ]
         )
+
+    @pytest.mark.parametrize("every", [None, "1s", "3s"])
+    def test_a_feed_of_all_answers_says_what_a_callback_gets_also_if_that_is_nothing(
+        self, tmp_path: Path, every: str | None
+    ) -> None:
+        kb, got = opened(), list[tuple[str, set[tuple[str, ...]]]]()
+
+        def show(answers: tidalog.Result, time: datetime) -> None:
+            got.append((str(int(time.timestamp())), set(answers.to_rows())))
+
+        kb.register("q", "?x, ?y :- path(?x, ?y)", show, every=every, changes=tmp_path)
+        for time, pair in ((1, "ab"), (3, "bc"), (30, "cd"), (33, "de")):
+            edges(kb, time, pair)
+        for time in (50, 51, 54):
+            kb.advance(time)
+        kb.close()
+        with (tmp_path / "q.csv").open() as file:
+            rows = list(csv.DictReader(file))
+        found: dict[str, set[tuple[str, ...]]] = {}
+        for row in rows:
+            answers = found.setdefault(row["update"].split("#")[0], set())
+            if row["op"] == "+":
+                answers.add((row["arg1"], row["arg2"]))
+            else:
+                assert (row["op"], row["arg1"], row["arg2"], answers) == ("empty", "", "", set())
+        assert [*found.items()] == got
+        assert any(not answers for _, answers in got)
+
+    def test_a_feed_of_a_question_says_no(self, tmp_path: Path) -> None:
+        kb = opened()
+        kb.register("q", "?- path(a, c)", every="1s", changes=tmp_path)
+        for time, pair in ((1, "ab"), (2, "bc")):
+            edges(kb, time, pair)
+        kb.close()
+        lines = (tmp_path / "q.csv").read_text().splitlines()
+        assert lines == ["update,op,predicate,kind", "1,empty,q,implicit", "2,+,q,implicit"]
 
     def test_answers_of_the_registration_are_emitted_once(self, tmp_path: Path) -> None:
         kb = tidalog.open(tmp_path / "store")

@@ -81,7 +81,7 @@ def test_what_brings_more_than_windows_is_another_program(tmp_path: Path, more: 
     with tidalog.open(tmp_path / "s.tidalog", fsync="off") as kb:
         kb.load(RULES)
         kb.insert("edge", [(1, 2)])
-        with pytest.raises(StoreError, match="T096.*(\n.*)*@window and @declare alone"):
+        with pytest.raises(StoreError, match=r"T096.*(\n.*)*@window and @declare alone"):
             kb.load(TEXTS[1] + more)
         assert not kb.program.windows
 

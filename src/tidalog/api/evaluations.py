@@ -61,6 +61,11 @@ class Emission:
     def label(self) -> str:
         return label_of(self.time, self.number)
 
+    @property
+    def is_empty(self) -> bool:
+        """Whether all answers are emitted, and there are none: in a feed one row says so."""
+        return self.query.emit == "rstream" and self.answers is not None and not self.answers.count
+
 
 def label_of(time: int | None, number: int) -> str:
     """The label of an evaluation in feeds: its time, from the second one at a time on also its number; or the

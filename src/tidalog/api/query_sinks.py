@@ -19,7 +19,7 @@ from tidalog.api.evaluations import Emission, emitted_rows
 from tidalog.api.query_text import rules_of
 from tidalog.api.results import Result
 from tidalog.api.times import shown_time
-from tidalog.io.change_feed import ChangeBatch, ChangeFeedWriter
+from tidalog.io.change_feed import EMPTY, ChangeBatch, ChangeFeedWriter
 from tidalog.io.files import free_name
 from tidalog.io.write import write_table
 from tidalog.model.registered import Emit, RegisteredQuery
@@ -76,6 +76,8 @@ def _batches(database: Database, emission: Emission) -> Iterator[ChangeBatch]:
     for op, facts in emitted_rows(emission):
         texts = [database.dictionary.decode(column) for column in facts.columns]
         yield ChangeBatch(emission.label, op, emission.query.name, "implicit", texts, facts.count)
+    if emission.is_empty:
+        yield ChangeBatch(emission.label, EMPTY, emission.query.name, "implicit", [], 1)
 
 
 class Callback:

@@ -6,8 +6,9 @@ from typing import Final
 
 import pyarrow as pa
 
-OPERATIONS: Final = ("-", "+")
-"""The column `op`, by 0 for a deletion and 1 for an insertion."""
+OPERATIONS: Final = ("-", "+", "empty")
+"""The column `op`, by 0 for a deletion, 1 for an insertion, and 2 for an evaluation without answers."""
+EMPTY: Final = 2
 KINDS: Final = ("implicit", "explicit", "expired")
 """The column `kind`, by 0 for a derived fact, 1 for an explicit one, and 2 for one that was too old."""
 EXPIRED: Final = 2

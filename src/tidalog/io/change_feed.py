@@ -36,8 +36,8 @@ if TYPE_CHECKING:
     import pyarrow.parquet as pq
 
 Kind = Literal["explicit", "implicit", "expired", "rule"]
-ADD_RULE, REMOVE_RULE = 2, -2
-_SIGNS: Final = {1: "+", -1: "-", ADD_RULE: "+rule", REMOVE_RULE: "-rule"}
+ADD_RULE, REMOVE_RULE, EMPTY = 2, -2, 3
+_SIGNS: Final = {1: "+", -1: "-", ADD_RULE: "+rule", REMOVE_RULE: "-rule", EMPTY: "empty"}
 _SLICE: Final = 1 << 18
 """How many rows are formatted at a time."""
 _LONGEST_HEADER: Final = 1 << 16
@@ -51,7 +51,7 @@ _MANY: Final = 1 << 10
 class ChangeBatch:
     """Facts of one predicate that one update inserted (`op` +1) or deleted (-1), all of one kind; or a rule
     that it added (`ADD_RULE`) or removed (`REMOVE_RULE`), with its name as the predicate and its text as the
-    argument.
+    argument; or one row without arguments for an evaluation that emitted all answers and had none (`EMPTY`).
 
     `columns` has one column of `rows` values for each argument: int64, float64, bool, or text in `any`
     form."""

@@ -82,8 +82,8 @@ class ChangeRows:
     def add_facts(
         self, label: Label | None, facts: Facts, explicit: npt.NDArray[np.bool_], operation: int = 1
     ) -> None:
-        """Adds facts of one predicate as if an update had inserted them, or with the operation 0 deleted
-        them."""
+        """Adds facts of one predicate as if an update had inserted them, or with another of `OPERATIONS`, by
+        its index."""
         position = len(self._labels)
         self._labels.append(self.label_of(label))
         self._by_predicate.setdefault(facts.predicate, _Rows()).add(

@@ -28,7 +28,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from tidalog.io.change_columns import change_schema
+from tidalog.io.change_columns import EMPTY, OPERATIONS, change_schema
 from tidalog.io.files import writing
 from tidalog.spark.change_rows import ChangeRows
 from tidalog.spark.diagnostics import FeedOfAnotherStore, NoFeed, SparkError
@@ -304,6 +304,7 @@ def facts_of_feed(folder: Path) -> pa.Table:
     """The facts after replaying a feed, as the rows that inserted them."""
     tables = list(read_feed(feed_files(folder)))
     whole = pa.concat_tables([known_shape(folder).schema().empty_table(), *tables], promote_options="default")
+    whole = whole.filter(pc.not_equal(whole.column("op"), OPERATIONS[EMPTY]))
     keys = _keys(whole)
     numbers = pa.array(np.arange(whole.num_rows))
     indexed = pa.table([*(whole.column(key) for key in keys), numbers], names=[*keys, "row"])

@@ -20,8 +20,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from tidalog.api.evaluations import emitted_rows
+from tidalog.io.change_columns import EMPTY
 from tidalog.io.files import free_name
 from tidalog.lang.sparql.solutions import UNBOUND
+from tidalog.model.facts import Facts
 from tidalog.model.window_times import time_text
 from tidalog.spark.diagnostics import FeedOfAnotherStore, NoFeed, SparkError
 from tidalog.spark.feed import MOST_ROWS, FeedShape, FeedWriter, facts_of_feed, feed_shape, store_id
@@ -102,6 +104,10 @@ class QueryFeed(FeedWriter):
         moment = label if emission.time is None else emission.label
         for op, facts in emitted_rows(emission):
             self._pending.add_facts(moment, facts, np.zeros(facts.count, np.bool_), int(op > 0))
+        if emission.is_empty:
+            missing = np.array([self._kb.dictionary.id_of(UNBOUND)], np.int32)
+            nothing = Facts(emission.query.name, [missing] * len(emission.inserted.columns), 1)
+            self._pending.add_facts(moment, nothing, np.zeros(1, np.bool_), EMPTY)
 
     def write(self, last: int) -> None:
         if self._pending.rows:
