@@ -41,6 +41,10 @@ RULES = {
     "negation": "path(?x, ?y) :- edge(?x, ?y) . path(?x, ?z) :- path(?x, ?y), path(?y, ?z) ."
     "quiet(?x) :- road(?x, _), ~edge(?x, _) . after(?x, ?y) :- quiet(?x), path(?x, ?y) ."
     "after(?x, ?y) :- path(?x, ?y), road(?y, ?x) . after(?x, ?z) :- after(?x, ?y), after(?y, ?z) .",
+    "functions": "size(?x, ?n) :- edge(?x, ?y), ?n = STRLEN(CONCAT(STR(?x), STR(?y))) ."
+    "far(?x, ?y) :- edge(?x, ?y) ."
+    "far(?x, ?n) :- far(?x, ?y), edge(?y, _), ?s = CONCAT(STR(?x), STR(?y)), ?n = STRLEN(?s) ."
+    "ends(?x, ?y) :- far(?x, ?z), far(?z, ?y), road(?y, _), STRSTARTS(STR(?z), STR(?y)) .",
     "plain facts": "path(?x, ?y) :- edge(?x, ?y) . path(?x, ?z) :- path(?x, ?y), path(?y, ?z) ."
     "path(1, 2). path(2, 3).",
 }
@@ -64,6 +68,8 @@ EXTRA = {
     "seen": "seen(?x) :- path(?x, ?y), edge(?y, ?x) .",
     "loop": "edge(?x, ?x) :- seen(?x), road(?x, ?x) .",
     "not": "path(?x, ?x) :- road(?x, ?y), ~quiet(?y) .",
+    "sized": "size(?x, ?n) :- road(?x, ?y), edge(?y, _), ?n = STRLEN(STR(?x)) .",
+    "grown": "far(?x, ?n) :- far(?x, ?y), road(?y, _), ?n = STRLEN(CONCAT(STR(?y), STR(?y))) .",
 }
 
 
@@ -111,9 +117,9 @@ class Timed(Checked):
         self.check(before, self.kb.apply(update))
 
 
-def run(seed: int, steps: int, strategy: str = "expire") -> int:
+def run(seed: int, steps: int, strategy: str = "expire", rules: str = "") -> int:
     draw = random.Random(seed)
-    rules, windows = draw.choice(sorted(RULES)), draw.choice(sorted(WINDOWS))
+    rules, windows = rules or draw.choice(sorted(RULES)), draw.choice(sorted(WINDOWS))
     late = draw.choice([0, 0, 3, 8])
     checked = Timed(f"{WINDOWS[windows]} {RULES[rules]}", late, strategy, "auto")
     nodes, time = draw.choice([3, 5, 8]), draw.choice([0, 1, 100])
@@ -143,6 +149,10 @@ class TestRandomStreams:
     @pytest.mark.parametrize("seed", range(60))
     def test_content_expiries_and_proofs_are_right_after_every_update(self, seed: int) -> None:
         run(seed, 14)
+
+    @pytest.mark.parametrize("seed", range(200, 220))
+    def test_so_they_are_where_rules_call_functions(self, seed: int) -> None:
+        run(seed, 14, rules="functions")
 
     @pytest.mark.parametrize("seed", range(100, 120))
     def test_so_they_are_when_auto_goes_to_and_fro(self, seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -241,6 +251,35 @@ class TestBesideTheKernel:
             apply(kb, 4)
             assert times(kb) == EXPIRY
         kb.close()
+
+    def test_what_a_function_computes_stays_as_long_as_the_facts_that_it_is_computed_for(self) -> None:
+        kb = tidalog.open(strategy="expire")
+        asked: list[str] = []
+
+        @kb.function
+        def parent(name: str) -> str | None:
+            asked.append(name)
+            return name[:-1] or None
+
+        kb.load("@window file :- range 10s . above(?f, PARENT(?f)) :- file(?f) ."
+                "above(?f, PARENT(?a)) :- above(?f, ?a) .")  # fmt: skip
+        for time, name in ((1, "abc"), (3, "ax"), (5, "ab")):
+            with kb.update(time=time) as update:
+                update.insert("file", [(name,)])
+        rows = kb.facts("above", expiry=True).to_rows()
+        assert {(f, a): round(time.timestamp()) for f, a, time in rows} == {  # type: ignore[union-attr]
+            ("abc", "ab"): 11,
+            ("abc", "a"): 11,
+            ("ax", "a"): 13,
+            ("ab", "a"): 15,
+        }
+        with kb.update(time=6) as update:
+            update.insert("file", [("abc",)])
+        delta = kb.advance(15)
+        assert sorted(delta["above"].expired.to_rows()) == [("ab", "a"), ("ax", "a")]
+        assert [part.strategy for part in kb.profile()] == ["expire"]
+        assert delta.counters.derivations == 0
+        assert sorted(asked) == ["a", "ab", "ab", "abc", "ax"], "nothing is computed twice for a rule"
 
     def test_several_updates_as_one(self) -> None:
         kb = opened()

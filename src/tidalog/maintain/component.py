@@ -156,7 +156,6 @@ class MaintainedComponent:
             folds=stage.fold is not None,
             recursive=stage.recursive,
             negates=bool(self.negated),
-            asks=bool(stage.memos),
             begins=self.bodies.empty > 0,
             long=self.bodies.long > 0,
         )

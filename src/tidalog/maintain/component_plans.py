@@ -96,6 +96,7 @@ class Searches:
 GROW: Final = 3  # semi-naive insertion
 GROW_WITH_BODY: Final = 4  # the same, the facts of an instance in registers
 ALLOW: Final = 5  # insertion because a negated fact is deleted
+ASK: Final = 6  # semi-naive insertion of what memos answer alone
 
 # What a rule is to its component, and the kinds of plans that it has for that.
 RULES: Final = 0
@@ -103,7 +104,7 @@ ASKING: Final = 1  # it collects what memos answer: new facts add questions, and
 LEAVING: Final = 2  # this update removes it: it has instances in the state before and none after
 _KINDS: Final = (
     (FORWARD, BACKWARD, LIKELY_FIRST, GROW, GROW_WITH_BODY, ALLOW),
-    (GROW, GROW_WITH_BODY, ALLOW),
+    (GROW, GROW_WITH_BODY, ALLOW, ASK),
     (FORWARD,),
 )
 
@@ -212,6 +213,10 @@ class ComponentPlans:
         """Semi-naive insertion: a pivot is a new fact, or one of the component that got a new id."""
         return self._plans(GROW_WITH_BODY if with_body else GROW)
 
+    def asking(self) -> tuple[Code, Owner[Plans]]:
+        """`growing` by the rules alone that collect what memos answer."""
+        return self._plans(ASK)
+
     def allowing(self) -> tuple[Code, Owner[Plans]]:
         """Insertion because a negated fact is deleted, which is the pivot.  Instances that have a new fact
         are found by `growing`."""
@@ -240,7 +245,7 @@ class ComponentPlans:
 
     def _compile(self, kind: int, plans: _PlanSet, key: _Key, rule: NormalRule) -> None:
         code, first = plans.code, len(plans.code.starts)
-        own = None if kind in (GROW, ALLOW) else self.predicates
+        own = None if kind in (GROW, ALLOW, ASK) else self.predicates
         for pivot, filters in self._pivots(kind, rule):
             logical = self._logical.plan(rule, pivot, self.engine)
             compile_plan(logical, self.engine.catalogue, code, filters, own=own)
@@ -251,7 +256,7 @@ class ComponentPlans:
 
     def _pivots(self, kind: int, rule: NormalRule) -> Iterator[tuple[int, Filters]]:
         """The pivots that a rule has in the plans of a kind, and which facts match."""
-        if kind in (GROW, GROW_WITH_BODY):
+        if kind in (GROW, GROW_WITH_BODY, ASK):
             for pivot, atom in enumerate(rule.atoms):
                 given = _PRESENT if atom.predicate in self.predicates else _NEW
                 yield pivot, Filters(self._growing_order(rule, pivot), given, _NOT_DELETED)

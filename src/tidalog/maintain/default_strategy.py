@@ -36,8 +36,6 @@ class RuleTraits:
     folds: bool
     recursive: bool
     negates: bool
-    asks: bool
-    """Whether they call functions of Python."""
     begins: bool
     """Whether one of them has no atom."""
     long: bool
@@ -50,7 +48,6 @@ def traits_of(stage: Stage) -> RuleTraits:
         folds=stage.fold is not None,
         recursive=stage.recursive,
         negates=any(rule.negations for rule in rules),
-        asks=bool(stage.memos),
         begins=not all(rule.atoms for rule in rules),
         long=any(len(rule.atoms) >= MOST_ATOMS for rule in stage.rules),
     )
@@ -76,8 +73,6 @@ def misfit_of_expiries(traits: RuleTraits) -> str:
     """Why its facts may not go by the expiries of those that they follow from; empty if they do."""
     if traits.negates or traits.folds:
         return "with negation or aggregates a fact may outlive those it follows from"
-    if traits.asks:
-        return "its rules call functions of Python"
     if traits.long:
         return _TOO_LONG
     return "a rule derives facts from nothing" if traits.begins else ""

@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from tidalog.builtins import NO_FUNCTIONS, PythonFunction
+from tidalog.engine.addresses import Owner
 from tidalog.engine.binding_blocks import (
     BLOCK,
     COUNTED,
@@ -20,7 +21,7 @@ from tidalog.engine.binding_blocks import (
     UNMARKED_COUNT,
 )
 from tidalog.engine.bits import STATUS_NEW
-from tidalog.engine.delta_scan import CURRENT, ROUND, scan_delta, start_plan
+from tidalog.engine.delta_scan import CURRENT, ROUND, Plans, scan_delta, start_plan
 from tidalog.engine.engine import EmbeddedEngine
 from tidalog.engine.plan_code import Code
 from tidalog.maintain.component import MaintainedComponent
@@ -28,6 +29,7 @@ from tidalog.maintain.memos import answer_all
 from tidalog.maintain.runner import Runner
 from tidalog.maintain.transaction import Transaction
 from tidalog.maintain.workspace import ScanBuffers
+from tidalog.model.facts import Ids
 
 _NONE: npt.NDArray[np.uint64] = np.empty(0, np.uint64)
 _SMALL_BLOCK = 512  # updates are small, and memory that is touched for the first time is slow
@@ -77,8 +79,34 @@ def grow(
     """Derives what follows from the facts with ids from `begin` on.  `unmarked`: hashes of facts that get no
     mark, see `engine.mark_propagation`.  `only_new`: no fact of the component is deleted, so that none can
     come back, and no body is observed.  `counting`: derivations are counted."""
-    engine = component.engine
     code, plans = component.plans.growing(observed != 0)
+    _grow(component, code, plans, runner, begin, observed, unmarked, functions, only_new, counting)
+
+
+def answer(
+    component: MaintainedComponent, runner: Runner, begin: int, functions: Mapping[str, PythonFunction]
+) -> Ids:
+    """Asks Python what rules want to know of the facts with ids from `begin` on; the new answers."""
+    store, first = component.engine.store, len(component.engine.store)
+    if begin < first:
+        _grow(component, *component.plans.asking(), runner, begin, functions=functions)
+    numbers = [component.engine.predicate(memo.memo) for memo in component.stage.memos]
+    return np.concatenate([store.ids(number, first) for number in numbers])
+
+
+def _grow(
+    component: MaintainedComponent,
+    code: Code,
+    plans: Owner[Plans],
+    runner: Runner,
+    begin: int,
+    observed: int = 0,
+    unmarked: npt.NDArray[np.uint64] = _NONE,
+    functions: Mapping[str, PythonFunction] = NO_FUNCTIONS,
+    only_new: bool = False,
+    counting: bool = False,
+) -> None:
+    engine = component.engine
     buffers = _buffers(component, code, len(engine.store) - begin)
     buffers.start(begin)
     of_blocks, of_scan = buffers.blocks.arrays.control, buffers.scan.arrays.control

@@ -76,6 +76,15 @@ class ComponentUpdate:
         return self.counters.derivations + self.runner.stats.derivations
 
     @property
+    def new_from(self) -> int:
+        """From which id on facts are new that the component reads or holds."""
+        begin, grown = self.begin, self.txn.grown
+        if grown:
+            for number in self.component.below:
+                begin = min(begin, grown.get(number, begin))
+        return begin
+
+    @property
     def explicit(self) -> int:
         """Facts that the update inserts into the component."""
         asked = self.txn.to_insert
@@ -96,10 +105,7 @@ class ComponentUpdate:
         observed = marks.observed(component)
         if component.negated:
             grow_from_deleted(component, runner, txn)
-        begin, grown = self.begin, txn.grown
-        if grown:
-            for number in component.below:
-                begin = min(begin, grown.get(number, begin))
+        begin = self.new_from
         if begin == len(txn.engine.store):
             return  # nothing is new that it reads or holds
         only_new = marks.ignores_bodies and not counting

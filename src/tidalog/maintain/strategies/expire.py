@@ -25,6 +25,7 @@ from tidalog.engine.tuple_prefetch import PROBE_FIELDS
 from tidalog.maintain.component import MaintainedComponent
 from tidalog.maintain.component_plans import BACKWARD, FORWARD, PIVOT, Searches
 from tidalog.maintain.default_strategy import GOES_BY_TIME, misfit_of_expiries
+from tidalog.maintain.insertion import answer
 from tidalog.maintain.kernels import expire as kernel
 from tidalog.maintain.kernels import expire_work as state
 from tidalog.maintain.kernels.counters import new_counters
@@ -200,12 +201,25 @@ class _Run:
     # --- the run ------------------------------------------------------------------------------------
 
     def drive(self) -> None:
+        """Expiries are right, also of what follows from answers of Python, which never expire."""
+        work, begin = self.work, self.work.new_from
+        self._search()
+        while self.component.stage.memos:
+            answers = answer(self.component, work.runner, begin, work.functions)
+            if not len(answers):
+                break
+            begin = len(self.engine.store)
+            self.searches.catch_up(self.engine)
+            self.buffers.go_on(_with_slot(answers, GONE))
+            self._search()
+        work.counters.add_kernel(self.buffers.arrays.counters)
+
+    def _search(self) -> None:
         self.buffers.ensure_capacity(self)  # learning expiries may have added slots
         control = self.buffers.arrays.control
         self.work.runner.drive_search(
             self._step, control, state.BUDGET, lambda: self.searches.rule(_WAY_OF[control[state.PHASE]])
         )
-        self.work.counters.add_kernel(self.buffers.arrays.counters)
 
     def _step(self) -> int:
         engine, control = self.engine, self.buffers.arrays.control
@@ -292,6 +306,12 @@ class _Buffers(Owner[state.Work]):
         own, reads = run.component.own, run.searches.read
         self.replace(work._replace(seeds=seeds, raised=raised, given=given, own=own, reads=reads))
         self.ensure_capacity(run, len(given))
+
+    def go_on(self, raised: Changes) -> None:
+        """A run that is done goes on with more lower facts that stay longer."""
+        work = self.arrays
+        work.control[state.PHASE], work.control[state.NEXT] = state.RAISE, 0
+        self.replace(work._replace(seeds=NO_CHANGES, raised=raised, given=NO_CHANGES))
 
     def ensure_capacity(self, run: _Run, more: int = 0) -> None:
         """Capacity for another block of instances, and for this many more facts in every list."""
