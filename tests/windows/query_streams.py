@@ -7,7 +7,8 @@ The content of a window is that of `reference.windows`, what follows from it and
 from __future__ import annotations
 
 import random
-from dataclasses import dataclass, field
+from collections.abc import Collection
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import pyoxigraph as ox
@@ -39,6 +40,7 @@ RULES = {
     "classes": "triple(?x, rdf:type, :Inside) :- triple(?x, :in, ?y). triple(?x, rdf:type, :Both) :- "
     "triple(?x, rdf:type, :Inside), triple(?x, :near, ?y).",
 }
+POSITIVE = ("transitive", "properties", "helper", "classes")
 PATTERNS = {
     "property": "SELECT ?x ?y {} WHERE {{ ?x :in ?y }}",
     "everything": "SELECT ?x ?p ?y {} WHERE {{ ?x ?p ?y }}",
@@ -52,19 +54,28 @@ PATTERNS = {
     "construct": "CONSTRUCT {{ ?y :back ?x }} {} WHERE {{ ?x :near ?y }}",
     "ask": "ASK {} WHERE {{ ?x :alone ?x }}",
 }
-WINDOWS = ("[RANGE 6s STEP 2s]", "[RANGE 9s]", "[RANGE 5s TUMBLING]", "[TRIPLES 3]", "[TRIPLES 1]")
+WINDOWS = {
+    "[RANGE 6s STEP 2s]": ("range", 6 * SECOND, 2 * SECOND),
+    "[RANGE 9s]": ("range", 9 * SECOND, 1),
+    "[RANGE 5s TUMBLING]": ("range", 5 * SECOND, 5 * SECOND),
+    "[TRIPLES 3]": ("count", 3, 1),
+    "[TRIPLES 1]": ("count", 1, 1),
+}
+EQUAL_STEPS = {
+    "[RANGE 3s]": ("range", 3 * SECOND, 1),
+    "[RANGE 9s]": ("range", 9 * SECOND, 1),
+    "[RANGE 20s]": ("range", 20 * SECOND, 1),
+    "[RANGE 4s STEP 2s]": ("range", 4 * SECOND, 2 * SECOND),
+    "[RANGE 10s STEP 2s]": ("range", 10 * SECOND, 2 * SECOND),
+    "[RANGE 11s STEP 2s]": ("range", 11 * SECOND, 2 * SECOND),
+}
+"""Most are longer than another one by whole steps."""
 STRATEGIES = ("auto", "auto", "expire", "expire", "ranked", "fbf", "dred", "counting", "recompute")
 PREFIX = f"PREFIX : <{E}>\n"
 
 
 def window_of(stream: str, text: str) -> Window:
-    kind = {
-        "[RANGE 6s STEP 2s]": ("range", 6 * SECOND, 2 * SECOND),
-        "[RANGE 9s]": ("range", 9 * SECOND, 1),
-        "[RANGE 5s TUMBLING]": ("range", 5 * SECOND, 5 * SECOND),
-        "[TRIPLES 3]": ("count", 3, 1),
-        "[TRIPLES 1]": ("count", 1, 1),
-    }[text]
+    kind = {**WINDOWS, **EQUAL_STEPS}[text]
     return Window(f"{stream} {text}", stream, *kind)  # type: ignore[arg-type]
 
 
@@ -111,7 +122,8 @@ class Model:
             held = set().union(*(other.content(other.windows[0]) for other in others))
             last = {op.row: op for op in sorted(self.history[stream], key=lambda op: (op.time, op.number))}
             known = [op for op in last.values() if not op.inserts or op.row in held]
-            oracle.operations = sorted(known, key=lambda op: (op.time, op.number))
+            known.sort(key=lambda op: (op.time, op.number))
+            oracle.operations = [replace(op, number=number) for number, op in enumerate(known)]
         else:
             rows = self.plain[stream]
             known = [Operation(self.now or 0, n, True, stream, row) for n, row in enumerate(rows)]
@@ -209,8 +221,8 @@ def _answer(graph: ox.Store, text: str) -> Answer:
 class Checked:
     """A knowledge base beside the model, changed together."""
 
-    def __init__(self, draw: random.Random, store: Path | None) -> None:
-        self.draw, self.store = draw, store
+    def __init__(self, draw: random.Random, store: Path | None, windows: Collection[str] = WINDOWS) -> None:
+        self.draw, self.store, self.windows = draw, store, windows
         self.late = draw.choice([0, 0, 4])
         self.strategy = draw.choice(STRATEGIES)
         self.kb: KnowledgeBase = self.opened()
@@ -220,6 +232,8 @@ class Checked:
         self.kb.load(f"@prefix : <{E}> .\ntriple(?x, :in, ?x) :- triple(?x, :in, ?x).\n")
         self.model.rules["r1"] = "triple(?x, :in, ?x) :- triple(?x, :in, ?x)."
         self.evaluated = 0
+        self.bounded = 0
+        """How many facts were found that a window has from a longer one."""
 
     def opened(self) -> KnowledgeBase:
         if self.store is None:
@@ -281,14 +295,15 @@ class Checked:
         self.kb.apply(update)
         self.model.background = (self.model.background - set(deleted)) | set(inserted)
 
-    def rule_edit(self) -> None:
+    def rule_edit(self, text: str = "") -> None:
         draw, model = self.draw, self.model
-        if len(model.rules) > 1 and draw.random() < 0.4:
+        if not text and len(model.rules) > 1 and draw.random() < 0.4:
             name = draw.choice([name for name in model.rules if name != "r1"])
             self.kb.rules.remove(name)
             del model.rules[name]
             return
-        text = RULES[draw.choice(sorted(RULES))]
+        known = sorted(RULES) if self.windows is WINDOWS or draw.random() < 0.1 else POSITIVE
+        text = text or RULES[draw.choice(known)]
         try:
             delta = self.kb.rules.add(text)
         except ProgramError as error:
@@ -305,7 +320,8 @@ class Checked:
         draw = self.draw
         self.registered += 1
         name, pattern = f"q{self.registered}", PATTERNS[draw.choice(sorted(PATTERNS))]
-        chosen = [(s, draw.choice(self.windows_for(s))) for s in STREAMS if draw.random() < 0.6]
+        chances = zip(STREAMS, (0.6, 0.6) if self.windows is WINDOWS else (0.95, 0.2), strict=True)
+        chosen = [(s, draw.choice(self.windows_for(s))) for s, often in chances if draw.random() < often]
         dataset = " ".join(f"FROM STREAM <{stream}> {window}" for stream, window in chosen)
         every = draw.choice([None, 2, 3]) if chosen else None
         text = PREFIX + pattern.format(dataset)
@@ -333,8 +349,8 @@ class Checked:
         model = self.model
         known = {window for window in model.oracles if window.source == stream}
         if model.plain[stream] or any(model.oracles[w].content(w) for w in known):
-            return tuple(w for w in WINDOWS if "TRIPLES" not in w or window_of(stream, w) in known)
-        return WINDOWS
+            return tuple(w for w in self.windows if "TRIPLES" not in w or window_of(stream, w) in known)
+        return tuple(self.windows)
 
     def listen(self, name: str) -> None:
         """Gathers what a query emits as changes."""
@@ -430,15 +446,34 @@ class Checked:
                 if self.kb.queries[name].emit == "changes" and not query.paused and query.heard:
                     assert query.gathered == found, (name, query.text)
             self.evaluated += bool(found)
+        analysis, engine = self.kb._open().analysis, self.kb._open().engine
+        for rule in analysis.rules:
+            if rule.lasting and rule.head is not None:
+                self.bounded += engine.count(rule.head.predicate)
         expected = self.model.closure(self.model.background)
         assert set(self.kb.facts("triple").to_terms()) == expected
         assert all("|" not in name for name in (*self.kb.rules, *self.kb.predicates))
 
 
-def run(seed: int, steps: int, store: Path | None = None) -> int:
-    """Random changes; returns how many answers were compared that were not empty."""
+def run(seed: int, steps: int, store: Path | None = None) -> Checked:
+    """Random changes."""
     draw = random.Random(seed)
-    checked = Checked(draw, store)
+    return _run(Checked(draw, store), steps)
+
+
+def run_shared(seed: int, steps: int, store: Path | None = None) -> Checked:
+    """Random changes of rules that join and of several queries over windows that mostly share."""
+    draw = random.Random(seed)
+    checked = Checked(draw, store, EQUAL_STEPS)
+    for rule in draw.sample(POSITIVE, 2):
+        checked.rule_edit(RULES[rule])
+    for _ in range(draw.randrange(5)):
+        checked.register()
+    return _run(checked, steps)
+
+
+def _run(checked: Checked, steps: int) -> Checked:
+    draw = checked.draw
     time = draw.choice([1, 100])
     actions = ["stream"] * 8 + ["background"] * 2 + ["rules"] * 2 + ["register"] * 3
     actions += ["drop", "pause", "advance", "advance", "restart"]
@@ -465,4 +500,4 @@ def run(seed: int, steps: int, store: Path | None = None) -> int:
         checked.check()
         time += draw.choice([0, 0, 1, 1, 2, 3, 12])
     checked.kb.close()
-    return checked.evaluated
+    return checked

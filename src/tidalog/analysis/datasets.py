@@ -14,6 +14,11 @@ Triples of a dataset are held in relations by property and class, as those of th
 If a rule negates or aggregates what depends on a window, what follows from the background alone may not
 follow from both.  What such rules derive, and what depends on it, starts from the explicit facts of the
 background, which `PREDICATE|given` has.
+
+Several datasets whose windows differ by one length (`shared_windows`) can share what follows: the rules run
+over the longest windows, and the relations that queries over shorter ones read are bounded.
+
+    D10|ex:p(?s, ?o)      :- D60|ex:p(?s, ?o) .            which stays for another 50 s
 """
 
 from __future__ import annotations
@@ -22,8 +27,19 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from dataclasses import dataclass, replace
 
 from tidalog.analysis.rewrite import map_atoms, placed_atoms
+from tidalog.analysis.shared_windows import can_be_bounded
 from tidalog.analysis.specialise import specialise
-from tidalog.model.program import Aggregate, Atom, Call, Condition, Negation, Rule, Variable, flat_literals
+from tidalog.model.program import (
+    Aggregate,
+    Atom,
+    Call,
+    Condition,
+    Expression,
+    Negation,
+    Rule,
+    Variable,
+    flat_literals,
+)
 from tidalog.model.registered import GIVEN
 from tidalog.rdf.bridges import copies_down, is_view, written_atom
 from tidalog.rdf.layout import TRIPLE, Layout
@@ -32,26 +48,52 @@ from tidalog.rdf.shorthand import lower_atom
 S, P, O = S_P_O = Variable("s"), Variable("p"), Variable("o")
 
 
+@dataclass(frozen=True)
+class Dataset:
+    """Queries over the same windows."""
+
+    asked: Sequence[Rule]
+    """Their rules, over `triple`."""
+    streams: Sequence[str]
+    """Predicates that have the triples of the windows."""
+    prefix: str
+    """That of its relations."""
+    lasting: int = 0
+    """How much longer the first of several datasets has what comes."""
+
+
 def dataset_rules(
     rules: Iterable[Rule],
-    asked: Sequence[Rule],
-    streams: Sequence[str],
-    prefix: str,
+    datasets: Sequence[Dataset],
     tables: frozenset[str],
     prefixes: Mapping[str, str],
+    timed: Iterable[str],
+    is_native: Callable[[Expression], bool],
 ) -> list[Rule]:
-    """The rules of queries over a dataset, and those of the dataset that they need; none has a name.
+    """The rules of queries over datasets, and those of the datasets that they need; none has a name.  What
+    follows is derived over the first dataset, which has the longest windows, if it can be.
 
-    `rules` are those of the program, `asked` those of the queries, over `triple`; `streams` are predicates
-    that have the triples of the windows.
+    `rules` are those of the program, `timed` the predicates whose facts go by time; `is_native` says whether
+    compiled code computes an expression.
     """
+    first, *others = datasets
     written = [map_atoms(rule, lambda atom: lower_atom(atom, tables)) for rule in rules if rule.heads]
-    fed = [Rule((Atom(TRIPLE, (S, P, O)),), (Atom(stream, (S, P, O)),)) for stream in streams]
+    fed = [Rule((Atom(TRIPLE, (S, P, O)),), (Atom(stream, (S, P, O)),)) for stream in first.streams]
+    asked = [rule for dataset in datasets for rule in dataset.asked]
     found = specialise([*written, *fed, *asked], tables, prefixes)
     first_asked = len(written) + len(fed)
-    own, others = found.rules[first_asked:], [*found.rules[:first_asked], *found.bridges]
-    parts = _Parts.of(own, others, streams, found.layout, prefix)
-    return [*parts.of_queries(own), *parts.of_dataset(others), *parts.of_background(own, others)]
+    own, lower = found.rules[first_asked:], [*found.rules[:first_asked], *found.bridges]
+    parts = _Parts.of(own, lower, first.streams, found.layout, first.prefix)
+    shared = [*parts.of_dataset(lower), *parts.of_background(own, lower)]
+    if others and not (can_be_bounded(shared, is_native) and parts.read_no_others(lower, timed)):
+        apart = (dataset_rules(rules, [one], tables, prefixes, timed, is_native) for one in datasets)
+        return [rule for found_rules in apart for rule in found_rules]
+    result = [*parts.of_queries(own[: len(first.asked)]), *shared]
+    at = len(first.asked)
+    for dataset in others:
+        result += parts.of_bounded(own[at : at + len(dataset.asked)], dataset)
+        at += len(dataset.asked)
+    return result
 
 
 @dataclass(frozen=True)
@@ -65,6 +107,8 @@ class _Parts:
     arities: Mapping[str, int]
     not_monotone: frozenset[str]
     """Relations of which a fact of the background may not hold in the dataset."""
+    needed: frozenset[str]
+    """All that queries depend on."""
 
     @classmethod
     def of(
@@ -86,7 +130,8 @@ class _Parts:
             if head.predicate in copied
         }
         inside = (e for e in _edges(others, lambda head, body: (body, head)) if copied.issuperset(e))
-        return cls(layout, names, frozenset(streams), arities, frozenset(_closure(starts, inside)))
+        not_monotone = frozenset(_closure(starts, inside))
+        return cls(layout, names, frozenset(streams), arities, not_monotone, frozenset(needed))
 
     def of_queries(self, own: Iterable[Rule]) -> Iterator[Rule]:
         return (self._renamed(rule, rule.heads) for rule in own)
@@ -103,6 +148,23 @@ class _Parts:
             )
             if heads:
                 yield self._renamed(replace(rule, heads=heads), heads)
+
+    def read_no_others(self, rules: Iterable[Rule], timed: Iterable[str]) -> bool:
+        """Whether nothing but the windows of the dataset lets its facts go by time: no background does."""
+        edges = _edges(rules, lambda head, body: (body, head))
+        expiring = _closure(timed, (edge for edge in edges if edge[0] not in self.streams))
+        return self.needed.isdisjoint(expiring - self.streams)
+
+    def of_bounded(self, own: Sequence[Rule], dataset: Dataset) -> Iterator[Rule]:
+        """The rules of queries over a dataset with shorter windows, and the relations that they read."""
+        renamed = self.layout.renamed(dataset.prefix)
+        read = {atom.predicate for rule in own for atom, in_head in placed_atoms(rule) if not in_head}
+        names = {name: renamed.get(name, f"{dataset.prefix}{name}") for name in read & self.names.keys()}
+        yield from replace(self, names=names).of_queries(own)
+        for relation, name in sorted(names.items()):
+            arguments = tuple(Variable(f"a{n}") for n in range(self.arities[relation]))
+            longer = Atom(self.names[relation], arguments)
+            yield Rule((Atom(name, arguments),), (longer,), lasting=dataset.lasting)
 
     def of_background(self, own: Iterable[Rule], others: Iterable[Rule]) -> Iterator[Rule]:
         read = {

@@ -110,7 +110,7 @@ def expanded(rule: Rule, name: str, *, alone: bool = False) -> list[Rule]:
             head, fold = _without_folds(head, f"?fold:{name}:{number}")
             more.append(Rule((fold,), mine[0], span=rule.span))
             mine = [(replace(fold, arguments=_columns(fold)),)]
-        first += [Rule((head,), body, span=rule.span) for body in mine]
+        first += [replace(rule, heads=(head,), body=body) for body in mine]
     names = [name, *(f"{name}#{number}" for number in range(2, len(first) + len(more) + 1))]
     return [replace(one, name=own) for one, own in zip((*first, *more), names, strict=True)]
 

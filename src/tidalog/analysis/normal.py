@@ -59,3 +59,5 @@ class NormalRule:
     tests: tuple[Expression, ...] = ()
     aggregates: tuple[AggregateColumn, ...] = ()
     origin: Rule | None = field(default=None, compare=False, repr=False)
+    lasting: int = 0
+    """Microseconds for which the facts of the body must still stay.  Only a rule that copies facts has it."""

@@ -87,6 +87,7 @@ def normal_rule(working: WorkingRule) -> NormalRule:
         (*tests, *lifting.tests),
         aggregates,
         working.origin,
+        rule.lasting,
     )
 
 

@@ -460,7 +460,7 @@ class Database(HeldState):
         routed = routed_update(update, layout, self.dictionary)
         ignored = self._explicit_facts.apply(self.engine, routed).ignored
         self._outdate()
-        run = self.materialise(progress=progress)
+        run = self.materialise(progress=progress, lifetimes=update.lifetimes)
         changes, by_relation = changes_since(engine, before, self.engine, self.analysis)
         maintenance = self.maintained()
         return Outcome(

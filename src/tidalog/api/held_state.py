@@ -7,13 +7,14 @@ the same dictionary.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
 
 from tidalog.analysis import Analysis, EditedProgram
 from tidalog.api.load import Environment, Load, analysed, witness_of
-from tidalog.api.maintenance import Maintenance
+from tidalog.api.maintenance import Job, Maintenance
 from tidalog.api.placement import moved
 from tidalog.api.state import State
 from tidalog.api.state_snapshot import meta_of, restored
@@ -27,8 +28,10 @@ from tidalog.maintain.materialise import materialise
 from tidalog.maintain.windows.changed import WindowChange
 from tidalog.maintain.windows.windows import Windows
 from tidalog.model.errors import Diagnostic, TidalogError
+from tidalog.model.lifetimes import Lifetimes
 from tidalog.model.program import Program
 from tidalog.model.registered import Registered
+from tidalog.model.update import EncodedUpdate
 from tidalog.plan.compile import CompiledProgram, compile
 from tidalog.rdf.layout import Layout
 from tidalog.storage.snapshot import Image, Snapshot, fill_table_of, image_of
@@ -131,23 +134,45 @@ class HeldState:
 
     # --- derive and ask -----------------------------------------------------------------------------
 
-    def materialise(self, limits: Limits | None = None, progress: ProgressCallback | None = None) -> RunStats:
+    def materialise(
+        self,
+        limits: Limits | None = None,
+        progress: ProgressCallback | None = None,
+        lifetimes: Lifetimes | None = None,
+    ) -> RunStats:
         """Derives everything that follows, if something changed since.  A run that is stopped raises
-        `RunError`; then only explicit facts are left."""
+        `RunError`; then only explicit facts are left.  `lifetimes` are those of the update under way."""
         limits = limits or self.limits
         if self._state.run is not None and self.is_current(limits):
             return self._state.run
         self._outdate()
-        state = self._state
+        state, program = self._state, self.compiled()
+        lifetimes = lifetimes or state.windows.lifetimes(state.windows.now, ())
         run = materialise(
             state.engine,
-            self.compiled(),
+            program,
             functions=state.environment.functions,
             limits=limits,
             progress=progress,
+            by_time=lifetimes is not None,
         )
+        if lifetimes is not None and any(component.is_bounded for component in program.components):
+            update = EncodedUpdate(lifetimes=lifetimes)
+            run = self._bounded(run, Job([update], limits=limits, progress=progress))
         self._state = replace(self._state, run=run)
         return run
+
+    def _bounded(self, run: RunStats, job: Job) -> RunStats:
+        """Derives what bounded components hold, after a run that has left them out: an update that changes
+        no explicit fact works out all expiries."""
+        self.get_ready()
+        try:
+            uncomputed = self.maintained().apply(job, self.analysis).uncomputed
+        except BaseException:
+            self._outdate()
+            self.engine.forget_derived()
+            raise
+        return replace(run, uncomputed=dict(Counter(run.uncomputed) + Counter(uncomputed)))
 
     def is_current(self, limits: Limits) -> bool:
         """Whether everything is derived, and without failed computations if the limits are strict."""

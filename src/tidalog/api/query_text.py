@@ -15,13 +15,15 @@ from typing import Final
 
 from tidalog.analysis import Analysis
 from tidalog.analysis.components import Component
-from tidalog.analysis.datasets import dataset_rules
+from tidalog.analysis.datasets import Dataset, dataset_rules
 from tidalog.analysis.edited_program import EditedProgram
 from tidalog.analysis.passes import table_predicates
 from tidalog.analysis.query import analyse_rules
 from tidalog.analysis.rewrite import atoms
+from tidalog.analysis.shared_windows import of_equal_step
 from tidalog.api.load import Environment
 from tidalog.api.naming import column_names
+from tidalog.engine.functions import is_native
 from tidalog.lang import parse_query
 from tidalog.lang.diagnostics import BadStatement
 from tidalog.lang.sparql import algebra as sparql
@@ -212,35 +214,39 @@ def with_queries(program: Program, registered: Registered) -> Program:
     if not registered:
         return written
     maintained = [query for query in registered if query.materialised and not query.paused]
-    rules = query_rules(written, maintained)
     known = {window.name for window in written.windows}
     windows = {w.name: w for query in registered for w in rules_of(query).windows if w.name not in known}
-    return replace(
+    windowed = replace(
         written,
-        rules=(*written.rules, *rules),
         windows=(*written.windows, *windows.values()),
         queries_triples=any(rules_of(query).reads_triples for query in registered),
     )
+    return replace(windowed, rules=(*written.rules, *query_rules(windowed, maintained)))
 
 
 def query_rules(program: Program, queries: Iterable[RegisteredQuery], prefix: str = "") -> tuple[Rule, ...]:
     """The rules of queries over a program, with names that follow from what they say.  Queries over the same
-    windows share what follows from these; names of relations start with `prefix`."""
-    found: dict[str, Rule] = {}
+    windows share what follows from these, and so do queries over windows of equal step; names of relations
+    start with `prefix`."""
+    rules: list[Rule] = []
     over: dict[tuple[str, ...], list[Rule]] = {}
+    windows: dict[tuple[str, ...], tuple[Window, ...]] = {}
     for query in queries:
         meaning = rules_of(query)
-        over.setdefault(tuple(sorted(meaning.streams)), []).extend(meaning.rules)
+        streams = tuple(sorted(meaning.streams))
+        over.setdefault(streams, []).extend(meaning.rules)
+        windows[streams] = meaning.windows
+    rules += over.pop((), ())
     tables = table_predicates(program)
-    for streams, asked in over.items():
-        rules: Sequence[Rule] = asked
-        if streams:
-            name = f"{prefix}{' & '.join(streams)}{MARK}"
-            rules = dataset_rules(program.rules, asked, streams, name, tables, program.prefixes)
-        for rule in rules:
-            named = replace(rule, name=f"{MARK}{_digest(rule)}")
-            found[named.name or ""] = named
-    return tuple(found.values())
+    timed = {name for window in program.windows for name in (window.name, window.source)}
+    for group in of_equal_step([(streams, windows[streams]) for streams in over]):
+        datasets = [
+            Dataset(over[streams], streams, f"{prefix}{' & '.join(streams)}{MARK}", lasting)
+            for streams, lasting in group
+        ]
+        rules += dataset_rules(program.rules, datasets, tables, program.prefixes, timed, is_native)
+    named = (replace(rule, name=f"{MARK}{_digest(rule)}") for rule in rules)
+    return tuple({rule.name: rule for rule in named}.values())
 
 
 def components_of(

@@ -100,7 +100,7 @@ def apply_timed(
     try:
         for update in updates:
             check(windows, layout, update)
-            plans.append(windows.plan(update))
+            plans.append(windows.plan(update, journal))
             if len(updates) > 1:
                 windows.commit(plans[-1], update, journal)
         changes = [plan.update for plan in plans]

@@ -28,6 +28,7 @@ START_OVER: Final = registered.STRATEGIES[by_rules.START_OVER]
 _DEFAULT: Final = registered.STRATEGIES[by_rules.DEFAULT]
 _BY_TIME: Final = registered.STRATEGIES[by_rules.BY_TIME]
 _FIRST_TRIED: Final = registered.STRATEGIES["bf"]
+_BOUNDED: Final = registered.STRATEGIES[by_rules.BOUNDED]
 _BY_BLOCKS: Final = registered.STRATEGIES["dred"]
 
 
@@ -85,6 +86,12 @@ def maintain(work: ComponentUpdate, options: Options) -> Strategy:
 
 def choose(component: MaintainedComponent, options: Options, seeds: int) -> Strategy:
     """The strategy for a component whose deletion begins with `seeds` facts; why is in `component.reason`."""
+    if component.traits.bounded:
+        component.reason = by_rules.BOUNDED_REASON
+        return _fitting(component, _BOUNDED)
+    if component.is_held and not _BY_TIME.misfit(component):
+        component.reason = "a bounded component reads its expiries"
+        return _BY_TIME
     if component.edit is not None and component.edit.from_scratch:
         component.reason = "a fold has become one of several rules, or the only one"
         return START_OVER
@@ -107,6 +114,11 @@ def choose(component: MaintainedComponent, options: Options, seeds: int) -> Stra
             component.reason = f"{seeds:,} deletions are expected to reach most of its {facts:,} facts"
             component.steps_per_seed *= _MEMORY  # what is not tried is forgotten, and tried again
             return START_OVER
+    return _fitting(component, strategy)
+
+
+def _fitting(component: MaintainedComponent, strategy: Strategy) -> Strategy:
+    """A strategy, or the one that maintains what it cannot."""
     while problem := strategy.misfit(component):
         component.reason = problem
         strategy = registered.STRATEGIES[strategy.substitute]

@@ -119,6 +119,8 @@ class MaintainedComponent:
     _size: int = 0
     expires_with: tuple[int, frozenset[int]] | None = None
     """Expiries of its facts are right: for ranks of this version, with expiries of these lower predicates."""
+    is_held: bool = False
+    """Whether a bounded component depends on it, and so on its expiries."""
     slides: SlideCosts = field(default_factory=SlideCosts)
     proofs: Proofs = field(default_factory=Proofs)
     asked: int = 0
@@ -158,6 +160,7 @@ class MaintainedComponent:
             negates=bool(self.negated),
             begins=self.bodies.empty > 0,
             long=self.bodies.long > 0,
+            bounded=any(rule.lasting for rule in stage.rules),
         )
 
     @property

@@ -20,7 +20,9 @@ DEFAULT: Final = "ranked"
 BY_TIME: Final = "expire"
 AGGREGATE: Final = "groups"
 START_OVER: Final = "recompute"
+BOUNDED: Final = "bounded"
 
+BOUNDED_REASON: Final = "it holds what a longer window holds for long enough"
 GOES_BY_TIME: Final = "its facts go by their expiries: a slide runs no rule"
 
 
@@ -40,6 +42,8 @@ class RuleTraits:
     """Whether one of them has no atom."""
     long: bool
     """Whether one of them has too many atoms to be searched for single instances."""
+    bounded: bool
+    """Whether they copy what stays long enough."""
 
 
 def traits_of(stage: Stage) -> RuleTraits:
@@ -50,6 +54,7 @@ def traits_of(stage: Stage) -> RuleTraits:
         negates=any(rule.negations for rule in rules),
         begins=not all(rule.atoms for rule in rules),
         long=any(len(rule.atoms) >= MOST_ATOMS for rule in stage.rules),
+        bounded=any(rule.lasting for rule in stage.rules),
     )
 
 
@@ -64,6 +69,8 @@ def default_strategy(traits: RuleTraits, *, by_time: bool) -> Choice:
 
 def only_strategy(traits: RuleTraits) -> Choice | None:
     """What maintains a stage that no other strategy but the one that starts over can maintain."""
+    if traits.bounded:
+        return Choice(BOUNDED, BOUNDED_REASON)
     if traits.folds:
         return Choice(AGGREGATE, "the groups that change are folded again")
     return Choice(START_OVER, _TOO_LONG) if traits.long else None

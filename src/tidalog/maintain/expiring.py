@@ -44,6 +44,10 @@ class Expiring:
                 yield from self._index.readers(predicate)
                 if predicate in holder:
                     yield holder[predicate]
+        if expiries.lifetimes is not None:
+            bounded = self._index.bounded
+            if not all(one.expires_with == basis_of(one) for one in bounded):
+                yield from (*self._index.held, *bounded)
         if expiries.timed:
             for predicate in expiries.changes:
                 yield from self.readers(predicate)
@@ -59,8 +63,14 @@ class Expiring:
         return filter(self.concerns, readers) if predicate in expiries.changes else ()
 
     def concerns(self, component: MaintainedComponent) -> bool:
-        """Whether a component has expiries."""
-        return component.expires_with is not None
+        """Whether a component has expiries, or needs them."""
+        return component.expires_with is not None or component.is_held or component.traits.bounded
+
+
+def basis_of(component: MaintainedComponent) -> tuple[int, frozenset[int]]:
+    """What the expiries of a component rest on: see `expires_with`."""
+    expiries = component.engine.expiries
+    return expiries.version, frozenset(expiries.timed.intersection(component.lower))
 
 
 def drop_expiries(component: MaintainedComponent) -> None:

@@ -41,9 +41,11 @@ def materialise(
     functions: Mapping[str, PythonFunction] = NO_FUNCTIONS,
     limits: Limits = NO_LIMITS,
     progress: ProgressCallback | None = None,
+    by_time: bool = False,
 ) -> RunStats:
     """Derives everything from the explicit facts; facts derived before are dropped.  On any error the
-    explicit facts are as before and nothing is derived."""
+    explicit facts are as before and nothing is derived.  `by_time`: facts go by time, so bounded components
+    wait for an update that says when."""
     compiled = compiled_program(program)
     engine.forget_derived()
     engine.executed = Executed()
@@ -57,7 +59,8 @@ def materialise(
             evaluation = SemiNaive(engine, runner, functions, executed=engine.executed)
             for number, component in enumerate(compiled.components):
                 runner.component = number
-                evaluation.run_component(component)
+                if not (by_time and component.is_bounded):
+                    evaluation.run_component(component)
                 runner.look()
             runner.component = len(compiled.components)
             for constraint in compiled.constraints:

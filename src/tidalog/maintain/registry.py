@@ -34,6 +34,7 @@ STRATEGIES: Final = (
     Entry("dred", "strategies.dred", "DRed"),
     Entry("recompute", "strategies.recompute", "Recompute"),
     Entry("groups", "strategies.groups", "Groups", is_option=False),
+    Entry("bounded", "strategies.bounded", "Bounded", is_option=False),
 )
 MARKS: Final = (
     Entry("none", "marks.base", "Marks"),

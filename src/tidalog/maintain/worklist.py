@@ -47,6 +47,9 @@ class ComponentIndex:
         self._group_of: dict[str, Stages] = {}
         self._positions: dict[int, tuple[str, int, int]] = {}
         self._all: dict[int, MaintainedComponent] = {}
+        self._bounded: dict[int, MaintainedComponent] = {}
+        self.held: list[MaintainedComponent] = []
+        """Those that bounded components depend on."""
         self.replace((), groups)
 
     def __len__(self) -> int:
@@ -62,6 +65,11 @@ class ComponentIndex:
     def readers(self, predicate: int) -> Iterable[MaintainedComponent]:
         """The components above that read a predicate."""
         return self._readers.get(predicate, {}).values()
+
+    @property
+    def bounded(self) -> Collection[MaintainedComponent]:
+        """Components that hold what others hold for long enough."""
+        return self._bounded.values()
 
     def groups_of(self, predicates: Iterable[str]) -> list[Stages]:
         """The components of the program that some predicates belong to."""
@@ -84,9 +92,26 @@ class ComponentIndex:
             for stage, component in enumerate(group.stages):
                 self._positions[id(component)] = group.predicates[0], group.number, stage
                 self._add(component)
+        if self._bounded or self.held:
+            self._hold()
+
+    def _hold(self) -> None:
+        for component in self.held:
+            component.is_held = False
+        self.held.clear()
+        waiting = list(self._bounded.values())
+        while waiting:
+            for number in waiting.pop().lower:
+                lower = self.holder.get(number)
+                if lower is not None and not lower.is_held:
+                    lower.is_held = True
+                    self.held.append(lower)
+                    waiting.append(lower)
 
     def _add(self, component: MaintainedComponent) -> None:
         self._all[id(component)] = component
+        if component.traits.bounded:
+            self._bounded[id(component)] = component
         self.joining += component.joins > 0
         self.holder.update(dict.fromkeys(component.numbers, component))
         for predicate in component.lower:
@@ -94,6 +119,7 @@ class ComponentIndex:
 
     def _remove(self, component: MaintainedComponent) -> None:
         del self._all[id(component)], self._positions[id(component)]
+        self._bounded.pop(id(component), None)
         self.joining -= component.joins > 0
         for predicate in component.numbers:
             del self.holder[predicate]

@@ -118,6 +118,8 @@ class Rule:
     body: tuple[BodyLiteral, ...]
     name: str | None = None
     span: Span | None = field(default=None, compare=False, repr=False)
+    lasting: int = 0
+    """Microseconds for which the facts of the body must still stay; 0 in every rule that has a text."""
 
     @property
     def is_constraint(self) -> bool:

@@ -43,6 +43,11 @@ class CompiledComponent:
         heads = Counter(rule.head.predicate for rule in self.rules if rule.head is not None)
         return [name for name, count in heads.items() if count == 1]
 
+    @property
+    def is_bounded(self) -> bool:
+        """Whether it copies the facts that stay long enough."""
+        return any(rule.lasting for rule in self.rules)
+
 
 @dataclass(frozen=True)
 class CompiledProgram:

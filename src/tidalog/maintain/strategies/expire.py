@@ -25,6 +25,7 @@ from tidalog.engine.tuple_prefetch import PROBE_FIELDS
 from tidalog.maintain.component import MaintainedComponent
 from tidalog.maintain.component_plans import BACKWARD, FORWARD, PIVOT, Searches
 from tidalog.maintain.default_strategy import GOES_BY_TIME, misfit_of_expiries
+from tidalog.maintain.expiring import basis_of
 from tidalog.maintain.insertion import answer
 from tidalog.maintain.kernels import expire as kernel
 from tidalog.maintain.kernels import expire_work as state
@@ -90,7 +91,7 @@ class Expire(Strategy):
     def insert(self, work: ComponentUpdate) -> None:
         component, txn, engine = work.component, work.txn, work.txn.engine
         expiries = engine.expiries
-        basis = _basis(component, expiries)
+        basis = basis_of(component)
         from_scratch = component.expires_with != basis or component.edit is not None
         component.expires_with = None
         for number in component.numbers:
@@ -108,14 +109,10 @@ class Expire(Strategy):
         run.begin_again() if from_scratch else run.begin()
         run.drive()
         run.end()
-        component.expires_with = _basis(component, expiries)
+        component.expires_with = basis_of(component)
         component.in_rank_order = False
         component.rank()
         work.marks.derived_unseen(work.begin)
-
-
-def _basis(component: MaintainedComponent, expiries: ExpiryStore) -> tuple[int, frozenset[int]]:
-    return expiries.version, frozenset(expiries.timed.intersection(component.lower))
 
 
 class _Run:

@@ -208,11 +208,6 @@ class Stream:
         return used
 
 
-def _has_facts(stream: Stream) -> bool:
-    everything = np.arange(len(stream.rows), dtype=np.int32)
-    return any(content.is_in(everything).any() for content in stream.contents)
-
-
 @dataclass
 class Windows:
     windows: tuple[Window, ...] = ()
@@ -259,8 +254,15 @@ class Windows:
         sources = {window.source for window in self.windows}
         return any(facts.predicate in sources for facts in (*update.insertions, *update.deletions))
 
-    def plan(self, update: EncodedUpdate) -> TimedPlan:
-        """What an update does.  Its time is not too late."""
+    def start(self, update: EncodedUpdate, journal: UndoJournal) -> None:
+        """The first time, which an update has, is that of all that has come before."""
+        if not self.started and update.time is not None:
+            for stream in self.streams.values():
+                stream.start(update.time, journal)
+
+    def plan(self, update: EncodedUpdate, journal: UndoJournal | None = None) -> TimedPlan:
+        """What an update does.  Its time is not too late; the journal can undo that it is the first."""
+        self.start(update, UndoJournal() if journal is None else journal)
         time = self.now if update.time is None else update.time
         now = max(self.now, time)
         own = update.times or {}
@@ -280,8 +282,6 @@ class Windows:
         """What an update says about expiries; None before the first time, and without windows."""
         if not self.windows or now == START:
             return None
-        if not self.started and any(map(_has_facts, self.streams.values())):
-            return None  # the first time becomes that of earlier facts, when the update is over
         kinds: dict[str, set[str]] = {window.name: {window.kind} for window in self.windows}
         for window in self.windows:
             if window.source not in self._own:
@@ -320,9 +320,6 @@ class Windows:
         """The update of a plan was applied; the journal can roll it back."""
         journal = UndoJournal() if journal is None else journal
         before = self.now, self.by_arrival
-        if not self.started and plan.now != START:
-            for stream in self.streams.values():
-                stream.start(plan.now, journal)
         self.now = plan.now
         if update.time is not None and self.by_arrival is None:
             self.by_arrival = update.arrived
