@@ -109,7 +109,7 @@ def apply_timed(
 def check(windows: Windows, layout: Layout, update: EncodedUpdate) -> None:
     """Raises `UsageError` for an update that comes too late, or that inserts into a window, and for facts of
     a stream that stand for triples."""
-    names, sources = windows.names, {window.source for window in windows.windows}
+    names, sources = windows.names, windows.sources
     for facts in (*update.insertions, *update.deletions):
         if facts.predicate in names:
             (window,) = (one for one in windows.windows if one.name == facts.predicate)

@@ -12,6 +12,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import Final
 
 import numpy as np
 
@@ -70,7 +72,7 @@ class Stream:
         arrived, gone = rows.numbers_of(insertions), rows.numbers_of(deletions)
         if times is None:
             times = np.full(len(arrived), time, np.int64)
-            order = np.empty(0, np.int64)
+            order = _NO_ORDER
         else:
             order = np.argsort(times, kind="stable")
             arrived, times = arrived[order], times[order]
@@ -169,15 +171,14 @@ class Stream:
         for content, part in zip(self.contents, plan.plans, strict=True):
             content.commit(plan.arrivals, part, journal)
         rows, arrived = self.rows, plan.arrivals.rows
-        deletions = rows.without(deletions, plan.arrivals.inserted)
-        came, deleted = rows.came[arrived], rows.deleted[deletions]
+        came = rows.came[arrived]
         rows.came[arrived] = np.maximum(came, plan.arrivals.times)
-        rows.deleted[deletions] = np.maximum(deleted, plan.arrivals.time)
-
-        def restore() -> None:
-            rows.came[arrived], rows.deleted[deletions] = came, deleted
-
-        journal.on_rollback(restore)
+        journal.on_rollback(lambda: rows.came.__setitem__(arrived, came))
+        if len(deletions):
+            deletions = rows.without(np.unique(deletions), plan.arrivals.inserted)
+            deleted = rows.deleted[deletions]
+            rows.deleted[deletions] = np.maximum(deleted, plan.arrivals.time)
+            journal.on_rollback(lambda: rows.deleted.__setitem__(deletions, deleted))
 
     def start(self, time: int, journal: UndoJournal) -> None:
         """The first time is known: it is that of all that has come so far."""
@@ -208,6 +209,9 @@ class Stream:
         return used
 
 
+_NO_ORDER: Final = np.empty(0, np.int64)
+
+
 def _has_facts(stream: Stream) -> bool:
     everything = np.arange(len(stream.rows), dtype=np.int32)
     return any(content.is_in(everything).any() for content in stream.contents)
@@ -230,7 +234,12 @@ class Windows:
     def of_source(self, predicate: str) -> list[Window]:
         return [window for window in self.windows if window.source == predicate]
 
-    @property
+    @cached_property
+    def sources(self) -> frozenset[str]:
+        """The predicates that facts come in."""
+        return frozenset(window.source for window in self.windows)
+
+    @cached_property
     def names(self) -> set[str]:
         """Predicates that only windows fill."""
         return {window.name for window in self.windows if window.name != window.source}
@@ -256,8 +265,7 @@ class Windows:
 
     def concerns(self, update: EncodedUpdate) -> bool:
         """Whether an update changes a stream."""
-        sources = {window.source for window in self.windows}
-        return any(facts.predicate in sources for facts in (*update.insertions, *update.deletions))
+        return any(facts.predicate in self.sources for facts in (*update.insertions, *update.deletions))
 
     def plan(self, update: EncodedUpdate) -> TimedPlan:
         """What an update does.  Its time is not too late."""
@@ -266,7 +274,7 @@ class Windows:
         own = update.times or {}
         plan = planned(
             replace(update, time=None, times=None),
-            {window.source for window in self.windows},
+            self.sources,
             self.streams,
             lambda source, arity: Stream(source, self.of_source(source), arity),
             lambda stream, gone, came: stream.plan(
@@ -282,13 +290,19 @@ class Windows:
             return None
         if not self.started and any(map(_has_facts, self.streams.values())):
             return None  # the first time becomes that of earlier facts, when the update is over
+        timed, counted = self._timed_and_counted
+        return Lifetimes(now, lives, self.lives_of, timed, counted)
+
+    @cached_property
+    def _timed_and_counted(self) -> tuple[frozenset[str], frozenset[str]]:
+        """Windows and streams whose facts all expire, and those where arrivals are counted."""
         kinds: dict[str, set[str]] = {window.name: {window.kind} for window in self.windows}
         for window in self.windows:
             if window.source not in self._own:
                 kinds.setdefault(window.source, set()).add(window.kind)
         counted = frozenset(name for name, of in kinds.items() if "count" in of)
         timed = frozenset(name for name, of in kinds.items() if of <= {"range", "tumbling"})
-        return Lifetimes(now, lives, self.lives_of, timed, counted)
+        return timed, counted
 
     def restarted(self, update: EncodedUpdate) -> EncodedUpdate:
         """An update after which the facts of windows have the expiries that these say."""
@@ -329,7 +343,7 @@ class Windows:
         for source, part in plan.streams.items():
             stream = self.streams[source]
             gone = stream.rows.numbers_of(f for f in update.deletions if f.predicate == source)
-            stream.commit(part, np.unique(gone), journal)
+            stream.commit(part, gone, journal)
 
         def restore() -> None:
             self.now, self.by_arrival = before
