@@ -55,6 +55,8 @@ class ExpiryStore(Owner[kernel.Expiries]):
         """Facts of timed predicates whose expiry the update under way has changed so far."""
         self.due: dict[int, Ids] = {}
         """Facts of listed predicates whose time has come, unless they are raised."""
+        self.slides = False
+        """Whether a time has come in the update under way at which facts might have gone."""
         self.version = 0
         """Ranks of another version mean nothing."""
         self._slot_of: dict[int, int] = {}
@@ -147,6 +149,7 @@ class ExpiryStore(Owner[kernel.Expiries]):
         if engine.open_savepoint is not None:
             engine.open_savepoint.on_rollback(lambda: self._return_to(engine, before))
         state[NOW] = lifetimes.now
+        self.slides = bool(self._times) and self._times[0] <= lifetimes.now
         if self.listed:
             self._take_due(engine)
 

@@ -239,8 +239,6 @@ class _Run:
         if self.old is not _NO_IDS:
             self.work.txn.too_old.append(self.old)
         expiries.note(engine, work.changed[: control[state.CHANGED]].copy())
-        stay = int(control[state.GROWN])
-        self.component.slides.note(stay, int(control[state.CHANGED]) - stay + count)
         if self.all is not None:
             expiries.list_again(engine)
 
@@ -292,31 +290,28 @@ class _Buffers(Owner[state.Work]):
     def ensure_capacity(self, run: _Run, more: int = 0) -> None:
         """Capacity for another block of instances, and for this many more facts in every list."""
         work, expiries, engine = self.arrays, run.expiries, run.engine
-        used = [(name, int(work.control[counter]) + more) for name, counter in _COUNTED]
-        used.append(("queue", len(expiries.arrays.when)))
-        larger = {
-            name: _enlarged(array, entries)
-            for name, entries in used
-            if entries + 2 * state.MARGIN > len(array := getattr(work, name))
-        }
-        if larger:
-            self.replace(work._replace(**larger))
+        doubted, suspects, waits, changed = (int(work.control[counter]) + more for counter in _COUNTED)
+        after = work._replace(
+            heap=_with_capacity(work.heap, doubted),
+            suspects=_with_capacity(work.suspects, suspects),
+            waits=_with_capacity(work.waits, waits),
+            changed=_with_capacity(work.changed, changed),
+            queue=_with_capacity(work.queue, len(expiries.arrays.when)),
+        )
+        self.replace(after)
         engine.store.ensure(BLOCK, len(work.heads), -1)
         expiries.reserve(len(engine.store) + BLOCK, more + BLOCK)
 
 
-_COUNTED: Final = (
-    ("heap", state.DOUBTED),
-    ("suspects", state.SUSPECTS),
-    ("waits", state.WAITS),
-    ("changed", state.CHANGED),
-)
-"""Lists, and what counts their entries."""
+_COUNTED: Final = (state.DOUBTED, state.SUSPECTS, state.WAITS, state.CHANGED)
 
 
-def _enlarged(array: npt.NDArray[np.int32], entries: int) -> npt.NDArray[np.int32]:
-    """An array with capacity for more than so many entries."""
-    larger = np.empty((2 * (entries + 2 * state.MARGIN), *array.shape[1:]), np.int32)
+def _with_capacity(array: npt.NDArray[np.int32], entries: int) -> npt.NDArray[np.int32]:
+    """An array with capacity for more than this many entries, or itself."""
+    needed = entries + 2 * state.MARGIN
+    if needed <= len(array):
+        return array
+    larger = np.empty((2 * needed, *array.shape[1:]), np.int32)
     larger[: len(array)] = array
     return larger
 
