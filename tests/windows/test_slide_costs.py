@@ -22,7 +22,9 @@ def lifetimes(rows: int) -> Lifetimes:
 class Stream:
     """Slides of ten rows over a component that has expiries, or not, as `SlideCosts` says."""
 
-    def __init__(self, with_expiries: float, without: float, *, facts: int = MANY, slides: bool = True) -> None:
+    def __init__(
+        self, with_expiries: float, without: float, *, facts: int = MANY, slides: bool = True
+    ) -> None:
         self.costs, self.facts, self.slides = SlideCosts(share=0.0), facts, slides
         self.with_expiries, self.without = with_expiries, without
         self.kept = False

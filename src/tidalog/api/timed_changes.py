@@ -89,11 +89,11 @@ def apply_timed(
             plans.append(windows.plan(update))
             if len(updates) > 1:
                 windows.commit(plans[-1], update, journal)
-        changes = [plan.update for plan in plans]
-        net = net_update(changes) if len(changes) > 1 else changes[0]
+        net = net_update([plan.update for plan in plans])
+        net.label = updates[-1].label
         lives = [part for plan in plans for part in plan.lives]
-        lifetimes = windows.lifetimes(plans[-1].now, lives)
-        outcome = apply([replace(net, label=updates[-1].label, lifetimes=lifetimes)])
+        net.lifetimes = windows.lifetimes(plans[-1].now, lives)
+        outcome = apply([net])
     except BaseException:
         journal.roll_back()
         raise

@@ -193,8 +193,9 @@ class Transaction:
     def _remove_from_indexes(self, dead: Ids) -> None:
         """Removes dead facts from the indexes of their predicates."""
         predicates, facts = self.predicates_of(dead), self.engine.store.arrays
-        order = np.argsort(predicates, kind="stable")
-        predicates, dead = predicates[order], dead[order]
+        if not (predicates == predicates[0]).all():
+            order = np.argsort(predicates, kind="stable")
+            predicates, dead = predicates[order], dead[order]
         owners, bounds = runs_of(predicates)
         affected = [
             (number, begin, end)

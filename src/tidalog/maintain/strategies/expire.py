@@ -149,8 +149,8 @@ class _Run:
                 raised.append(_with_slot(txn.new_of([number]), GONE))
         given = [part for number in component.numbers for part in self._given(number)]
         self.buffers.start(self, _joined(seeds), _joined(raised), _joined(given))
+        self.buffers.ensure_capacity(self, len(self.buffers.arrays.given))
         if len(self.buffers.arrays.given):
-            self.buffers.ensure_capacity(self, len(self.buffers.arrays.given))
             doubt_given(engine.store.at, engine.log.at, self.expiries.at, self.buffers.at)
 
     def _given(self, number: int) -> list[Changes]:
@@ -197,11 +197,11 @@ class _Run:
                 expiries.reserve(len(store), len(explicit))
                 give_ids(expiries.at, explicit, NEVER + 1, np.empty((len(explicit), 2), np.int32))
         self.buffers.replace(self.buffers.arrays._replace(given=_with_slot(self.all, 0)))
+        self.buffers.ensure_capacity(self)  # learning expiries may have added slots
 
     # --- the run ------------------------------------------------------------------------------------
 
     def drive(self) -> None:
-        self.buffers.ensure_capacity(self)  # learning expiries may have added slots
         control = self.buffers.arrays.control
         self.work.runner.drive_search(
             self._step, control, state.BUDGET, lambda: self.searches.rule(_WAY_OF[control[state.PHASE]])

@@ -273,7 +273,7 @@ class Windows:
         now = max(self.now, time)
         own = update.times or {}
         plan = planned(
-            replace(update, time=None, times=None),
+            update,
             self.sources,
             self.streams,
             lambda source, arity: Stream(source, self.of_source(source), arity),
@@ -281,6 +281,7 @@ class Windows:
                 time, now, gone, came, own.get(stream.source), slides=self.started
             ),
         )
+        plan.update.time = plan.update.times = None
         lives = [part for name, own in plan.streams.items() for part in self.streams[name].changed_lives(own)]
         return TimedPlan(plan.update, plan.expired, plan.streams, time, now, lives)
 
