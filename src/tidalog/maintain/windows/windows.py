@@ -81,7 +81,8 @@ class Stream:
         def come_at(found: Ids) -> Times:
             if not len(order):
                 return np.full(len(found), time, np.int64)
-            at: Times = times[order[np.searchsorted(arrived, found, sorter=order)]]  # each row has one time
+            last = np.searchsorted(arrived, found, side="right", sorter=order) - 1
+            at: Times = times[order[last]]
             return at
 
         inserted, deleted = rows.effective(arrived, gone, lambda _: time, come_at)
