@@ -284,7 +284,7 @@ class Database(HeldState):
         """Applies updates after windows have turned their times into insertions and deletions."""
         if not self.has_time:
             return apply(job)
-        sources = {window.source for window in self.windows.windows}
+        sources = self.windows.sources
         for update in job.updates:
             self.check_arities(f for f in (*update.deletions, *update.insertions) if f.predicate in sources)
             self.read_time(update)

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from itertools import groupby
 
 import numpy as np
 
@@ -97,17 +98,18 @@ def apply_timed(
     """Applies updates as one: each at its own time, which moves the windows.  An `outer` journal can undo
     that."""
     journal, plans = UndoJournal(), list[TimedPlan]()
+    updates = joined(windows, updates)
     try:
         for update in updates:
             check(windows, layout, update)
             plans.append(windows.plan(update, journal))
             if len(updates) > 1:
                 windows.commit(plans[-1], update, journal)
-        changes = [plan.update for plan in plans]
-        net = net_update(changes) if len(changes) > 1 else changes[0]
+        net = net_update([plan.update for plan in plans])
+        net.label = updates[-1].label
         lives = [part for plan in plans for part in plan.lives]
-        lifetimes = windows.lifetimes(plans[-1].now, lives)
-        outcome = apply([replace(net, label=updates[-1].label, lifetimes=lifetimes)])
+        net.lifetimes = windows.lifetimes(plans[-1].now, lives)
+        outcome = apply([net])
     except BaseException:
         journal.roll_back()
         raise
@@ -120,10 +122,60 @@ def apply_timed(
     return _with_expired(outcome, plans)
 
 
+def joined(windows: Windows, updates: Sequence[EncodedUpdate]) -> Sequence[EncodedUpdate]:
+    """The same updates, of which those that only insert and follow each other in time are one, whose facts
+    have times of their own."""
+    if len(updates) == 1 or not windows.started:
+        return updates
+    found = list[EncodedUpdate]()
+    for _, run in groupby(updates, _Runs()):
+        found += _joined(list(run))
+    return found
+
+
+class _Runs:
+    """A number for each update, the same for those that are one."""
+
+    def __init__(self) -> None:
+        self._run, self._last = 0, EncodedUpdate()
+
+    def __call__(self, update: EncodedUpdate) -> int:
+        last, self._last = self._last, update
+        if (
+            last.time is None
+            or update.time is None
+            or update.time < last.time
+            or any(one.deletions or one.rules or one.times is not None for one in (last, update))
+            or (last.arrived, last.accepted) != (update.arrived, update.accepted)
+        ):
+            self._run += 1
+        return self._run
+
+
+def _joined(updates: list[EncodedUpdate]) -> Sequence[EncodedUpdate]:
+    if len(updates) == 1:
+        return updates
+    parts = dict[tuple[str, int], list[tuple[Facts, int]]]()
+    for update in updates:
+        assert update.time is not None
+        for facts in update.insertions:
+            if facts.count:
+                parts.setdefault((facts.predicate, len(facts.columns)), []).append((facts, update.time))
+    if len({name for name, _ in parts}) < len(parts):
+        return updates  # one of them does not fit
+    insertions, times = list[Facts](), dict[str, Times]()
+    for (name, arity), own in parts.items():
+        counts = [facts.count for facts, _ in own]
+        columns = [np.concatenate([facts.columns[c] for facts, _ in own]) for c in range(arity)]
+        insertions.append(Facts(name, columns, sum(counts)))
+        times[name] = np.repeat(np.array([time for _, time in own], np.int64), counts)
+    return [replace(updates[-1], insertions=insertions, times=times, routed=None)]
+
+
 def check(windows: Windows, layout: Layout, update: EncodedUpdate) -> None:
     """Raises `UsageError` for an update that comes too late, or that inserts into a window, and for facts of
     a stream that stand for triples."""
-    names, sources = windows.names, {window.source for window in windows.windows}
+    names, sources = windows.names, windows.sources
     for facts in (*update.insertions, *update.deletions):
         if facts.predicate in names:
             (window,) = (one for one in windows.windows if one.name == facts.predicate)

@@ -75,9 +75,18 @@ class Owner(Generic[V]):
 
     def replace(self, arrays: V) -> None:
         """Some arrays are others now."""
-        for i, (old, new) in enumerate(zip(_each(self.arrays), _each(arrays), strict=True)):
+        self._write(self.arrays, arrays, 0)
+        self.arrays = arrays
+
+    def _write(self, before: tuple[Any, ...], after: tuple[Any, ...], at: int) -> int:
+        """Writes the arrays that are others; the first has number `at`.  The number after the last."""
+        for old, new in zip(before, after, strict=True):
+            if isinstance(old, tuple):
+                at = self._write(old, new, at)
+                continue
             if new is not old:
                 if new.dtype != old.dtype or new.ndim != old.ndim:
-                    raise KernelError(f"an array of {type(arrays).__name__} is of another kind")
-                self._block[EACH * i : EACH * (i + 1)] = _numbers_of(new)
-        self.arrays = arrays
+                    raise KernelError(f"an array of {type(after).__name__} is of another kind")
+                self._block[EACH * at : EACH * (at + 1)] = _numbers_of(new)
+            at += 1
+        return at

@@ -55,6 +55,8 @@ class ExpiryStore(Owner[kernel.Expiries]):
         """Facts of timed predicates whose expiry the update under way has changed so far."""
         self.due: dict[int, Ids] = {}
         """Facts of listed predicates whose time has come, unless they are raised."""
+        self.slides = False
+        """Whether a time has come in the update under way at which facts might have gone."""
         self.version = 0
         """Ranks of another version mean nothing."""
         self._slot_of: dict[int, int] = {}
@@ -98,12 +100,16 @@ class ExpiryStore(Owner[kernel.Expiries]):
 
     def slots_of(self, times: Times) -> Ids:
         """The slots of times; those that are not after now are gone."""
-        if not len(times):
-            return _NO_IDS
-        if times[0] == times[-1] and (times == times[0]).all():
-            return np.full(len(times), self.slot(int(times[0])), np.int32)
-        found, inverse = np.unique(times, return_inverse=True)
-        return np.array([self.slot(time) for time in found.tolist()], np.int32)[inverse]
+        slots = np.full(len(times), GONE, np.int32)
+        later = times > self.arrays.state[NOW]
+        ahead = times[later]
+        if len(ahead):
+            if (ahead == ahead[0]).all():
+                slots[later] = self.slot(int(ahead[0]))
+            else:
+                found, inverse = np.unique(ahead, return_inverse=True)
+                slots[later] = np.array([self.slot(time) for time in found.tolist()], np.int32)[inverse]
+        return slots
 
     def slot(self, time: int) -> int:
         if time >= NEVER_TIME:
@@ -147,6 +153,7 @@ class ExpiryStore(Owner[kernel.Expiries]):
         if engine.open_savepoint is not None:
             engine.open_savepoint.on_rollback(lambda: self._return_to(engine, before))
         state[NOW] = lifetimes.now
+        self.slides = bool(self._times) and self._times[0] <= lifetimes.now
         if self.listed:
             self._take_due(engine)
 

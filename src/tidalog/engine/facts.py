@@ -166,12 +166,17 @@ class FactStore(Owner[Facts]):
         table = np.empty((len(columns), rows), np.int32)
         for c, column in enumerate(columns):
             table[c] = column
+        return self.insert_table(predicate, table, status)
+
+    def insert_table(self, predicate: int, table: Ints, status: int) -> int:
+        """The same for rows in one array, columns first."""
+        columns, rows = table.shape
         new = 0
         part_size = 1 << 18
         hashes = np.empty(min(part_size, max(rows, 1)), np.uint64)
         for start in range(0, rows, part_size):
             count = min(part_size, rows - start)
-            self.ensure(count, len(columns), predicate)
+            self.ensure(count, columns, predicate)
             add_to_table(self.at, predicate)
             part = np.ascontiguousarray(table[:, start : start + count])
             new += insert_rows(self.at, predicate, part, count, hashes, status)

@@ -8,8 +8,10 @@ per component.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from time import thread_time
 from typing import Final
 
+from tidalog.engine.undo_log import MOVES
 from tidalog.maintain import default_strategy as by_rules
 from tidalog.maintain import marks, registry
 from tidalog.maintain import strategies as registered
@@ -18,6 +20,7 @@ from tidalog.maintain.counters import Counters
 from tidalog.maintain.expiring import drop_expiries
 from tidalog.maintain.registry import AUTO
 from tidalog.maintain.runner import TooMuchWork
+from tidalog.maintain.slide_costs import Mean
 from tidalog.maintain.strategies import ComponentUpdate, Strategy
 
 STRATEGIES: Final = registry.STRATEGY_OPTIONS
@@ -63,6 +66,8 @@ def maintain(work: ComponentUpdate, options: Options) -> Strategy:
     """Brings a component up to date; gives the strategy that did."""
     component = work.component
     strategy = choose(component, options, work.seeds)
+    slides = options.strategy == AUTO and component.engine.expiries.lifetimes is not None
+    slide = _Slide(work) if slides else None
     if component.strategy is not None and component.strategy is not strategy:
         component.strategy.leave(component)
     if not strategy.keeps_expiries:
@@ -80,8 +85,35 @@ def maintain(work: ComponentUpdate, options: Options) -> Strategy:
     if not begins:  # otherwise the proofs of all facts were looked at
         new = len(work.txn.engine.store) - facts - work.explicit
         component.proofs.note(work.derivations - derivations, max(0, new))
+    if slide is not None:
+        slide.end(work, strategy, begins=begins)
     component.strategy = strategy
     return strategy
+
+
+class _Slide:
+    """What a component costs in an update in which windows slide."""
+
+    __slots__ = ("_affected", "_began", "_gone")
+
+    def __init__(self, work: ComponentUpdate) -> None:
+        self._began = thread_time()
+        self._affected, self._gone = work.counters.deletions, _gone(work)
+
+    def end(self, work: ComponentUpdate, strategy: Strategy, *, begins: bool) -> None:
+        component, asked = work.component, work.txn.to_delete
+        affected = work.counters.deletions - self._affected
+        if affected and not strategy.keeps_expiries:
+            own = sum(len(asked[number]) for number in component.numbers if number in asked)
+            component.stays.note(max(0, affected + own - (_gone(work) - self._gone)), affected)
+        kept, seconds = strategy.keeps_expiries, thread_time() - self._began
+        slides = component.engine.expiries.slides if kept else work.seeds > 0
+        component.slides.note(seconds, kept=kept, begins=begins, slides=slides)
+
+
+def _gone(work: ComponentUpdate) -> int:
+    """Facts that the update has deleted so far, without those that have come back."""
+    return work.txn.deleted_count - int(work.txn.engine.log.arrays.counts[MOVES])
 
 
 def choose(component: MaintainedComponent, options: Options, seeds: int) -> Strategy:
@@ -133,7 +165,11 @@ def _goes_by_time(component: MaintainedComponent) -> bool:
     kept = component.expires_with is not None
     if lifetimes.wanted:
         return True
-    return component.slides.favour_expiries(lifetimes, component.facts, component.proofs, kept=kept)
+    slides = component.slides
+    by_time = slides.favour_expiries(lifetimes, component.facts, component.proofs, kept=kept)
+    if kept and slides.is_trial:  # what was learnt while a window was filling does not hold any more
+        component.steps_per_seed, component.stays = 0.0, Mean()
+    return by_time
 
 
 # --- what a deletion costs ---------------------------------------------------------------------------
@@ -153,6 +189,8 @@ _MANY_PROOFS: Final = 5.0
 its rank, and facts keep their ids."""
 _SINGLE_PROOFS: Final = 1.1
 """Up to this mean number of derivations per fact, DRed overdeletes little."""
+_FEW_STAY: Final = 0.1
+"""The same if at most this share of the facts that slides affect stays."""
 _MANY_SEEDS: Final = 50
 """Deletions that are worth another strategy: what B/F leaves unranked costs something later."""
 _TRIAL_PER_SEED: Final = 128
@@ -224,8 +262,13 @@ def _has_single_proofs(component: MaintainedComponent) -> bool:
     """Whether a fact that loses a derivation has, as a rule, no other."""
     if component.edit is not None or component.negated or component.engine.log.derivation_log.is_open:
         return False
-    if component.proofs.are_known:
-        return component.proofs.are_at_most(_SINGLE_PROOFS)
+    if component.engine.expiries.lifetimes is not None:
+        if component.stays.is_known:
+            return component.stays.is_at_most(_FEW_STAY)
+        if component.slides.is_trial:
+            return True
+    if component.proofs.is_known:
+        return component.proofs.is_at_most(_SINGLE_PROOFS)
     derivations = component.engine.derivations.get(component.predicates, 0)
     return 0 < derivations <= _SINGLE_PROOFS * component.facts
 

@@ -17,7 +17,7 @@ from tidalog.engine.opcodes import MOST_ATOMS
 from tidalog.maintain.component_plans import ComponentPlans
 from tidalog.maintain.default_strategy import RuleTraits
 from tidalog.maintain.large_groups import LargeGroup
-from tidalog.maintain.slide_costs import Proofs, SlideCosts
+from tidalog.maintain.slide_costs import Mean, SlideCosts
 from tidalog.maintain.workspace import Workspace
 from tidalog.model.facts import Ids
 from tidalog.plan.lowering import RULE, Stage, asks
@@ -122,7 +122,10 @@ class MaintainedComponent:
     is_held: bool = False
     """Whether a bounded component depends on it, and so on its expiries."""
     slides: SlideCosts = field(default_factory=SlideCosts)
-    proofs: Proofs = field(default_factory=Proofs)
+    proofs: Mean = field(default_factory=Mean)
+    """Proofs of each new fact."""
+    stays: Mean = field(default_factory=Mean)
+    """Of the facts that a slide of windows makes affected, the share that stays."""
     asked: int = 0
     """Questions to Python that were open when it was last derived from scratch; 0: not known."""
     carries_on: bool = False

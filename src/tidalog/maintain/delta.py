@@ -63,8 +63,10 @@ class ChangeSet:
     kinds: npt.NDArray[np.int8]
     starts: npt.NDArray[np.int64]
     rows: Ids
-    by_time: npt.NDArray[np.bool_] | None = None
-    """Which of them had an expiry that has come, if some had."""
+    ids: Ids
+    """Which facts they were."""
+    too_old: Sequence[Ids]
+    """Some of them whose expiry had come."""
 
 
 class Deltas(LazyMapping[PredicateDelta]):
@@ -75,8 +77,7 @@ class Deltas(LazyMapping[PredicateDelta]):
         """`names` and `arities` of all predicates, as they are now."""
         self._changed = changed
         self._order = np.argsort(changed.predicates, kind="stable")
-        found, first = np.unique(changed.predicates[self._order], return_index=True)
-        numbers, bounds = found.tolist(), [*first.tolist(), len(self._order)]
+        numbers, bounds = runs_of(changed.predicates[self._order])
         self._parts = {
             names[number]: (arities[number], bounds[i], bounds[i + 1])
             for i, number in enumerate(numbers)
@@ -113,9 +114,19 @@ class Deltas(LazyMapping[PredicateDelta]):
             if len(chosen):
                 starts, explicit = changed.starts[chosen], (changed.kinds[chosen] & 1) != 0
                 result.put(way, [changed.rows[starts + column] for column in range(arity)], explicit)
-                if way == _DELETED and changed.by_time is not None:
-                    result.deleted_by_time = changed.by_time[chosen]
+                if way == _DELETED and changed.too_old:
+                    too_old = np.concatenate(changed.too_old)
+                    result.deleted_by_time = np.isin(changed.ids[chosen], too_old)
         return result
+
+
+def runs_of(values: Ids) -> tuple[list[int], list[int]]:
+    """The values of runs of equal ones, and where these begin; last comes where the last one ends."""
+    if not len(values):
+        return [], [0]
+    bounds = [0, *(np.flatnonzero(values[1:] != values[:-1]) + 1).tolist(), len(values)]
+    found: list[int] = values[bounds[:-1]].tolist()
+    return found, bounds
 
 
 def no_change(arity: int) -> PredicateDelta:

@@ -18,7 +18,7 @@ from tidalog.engine.engine import EmbeddedEngine
 from tidalog.engine.fact_kernels import COUNT, LAST
 from tidalog.engine.probe import find_rows
 from tidalog.engine.savepoint import Savepoint
-from tidalog.maintain.delta import ChangeSet, Deltas, PredicateDelta
+from tidalog.maintain.delta import ChangeSet, Deltas, PredicateDelta, runs_of
 from tidalog.model.facts import Facts, Ids
 
 _NOTHING: Ids = np.empty(0, np.int32)
@@ -178,7 +178,6 @@ class Transaction:
         )
         ids, kinds, starts = ids[:count], kinds[:count], starts[:count]
         rows = np.empty(size, np.int32)
-        by_time = np.isin(ids, np.concatenate(self.too_old)) if self.too_old else None
         moves = int(log.counts[changes.MOVES])
         dead = np.empty(count + moves, np.int32)
         gone = int(ended.finish(engine.store.at, engine.log.at, self.begin, ids, kinds, starts, rows, dead))
@@ -188,16 +187,16 @@ class Transaction:
             dead = dead[: gone + moves]
             engine.store.dead_blocks.add(dead, gone)
             self._remove_from_indexes(dead)
-        changed = ChangeSet(predicates[:count], kinds, starts, rows, by_time)
+        changed = ChangeSet(predicates[:count], kinds, starts, rows, ids, self.too_old)
         return Deltas(changed, engine.names, engine.arities)
 
     def _remove_from_indexes(self, dead: Ids) -> None:
         """Removes dead facts from the indexes of their predicates."""
         predicates, facts = self.predicates_of(dead), self.engine.store.arrays
-        order = np.argsort(predicates, kind="stable")
-        predicates, dead = predicates[order], dead[order]
-        bounds = [0, *(np.flatnonzero(predicates[1:] != predicates[:-1]) + 1).tolist(), len(dead)]
-        owners: list[int] = predicates[bounds[:-1]].tolist()
+        if not (predicates == predicates[0]).all():
+            order = np.argsort(predicates, kind="stable")
+            predicates, dead = predicates[order], dead[order]
+        owners, bounds = runs_of(predicates)
         affected = [
             (number, begin, end)
             for predicate, begin, end in zip(owners, bounds, bounds[1:], strict=False)

@@ -21,7 +21,7 @@ from __future__ import annotations
 import numpy as np
 
 from tidalog.engine.array_types import Int32s, Int64Table, int64
-from tidalog.engine.bits import CHECKED, NEW, STATUS_NEW, WAITING
+from tidalog.engine.bits import CHECKED, STATUS_NEW, WAITING
 from tidalog.engine.delta_scan import Plans
 from tidalog.engine.dictionary_kernels import Terms
 from tidalog.engine.expiry_kernels import (
@@ -56,7 +56,6 @@ from tidalog.maintain.kernels.expire_work import (
     BATCHED,
     BUDGET,
     DOUBTING,
-    GROWN,
     HEADS,
     IS_FULL,
     IS_NEW,
@@ -128,7 +127,6 @@ def lengthen(facts: Facts, log: Log, expiries: Expiries, work: Work, fact: int, 
             old = GONE  # what it had is no longer at hand, and this is always right
         elif not facts.status[fact] & CHECKED:
             note_change(expiries, work, fact)
-            work.control[GROWN] += not facts.status[fact] & NEW
         put_slot(expiries, fact, slot)
         if life[fact, LINK] == UNLISTED:
             list_fact(expiries, fact)

@@ -133,8 +133,9 @@ class _Run:
 
     def begin(self) -> None:
         engine, txn, expiries, component = self.engine, self.work.txn, self.expiries, self.component
-        due = np.concatenate([_NO_IDS, *(expiries.due.get(n, _NO_IDS) for n in component.numbers)])
-        self.old = due[expiries.times_of(due) <= expiries.arrays.state[NOW]]
+        if expiries.due:
+            due = [expiries.due[n] for n in component.numbers if n in expiries.due]
+            self.old = due[0] if len(due) == 1 else np.concatenate([_NO_IDS, *due])
         seeds, raised = list[Changes](), list[Changes]()
         for number in component.lower:
             if number in expiries.timed:
@@ -146,8 +147,8 @@ class _Run:
                 raised.append(_with_slot(txn.new_of([number]), GONE))
         given = [part for number in component.numbers for part in self._given(number)]
         self.buffers.start(self, _joined(seeds), _joined(raised), _joined(given))
+        self.buffers.ensure_capacity(self, len(self.buffers.arrays.given))
         if len(self.buffers.arrays.given):
-            self.expiries.reserve(len(engine.store), len(self.buffers.arrays.given))
             doubt_given(engine.store.at, engine.log.at, self.expiries.at, self.buffers.at)
 
     def _given(self, number: int) -> list[Changes]:
@@ -194,6 +195,7 @@ class _Run:
                 expiries.reserve(len(store), len(explicit))
                 give_ids(expiries.at, explicit, NEVER + 1, np.empty((len(explicit), 2), np.int32))
         self.buffers.replace(self.buffers.arrays._replace(given=_with_slot(self.all, 0)))
+        self.buffers.ensure_capacity(self)  # learning expiries may have added slots
 
     # --- the run ------------------------------------------------------------------------------------
 
@@ -208,11 +210,11 @@ class _Run:
             begin = len(self.engine.store)
             self.searches.catch_up(self.engine)
             self.buffers.go_on(_with_slot(answers, GONE))
+            self.buffers.ensure_capacity(self)
             self._search()
         work.counters.add_kernel(self.buffers.arrays.counters)
 
     def _search(self) -> None:
-        self.buffers.ensure_capacity(self)  # learning expiries may have added slots
         control = self.buffers.arrays.control
         self.work.runner.drive_search(
             self._step, control, state.BUDGET, lambda: self.searches.rule(_WAY_OF[control[state.PHASE]])
@@ -241,20 +243,14 @@ class _Run:
         engine, expiries, work = self.engine, self.expiries, self.buffers.arrays
         control = work.control
         suspects = np.ascontiguousarray(work.suspects[: control[state.SUSPECTS], 0])
-        if self.all is not None:
-            asked = self.all
-        else:
-            due = [expiries.due[n] for n in self.component.numbers if n in expiries.due]
-            asked = np.concatenate([*due, suspects])
+        asked = np.concatenate([self.old, suspects]) if self.all is None else self.all
         expiries.reserve(len(engine.store), len(asked))
         gone = np.empty(len(asked), np.int32)
         count = int(drop_due(engine.store.at, engine.log.at, expiries.at, asked, _BITS, gone))
         note_deleted(self.work, gone[:count])
-        if len(self.old):
+        if self.old is not _NO_IDS:
             self.work.txn.too_old.append(self.old)
         expiries.note(engine, work.changed[: control[state.CHANGED]].copy())
-        stay = int(control[state.GROWN])
-        self.component.slides.note(stay, int(control[state.CHANGED]) - stay + count)
         if self.all is not None:
             expiries.list_again(engine)
 
@@ -302,7 +298,6 @@ class _Buffers(Owner[state.Work]):
             work = work._replace(heads=np.empty(shape, np.int32), rows=np.empty(shape, np.int32))
         own, reads = run.component.own, run.searches.read
         self.replace(work._replace(seeds=seeds, raised=raised, given=given, own=own, reads=reads))
-        self.ensure_capacity(run, len(given))
 
     def go_on(self, raised: Changes) -> None:
         """A run that is done goes on with more lower facts that stay longer."""
@@ -313,26 +308,25 @@ class _Buffers(Owner[state.Work]):
     def ensure_capacity(self, run: _Run, more: int = 0) -> None:
         """Capacity for another block of instances, and for this many more facts in every list."""
         work, expiries, engine = self.arrays, run.expiries, run.engine
-        doubted, suspects, waits, changed = work.control[_COUNTED].tolist()
-        self.replace(
-            work._replace(
-                heap=_with_capacity(work.heap, doubted, more),
-                suspects=_with_capacity(work.suspects, suspects, more),
-                waits=_with_capacity(work.waits, waits, more),
-                changed=_with_capacity(work.changed, changed, more),
-                queue=_with_capacity(work.queue, len(expiries.arrays.when), 0),
-            )
+        doubted, suspects, waits, changed = (int(work.control[counter]) + more for counter in _COUNTED)
+        after = work._replace(
+            heap=_with_capacity(work.heap, doubted),
+            suspects=_with_capacity(work.suspects, suspects),
+            waits=_with_capacity(work.waits, waits),
+            changed=_with_capacity(work.changed, changed),
+            queue=_with_capacity(work.queue, len(expiries.arrays.when)),
         )
+        self.replace(after)
         engine.store.ensure(BLOCK, len(work.heads), -1)
         expiries.reserve(len(engine.store) + BLOCK, more + BLOCK)
 
 
-_COUNTED: Final = [state.DOUBTED, state.SUSPECTS, state.WAITS, state.CHANGED]
+_COUNTED: Final = (state.DOUBTED, state.SUSPECTS, state.WAITS, state.CHANGED)
 
 
-def _with_capacity(array: npt.NDArray[np.int32], used: int, more: int) -> npt.NDArray[np.int32]:
-    """An array with capacity for more entries, or itself."""
-    needed = used + more + 2 * state.MARGIN
+def _with_capacity(array: npt.NDArray[np.int32], entries: int) -> npt.NDArray[np.int32]:
+    """An array with capacity for more than this many entries, or itself."""
+    needed = entries + 2 * state.MARGIN
     if needed <= len(array):
         return array
     larger = np.empty((2 * needed, *array.shape[1:]), np.int32)

@@ -125,17 +125,20 @@ class TimeContents:
         return []
 
     def plan(self, arrivals: Arrivals) -> WindowPlan:
-        expiry = expiries_of(self.window, arrivals.came)
-        stays = expiry > arrivals.now
-        staying, expiry = arrivals.inserted[stays], expiry[stays]
-        held = self.is_in(staying)
-        longer = held & (self.expiry[staying] < expiry)
-        inserted = staying[~held]
-        deleted = arrivals.deleted[self.is_in(arrivals.deleted)]
+        self.expiry = grown(self.expiry, len(self.rows), -NEVER)
+        staying, expiry = arrivals.inserted, expiries_of(self.window, arrivals.came)
+        if len(staying) and not (stays := expiry > arrivals.now).all():
+            staying, expiry = staying[stays], expiry[stays]
+        before = self.expiry[staying]
+        enters, longer = before <= self.now, before < expiry
+        inserted = staying[enters]
+        deleted = arrivals.deleted
+        if len(deleted):
+            deleted = deleted[self.is_in(deleted)]
         expired = self._expired(arrivals, staying)
-        rows = np.concatenate([inserted, staying[longer], deleted, expired])
-        gone = np.full(len(deleted) + len(expired), -NEVER, np.int64)
-        times = np.concatenate([expiry[~held], expiry[longer], gone])
+        rows = np.concatenate([staying[longer], deleted, expired])
+        times = np.full(len(rows), -NEVER, np.int64)
+        times[: len(rows) - len(deleted) - len(expired)] = expiry[longer]
         return WindowPlan(inserted, deleted, expired, (rows, times))
 
     def lives(self) -> Lives:
@@ -148,17 +151,16 @@ class TimeContents:
             return NO_ROWS
         times = self._expiries[: bisect_right(self._expiries, arrivals.now)]
         due = [rows for time in times for rows in self._listed[time]]
-        rows = self.rows.once(np.concatenate(due))
-        rows = rows[self.is_in(rows) & (self.expiry[rows] <= arrivals.now)]
+        rows = due[0] if len(due) == 1 else self.rows.once(np.concatenate(due))
+        when = self.expiry[rows]
+        rows = rows[(when > self.now) & (when <= arrivals.now)]
         return self.rows.without(self.rows.without(rows, arrivals.deleted), staying)
 
     def commit(self, arrivals: Arrivals, plan: WindowPlan, journal: UndoJournal) -> None:
-        self.is_in(NO_ROWS)
-        rows, expiry = arrivals.inserted, expiries_of(self.window, arrivals.came)
-        touched, now = np.concatenate([arrivals.deleted, rows]), self.now
-        before = self.expiry[touched]
-        self.expiry[arrivals.deleted] = -NEVER
-        self.expiry[rows] = np.maximum(self.expiry[rows], expiry)
+        assert plan.lives is not None
+        rows, expiry = plan.lives
+        now, before = self.now, self.expiry[rows]
+        self.expiry[rows] = expiry
         self.now = arrivals.now
         listed = self._list(rows, expiry)
         past = self._expiries[: bisect_right(self._expiries, self.now)]
@@ -170,7 +172,7 @@ class TimeContents:
             self._listed.update(zip(past, lists, strict=True))
             for time in reversed(listed):
                 self._unlist(time)
-            self.expiry[touched], self.now = before, now
+            self.expiry[rows], self.now = before, now
 
         journal.on_rollback(undo)
 
@@ -336,6 +338,9 @@ class CountContents:
 def by_time(times: Times, rows: Ids) -> Iterator[tuple[int, Ids]]:
     """The rows of each time, in order; times ascend."""
     if not len(rows):
+        return
+    if (times == times[0]).all():
+        yield int(times[0]), rows
         return
     order = np.argsort(times, kind="stable")
     times, rows = times[order], rows[order]

@@ -95,5 +95,6 @@ def planned(
             ):
                 if len(rows):
                     target.append(stream.rows.facts(predicate, rows))
-    without = replace(update, deletions=[*deletions, *expired], insertions=insertions, routed=None)
+    deletions += expired
+    without = replace(update, deletions=deletions, insertions=insertions, routed=None)
     return PlannedUpdate(without, expired, plans)

@@ -17,7 +17,7 @@ from tidalog.engine.facts import FactStore
 from tidalog.engine.probe import find_rows
 from tidalog.model.facts import Facts, Ids
 from tidalog.model.program import Window
-from tidalog.model.window_times import NEVER
+from tidalog.model.window_times import NEVER, expiry_of
 
 Times = npt.NDArray[np.int64]
 Flags = npt.NDArray[np.bool_]
@@ -58,7 +58,7 @@ class StreamRows:
         """The numbers of facts, in their order; new ones get numbers."""
         if not facts.count:
             return np.empty(0, np.int32)
-        self._store.insert(_PREDICATE, list(facts.columns), facts.count, STATUS_EXPLICIT)
+        self._store.insert_table(_PREDICATE, facts.table, STATUS_EXPLICIT)
         self.came = grown(self.came, len(self), BEFORE)
         self.deleted = grown(self.deleted, len(self), BEFORE)
         out = np.empty(facts.count, np.int32)
@@ -66,7 +66,8 @@ class StreamRows:
         return out
 
     def numbers_of(self, batches: Iterable[Facts]) -> Ids:
-        return np.concatenate([np.empty(0, np.int32), *map(self.numbers, batches)])
+        found = [self.numbers(facts) for facts in batches if facts.count]
+        return found[0] if len(found) == 1 else np.concatenate([np.empty(0, np.int32), *found])
 
     def effective(
         self,
@@ -78,15 +79,19 @@ class StreamRows:
         """The rows that come in and those that only go, each once; `at` has the times of their updates, and
         `come_at` those of rows that come.  A later deletion makes an insertion void, and a later insertion a
         deletion."""
-        inserted, deleted = self.once(came), self.once(gone)
-        inserted = inserted[self.deleted[inserted] <= come_at(inserted)]
+        inserted = self.once(came)
+        comes = self.deleted[inserted] <= come_at(inserted)
+        inserted = inserted if comes.all() else inserted[comes]
+        if not len(gone):
+            return inserted, gone
+        deleted = self.once(gone)
         deleted = deleted[self.came[deleted] <= at(deleted)]
         return inserted, self.without(deleted, inserted)
 
     def once(self, rows: Ids) -> Ids:
         """Each row once, at a cost proportional to the rows."""
-        if len(rows) < _FEW:
-            return np.unique(rows)
+        if len(rows) < _FEW and len(set(rows.tolist())) == len(rows):
+            return rows
         self._last = grown(self._last, len(self), 0)
         order = np.arange(len(rows), dtype=np.int32)
         self._last[rows] = order
@@ -144,6 +149,8 @@ def grown(array: npt.NDArray[T], size: int, fill: int) -> npt.NDArray[T]:
 
 def expiries_of(window: Window, times: Times) -> Times:
     """`expiry_of` many times."""
+    if len(times) and (times == times[0]).all():
+        return np.full(len(times), expiry_of(window, int(times[0])), np.int64)
     found: Times = np.full(len(times), NEVER, np.int64)
     if window.kind == "range":
         steps = -(-(times + window.length) // window.step)

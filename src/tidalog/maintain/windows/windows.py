@@ -12,6 +12,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import Final
 
 import numpy as np
 
@@ -70,7 +72,7 @@ class Stream:
         arrived, gone = rows.numbers_of(insertions), rows.numbers_of(deletions)
         if times is None:
             times = np.full(len(arrived), time, np.int64)
-            order = np.empty(0, np.int64)
+            order = _NO_ORDER
         else:
             order = np.argsort(times, kind="stable")
             arrived, times = arrived[order], times[order]
@@ -79,7 +81,8 @@ class Stream:
         def come_at(found: Ids) -> Times:
             if not len(order):
                 return np.full(len(found), time, np.int64)
-            at: Times = times[order[np.searchsorted(arrived, found, sorter=order)]]  # each row has one time
+            last = np.searchsorted(arrived, found, side="right", sorter=order) - 1
+            at: Times = times[order[last]]
             return at
 
         inserted, deleted = rows.effective(arrived, gone, lambda _: time, come_at)
@@ -169,15 +172,14 @@ class Stream:
         for content, part in zip(self.contents, plan.plans, strict=True):
             content.commit(plan.arrivals, part, journal)
         rows, arrived = self.rows, plan.arrivals.rows
-        deletions = rows.without(deletions, plan.arrivals.inserted)
-        came, deleted = rows.came[arrived], rows.deleted[deletions]
+        came = rows.came[arrived]
         rows.came[arrived] = np.maximum(came, plan.arrivals.times)
-        rows.deleted[deletions] = np.maximum(deleted, plan.arrivals.time)
-
-        def restore() -> None:
-            rows.came[arrived], rows.deleted[deletions] = came, deleted
-
-        journal.on_rollback(restore)
+        journal.on_rollback(lambda: rows.came.__setitem__(arrived, came))
+        if len(deletions):
+            deletions = rows.without(np.unique(deletions), plan.arrivals.inserted)
+            deleted = rows.deleted[deletions]
+            rows.deleted[deletions] = np.maximum(deleted, plan.arrivals.time)
+            journal.on_rollback(lambda: rows.deleted.__setitem__(deletions, deleted))
 
     def start(self, time: int, journal: UndoJournal) -> None:
         """The first time is known: it is that of all that has come so far."""
@@ -208,6 +210,9 @@ class Stream:
         return used
 
 
+_NO_ORDER: Final = np.empty(0, np.int64)
+
+
 @dataclass
 class Windows:
     windows: tuple[Window, ...] = ()
@@ -225,7 +230,12 @@ class Windows:
     def of_source(self, predicate: str) -> list[Window]:
         return [window for window in self.windows if window.source == predicate]
 
-    @property
+    @cached_property
+    def sources(self) -> frozenset[str]:
+        """The predicates that facts come in."""
+        return frozenset(window.source for window in self.windows)
+
+    @cached_property
     def names(self) -> set[str]:
         """Predicates that only windows fill."""
         return {window.name for window in self.windows if window.name != window.source}
@@ -251,8 +261,7 @@ class Windows:
 
     def concerns(self, update: EncodedUpdate) -> bool:
         """Whether an update changes a stream."""
-        sources = {window.source for window in self.windows}
-        return any(facts.predicate in sources for facts in (*update.insertions, *update.deletions))
+        return any(facts.predicate in self.sources for facts in (*update.insertions, *update.deletions))
 
     def start(self, update: EncodedUpdate, journal: UndoJournal) -> None:
         """The first time, which an update has, is that of all that has come before."""
@@ -267,14 +276,15 @@ class Windows:
         now = max(self.now, time)
         own = update.times or {}
         plan = planned(
-            replace(update, time=None, times=None),
-            {window.source for window in self.windows},
+            update,
+            self.sources,
             self.streams,
             lambda source, arity: Stream(source, self.of_source(source), arity),
             lambda stream, gone, came: stream.plan(
                 time, now, gone, came, own.get(stream.source), slides=self.started
             ),
         )
+        plan.update.time = plan.update.times = None
         lives = [part for name, own in plan.streams.items() for part in self.streams[name].changed_lives(own)]
         return TimedPlan(plan.update, plan.expired, plan.streams, time, now, lives)
 
@@ -282,13 +292,19 @@ class Windows:
         """What an update says about expiries; None before the first time, and without windows."""
         if not self.windows or now == START:
             return None
+        timed, counted = self._timed_and_counted
+        return Lifetimes(now, lives, self.lives_of, timed, counted)
+
+    @cached_property
+    def _timed_and_counted(self) -> tuple[frozenset[str], frozenset[str]]:
+        """Windows and streams whose facts all expire, and those where arrivals are counted."""
         kinds: dict[str, set[str]] = {window.name: {window.kind} for window in self.windows}
         for window in self.windows:
             if window.source not in self._own:
                 kinds.setdefault(window.source, set()).add(window.kind)
         counted = frozenset(name for name, of in kinds.items() if "count" in of)
         timed = frozenset(name for name, of in kinds.items() if of <= {"range", "tumbling"})
-        return Lifetimes(now, lives, self.lives_of, timed, counted)
+        return timed, counted
 
     def restarted(self, update: EncodedUpdate) -> EncodedUpdate:
         """An update after which the facts of windows have the expiries that these say."""
@@ -326,7 +342,7 @@ class Windows:
         for source, part in plan.streams.items():
             stream = self.streams[source]
             gone = stream.rows.numbers_of(f for f in update.deletions if f.predicate == source)
-            stream.commit(part, np.unique(gone), journal)
+            stream.commit(part, gone, journal)
 
         def restore() -> None:
             self.now, self.by_arrival = before
