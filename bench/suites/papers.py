@@ -1,6 +1,6 @@
 """The papers' own evaluations, run again: here Tables 1 to 3 of the paper on B/F with marking, and streams of
-short-lived facts, for which marks are made; those of the paper on changing rules are in `rules`, those of
-the paper on windows in `windows`."""
+short-lived facts, for which marks are made; those of the paper on B/F are in `considered`, those of the paper
+on changing rules in `rules`, those of the paper on windows in `windows`."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from bench.papers.figures import REAL, SEQ, TRANS, Figures
 from bench.papers.streams import SIZES, TRACKS
 from bench.process import OK, Limits
 from bench.report import Section
-from bench.suites import rules, windows
+from bench.suites import considered, rules, windows
 from bench.suites.options import Options
 
 _WHOLE = "marking"
@@ -23,7 +23,7 @@ _TABLES: dict[str, tuple[str, str, Mapping[Any, Figures]]] = {
 }
 _SHORT_LIVED = "short-lived"
 _MARKING = (*_TABLES, _SHORT_LIVED)
-NAMES = (_WHOLE, *_MARKING, *rules.NAMES, *windows.NAMES)
+NAMES = (_WHOLE, *_MARKING, considered.WHOLE, *rules.NAMES, *windows.NAMES)
 
 _COUNTED = ("deletions", "backward", "forward", "insertions", "marks_explicit", "marks_implicit")
 _COLUMNS = (
@@ -80,6 +80,8 @@ def run(options: Options) -> Iterator[Section]:
     parts = [name for name in _MARKING if name in asked or _WHOLE in asked]
     if parts:
         yield from _marking(options, parts)
+    if considered.WHOLE in asked:
+        yield from considered.run(options)
     parts = [name for name in rules.PARTS if name in asked or rules.WHOLE in asked]
     if parts:
         yield from rules.run(options, parts)
